@@ -1,0 +1,187 @@
+//! `Log::check`: what is wrong with a log, and where.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, TimestampMicrosecondType};
+use arrow_array::{Array, RecordBatch};
+use serde::Serialize;
+
+use crate::error::LogError;
+use crate::part::{numbered, open_part, part_path, read_part};
+use crate::reader::Log;
+use crate::schema::TableSchema;
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Nothing is lost; the reader should know.
+    Note,
+    /// Rows are lost or wrong.
+    Error,
+}
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    pub severity: Severity,
+    pub file: PathBuf,
+    /// Where in the file: a byte, a row, or empty for all of it.
+    pub place: String,
+    pub item: String,
+    pub message: String,
+    pub remedy: String,
+}
+
+impl Finding {
+    fn error(file: &Path, place: impl Into<String>, item: &str, message: impl ToString, remedy: &str) -> Finding {
+        Finding {
+            severity: Severity::Error,
+            file: file.into(),
+            place: place.into(),
+            item: item.into(),
+            message: message.to_string(),
+            remedy: remedy.into(),
+        }
+    }
+}
+
+const MOVE_AWAY: &str = "move the file out of the log: the other parts stay readable";
+
+impl Log {
+    /// Reads everything and lists what is wrong: files that cannot be read, columns that are not as
+    /// the manifest says, rows that break the laws of the tables. Empty when all is well.
+    pub fn check(&self) -> Result<Vec<Finding>, LogError> {
+        let mut findings = Vec::new();
+        self.check_journals(&mut findings)?;
+        let mut starts = BTreeSet::new();
+        // samples first: the rows of other tables belong to its intervals.
+        let mut tables: Vec<&TableSchema> = self.manifest.tables.iter().collect();
+        tables.sort_by_key(|schema| schema.name != "samples");
+        for schema in tables {
+            for path in self.parts(&schema.name)? {
+                self.check_schema(&path, schema, &mut findings);
+                match read_part(&path) {
+                    Ok(batches) => check_rows(&path, schema, &batches, &mut starts, &mut findings),
+                    Err(error) => findings.push(Finding::error(&path, "", "rows", error, MOVE_AWAY)),
+                }
+            }
+            if let Some(batch) = self.open_rows(&schema.name)? {
+                check_rows(&self.dir.join("journal"), schema, &[batch], &mut starts, &mut findings);
+            }
+        }
+        Ok(findings)
+    }
+
+    fn check_journals(&self, findings: &mut Vec<Finding>) -> Result<(), LogError> {
+        for (number, contents) in &self.journals {
+            let file = crate::part::journal_path(&self.dir, *number);
+            for damage in &contents.damage {
+                let place = format!("byte {}", damage.offset);
+                let mut finding = Finding::error(
+                    &file,
+                    place,
+                    "block",
+                    format!("{} bytes are no valid block", damage.length),
+                    "the other blocks are read; the next recorder keeps this file as .damaged",
+                );
+                if damage.is_tail {
+                    finding.severity = Severity::Note;
+                    finding.remedy = "a block that was being written: nothing to do".into();
+                }
+                findings.push(finding);
+            }
+        }
+        for (_, path) in numbered(&self.dir, "journal-", ".damaged")? {
+            let message = "blocks of this journal could not be read when it was sealed";
+            findings.push(Finding::error(&path, "", "block", message, "remove it when it is of no use to you"));
+        }
+        Ok(())
+    }
+
+    fn check_schema(&self, path: &Path, schema: &TableSchema, findings: &mut Vec<Finding>) {
+        let Ok(reader) = open_part(path) else { return };
+        for field in reader.schema().fields() {
+            let Some(at) = schema.position(field.name()) else {
+                let message = "the manifest does not know this column";
+                findings.push(Finding::error(path, "schema", field.name(), message, "add it to the manifest"));
+                continue;
+            };
+            let expected = schema.columns[at].ty.arrow();
+            if *field.data_type() != expected {
+                let message = format!("type {}, the manifest says {expected}", field.data_type());
+                findings.push(Finding::error(path, "schema", field.name(), message, MOVE_AWAY));
+            }
+            for key in ["unit", "kind"] {
+                if !field.metadata().contains_key(key) {
+                    let message = format!("the field metadata has no {key}");
+                    let remedy = "write the part with thinktime, or add the metadata";
+                    findings.push(Finding::error(path, "schema", field.name(), message, remedy));
+                }
+            }
+        }
+    }
+
+    /// The part file of `table` with this number, for messages and tests.
+    pub fn part_path(&self, table: &str, number: u64) -> PathBuf {
+        part_path(&self.dir, table, number)
+    }
+}
+
+/// Checks the laws that hold for rows: intervals have a length, and per-user and per-device rows
+/// belong to an interval.
+fn check_rows(
+    file: &Path,
+    schema: &TableSchema,
+    batches: &[RecordBatch],
+    starts: &mut BTreeSet<i64>,
+    findings: &mut Vec<Finding>,
+) {
+    let mut row = 0;
+    for batch in batches {
+        match schema.name.as_str() {
+            "samples" => {
+                check_lengths(file, row, batch, findings);
+                starts.extend(instants(batch));
+            }
+            "users" | "cpus" | "disks" | "interfaces" => {
+                if let Some(at) = instants(batch).position(|start| !starts.contains(&start)) {
+                    findings.push(Finding::error(
+                        file,
+                        format!("row {}", row + at),
+                        "start",
+                        "no interval of samples starts then",
+                        "the rows from here on may belong to a damaged part of samples",
+                    ));
+                }
+            }
+            _ => {}
+        }
+        row += batch.num_rows();
+    }
+}
+
+fn check_lengths(file: &Path, first_row: usize, batch: &RecordBatch, findings: &mut Vec<Finding>) {
+    let Some(lengths) = batch.column_by_name("length_s").and_then(|column| column.as_primitive_opt::<Float64Type>())
+    else {
+        return;
+    };
+    for at in 0..lengths.len() {
+        if lengths.is_null(at) || lengths.value(at) <= 0.0 {
+            findings.push(Finding::error(
+                file,
+                format!("row {}", first_row + at),
+                "length_s",
+                "an interval must have a positive length",
+                "leave the row out of what you compute",
+            ));
+        }
+    }
+}
+
+fn instants(batch: &RecordBatch) -> impl Iterator<Item = i64> + '_ {
+    let column = batch.column_by_name("start").and_then(|column| column.as_primitive_opt::<TimestampMicrosecondType>());
+    column.into_iter().flat_map(|column| column.values().iter().copied())
+}

@@ -1,0 +1,56 @@
+//! What can go wrong with a log, and what the user can do about it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// An operation on a log that could not be done.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    #[error("cannot {action} {path}: {source}; {remedy}")]
+    Io { action: &'static str, path: PathBuf, source: io::Error, remedy: &'static str },
+    #[error("{path} is no thinktime log: {reason}; name the folder that `thinktime record -o` made")]
+    NotALog { path: PathBuf, reason: String },
+    #[error("{path} exists already; name another folder, or say --force to write it anew")]
+    Exists { path: PathBuf },
+    #[error("{path} is being written by process {holder}; end that recorder first, or write to another folder")]
+    Locked { path: PathBuf, holder: String },
+    #[error("{path}: log format version {found} is newer than {known}, the newest that this thinktime reads; upgrade thinktime")]
+    Newer { path: PathBuf, found: u64, known: u32 },
+    #[error("{path}: {item}: {reason}; {remedy}")]
+    Damaged { path: PathBuf, item: String, reason: String, remedy: &'static str },
+    #[error("table {table}: {reason}")]
+    Schema { table: String, reason: String },
+}
+
+impl LogError {
+    pub(crate) fn damaged(path: &Path, item: impl Into<String>, reason: impl ToString) -> Self {
+        LogError::Damaged {
+            path: path.into(),
+            item: item.into(),
+            reason: reason.to_string(),
+            remedy: "`thinktime check` lists what of the log can be read",
+        }
+    }
+}
+
+/// Names the file and the act in an I/O error, with the remedy that fits its cause.
+pub(crate) trait IoContext<T> {
+    fn at(self, action: &'static str, path: &Path) -> Result<T, LogError>;
+}
+
+impl<T> IoContext<T> for io::Result<T> {
+    fn at(self, action: &'static str, path: &Path) -> Result<T, LogError> {
+        self.map_err(|source| LogError::Io { action, path: path.into(), remedy: remedy(&source), source })
+    }
+}
+
+fn remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::NotFound => "check the path",
+        io::ErrorKind::PermissionDenied => "choose a folder that you may write, or run as its owner",
+        io::ErrorKind::ReadOnlyFilesystem => "choose a folder on a writable file system",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "make room on that file system",
+        io::ErrorKind::NotADirectory => "a log is a folder: name one that does not exist yet",
+        _ => "look at the file system and try again",
+    }
+}

@@ -1,0 +1,162 @@
+//! Parquet parts: `<table>/part-NNNNNN.parquet`, complete and put in place by rename.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::builder::{
+    ArrayBuilder, Float64Builder, Int64Builder, StringBuilder, TimestampMicrosecondBuilder, UInt64Builder,
+};
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_cast::{CastOptions, cast::cast_with_options};
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::properties::WriterProperties;
+
+use crate::error::{IoContext, LogError};
+use crate::manifest::put_in_place;
+use crate::schema::{Row, TableSchema, Type, Value};
+
+pub(crate) fn part_path(dir: &Path, table: &str, number: u64) -> PathBuf {
+    dir.join(table).join(format!("part-{number:06}.parquet"))
+}
+
+pub(crate) fn journal_path(dir: &Path, number: u64) -> PathBuf {
+    dir.join(format!("journal-{number:06}.ttj"))
+}
+
+/// The numbered files of `dir` whose name is `prefix`, digits, `suffix`; in order.
+pub(crate) fn numbered(dir: &Path, prefix: &str, suffix: &str) -> Result<Vec<(u64, PathBuf)>, LogError> {
+    let entries = match fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error).at("list", dir),
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let path = entry.at("list", dir)?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let digits = name.strip_prefix(prefix).and_then(|rest| rest.strip_suffix(suffix));
+        if let Some(number) = digits.and_then(|digits| digits.parse().ok()) {
+            found.push((number, path));
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+pub(crate) fn parts(dir: &Path, table: &str) -> Result<Vec<(u64, PathBuf)>, LogError> {
+    numbered(&dir.join(table), "part-", ".parquet")
+}
+
+pub(crate) fn journals(dir: &Path) -> Result<Vec<(u64, PathBuf)>, LogError> {
+    numbered(dir, "journal-", ".ttj")
+}
+
+pub(crate) fn write_part(
+    dir: &Path,
+    schema: &TableSchema,
+    number: u64,
+    batches: impl IntoIterator<Item = Result<RecordBatch, LogError>>,
+) -> Result<u64, LogError> {
+    let path = part_path(dir, &schema.name, number);
+    let table_dir = dir.join(&schema.name);
+    fs::create_dir_all(&table_dir).at("create", &table_dir)?;
+    put_in_place(&path, true, |file| {
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(ZstdLevel::default()))
+            .set_created_by(concat!("thinktime ", env!("CARGO_PKG_VERSION")).into())
+            .build();
+        let failed = |error: parquet::errors::ParquetError| match error {
+            // The cause decides what the writer does: a full disk is waited for.
+            parquet::errors::ParquetError::External(cause) => match cause.downcast::<std::io::Error>() {
+                Ok(io) => LogError::Io { action: "write", path: path.clone(), source: *io, remedy: "make room on that file system" },
+                Err(other) => LogError::damaged(&path, "Parquet", other),
+            },
+            other => LogError::damaged(&path, "Parquet", other),
+        };
+        let mut writer = ArrowWriter::try_new(file, schema.arrow(), Some(properties)).map_err(failed)?;
+        for batch in batches {
+            writer.write(&batch?).map_err(failed)?;
+        }
+        writer.close().map_err(failed)?;
+        Ok(())
+    })?;
+    Ok(fs::metadata(&path).at("read", &path)?.len())
+}
+
+/// A reader of a part, which has checked the file's own structure.
+pub(crate) fn open_part(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<File>, LogError> {
+    let file = File::open(path).at("open", path)?;
+    ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| LogError::damaged(path, "Parquet footer", error))
+}
+
+pub(crate) fn read_part(path: &Path) -> Result<Vec<RecordBatch>, LogError> {
+    let reader =
+        open_part(path)?.build().map_err(|error| LogError::damaged(path, "Parquet row groups", error))?;
+    reader.map(|batch| batch.map_err(|error| LogError::damaged(path, "Parquet rows", error))).collect()
+}
+
+/// Rows as columns.
+pub(crate) fn batch_of(schema: &TableSchema, rows: &[Row]) -> Result<RecordBatch, LogError> {
+    let columns = schema.columns.iter().enumerate().map(|(at, column)| column_of(column.ty, at, rows));
+    RecordBatch::try_new(schema.arrow(), columns.collect())
+        .map_err(|error| LogError::Schema { table: schema.name.clone(), reason: error.to_string() })
+}
+
+fn column_of(ty: Type, at: usize, rows: &[Row]) -> ArrayRef {
+    macro_rules! fill {
+        ($builder:expr, $($variant:pat => $value:expr),*) => {{
+            let mut builder = $builder;
+            for row in rows {
+                match &row[at] {
+                    $($variant => builder.append_value($value),)*
+                    _ => builder.append_null(),
+                }
+            }
+            ArrayBuilder::finish(&mut builder)
+        }};
+    }
+    match ty {
+        Type::U64 => fill!(UInt64Builder::with_capacity(rows.len()), Value::U64(v) => *v),
+        Type::I64 => fill!(Int64Builder::with_capacity(rows.len()), Value::I64(v) => *v),
+        Type::F64 => fill!(Float64Builder::with_capacity(rows.len()), Value::F64(v) => *v),
+        Type::Text => fill!(StringBuilder::new(), Value::Text(v) => v),
+        Type::Time => {
+            let builder = TimestampMicrosecondBuilder::with_capacity(rows.len()).with_data_type(ty.arrow());
+            fill!(builder, Value::Time(v) => *v)
+        }
+    }
+}
+
+/// `batch` with the columns of `schema`, null where it has none.
+pub(crate) fn widen(batch: &RecordBatch, schema: &TableSchema) -> Result<RecordBatch, LogError> {
+    let arrow = schema.arrow();
+    let columns = arrow.fields().iter().map(|field| match batch.column_by_name(field.name()) {
+        Some(column) => Arc::clone(column),
+        None => arrow_array::new_null_array(field.data_type(), batch.num_rows()),
+    });
+    RecordBatch::try_new(arrow.clone(), columns.collect())
+        .map_err(|error| LogError::Schema { table: schema.name.clone(), reason: error.to_string() })
+}
+
+/// `batch`, from any Arrow producer, with the columns and types of `schema`; values that do not fit
+/// a type are an error, columns that `schema` has not are too.
+pub(crate) fn conform(batch: &RecordBatch, schema: &TableSchema) -> Result<RecordBatch, LogError> {
+    let wrong = |reason: String| LogError::Schema { table: schema.name.clone(), reason };
+    if let Some(field) = batch.schema().fields().iter().find(|field| schema.position(field.name()).is_none()) {
+        return Err(wrong(format!("column {} is not in the schema that was declared", field.name())));
+    }
+    let options = CastOptions { safe: false, ..CastOptions::default() };
+    let mut columns = Vec::with_capacity(schema.columns.len());
+    for column in &schema.columns {
+        let target = column.ty.arrow();
+        columns.push(match batch.column_by_name(&column.name) {
+            None => arrow_array::new_null_array(&target, batch.num_rows()),
+            Some(array) => cast_with_options(array, &target, &options)
+                .map_err(|error| wrong(format!("column {}: {error}", column.name)))?,
+        });
+    }
+    RecordBatch::try_new(schema.arrow(), columns).map_err(|error| wrong(error.to_string()))
+}

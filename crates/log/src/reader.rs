@@ -1,0 +1,118 @@
+//! Reading a log, also while it is being written.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use arrow_array::RecordBatch;
+
+use crate::error::LogError;
+use crate::journal::Contents;
+use crate::manifest::Manifest;
+use crate::part::{batch_of, journals, open_part, parts, read_part, widen};
+use crate::schema::{Row, TableSchema};
+
+/// A log as it stood when it was opened: complete parts, and the rows of the open part.
+#[derive(Debug)]
+pub struct Log {
+    pub(crate) dir: PathBuf,
+    pub(crate) manifest: Manifest,
+    pub(crate) journals: Vec<(u64, Contents)>,
+}
+
+impl Log {
+    /// Opens the log in folder `dir`.
+    pub fn open(dir: &Path) -> Result<Log, LogError> {
+        let mut manifest = Manifest::read(dir)?;
+        // Journals are read before parts are listed: a writer seals by putting parts in place and
+        // removing the journal afterwards, so that what is gone from here is there by then.
+        let mut open = Vec::new();
+        for (number, path) in journals(dir)? {
+            match Contents::read(&path) {
+                Ok(contents) => open.push((number, contents)),
+                Err(LogError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        for (number, contents) in &open {
+            for schema in contents.tables() {
+                manifest.declare(schema)?;
+            }
+            if *number > manifest.merged_through_part {
+                for incident in &contents.incidents {
+                    manifest.count(incident.clone());
+                }
+            }
+        }
+        Ok(Log { dir: dir.into(), manifest, journals: open })
+    }
+
+    /// The manifest, with the incidents of the open part.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// The schema of `table`: the union of its columns over all parts.
+    pub fn schema(&self, table: &str) -> Option<&TableSchema> {
+        self.manifest.tables.iter().find(|schema| schema.name == table)
+    }
+
+    /// The complete parts of `table`, in order of time.
+    pub fn parts(&self, table: &str) -> Result<Vec<PathBuf>, LogError> {
+        Ok(parts(&self.dir, table)?.into_iter().map(|(_, path)| path).collect())
+    }
+
+    /// The complete parts of `table`, neighbours with the same columns together, so that each
+    /// group can be scanned as one.
+    pub fn part_groups(&self, table: &str) -> Result<Vec<Vec<PathBuf>>, LogError> {
+        let mut groups: Vec<Vec<PathBuf>> = Vec::new();
+        let mut last_columns = Vec::new();
+        for path in self.parts(table)? {
+            let schema = open_part(&path)?.schema().clone();
+            let columns: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
+            match groups.last_mut() {
+                Some(group) if columns == last_columns => group.push(path),
+                _ => groups.push(vec![path]),
+            }
+            last_columns = columns;
+        }
+        Ok(groups)
+    }
+
+    /// The rows of `table` that are in no complete part yet.
+    pub fn open_rows(&self, table: &str) -> Result<Option<RecordBatch>, LogError> {
+        let Some(schema) = self.schema(table) else { return Ok(None) };
+        let sealed: BTreeSet<u64> = parts(&self.dir, table)?.into_iter().map(|(number, _)| number).collect();
+        let mut batches = Vec::new();
+        for (_, contents) in self.journals.iter().filter(|(number, _)| !sealed.contains(number)) {
+            let own = contents.tables().find(|own| own.name == table);
+            let rows: Vec<Row> = contents.rows(table);
+            if let (Some(own), false) = (own, rows.is_empty()) {
+                batches.push(widen(&batch_of(own, &rows)?, schema)?);
+            }
+        }
+        match batches.len() {
+            0 => Ok(None),
+            1 => Ok(batches.pop()),
+            _ => Ok(Some(concatenate(&batches, schema)?)),
+        }
+    }
+
+    /// All rows of `table`, with the union of its columns; empty where the log has none.
+    pub fn read(&self, table: &str) -> Result<Vec<RecordBatch>, LogError> {
+        let Some(schema) = self.schema(table) else { return Ok(Vec::new()) };
+        let mut batches = Vec::new();
+        for path in self.parts(table)? {
+            for batch in read_part(&path)? {
+                batches.push(widen(&batch, schema)?);
+            }
+        }
+        batches.extend(self.open_rows(table)?);
+        Ok(batches)
+    }
+}
+
+fn concatenate(batches: &[RecordBatch], schema: &TableSchema) -> Result<RecordBatch, LogError> {
+    arrow_select::concat::concat_batches(&schema.arrow(), batches)
+        .map_err(|error| LogError::Schema { table: schema.name.clone(), reason: error.to_string() })
+}

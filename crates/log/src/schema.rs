@@ -1,0 +1,203 @@
+//! What a table of the log holds: columns with their type, unit, kind and role.
+//!
+//! The same description stands in three places of a log, each written by this module: in the
+//! manifest, in the header of the open part, and in the Arrow field metadata of every Parquet file.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, Schema, TimeUnit};
+use serde::{Deserialize, Serialize};
+
+/// Version of the log format. A reader refuses a newer one and reads every older one.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// How a value is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Type {
+    /// Unsigned integer of 64 bits.
+    U64,
+    /// Signed integer of 64 bits.
+    I64,
+    /// IEEE double.
+    F64,
+    /// UTF-8 text.
+    Text,
+    /// Microseconds since 1970-01-01 UTC (or since the epoch that the manifest names).
+    Time,
+}
+
+impl Type {
+    pub(crate) fn arrow(self) -> DataType {
+        match self {
+            Type::U64 => DataType::UInt64,
+            Type::I64 => DataType::Int64,
+            Type::F64 => DataType::Float64,
+            Type::Text => DataType::Utf8,
+            Type::Time => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
+        }
+    }
+}
+
+/// What a column is, over an interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// An amount in the interval: the difference of a cumulative counter.
+    Counter,
+    /// A reading at the end of the interval.
+    Gauge,
+    /// An instant, or the length of the interval.
+    Time,
+    /// A name: of a user, a device, a class.
+    Label,
+}
+
+/// What a column is for, so that an analysis needs no arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// CPU time in the supervisor; several such columns add up.
+    SystemTime,
+    /// CPU time in user state; several such columns add up.
+    UserTime,
+    /// CPU time in neither; several such columns add up.
+    IdleTime,
+    /// A number of requests for service.
+    Request,
+    /// How many users asked for service.
+    Load,
+    /// Useful work that is no request to the supervisor.
+    Throughput,
+}
+
+/// One column of a table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Column {
+    pub name: String,
+    #[serde(rename = "type")]
+    pub ty: Type,
+    /// Unit by its symbol or noun: `s`, `byte`, `page`, `fault`; empty for a label.
+    pub unit: String,
+    pub kind: Kind,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub role: Option<Role>,
+    /// One sentence: what is counted, and where the figure comes from.
+    pub description: String,
+}
+
+impl Column {
+    pub fn new(name: &str, ty: Type, unit: &str, kind: Kind, description: &str) -> Self {
+        Column {
+            name: name.into(),
+            ty,
+            unit: unit.into(),
+            kind,
+            role: None,
+            description: description.into(),
+        }
+    }
+
+    pub fn role(mut self, role: Role) -> Self {
+        self.role = Some(role);
+        self
+    }
+
+    fn arrow(&self) -> Field {
+        let mut metadata = BTreeMap::from([
+            ("unit".to_owned(), self.unit.clone()),
+            ("kind".to_owned(), word(&self.kind)),
+            ("description".to_owned(), self.description.clone()),
+        ]);
+        if let Some(role) = self.role {
+            metadata.insert("role".into(), word(&role));
+        }
+        Field::new(&self.name, self.ty.arrow(), true).with_metadata(metadata.into_iter().collect())
+    }
+}
+
+/// The name of a unit variant as it stands in the files.
+fn word<T: Serialize>(value: &T) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(text)) => text,
+        other => unreachable!("a unit variant serialises to a string, not to {other:?}"),
+    }
+}
+
+/// A table: its name and its columns, in order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TableSchema {
+    pub name: String,
+    pub columns: Vec<Column>,
+}
+
+impl TableSchema {
+    pub fn new(name: &str, columns: Vec<Column>) -> Self {
+        TableSchema {
+            name: name.into(),
+            columns,
+        }
+    }
+
+    /// Index of the column `name`.
+    pub fn position(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| column.name == name)
+    }
+
+    /// The Arrow schema, with the log's version and every column's unit, kind, role and description.
+    pub fn arrow(&self) -> Arc<Schema> {
+        let metadata = [
+            ("thinktime.table".to_owned(), self.name.clone()),
+            ("thinktime.schema_version".to_owned(), SCHEMA_VERSION.to_string()),
+        ];
+        let fields: Vec<Field> = self.columns.iter().map(Column::arrow).collect();
+        Arc::new(Schema::new_with_metadata(fields, metadata.into_iter().collect()))
+    }
+
+    /// The columns of `self`, then those that only `other` has. `Err` names a column whose type differs.
+    pub fn union(&self, other: &TableSchema) -> Result<TableSchema, String> {
+        let mut columns = self.columns.clone();
+        for column in &other.columns {
+            match self.position(&column.name) {
+                None => columns.push(column.clone()),
+                Some(at) if self.columns[at].ty != column.ty => return Err(column.name.clone()),
+                Some(_) => {}
+            }
+        }
+        Ok(TableSchema::new(&self.name, columns))
+    }
+}
+
+/// One value of a row.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// Not measured, or not there: never the same as zero.
+    Null,
+    U64(u64),
+    I64(i64),
+    F64(f64),
+    Text(Arc<str>),
+    /// Microseconds since 1970-01-01 UTC.
+    Time(i64),
+}
+
+macro_rules! value_from {
+    ($($from:ty => $variant:ident),*) => {$(
+        impl From<$from> for Value {
+            fn from(value: $from) -> Self { Value::$variant(value.into()) }
+        }
+    )*};
+}
+value_from!(u64 => U64, i64 => I64, f64 => F64, &str => Text, String => Text, Arc<str> => Text);
+
+impl<T: Into<Value>> From<Option<T>> for Value {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Value::Null, Into::into)
+    }
+}
+
+/// A row: one value a column, in the order of the table's schema.
+pub type Row = Vec<Value>;

@@ -1,0 +1,491 @@
+//! The one writer of a log.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant, SystemTime};
+
+use arrow_array::RecordBatch;
+use arrow_schema::ArrowError;
+use rustix::fs::{FlockOperation, flock};
+
+use crate::error::{IoContext, LogError};
+use crate::journal::{Contents, Journal, incident_block, rows_block, table_block};
+use crate::manifest::{Incident, Manifest, Session, now_us};
+use crate::part::{batch_of, conform, journal_path, journals, numbered, part_path, parts, write_part};
+use crate::schema::{Row, TableSchema, Type, Value};
+
+/// A journal of this size is sealed. Sealing decodes one table of it into memory.
+const JOURNAL_BYTES_MAX: u64 = 4 << 20;
+/// A journal of this age is sealed, so that other programs see its rows as Parquet.
+const JOURNAL_AGE_MAX: Duration = Duration::from_secs(3600);
+/// Blocks kept in memory while the disk is full; what comes after is counted and dropped.
+const BACKLOG_BYTES_MAX: usize = 8 << 20;
+/// How long to wait before sealing is tried again on a full disk.
+const SEAL_RETRY: Duration = Duration::from_secs(60);
+
+/// What to do when there is a log already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenMode {
+    /// Refuse.
+    Create,
+    /// Go on in it with a new session.
+    Continue,
+    /// Remove it first.
+    Replace,
+}
+
+/// Handle of a declared table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableId(usize);
+
+/// A writer that several sources share: a recorder and the users that it records.
+pub type SharedWriter = Arc<Mutex<LogWriter>>;
+
+/// Writes a log; at most one at a time may exist for a folder.
+#[derive(Debug)]
+pub struct LogWriter {
+    dir: PathBuf,
+    // Held for its lock, which the kernel releases when the process ends in any way.
+    _lock: File,
+    manifest: Manifest,
+    session: usize,
+    tables: Vec<TableSchema>,
+    journal: Option<Journal>,
+    journal_started: Instant,
+    seal_not_before: Option<Instant>,
+    /// Number of the open part, or of the next one.
+    part: u64,
+    backlog: VecDeque<Vec<u8>>,
+    backlog_bytes: usize,
+    bytes_written: u64,
+}
+
+impl LogWriter {
+    /// Opens the log in folder `dir` for writing, makes it where there is none, and begins a session.
+    ///
+    /// What an earlier writer left open is sealed first; that it did not end cleanly, and that the
+    /// machine was rebooted in between, is counted as an incident.
+    pub fn open(dir: &Path, mode: OpenMode, session: Session) -> Result<LogWriter, LogError> {
+        let exists = Manifest::path(dir).exists();
+        match mode {
+            OpenMode::Create if exists => return Err(LogError::Exists { path: dir.into() }),
+            OpenMode::Continue | OpenMode::Replace | OpenMode::Create => refuse_other_folders(dir, exists)?,
+        }
+        fs::create_dir_all(dir).at("create", dir)?;
+        let lock = take_lock(dir)?;
+        if mode == OpenMode::Replace && exists {
+            clear(dir)?;
+        }
+        let manifest =
+            if exists && mode == OpenMode::Continue { Manifest::read(dir)? } else { Manifest::default() };
+        let mut writer = LogWriter {
+            dir: dir.into(),
+            _lock: lock,
+            manifest,
+            session: 0,
+            tables: Vec::new(),
+            journal: None,
+            journal_started: Instant::now(),
+            seal_not_before: None,
+            part: 1,
+            backlog: VecDeque::new(),
+            backlog_bytes: 0,
+            bytes_written: 0,
+        };
+        writer.recover()?;
+        writer.begin(session)?;
+        Ok(writer)
+    }
+
+    /// Seals what earlier writers left, and finds the number of the next part.
+    fn recover(&mut self) -> Result<(), LogError> {
+        for (number, path) in journals(&self.dir)? {
+            let contents = Contents::read(&path)?;
+            self.seal_contents(number, &contents)?;
+            // What could not be read is kept for whoever can: only a cut-off tail holds nothing.
+            let torn_inside = contents.damage.iter().any(|damage| !damage.is_tail);
+            let gone = if torn_inside {
+                fs::rename(&path, path.with_extension("damaged"))
+            } else {
+                fs::remove_file(&path)
+            };
+            gone.at("remove the sealed journal", &path)?;
+            self.part = self.part.max(number + 1);
+        }
+        for table in self.manifest.tables.clone() {
+            if let Some((number, _)) = parts(&self.dir, &table.name)?.last() {
+                self.part = self.part.max(number + 1);
+            }
+        }
+        self.part = self.part.max(self.manifest.merged_through_part + 1);
+        Ok(())
+    }
+
+    fn begin(&mut self, session: Session) -> Result<(), LogError> {
+        if let Some(last) = self.manifest.sessions.last() {
+            let killed = last.end_us.is_none();
+            let rebooted = last.boot_id.is_some() && last.boot_id != session.boot_id;
+            if killed {
+                self.manifest.count(Incident::now("killed", "a session did not end cleanly; at most its last sample is missing"));
+            }
+            if rebooted {
+                self.manifest.count(Incident::now("reboot", "the machine was rebooted between two sessions"));
+            }
+        }
+        self.manifest.sessions.push(session);
+        self.session = self.manifest.sessions.len() - 1;
+        self.manifest.write(&self.dir, false)
+    }
+
+    /// Makes a table known; the same schema twice gives the same handle.
+    pub fn declare(&mut self, schema: TableSchema) -> Result<TableId, LogError> {
+        if let Some(at) = self.tables.iter().position(|known| *known == schema) {
+            return Ok(TableId(at));
+        }
+        check_schema(&schema)?;
+        self.manifest.declare(&schema)?;
+        self.manifest.write(&self.dir, false)?;
+        let id = self.tables.len();
+        if self.journal.is_some() {
+            if self.tables.iter().any(|known| known.name == schema.name) {
+                // One journal holds one schema a table.
+                self.seal()?;
+            } else {
+                self.push(table_block(id as u64, &schema))?;
+            }
+        }
+        self.tables.push(schema);
+        Ok(TableId(id))
+    }
+
+    /// Appends rows as one block, which is in the log whole or not at all.
+    ///
+    /// While the disk is full, blocks wait in memory and go out in order when there is room; that
+    /// is counted as an incident, and is an error only for other causes.
+    pub fn append(&mut self, rows: Vec<(TableId, Vec<Row>)>) -> Result<(), LogError> {
+        let mut tables = Vec::with_capacity(rows.len());
+        for (TableId(id), mut rows) in rows {
+            for row in &mut rows {
+                check_row(&self.tables[id], row)?;
+            }
+            tables.push((id as u64, rows));
+        }
+        self.ensure_journal()?;
+        self.push(rows_block(&tables))?;
+        self.seal_when_due()
+    }
+
+    /// Counts an incident; it is in the log at once.
+    pub fn incident(&mut self, kind: &str, detail: &str) -> Result<(), LogError> {
+        self.ensure_journal()?;
+        self.push(incident_block(&Incident::now(kind, detail)))
+    }
+
+    /// Says a fact of this session under `key` in the manifest.
+    pub fn set(&mut self, key: &str, value: serde_json::Value) -> Result<(), LogError> {
+        self.manifest.sessions[self.session].facts.insert(key.into(), value);
+        unless_full(self.manifest.write(&self.dir, false))
+    }
+
+    /// Writes `batches` as a complete part of a table, for sources that have whole columns.
+    ///
+    /// Types that hold the same values are converted; columns that a batch lacks become null.
+    pub fn write_part(
+        &mut self,
+        table: TableId,
+        batches: impl IntoIterator<Item = Result<RecordBatch, ArrowError>>,
+    ) -> Result<(), LogError> {
+        self.seal()?;
+        let schema = &self.tables[table.0];
+        let unreadable =
+            |error: ArrowError| LogError::Schema { table: schema.name.clone(), reason: error.to_string() };
+        let batches = batches.into_iter().map(|batch| conform(&batch.map_err(unreadable)?, schema));
+        self.bytes_written += write_part(&self.dir, schema, self.part, batches)?;
+        self.part += 1;
+        Ok(())
+    }
+
+    /// Ends the open part: its rows become Parquet files, and the next row starts a new part.
+    pub fn seal(&mut self) -> Result<(), LogError> {
+        self.flush_backlog()?;
+        let Some(journal) = &self.journal else { return Ok(()) };
+        let path = journal.path.clone();
+        self.seal_contents(self.part, &Contents::read(&path)?)?;
+        if let Some(journal) = self.journal.take() {
+            journal.remove()?;
+        }
+        self.part += 1;
+        self.seal_not_before = None;
+        Ok(())
+    }
+
+    fn seal_contents(&mut self, number: u64, contents: &Contents) -> Result<(), LogError> {
+        for schema in contents.tables() {
+            let rows = contents.rows(&schema.name);
+            if !rows.is_empty() && !part_path(&self.dir, &schema.name, number).exists() {
+                self.bytes_written += write_part(&self.dir, schema, number, [batch_of(schema, &rows)])?;
+            }
+            self.manifest.declare(schema)?;
+        }
+        if number > self.manifest.merged_through_part {
+            for incident in &contents.incidents {
+                self.manifest.count(incident.clone());
+            }
+            for damage in contents.damage.iter().filter(|damage| !damage.is_tail) {
+                let detail = format!(
+                    "journal-{number:06}: {} bytes at byte {} could not be read; kept as journal-{number:06}.damaged",
+                    damage.length, damage.offset
+                );
+                self.manifest.count(Incident::now("damaged_block", &detail));
+            }
+            self.manifest.merged_through_part = number;
+        }
+        self.manifest.write(&self.dir, true)
+    }
+
+    fn seal_when_due(&mut self) -> Result<(), LogError> {
+        let Some(journal) = &self.journal else { return Ok(()) };
+        let due = journal.length >= JOURNAL_BYTES_MAX || self.journal_started.elapsed() >= JOURNAL_AGE_MAX;
+        let may = self.seal_not_before.is_none_or(|moment| Instant::now() >= moment);
+        if !due || !may || !self.backlog.is_empty() {
+            return Ok(());
+        }
+        match self.seal() {
+            Err(error) if is_full(&error) => {
+                self.seal_not_before = Some(Instant::now() + SEAL_RETRY);
+                Ok(())
+            }
+            other => other,
+        }
+    }
+
+    /// Removes the oldest parts until the log holds at most `bytes_max` and nothing older than `age_max`.
+    pub fn retain(&mut self, bytes_max: Option<u64>, age_max: Option<Duration>) -> Result<(), LogError> {
+        let sizes = self.part_sizes()?;
+        let mut total: u64 = sizes.iter().map(|part| part.bytes).sum();
+        for part in sizes {
+            let too_many = bytes_max.is_some_and(|max| total > max);
+            let too_old = age_max.is_some_and(|max| part.modified.elapsed().is_ok_and(|age| age > max));
+            if !too_many && !too_old {
+                break;
+            }
+            for path in &part.paths {
+                fs::remove_file(path).at("remove the old part", path)?;
+            }
+            total -= part.bytes;
+            self.incident("retired", "parts removed to keep the log within its limits")?;
+        }
+        Ok(())
+    }
+
+    fn part_sizes(&self) -> Result<Vec<SealedPart>, LogError> {
+        let mut files = Vec::new();
+        for table in &self.manifest.tables {
+            files.extend(parts(&self.dir, &table.name)?);
+        }
+        files.extend(numbered(&self.dir, "journal-", ".damaged")?);
+        let numbers: BTreeSet<u64> = files.iter().map(|(number, _)| *number).collect();
+        let mut sealed = Vec::new();
+        for number in numbers {
+            let mut part = SealedPart { bytes: 0, modified: SystemTime::UNIX_EPOCH, paths: Vec::new() };
+            for (_, path) in files.iter().filter(|(of, _)| *of == number) {
+                let metadata = fs::metadata(path).at("read", path)?;
+                part.bytes += metadata.len();
+                part.modified = part.modified.max(metadata.modified().at("read", path)?);
+                part.paths.push(path.clone());
+            }
+            sealed.push(part);
+        }
+        Ok(sealed)
+    }
+
+    /// Bytes that this session wrote, journal and parts.
+    pub fn bytes_written(&self) -> u64 {
+        self.bytes_written
+    }
+
+    /// The folder of the log.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Seals the open part and says in the manifest that the session ended cleanly.
+    pub fn finish(&mut self) -> Result<(), LogError> {
+        self.seal()?;
+        self.manifest.sessions[self.session].end_us = Some(now_us());
+        self.manifest.write(&self.dir, true)
+    }
+
+    fn ensure_journal(&mut self) -> Result<(), LogError> {
+        if self.journal.is_some() {
+            return Ok(());
+        }
+        self.journal = Some(Journal::create(journal_path(&self.dir, self.part))?);
+        self.journal_started = Instant::now();
+        for at in self.newest_schemas() {
+            self.push(table_block(at as u64, &self.tables[at]))?;
+        }
+        Ok(())
+    }
+
+    /// Indices of the declared tables, without those that a later declaration replaced.
+    fn newest_schemas(&self) -> Vec<usize> {
+        let replaced = |at: usize| self.tables[at + 1..].iter().any(|later| later.name == self.tables[at].name);
+        (0..self.tables.len()).filter(|at| !replaced(*at)).collect()
+    }
+
+    fn push(&mut self, block: Vec<u8>) -> Result<(), LogError> {
+        if self.backlog_bytes + block.len() > BACKLOG_BYTES_MAX {
+            self.manifest.count(Incident::now("disk_full", "blocks dropped: the disk stayed full for too long"));
+            return self.flush_backlog();
+        }
+        self.backlog_bytes += block.len();
+        self.backlog.push_back(block);
+        self.flush_backlog()
+    }
+
+    fn flush_backlog(&mut self) -> Result<(), LogError> {
+        let Some(journal) = &mut self.journal else { return Ok(()) };
+        while let Some(block) = self.backlog.front() {
+            match journal.append(block) {
+                Ok(()) => {
+                    self.bytes_written += block.len() as u64;
+                    self.backlog_bytes -= block.len();
+                    self.backlog.pop_front();
+                }
+                Err(error) if is_full_io(&error) => {
+                    self.manifest.count(Incident::now("disk_full", "blocks waited in memory for room on the disk"));
+                    return Ok(());
+                }
+                Err(error) => return Err(error).at("append to", &journal.path),
+            }
+        }
+        Ok(())
+    }
+}
+
+struct SealedPart {
+    bytes: u64,
+    modified: SystemTime,
+    paths: Vec<PathBuf>,
+}
+
+fn is_full_io(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
+fn is_full(error: &LogError) -> bool {
+    matches!(error, LogError::Io { source, .. } if is_full_io(source))
+}
+
+fn unless_full(result: Result<(), LogError>) -> Result<(), LogError> {
+    result.or_else(|error| if is_full(&error) { Ok(()) } else { Err(error) })
+}
+
+/// A folder with other things in it is not to be written into, let alone replaced.
+fn refuse_other_folders(dir: &Path, has_manifest: bool) -> Result<(), LogError> {
+    if has_manifest || !dir.exists() {
+        return Ok(());
+    }
+    for entry in fs::read_dir(dir).at("list", dir)? {
+        if entry.at("list", dir)?.file_name() != "lock" {
+            let reason = "the folder holds other files".into();
+            return Err(LogError::NotALog { path: dir.into(), reason });
+        }
+    }
+    Ok(())
+}
+
+fn take_lock(dir: &Path) -> Result<File, LogError> {
+    let path = dir.join("lock");
+    let options = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
+    let mut file = options.at("open", &path)?;
+    if let Err(errno) = flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        if errno != rustix::io::Errno::WOULDBLOCK {
+            return Err(io::Error::from(errno)).at("lock", &path);
+        }
+        let mut holder = String::new();
+        file.read_to_string(&mut holder).at("read", &path)?;
+        return Err(LogError::Locked { path: dir.into(), holder: holder.trim().into() });
+    }
+    let pid = format!("{}\n", std::process::id());
+    file.set_len(0)
+        .and_then(|()| file.rewind())
+        .and_then(|()| file.write_all(pid.as_bytes()))
+        .at("write", &path)?;
+    Ok(file)
+}
+
+/// Removes what this library wrote, and nothing else.
+fn clear(dir: &Path) -> Result<(), LogError> {
+    let tables = Manifest::read(dir)?.tables;
+    // The manifest goes first: what remains after a crash here is no log, rather than half of one.
+    let manifest = Manifest::path(dir);
+    fs::remove_file(&manifest).at("remove", &manifest)?;
+    let mut files: Vec<PathBuf> = Vec::new();
+    for table in &tables {
+        files.extend(parts(dir, &table.name)?.into_iter().map(|(_, path)| path));
+    }
+    files.extend(journals(dir)?.into_iter().map(|(_, path)| path));
+    files.extend(numbered(dir, "journal-", ".damaged")?.into_iter().map(|(_, path)| path));
+    for path in files {
+        fs::remove_file(&path).at("remove", &path)?;
+    }
+    for table in &tables {
+        // Left when somebody else's file is in it.
+        let _ = fs::remove_dir(dir.join(&table.name));
+    }
+    Ok(())
+}
+
+fn check_schema(schema: &TableSchema) -> Result<(), LogError> {
+    let wrong = |reason: String| LogError::Schema { table: schema.name.clone(), reason };
+    let plain = |name: &str| {
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+    };
+    if !plain(&schema.name) {
+        return Err(wrong("a table's name is lower case letters, digits and underscores".into()));
+    }
+    for (at, column) in schema.columns.iter().enumerate() {
+        if !plain(&column.name) {
+            return Err(wrong(format!("column {:?}: a name is lower case letters, digits and underscores", column.name)));
+        }
+        if schema.columns[..at].iter().any(|other| other.name == column.name) {
+            return Err(wrong(format!("column {} stands twice", column.name)));
+        }
+    }
+    if schema.columns.is_empty() {
+        return Err(wrong("a table needs a column".into()));
+    }
+    Ok(())
+}
+
+/// Checks that `row` fits, and makes a double that is no number null: nothing was measured there.
+fn check_row(schema: &TableSchema, row: &mut Row) -> Result<(), LogError> {
+    let wrong = |reason: String| LogError::Schema { table: schema.name.clone(), reason };
+    if row.len() != schema.columns.len() {
+        return Err(wrong(format!("a row has {} values for {} columns", row.len(), schema.columns.len())));
+    }
+    for (value, column) in row.iter_mut().zip(&schema.columns) {
+        let fits = match (&value, column.ty) {
+            (Value::F64(number), Type::F64) if !number.is_finite() => {
+                *value = Value::Null;
+                true
+            }
+            (Value::Null, _)
+            | (Value::U64(_), Type::U64)
+            | (Value::I64(_), Type::I64)
+            | (Value::F64(_), Type::F64)
+            | (Value::Text(_), Type::Text)
+            | (Value::Time(_), Type::Time) => true,
+            _ => false,
+        };
+        if !fits {
+            return Err(wrong(format!("column {} takes {:?}, not {value:?}", column.name, column.ty)));
+        }
+    }
+    Ok(())
+}

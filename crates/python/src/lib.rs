@@ -1,0 +1,14 @@
+//! The extension module `thinktime._native`: types across the border, and nothing else.
+
+use pyo3::prelude::*;
+
+mod log;
+mod recorder;
+mod terminals;
+
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    log::register(module)?;
+    recorder::register(module)?;
+    terminals::register(module)
+}

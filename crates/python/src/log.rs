@@ -1,0 +1,178 @@
+//! The log, for `thinktime.log`.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use arrow_array::ffi_stream::{ArrowArrayStreamReader, FFI_ArrowArrayStream};
+use arrow_array::{RecordBatch, RecordBatchIterator};
+use arrow_schema::{ArrowError, SchemaRef};
+use pyo3::create_exception;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use thinktime_log::{Log, LogError, LogWriter, OpenMode, Session, SharedWriter, TableId, TableSchema};
+
+create_exception!(_native, NativeLogError, PyValueError, "A log cannot be read or written.");
+
+pub(crate) fn log_error(error: LogError) -> PyErr {
+    NativeLogError::new_err(error.to_string())
+}
+
+/// Text that must be JSON, from our own Python.
+pub(crate) fn json<T: serde::de::DeserializeOwned>(text: &str) -> PyResult<T> {
+    serde_json::from_str(text).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("NativeLogError", module.py().get_type::<NativeLogError>())?;
+    module.add_class::<NativeLog>()?;
+    module.add_class::<NativeLogWriter>()?;
+    module.add_class::<ArrowTable>()?;
+    module.add_function(wrap_pyfunction!(vocabulary, module)?)
+}
+
+/// The schemas of the standard tables, as JSON.
+#[pyfunction]
+fn vocabulary() -> PyResult<String> {
+    to_json(&thinktime_log::vocabulary::tables())
+}
+
+fn to_json<T: serde::Serialize>(value: &T) -> PyResult<String> {
+    serde_json::to_string(value).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// Rows of a table, for any consumer of the Arrow PyCapsule interface.
+#[pyclass(frozen, module = "thinktime._native")]
+struct ArrowTable {
+    schema: SchemaRef,
+    batches: Vec<RecordBatch>,
+}
+
+#[pymethods]
+impl ArrowTable {
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        // The interface allows a producer to answer with its own schema.
+        drop(requested_schema);
+        let batches: Vec<Result<RecordBatch, ArrowError>> = self.batches.iter().cloned().map(Ok).collect();
+        let reader = RecordBatchIterator::new(batches, self.schema.clone());
+        PyCapsule::new(py, FFI_ArrowArrayStream::new(Box::new(reader)), Some(c"arrow_array_stream".into()))
+    }
+
+    fn __len__(&self) -> usize {
+        self.batches.iter().map(RecordBatch::num_rows).sum()
+    }
+}
+
+/// A log, opened for reading.
+#[pyclass(frozen, module = "thinktime._native")]
+struct NativeLog(Log);
+
+#[pymethods]
+impl NativeLog {
+    #[new]
+    fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        py.detach(|| Log::open(&path)).map(NativeLog).map_err(log_error)
+    }
+
+    fn manifest(&self) -> PyResult<String> {
+        to_json(self.0.manifest())
+    }
+
+    fn part_groups(&self, table: &str) -> PyResult<Vec<Vec<PathBuf>>> {
+        self.0.part_groups(table).map_err(log_error)
+    }
+
+    fn open_rows(&self, py: Python<'_>, table: &str) -> PyResult<Option<ArrowTable>> {
+        let batch = py.detach(|| self.0.open_rows(table)).map_err(log_error)?;
+        Ok(batch.map(|batch| ArrowTable { schema: batch.schema(), batches: vec![batch] }))
+    }
+
+    fn read(&self, py: Python<'_>, table: &str) -> PyResult<Option<ArrowTable>> {
+        let Some(schema) = self.0.schema(table) else { return Ok(None) };
+        let batches = py.detach(|| self.0.read(table)).map_err(log_error)?;
+        Ok(Some(ArrowTable { schema: schema.arrow(), batches }))
+    }
+
+    fn check(&self, py: Python<'_>) -> PyResult<String> {
+        to_json(&py.detach(|| self.0.check()).map_err(log_error)?)
+    }
+}
+
+/// The writer of a log, which several sources may share.
+#[pyclass(frozen, module = "thinktime._native")]
+pub(crate) struct NativeLogWriter(SharedWriter);
+
+impl NativeLogWriter {
+    /// The writer, for a recorder or for synthetic users.
+    pub(crate) fn shared(&self) -> SharedWriter {
+        Arc::clone(&self.0)
+    }
+
+    fn writer(&self) -> PyResult<MutexGuard<'_, LogWriter>> {
+        self.0.lock().map_err(|_| NativeLogError::new_err("a thread that wrote this log has panicked"))
+    }
+}
+
+#[pymethods]
+impl NativeLogWriter {
+    #[new]
+    fn new(py: Python<'_>, path: PathBuf, mode: &str, session: &str) -> PyResult<Self> {
+        let mode = match mode {
+            "create" => OpenMode::Create,
+            "continue" => OpenMode::Continue,
+            "replace" => OpenMode::Replace,
+            other => {
+                let message = format!("mode {other:?} is none of \"create\", \"continue\", \"replace\"");
+                return Err(PyValueError::new_err(message));
+            }
+        };
+        let session: Session = json(session)?;
+        let writer = py.detach(|| LogWriter::open(&path, mode, session)).map_err(log_error)?;
+        Ok(NativeLogWriter(Arc::new(Mutex::new(writer))))
+    }
+
+    /// Writes what `stream` (an object with `__arrow_c_stream__`) holds as a part of the table.
+    fn write(&self, py: Python<'_>, schema: &str, stream: &Bound<'_, PyAny>) -> PyResult<()> {
+        let schema: TableSchema = json(schema)?;
+        let mut reader = stream_reader(stream)?;
+        let mut writer = self.writer()?;
+        py.detach(|| {
+            let table: TableId = writer.declare(schema)?;
+            writer.write_part(table, &mut reader)
+        })
+        .map_err(log_error)
+    }
+
+    fn incident(&self, kind: &str, detail: &str) -> PyResult<()> {
+        self.writer()?.incident(kind, detail).map_err(log_error)
+    }
+
+    fn set(&self, key: &str, value: &str) -> PyResult<()> {
+        self.writer()?.set(key, json(value)?).map_err(log_error)
+    }
+
+    fn seal(&self) -> PyResult<()> {
+        self.writer()?.seal().map_err(log_error)
+    }
+
+    fn finish(&self) -> PyResult<()> {
+        self.writer()?.finish().map_err(log_error)
+    }
+}
+
+fn stream_reader(producer: &Bound<'_, PyAny>) -> PyResult<ArrowArrayStreamReader> {
+    let capsule = producer.call_method0("__arrow_c_stream__")?;
+    let capsule = capsule
+        .cast::<PyCapsule>()
+        .map_err(|_| PyTypeError::new_err("__arrow_c_stream__ did not give a PyCapsule"))?;
+    let pointer = capsule.pointer_checked(Some(c"arrow_array_stream"))?;
+    // SAFETY: the capsule's name says that it holds a live ArrowArrayStream; from_raw takes its
+    // contents and leaves it released, as the PyCapsule interface asks of a consumer.
+    unsafe { ArrowArrayStreamReader::from_raw(pointer.as_ptr().cast()) }
+        .map_err(|error| PyValueError::new_err(error.to_string()))
+}

@@ -1,0 +1,130 @@
+"""A report before it is rendered: sections of sentences, figures and tables, free of any format.
+
+Analyses return numbers; a section turns one analysis into these objects; the renderers (text, JSON,
+CSV, HTML) know only these objects. Numbers stay numbers, in SI units, until a renderer formats them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from thinktime.stats.estimate import Estimate
+
+__all__ = ["Cell", "Column", "Document", "Figure", "Finding", "Highlight", "Section", "Table"]
+
+Cell = str | int | float | None | Estimate
+"""One cell of a table. An Estimate is shown with its interval; None as not measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table: what it holds and its unit.
+
+    The unit is SI or a noun (``s``, ``byte``, ``fork/s``), ``share`` for a part of one (shown in per cent),
+    and empty for labels and pure numbers.
+    """
+
+    name: str
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of cells under named columns; the first column names the row."""
+
+    name: str
+    """Identifier, unique in the document: ``overhead-costs``."""
+    caption: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse a row that does not fit the columns: it would show figures under a wrong name."""
+        for number, row in enumerate(self.rows, start=1):
+            if len(row) != len(self.columns):
+                raise ValueError(
+                    f"table {self.name}: row {number} has {len(row)} cells for {len(self.columns)} columns"
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A chart with its data as a table and in words, for who cannot see it."""
+
+    name: str
+    title: str
+    chart: dict[str, Any]
+    """Vega-Lite specification with inline data; colours are CSS variables, so that themes apply."""
+    data: Table
+    alt: str
+    """What the chart shows, in one or two sentences with the figures that matter."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that the reader should know, in plain words."""
+
+    text: str
+    section: str = ""
+    """Name of the section that shows it; empty where there is none."""
+    tone: str = ""
+    """``warning`` where the reader must beware, ``next`` for what to look at next, else empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Highlight:
+    """One figure of the summary at the top."""
+
+    name: str
+    label: str
+    value: Cell
+    unit: str
+    note: str
+    section: str = ""
+    """Name of the section that shows it; empty where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One question and its answer."""
+
+    name: str
+    """Identifier, unique in the document: the name of the analysis."""
+    title: str
+    summary: tuple[str, ...]
+    """The answer in plain sentences, most important first."""
+    tables: tuple[Table, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    caveats: tuple[str, ...] = ()
+    """What the reader must know before relying on the answer."""
+    method: str = ""
+    """How it was computed and after whom, with page and equation."""
+    not_applicable: str = ""
+    """Why there is no answer for this log; then the other fields are empty."""
+    group: str = ""
+    """The log that this section is about, where a document covers several."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A whole report."""
+
+    title: str
+    subtitle: str
+    findings: tuple[Finding, ...]
+    """The plain-words summary that comes first."""
+    sections: tuple[Section, ...]
+    facts: tuple[tuple[str, str], ...] = ()
+    """What was measured, when, by what: label and value."""
+    highlights: tuple[Highlight, ...] = ()
+
+    def tables(self) -> Iterator[tuple[Section, Table]]:
+        """Every table with its section, the data of figures included, in the order of the report."""
+        for section in self.sections:
+            for figure in section.figures:
+                yield section, figure.data
+            for table in section.tables:
+                yield section, table
