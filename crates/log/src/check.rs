@@ -9,7 +9,7 @@ use arrow_array::{Array, RecordBatch};
 use serde::Serialize;
 
 use crate::error::LogError;
-use crate::part::{numbered, open_part, part_path, read_part};
+use crate::part::{numbered, open_part, read_part};
 use crate::reader::Log;
 use crate::schema::TableSchema;
 
@@ -36,7 +36,13 @@ pub struct Finding {
 }
 
 impl Finding {
-    fn error(file: &Path, place: impl Into<String>, item: &str, message: impl ToString, remedy: &str) -> Finding {
+    fn error(
+        file: &Path,
+        place: impl Into<String>,
+        item: &str,
+        message: impl ToString,
+        remedy: &str,
+    ) -> Finding {
         Finding {
             severity: Severity::Error,
             file: file.into(),
@@ -61,7 +67,7 @@ impl Log {
         let mut tables: Vec<&TableSchema> = self.manifest.tables.iter().collect();
         tables.sort_by_key(|schema| schema.name != "samples");
         for schema in tables {
-            for path in self.parts(&schema.name)? {
+            for path in self.parts(&schema.name) {
                 self.check_schema(&path, schema, &mut findings);
                 match read_part(&path) {
                     Ok(batches) => check_rows(&path, schema, &batches, &mut starts, &mut findings),
@@ -96,7 +102,13 @@ impl Log {
         }
         for (_, path) in numbered(&self.dir, "journal-", ".damaged")? {
             let message = "blocks of this journal could not be read when it was sealed";
-            findings.push(Finding::error(&path, "", "block", message, "remove it when it is of no use to you"));
+            findings.push(Finding::error(
+                &path,
+                "",
+                "block",
+                message,
+                "remove it when it is of no use to you",
+            ));
         }
         Ok(())
     }
@@ -106,7 +118,13 @@ impl Log {
         for field in reader.schema().fields() {
             let Some(at) = schema.position(field.name()) else {
                 let message = "the manifest does not know this column";
-                findings.push(Finding::error(path, "schema", field.name(), message, "add it to the manifest"));
+                findings.push(Finding::error(
+                    path,
+                    "schema",
+                    field.name(),
+                    message,
+                    "add it to the manifest",
+                ));
                 continue;
             };
             let expected = schema.columns[at].ty.arrow();
@@ -122,11 +140,6 @@ impl Log {
                 }
             }
         }
-    }
-
-    /// The part file of `table` with this number, for messages and tests.
-    pub fn part_path(&self, table: &str, number: u64) -> PathBuf {
-        part_path(&self.dir, table, number)
     }
 }
 
@@ -164,7 +177,8 @@ fn check_rows(
 }
 
 fn check_lengths(file: &Path, first_row: usize, batch: &RecordBatch, findings: &mut Vec<Finding>) {
-    let Some(lengths) = batch.column_by_name("length_s").and_then(|column| column.as_primitive_opt::<Float64Type>())
+    let Some(lengths) =
+        batch.column_by_name("length_s").and_then(|column| column.as_primitive_opt::<Float64Type>())
     else {
         return;
     };
@@ -182,6 +196,8 @@ fn check_lengths(file: &Path, first_row: usize, batch: &RecordBatch, findings: &
 }
 
 fn instants(batch: &RecordBatch) -> impl Iterator<Item = i64> + '_ {
-    let column = batch.column_by_name("start").and_then(|column| column.as_primitive_opt::<TimestampMicrosecondType>());
+    let column = batch
+        .column_by_name("start")
+        .and_then(|column| column.as_primitive_opt::<TimestampMicrosecondType>());
     column.into_iter().flat_map(|column| column.values().iter().copied())
 }

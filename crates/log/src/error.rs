@@ -12,9 +12,13 @@ pub enum LogError {
     NotALog { path: PathBuf, reason: String },
     #[error("{path} exists already; name another folder, or say --force to write it anew")]
     Exists { path: PathBuf },
-    #[error("{path} is being written by process {holder}; end that recorder first, or write to another folder")]
+    #[error(
+        "{path} is being written by process {holder}; end that recorder first, or write to another folder"
+    )]
     Locked { path: PathBuf, holder: String },
-    #[error("{path}: log format version {found} is newer than {known}, the newest that this thinktime reads; upgrade thinktime")]
+    #[error(
+        "{path}: log format version {found} is newer than {known}, the newest that this thinktime reads; upgrade thinktime"
+    )]
     Newer { path: PathBuf, found: u64, known: u32 },
     #[error("{path}: {item}: {reason}; {remedy}")]
     Damaged { path: PathBuf, item: String, reason: String, remedy: &'static str },

@@ -71,7 +71,12 @@ pub(crate) fn write_part(
         let failed = |error: parquet::errors::ParquetError| match error {
             // The cause decides what the writer does: a full disk is waited for.
             parquet::errors::ParquetError::External(cause) => match cause.downcast::<std::io::Error>() {
-                Ok(io) => LogError::Io { action: "write", path: path.clone(), source: *io, remedy: "make room on that file system" },
+                Ok(io) => LogError::Io {
+                    action: "write",
+                    path: path.clone(),
+                    source: *io,
+                    remedy: "make room on that file system",
+                },
                 Err(other) => LogError::damaged(&path, "Parquet", other),
             },
             other => LogError::damaged(&path, "Parquet", other),
@@ -89,7 +94,8 @@ pub(crate) fn write_part(
 /// A reader of a part, which has checked the file's own structure.
 pub(crate) fn open_part(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<File>, LogError> {
     let file = File::open(path).at("open", path)?;
-    ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| LogError::damaged(path, "Parquet footer", error))
+    ParquetRecordBatchReaderBuilder::try_new(file)
+        .map_err(|error| LogError::damaged(path, "Parquet footer", error))
 }
 
 pub(crate) fn read_part(path: &Path) -> Result<Vec<RecordBatch>, LogError> {
@@ -145,7 +151,8 @@ pub(crate) fn widen(batch: &RecordBatch, schema: &TableSchema) -> Result<RecordB
 /// a type are an error, columns that `schema` has not are too.
 pub(crate) fn conform(batch: &RecordBatch, schema: &TableSchema) -> Result<RecordBatch, LogError> {
     let wrong = |reason: String| LogError::Schema { table: schema.name.clone(), reason };
-    if let Some(field) = batch.schema().fields().iter().find(|field| schema.position(field.name()).is_none()) {
+    if let Some(field) = batch.schema().fields().iter().find(|field| schema.position(field.name()).is_none())
+    {
         return Err(wrong(format!("column {} is not in the schema that was declared", field.name())));
     }
     let options = CastOptions { safe: false, ..CastOptions::default() };

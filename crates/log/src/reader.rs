@@ -1,6 +1,6 @@
 //! Reading a log, also while it is being written.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +18,9 @@ pub struct Log {
     pub(crate) dir: PathBuf,
     pub(crate) manifest: Manifest,
     pub(crate) journals: Vec<(u64, Contents)>,
+    /// The complete parts of each table, by number. Listed once: a part that is sealed later would
+    /// otherwise be missed here and still hide the rows of its journal there.
+    parts: BTreeMap<String, Vec<(u64, PathBuf)>>,
 }
 
 impl Log {
@@ -44,7 +47,11 @@ impl Log {
                 }
             }
         }
-        Ok(Log { dir: dir.into(), manifest, journals: open })
+        let mut sealed = BTreeMap::new();
+        for schema in &manifest.tables {
+            sealed.insert(schema.name.clone(), parts(dir, &schema.name)?);
+        }
+        Ok(Log { dir: dir.into(), manifest, journals: open, parts: sealed })
     }
 
     /// The manifest, with the incidents of the open part.
@@ -58,8 +65,8 @@ impl Log {
     }
 
     /// The complete parts of `table`, in order of time.
-    pub fn parts(&self, table: &str) -> Result<Vec<PathBuf>, LogError> {
-        Ok(parts(&self.dir, table)?.into_iter().map(|(_, path)| path).collect())
+    pub fn parts(&self, table: &str) -> Vec<PathBuf> {
+        self.parts.get(table).into_iter().flatten().map(|(_, path)| path.clone()).collect()
     }
 
     /// The complete parts of `table`, neighbours with the same columns together, so that each
@@ -67,7 +74,7 @@ impl Log {
     pub fn part_groups(&self, table: &str) -> Result<Vec<Vec<PathBuf>>, LogError> {
         let mut groups: Vec<Vec<PathBuf>> = Vec::new();
         let mut last_columns = Vec::new();
-        for path in self.parts(table)? {
+        for path in self.parts(table) {
             let schema = open_part(&path)?.schema().clone();
             let columns: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
             match groups.last_mut() {
@@ -82,7 +89,8 @@ impl Log {
     /// The rows of `table` that are in no complete part yet.
     pub fn open_rows(&self, table: &str) -> Result<Option<RecordBatch>, LogError> {
         let Some(schema) = self.schema(table) else { return Ok(None) };
-        let sealed: BTreeSet<u64> = parts(&self.dir, table)?.into_iter().map(|(number, _)| number).collect();
+        let sealed: BTreeSet<u64> =
+            self.parts.get(table).into_iter().flatten().map(|(number, _)| *number).collect();
         let mut batches = Vec::new();
         for (_, contents) in self.journals.iter().filter(|(number, _)| !sealed.contains(number)) {
             let own = contents.tables().find(|own| own.name == table);
@@ -102,7 +110,7 @@ impl Log {
     pub fn read(&self, table: &str) -> Result<Vec<RecordBatch>, LogError> {
         let Some(schema) = self.schema(table) else { return Ok(Vec::new()) };
         let mut batches = Vec::new();
-        for path in self.parts(table)? {
+        for path in self.parts(table) {
             for batch in read_part(&path)? {
                 batches.push(widen(&batch, schema)?);
             }

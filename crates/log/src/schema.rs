@@ -90,14 +90,7 @@ pub struct Column {
 
 impl Column {
     pub fn new(name: &str, ty: Type, unit: &str, kind: Kind, description: &str) -> Self {
-        Column {
-            name: name.into(),
-            ty,
-            unit: unit.into(),
-            kind,
-            role: None,
-            description: description.into(),
-        }
+        Column { name: name.into(), ty, unit: unit.into(), kind, role: None, description: description.into() }
     }
 
     pub fn role(mut self, role: Role) -> Self {
@@ -136,10 +129,7 @@ pub struct TableSchema {
 
 impl TableSchema {
     pub fn new(name: &str, columns: Vec<Column>) -> Self {
-        TableSchema {
-            name: name.into(),
-            columns,
-        }
+        TableSchema { name: name.into(), columns }
     }
 
     /// Index of the column `name`.

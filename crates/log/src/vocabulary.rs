@@ -37,20 +37,25 @@ fn start() -> Column {
 fn cpu_states() -> Vec<Column> {
     vec![
         seconds("user_s", "CPU time in user state, without nice (tick-sampled)").role(Role::UserTime),
-        seconds("nice_s", "CPU time in user state at a positive nice value (tick-sampled)").role(Role::UserTime),
+        seconds("nice_s", "CPU time in user state at a positive nice value (tick-sampled)")
+            .role(Role::UserTime),
         seconds("system_s", "CPU time in the kernel for processes (tick-sampled)").role(Role::SystemTime),
-        seconds("irq_s", "CPU time in hardware interrupts (zero where the kernel does not account it)").role(Role::SystemTime),
+        seconds("irq_s", "CPU time in hardware interrupts (zero where the kernel does not account it)")
+            .role(Role::SystemTime),
         seconds("softirq_s", "CPU time in soft interrupts (tick-sampled)").role(Role::SystemTime),
         seconds("steal_s", "CPU time taken by the hypervisor for others"),
         seconds("idle_s", "CPU time idle without a pending disk request (tick-sampled)").role(Role::IdleTime),
-        seconds("iowait_s", "CPU time idle while a task of that CPU waits for a disk (a hint, not a measure)").role(Role::IdleTime),
+        seconds(
+            "iowait_s",
+            "CPU time idle while a task of that CPU waits for a disk (a hint, not a measure)",
+        )
+        .role(Role::IdleTime),
     ]
 }
 
 /// Softirq types in the kernel's order; the columns are `softirq_<type>`.
-pub const SOFTIRQ_TYPES: [&str; 10] = [
-    "hi", "timer", "net_tx", "net_rx", "block", "irq_poll", "tasklet", "sched", "hrtimer", "rcu",
-];
+pub const SOFTIRQ_TYPES: [&str; 10] =
+    ["hi", "timer", "net_tx", "net_rx", "block", "irq_poll", "tasklet", "sched", "hrtimer", "rcu"];
 
 fn kernel_events() -> Vec<Column> {
     let mut columns = vec![
@@ -59,7 +64,11 @@ fn kernel_events() -> Vec<Column> {
         count("forks", "fork", "Processes and threads created").role(Role::Request),
     ];
     for name in SOFTIRQ_TYPES {
-        columns.push(count(&format!("softirq_{name}"), "softirq", &format!("Soft interrupts of type {name}")));
+        columns.push(count(
+            &format!("softirq_{name}"),
+            "softirq",
+            &format!("Soft interrupts of type {name}"),
+        ));
     }
     columns
 }
@@ -86,7 +95,8 @@ fn devices_total() -> Vec<Column> {
         count("disk_read_bytes", "byte", "Bytes read, all whole disks"),
         count("disk_write_bytes", "byte", "Bytes written, all whole disks"),
         seconds("disk_busy_s", "Time with a request in progress, summed over the disks"),
-        count("net_packets_in", "packet", "Packets received, all interfaces but loopback").role(Role::Request),
+        count("net_packets_in", "packet", "Packets received, all interfaces but loopback")
+            .role(Role::Request),
         count("net_packets_out", "packet", "Packets sent, all interfaces but loopback").role(Role::Request),
         count("net_bytes_in", "byte", "Bytes received, all interfaces but loopback"),
         count("net_bytes_out", "byte", "Bytes sent, all interfaces but loopback"),
@@ -144,8 +154,12 @@ pub fn samples() -> TableSchema {
     columns.extend(pressure());
     columns.extend(gauges());
     columns.push(
-        gauge("active_users", "user", "Users who used some user-state CPU time in the interval (Bard 1971, Table 2)")
-            .role(Role::Load),
+        gauge(
+            "active_users",
+            "user",
+            "Users who used some user-state CPU time in the interval (Bard 1971, Table 2)",
+        )
+        .role(Role::Load),
     );
     columns.push(seconds("recorder_cpu_s", "CPU time that the recorder itself used"));
     columns.push(count("recorder_written_bytes", "byte", "Bytes that the recorder itself wrote to the log"));
@@ -155,20 +169,27 @@ pub fn samples() -> TableSchema {
 
 /// `users`: a row an interval and user in which that user did anything.
 pub fn users() -> TableSchema {
-    TableSchema::new("users", vec![
-        start(),
-        label("user", "Who: uid:N, session:N, or a cgroup's path"),
-        seconds("user_s", "CPU time in user state").role(Role::UserTime),
-        seconds("system_s", "CPU time in the kernel").role(Role::SystemTime),
-        seconds("cpu_exact_s", "CPU time of this user's tasks, exact (not tick-sampled)"),
-        seconds("run_delay_s", "Time that this user's tasks waited for a CPU while runnable"),
-        count("page_faults_minor", "fault", "Page faults served without a disk").role(Role::Request),
-        count("page_faults_major", "fault", "Page faults that waited for a disk").role(Role::Request),
-        count("read_bytes", "byte", "Bytes read from block devices"),
-        count("write_bytes", "byte", "Bytes written to block devices"),
-        gauge("processes", "process", "Processes alive at the end of the interval"),
-        gauge("memory_bytes", "byte", "Resident memory of the user's processes, shared pages counted in each"),
-    ])
+    TableSchema::new(
+        "users",
+        vec![
+            start(),
+            label("user", "Who: uid:N, session:N, or a cgroup's path"),
+            seconds("user_s", "CPU time in user state").role(Role::UserTime),
+            seconds("system_s", "CPU time in the kernel").role(Role::SystemTime),
+            seconds("cpu_exact_s", "CPU time of this user's tasks, exact (not tick-sampled)"),
+            seconds("run_delay_s", "Time that this user's tasks waited for a CPU while runnable"),
+            count("page_faults_minor", "fault", "Page faults served without a disk").role(Role::Request),
+            count("page_faults_major", "fault", "Page faults that waited for a disk").role(Role::Request),
+            count("read_bytes", "byte", "Bytes read from block devices"),
+            count("write_bytes", "byte", "Bytes written to block devices"),
+            gauge("processes", "process", "Processes alive at the end of the interval"),
+            gauge(
+                "memory_bytes",
+                "byte",
+                "Resident memory of the user's processes, shared pages counted in each",
+            ),
+        ],
+    )
 }
 
 /// `cpus`: a row an interval and CPU.
@@ -181,69 +202,84 @@ pub fn cpus() -> TableSchema {
 
 /// `disks`: a row an interval and disk that did anything.
 pub fn disks() -> TableSchema {
-    TableSchema::new("disks", vec![
-        start(),
-        label("device", "Name of the disk"),
-        count("reads", "operation", "Reads completed").role(Role::Request),
-        count("writes", "operation", "Writes completed").role(Role::Request),
-        count("read_bytes", "byte", "Bytes read"),
-        count("write_bytes", "byte", "Bytes written"),
-        seconds("read_wait_s", "Time from issue to completion, summed over the reads"),
-        seconds("write_wait_s", "Time from issue to completion, summed over the writes"),
-        seconds("busy_s", "Time with a request in progress"),
-        seconds("queue_s", "Requests in progress, integrated over time"),
-        gauge("in_progress", "operation", "Requests in progress at the end of the interval"),
-    ])
+    TableSchema::new(
+        "disks",
+        vec![
+            start(),
+            label("device", "Name of the disk"),
+            count("reads", "operation", "Reads completed").role(Role::Request),
+            count("writes", "operation", "Writes completed").role(Role::Request),
+            count("read_bytes", "byte", "Bytes read"),
+            count("write_bytes", "byte", "Bytes written"),
+            seconds("read_wait_s", "Time from issue to completion, summed over the reads"),
+            seconds("write_wait_s", "Time from issue to completion, summed over the writes"),
+            seconds("busy_s", "Time with a request in progress"),
+            seconds("queue_s", "Requests in progress, integrated over time"),
+            gauge("in_progress", "operation", "Requests in progress at the end of the interval"),
+        ],
+    )
 }
 
 /// `interfaces`: a row an interval and network interface that did anything.
 pub fn interfaces() -> TableSchema {
-    TableSchema::new("interfaces", vec![
-        start(),
-        label("interface", "Name of the network interface"),
-        count("packets_in", "packet", "Packets received").role(Role::Request),
-        count("packets_out", "packet", "Packets sent").role(Role::Request),
-        count("bytes_in", "byte", "Bytes received"),
-        count("bytes_out", "byte", "Bytes sent"),
-        count("errors", "packet", "Packets with errors, both ways"),
-        count("drops", "packet", "Packets dropped, both ways"),
-    ])
+    TableSchema::new(
+        "interfaces",
+        vec![
+            start(),
+            label("interface", "Name of the network interface"),
+            count("packets_in", "packet", "Packets received").role(Role::Request),
+            count("packets_out", "packet", "Packets sent").role(Role::Request),
+            count("bytes_in", "byte", "Bytes received"),
+            count("bytes_out", "byte", "Bytes sent"),
+            count("errors", "packet", "Packets with errors, both ways"),
+            count("drops", "packet", "Packets dropped, both ways"),
+        ],
+    )
 }
 
 /// `interactions`: a row an interaction, one input and all the work that it asks for.
 pub fn interactions() -> TableSchema {
     let mut arrival_load = gauge("population", "user", "Users playing when the input arrived");
     arrival_load.role = Some(Role::Load);
-    TableSchema::new("interactions", vec![
-        label("user", "Who typed the input"),
-        label("class", "What kind of input it was"),
-        arrival_load,
-        seconds("think_s", "Think time before the input"),
-        instant("arrival", "When the input was due"),
-        instant("sent", "When the input was sent"),
-        instant("first_service", "When the first slice of service began (null where the source cannot see it)"),
-        instant("first_output", "When the first output came back"),
-        instant("completion", "When the interaction was complete (null when it never was)"),
-        seconds("service_s", "CPU time received"),
-        seconds("user_s", "CPU time received in user state").role(Role::UserTime),
-        seconds("system_s", "CPU time received in the kernel").role(Role::SystemTime),
-        count("page_faults_minor", "fault", "Page faults served without a disk").role(Role::Request),
-        count("page_faults_major", "fault", "Page faults that waited for a disk").role(Role::Request),
-        count("reads", "operation", "File reads made").role(Role::Request),
-        count("writes", "operation", "File writes made").role(Role::Request),
-        count("output_bytes", "byte", "Bytes written to the terminal"),
-    ])
+    TableSchema::new(
+        "interactions",
+        vec![
+            label("user", "Who typed the input"),
+            label("class", "What kind of input it was"),
+            arrival_load,
+            seconds("think_s", "Think time before the input"),
+            instant("arrival", "When the input was due"),
+            instant("sent", "When the input was sent"),
+            instant(
+                "first_service",
+                "When the first slice of service began (null where the source cannot see it)",
+            ),
+            instant("first_output", "When the first output came back"),
+            instant("completion", "When the interaction was complete (null when it never was)"),
+            seconds("service_s", "CPU time received"),
+            seconds("user_s", "CPU time received in user state").role(Role::UserTime),
+            seconds("system_s", "CPU time received in the kernel").role(Role::SystemTime),
+            count("page_faults_minor", "fault", "Page faults served without a disk").role(Role::Request),
+            count("page_faults_major", "fault", "Page faults that waited for a disk").role(Role::Request),
+            count("reads", "operation", "File reads made").role(Role::Request),
+            count("writes", "operation", "File writes made").role(Role::Request),
+            count("output_bytes", "byte", "Bytes written to the terminal"),
+        ],
+    )
 }
 
 /// `events`: a row an event of the trace.
 pub fn events() -> TableSchema {
-    TableSchema::new("events", vec![
-        instant("time", "When it happened"),
-        label("kind", "What happened"),
-        label("user", "To whom"),
-        Column::new("cpu", Type::U64, "", Kind::Label, "On which CPU"),
-        Column::new("amount", Type::F64, "", Kind::Counter, "How much; the unit follows from the kind"),
-    ])
+    TableSchema::new(
+        "events",
+        vec![
+            instant("time", "When it happened"),
+            label("kind", "What happened"),
+            label("user", "To whom"),
+            Column::new("cpu", Type::U64, "", Kind::Label, "On which CPU"),
+            Column::new("amount", Type::F64, "", Kind::Counter, "How much; the unit follows from the kind"),
+        ],
+    )
 }
 
 /// Every table of the vocabulary.

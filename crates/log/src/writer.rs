@@ -129,7 +129,10 @@ impl LogWriter {
             let killed = last.end_us.is_none();
             let rebooted = last.boot_id.is_some() && last.boot_id != session.boot_id;
             if killed {
-                self.manifest.count(Incident::now("killed", "a session did not end cleanly; at most its last sample is missing"));
+                self.manifest.count(Incident::now(
+                    "killed",
+                    "a session did not end cleanly; at most its last sample is missing",
+                ));
             }
             if rebooted {
                 self.manifest.count(Incident::now("reboot", "the machine was rebooted between two sessions"));
@@ -333,13 +336,15 @@ impl LogWriter {
 
     /// Indices of the declared tables, without those that a later declaration replaced.
     fn newest_schemas(&self) -> Vec<usize> {
-        let replaced = |at: usize| self.tables[at + 1..].iter().any(|later| later.name == self.tables[at].name);
+        let replaced =
+            |at: usize| self.tables[at + 1..].iter().any(|later| later.name == self.tables[at].name);
         (0..self.tables.len()).filter(|at| !replaced(*at)).collect()
     }
 
     fn push(&mut self, block: Vec<u8>) -> Result<(), LogError> {
         if self.backlog_bytes + block.len() > BACKLOG_BYTES_MAX {
-            self.manifest.count(Incident::now("disk_full", "blocks dropped: the disk stayed full for too long"));
+            self.manifest
+                .count(Incident::now("disk_full", "blocks dropped: the disk stayed full for too long"));
             return self.flush_backlog();
         }
         self.backlog_bytes += block.len();
@@ -357,7 +362,8 @@ impl LogWriter {
                     self.backlog.pop_front();
                 }
                 Err(error) if is_full_io(&error) => {
-                    self.manifest.count(Incident::now("disk_full", "blocks waited in memory for room on the disk"));
+                    self.manifest
+                        .count(Incident::now("disk_full", "blocks waited in memory for room on the disk"));
                     return Ok(());
                 }
                 Err(error) => return Err(error).at("append to", &journal.path),
@@ -451,7 +457,10 @@ fn check_schema(schema: &TableSchema) -> Result<(), LogError> {
     }
     for (at, column) in schema.columns.iter().enumerate() {
         if !plain(&column.name) {
-            return Err(wrong(format!("column {:?}: a name is lower case letters, digits and underscores", column.name)));
+            return Err(wrong(format!(
+                "column {:?}: a name is lower case letters, digits and underscores",
+                column.name
+            )));
         }
         if schema.columns[..at].iter().any(|other| other.name == column.name) {
             return Err(wrong(format!("column {} stands twice", column.name)));

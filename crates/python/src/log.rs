@@ -1,7 +1,7 @@
 //! The log, for `thinktime.log`.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 use arrow_array::ffi_stream::{ArrowArrayStreamReader, FFI_ArrowArrayStream};
 use arrow_array::{RecordBatch, RecordBatchIterator};
@@ -60,7 +60,7 @@ impl ArrowTable {
         drop(requested_schema);
         let batches: Vec<Result<RecordBatch, ArrowError>> = self.batches.iter().cloned().map(Ok).collect();
         let reader = RecordBatchIterator::new(batches, self.schema.clone());
-        PyCapsule::new(py, FFI_ArrowArrayStream::new(Box::new(reader)), Some(c"arrow_array_stream".into()))
+        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), c"arrow_array_stream")
     }
 
     fn __len__(&self) -> usize {
@@ -113,8 +113,16 @@ impl NativeLogWriter {
         Arc::clone(&self.0)
     }
 
-    fn writer(&self) -> PyResult<MutexGuard<'_, LogWriter>> {
-        self.0.lock().map_err(|_| NativeLogError::new_err("a thread that wrote this log has panicked"))
+    /// Does `act` with the writer. The lock is waited for without the GIL: who holds it may need the GIL.
+    fn with_writer<T: Send>(
+        &self,
+        py: Python<'_>,
+        act: impl FnOnce(&mut LogWriter) -> Result<T, LogError> + Send,
+    ) -> PyResult<T> {
+        py.detach(|| match self.0.lock() {
+            Ok(mut writer) => act(&mut writer).map_err(log_error),
+            Err(_) => Err(NativeLogError::new_err("a thread that wrote this log has panicked")),
+        })
     }
 }
 
@@ -139,29 +147,28 @@ impl NativeLogWriter {
     /// Writes what `stream` (an object with `__arrow_c_stream__`) holds as a part of the table.
     fn write(&self, py: Python<'_>, schema: &str, stream: &Bound<'_, PyAny>) -> PyResult<()> {
         let schema: TableSchema = json(schema)?;
-        let mut reader = stream_reader(stream)?;
-        let mut writer = self.writer()?;
-        py.detach(|| {
+        let reader = stream_reader(stream)?;
+        self.with_writer(py, |writer| {
             let table: TableId = writer.declare(schema)?;
-            writer.write_part(table, &mut reader)
+            writer.write_part(table, reader)
         })
-        .map_err(log_error)
     }
 
-    fn incident(&self, kind: &str, detail: &str) -> PyResult<()> {
-        self.writer()?.incident(kind, detail).map_err(log_error)
+    fn incident(&self, py: Python<'_>, kind: &str, detail: &str) -> PyResult<()> {
+        self.with_writer(py, |writer| writer.incident(kind, detail))
     }
 
-    fn set(&self, key: &str, value: &str) -> PyResult<()> {
-        self.writer()?.set(key, json(value)?).map_err(log_error)
+    fn set(&self, py: Python<'_>, key: &str, value: &str) -> PyResult<()> {
+        let value = json(value)?;
+        self.with_writer(py, |writer| writer.set(key, value))
     }
 
-    fn seal(&self) -> PyResult<()> {
-        self.writer()?.seal().map_err(log_error)
+    fn seal(&self, py: Python<'_>) -> PyResult<()> {
+        self.with_writer(py, LogWriter::seal)
     }
 
-    fn finish(&self) -> PyResult<()> {
-        self.writer()?.finish().map_err(log_error)
+    fn finish(&self, py: Python<'_>) -> PyResult<()> {
+        self.with_writer(py, LogWriter::finish)
     }
 }
 

@@ -1,0 +1,75 @@
+//! A disk that is full, or that cannot be written: on real file systems, mounted for the test in a
+//! mount namespace of its own.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use thinktime_log::{Log, LogWriter, OpenMode};
+
+use crate::numbers::{assert_whole, open, row, schema, session, twin};
+
+const CHILD: &str = "THINKTIME_TEST_MOUNTED";
+
+/// Runs test `name` again in a process that sees a fresh tmpfs with `options` at `CHILD`'s path.
+fn in_a_mount(name: &str, options: &str) {
+    let dir = tempfile::tempdir().unwrap();
+    let script = format!(
+        "mount -t tmpfs -o {options} tmpfs '{dir}' && exec '{exe}' --exact {name} --nocapture",
+        dir = dir.path().display(),
+        exe = std::env::current_exe().unwrap().display(),
+    );
+    let is_root = rustix::process::geteuid().is_root();
+    let namespaces: &[&str] = if is_root { &["--mount"] } else { &["--user", "--map-root-user", "--mount"] };
+    let status =
+        Command::new("unshare").args(namespaces).args(["sh", "-c", &script]).env(CHILD, dir.path()).status();
+    assert!(
+        status.expect("unshare (util-linux) is needed").success(),
+        "{name} failed on a tmpfs with {options}; user namespaces must be allowed, or run as root"
+    );
+}
+
+#[test]
+fn while_the_disk_is_full_rows_wait_and_are_counted() {
+    let Ok(dir) = std::env::var(CHILD) else {
+        return in_a_mount("full_disk::while_the_disk_is_full_rows_wait_and_are_counted", "size=512k");
+    };
+    let dir = Path::new(&dir);
+    let log_dir = dir.join("log");
+    let mut writer = open(&log_dir);
+    let tables = [writer.declare(schema()).unwrap(), writer.declare(twin()).unwrap()];
+    let mut append = |writer: &mut LogWriter, number| {
+        writer.append(tables.iter().map(|table| (*table, vec![row(number)])).collect()).unwrap();
+    };
+    for number in 0..100 {
+        append(&mut writer, number);
+    }
+    let filler = dir.join("filler");
+    let written = fs::write(&filler, vec![0u8; 1 << 20]);
+    assert!(written.is_err(), "the file system was not full");
+    for number in 100..2000 {
+        append(&mut writer, number);
+    }
+    let meanwhile = assert_whole(&Log::open(&log_dir).unwrap(), 100);
+    assert!(meanwhile < 2000, "nothing had to wait");
+    fs::remove_file(&filler).unwrap();
+    append(&mut writer, 2000);
+    assert_eq!(assert_whole(&Log::open(&log_dir).unwrap(), 2001), 2001);
+    writer.finish().unwrap();
+    let log = Log::open(&log_dir).unwrap();
+    assert_eq!(assert_whole(&log, 2001), 2001);
+    assert!(
+        log.manifest().incidents.iter().any(|incident| incident.kind == "disk_full" && incident.count > 0)
+    );
+    assert_eq!(log.check().unwrap(), []);
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_said_to_be_so() {
+    let Ok(dir) = std::env::var(CHILD) else {
+        return in_a_mount("full_disk::a_folder_that_cannot_be_written_is_said_to_be_so", "ro");
+    };
+    let refused = LogWriter::open(&Path::new(&dir).join("log"), OpenMode::Create, session("boot"));
+    let text = refused.expect_err("the file system is read-only").to_string();
+    assert!(text.contains("choose a folder on a writable file system"), "{text}");
+}

@@ -1,0 +1,7 @@
+//! The log as its users see it: folders, processes, kills, full disks.
+
+mod changes;
+mod full_disk;
+mod kill;
+mod numbers;
+mod refusals;
