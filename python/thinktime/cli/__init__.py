@@ -12,67 +12,60 @@ from typing import TYPE_CHECKING
 from thinktime.errors import InputError, WorkError
 
 if TYPE_CHECKING:
-    import click
+    import typer
 
 __all__ = ["COMMANDS", "main"]
 
-COMMANDS: dict[str, tuple[str, str]] = {
-    "record": ("thinktime.cli.record", "Record this machine into a log."),
-    "play": ("thinktime.cli.play", "Play synthetic interactive users on this machine, and record it."),
-    "report": ("thinktime.cli.report", "Tell the whole story of a log in one page."),
-    "analyse": ("thinktime.cli.analyse", "Answer one question about a log."),
-    "import": ("thinktime.cli.import_", "Turn another tool's file into a log."),
-    "check": ("thinktime.cli.check", "Say what is wrong with a log, and where."),
-    "doctor": ("thinktime.cli.doctor", "Say what this machine can measure, and at what cost."),
-    "demo": ("thinktime.cli.demo", "Play users, record, analyse, report: three minutes on this machine."),
+COMMANDS: dict[str, str] = {
+    "record": "thinktime.cli.record",
+    "play": "thinktime.cli.play",
+    "report": "thinktime.cli.report",
+    "analyse": "thinktime.cli.analyse",
+    "import": "thinktime.cli.import_",
+    "check": "thinktime.cli.check",
+    "doctor": "thinktime.cli.doctor",
+    "demo": "thinktime.cli.demo",
 }
-"""Name of each command: the module that holds it, and its line in ``thinktime --help``."""
+"""Name of each command, and the module whose function ``command`` does it."""
 
 EPILOG = """\
 Examples:
 
-  thinktime record -o run --duration 60s
+thinktime demo
 
-  thinktime play prototype --users 1..12 --hold 20s -o run
+thinktime record -o run --duration 60s
 
-  thinktime report run -o report.html
+thinktime report run -o report.html
 """
 
 
-def _application() -> click.Group:
-    import click
+def _application(arguments: list[str]) -> typer.Typer:
     import typer
 
-    class Commands(click.Group):
-        def list_commands(self, ctx: click.Context) -> list[str]:
-            del ctx
-            return list(COMMANDS)
-
-        def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-            del ctx
-            if cmd_name not in COMMANDS:
-                return None
-            module = importlib.import_module(COMMANDS[cmd_name][0])
-            app = typer.Typer(add_completion=False, rich_markup_mode=None)
-            app.command(cmd_name)(module.command)
-            return typer.main.get_command(app)
-
-        def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-            del ctx
-            with formatter.section("Commands"):
-                formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
-
-    return Commands(
-        name="thinktime",
+    app = typer.Typer(
         help="Measure, explain and predict interactive multi-user systems.",
         epilog=EPILOG,
+        add_completion=False,
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
     )
+
+    @app.callback()
+    def root() -> None:
+        """Make the application a group even when one command alone is registered."""
+
+    # Only the command that is called is loaded; for `--help` and for a misspelt name, all are.
+    called = [name for name in arguments[:1] if name in COMMANDS]
+    for name in called or COMMANDS:
+        app.command(name)(importlib.import_module(COMMANDS[name]).command)
+    return app
 
 
 def main() -> None:
     """Run the command that `sys.argv` names, and exit with its status."""
     try:
-        _application().main(prog_name="thinktime", standalone_mode=True)
+        _application(sys.argv[1:])(prog_name="thinktime")
     except InputError as error:
         print(f"thinktime: {error}", file=sys.stderr)
         sys.exit(2)

@@ -1,0 +1,67 @@
+# The one index of commands. `make demo` and `make test` do all the set-up on a fresh machine with
+# Python 3.10+, a C compiler and Rust.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+CARGO ?= cargo
+
+.PHONY: help demo test bench lint docs build static format golden clean
+
+help: ## Say what there is
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
+
+demo: build ## Play users on this machine, record it, and write a report: three minutes
+	$(BIN)/thinktime demo -o demo --force
+
+test: build static test-tools ## Run every test
+	$(CARGO) test --release --quiet
+	$(BIN)/pytest
+
+bench: build ## Print what the fast parts cost, as ratios to a reference in the same run
+	$(BIN)/python benches/run.py
+
+lint: build ## Check style, types, layering, and that the native module's stub is true
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/stubtest thinktime._native
+	$(CARGO) fmt --all -- --check
+	$(CARGO) clippy --release --workspace --all-targets --quiet -- -D warnings
+
+docs: build $(VENV)/docs-installed ## Build the documentation into docs/_build
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build
+
+build: $(VENV)/installed ## Build thinktime into .venv
+	$(BIN)/maturin develop --release --quiet --skip-install
+
+static: $(VENV)/installed ## Build the recorder as a static binary that needs no Python
+	$(CARGO) rustc --release --quiet -p thinktime-recorder --bin thinktime-recorder -- -C target-feature=+crt-static
+
+format: build ## Lay out all code as `make lint` wants it
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format .
+	$(CARGO) fmt --all
+
+golden: build ## Write the golden files anew; look at the diff before you commit it
+	$(BIN)/pytest -q tests --update-golden
+
+clean: ## Remove everything that was built
+	rm -rf $(VENV) target demo docs/_build
+
+.PHONY: test-tools
+test-tools:
+	@sh scripts/install-test-tools
+
+# Once for each state of pyproject.toml: the environment, what it needs, and thinktime itself (editable).
+$(VENV)/installed: pyproject.toml scripts/check-toolchain
+	@PYTHON='$(PYTHON)' CARGO='$(CARGO)' sh scripts/check-toolchain
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --group dev
+	$(BIN)/maturin develop --release --quiet
+	@touch $@
+
+$(VENV)/docs-installed: pyproject.toml $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --group docs
+	@touch $@

@@ -1,0 +1,135 @@
+"""`thinktime.log`: what is written comes back, for every kind of reader."""
+
+from datetime import datetime, timezone
+
+import duckdb
+import pandas
+import polars as pl
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+from thinktime.log import Column, Log, LogError, LogWriter, vocabulary
+
+
+def at(second):
+    return datetime(2026, 1, 1, 0, 0, second, tzinfo=timezone.utc)
+
+
+@pytest.fixture
+def log(tmp_path):
+    path = tmp_path / "run"
+    with LogWriter.open(path, source="test", machine={"cpus": 2}, options={"interval_s": 5}) as writer:
+        for start in (0, 5):
+            frame = pl.DataFrame({"start": [at(start)], "length_s": [5.0], "user_s": [1.5], "forks": [start]})
+            writer.write("samples", frame)
+        writer.incident("suspend", "the lid was closed")
+        writer.incident("suspend", "the lid was closed")
+        writer.set("recorder", {"method": "by hand"})
+    return Log.open(path)
+
+
+def test_rows_come_back_in_order_with_nulls_for_what_was_not_measured(log):
+    frame = log.samples().collect()
+    assert frame["start"].to_list() == [at(0), at(5)]
+    assert frame["forks"].to_list() == [0, 5]
+    assert frame["user_s"].to_list() == [1.5, 1.5]
+    assert frame["idle_s"].to_list() == [None, None]
+    assert frame.columns == [column.name for column in vocabulary("samples")]
+
+
+def test_a_table_that_is_absent_is_empty_with_its_columns(log):
+    assert not log.has("interactions")
+    assert log.has("samples")
+    assert log.interactions().collect().columns == [column.name for column in vocabulary("interactions")]
+    with pytest.raises(LogError, match="interactions"):
+        log.table("no_such_table")
+
+
+def test_the_manifest_tells_who_wrote_it_and_what_went_wrong(log):
+    (session,) = log.manifest["sessions"]
+    assert session["source"] == "test"
+    assert session["machine"] == {"cpus": 2}
+    assert session["recorder"] == {"method": "by hand"}
+    assert session["end_us"] >= session["start_us"]
+    (incident,) = log.manifest["incidents"]
+    assert (incident["kind"], incident["count"]) == ("suspend", 2)
+    assert log.check() == []
+
+
+def test_roles_need_no_arguments(log):
+    assert log.columns_with("user_time") == ["user_s", "nice_s"]
+    assert log.columns_with("load") == ["active_users"]
+    with pytest.raises(ValueError, match="system_time"):
+        log.columns_with("sytem_time")
+
+
+@pytest.mark.parametrize(
+    "table", ["samples", "users", "cpus", "disks", "interfaces", "interactions", "events"]
+)
+def test_every_column_of_the_vocabulary_says_what_it_is(table):
+    for column in vocabulary(table):
+        assert column.description, column
+        assert column.kind == "label" or column.unit or column.name == "amount", column
+        assert not column.name.endswith("_s") or column.unit == "s", column
+        assert not column.name.endswith("_bytes") or column.unit == "byte", column
+
+
+def test_arrow_consumers_see_units_kinds_and_roles(log):
+    table = pyarrow.table(log.arrow("samples"))
+    metadata = table.schema.field("user_s").metadata
+    assert metadata[b"unit"] == b"s"
+    assert metadata[b"kind"] == b"counter"
+    assert metadata[b"role"] == b"user_time"
+    assert table.column("forks").to_pylist() == [0, 5]
+
+
+def test_the_files_alone_carry_the_same_metadata(log):
+    part = next((log.path / "samples").glob("*.parquet"))
+    field = pyarrow.parquet.read_schema(part).field("system_s")
+    assert field.metadata[b"role"] == b"system_time"
+
+
+def test_duckdb_reads_the_files_and_the_arrow_stream(log):
+    pattern = str(log.path / "samples" / "*.parquet")
+    assert duckdb.sql(f"select sum(forks) from '{pattern}'").limit(1).fetchall() == [(5,)]
+    rows = pyarrow.table(log.arrow("samples"))
+    assert duckdb.sql("select count(*), sum(user_s) from rows").limit(1).fetchall() == [(2, 3.0)]
+    assert rows.num_rows == 2
+
+
+def test_pandas_reads_the_files(log):
+    frame = pandas.read_parquet(log.path / "samples")
+    assert frame["forks"].tolist() == [0, 5]
+
+
+def test_values_that_do_not_fit_are_refused_by_column(tmp_path):
+    with pytest.raises(LogError, match="forks"), LogWriter.open(tmp_path / "a", source="test") as writer:
+        writer.write("samples", pl.DataFrame({"forks": [-1]}))
+    with pytest.raises(LogError, match="frobs"), LogWriter.open(tmp_path / "b", source="test") as writer:
+        writer.write("samples", pl.DataFrame({"frobs": [1]}))
+
+
+def test_a_source_may_add_columns_of_its_own(tmp_path):
+    vsio = Column("vsio", "u64", "request", "counter", "Start I/O to virtual selector channels", "request")
+    with LogWriter.open(tmp_path / "run", source="cp67") as writer:
+        writer.write("samples", pl.DataFrame({"vsio": [7]}), [*vocabulary("samples"), vsio])
+    log = Log.open(tmp_path / "run")
+    assert "vsio" in log.columns_with("request")
+    assert log.samples().select("vsio").collect().item() == 7
+
+
+def test_an_exception_keeps_what_was_written_and_leaves_the_session_open(tmp_path):
+    with pytest.raises(RuntimeError), LogWriter.open(tmp_path / "run", source="test") as writer:
+        writer.write("samples", pl.DataFrame({"start": [at(0)], "length_s": [1.0]}))
+        raise RuntimeError
+    log = Log.open(tmp_path / "run")
+    assert log.samples().collect().height == 1
+    assert "end_us" not in log.manifest["sessions"][0]
+
+
+def test_a_log_is_not_written_over(log):
+    with pytest.raises(LogError, match="--force"):
+        LogWriter.open(log.path, source="test")
+    with pytest.raises(LogError, match="manifest"):
+        Log.open(log.path.parent)

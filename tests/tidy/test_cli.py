@@ -1,0 +1,44 @@
+"""Every command exists, explains itself with examples, and refuses bad usage with status 2."""
+
+import subprocess
+import sys
+
+import pytest
+
+from thinktime.cli import COMMANDS
+
+
+def run(*arguments):
+    command = [sys.executable, "-c", "from thinktime.cli import main; main()", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_has_examples(name):
+    done = run(name, "--help")
+    assert done.returncode == 0, done.stderr
+    assert "Examples:" in done.stdout
+    assert f"thinktime {name}" in done.stdout
+
+
+def test_help_lists_every_command():
+    done = run("--help")
+    assert done.returncode == 0
+    for name in COMMANDS:
+        assert name in done.stdout
+
+
+@pytest.mark.parametrize("arguments", [["no-such-command"], ["report", "--no-such-option"], []])
+def test_bad_usage_is_status_2(arguments):
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("name", ["report", "check"])
+def test_what_is_no_log_is_status_2_and_says_the_remedy(name, tmp_path):
+    done = run(name, str(tmp_path))
+    assert done.returncode == 2
+    assert "no manifest.json" in done.stderr
+    assert "thinktime record" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,86 @@
+"""The rooms depend on each other in one direction only; see ARCHITECTURE.md."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "python" / "thinktime"
+
+CRATES = {
+    "log": set(),
+    "recorder": {"log"},
+    "terminals": {"log"},
+    "python": {"log", "recorder", "terminals"},
+}
+"""What each crate of ours may depend on."""
+
+ROOMS = {
+    "stats": set(),
+    "models": {"stats", "errors"},
+    "analyses": {"stats", "errors", "log"},
+    "sources": {"stats", "errors", "log"},
+    "reports": {"stats", "errors", "log", "analyses", "models"},
+    "studies": {"stats", "errors", "log", "analyses", "models", "reports", "sources"},
+}
+"""What each room of the package may import of ours, itself apart."""
+
+STATS_LIBRARIES = {"numpy", "scipy"}
+
+
+def imports_of(path: Path) -> set[str]:
+    """Dotted names that a module imports, anywhere in it."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative imports hide the layers"
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+def our_rooms(names: set[str]) -> set[str]:
+    return {name.split(".")[1] for name in names if name.startswith("thinktime.")}
+
+
+@pytest.mark.parametrize("crate", sorted(path.name for path in (ROOT / "crates").iterdir()))
+def test_a_crate_depends_only_on_its_layer(crate):
+    manifest = (ROOT / "crates" / crate / "Cargo.toml").read_text()
+    ours = set(re.findall(r"^thinktime-(\w+)", manifest, re.MULTILINE))
+    assert ours <= CRATES[crate]
+
+
+def test_only_one_crate_knows_python():
+    for manifest in (ROOT / "crates").glob("*/Cargo.toml"):
+        knows = bool(re.search(r"^pyo3\b", manifest.read_text(), re.MULTILINE))
+        assert knows == (manifest.parent.name == "python"), manifest
+
+
+@pytest.mark.parametrize("room", sorted(ROOMS))
+def test_a_room_imports_only_its_layer(room):
+    for path in (PACKAGE / room).rglob("*.py"):
+        foreign = our_rooms(imports_of(path)) - {room} - ROOMS[room]
+        assert not foreign, f"{path.relative_to(ROOT)} imports {sorted(foreign)}"
+
+
+def test_every_room_is_in_the_table():
+    rooms = {path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert rooms - {"cli"} == set(ROOMS)
+
+
+def test_statistics_stand_on_numpy_and_scipy_alone():
+    import sys
+
+    for path in (PACKAGE / "stats").rglob("*.py"):
+        roots = {name.split(".")[0] for name in imports_of(path)} - {"thinktime"}
+        foreign = roots - STATS_LIBRARIES - set(sys.stdlib_module_names)
+        assert not foreign, f"{path.relative_to(ROOT)} imports {sorted(foreign)}"
+
+
+def test_the_checker_sees_an_import_that_is_wrong(tmp_path):
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text("def f():\n    from thinktime.reports import html\n")
+    assert our_rooms(imports_of(wrong)) - ROOMS["analyses"] == {"reports"}
