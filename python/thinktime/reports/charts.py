@@ -112,7 +112,9 @@ def bar(rows: Rows, series: Sequence[Series]) -> Spec:
         x2="end:Q",
         tooltip=[alt.Tooltip("part:N", title="state"), alt.Tooltip("shown:N", title="share")],
     )  # fmt: skip
-    boxes = base.mark_rect(height=34, stroke="var(--card)", strokeWidth=1.5).encode(color=_colours("part", series))
+    boxes = base.mark_rect(height=34, stroke="var(--card)", strokeWidth=1.5).encode(
+        color=_colours("part", series)
+    )
     # Only where a label fits into its box; the others stand in the legend and in the table.
     middle = "(datum.start + datum.end) / 2"
     labels = (
@@ -239,7 +241,10 @@ def strips(items: Sequence[Strip], x: Axis) -> Spec:
             x=time,
             y=alt.Y("value:Q", axis=axis, scale=alt.Scale(**ends)),
             detail="segment:N",
-            tooltip=[alt.Tooltip("t:Q", title=x.title, format=".4~g"), alt.Tooltip("shown:N", title=item.title)],
+            tooltip=[
+                alt.Tooltip("t:Q", title=x.title, format=".4~g"),
+                alt.Tooltip("shown:N", title=item.title),
+            ],
         )
         area = base.mark_area(interpolate="step-after", opacity=0.22, color=colour(item.colour), clip=True)
         line = base.mark_line(interpolate="step-after", strokeWidth=1.4, color=colour(item.colour), clip=True)
@@ -315,7 +320,9 @@ def _scale(axis: Axis, nice: bool = True) -> alt.Scale:
 
     if axis.log:
         return alt.Scale(type="log", nice=nice)
-    ends = {key: value for key, value in (("domainMin", axis.low), ("domainMax", axis.high)) if value is not None}
+    ends = {
+        key: value for key, value in (("domainMin", axis.low), ("domainMax", axis.high)) if value is not None
+    }
     return alt.Scale(nice=nice, **ends)
 
 
@@ -337,5 +344,7 @@ def _contrast(field: str, series: Sequence[Series]) -> alt.Color:
     """Ink that is readable on the colour of a series: `--on-<name>`."""
     import altair as alt
 
-    scale = alt.Scale(domain=[item.name for item in series], range=[f"var(--on-{item.colour})" for item in series])
+    scale = alt.Scale(
+        domain=[item.name for item in series], range=[f"var(--on-{item.colour})" for item in series]
+    )
     return alt.Color(f"{field}:N", scale=scale, legend=None)

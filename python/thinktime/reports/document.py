@@ -6,7 +6,7 @@ CSV, HTML) know only these objects. Numbers stay numbers, in SI units, until a r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,8 +56,8 @@ class Figure:
 
     name: str
     title: str
-    chart: dict[str, Any]
-    """Vega-Lite specification with inline data; colours are CSS variables, so that themes apply."""
+    chart: Callable[[], dict[str, Any]]
+    """Makes the Vega-Lite specification with inline data; called only by a renderer that draws."""
     data: Table
     alt: str
     """What the chart shows, in one or two sentences with the figures that matter."""

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from thinktime.reports.document import Cell, Column
 from thinktime.stats.estimate import Estimate
 
-__all__ = ["ABSENT", "FormattedColumn", "cell", "column", "duration", "estimate", "number", "plain", "quantity"]
+__all__ = [
+    "ABSENT", "FormattedColumn", "cell", "column", "count", "duration", "estimate", "number", "plain", "plural", "quantity",
+]  # fmt: skip
 
 ABSENT = "–"
 """Shown where nothing was measured; never a zero."""
@@ -71,12 +73,27 @@ def scale(magnitude: float, unit: str) -> Scale:
     tail = f"/{per}" if slash else ""
     if unit == "share":
         return Scale(0.01, "%")
+    if not unit:
+        return Scale(1.0, "")
     if head == "s":
         return _first(magnitude, _SECONDS, "", tail)
     if head == "byte":
         return _first(magnitude, _BYTES, "", tail)
-    name = _SYMBOLS.get(unit, unit)
-    return _first(magnitude, _COUNTS, name, "")
+    return _first(magnitude, _COUNTS, _SYMBOLS.get(unit, plural(unit)), "")
+
+
+def plural(noun: str) -> str:
+    """The plural of a unit that is a noun (`fault/s`: `faults/s`); symbols stay as they are."""
+    head, slash, rest = noun.partition("/")
+    if len(head) < 3 or not head.isalpha():
+        return noun
+    ending = "es" if head.endswith(("s", "x", "ch", "sh")) else "s"
+    return f"{head}{ending}{slash}{rest}"
+
+
+def count(amount: int, noun: str) -> str:
+    """A number of things in words: 1 gap, 12 gaps."""
+    return _joined(number(amount), noun if amount == 1 else plural(noun))
 
 
 def _first(magnitude: float, steps: Sequence[tuple[str, float]], name: str, tail: str) -> Scale:
@@ -138,10 +155,20 @@ def quantity(value: float | None, unit: str = "") -> str:
     """A number with its unit, scaled: ``quantity(0.000377, "s/fork")`` is 377 µs/fork."""
     if value is None or math.isnan(value):
         return ABSENT
-    if isinstance(value, int) and unit != "share" and unit.partition("/")[0] not in {"s", "byte"} and abs(value) < 1e6:
-        return _joined(number(value), _SYMBOLS.get(unit, unit))
+    if _counted(value, unit):
+        return count(int(value), unit)
     chosen = scale(abs(value), unit)
     return _joined(number(value / chosen.factor), chosen.unit)
+
+
+def _counted(value: float, unit: str) -> bool:
+    """Whether this is a whole number of things rather than an amount of something."""
+    noun = unit.isalpha() and unit not in {"s", "byte", "share"}
+    return (
+        abs(value) < 1e6
+        and (isinstance(value, int) or value.is_integer())
+        and (noun or isinstance(value, int) and not unit)
+    )
 
 
 def _interval(estimate: Estimate, chosen: Scale) -> str:
@@ -151,15 +178,19 @@ def _interval(estimate: Estimate, chosen: Scale) -> str:
         return number(value)
     low = None if estimate.low is None else estimate.low / chosen.factor
     high = None if estimate.high is None else estimate.high / chosen.factor
-    widths = [abs(end - value) for end in (low, high) if end is not None and math.isfinite(end) and end != value]
+    widths = [
+        abs(end - value) for end in (low, high) if end is not None and math.isfinite(end) and end != value
+    ]
     if not widths:
         return number(value)
-    places = min(_places(min(widths), 2), 8)
+    half = sum(widths) / len(widths)
+    places = min(_places(half, 2), 12)
     if len(widths) == 2 and low is not None and high is not None:
-        half = (high - low) / 2
         # A symmetric interval reads best as ±; 5 % of skew is below the two digits shown.
         if low < value < high and abs((high - value) - (value - low)) <= 0.1 * half:
             return f"{_fixed(value, places)}{SPACE}±{SPACE}{_fixed(half, places)}"
+    # A long tail on one side must not round the value itself away.
+    places = max(places, min(_places(value, 1), 12))
     ends = (
         ABSENT if low is None else _fixed(low, places),
         ABSENT if high is None else _fixed(high, places),
@@ -210,7 +241,9 @@ def column(head: Column, cells: Sequence[Cell]) -> FormattedColumn:
     unit = head.unit or next((value.unit for value in numbers if isinstance(value, Estimate)), "")
     sizes = [size for size in map(_magnitude, numbers) if size > 0]
     mixed = any(isinstance(value, Estimate) and value.unit != unit for value in numbers)
-    if mixed or (sizes and max(sizes) / min(sizes) > 2e4 and scale(max(sizes), unit) != scale(min(sizes), unit)):
+    if mixed or (
+        sizes and max(sizes) / min(sizes) > 2e4 and scale(max(sizes), unit) != scale(min(sizes), unit)
+    ):
         texts = tuple(cell(value, unit) for value in cells)
         return FormattedColumn(plain(head.name), "", texts, numeric=True)
     chosen = scale(sorted(sizes)[len(sizes) // 2] if sizes else 0.0, unit)

@@ -16,7 +16,20 @@ from thinktime.stats.estimate import Estimate
 
 __all__ = ["HEADER", "render", "render_section"]
 
-HEADER = ("section", "table", "row_number", "row", "quantity", "unit", "value", "low", "high", "level", "n", "method")
+HEADER = (
+    "section",
+    "table",
+    "row_number",
+    "row",
+    "quantity",
+    "unit",
+    "value",
+    "low",
+    "high",
+    "level",
+    "n",
+    "method",
+)
 
 Field = str | int | float | None
 

@@ -12,7 +12,9 @@ from thinktime.reports.document import Document, Figure, Section, Table
 __all__ = ["render", "render_section"]
 
 WIDTH = 100
-ROWS_MAX = 40
+ROWS_MAX = 60
+FIGURE_ROWS_MAX = 16
+"""A curve of more points than this is told in words only: nobody reads it as a column of numbers."""
 GAP = "  "
 
 
@@ -22,7 +24,10 @@ def render(document: Document, width: int = WIDTH) -> str:
     if document.facts:
         blocks.append("\n".join(_pairs(document.facts, width)))
     if document.highlights:
-        rows = [(item.label, shown.cell(item.value, item.unit), shown.plain(item.note)) for item in document.highlights]
+        rows = [
+            (item.label, shown.cell(item.value, item.unit), shown.plain(item.note))
+            for item in document.highlights
+        ]
         blocks.append("\n".join(_grid(rows, "<><", width)))
     blocks.append(_headline("Findings", "-") + "\n" + "\n".join(_findings(document, width)))
     group = ""
@@ -53,7 +58,7 @@ def render_section(section: Section, width: int = WIDTH) -> str:
 def _printable(text: str) -> str:
     # The no-break spaces have done their work once the lines are broken.
     text = text.replace("\N{NARROW NO-BREAK SPACE}", " ").replace("\N{NO-BREAK SPACE}", " ")
-    return "\n".join(line.rstrip() for line in text.split("\n"))
+    return "\n".join(shown.plain(line).rstrip() for line in text.split("\n"))
 
 
 def _headline(text: str, rule: str) -> str:
@@ -63,7 +68,12 @@ def _headline(text: str, rule: str) -> str:
 
 def _wrapped(text: str, width: int, first: str = "", rest: str = "") -> str:
     return textwrap.fill(
-        shown.plain(text), width, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
+        shown.plain(text),
+        width,
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_long_words=False,
+        break_on_hyphens=False,
     )
 
 
@@ -74,13 +84,16 @@ def _findings(document: Document, width: int) -> Iterator[str]:
 
 
 def _pairs(facts: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
-    label_width = max(_columns(label) for label, _ in facts)
-    for label, value in facts:
+    labelled = [(shown.plain(label), value) for label, value in facts]
+    label_width = max(_columns(label) for label, _ in labelled)
+    for label, value in labelled:
         yield _wrapped(value, width, _padded(label, label_width, "<") + GAP, " " * (label_width + len(GAP)))
 
 
 def _figure(figure: Figure, width: int) -> str:
     head = _wrapped(f"{figure.title}. {figure.alt}", width)
+    if len(figure.data.rows) > FIGURE_ROWS_MAX:
+        return f"{head}\n({len(figure.data.rows)} rows: --format json or csv)"
     return f"{head}\n\n{_table(figure.data, width)}"
 
 
@@ -127,12 +140,16 @@ def _grid(rows: Sequence[Sequence[str]], sides: str, width: int | None) -> Itera
             yield GAP.join(_padded(text, widths[index], sides[index]) for index, text in enumerate(row))
             continue
         indent = sum(widths[:-1]) + len(GAP) * (len(sides) - 1)
-        head = GAP.join(_padded(text, widths[index], sides[index]) for index, text in enumerate(row[:-1])) + GAP
+        head = (
+            GAP.join(_padded(text, widths[index], sides[index]) for index, text in enumerate(row[:-1])) + GAP
+        )
         yield _wrapped_raw(row[-1], width, head, " " * indent)
 
 
 def _wrapped_raw(text: str, width: int, first: str, rest: str) -> str:
-    return textwrap.fill(text, max(width, len(rest) + 20), initial_indent=first, subsequent_indent=rest) or first
+    return (
+        textwrap.fill(text, max(width, len(rest) + 20), initial_indent=first, subsequent_indent=rest) or first
+    )
 
 
 def _padded(text: str, width: int, side: str) -> str:
@@ -149,5 +166,3 @@ def _cells(character: str) -> int:
     if unicodedata.combining(character) or unicodedata.category(character) in {"Mn", "Me", "Cf"}:
         return 0
     return 2 if unicodedata.east_asian_width(character) in {"W", "F"} else 1
-
-

@@ -1,0 +1,82 @@
+// Draws the charts to the width of the screen, and switches the theme. The page is complete without it.
+const root = document.documentElement;
+
+// The twin of charts.at_width.
+const MARGIN = 60;
+function fitted(spec, width) {
+  const copy = structuredClone(spec);
+  if (copy.vconcat) copy.vconcat.forEach((view) => { view.width = Math.max(width - MARGIN, 120); });
+  else copy.width = Math.max(width, 160);
+  return copy;
+}
+
+function theme() {
+  const button = document.getElementById("theme");
+  const names = ["auto", "light", "dark"];
+  const show = (name) => {
+    if (name === "auto") delete root.dataset.theme; else root.dataset.theme = name;
+    button.textContent = `Theme: ${name}`;
+  };
+  let stored = "auto";
+  try { stored = localStorage.getItem("thinktime-theme") || "auto"; } catch { /* a file may have no storage */ }
+  let at = Math.max(names.indexOf(stored), 0);
+  show(names[at]);
+  button.hidden = false;
+  button.addEventListener("click", () => {
+    at = (at + 1) % names.length;
+    show(names[at]);
+    try { localStorage.setItem("thinktime-theme", names[at]); } catch { /* then the choice lasts as long as the page */ }
+  });
+}
+
+function charts() {
+  const holder = document.getElementById("specs");
+  if (!holder || !window.vegaEmbed) return;
+  const specs = JSON.parse(holder.textContent);
+  const options = {
+    actions: false,
+    renderer: "svg",
+    ast: true, // expressions are interpreted: the policy of this page forbids eval
+    defaultStyle: false,
+    tooltip: { disableDefaultStyle: true },
+    loader: { load: () => Promise.reject(new Error("a report loads nothing")) },
+  };
+  const drawn = new Map();
+  async function draw(plot) {
+    const live = plot.querySelector(".live");
+    const width = Math.floor(plot.clientWidth);
+    if (!width || drawn.get(plot)?.width === width) return;
+    const old = drawn.get(plot);
+    drawn.set(plot, { width, view: old?.view });
+    const result = await window.vegaEmbed(live, fitted(specs[plot.dataset.figure], width), options);
+    old?.view?.finalize();
+    drawn.set(plot, { width, view: result });
+    plot.dataset.live = "yes";
+  }
+  let waiting;
+  const seen = new IntersectionObserver((entries) => {
+    for (const entry of entries) if (entry.isIntersecting) draw(entry.target).catch((error) => console.error(error));
+  }, { rootMargin: "600px" });
+  const plots = [...document.querySelectorAll(".plot")];
+  plots.forEach((plot) => seen.observe(plot));
+  new ResizeObserver(() => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => drawn.forEach((_, plot) => draw(plot).catch((error) => console.error(error))), 120);
+  }).observe(document.querySelector("main"));
+}
+
+function contents() {
+  const links = new Map([...document.querySelectorAll("nav.contents a")].map((link) => [link.hash.slice(1), link]));
+  const watch = new IntersectionObserver((entries) => {
+    for (const entry of entries) {
+      if (!entry.isIntersecting) continue;
+      links.forEach((link) => link.removeAttribute("aria-current"));
+      links.get(entry.target.id)?.setAttribute("aria-current", "true");
+    }
+  }, { rootMargin: "-10% 0px -75% 0px" });
+  links.forEach((_, name) => { const target = document.getElementById(name); if (target) watch.observe(target); });
+}
+
+theme();
+charts();
+contents();
