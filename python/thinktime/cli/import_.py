@@ -1,0 +1,110 @@
+"""``thinktime import``: another tool's file into a log."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from thinktime.errors import InputError
+
+if TYPE_CHECKING:
+    from thinktime.sources.sar import Imported
+
+__all__ = ["command"]
+
+
+class Source(str, Enum):
+    """Tools whose files can be read."""
+
+    sar = "sar"
+
+
+class Format(str, Enum):
+    """How the outcome is printed."""
+
+    text = "text"
+    json = "json"
+
+
+def command(
+    source: Annotated[Source, typer.Argument(help="The tool that wrote FILE.")],
+    file: Annotated[
+        Path, typer.Argument(help="Its file; of sar: saDD, the text of sadf -r, or the JSON of sadf -j.")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the log to make.", metavar="LOG")],
+    force: Annotated[bool, typer.Option("--force", help="Replace a log that is there.")] = False,
+    date: Annotated[
+        str,
+        typer.Option(
+            "--date", help="Day of the first record (YYYY-MM-DD), for a text with times of day only."
+        ),
+    ] = "",
+    form: Annotated[Format, typer.Option("--format", help="How to print the outcome.")] = Format.text,
+) -> None:
+    """Turn another tool's file into a log.
+
+    Reads the binary files of sar (sysstat) through the installed sadf, and without it the text of
+    `sadf -r -U -O debug FILE -- -A` (exact counters) or the JSON of `sadf -j FILE -- -A` (rounded rates).
+
+    Examples
+    --------
+      thinktime import sar /var/log/sysstat/sa21 -o monday
+
+      thinktime import sar day.json -o monday --force
+    """
+    from thinktime.sources.sar import import_sar
+
+    del source  # one so far; typer has checked it
+    done = import_sar(file, output, force=force, date=_day(date))
+    typer.echo(_json(done) if form is Format.json else _text(done))
+
+
+def _day(text: str) -> datetime.date | None:
+    if not text:
+        return None
+    try:
+        return datetime.date.fromisoformat(text)
+    except ValueError:
+        raise InputError(f"--date {text}: a day as 2026-11-21 is needed") from None
+
+
+def _time(microseconds: int) -> str:
+    moment = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc) + datetime.timedelta(
+        microseconds=microseconds
+    )
+    return moment.isoformat(sep=" ", timespec="seconds").replace("+00:00", " UTC")
+
+
+def _text(done: Imported) -> str:
+    lines = [
+        f"{done.log}: {done.intervals} intervals, {done.seconds:.0f} s in all, "
+        f"{_time(done.start_us)} to {_time(done.end_us)}, from {done.kind} input"
+    ]
+    lines += [
+        f"  {kind}: {detail}" + (f" ({count} times)" if count > 1 else "")
+        for kind, detail, count in done.incidents
+    ]
+    lines.append(f"Next: thinktime report {done.log} -o report.html")
+    return "\n".join(lines)
+
+
+def _json(done: Imported) -> str:
+    return json.dumps(
+        {
+            "log": str(done.log),
+            "input": done.kind,
+            "intervals": done.intervals,
+            "seconds": done.seconds,
+            "start": _time(done.start_us),
+            "end": _time(done.end_us),
+            "incidents": [
+                {"kind": kind, "detail": detail, "count": count} for kind, detail, count in done.incidents
+            ],
+        },
+        indent=2,
+    )

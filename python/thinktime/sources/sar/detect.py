@@ -1,0 +1,96 @@
+"""What kind of file it is, by its content."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import Literal
+
+from thinktime.errors import InputError
+from thinktime.sources.sar.raw_lines import DamagedLineError, parse_header, parse_line
+
+__all__ = ["Kind", "detect"]
+
+Kind = Literal["binary", "json", "raw"]
+
+HEAD_BYTES = 1 << 16
+LINES_SEARCHED = 50
+SYSSTAT_MAGIC = (b"\x96\xd5", b"\xd5\x96")
+"""0xd596 at the head of every data file of sysstat, in either byte order."""
+WHAT = "a binary file of sar (saDD), the text of `sadf -r`, or the JSON of `sadf -j`"
+
+_COMPRESSED = {
+    b"\x1f\x8b": "gzip -dk",
+    b"\xfd7zXZ\x00": "xz -dk",
+    b"BZh": "bzip2 -dk",
+    b"\x28\xb5\x2f\xfd": "zstd -dk",
+}
+_OTHERS = {
+    b"<?xml": "the XML of `sadf -x`",
+    b"<!DOCTYPE": "a page of HTML or XML",
+    b"# hostname": "the table of `sadf -d`, which holds rates only",
+    b"Linux ": "the printed report of sar, which holds rounded rates only",
+    b"PAR1": "Parquet",
+    b"\x7fELF": "a program",
+}
+
+
+def detect(path: Path) -> Kind:
+    """Kind of the file, whatever its name.
+
+    Raises
+    ------
+    InputError
+        It cannot be read, is no regular file, is empty, or is none of the kinds.
+    """
+    head = _head(path)
+    if head.startswith(SYSSTAT_MAGIC):
+        return "binary"
+    for magic, command in _COMPRESSED.items():
+        if head.startswith(magic):
+            raise InputError(f"{path}: it is compressed; unpack it first: {command} {path}")
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if text.startswith(b"{"):
+        return "json"
+    for start, what in _OTHERS.items():
+        if text.startswith(start):
+            raise InputError(f"{path}: this is {what}; give {WHAT}")
+    if _is_raw(text):
+        return "raw"
+    raise InputError(f"{path}: this is no file of sar (it begins with {head[:16]!r}); give {WHAT}")
+
+
+def _head(path: Path) -> bytes:
+    try:
+        mode = os.stat(path).st_mode
+        if stat.S_ISDIR(mode):
+            raise InputError(f"{path}: this is a folder; give one file in it, as {path}/sa21")
+        if not stat.S_ISREG(mode):
+            raise InputError(
+                f"{path}: this is no regular file, and it must be read twice; copy it into a file first"
+            )
+        with path.open("rb") as file:
+            head = file.read(HEAD_BYTES)
+    except FileNotFoundError:
+        raise InputError(
+            f"{path}: there is no such file; sar keeps its files in /var/log/sysstat or /var/log/sa"
+        ) from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"{path}: it cannot be read ({reason}); give a file that you may read") from None
+    if not head:
+        raise InputError(f"{path}: it is empty; sar has not recorded anything into it")
+    return head
+
+
+def _is_raw(text: bytes) -> bool:
+    """Whether one of the first lines is one of ``sadf -r``."""
+    return any(_is_line(line) for line in text.splitlines()[:LINES_SEARCHED])
+
+
+def _is_line(line: bytes) -> bool:
+    try:
+        return parse_header(line) is not None or parse_line(line) is not None
+    except DamagedLineError:
+        return False

@@ -1,0 +1,100 @@
+"""One interval of a sar file, in the log's words and units, whatever it was read from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from thinktime.sources.sar.problems import Problems
+
+__all__ = ["SECTOR_BYTES", "Counters", "Interval", "Row", "Sums", "is_stacked", "whole_disks"]
+
+SECTOR_BYTES = 512
+COUNT_MAX = 2**63 - 1
+"""Amounts above this in one interval are damage, not counts."""
+
+Row = dict[str, Any]
+"""Values of a table's row by column name; a column that is not there is null."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A row of `samples`, and the rows of the long tables that belong to it."""
+
+    start_us: int
+    length_s: float
+    samples: Row
+    cpus: list[Row] = field(default_factory=list)
+    disks: list[Row] = field(default_factory=list)
+    interfaces: list[Row] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """Turns two readings of a counter into the amount between them.
+
+    Parameters
+    ----------
+    problems : Problems
+        Where wraps and resets are counted.
+    long_bits : int
+        Width of the recorded machine's ``unsigned long``.
+    """
+
+    problems: Problems
+    long_bits: int = 64
+
+    def amount(self, name: str, previous: int, current: int, bits: int | None = None) -> int | None:
+        """Difference of two readings; None where the counter was set back.
+
+        A reading below its predecessor is a wrap when the counter has `bits` (32) and stood in the
+        upper half before and in the lower half after; anything else is a reset, and what was counted
+        in between is lost.
+        """
+        if current >= previous:
+            return current - previous
+        width = bits or self.long_bits
+        half = 1 << (width - 1)
+        if width == 32 and half <= previous < 2 * half and current < half:
+            self.problems.add("counter_wrap", f"{name} wrapped at 32 bits")
+            return current - previous + 2 * half
+        self.problems.add("counter_reset", f"{name} went back")
+        return None
+
+    def checked(self, name: str, value: int | None) -> int | None:
+        """`value`, or None where no machine can have counted so much in an interval."""
+        if value is not None and value > COUNT_MAX:
+            self.problems.add("damaged_record", f"{name} is {value} in one interval")
+            return None
+        return value
+
+
+class Sums:
+    """Totals over the rows of a long table; null where no row had the column."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.totals: dict[str, float | int | None] = dict.fromkeys(names)
+
+    def add(self, name: str, value: float | int | None) -> None:
+        """Add one row's value."""
+        if value is not None:
+            self.totals[name] = (self.totals[name] or 0) + value
+
+
+def whole_disks(names: Iterable[str]) -> set[str]:
+    """Those of `names` that are no partition of another of them (``sda1``, ``nvme0n1p2``)."""
+    known = set(names)
+
+    def parent(name: str) -> str:
+        stem = name.rstrip("0123456789")
+        if stem != name and stem.endswith("p") and stem[:-1] in known:
+            return stem[:-1]
+        return stem
+
+    return {name for name in known if parent(name) == name or parent(name) not in known}
+
+
+def is_stacked(name: str) -> bool:
+    """Whether the device stands on other devices or on memory, so that a total would count twice."""
+    return name.startswith(("dm-", "md", "loop", "ram", "zram", "sr", "fd"))

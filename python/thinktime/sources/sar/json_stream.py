@@ -1,0 +1,157 @@
+"""Read a large JSON document piece by piece: only one element of a long array is in memory."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+__all__ = ["DamagedJsonError", "JsonStream"]
+
+CHUNK_CHARS = 1 << 16
+VALUE_CHARS_MAX = 1 << 24
+"""The longest single value; a sadf record with 1 000 CPUs and 1 000 disks has 2^19 characters."""
+DIGITS_MAX = 400
+"""A double has at most 309 digits before the point."""
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+
+
+class DamagedJsonError(ValueError):
+    """The text is no JSON at a place; the message names line and what was needed."""
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > DIGITS_MAX:
+        raise ValueError(f"a number has {len(digits)} digits")
+    return int(digits)
+
+
+class JsonStream:
+    """A JSON text with a reading position.
+
+    Parameters
+    ----------
+    path : Path
+        File, UTF-8; bytes that are none are replaced and stay visible in what is read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open(encoding="utf-8", errors="replace")
+        self._text = ""
+        self._at = 0
+        self._line = 1
+        self._ended = False
+        self._decoder = json.JSONDecoder(parse_constant=_no_constant, parse_int=_integer)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    @property
+    def line(self) -> int:
+        """Number of the line of the reading position."""
+        return self._line + self._text.count("\n", 0, self._at)
+
+    def _more(self) -> bool:
+        """Read on; False at the end."""
+        if self._ended:
+            return False
+        self._line += self._text.count("\n", 0, self._at)
+        # Growing by what is there keeps the work of a long value linear.
+        chunk = self._file.read(max(CHUNK_CHARS, len(self._text) - self._at))
+        self._text, self._at = self._text[self._at :] + chunk, 0
+        self._ended = not chunk
+        return bool(chunk)
+
+    def _fail(self, needed: str) -> NoReturn:
+        shown = self._text[self._at : self._at + 30]
+        found = repr(shown) if shown else "the end of the file"
+        raise DamagedJsonError(f"line {self.line}: {needed} is needed, found {found}")
+
+    def peek(self) -> str:
+        """Next character after white space; empty at the end."""
+        while True:
+            match = _SPACE.match(self._text, self._at)
+            self._at = match.end() if match else self._at
+            if self._at < len(self._text):
+                return self._text[self._at]
+            if not self._more():
+                return ""
+
+    def expect(self, character: str) -> None:
+        """Step over `character`."""
+        if self.peek() != character:
+            self._fail(repr(character))
+        self._at += 1
+
+    def value(self) -> Any:
+        """Read one value whole."""
+        self.peek()
+        while True:
+            try:
+                value, end = self._decoder.raw_decode(self._text, self._at)
+            except RecursionError:
+                self._fail("JSON that is nested less deeply")
+            except ValueError as error:
+                if len(self._text) - self._at < VALUE_CHARS_MAX and self._more():
+                    continue
+                raise DamagedJsonError(f"line {self.line}: {error.args[0].partition(': line')[0]}") from None
+            # A number at the end of what was read may go on.
+            if end == len(self._text) and self._more():
+                continue
+            self._at = end
+            return value
+
+    def fields(self) -> Iterator[str]:
+        """Keys of the object that begins here; the caller reads each value before the next key."""
+        self.expect("{")
+        if self.peek() == "}":
+            self._at += 1
+            return
+        while True:
+            key = self.value()
+            if not isinstance(key, str):
+                self._fail("a key in quotes")
+            self.expect(":")
+            yield key
+            if self.peek() != ",":
+                break
+            self._at += 1
+        self.expect("}")
+
+    def elements(self) -> Iterator[int]:
+        """Numbers of the elements of the array that begins here; the caller reads each element."""
+        self.expect("[")
+        if self.peek() == "]":
+            self._at += 1
+            return
+        number = 0
+        while True:
+            yield number
+            number += 1
+            if self.peek() != ",":
+                break
+            self._at += 1
+        self.expect("]")
+
+    def skip_to(self, pattern: re.Pattern[str], overlap: int) -> bool:
+        """Move to the next match of `pattern` after this place; False where there is none.
+
+        A match is found across chunks when it is no longer than `overlap` characters.
+        """
+        self._at = min(self._at + 1, len(self._text))
+        while True:
+            match = pattern.search(self._text, self._at)
+            if match is not None:
+                self._at = match.start()
+                return True
+            self._at = max(self._at, len(self._text) - overlap)
+            if not self._more():
+                return False

@@ -1,0 +1,43 @@
+"""What went wrong while a file was read, counted and bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+__all__ = ["Problems"]
+
+DETAILS_MAX = 20
+"""Different details kept a kind; a file of noise must not fill the manifest."""
+
+
+class Problems:
+    """Incidents of one import, aggregated by kind and detail as the log's manifest does it.
+
+    Kinds in use: ``damaged_record`` (a line or a JSON object that cannot be read; what it held is
+    null), ``truncated`` (the file ends early), ``reboot``, ``suspend``, ``clock_step``,
+    ``counter_wrap``, ``counter_reset``, ``interval_dropped``, ``rounded_input``, ``coarse_clock``,
+    ``date_unknown``, ``timezone_unknown``, ``unread_activity``.
+    """
+
+    def __init__(self) -> None:
+        self._counts: dict[str, dict[str, int]] = {}
+
+    def add(self, kind: str, detail: str) -> None:
+        """Count one."""
+        details = self._counts.setdefault(kind, {})
+        if detail not in details and len(details) >= DETAILS_MAX:
+            detail = f"others of this kind, after the first {DETAILS_MAX}"
+        details[detail] = details.get(detail, 0) + 1
+
+    def __iter__(self) -> Iterator[tuple[str, str, int]]:
+        for kind, details in self._counts.items():
+            for detail, count in details.items():
+                yield kind, detail, count
+
+    def first(self, kind: str) -> str | None:
+        """Detail of the first problem of this kind."""
+        return next(iter(self._counts.get(kind, ())), None)
+
+    def count(self, kind: str) -> int:
+        """How many of this kind there were."""
+        return sum(self._counts.get(kind, {}).values())

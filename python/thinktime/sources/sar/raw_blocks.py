@@ -1,0 +1,229 @@
+"""The order of ``sadf -r``: activity by activity within a boot, put back together record by record.
+
+sadf prints all records of one activity, then all of the next. One pass notes where each block lies;
+then a cursor a block reads along, and records with the same time are joined. Memory stays the same
+however long the file is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from thinktime.sources.sar.problems import Problems
+from thinktime.sources.sar.raw_lines import (
+    COMMENT,
+    LINE_BYTES_MAX,
+    OTHER,
+    RESTART,
+    DamagedLineError,
+    Header,
+    Line,
+    Readings,
+    parse_header,
+    parse_line,
+    parse_readings,
+)
+
+__all__ = ["DAY_S", "RUN_MARK", "Boot", "Clock", "Index", "Moment", "Record", "index", "records"]
+
+RUN_MARK = b"# thinktime: another run of sadf on the same file\n"
+"""Between the outputs of several runs of sadf that are read as one: the boots count anew."""
+DAY_S = 86_400
+STATISTICS = 1
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Moment:
+    """When a record was taken."""
+
+    wall_s: int
+    uptime_cs: int = -1
+    """Hundredths of a second since boot; -1 where the text has no record headers."""
+
+
+@dataclass(slots=True)
+class _Block:
+    offset: int
+    line: int
+    end: int
+
+
+@dataclass(slots=True)
+class Boot:
+    """The blocks between two RESTART lines, by activity, and the record that came first."""
+
+    blocks: dict[str, list[_Block]] = field(default_factory=dict)
+    first: Moment | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """All lines of one record: by activity, the readings with their line numbers."""
+
+    moment: Moment
+    activities: dict[str, list[tuple[int, Readings]]]
+
+
+def read_lines(file: IO[bytes], offset: int, number: int) -> Iterator[tuple[int, int, bytes]]:
+    """Offset, number and bytes of each line from `offset` on; a line that is too long comes in pieces."""
+    file.seek(offset)
+    while line := file.readline(LINE_BYTES_MAX):
+        yield offset, number, line
+        offset += len(line)
+        number += 1
+
+
+@dataclass(slots=True)
+class Index:
+    """Where everything lies, and what kind of text it is."""
+
+    boots: list[Boot] = field(default_factory=lambda: [Boot()])
+    has_headers: bool = False
+    has_date: bool = False
+    is_utc: bool = True
+
+
+def index(path: Path, problems: Problems) -> Index:
+    """Note the blocks of a raw text.
+
+    Lines that cannot be read are counted as ``damaged_record``.
+    """
+    found = Index()
+    boot = 0
+    block: tuple[str, _Block] | None = None
+    pending: tuple[int, int, Header] | None = None
+    with path.open("rb") as file:
+        for offset, number, text in read_lines(file, 0, 1):
+            if text == RUN_MARK:
+                boot, block, pending = 0, None, None
+                continue
+            if (header := parse_header(text)) is not None:
+                found.has_headers = True
+                if header.kind == STATISTICS:
+                    if pending is not None and not found.boots[boot].blocks:
+                        # Two headers in a row: the first record, which has no interval before it.
+                        found.boots[boot].first = Moment(pending[2].wall_s, pending[2].uptime_cs)
+                    pending = (offset, number, header)
+                continue
+            try:
+                line = parse_line(text)
+            except DamagedLineError as error:
+                problems.add("damaged_record", f"line {number}: {error}")
+                continue
+            if line is None or line.activity == COMMENT:
+                continue
+            if line.activity == OTHER:
+                block, pending = None, None
+                continue
+            found.has_date = found.has_date or line.has_date
+            found.is_utc = found.is_utc and line.is_utc
+            if line.activity == RESTART:
+                # The mark before the first record opens the first boot.
+                if found.boots[boot].blocks:
+                    boot += 1
+                    if boot == len(found.boots):
+                        found.boots.append(Boot())
+                block, pending = None, None
+                continue
+            if block is None or block[0] != line.activity:
+                start, first_line = (offset, number) if pending is None else pending[:2]
+                block = (line.activity, _Block(start, first_line, offset))
+                found.boots[boot].blocks.setdefault(line.activity, []).append(block[1])
+            block[1].end = offset + len(text)
+            pending = None
+    return found
+
+
+class Clock:
+    """Turns the times of plain lines into moments: a time of day that falls by hours is another day."""
+
+    def __init__(self, base_s: int, last: int) -> None:
+        self.base_s, self.last = base_s, last
+
+    def moment(self, line: Line) -> Moment:
+        """When `line` was recorded; call it with every line, in order."""
+        if line.has_date:
+            return Moment(line.seconds)
+        if line.seconds < self.last - DAY_S // 2:
+            self.base_s += DAY_S
+        self.last = line.seconds
+        return Moment(self.base_s + line.seconds)
+
+
+_Group = tuple[Moment, list[tuple[int, Readings]]]
+
+
+def _groups(
+    file: IO[bytes], blocks: list[_Block], activity: str, clock: Clock | None, problems: Problems
+) -> Iterator[_Group]:
+    """Yield the lines of one activity by record. With `clock`, times stand in the lines alone."""
+    moment: Moment | None = None
+    label: int | None = None
+    lines: list[tuple[int, Readings]] = []
+    for block in blocks:
+        for offset, number, text in read_lines(file, block.offset, block.line):
+            if offset >= block.end:
+                break
+            header = parse_header(text)
+            if header is not None and clock is None:
+                if moment is not None and lines:
+                    yield moment, lines
+                is_record = header.kind == STATISTICS
+                moment, lines = (Moment(header.wall_s, header.uptime_cs) if is_record else None), []
+                continue
+            try:
+                line = parse_line(text)
+                if line is None or line.activity != activity:
+                    continue
+                readings = parse_readings(line)
+                if clock is None and moment is None:
+                    raise DamagedLineError("the record header before it is missing")
+            except DamagedLineError as error:
+                if _has_time(text):
+                    problems.add("damaged_record", f"line {number}: {error}")
+                continue
+            if clock is not None:
+                again = any(readings.item == known.item for _, known in lines)
+                if moment is None or line.seconds != label or again:
+                    if moment is not None:
+                        yield moment, lines
+                    moment, label, lines = clock.moment(line), line.seconds, []
+            lines.append((number, readings))
+    if moment is not None and lines:
+        yield moment, lines
+
+
+def _has_time(text: bytes) -> bool:
+    """Whether a line begins with a time; one that does not was counted when the blocks were noted."""
+    try:
+        parse_line(text)
+    except DamagedLineError:
+        return False
+    return True
+
+
+def records(path: Path, boot: Boot, clock: Clock | None, problems: Problems) -> Iterator[Record]:
+    """Join the activities of one boot, record by record, in time order."""
+    files = [path.open("rb") for _ in boot.blocks]
+    try:
+        cursors: dict[str, Iterator[_Group]] = {}
+        for file, (activity, blocks) in zip(files, boot.blocks.items(), strict=True):
+            own = None if clock is None else Clock(clock.base_s, clock.last)
+            cursors[activity] = _groups(file, blocks, activity, own, problems)
+        heads = {activity: head for activity, cursor in cursors.items() if (head := next(cursor, None))}
+        while heads:
+            now = min(moment for moment, _ in heads.values())
+            due = [activity for activity, (moment, _) in heads.items() if moment == now]
+            yield Record(now, {activity: heads[activity][1] for activity in due})
+            for activity in due:
+                head = next(cursors[activity], None)
+                if head is None:
+                    del heads[activity]
+                else:
+                    heads[activity] = head
+    finally:
+        for file in files:
+            file.close()

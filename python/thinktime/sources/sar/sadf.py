@@ -1,0 +1,210 @@
+"""The installed ``sadf``: from a binary file of any byte order and version that it knows to raw text."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from thinktime.errors import InputError
+from thinktime.sources.sar.problems import Problems
+from thinktime.sources.sar.raw import USER_HZ
+from thinktime.sources.sar.raw_blocks import RUN_MARK
+
+__all__ = ["Facts", "raw_text"]
+
+ACTIVITIES = (
+    ("-u", "ALL", "-P", "ALL"),
+    ("-w",),
+    ("-I", "SUM"),
+    ("-W",),
+    ("-B",),
+    ("-b",),
+    ("-r", "ALL"),
+    ("-S",),
+    ("-q", "LOAD"),
+    ("-q", "CPU"),
+    ("-q", "IO"),
+    ("-q", "MEM"),
+    ("-d",),
+    ("-n", "DEV"),
+    ("-n", "EDEV"),
+)
+"""What is asked for, one activity each; ``-A`` would add a line for each interrupt and CPU."""
+OLD_QUEUE = ("-q",)
+"""The queue before version 12.3.3, which had no pressure."""
+
+TIME_MAX_S = 900
+OUTPUT_BYTES_MIN = 64 << 20
+OUTPUT_FACTOR = 200
+"""sadf prints about 2 bytes a byte; a damaged header can make it print without end."""
+USAGE_STATUS = 1
+REMEDY = (
+    "install sysstat (apt install sysstat), or import the text that `sadf -r -U -O debug FILE -- -A` prints "
+    "where it is installed"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What sadf says about the file: `machine` for the manifest, versions, ticks, word length."""
+
+    machine: dict[str, str | int]
+    file_version: str
+    sadf_version: str
+    hz: int
+    hz_is_known: bool
+    long_bits: int
+    converted: bool
+
+
+class _Sadf:
+    """The program, run in a fixed locale and time zone."""
+
+    def __init__(self, folder: Path) -> None:
+        found = shutil.which("sadf")
+        if found is None:
+            raise InputError(f"a binary file of sar is read through sadf, which is not installed; {REMEDY}")
+        self.program = found
+        self.folder = folder
+        self.environment = {
+            **os.environ,
+            "LC_ALL": "C",
+            "TZ": "UTC",
+            "S_COLORS": "never",
+            "S_TIME_FORMAT": "ISO",
+        }
+
+    def run(self, arguments: list[str], output: Path, output_bytes_max: int) -> tuple[int, str]:
+        """Append what it prints to `output`; exit status (None of it negative: a signal's) and messages."""
+        errors = self.folder / "messages"
+        with output.open("ab") as out, errors.open("wb") as err:
+            process = subprocess.Popen(
+                [self.program, *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                env=self.environment,
+                cwd=self.folder,
+            )
+            try:
+                status = _watch(process, output, errors, output_bytes_max)
+            finally:
+                if process.poll() is None:
+                    process.kill()
+                process.wait()
+        with errors.open("rb") as file:
+            message = file.read(4000).decode("utf-8", "replace")
+        return status, " ".join(message.split())
+
+
+def _watch(process: subprocess.Popen[bytes], output: Path, errors: Path, output_bytes_max: int) -> int:
+    deadline = time.monotonic() + TIME_MAX_S
+    while True:
+        status = _status(process, wait_s=0.1)
+        if status is not None:
+            return status
+        if time.monotonic() > deadline:
+            raise InputError(f"sadf did not end within {TIME_MAX_S} s: the file's header is damaged")
+        if output.stat().st_size + errors.stat().st_size > output_bytes_max:
+            raise InputError("sadf prints without end: the file's header is damaged")
+
+
+def _status(process: subprocess.Popen[bytes], wait_s: float) -> int | None:
+    try:
+        return process.wait(timeout=wait_s)
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def raw_text(path: Path, folder: Path, problems: Problems) -> tuple[Path, Facts]:
+    """Turn the binary file at `path` into raw text in the temporary `folder`.
+
+    An older format is converted with ``sadf -c`` first. Where sadf stops early (a truncated file), it
+    is run again for one activity after the other, since it prints one activity whole before the next.
+
+    Raises
+    ------
+    InputError
+        sadf is not installed, or can make nothing of the file.
+    """
+    sadf = _Sadf(folder)
+    source = path.resolve()
+    limit = OUTPUT_BYTES_MIN + OUTPUT_FACTOR * source.stat().st_size
+    header, status, message = _header(sadf, source, limit)
+    converted = False
+    if "sadf -c" in message or "[Unknown format]" in header:
+        new = folder / "converted"
+        convert_status, convert_message = sadf.run(["-c", str(source)], new, limit)
+        if convert_status == 0 and new.stat().st_size:
+            source, converted = new, True
+            header, status, message = _header(sadf, source, limit)
+        elif status != 0:
+            raise InputError(f"{path}: sadf cannot convert this older format: {convert_message or message}")
+    if status != 0:
+        raise InputError(f"{path}: sadf cannot read it: {message or f'exit status {status}'}; {REMEDY}")
+    for activity in re.findall(r"(?m)^\d+: \[..\] (\w+).*\[Unknown format\]", header):
+        problems.add("unread_activity", f"{activity} has a format that the sadf installed here does not read")
+    facts = _facts(header, sadf, folder, converted)
+    text = folder / "raw"
+    _print(sadf, source, text, limit, problems)
+    return text, facts
+
+
+def _header(sadf: _Sadf, source: Path, limit: int) -> tuple[str, int, str]:
+    with tempfile.NamedTemporaryFile(dir=sadf.folder) as file:
+        status, message = sadf.run(["-H", str(source)], Path(file.name), limit)
+        return Path(file.name).read_text("utf-8", "replace")[: 1 << 20], status, message
+
+
+def _print(sadf: _Sadf, source: Path, text: Path, limit: int, problems: Problems) -> None:
+    """Print all activities in one run, or, where that fails, each in a run of its own."""
+    fixed = ["-r", "-U", "-O", "debug", str(source), "--"]
+    together = [*(word for words in ACTIVITIES if words[0] not in "-n-q" for word in words)]
+    status, message = sadf.run([*fixed, *together, "-q", "ALL", "-n", "DEV,EDEV"], text, limit)
+    if status == 0:
+        return
+    text.unlink()
+    for words in ACTIVITIES:
+        one_status, one_message = sadf.run([*fixed, *words], text, limit)
+        if one_status == USAGE_STATUS and words == ("-q", "LOAD"):
+            sadf.run([*fixed, *OLD_QUEUE], text, limit)
+        if one_status not in (0, USAGE_STATUS):
+            status, message = one_status, one_message
+        with text.open("ab") as file:
+            file.write(b"\n" + RUN_MARK)
+    if status != USAGE_STATUS:
+        said = message or (f"killed by signal {-status}" if status < 0 else f"exit status {status}")
+        problems.add("truncated", f"sadf stopped early ({said[:200]}); the complete records before are kept")
+
+
+def _facts(header: str, sadf: _Sadf, folder: Path, converted: bool) -> Facts:
+    version = folder / "version"
+    sadf.run(["-V"], version, OUTPUT_BYTES_MIN)
+
+    def found(pattern: str, text: str = header) -> str:
+        match = re.search(pattern, text)
+        return match.group(1) if match else ""
+
+    hz = int(found(r"(?m)^HZ = (\d{1,6})$") or 0)
+    machine: dict[str, str | int] = {
+        "hostname": found(r"(?m)^Host: .*? \((.*?)\)"),
+        "system": found(r"(?m)^Host: (\S+)"),
+        "kernel": found(r"(?m)^Host: \S+ (\S+)"),
+        "architecture": found(r"(?m)^Host: .*\t_(\w+)_\t"),
+        "cpus": int(found(r"(?m)^Host: .*\((\d{1,6}) CPU\)") or 0),
+    }
+    return Facts(
+        machine={key: value for key, value in machine.items() if value},
+        file_version=found(r"sysstat version (\S+)"),
+        sadf_version=found(r"sysstat version (\S+)", version.read_text("utf-8", "replace")),
+        hz=hz or USER_HZ,
+        hz_is_known=hz > 0,
+        long_bits=32 if found(r"(?m)^Size of a long int: (\d)$") == "4" else 64,
+        converted=converted,
+    )
