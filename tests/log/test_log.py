@@ -120,9 +120,13 @@ def test_a_source_may_add_columns_of_its_own(tmp_path):
 
 
 def test_an_exception_keeps_what_was_written_and_leaves_the_session_open(tmp_path):
-    with pytest.raises(RuntimeError), LogWriter.open(tmp_path / "run", source="test") as writer:
-        writer.write("samples", pl.DataFrame({"start": [at(0)], "length_s": [1.0]}))
-        raise RuntimeError
+    def fail_after_writing():
+        with LogWriter.open(tmp_path / "run", source="test") as writer:
+            writer.write("samples", pl.DataFrame({"start": [at(0)], "length_s": [1.0]}))
+            raise RuntimeError("the source broke")
+
+    with pytest.raises(RuntimeError, match="the source broke"):
+        fail_after_writing()
     log = Log.open(tmp_path / "run")
     assert log.samples().collect().height == 1
     assert "end_us" not in log.manifest["sessions"][0]

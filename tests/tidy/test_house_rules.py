@@ -37,9 +37,7 @@ def long_python_functions(path: Path) -> list[str]:
 def long_rust_functions(path: Path) -> list[str]:
     long, start, name, indent = [], 0, "", ""
     for number, line in enumerate(path.read_text().splitlines(), 1):
-        if match := re.match(
-            r"^(\s*)(?:pub(?:\([a-z]+\))? )?(?:const |unsafe |extern \"C\" )*fn (\w+)", line
-        ):
+        if match := re.match(r"^(\s*)(?:pub(?:\([a-z]+\))? )?(?:const |unsafe )*fn (\w+)", line):
             start, name, indent = number, match[2], match[1]
         elif line == f"{indent}}}" and name:
             if number - start + 1 > FUNCTION_LINES_MAX:
