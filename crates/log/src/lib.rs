@@ -20,6 +20,7 @@
 mod check;
 mod codec;
 mod error;
+mod folder;
 mod journal;
 mod manifest;
 mod part;

@@ -9,6 +9,8 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use serde::{Deserialize, Serialize};
 
+use crate::error::LogError;
+
 /// Version of the log format. A reader refuses a newer one and reads every older one.
 pub const SCHEMA_VERSION: u32 = 1;
 
@@ -147,6 +149,56 @@ impl TableSchema {
         Arc::new(Schema::new_with_metadata(fields, metadata.into_iter().collect()))
     }
 
+    /// Refuses a schema whose names would break a reader.
+    pub(crate) fn validate(&self) -> Result<(), LogError> {
+        let plain = |name: &str| {
+            !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+        };
+        if !plain(&self.name) {
+            return Err(self.wrong("a table's name is lower case letters, digits and underscores"));
+        }
+        if self.columns.is_empty() {
+            return Err(self.wrong("a table needs a column"));
+        }
+        for (at, Column { name, .. }) in self.columns.iter().enumerate() {
+            if !plain(name) {
+                return Err(self.wrong(format!(
+                    "column {name:?}: a name is lower case letters, digits and underscores"
+                )));
+            }
+            if self.position(name) != Some(at) {
+                return Err(self.wrong(format!("column {name} stands twice")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that `row` fits, and makes a double that is no number null: nothing was measured there.
+    pub(crate) fn fit(&self, row: &mut Row) -> Result<(), LogError> {
+        if row.len() != self.columns.len() {
+            return Err(self.wrong(format!(
+                "a row has {} values for {} columns",
+                row.len(),
+                self.columns.len()
+            )));
+        }
+        for (value, column) in row.iter_mut().zip(&self.columns) {
+            if matches!(value, Value::F64(number) if !number.is_finite()) {
+                *value = Value::Null;
+            }
+            if value.ty().is_some_and(|ty| ty != column.ty) {
+                return Err(
+                    self.wrong(format!("column {} takes {:?}, not {value:?}", column.name, column.ty))
+                );
+            }
+        }
+        Ok(())
+    }
+
+    fn wrong(&self, reason: impl Into<String>) -> LogError {
+        LogError::Schema { table: self.name.clone(), reason: reason.into() }
+    }
+
     /// The columns of `self`, then those that only `other` has. `Err` names a column whose type differs.
     pub fn union(&self, other: &TableSchema) -> Result<TableSchema, String> {
         let mut columns = self.columns.clone();
@@ -172,6 +224,20 @@ pub enum Value {
     Text(Arc<str>),
     /// Microseconds since 1970-01-01 UTC.
     Time(i64),
+}
+
+impl Value {
+    /// Its type; null fits every type.
+    fn ty(&self) -> Option<Type> {
+        match self {
+            Value::Null => None,
+            Value::U64(_) => Some(Type::U64),
+            Value::I64(_) => Some(Type::I64),
+            Value::F64(_) => Some(Type::F64),
+            Value::Text(_) => Some(Type::Text),
+            Value::Time(_) => Some(Type::Time),
+        }
+    }
 }
 
 macro_rules! value_from {

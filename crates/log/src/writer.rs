@@ -1,21 +1,21 @@
 //! The one writer of a log.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Seek, Write};
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
-use rustix::fs::{FlockOperation, flock};
 
 use crate::error::{IoContext, LogError};
+use crate::folder;
 use crate::journal::{Contents, Journal, incident_block, rows_block, table_block};
 use crate::manifest::{Incident, Manifest, Session, now_us};
 use crate::part::{batch_of, conform, journal_path, journals, numbered, part_path, parts, write_part};
-use crate::schema::{Row, TableSchema, Type, Value};
+use crate::schema::{Row, TableSchema};
 
 /// A journal of this size is sealed. Sealing decodes one table of it into memory.
 const JOURNAL_BYTES_MAX: u64 = 4 << 20;
@@ -72,12 +72,12 @@ impl LogWriter {
         let exists = Manifest::path(dir).exists();
         match mode {
             OpenMode::Create if exists => return Err(LogError::Exists { path: dir.into() }),
-            OpenMode::Continue | OpenMode::Replace | OpenMode::Create => refuse_other_folders(dir, exists)?,
+            OpenMode::Continue | OpenMode::Replace | OpenMode::Create => folder::refuse_others(dir, exists)?,
         }
         fs::create_dir_all(dir).at("create", dir)?;
-        let lock = take_lock(dir)?;
+        let lock = folder::lock(dir)?;
         if mode == OpenMode::Replace && exists {
-            clear(dir)?;
+            folder::clear(dir)?;
         }
         let manifest =
             if exists && mode == OpenMode::Continue { Manifest::read(dir)? } else { Manifest::default() };
@@ -148,7 +148,7 @@ impl LogWriter {
         if let Some(at) = self.tables.iter().position(|known| *known == schema) {
             return Ok(TableId(at));
         }
-        check_schema(&schema)?;
+        schema.validate()?;
         self.manifest.declare(&schema)?;
         self.manifest.write(&self.dir, false)?;
         let id = self.tables.len();
@@ -172,7 +172,7 @@ impl LogWriter {
         let mut tables = Vec::with_capacity(rows.len());
         for (TableId(id), mut rows) in rows {
             for row in &mut rows {
-                check_row(&self.tables[id], row)?;
+                self.tables[id].fit(row)?;
             }
             tables.push((id as u64, rows));
         }
@@ -389,112 +389,4 @@ fn is_full(error: &LogError) -> bool {
 
 fn unless_full(result: Result<(), LogError>) -> Result<(), LogError> {
     result.or_else(|error| if is_full(&error) { Ok(()) } else { Err(error) })
-}
-
-/// A folder with other things in it is not to be written into, let alone replaced.
-fn refuse_other_folders(dir: &Path, has_manifest: bool) -> Result<(), LogError> {
-    if has_manifest || !dir.exists() {
-        return Ok(());
-    }
-    for entry in fs::read_dir(dir).at("list", dir)? {
-        if entry.at("list", dir)?.file_name() != "lock" {
-            let reason = "the folder holds other files".into();
-            return Err(LogError::NotALog { path: dir.into(), reason });
-        }
-    }
-    Ok(())
-}
-
-fn take_lock(dir: &Path) -> Result<File, LogError> {
-    let path = dir.join("lock");
-    let options = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
-    let mut file = options.at("open", &path)?;
-    if let Err(errno) = flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        if errno != rustix::io::Errno::WOULDBLOCK {
-            return Err(io::Error::from(errno)).at("lock", &path);
-        }
-        let mut holder = String::new();
-        file.read_to_string(&mut holder).at("read", &path)?;
-        return Err(LogError::Locked { path: dir.into(), holder: holder.trim().into() });
-    }
-    let pid = format!("{}\n", std::process::id());
-    file.set_len(0)
-        .and_then(|()| file.rewind())
-        .and_then(|()| file.write_all(pid.as_bytes()))
-        .at("write", &path)?;
-    Ok(file)
-}
-
-/// Removes what this library wrote, and nothing else.
-fn clear(dir: &Path) -> Result<(), LogError> {
-    let tables = Manifest::read(dir)?.tables;
-    // The manifest goes first: what remains after a crash here is no log, rather than half of one.
-    let manifest = Manifest::path(dir);
-    fs::remove_file(&manifest).at("remove", &manifest)?;
-    let mut files: Vec<PathBuf> = Vec::new();
-    for table in &tables {
-        files.extend(parts(dir, &table.name)?.into_iter().map(|(_, path)| path));
-    }
-    files.extend(journals(dir)?.into_iter().map(|(_, path)| path));
-    files.extend(numbered(dir, "journal-", ".damaged")?.into_iter().map(|(_, path)| path));
-    for path in files {
-        fs::remove_file(&path).at("remove", &path)?;
-    }
-    for table in &tables {
-        // Left when somebody else's file is in it.
-        let _ = fs::remove_dir(dir.join(&table.name));
-    }
-    Ok(())
-}
-
-fn check_schema(schema: &TableSchema) -> Result<(), LogError> {
-    let wrong = |reason: String| LogError::Schema { table: schema.name.clone(), reason };
-    let plain = |name: &str| {
-        !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
-    };
-    if !plain(&schema.name) {
-        return Err(wrong("a table's name is lower case letters, digits and underscores".into()));
-    }
-    for (at, column) in schema.columns.iter().enumerate() {
-        if !plain(&column.name) {
-            return Err(wrong(format!(
-                "column {:?}: a name is lower case letters, digits and underscores",
-                column.name
-            )));
-        }
-        if schema.columns[..at].iter().any(|other| other.name == column.name) {
-            return Err(wrong(format!("column {} stands twice", column.name)));
-        }
-    }
-    if schema.columns.is_empty() {
-        return Err(wrong("a table needs a column".into()));
-    }
-    Ok(())
-}
-
-/// Checks that `row` fits, and makes a double that is no number null: nothing was measured there.
-fn check_row(schema: &TableSchema, row: &mut Row) -> Result<(), LogError> {
-    let wrong = |reason: String| LogError::Schema { table: schema.name.clone(), reason };
-    if row.len() != schema.columns.len() {
-        return Err(wrong(format!("a row has {} values for {} columns", row.len(), schema.columns.len())));
-    }
-    for (value, column) in row.iter_mut().zip(&schema.columns) {
-        let fits = match (&value, column.ty) {
-            (Value::F64(number), Type::F64) if !number.is_finite() => {
-                *value = Value::Null;
-                true
-            }
-            (Value::Null, _)
-            | (Value::U64(_), Type::U64)
-            | (Value::I64(_), Type::I64)
-            | (Value::F64(_), Type::F64)
-            | (Value::Text(_), Type::Text)
-            | (Value::Time(_), Type::Time) => true,
-            _ => false,
-        };
-        if !fits {
-            return Err(wrong(format!("column {} takes {:?}, not {value:?}", column.name, column.ty)));
-        }
-    }
-    Ok(())
 }
