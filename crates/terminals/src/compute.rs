@@ -1,0 +1,101 @@
+//! The compute loop: a fixed amount of register arithmetic, calibrated in CPU time on this machine.
+//!
+//! The loop does an amount of work, not an amount of time: where CPUs share caches or execution units,
+//! or the clock frequency falls, the same iterations take longer, as a user's own work would. So the
+//! demand in CPU seconds is right for the machine as it was during calibration, and the difference to
+//! what the interactions took is a finding, not an error.
+
+use std::hint::black_box;
+
+use rustix::time::{ClockId, clock_gettime};
+use serde::{Deserialize, Serialize};
+
+use crate::interval::{MedianInterval, median_interval};
+
+/// CPU time that this thread has used, exact (not tick-sampled), ns.
+pub fn thread_cpu_ns() -> u64 {
+    nanoseconds(ClockId::ThreadCPUTime)
+}
+
+/// Reading of a clock, ns.
+pub(crate) fn nanoseconds(clock: ClockId) -> u64 {
+    let now = clock_gettime(clock);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// `steps` steps of a xorshift generator: each depends on the one before, none touches memory, and no
+/// compiler knows a short cut.
+pub fn spin(steps: u64) {
+    let mut word: u64 = black_box(0x2545_f491_4f6c_dd1d);
+    for _ in 0..steps {
+        word ^= word << 13;
+        word ^= word >> 7;
+        word ^= word << 17;
+    }
+    black_box(word);
+}
+
+/// How fast the compute loop runs here.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Calibration {
+    /// Steps in a second of CPU time: median over batches.
+    pub steps_per_s: f64,
+    /// Ends of a 95 % interval of that median, from the order statistics.
+    pub low: f64,
+    pub high: f64,
+    /// Batches.
+    pub n: usize,
+}
+
+const BATCHES: usize = 41;
+const BATCH_S: f64 = 0.004;
+
+/// Measures the compute loop against the CPU clock of this thread; takes about 0.2 s.
+pub fn calibrate() -> Calibration {
+    let mut steps = 10_000u64;
+    let mut rate = rate_of(steps);
+    while (steps as f64) < BATCH_S * rate {
+        steps *= 2;
+        rate = rate_of(steps);
+    }
+    let rates: Vec<f64> = (0..BATCHES).map(|_| rate_of(steps)).collect();
+    let MedianInterval { median, low, high, n } = median_interval(rates);
+    Calibration { steps_per_s: median, low, high, n }
+}
+
+fn rate_of(steps: u64) -> f64 {
+    let before = thread_cpu_ns();
+    spin(steps);
+    steps as f64 * 1e9 / (thread_cpu_ns() - before).max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calibrated_loop_takes_the_cpu_time_it_was_asked_for() {
+        // Exact clock, so preemption by others does not count; a neighbour on the same core may slow a
+        // batch, which the median of 21 batches forgives. 25 percent is the bound on the machine's drift
+        // between two measurements that follow each other.
+        let calibration = calibrate();
+        assert!(calibration.low <= calibration.steps_per_s && calibration.steps_per_s <= calibration.high);
+        let asked_s = 0.005;
+        let took: Vec<f64> = (0..21)
+            .map(|_| {
+                let before = thread_cpu_ns();
+                spin((asked_s * calibration.steps_per_s) as u64);
+                (thread_cpu_ns() - before) as f64 * 1e-9
+            })
+            .collect();
+        let median = median_interval(took).median;
+        assert!((median / asked_s - 1.0).abs() < 0.25, "asked {asked_s}, took {median}");
+    }
+
+    #[test]
+    fn work_is_proportional_to_steps() {
+        let median = |steps| median_interval((0..21).map(|_| 1.0 / rate_of(steps)).collect()).median;
+        let ratio = median(1_000_000) / median(4_000_000);
+        assert!((ratio - 1.0).abs() < 0.25, "time a step differs by {ratio}");
+    }
+}

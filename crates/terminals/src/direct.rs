@@ -1,0 +1,296 @@
+//! What one request costs, measured directly: the oracle for the overhead regression.
+//!
+//! Runs in a process that the nursery has forked, so its image is that of a user's process: the cost of
+//! a fork grows with what must be copied. Each cost is measured in batches, with exact CPU clocks
+//! (scheduler run time, not ticks); the figure is the median of the batches with a distribution-free
+//! 95 % interval.
+//!
+//! The regression's coefficient of a request is its cost with the other rates held fixed. So the page
+//! faults and context switches that a fork brings, which the kernel counts in their own rates, are taken
+//! out of the fork's `seconds` at their own measured cost; `gross_seconds` still holds them.
+//!
+//! # Limitations
+//! The user's part of the CPU time is taken out by the tick-sampled split over all batches (some percent).
+//! Work that the kernel does later for somebody else (freeing memory in RCU callbacks, idle tasks) is not
+//! seen here, but is in the machine's system time. A loop in a tight sequence has warm caches.
+
+use std::os::fd::OwnedFd;
+
+use rustix::process::{Pid, WaitOptions, waitpid};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use rustix::time::ClockId;
+use serde::{Deserialize, Serialize};
+
+use crate::compute::nanoseconds;
+use crate::interval::{MedianInterval, median_interval};
+use crate::memory::{Array, Mapping, page_bytes};
+use crate::nursery::{exit_now, retry};
+use crate::prototype::fork_and_wait;
+use crate::usage::Usage;
+
+/// The measured cost of one kind of request. `request` is the column of `samples` that counts it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DirectCost {
+    pub request: String,
+    /// System CPU time of one request, without the requests of other kinds that it brings, s.
+    pub seconds: f64,
+    pub low: f64,
+    pub high: f64,
+    /// Batches.
+    pub n: usize,
+    pub method: String,
+    /// System CPU time of one request with all that it brings, s.
+    pub gross_seconds: f64,
+    /// Real time of one request, s.
+    pub real_seconds: f64,
+    /// Minor page faults and context switches that one request brings.
+    pub page_faults_minor: f64,
+    pub context_switches: f64,
+}
+
+const BATCHES: usize = 41;
+const FORKS_A_BATCH: u32 = 20;
+const PAGES_A_BATCH: usize = 1024;
+const ROUND_TRIPS_A_BATCH: u32 = 500;
+
+/// The costs of a fork, a minor page fault and a context switch; takes about two seconds.
+pub(crate) fn measure(array_bytes: u64) -> std::io::Result<Vec<DirectCost>> {
+    let mut array = Array::resident(array_bytes)?;
+    array.touch(1);
+    let fault = page_fault()?;
+    let switch = context_switch()?;
+    let fork = fork(fault.seconds, switch.seconds)?;
+    Ok(vec![fork, fault, switch])
+}
+
+/// What a batch used, per request.
+struct Batch {
+    cpu_s: f64,
+    real_s: f64,
+    usage: Usage,
+    requests: f64,
+}
+
+fn batch(requests: f64, mut work: impl FnMut() -> std::io::Result<()>) -> std::io::Result<Batch> {
+    let (start_ns, before) = (nanoseconds(ClockId::Monotonic), Usage::now());
+    work()?;
+    let usage = Usage::now().since(&before);
+    let real_s = (nanoseconds(ClockId::Monotonic) - start_ns) as f64 * 1e-9 / requests;
+    Ok(Batch { cpu_s: usage.cpu_ns as f64 * 1e-9 / requests, real_s, usage, requests })
+}
+
+/// Share of the batches' CPU time that the kernel took for itself.
+fn system_share(batches: &[Batch]) -> f64 {
+    let sum = |part: fn(&Usage) -> u64| batches.iter().map(|batch| part(&batch.usage)).sum::<u64>() as f64;
+    let (user, system) = (sum(|usage| usage.user_ns), sum(|usage| usage.system_ns));
+    if user + system > 0.0 { system / (user + system) } else { 1.0 }
+}
+
+fn mean_a_request(batches: &[Batch], part: fn(&Usage) -> u64) -> f64 {
+    let requests: f64 = batches.iter().map(|batch| batch.requests).sum();
+    batches.iter().map(|batch| part(&batch.usage)).sum::<u64>() as f64 / requests
+}
+
+fn real_seconds(batches: &[Batch]) -> f64 {
+    median_interval(batches.iter().map(|batch| batch.real_s).collect()).median
+}
+
+fn fork(fault_s: f64, switch_s: f64) -> std::io::Result<DirectCost> {
+    fork_and_wait()?;
+    let batches = (0..BATCHES)
+        .map(|_| {
+            batch(f64::from(FORKS_A_BATCH), || {
+                for _ in 0..FORKS_A_BATCH {
+                    fork_and_wait()?;
+                }
+                Ok(())
+            })
+        })
+        .collect::<std::io::Result<Vec<Batch>>>()?;
+    let share = system_share(&batches);
+    let faults = mean_a_request(&batches, |usage| usage.page_faults_minor);
+    let switches = mean_a_request(&batches, |usage| usage.context_switches);
+    let gross = median_interval(batches.iter().map(|batch| batch.cpu_s * share).collect());
+    let brought_s = faults * fault_s + switches * switch_s;
+    Ok(DirectCost {
+        request: "forks".into(),
+        seconds: gross.median - brought_s,
+        low: gross.low - brought_s,
+        high: gross.high - brought_s,
+        n: gross.n,
+        method: format!(
+            "median of {BATCHES} batches of {FORKS_A_BATCH} fork + exit + wait, exact CPU time of parent and child, \
+             system share {:.0} %; less {faults:.0} page faults and {switches:.1} context switches at their own cost",
+            100.0 * share
+        ),
+        gross_seconds: gross.median,
+        real_seconds: real_seconds(&batches),
+        page_faults_minor: faults,
+        context_switches: switches,
+    })
+}
+
+fn page_fault() -> std::io::Result<DirectCost> {
+    let mut retouch = Vec::with_capacity(BATCHES);
+    let mut batches = Vec::with_capacity(BATCHES);
+    for _ in 0..BATCHES {
+        let mut again_s = 0.0;
+        batches.push(batch(PAGES_A_BATCH as f64, || {
+            let mut mapping = Mapping::new(PAGES_A_BATCH * page_bytes())?;
+            mapping.touch(1);
+            let before_ns = nanoseconds(ClockId::ThreadCPUTime);
+            mapping.touch(2);
+            again_s = (nanoseconds(ClockId::ThreadCPUTime) - before_ns) as f64 * 1e-9;
+            Ok(())
+        })?);
+        retouch.push(again_s / PAGES_A_BATCH as f64);
+    }
+    let faults = mean_a_request(&batches, |usage| usage.page_faults_minor).max(f64::MIN_POSITIVE);
+    // The second touch of the same pages is the user's part, and was itself in the batch: twice.
+    let costs = batches.iter().zip(&retouch).map(|(batch, again)| (batch.cpu_s - 2.0 * again) / faults).collect();
+    let MedianInterval { median, low, high, n } = median_interval(costs);
+    Ok(DirectCost {
+        request: "page_faults_minor".into(),
+        seconds: median,
+        low,
+        high,
+        n,
+        method: format!(
+            "median of {BATCHES} batches of {PAGES_A_BATCH} fresh anonymous pages, mapped, touched and unmapped, \
+             exact CPU time less that of touching them again"
+        ),
+        gross_seconds: median,
+        real_seconds: real_seconds(&batches),
+        page_faults_minor: 1.0,
+        context_switches: 0.0,
+    })
+}
+
+fn context_switch() -> std::io::Result<DirectCost> {
+    let allowed = sched_getaffinity(None)?;
+    pin(&allowed)?;
+    let mut partner = Partner::start()?;
+    let requests = f64::from(2 * ROUND_TRIPS_A_BATCH);
+    let mut costs = Vec::with_capacity(BATCHES);
+    let mut batches = Vec::with_capacity(BATCHES);
+    for _ in 0..BATCHES {
+        let partner_before_ns = partner.cpu_ns()?;
+        let batch = batch(requests, || (0..ROUND_TRIPS_A_BATCH).try_for_each(|_| partner.round_trip()))?;
+        costs.push(batch.cpu_s + (partner.cpu_ns()? - partner_before_ns) as f64 * 1e-9 / requests);
+        batches.push(batch);
+    }
+    drop(partner);
+    sched_setaffinity(None, &allowed)?;
+    let share = system_share(&batches);
+    let MedianInterval { median, low, high, n } = median_interval(costs.iter().map(|cost| cost * share).collect());
+    let bare_s = median - share * pipe_alone()?;
+    Ok(DirectCost {
+        request: "context_switches".into(),
+        seconds: median,
+        low,
+        high,
+        n,
+        method: format!(
+            "median of {BATCHES} batches of {ROUND_TRIPS_A_BATCH} round trips over two pipes between two processes on \
+             one CPU, two switches each with the write and the read that cause it, exact CPU time of both, system \
+             share {:.0} %; without the write and the read {:.2} us",
+            100.0 * share,
+            1e6 * bare_s
+        ),
+        gross_seconds: median,
+        real_seconds: real_seconds(&batches),
+        page_faults_minor: 0.0,
+        context_switches: 1.0,
+    })
+}
+
+/// Keeps this process, and those that it forks, on the last CPU that it may use.
+fn pin(allowed: &CpuSet) -> std::io::Result<()> {
+    let last = (0..CpuSet::MAX_CPU).rev().find(|&cpu| allowed.is_set(cpu));
+    let mut one = CpuSet::new();
+    one.set(last.unwrap_or(0));
+    Ok(sched_setaffinity(None, &one)?)
+}
+
+/// CPU time of a byte written to a pipe and read back by the same process, s.
+fn pipe_alone() -> std::io::Result<f64> {
+    let (read, write) = rustix::pipe::pipe()?;
+    let mut byte = [0u8];
+    let mut costs = Vec::with_capacity(BATCHES);
+    for _ in 0..BATCHES {
+        let one = batch(f64::from(ROUND_TRIPS_A_BATCH), || {
+            for _ in 0..ROUND_TRIPS_A_BATCH {
+                retry(|| rustix::io::write(&write, &byte))?;
+                retry(|| rustix::io::read(&read, &mut byte))?;
+            }
+            Ok(())
+        })?;
+        costs.push(one.cpu_s);
+    }
+    Ok(median_interval(costs).median)
+}
+
+/// The process at the other end of two pipes.
+struct Partner {
+    pid: Pid,
+    there: Option<OwnedFd>,
+    back: OwnedFd,
+}
+
+impl Partner {
+    fn start() -> std::io::Result<Partner> {
+        let (their_read, there) = rustix::pipe::pipe()?;
+        let (back, their_write) = rustix::pipe::pipe()?;
+        // SAFETY: this process has one thread, and the child ends by _exit.
+        match unsafe { libc::fork() } {
+            0 => {
+                drop(there);
+                let mut byte = [0u8];
+                // Ends at the end of file, when the other process drops its end or is gone.
+                while let Ok(1) = retry(|| rustix::io::read(&their_read, &mut byte)) {
+                    if retry(|| rustix::io::write(&their_write, &byte)).is_err() {
+                        break;
+                    }
+                }
+                exit_now(0)
+            }
+            pid => match Pid::from_raw(pid).filter(|_| pid > 0) {
+                Some(pid) => Ok(Partner { pid, there: Some(there), back }),
+                None => Err(std::io::Error::last_os_error()),
+            },
+        }
+    }
+
+    fn round_trip(&mut self) -> std::io::Result<()> {
+        let Some(there) = &self.there else { return Ok(()) };
+        let mut byte = [0u8];
+        retry(|| rustix::io::write(there, &byte))?;
+        match retry(|| rustix::io::read(&self.back, &mut byte))? {
+            1 => Ok(()),
+            _ => Err(std::io::ErrorKind::UnexpectedEof.into()),
+        }
+    }
+
+    /// CPU time of the partner so far, exact.
+    fn cpu_ns(&self) -> std::io::Result<u64> {
+        let mut clock: libc::clockid_t = 0;
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: both calls only write to the variables they are given; the partner is an unawaited
+        // child, so its pid is its own.
+        let failed = unsafe {
+            libc::clock_getcpuclockid(self.pid.as_raw_nonzero().get(), &mut clock) != 0
+                || libc::clock_gettime(clock, &mut time) != 0
+        };
+        if failed {
+            return Err(std::io::Error::other("no CPU clock of the other process"));
+        }
+        Ok(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+    }
+}
+
+impl Drop for Partner {
+    fn drop(&mut self) {
+        self.there = None;
+        let _ = retry(|| waitpid(Some(self.pid), WaitOptions::empty()));
+    }
+}

@@ -1,0 +1,462 @@
+//! The driver: one thread and one poll loop that plays all users.
+//!
+//! *Closed* (the default): a user's next input is due a think time after the prompt of the last. *Open*:
+//! inputs are due at intervals whatever the system does; an input whose predecessor is not answered yet
+//! waits and is sent late, and its response time counts from when it was due, so that nothing is omitted.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use rustix::buffer::spare_capacity;
+use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
+use rustix::time::ClockId;
+
+use crate::compute::{nanoseconds, thread_cpu_ns};
+use crate::distribution::Distribution;
+use crate::error::{Doing, TerminalsError};
+use crate::interaction::{Interaction, wall_offset_us};
+use crate::message::{Program, Report, Service};
+use crate::nursery::Nursery;
+use crate::population::Course;
+use crate::random::{Part, Stream};
+use crate::terminal::{self, Listener};
+
+/// How often the observer is asked, and so how soon a play can be ended.
+const TICK_NS: u64 = 200_000_000;
+/// The epoll token of the report socket; the others are the numbers of the seats.
+const REPORTS: u64 = u64::MAX;
+/// An input sent more than this after it was due is late.
+const LATE_NS: u64 = 1_000_000;
+
+/// How far a play is.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Progress {
+    pub elapsed_s: f64,
+    pub end_s: f64,
+    /// Users playing.
+    pub users: u32,
+    /// Inputs that were due so far.
+    pub started: u64,
+    pub completed: u64,
+    /// Mean response time of the interactions completed since the last change of the population.
+    pub response_s: Option<f64>,
+}
+
+/// What the observer wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    GoOn,
+    Stop,
+}
+
+/// What a play is made of.
+#[derive(Clone, Debug)]
+pub struct Play<'a> {
+    pub program: &'a Program,
+    pub course: &'a Course,
+    pub think: &'a Distribution,
+    /// Inputs are due at intervals of `think`, whatever the system does.
+    pub open: bool,
+}
+
+/// What happened in a play, in figures.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Outcome {
+    pub elapsed_s: f64,
+    pub completed: u64,
+    /// Sent, but not answered when the play ended.
+    pub unfinished: u64,
+    /// Due, but not even sent when the play ended (open play only).
+    pub dropped: u64,
+    /// Sent more than a millisecond after they were due.
+    pub late: u64,
+    /// Users whose process died before the end.
+    pub lost: u32,
+    /// CPU time of the driver itself, s.
+    pub driver_cpu_s: f64,
+    /// The observer ended the play before its time.
+    pub stopped: bool,
+    /// Session id of each user's process.
+    pub sessions: BTreeMap<u32, i32>,
+}
+
+/// Receives finished (and, at the end, unfinished) interactions.
+pub type Sink<'a> = dyn FnMut(Vec<Interaction>) -> Result<(), TerminalsError> + 'a;
+/// Is shown the progress five times a second.
+pub type Observer<'a> = dyn FnMut(&Progress) -> Verdict + 'a;
+
+enum Phase {
+    /// The process has not shown its first prompt yet.
+    Starting,
+    /// The next input is in the queue of due inputs.
+    Thinking,
+    Busy,
+    /// The terminal is dead.
+    Gone,
+}
+
+/// A user's place: terminal and state.
+struct Seat {
+    user: u32,
+    terminal: Option<OwnedFd>,
+    listener: Listener,
+    phase: Phase,
+    next_index: u64,
+    due_ns: u64,
+    think_s: f64,
+    /// The interaction whose prompt has not come yet.
+    current: Option<Interaction>,
+    /// Those whose prompt has come, but not the process's report.
+    unreported: BTreeMap<u64, Interaction>,
+    /// A report that overtook its prompt.
+    early: Option<Service>,
+}
+
+struct Driver<'a> {
+    nursery: &'a Nursery,
+    play: &'a Play<'a>,
+    epoll: OwnedFd,
+    start_ns: u64,
+    seats: Vec<Seat>,
+    /// Inputs to be sent: (due, number of the seat).
+    due: BinaryHeap<Reverse<(u64, usize)>>,
+    finished: Vec<Interaction>,
+    ready: u32,
+    started: u64,
+    /// Response times since the population last changed: sum and number.
+    recent: (f64, u64),
+    outcome: Outcome,
+}
+
+/// Plays the course to its end, or until the observer says stop.
+pub fn drive(
+    nursery: &Nursery,
+    play: &Play<'_>,
+    sink: &mut Sink<'_>,
+    observe: &mut Observer<'_>,
+) -> Result<Outcome, TerminalsError> {
+    raise_descriptor_limit();
+    let remedy = "raise the limit of open files (ulimit -n)";
+    let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).doing("make an epoll set", remedy)?;
+    let token = epoll::EventData::new_u64(REPORTS);
+    epoll::add(&epoll, nursery.reports(), token, epoll::EventFlags::IN).doing("poll the nursery", remedy)?;
+    let driver = Driver {
+        nursery,
+        play,
+        epoll,
+        start_ns: nanoseconds(ClockId::Monotonic),
+        seats: Vec::new(),
+        due: BinaryHeap::new(),
+        finished: Vec::new(),
+        ready: 0,
+        started: 0,
+        recent: (0.0, 0),
+        outcome: Outcome::default(),
+    };
+    driver.run(sink, observe)
+}
+
+/// Each user is a descriptor here, and the soft limit is often 1024. Where it cannot be raised, opening a
+/// terminal fails later with the remedy.
+fn raise_descriptor_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+}
+
+fn to_ns(seconds: f64) -> u64 {
+    (seconds * 1e9) as u64
+}
+
+impl Driver<'_> {
+    fn run(mut self, sink: &mut Sink<'_>, observe: &mut Observer<'_>) -> Result<Outcome, TerminalsError> {
+        let cpu_before_ns = thread_cpu_ns();
+        let end_ns = self.start_ns + to_ns(self.play.course.end_s);
+        let mut tick_ns = self.start_ns;
+        let mut events = Vec::with_capacity(64);
+        loop {
+            let now_ns = nanoseconds(ClockId::Monotonic);
+            if now_ns >= tick_ns {
+                tick_ns = now_ns + TICK_NS;
+                sink(std::mem::take(&mut self.finished))?;
+                self.outcome.stopped = observe(&self.progress(now_ns)) == Verdict::Stop;
+            }
+            if now_ns >= end_ns || self.outcome.stopped {
+                break;
+            }
+            let waiting_to_start = self.admit(now_ns)?;
+            self.send_due(nanoseconds(ClockId::Monotonic))?;
+            let until_ns = if waiting_to_start { 0 } else { self.next_act_ns(tick_ns.min(end_ns)) };
+            self.wait(until_ns, &mut events)?;
+            self.hear(&mut events)?;
+        }
+        self.end(nanoseconds(ClockId::Monotonic).min(end_ns))?;
+        sink(std::mem::take(&mut self.finished))?;
+        self.outcome.driver_cpu_s = (thread_cpu_ns() - cpu_before_ns) as f64 * 1e-9;
+        Ok(self.outcome)
+    }
+
+    fn progress(&self, now_ns: u64) -> Progress {
+        Progress {
+            elapsed_s: (now_ns - self.start_ns) as f64 * 1e-9,
+            end_s: self.play.course.end_s,
+            users: self.ready,
+            started: self.started,
+            completed: self.outcome.completed,
+            response_s: (self.recent.1 > 0).then(|| self.recent.0 / self.recent.1 as f64),
+        }
+    }
+
+    /// Users that should play now.
+    fn wanted(&self, now_ns: u64) -> usize {
+        let elapsed_s = (now_ns - self.start_ns) as f64 * 1e-9;
+        let steps = &self.play.course.steps;
+        let begun = steps.partition_point(|step| step.at_s <= elapsed_s);
+        steps[..begun].iter().map(|step| step.users as usize).max().unwrap_or(0)
+    }
+
+    /// Starts one user if one is missing, and says whether more are: one at a time, so that the users who
+    /// play already are not kept waiting by a crowd at the door.
+    fn admit(&mut self, now_ns: u64) -> Result<bool, TerminalsError> {
+        let wanted = self.wanted(now_ns);
+        if self.seats.len() >= wanted {
+            return Ok(false);
+        }
+        let user = self.seats.len() as u32 + 1;
+        let (master, slave) = terminal::open()?;
+        self.nursery.start(user, std::os::fd::AsFd::as_fd(&slave), self.play.program)?;
+        let token = epoll::EventData::new_u64(self.seats.len() as u64);
+        epoll::add(&self.epoll, &master, token, epoll::EventFlags::IN).doing("poll a terminal", "play fewer users")?;
+        self.seats.push(Seat {
+            user,
+            terminal: Some(master),
+            listener: Listener::default(),
+            phase: Phase::Starting,
+            next_index: 0,
+            due_ns: now_ns,
+            think_s: 0.0,
+            current: None,
+            unreported: BTreeMap::new(),
+            early: None,
+        });
+        self.recent = (0.0, 0);
+        Ok(self.seats.len() < wanted)
+    }
+
+    /// The time at which something must be done even if nothing is heard.
+    fn next_act_ns(&self, latest_ns: u64) -> u64 {
+        let due_ns = self.due.peek().map_or(u64::MAX, |Reverse((due_ns, _))| *due_ns);
+        let elapsed_steps = self.play.course.steps.iter().map(|step| self.start_ns + to_ns(step.at_s));
+        let now_ns = nanoseconds(ClockId::Monotonic);
+        let step_ns = elapsed_steps.filter(|&at_ns| at_ns > now_ns).min().unwrap_or(u64::MAX);
+        latest_ns.min(due_ns).min(step_ns)
+    }
+
+    fn wait(&self, until_ns: u64, events: &mut Vec<epoll::Event>) -> Result<(), TerminalsError> {
+        let remedy = "start the play again";
+        let left_ns = until_ns.saturating_sub(nanoseconds(ClockId::Monotonic));
+        // epoll_wait counts in milliseconds; poll on the set itself is exact.
+        let timeout =
+            Timespec { tv_sec: (left_ns / 1_000_000_000) as i64, tv_nsec: (left_ns % 1_000_000_000) as i64 };
+        match poll(&mut [PollFd::new(&self.epoll, PollFlags::IN)], Some(&timeout)) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(()),
+            result => result.doing("wait for the terminals", remedy)?,
+        };
+        let none = Timespec { tv_sec: 0, tv_nsec: 0 };
+        match epoll::wait(&self.epoll, spare_capacity(events), Some(&none)) {
+            Err(rustix::io::Errno::INTR) => Ok(()),
+            result => result.doing("wait for the terminals", remedy).map(|_| ()),
+        }
+    }
+
+    fn hear(&mut self, events: &mut Vec<epoll::Event>) -> Result<(), TerminalsError> {
+        for event in events.drain(..) {
+            match event.data.u64() {
+                REPORTS => self.read_reports()?,
+                seat => self.read_terminal(seat as usize)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn read_terminal(&mut self, at: usize) -> Result<(), TerminalsError> {
+        let mut chunk = [0u8; 4096];
+        loop {
+            let seat = &mut self.seats[at];
+            let Some(terminal) = &seat.terminal else { return Ok(()) };
+            match rustix::io::read(terminal, &mut chunk) {
+                Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => return Ok(()),
+                Ok(0) | Err(_) => return self.lose(at),
+                Ok(length) => {
+                    let now_ns = nanoseconds(ClockId::Monotonic);
+                    let seen = seat.listener.hear(&chunk[..length]);
+                    if let Some(current) = seat.current.as_mut().filter(|_| seen.output) {
+                        current.first_output_ns.get_or_insert(now_ns);
+                    }
+                    if seen.prompt {
+                        self.prompted(at, now_ns);
+                    }
+                    // A short read has emptied the terminal, most likely; if not, poll says so again.
+                    if length < chunk.len() {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+
+    /// The prompt has come: the interaction is complete, and the user begins to think.
+    fn prompted(&mut self, at: usize, now_ns: u64) {
+        let seat = &mut self.seats[at];
+        let mut due_from_ns = if self.play.open { seat.due_ns } else { now_ns };
+        if let Some(mut interaction) = seat.current.take() {
+            interaction.completion_ns = Some(now_ns);
+            self.outcome.completed += 1;
+            self.recent.0 += interaction.response_s().unwrap_or(0.0);
+            self.recent.1 += 1;
+            match seat.early.take() {
+                Some(service) if service.index == interaction.index => {
+                    interaction.service = Some(service);
+                    self.finished.push(interaction);
+                }
+                _ => {
+                    seat.unreported.insert(interaction.index, interaction);
+                }
+            }
+        } else {
+            self.ready += 1;
+            due_from_ns = now_ns;
+        }
+        seat.think(self.play, due_from_ns);
+        self.due.push(Reverse((seat.due_ns, at)));
+    }
+
+    fn send_due(&mut self, now_ns: u64) -> Result<(), TerminalsError> {
+        while let Some(&Reverse((due_ns, at))) = self.due.peek() {
+            if due_ns > now_ns {
+                break;
+            }
+            self.due.pop();
+            self.send(at)?;
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, at: usize) -> Result<(), TerminalsError> {
+        let population = self.ready;
+        let seat = &mut self.seats[at];
+        if seat.terminal.is_none() {
+            return Ok(());
+        }
+        let mut interaction = seat.arrive(self.play, population);
+        let line = format!("{} {}\n", interaction.class, interaction.index);
+        seat.listener.expect_echo(line.len());
+        let sent_ns = nanoseconds(ClockId::Monotonic);
+        interaction.sent_ns = Some(sent_ns);
+        self.started += 1;
+        self.outcome.late += u64::from(sent_ns > interaction.arrival_ns + LATE_NS);
+        seat.current = Some(interaction);
+        seat.phase = Phase::Busy;
+        match seat.terminal.as_ref().map(|terminal| rustix::io::write(terminal, line.as_bytes())) {
+            Some(Ok(_)) => Ok(()),
+            _ => self.lose(at),
+        }
+    }
+
+    fn read_reports(&mut self) -> Result<(), TerminalsError> {
+        while let Some(report) = self.nursery.report()? {
+            match report {
+                Report::Ready { user, session } => {
+                    self.outcome.sessions.insert(user, session);
+                }
+                Report::Done(service) => self.account(service),
+                Report::Failed { user, problem } => return Err(TerminalsError::User { user, problem }),
+                Report::Measured { .. } => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn account(&mut self, service: Service) {
+        let Some(seat) = (service.user as usize).checked_sub(1).and_then(|at| self.seats.get_mut(at)) else {
+            return;
+        };
+        match seat.unreported.remove(&service.index) {
+            Some(mut interaction) => {
+                interaction.service = Some(service);
+                self.finished.push(interaction);
+            }
+            None => seat.early = Some(service),
+        }
+    }
+
+    /// The user's process is gone. What it owed stays in the log, unfinished.
+    fn lose(&mut self, at: usize) -> Result<(), TerminalsError> {
+        // Why it went may be waiting to be read.
+        self.read_reports()?;
+        let seat = &mut self.seats[at];
+        seat.terminal = None;
+        seat.phase = Phase::Gone;
+        self.outcome.lost += 1;
+        self.ready = self.ready.saturating_sub(1);
+        Ok(())
+    }
+
+    /// Takes stock: what is not finished now never will be.
+    fn end(&mut self, now_ns: u64) -> Result<(), TerminalsError> {
+        self.read_reports()?;
+        self.outcome.elapsed_s = (now_ns - self.start_ns) as f64 * 1e-9;
+        for seat in &mut self.seats {
+            self.finished.extend(std::mem::take(&mut seat.unreported).into_values());
+            if let Some(current) = seat.current.take() {
+                self.outcome.unfinished += 1;
+                self.finished.push(current);
+            }
+            if self.play.open && !matches!(seat.phase, Phase::Starting | Phase::Gone) {
+                if matches!(seat.phase, Phase::Busy) {
+                    seat.think(self.play, seat.due_ns);
+                }
+                while seat.due_ns < now_ns {
+                    self.outcome.dropped += 1;
+                    self.finished.push(seat.arrive(self.play, self.ready));
+                    seat.think(self.play, seat.due_ns);
+                }
+            }
+            // Closing the terminal hangs up: SIGHUP ends the process.
+            seat.terminal = None;
+        }
+        Ok(())
+    }
+}
+
+impl Seat {
+    /// Draws when the next input is due, counted from `from_ns`.
+    fn think(&mut self, play: &Play<'_>, from_ns: u64) {
+        let stream = &mut Stream::at(play.program.seed, self.user, Part::Think, self.next_index);
+        self.think_s = play.think.draw(stream);
+        self.due_ns = from_ns + to_ns(self.think_s);
+        self.phase = Phase::Thinking;
+    }
+
+    /// The input that is due, not sent yet.
+    fn arrive(&mut self, play: &Play<'_>, population: u32) -> Interaction {
+        let index = self.next_index;
+        self.next_index += 1;
+        let class = play.program.workload.class_of(play.program.seed, self.user, index);
+        Interaction {
+            user: self.user,
+            index,
+            class: Arc::from(class.name.as_str()),
+            population,
+            think_s: self.think_s,
+            arrival_ns: self.due_ns,
+            sent_ns: None,
+            first_output_ns: None,
+            completion_ns: None,
+            service: None,
+            wall_offset_us: wall_offset_us(),
+        }
+    }
+}

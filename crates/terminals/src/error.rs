@@ -1,0 +1,47 @@
+//! What can go wrong, and what to do about it.
+
+use std::io;
+
+use thinktime_log::LogError;
+
+#[derive(Debug, thiserror::Error)]
+pub enum TerminalsError {
+    /// The caller asked for something impossible.
+    #[error("{item}: {problem}; {remedy}")]
+    Input { item: String, problem: String, remedy: String },
+    /// A user's process could not do its work.
+    #[error("user {user}: {problem}")]
+    User { user: u32, problem: String },
+    /// The kernel refused something that the play needs.
+    #[error("cannot {doing}: {source}; {remedy}")]
+    System { doing: &'static str, source: io::Error, remedy: &'static str },
+    /// The process that starts the users answered nonsense or is gone.
+    #[error("the nursery (the process that starts the users) {problem}; start the play again")]
+    Nursery { problem: String },
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// The observer asked for an end for a reason of its own, before the play began.
+    #[error("stopped before the first interaction")]
+    Stopped,
+}
+
+impl TerminalsError {
+    pub(crate) fn input(item: impl Into<String>, problem: impl Into<String>, remedy: impl Into<String>) -> Self {
+        TerminalsError::Input { item: item.into(), problem: problem.into(), remedy: remedy.into() }
+    }
+
+    pub(crate) fn nursery(problem: impl Into<String>) -> Self {
+        TerminalsError::Nursery { problem: problem.into() }
+    }
+}
+
+/// Turns a failed system call into an error that says what was tried and which knob to turn.
+pub(crate) trait Doing<T> {
+    fn doing(self, doing: &'static str, remedy: &'static str) -> Result<T, TerminalsError>;
+}
+
+impl<T, E: Into<io::Error>> Doing<T> for Result<T, E> {
+    fn doing(self, doing: &'static str, remedy: &'static str) -> Result<T, TerminalsError> {
+        self.map_err(|source| TerminalsError::System { doing, source: source.into(), remedy })
+    }
+}

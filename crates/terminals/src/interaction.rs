@@ -1,0 +1,162 @@
+//! One interaction as the driver saw it, and as a row of the log.
+
+use std::sync::Arc;
+
+use rustix::time::ClockId;
+use thinktime_log::{Row, TableSchema, Value, vocabulary};
+
+use crate::compute::nanoseconds;
+use crate::message::Service;
+
+/// From the input's due time to the prompt that ends it. Instants are CLOCK_MONOTONIC, ns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Interaction {
+    pub user: u32,
+    /// Number of this interaction among those of the user, from 0.
+    pub index: u64,
+    pub class: Arc<str>,
+    /// Users playing when the input was due.
+    pub population: u32,
+    pub think_s: f64,
+    pub arrival_ns: u64,
+    pub sent_ns: Option<u64>,
+    pub first_output_ns: Option<u64>,
+    pub completion_ns: Option<u64>,
+    pub(crate) service: Option<Service>,
+    /// Wall clock less monotonic clock when the input arrived, us.
+    pub wall_offset_us: i64,
+}
+
+/// What a user's process counted in one interaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Figures {
+    pub page_faults_minor: u64,
+    pub reads: u64,
+    pub writes: u64,
+    pub output_bytes: u64,
+}
+
+/// Wall clock less monotonic clock, us. Read for each interaction, so that the log follows a wall clock
+/// that is set, while the times within an interaction never do.
+pub(crate) fn wall_offset_us() -> i64 {
+    let wall_us = nanoseconds(ClockId::Realtime) / 1000;
+    wall_us as i64 - (nanoseconds(ClockId::Monotonic) / 1000) as i64
+}
+
+impl Interaction {
+    /// Input due to prompt; None when it was never finished.
+    pub fn response_s(&self) -> Option<f64> {
+        self.completion_ns.map(|end_ns| end_ns.saturating_sub(self.arrival_ns) as f64 * 1e-9)
+    }
+
+    /// Input due to the first slice of service.
+    pub fn reaction_s(&self) -> Option<f64> {
+        self.service.as_ref().map(|service| service.began_ns.saturating_sub(self.arrival_ns) as f64 * 1e-9)
+    }
+
+    /// CPU time received, exact.
+    pub fn service_s(&self) -> Option<f64> {
+        self.service.as_ref().map(|service| service.usage.cpu_ns as f64 * 1e-9)
+    }
+
+    /// What the user's process counted; None when its report never came.
+    pub fn figures(&self) -> Option<Figures> {
+        self.service.as_ref().map(|service| Figures {
+            page_faults_minor: service.usage.page_faults_minor,
+            reads: service.reads,
+            writes: service.writes,
+            output_bytes: service.output_bytes,
+        })
+    }
+
+    pub(crate) fn row(&self, schema: &TableSchema) -> Row {
+        let service = self.service.as_ref();
+        let seconds = |ns: u64| Value::F64(ns as f64 * 1e-9);
+        let instant = |ns: Option<u64>| {
+            ns.map_or(Value::Null, |ns| Value::Time((ns / 1000) as i64 + self.wall_offset_us))
+        };
+        let of = |value: &dyn Fn(&Service) -> Value| service.map_or(Value::Null, value);
+        schema
+            .columns
+            .iter()
+            .map(|column| match column.name.as_str() {
+                "user" => user_label(self.user).into(),
+                "class" => Value::Text(self.class.clone()),
+                "population" => u64::from(self.population).into(),
+                "think_s" => self.think_s.into(),
+                "arrival" => instant(Some(self.arrival_ns)),
+                "sent" => instant(self.sent_ns),
+                "first_service" => instant(service.map(|service| service.began_ns)),
+                "first_output" => instant(self.first_output_ns),
+                "completion" => instant(self.completion_ns),
+                "service_s" => of(&|service| seconds(service.usage.cpu_ns)),
+                "user_s" => of(&|service| seconds(service.usage.user_ns)),
+                "system_s" => of(&|service| seconds(service.usage.system_ns)),
+                "page_faults_minor" => of(&|service| service.usage.page_faults_minor.into()),
+                "page_faults_major" => of(&|service| service.usage.page_faults_major.into()),
+                "reads" => of(&|service| service.reads.into()),
+                "writes" => of(&|service| service.writes.into()),
+                "output_bytes" => of(&|service| service.output_bytes.into()),
+                _ => Value::Null,
+            })
+            .collect()
+    }
+}
+
+/// The name of a user in the log.
+pub(crate) fn user_label(user: u32) -> String {
+    format!("user:{user}")
+}
+
+/// The columns of `interactions` that this source fills: all of the vocabulary.
+pub(crate) fn schema() -> TableSchema {
+    vocabulary::interactions()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::usage::Usage;
+
+    fn finished() -> Interaction {
+        let usage = Usage { cpu_ns: 5_000_000, user_ns: 4_000_000, system_ns: 1_000_000, ..Usage::default() };
+        Interaction {
+            user: 3,
+            index: 0,
+            class: "edit".into(),
+            population: 7,
+            think_s: 1.5,
+            arrival_ns: 1_000_000_000,
+            sent_ns: Some(1_000_100_000),
+            first_output_ns: Some(1_010_000_000),
+            completion_ns: Some(1_020_000_000),
+            service: Some(Service { user: 3, began_ns: 1_000_200_000, usage, ..Service::default() }),
+            wall_offset_us: 1_700_000_000_000_000,
+        }
+    }
+
+    #[test]
+    fn a_finished_interaction_fills_every_column() {
+        let schema = schema();
+        let row = finished().row(&schema);
+        for (column, value) in schema.columns.iter().zip(&row) {
+            assert_ne!(*value, Value::Null, "{}", column.name);
+        }
+        let at = |name| row[schema.position(name).expect("a column")].clone();
+        assert_eq!(at("arrival"), Value::Time(1_700_000_001_000_000));
+        assert_eq!(at("completion"), Value::Time(1_700_000_001_020_000));
+        assert_eq!(at("service_s"), Value::F64(0.005));
+        assert_eq!(at("user"), Value::Text("user:3".into()));
+    }
+
+    #[test]
+    fn an_unfinished_one_has_neither_completion_nor_service() {
+        let schema = schema();
+        let unfinished = Interaction { completion_ns: None, first_output_ns: None, service: None, ..finished() };
+        assert_eq!(unfinished.response_s(), None);
+        let row = unfinished.row(&schema);
+        for name in ["completion", "first_service", "first_output", "service_s", "reads", "page_faults_minor"] {
+            assert_eq!(row[schema.position(name).expect("a column")], Value::Null, "{name}");
+        }
+    }
+}

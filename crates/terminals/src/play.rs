@@ -1,0 +1,363 @@
+//! A whole play: calibrate, measure the floor, play, and write it all to the log.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
+use thinktime_log::{Row, SharedWriter, TableId, Value, vocabulary};
+
+use crate::compute::{Calibration, calibrate};
+use crate::direct::DirectCost;
+use crate::distribution::Distribution;
+use crate::driver::{Observer, Outcome, Play, Progress, Verdict, drive};
+use crate::error::{Doing, TerminalsError};
+use crate::interaction::{Interaction, schema, user_label, wall_offset_us};
+use crate::interval::{MedianInterval, median_interval};
+use crate::message::{Program, Report};
+use crate::nursery::Nursery;
+use crate::population::{Course, Users};
+use crate::workload::Workload;
+
+/// What the caller chooses.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlayOptions {
+    pub workload: Workload,
+    pub users: Users,
+    /// How long each number of users plays, s.
+    pub hold_s: f64,
+    /// The users come evenly spaced over this time, instead of in steps.
+    #[serde(default)]
+    pub ramp_s: Option<f64>,
+    /// Think time; in an open play, the time between two inputs of a user.
+    pub think: Distribution,
+    #[serde(default)]
+    pub open: bool,
+    pub seed: u64,
+    /// Folder of the scratch files.
+    pub scratch: PathBuf,
+    /// How long empty interactions are played before, to find the floor; 0 leaves it out.
+    pub floor_s: f64,
+}
+
+impl PlayOptions {
+    /// Refuses what cannot be played, and gives the course of the play.
+    pub fn check(&self) -> Result<Course, TerminalsError> {
+        self.workload.check()?;
+        self.think.check("--think")?;
+        if self.open && self.think.mean() < 0.001 {
+            let problem = format!("{} s between the inputs of a user", self.think.mean());
+            return Err(TerminalsError::input("--think", problem, "an open play needs a mean of 1 ms or more"));
+        }
+        if !(0.0..=3600.0).contains(&self.floor_s) {
+            let problem = format!("{} s is no time to play", self.floor_s);
+            return Err(TerminalsError::input("--floor", problem, "give 0 to 3600 seconds"));
+        }
+        if !self.scratch.is_dir() {
+            let item = format!("--scratch {}", self.scratch.display());
+            return Err(TerminalsError::input(item, "is no folder", "name a folder that you may write"));
+        }
+        Course::new(self.users, self.hold_s, self.ramp_s)
+    }
+
+    fn program(&self, calibration: &Calibration) -> Program {
+        Program {
+            seed: self.seed,
+            workload: self.workload.clone(),
+            steps_per_s: calibration.steps_per_s,
+            scratch: self.scratch.clone(),
+        }
+    }
+}
+
+/// What an interaction that asks for nothing takes: the floor under every response time.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Floor {
+    /// Interactions.
+    pub n: usize,
+    /// Users who played them, with the think time of the play.
+    pub users: u32,
+    pub response_s: MedianInterval,
+    /// The slowest one.
+    pub response_max_s: f64,
+    pub reaction_s: MedianInterval,
+    /// CPU time of the user's process.
+    pub service_s: MedianInterval,
+    /// CPU time of the driver for each interaction, s.
+    pub driver_cpu_s: f64,
+}
+
+/// What is measured before a play.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Prepared {
+    pub calibration: Calibration,
+    pub floor: Option<Floor>,
+}
+
+/// Calibrates the compute loop and measures the floor.
+pub fn prepare(
+    nursery: &Nursery,
+    options: &PlayOptions,
+    observe: &mut Observer<'_>,
+) -> Result<Prepared, TerminalsError> {
+    options.check()?;
+    let calibration = calibrate();
+    let floor = match options.floor_s > 0.0 {
+        true => Some(floor(nursery, options, &calibration, observe)?),
+        false => None,
+    };
+    Ok(Prepared { calibration, floor })
+}
+
+/// Users who play the floor. They give enough interactions in a few seconds, and leave the machine idle
+/// between them: the think time itself doubles the floor (cold caches, CPUs that must wake up).
+const FLOOR_USERS: u32 = 20;
+
+fn floor(
+    nursery: &Nursery,
+    options: &PlayOptions,
+    calibration: &Calibration,
+    observe: &mut Observer<'_>,
+) -> Result<Floor, TerminalsError> {
+    let mut program = options.program(calibration);
+    program.workload = Workload { array_bytes: options.workload.array_bytes, ..Workload::named("empty")? };
+    let users = Users { from: FLOOR_USERS, to: FLOOR_USERS, by: 1 };
+    let course = Course::new(users, options.floor_s, None)?;
+    let play = Play { program: &program, course: &course, think: &options.think, open: false };
+    let mut done = Vec::new();
+    let outcome = drive(
+        nursery,
+        &play,
+        &mut |interactions| {
+            done.extend(interactions.into_iter().filter(|one| one.completion_ns.is_some()));
+            Ok(())
+        },
+        observe,
+    )?;
+    if outcome.stopped {
+        return Err(TerminalsError::Stopped);
+    }
+    let of = |value: fn(&Interaction) -> Option<f64>| median_interval(done.iter().filter_map(value).collect());
+    Ok(Floor {
+        n: done.len(),
+        users: FLOOR_USERS,
+        response_s: of(Interaction::response_s),
+        response_max_s: done.iter().filter_map(Interaction::response_s).fold(0.0, f64::max),
+        reaction_s: of(Interaction::reaction_s),
+        service_s: of(Interaction::service_s),
+        driver_cpu_s: outcome.driver_cpu_s / done.len().max(1) as f64,
+    })
+}
+
+/// The interactions of one number of users.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StepFigures {
+    pub users: u32,
+    /// Completed interactions whose input was due while so many users played.
+    pub n: usize,
+    pub unfinished: usize,
+    pub response_mean_s: Option<f64>,
+    pub response_median_s: Option<f64>,
+    pub response_p95_s: Option<f64>,
+    pub service_mean_s: Option<f64>,
+}
+
+/// A play that is over.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Played {
+    pub outcome: Outcome,
+    pub steps: Vec<StepFigures>,
+}
+
+/// Plays into the log: `interactions`, an event a change of the population, and the session's `terminals`.
+pub fn play(
+    nursery: &Nursery,
+    options: &PlayOptions,
+    prepared: &Prepared,
+    writer: &SharedWriter,
+    observe: &mut Observer<'_>,
+) -> Result<Played, TerminalsError> {
+    let course = options.check()?;
+    let program = options.program(&prepared.calibration);
+    let mut book = Book::open(writer)?;
+    writer_of(writer)?.set("terminals", facts(options, prepared, &course, None))?;
+    let play = Play { program: &program, course: &course, think: &options.think, open: options.open };
+    // The observer sees a change of the population, the next entry into the log takes it along.
+    let changes = RefCell::new(Vec::new());
+    let mut noted = 0;
+    let outcome = drive(
+        nursery,
+        &play,
+        &mut |interactions| book.enter(interactions, changes.take()),
+        &mut |progress: &Progress| {
+            if progress.users != noted {
+                noted = progress.users;
+                changes.borrow_mut().push((wall_now_us(), noted));
+            }
+            observe(progress)
+        },
+    )?;
+    if outcome.lost > 0 {
+        writer_of(writer)?.incident("user_lost", "a user's process died before the play ended")?;
+    }
+    writer_of(writer)?.set("terminals", facts(options, prepared, &course, Some(&outcome)))?;
+    Ok(Played { outcome, steps: book.figures() })
+}
+
+fn wall_now_us() -> i64 {
+    wall_offset_us() + (crate::compute::nanoseconds(rustix::time::ClockId::Monotonic) / 1000) as i64
+}
+
+fn writer_of(writer: &SharedWriter) -> Result<std::sync::MutexGuard<'_, thinktime_log::LogWriter>, TerminalsError> {
+    // A poisoned writer may have half a block in hand; nothing more can be written to this log.
+    writer.lock().map_err(|_| TerminalsError::nursery("lost its log: another writer of it has failed"))
+}
+
+fn facts(options: &PlayOptions, prepared: &Prepared, course: &Course, outcome: Option<&Outcome>) -> Json {
+    let workload = &options.workload;
+    let compute_s = workload.iteration_s * workload.mean(|class| class.compute_iterations.mean());
+    let mut facts = json!({
+        "workload": workload,
+        "seed": options.seed,
+        "users": options.users,
+        "course": course,
+        "think": options.think,
+        "open": options.open,
+        "expected": {
+            "think_s": options.think.mean(),
+            "compute_s": compute_s,
+            "pause_s": workload.mean(|class| class.pause_s.mean()),
+            "file_blocks": workload.mean(|class| class.file_blocks.mean()),
+            "output_lines": workload.mean(|class| class.output_lines.mean()),
+            "forks": workload.mean(|class| class.forks.mean()),
+            "fresh_pages": workload.mean(|class| class.fresh_pages.mean()),
+        },
+        "calibration": prepared.calibration,
+        "floor": prepared.floor,
+    });
+    if let (Some(outcome), Json::Object(facts)) = (outcome, &mut facts) {
+        let sessions: BTreeMap<String, String> =
+            outcome.sessions.iter().map(|(user, id)| (user_label(*user), format!("session:{id}"))).collect();
+        let mut counts = json!(outcome);
+        counts["sessions"] = json!(sessions);
+        facts.insert("outcome".into(), counts);
+    }
+    facts
+}
+
+/// Enters interactions into the log and keeps the figures of each number of users.
+struct Book<'a> {
+    writer: &'a SharedWriter,
+    schema: thinktime_log::TableSchema,
+    interactions: TableId,
+    events: TableId,
+    by_users: BTreeMap<u32, Tally>,
+}
+
+#[derive(Default)]
+struct Tally {
+    responses_s: Vec<f64>,
+    service_s: f64,
+    served: usize,
+    unfinished: usize,
+}
+
+impl Book<'_> {
+    fn open(writer: &SharedWriter) -> Result<Book<'_>, TerminalsError> {
+        let schema = schema();
+        let mut locked = writer_of(writer)?;
+        let interactions = locked.declare(schema.clone())?;
+        let events = locked.declare(vocabulary::events())?;
+        drop(locked);
+        Ok(Book { writer, schema, interactions, events, by_users: BTreeMap::new() })
+    }
+
+    fn enter(&mut self, interactions: Vec<Interaction>, changes: Vec<(i64, u32)>) -> Result<(), TerminalsError> {
+        if interactions.is_empty() && changes.is_empty() {
+            return Ok(());
+        }
+        let rows: Vec<Row> = interactions.iter().map(|one| one.row(&self.schema)).collect();
+        let events: Vec<Row> = changes.iter().map(|&change| population_event(change)).collect();
+        writer_of(self.writer)?.append(vec![(self.interactions, rows), (self.events, events)])?;
+        for one in &interactions {
+            let tally = self.by_users.entry(one.population).or_default();
+            match one.response_s() {
+                Some(response_s) => tally.responses_s.push(response_s),
+                None => tally.unfinished += 1,
+            }
+            if let Some(service_s) = one.service_s() {
+                tally.service_s += service_s;
+                tally.served += 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn figures(self) -> Vec<StepFigures> {
+        self.by_users
+            .into_iter()
+            .map(|(users, mut tally)| {
+                let n = tally.responses_s.len();
+                tally.responses_s.sort_by(f64::total_cmp);
+                // The smallest response time that a share of at least `share` does not exceed.
+                let quantile = |share: f64| {
+                    let rank = (share * n as f64).ceil() as usize;
+                    tally.responses_s.get(rank.max(1) - 1).copied()
+                };
+                StepFigures {
+                    users,
+                    n,
+                    unfinished: tally.unfinished,
+                    response_mean_s: (n > 0).then(|| tally.responses_s.iter().sum::<f64>() / n as f64),
+                    response_median_s: quantile(0.5),
+                    response_p95_s: quantile(0.95),
+                    service_mean_s: (tally.served > 0).then(|| tally.service_s / tally.served as f64),
+                }
+            })
+            .collect()
+    }
+}
+
+fn population_event((time_us, users): (i64, u32)) -> Row {
+    vocabulary::events()
+        .columns
+        .iter()
+        .map(|column| match column.name.as_str() {
+            "time" => Value::Time(time_us),
+            "kind" => "population".into(),
+            "amount" => f64::from(users).into(),
+            _ => Value::Null,
+        })
+        .collect()
+}
+
+/// Measures what single requests cost on this machine, in a process like a user's.
+pub fn measure_direct(
+    nursery: &Nursery,
+    array_bytes: u64,
+    observe: &mut Observer<'_>,
+) -> Result<Vec<DirectCost>, TerminalsError> {
+    nursery.measure(array_bytes)?;
+    let tick = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+    loop {
+        match nursery.report()? {
+            Some(Report::Measured { costs }) => return Ok(costs),
+            Some(Report::Failed { user, problem }) => return Err(TerminalsError::User { user, problem }),
+            Some(_) => {}
+            None => {
+                if observe(&Progress::default()) == Verdict::Stop {
+                    return Err(TerminalsError::Stopped);
+                }
+                match poll(&mut [PollFd::new(&nursery.reports(), PollFlags::IN)], Some(&tick)) {
+                    Err(rustix::io::Errno::INTR) => {}
+                    result => {
+                        result.doing("wait for the measurement", "start again")?;
+                    }
+                }
+            }
+        }
+    }
+}

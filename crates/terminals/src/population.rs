@@ -1,0 +1,156 @@
+//! How many users play when.
+
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::TerminalsError;
+
+/// The most users of one play: each is a process and a terminal.
+pub const USERS_MAX: u32 = 100_000;
+
+/// `12` (always), or `1..12` (from 1 to 12 in steps of 1), or `1..12..3` (1, 4, 7, 10).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Users {
+    pub from: u32,
+    pub to: u32,
+    pub by: u32,
+}
+
+impl FromStr for Users {
+    type Err = TerminalsError;
+
+    fn from_str(text: &str) -> Result<Users, TerminalsError> {
+        let refuse = |problem: String| {
+            let remedy = "give a number of users (12), a range (1..12) or a range with a step (1..12..3)";
+            TerminalsError::input(format!("--users {text}"), problem, remedy)
+        };
+        let numbers = text
+            .split("..")
+            .map(|word| word.trim().parse::<u32>().map_err(|_| refuse(format!("{word:?} is no whole number"))))
+            .collect::<Result<Vec<u32>, TerminalsError>>()?;
+        let (from, to, by) = match numbers[..] {
+            [only] => (only, only, 1),
+            [from, to] => (from, to, 1),
+            [from, to, by] => (from, to, by),
+            _ => return Err(refuse("that is no range".into())),
+        };
+        if from == 0 {
+            return Err(refuse("there must be at least 1 user".into()));
+        }
+        if from > to {
+            return Err(refuse(format!("{from} is above {to}")));
+        }
+        if by == 0 {
+            return Err(refuse("a step of 0 never arrives".into()));
+        }
+        if to > USERS_MAX {
+            return Err(refuse(format!("{to} users are more than {USERS_MAX}")));
+        }
+        Ok(Users { from, to, by })
+    }
+}
+
+impl TryFrom<String> for Users {
+    type Error = TerminalsError;
+
+    fn try_from(text: String) -> Result<Users, TerminalsError> {
+        text.parse()
+    }
+}
+
+impl From<Users> for String {
+    fn from(users: Users) -> String {
+        match users {
+            Users { from, to, .. } if from == to => format!("{from}"),
+            Users { from, to, by: 1 } => format!("{from}..{to}"),
+            Users { from, to, by } => format!("{from}..{to}..{by}"),
+        }
+    }
+}
+
+/// A time from which on so many users play.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    pub at_s: f64,
+    pub users: u32,
+}
+
+/// The whole course of a play. The number of users never falls: a user who plays goes on to the end.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Course {
+    pub steps: Vec<Step>,
+    pub end_s: f64,
+}
+
+impl Course {
+    /// Each number of users for `hold_s`. With `ramp_s`, the users come evenly spaced over that time
+    /// instead, and all of them stay for `hold_s`.
+    pub fn new(users: Users, hold_s: f64, ramp_s: Option<f64>) -> Result<Course, TerminalsError> {
+        check_seconds("--hold", hold_s)?;
+        let levels: Vec<u32> = (users.from..=users.to).step_by(users.by as usize).collect();
+        let spacing_s = match ramp_s {
+            None => hold_s,
+            Some(ramp_s) => {
+                check_seconds("--ramp", ramp_s)?;
+                ramp_s / (levels.len().max(2) - 1) as f64
+            }
+        };
+        let steps: Vec<Step> =
+            levels.iter().enumerate().map(|(k, &users)| Step { at_s: k as f64 * spacing_s, users }).collect();
+        let end_s = steps[steps.len() - 1].at_s + hold_s;
+        Ok(Course { steps, end_s })
+    }
+
+    /// The most users that ever play.
+    pub fn users_max(&self) -> u32 {
+        self.steps.iter().map(|step| step.users).max().unwrap_or(0)
+    }
+}
+
+fn check_seconds(item: &str, seconds: f64) -> Result<(), TerminalsError> {
+    // A month: beyond it somebody has mixed up the units.
+    if seconds.is_finite() && seconds > 0.0 && seconds <= 31.0 * 86_400.0 {
+        return Ok(());
+    }
+    Err(TerminalsError::input(item, format!("{seconds} s is no time to play"), "give a positive time such as 20s"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_as_written() {
+        for (text, from, to, by) in [("12", 12, 12, 1), ("1..12", 1, 12, 1), ("1..12..3", 1, 12, 3)] {
+            let users: Users = text.parse().expect("a range");
+            assert_eq!(users, Users { from, to, by });
+            assert_eq!(String::from(users), text);
+        }
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_a_remedy() {
+        for text in ["0", "5..2", "1..5..0", "x", "", "1..2..3..4", "-3", "1.5", "200000"] {
+            let message = text.parse::<Users>().expect_err("must be refused").to_string();
+            assert!(message.contains(text) && message.contains("1..12"), "{message}");
+        }
+        for hold_s in [-1.0, 0.0, f64::NAN, f64::INFINITY, 1e9] {
+            assert!(Course::new("1..3".parse().expect("a range"), hold_s, None).is_err(), "{hold_s}");
+        }
+    }
+
+    #[test]
+    fn steps_and_ramps() {
+        let users: Users = "1..10..3".parse().expect("a range");
+        let steps = Course::new(users, 20.0, None).expect("valid");
+        let at: Vec<(f64, u32)> = steps.steps.iter().map(|step| (step.at_s, step.users)).collect();
+        assert_eq!(at, [(0.0, 1), (20.0, 4), (40.0, 7), (60.0, 10)]);
+        assert_eq!((steps.end_s, steps.users_max()), (80.0, 10));
+        let ramp = Course::new(users, 20.0, Some(30.0)).expect("valid");
+        let at: Vec<f64> = ramp.steps.iter().map(|step| step.at_s).collect();
+        assert_eq!(at, [0.0, 10.0, 20.0, 30.0]);
+        assert_eq!(ramp.end_s, 50.0);
+    }
+}

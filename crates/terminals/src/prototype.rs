@@ -1,0 +1,208 @@
+//! The prototype process: what runs on a user's terminal (Brachman 1983, chapter 4).
+
+use std::io::ErrorKind;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags, SeekFrom};
+use rustix::process::{getpid, ioctl_tiocsctty, setsid};
+use rustix::time::ClockId;
+
+use crate::compute::{nanoseconds, spin};
+use crate::memory::{Array, touch_fresh};
+use crate::message::{Program, Report, Service};
+use crate::nursery::{exit_now, retry, tell, to_standard_streams};
+use crate::random::{Part, Stream};
+use crate::terminal::PROMPT;
+use crate::usage::Usage;
+use crate::workload::{BLOCK_BYTES, Class, LINE_CHARACTERS};
+
+/// The resident parts of a user's process.
+struct Prototype<'a> {
+    user: u32,
+    program: &'a Program,
+    array: Array,
+    scratch: OwnedFd,
+    block: [u8; BLOCK_BYTES],
+}
+
+/// Serves the terminal until it is hung up. The error says in words what could not be done.
+pub(crate) fn run(
+    user: u32,
+    program: &Program,
+    terminal: OwnedFd,
+    report: BorrowedFd<'_>,
+) -> Result<(), String> {
+    take(terminal).map_err(|error| format!("cannot take the terminal: {error}"))?;
+    let mut prototype = Prototype {
+        user,
+        program,
+        array: Array::resident(program.workload.array_bytes)
+            .map_err(|error| format!("cannot get an array of {} bytes: {error}", program.workload.array_bytes))?,
+        scratch: scratch_file(&program.scratch, program.workload.scratch_blocks)
+            .map_err(|error| format!("cannot make a scratch file in {}: {error}", program.scratch.display()))?,
+        block: [b'.'; BLOCK_BYTES],
+    };
+    let session = getpid().as_raw_nonzero().get();
+    let gone = |_| "the driver does not listen".to_owned();
+    tell(report, &Report::Ready { user, session }).map_err(gone)?;
+    write_terminal(PROMPT)?;
+    let mut line = [0u8; 256];
+    let mut before = Usage::now();
+    loop {
+        let length = match retry(|| rustix::io::read(rustix::stdio::stdin(), &mut line)) {
+            // The driver has closed the terminal.
+            Ok(0) | Err(rustix::io::Errno::IO) => return Ok(()),
+            Err(error) => return Err(format!("cannot read the terminal: {error}")),
+            Ok(length) => length,
+        };
+        let began_ns = nanoseconds(ClockId::Monotonic);
+        let (class, index) = parse(program, &line[..length])?;
+        let mut service = Service { user, index, began_ns, ..Service::default() };
+        prototype.interact(class, index, &mut service)?;
+        write_terminal(PROMPT)?;
+        service.output_bytes += PROMPT.len() as u64;
+        service.usage = Usage::now().since(&before);
+        tell(report, &Report::Done(service)).map_err(gone)?;
+        // The report itself is no part of any interaction.
+        before = Usage::now();
+    }
+}
+
+/// Makes `terminal` the controlling terminal of a session of its own, and the standard streams.
+fn take(terminal: OwnedFd) -> rustix::io::Result<()> {
+    setsid()?;
+    ioctl_tiocsctty(&terminal)?;
+    to_standard_streams(&terminal)
+}
+
+fn write_terminal(mut bytes: &[u8]) -> Result<(), String> {
+    while !bytes.is_empty() {
+        match retry(|| rustix::io::write(rustix::stdio::stdout(), bytes)) {
+            Ok(written) => bytes = &bytes[written..],
+            // Hung up: the SIGHUP that ends this process is on its way.
+            Err(rustix::io::Errno::IO) => exit_now(0),
+            Err(error) => return Err(format!("cannot write to the terminal: {error}")),
+        }
+    }
+    Ok(())
+}
+
+/// A file of `blocks` blocks that has no name: it goes when its process goes, however that ends.
+fn scratch_file(folder: &Path, blocks: u64) -> std::io::Result<OwnedFd> {
+    let mode = Mode::RUSR | Mode::WUSR;
+    let file = match rustix::fs::open(folder, OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC, mode) {
+        // File systems without unnamed files (overlayfs before 6.1, NFS): named for an instant.
+        Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::ISDIR | rustix::io::Errno::INVAL) => {
+            let path = folder.join(format!(".thinktime-scratch-{}", getpid().as_raw_nonzero()));
+            let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
+            let file = rustix::fs::open(&path, flags, mode)?;
+            rustix::fs::unlink(&path)?;
+            file
+        }
+        other => other?,
+    };
+    let chunk = [b'.'; 64 * BLOCK_BYTES];
+    let mut left = blocks * BLOCK_BYTES as u64;
+    while left > 0 {
+        let length = left.min(chunk.len() as u64) as usize;
+        match retry(|| rustix::io::write(&file, &chunk[..length]))? {
+            0 => return Err(ErrorKind::WriteZero.into()),
+            written => left -= written as u64,
+        }
+    }
+    Ok(file)
+}
+
+/// An input line is the name of a class and the number of the interaction.
+fn parse<'a>(program: &'a Program, line: &[u8]) -> Result<(&'a Class, u64), String> {
+    let text = String::from_utf8_lossy(line);
+    let mut words = text.split_whitespace();
+    let class = words.next().and_then(|name| program.workload.classes.iter().find(|class| class.name == name));
+    let index = words.next().and_then(|number| number.parse().ok());
+    class.zip(index).ok_or_else(|| format!("cannot understand the input {text:?}"))
+}
+
+impl Prototype<'_> {
+    fn interact(&mut self, class: &Class, index: u64, service: &mut Service) -> Result<(), String> {
+        let amounts = class.amounts(self.program.seed, self.user, index);
+        self.array.touch(index);
+        let iteration_steps = self.program.workload.iteration_s * self.program.steps_per_s;
+        for _ in 0..amounts.compute_iterations {
+            spin(iteration_steps as u64);
+        }
+        self.use_file(class, index, amounts.file_blocks, service)
+            .map_err(|error| format!("cannot use the scratch file: {error}"))?;
+        touch_fresh(amounts.fresh_pages).map_err(|error| format!("cannot get fresh memory: {error}"))?;
+        for _ in 0..amounts.forks {
+            fork_and_wait().map_err(|error| format!("cannot fork: {error}"))?;
+        }
+        if amounts.pause_s > 0.0 {
+            std::thread::sleep(std::time::Duration::from_secs_f64(amounts.pause_s));
+        }
+        for number in 0..amounts.output_lines {
+            let line = output_line(self.user, index, number);
+            write_terminal(&line)?;
+            service.output_bytes += line.len() as u64;
+        }
+        Ok(())
+    }
+
+    fn use_file(&mut self, class: &Class, index: u64, blocks: u64, service: &mut Service) -> std::io::Result<()> {
+        let mut stream = Stream::at(self.program.seed, self.user, Part::File, index);
+        // The first number of this stream gave the amount.
+        stream.next_u64();
+        let size = self.program.workload.scratch_blocks;
+        let mut at = stream.below(size);
+        self.seek(at)?;
+        for _ in 0..blocks {
+            if stream.uniform() < class.seek_share {
+                at = stream.below(size);
+                self.seek(at)?;
+            } else if at == size {
+                at = 0;
+                self.seek(at)?;
+            }
+            if stream.uniform() < class.write_share {
+                retry(|| rustix::io::write(&self.scratch, &self.block))?;
+                service.writes += 1;
+                if stream.uniform() < class.sync_share {
+                    retry(|| rustix::fs::fdatasync(&self.scratch))?;
+                }
+            } else {
+                retry(|| rustix::io::read(self.scratch.as_fd(), &mut self.block))?;
+                service.reads += 1;
+            }
+            at += 1;
+        }
+        Ok(())
+    }
+
+    fn seek(&self, block: u64) -> std::io::Result<()> {
+        rustix::fs::seek(&self.scratch, SeekFrom::Start(block * BLOCK_BYTES as u64))?;
+        Ok(())
+    }
+}
+
+/// A child process that ends at once, and is waited for.
+pub(crate) fn fork_and_wait() -> std::io::Result<()> {
+    // SAFETY: this process has one thread, and the child only calls _exit.
+    let child = match unsafe { libc::fork() } {
+        0 => exit_now(0),
+        pid => rustix::process::Pid::from_raw(pid).filter(|_| pid > 0).ok_or_else(std::io::Error::last_os_error)?,
+    };
+    retry(|| rustix::process::waitpid(Some(child), rustix::process::WaitOptions::empty()))?;
+    Ok(())
+}
+
+/// A string of 25 characters, the first of which tells the user, and a newline. It holds only letters and
+/// digits, so it can never hold the prompt's marker.
+fn output_line(user: u32, index: u64, number: u64) -> [u8; LINE_CHARACTERS + 1] {
+    const SYMBOLS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    let mut line = [b'\n'; LINE_CHARACTERS + 1];
+    for (at, symbol) in line[1..LINE_CHARACTERS].iter_mut().enumerate() {
+        *symbol = SYMBOLS[(index as usize).wrapping_add(number as usize).wrapping_add(at) % SYMBOLS.len()];
+    }
+    line[0] = SYMBOLS[user as usize % SYMBOLS.len()];
+    line
+}

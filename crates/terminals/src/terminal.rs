@@ -1,0 +1,78 @@
+//! A pseudo-terminal: the driver's end, and what comes out of it.
+
+use std::os::fd::OwnedFd;
+
+use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, openpt, unlockpt};
+
+use crate::error::{Doing, TerminalsError};
+
+/// ASCII record separator. It ends the prompt and can stand neither in an input (see `Class::check`: a
+/// typed control character would be echoed as `^^` besides) nor in an output string.
+pub const MARKER: u8 = 0x1e;
+/// What the prototype process writes when it waits for an input.
+pub(crate) const PROMPT: &[u8] = b"> \x1e";
+
+const REMEDY: &str = "raise kernel.pty.max (sysctl) or the limit of open files (ulimit -n), or play fewer users";
+
+/// Opens a pseudo-terminal: the driver's end, which does not block, and the user's end.
+pub(crate) fn open() -> Result<(OwnedFd, OwnedFd), TerminalsError> {
+    let master =
+        openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).doing("open a terminal", REMEDY)?;
+    unlockpt(&master).doing("unlock a terminal", REMEDY)?;
+    // By the master rather than by name: it works where /dev/pts belongs to another namespace.
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    let slave = ioctl_tiocgptpeer(&master, flags).doing("open the user's end of a terminal", REMEDY)?;
+    rustix::io::ioctl_fionbio(&master, true).doing("make a terminal non-blocking", REMEDY)?;
+    Ok((master, slave))
+}
+
+/// What a chunk of output means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Seen {
+    /// Something came that was not the echo.
+    pub output: bool,
+    /// The prompt is complete.
+    pub prompt: bool,
+}
+
+/// Tells the echo of an input from the output that follows it.
+///
+/// The line discipline echoes the input before the process can read it, and the driver sends an input
+/// only after the last prompt has arrived, so the echo always comes first and whole.
+#[derive(Debug, Default)]
+pub(crate) struct Listener {
+    echo_left: usize,
+}
+
+impl Listener {
+    /// An input of `length` bytes, newline included, is sent: its echo has a carriage return more.
+    pub fn expect_echo(&mut self, length: usize) {
+        self.echo_left = length + 1;
+    }
+
+    pub fn hear(&mut self, chunk: &[u8]) -> Seen {
+        let echo = chunk.len().min(self.echo_left);
+        self.echo_left -= echo;
+        let output = &chunk[echo..];
+        Seen { output: !output.is_empty(), prompt: output.contains(&MARKER) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn echo_is_no_output_however_it_is_cut() {
+        let line = b"edit 7\n";
+        let stream = b"edit 7\r\nhello\r\n> \x1e";
+        for cut in 0..stream.len() {
+            let mut listener = Listener::default();
+            listener.expect_echo(line.len());
+            let (first, second) = stream.split_at(cut);
+            let seen = [listener.hear(first), listener.hear(second)];
+            assert_eq!(seen[0].output, cut > 8, "cut at {cut}");
+            assert!(!seen[0].prompt && seen[1].prompt && seen[1].output, "cut at {cut}");
+        }
+    }
+}
