@@ -1,0 +1,185 @@
+//! The recorder as a program of its own: for machines without Python, and for continuous recording.
+
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use thinktime_log::OpenMode;
+use thinktime_recorder::{
+    By, Control, Method, Progress, RecordOptions, RecorderError, SignalGuard, notify::Notifier, quantity, record_to,
+};
+
+/// Records this machine into a thinktime log.
+#[derive(Parser)]
+#[command(name = "thinktime-recorder", version, about, long_about = None)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Record until Ctrl-C, SIGTERM or the duration; SIGHUP starts a new part.
+    Record(Record),
+    /// Say what this machine can measure, and what a sample costs here.
+    Doctor {
+        /// As text, or as JSON.
+        #[arg(long, default_value = "text")]
+        format: Format,
+    },
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Who {
+    Uid,
+    Session,
+    Cgroup,
+    None,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum How {
+    Auto,
+    Procfs,
+    Taskstats,
+}
+
+#[derive(clap::Args)]
+struct Record {
+    /// Folder of the log.
+    #[arg(short, long, default_value = "run")]
+    output: PathBuf,
+    /// Mean time between samples, at least 0.1s.
+    #[arg(short, long, default_value = "5s", value_parser = quantity::duration)]
+    interval: Duration,
+    /// End by itself after this time.
+    #[arg(short, long, value_parser = quantity::duration)]
+    duration: Option<Duration>,
+    /// By what users are told apart.
+    #[arg(long, default_value = "uid")]
+    by: Who,
+    /// How per-process figures are read.
+    #[arg(long, default_value = "auto")]
+    method: How,
+    /// Move each sample by up to this share of the interval, so that it is not in step with anything.
+    #[arg(long, default_value_t = 0.1)]
+    jitter: f64,
+    /// Of the random numbers that move the samples.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Remove the oldest parts so that the log stays within this size, as in 2GB.
+    #[arg(long, value_parser = quantity::bytes)]
+    keep_bytes: Option<u64>,
+    /// Remove parts older than this many days.
+    #[arg(long)]
+    keep_days: Option<f64>,
+    /// Go on in a log that is there already.
+    #[arg(long = "continue", conflicts_with = "force")]
+    go_on: bool,
+    /// Replace a log that is there already.
+    #[arg(long)]
+    force: bool,
+    /// Record the file tree below this folder instead of this machine's.
+    #[arg(long, default_value = "/")]
+    root: PathBuf,
+}
+
+impl Record {
+    fn mode(&self) -> OpenMode {
+        match (self.go_on, self.force) {
+            (true, _) => OpenMode::Continue,
+            (_, true) => OpenMode::Replace,
+            _ => OpenMode::Create,
+        }
+    }
+
+    fn options(&self) -> Result<RecordOptions, RecorderError> {
+        Ok(RecordOptions {
+            interval: self.interval,
+            duration: self.duration,
+            jitter: self.jitter,
+            seed: self.seed,
+            by: match self.by {
+                Who::Uid => By::Uid,
+                Who::Session => By::Session,
+                Who::Cgroup => By::Cgroup,
+                Who::None => By::None,
+            },
+            method: match self.method {
+                How::Auto => Method::Auto,
+                How::Procfs => Method::Procfs,
+                How::Taskstats => Method::Taskstats,
+            },
+            root: self.root.clone(),
+            keep_bytes: self.keep_bytes,
+            keep_age: self.keep_days.map(quantity::days).transpose()?,
+        })
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let done = match arguments.command {
+        Command::Record(record) => run(&record),
+        Command::Doctor { format } => examine(format),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("thinktime-recorder: {error}");
+            ExitCode::from(if error.is_input() { 2 } else { 1 })
+        }
+    }
+}
+
+fn run(arguments: &Record) -> Result<(), RecorderError> {
+    let options = arguments.options()?;
+    let control = Control::new()?;
+    let _guard = SignalGuard::install(&control)?;
+    let shows = std::io::stderr().is_terminal();
+    let mut notifier = Notifier::from_environment();
+    control.on_progress(move |progress| {
+        notifier.progress(progress);
+        if shows {
+            show(progress);
+        }
+    });
+    let summary = record_to(&arguments.output, arguments.mode(), &options, &control)?;
+    if shows {
+        eprintln!();
+    }
+    println!("{} samples in {}", summary.samples, arguments.output.display());
+    Ok(())
+}
+
+fn show(progress: &Progress) {
+    let busy = progress.busy.map_or("-".to_owned(), |busy| format!("{:.0} %", 100.0 * busy));
+    let users = progress.active_users.map_or("-".to_owned(), |users| users.to_string());
+    let line = format!(
+        "\r{} samples, {:.0} s, busy {busy}, active users {users}, {} kB written\x1b[K",
+        progress.samples,
+        progress.elapsed_s,
+        progress.written_bytes / 1000
+    );
+    let mut stderr = std::io::stderr().lock();
+    // A terminal that has gone is no reason to stop recording.
+    let _ = stderr.write_all(line.as_bytes()).and_then(|()| stderr.flush());
+}
+
+fn examine(format: Format) -> Result<(), RecorderError> {
+    let findings = thinktime_recorder::doctor::examine()?;
+    let text = match format {
+        Format::Text => findings.to_string(),
+        Format::Json => serde_json::to_string_pretty(&findings.to_json()).unwrap_or_default(),
+    };
+    println!("{}", text.trim_end());
+    Ok(())
+}

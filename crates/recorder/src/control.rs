@@ -1,0 +1,185 @@
+//! How a recording is ended and told to start a new part, from another thread or by a signal.
+
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::{Arc, Mutex};
+
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+
+use crate::clock::Clock;
+use crate::error::RecorderError;
+
+/// What a recording reports after every sample.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    pub samples: u64,
+    pub elapsed_s: f64,
+    /// Share of the machine's CPU time that was used in the last interval.
+    pub busy: Option<f64>,
+    pub active_users: Option<u64>,
+    pub written_bytes: u64,
+}
+
+type Listener = Box<dyn FnMut(&Progress) + Send>;
+
+struct Shared {
+    stop: AtomicBool,
+    new_part: AtomicBool,
+    wake: OwnedFd,
+    listener: Mutex<Option<Listener>>,
+}
+
+/// Handle of a recording; clones control the same one.
+#[derive(Clone)]
+pub struct Control(Arc<Shared>);
+
+impl Control {
+    pub fn new() -> Result<Control, RecorderError> {
+        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
+            .map_err(|errno| RecorderError::System { action: "make an event counter", source: errno.into() })?;
+        Ok(Control(Arc::new(Shared {
+            stop: AtomicBool::new(false),
+            new_part: AtomicBool::new(false),
+            wake,
+            listener: Mutex::new(None),
+        })))
+    }
+
+    /// Calls `listener` after every sample, in the recording's thread.
+    pub fn on_progress(&self, listener: impl FnMut(&Progress) + Send + 'static) {
+        if let Ok(mut place) = self.0.listener.lock() {
+            *place = Some(Box::new(listener));
+        }
+    }
+
+    /// Ends the recording within a second, everything flushed.
+    pub fn stop(&self) {
+        self.0.stop.store(true, Ordering::SeqCst);
+        self.wake();
+    }
+
+    /// Ends the open part of the log and starts a new one.
+    pub fn new_part(&self) {
+        self.0.new_part.store(true, Ordering::SeqCst);
+        self.wake();
+    }
+
+    fn wake(&self) {
+        // Full only when it has been woken already.
+        let _ = rustix::io::write(&self.0.wake, &1u64.to_ne_bytes());
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.take_signals();
+        self.0.stop.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn takes_new_part(&self) -> bool {
+        self.take_signals();
+        self.0.new_part.swap(false, Ordering::SeqCst)
+    }
+
+    fn take_signals(&self) {
+        if WAKE.load(Ordering::SeqCst) != self.0.wake.as_raw_fd() {
+            return;
+        }
+        if STOPPED.swap(false, Ordering::SeqCst) {
+            self.0.stop.store(true, Ordering::SeqCst);
+        }
+        if HUNG_UP.swap(false, Ordering::SeqCst) {
+            self.0.new_part.store(true, Ordering::SeqCst);
+        }
+    }
+
+    pub(crate) fn report(&self, progress: &Progress) {
+        if let Ok(mut listener) = self.0.listener.lock() {
+            if let Some(listener) = listener.as_mut() {
+                listener(progress);
+            }
+        }
+    }
+
+    /// Waits until the monotonic clock reads `deadline_ns`; sooner when woken or signalled.
+    pub(crate) fn sleep_until(&self, deadline_ns: i64, clock: &mut impl Clock) {
+        let left_ns = deadline_ns - clock.now().monotonic_ns;
+        if left_ns <= 0 {
+            return;
+        }
+        let timeout = Timespec { tv_sec: left_ns / 1_000_000_000, tv_nsec: left_ns % 1_000_000_000 };
+        let mut waits = [PollFd::new(&self.0.wake, PollFlags::IN)];
+        // An interruption by a signal ends the wait, which is what it is for.
+        if poll(&mut waits, Some(&timeout)).is_ok_and(|ready| ready > 0) {
+            let mut count = [0u8; 8];
+            let _ = rustix::io::read(&self.0.wake, &mut count);
+        }
+    }
+}
+
+/// Set by the signal handler, taken by the recording.
+static STOPPED: AtomicBool = AtomicBool::new(false);
+static HUNG_UP: AtomicBool = AtomicBool::new(false);
+/// Event counter of the guarded recording; negative for none.
+static WAKE: AtomicI32 = AtomicI32::new(-1);
+
+const SIGNALS: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+
+extern "C" fn on_signal(signal: libc::c_int) {
+    let flag = if signal == libc::SIGHUP { &HUNG_UP } else { &STOPPED };
+    flag.store(true, Ordering::SeqCst);
+    let one = 1u64.to_ne_bytes();
+    // SAFETY: write(2) may be called in a signal handler; the buffer lives for the call. The
+    // descriptor is that of a Control which the guard keeps alive; errno is put back below.
+    unsafe {
+        let place = libc::__errno_location();
+        let errno = *place;
+        libc::write(WAKE.load(Ordering::SeqCst), one.as_ptr().cast(), one.len());
+        *place = errno;
+    }
+}
+
+/// While it lives, SIGINT and SIGTERM end the recording and SIGHUP starts a new part.
+///
+/// The handlers that were there before are put back when it is dropped. One may live at a time.
+pub struct SignalGuard {
+    before: Vec<(i32, libc::sigaction)>,
+    _control: Control,
+}
+
+impl SignalGuard {
+    pub fn install(control: &Control) -> Result<SignalGuard, RecorderError> {
+        let wake = control.0.wake.as_raw_fd();
+        if WAKE.compare_exchange(-1, wake, Ordering::SeqCst, Ordering::SeqCst).is_err() {
+            let source = std::io::Error::from(std::io::ErrorKind::ResourceBusy);
+            return Err(RecorderError::System { action: "listen for signals: another recording does", source });
+        }
+        STOPPED.store(false, Ordering::SeqCst);
+        HUNG_UP.store(false, Ordering::SeqCst);
+        let mut guard = SignalGuard { before: Vec::new(), _control: control.clone() };
+        for signal in SIGNALS {
+            // SAFETY: all-zero is a valid sigaction; both pointers are to live locals; the handler
+            // only does what is allowed in one.
+            unsafe {
+                let mut action: libc::sigaction = std::mem::zeroed();
+                let mut before: libc::sigaction = std::mem::zeroed();
+                let handler: extern "C" fn(libc::c_int) = on_signal;
+                action.sa_sigaction = handler as libc::sighandler_t;
+                if libc::sigaction(signal, &raw const action, &raw mut before) == 0 {
+                    guard.before.push((signal, before));
+                }
+            }
+        }
+        Ok(guard)
+    }
+}
+
+impl Drop for SignalGuard {
+    fn drop(&mut self) {
+        for (signal, before) in &self.before {
+            // SAFETY: `before` is what sigaction(2) gave for this signal.
+            unsafe {
+                libc::sigaction(*signal, std::ptr::from_ref(before), std::ptr::null_mut());
+            }
+        }
+        WAKE.store(-1, Ordering::SeqCst);
+    }
+}

@@ -1,0 +1,47 @@
+//! Why recording could not begin or go on.
+
+use std::io;
+
+use thinktime_log::LogError;
+
+use crate::system::ReadError;
+
+/// Recording failed.
+#[derive(Debug, thiserror::Error)]
+pub enum RecorderError {
+    #[error(transparent)]
+    Log(#[from] LogError),
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    #[error("cannot read the processes below {path}: {source}; say --by none to record without them")]
+    Processes { path: String, source: io::Error },
+    #[error("--{option} {given}: {problem}")]
+    Option { option: &'static str, given: String, problem: String },
+    #[error("cannot {action}: {source}")]
+    System { action: &'static str, source: io::Error },
+}
+
+impl RecorderError {
+    /// Whether what was asked for was wrong (exit status 2), rather than that the work failed (1).
+    pub fn is_input(&self) -> bool {
+        match self {
+            RecorderError::Option { .. } => true,
+            RecorderError::Log(error) => is_input(error),
+            RecorderError::Read(_) | RecorderError::Processes { .. } | RecorderError::System { .. } => false,
+        }
+    }
+}
+
+fn is_input(error: &LogError) -> bool {
+    match error {
+        LogError::NotALog { .. } | LogError::Exists { .. } | LogError::Locked { .. } | LogError::Newer { .. } => true,
+        LogError::Io { source, .. } => matches!(
+            source.kind(),
+            io::ErrorKind::NotFound
+                | io::ErrorKind::PermissionDenied
+                | io::ErrorKind::ReadOnlyFilesystem
+                | io::ErrorKind::NotADirectory
+        ),
+        LogError::Damaged { .. } | LogError::Schema { .. } => false,
+    }
+}

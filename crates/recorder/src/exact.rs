@@ -1,0 +1,173 @@
+//! Exact CPU time of the whole machine, as the scheduler books it and not as the tick samples it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+
+use crate::files::{KernelFile, Root, read_whole};
+use crate::proc::{cpu_usage, schedstat};
+use crate::system::{Missing, SourceFailure};
+
+/// Where the exact CPU time comes from, best first.
+#[derive(Debug)]
+pub enum ExactTime {
+    /// `cpuacct.usage` of the root group (cgroup version 1): complete, current to the tick.
+    Cpuacct(KernelFile),
+    /// The sum of `cpu.stat` over the top groups (version 2; that of the root itself is tick-sampled).
+    /// Kernel threads belong to no group and are added from the processes.
+    Cgroup2(TopGroups),
+    /// `/proc/schedstat`: complete, but a run is booked when it ends.
+    RunQueues(KernelFile),
+    /// The sum over the processes.
+    Processes,
+}
+
+const CPUACCT: [&str; 2] =
+    ["/sys/fs/cgroup/cpuacct/cpuacct.usage", "/sys/fs/cgroup/cpu,cpuacct/cpuacct.usage"];
+const CGROUP2: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
+
+impl ExactTime {
+    pub fn open(root: &Root, missing: &mut Missing) -> ExactTime {
+        let mut buffer = Vec::new();
+        for name in CPUACCT {
+            if let Ok(file) = KernelFile::open(root, name) {
+                let usable = file.read(&mut buffer).is_ok_and(|text| {
+                    cpu_usage::parse_cpuacct(text, name).is_ok_and(|usage| is_whole_machine(root, usage))
+                });
+                if usable {
+                    return ExactTime::Cpuacct(file);
+                }
+                missing.insert(name.into(), "it does not account for the whole machine (a container?)".into());
+            }
+        }
+        for folder in CGROUP2 {
+            if let Some(groups) = TopGroups::open(root, folder) {
+                return ExactTime::Cgroup2(groups);
+            }
+        }
+        let name = "/proc/schedstat";
+        if let Ok(file) = KernelFile::open(root, name) {
+            let parsed = file.read(&mut buffer).ok().map(|text| schedstat::parse_run_queues(text, name));
+            if let Some(Ok(Some(_))) = parsed {
+                return ExactTime::RunQueues(file);
+            }
+        }
+        missing.insert(
+            "cpuacct.usage".into(),
+            "no exact CPU time of the whole machine here: it is summed over the processes".into(),
+        );
+        ExactTime::Processes
+    }
+
+    pub fn name(&self) -> &'static str {
+        match self {
+            ExactTime::Cpuacct(_) => "cpuacct.usage",
+            ExactTime::Cgroup2(_) => "cgroup2 cpu.stat and kernel threads",
+            ExactTime::RunQueues(_) => "/proc/schedstat",
+            ExactTime::Processes => "processes",
+        }
+    }
+
+    /// Nanoseconds since boot; `None` where the processes alone know.
+    pub fn read(&mut self, buffer: &mut Vec<u8>, failures: &mut Vec<SourceFailure>) -> Option<u64> {
+        let (name, parsed) = match self {
+            ExactTime::Cpuacct(file) => (&file.name, text_of(file, buffer, cpu_usage::parse_cpuacct).map(Some)),
+            ExactTime::RunQueues(file) => (&file.name, text_of(file, buffer, schedstat::parse_run_queues)),
+            ExactTime::Cgroup2(groups) => return Some(groups.read(buffer)),
+            ExactTime::Processes => return None,
+        };
+        match parsed {
+            Ok(value) => value,
+            Err(reason) => {
+                failures.push(SourceFailure { name: name.clone(), reason });
+                None
+            }
+        }
+    }
+}
+
+fn text_of<T, E: ToString>(
+    file: &KernelFile,
+    buffer: &mut Vec<u8>,
+    parse: impl FnOnce(&[u8], String) -> Result<T, E>,
+) -> Result<T, String> {
+    let text = file.read(buffer).map_err(|error| error.to_string())?;
+    parse(text, file.name.clone()).map_err(|error| error.to_string())
+}
+
+/// In a container the root group is the container's: its time is then far from that of `/proc/stat`.
+///
+/// The tick's sampling error cannot move a sum over minutes twofold, short of a load in step with it;
+/// a machine that has just come up is believed.
+fn is_whole_machine(root: &Root, usage_ns: u64) -> bool {
+    let Some(text) = root.text("/proc/stat") else { return false };
+    let Ok(stat) = crate::proc::stat::parse(text.as_bytes(), "/proc/stat") else { return false };
+    let ticks = stat.total.user + stat.total.nice + stat.total.system;
+    let sampled_s = ticks as f64 / crate::machine::clock_ticks() as f64;
+    let exact_s = usage_ns as f64 * 1e-9;
+    sampled_s < 60.0 || exact_s > 0.3 * sampled_s
+}
+
+/// The groups below the root of a version-2 hierarchy.
+#[derive(Debug)]
+pub struct TopGroups {
+    folder: std::path::PathBuf,
+    /// The time of each when last read. That of a group that has gone stays in the sum.
+    groups: BTreeMap<String, (fs::File, u64)>,
+    gone_ns: u64,
+    /// Links of the folder when it was listed last: two, and one for each group in it.
+    links: u64,
+}
+
+impl TopGroups {
+    fn open(root: &Root, folder: &str) -> Option<TopGroups> {
+        // Only a root group has no `cgroup.events`; in a container the root seen is no root.
+        if !root.exists(&format!("{folder}/cgroup.controllers")) || root.exists(&format!("{folder}/cgroup.events")) {
+            return None;
+        }
+        let mut groups =
+            TopGroups { folder: root.path(folder), groups: BTreeMap::new(), gone_ns: 0, links: 0 };
+        groups.read(&mut Vec::new());
+        (!groups.groups.is_empty()).then_some(groups)
+    }
+
+    fn list(&mut self) {
+        let Ok(entries) = fs::read_dir(&self.folder) else { return };
+        for entry in entries.flatten() {
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            if !self.groups.contains_key(&name) {
+                if let Ok(file) = fs::File::open(entry.path().join("cpu.stat")) {
+                    self.groups.insert(name, (file, 0));
+                }
+            }
+        }
+    }
+
+    fn read(&mut self, buffer: &mut Vec<u8>) -> u64 {
+        let links = fs::metadata(&self.folder).map_or(0, |folder| folder.nlink());
+        if links != self.links {
+            self.list();
+            self.links = links;
+        }
+        let mut sum = 0;
+        let mut gone = Vec::new();
+        for (name, (file, last)) in &mut self.groups {
+            let usage = read_whole(&*file, buffer).ok();
+            match usage.and_then(|text| cpu_usage::parse_cpu_stat(text, "cpu.stat").ok()) {
+                Some(now) => {
+                    *last = now.max(*last);
+                    sum += *last;
+                }
+                None => gone.push(name.clone()),
+            }
+        }
+        for name in gone {
+            if let Some((_, last)) = self.groups.remove(&name) {
+                self.gone_ns += last;
+                // Another may have come in its place.
+                self.links = 0;
+            }
+        }
+        sum + self.gone_ns
+    }
+}

@@ -1,0 +1,119 @@
+//! What a recording is asked to do.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
+use thinktime_log::Session;
+
+use crate::clock::{Clock, SystemClock};
+use crate::error::RecorderError;
+use crate::files::Root;
+use crate::machine;
+use crate::processes::By;
+
+/// How per-process figures are read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Method {
+    /// Whichever costs less here, measured at start.
+    #[default]
+    Auto,
+    /// `/proc` with descriptors kept open.
+    Procfs,
+    /// taskstats by netlink, in batches; needs CAP_NET_ADMIN.
+    Taskstats,
+}
+
+/// What a recording is asked to do.
+#[derive(Clone, Debug)]
+pub struct RecordOptions {
+    /// Mean time between samples.
+    pub interval: Duration,
+    /// Ends by itself after this time.
+    pub duration: Option<Duration>,
+    /// Each sample is moved by up to this share of the interval either way.
+    pub jitter: f64,
+    /// Of the random numbers that move the samples.
+    pub seed: u64,
+    pub by: By,
+    pub method: Method,
+    /// The file tree to record; `/` but in tests.
+    pub root: PathBuf,
+    /// The log is kept within this size and age by removing its oldest parts.
+    pub keep_bytes: Option<u64>,
+    pub keep_age: Option<Duration>,
+}
+
+impl Default for RecordOptions {
+    fn default() -> Self {
+        RecordOptions {
+            interval: Duration::from_secs(5),
+            duration: None,
+            jitter: 0.1,
+            seed: 0,
+            by: By::Uid,
+            method: Method::Auto,
+            root: PathBuf::from("/"),
+            keep_bytes: None,
+            keep_age: None,
+        }
+    }
+}
+
+/// The shortest interval: below it, the figures of the tick (10 ms) are mostly rounding.
+pub const INTERVAL_MIN: Duration = Duration::from_millis(100);
+const JITTER_MAX: f64 = 0.45;
+
+fn wrong(option: &'static str, given: impl ToString, problem: &str) -> RecorderError {
+    RecorderError::Option { option, given: given.to_string(), problem: problem.into() }
+}
+
+impl RecordOptions {
+    /// Says which option cannot be used, and what would be right.
+    pub fn check(&self) -> Result<(), RecorderError> {
+        if self.interval < INTERVAL_MIN {
+            let given = format!("{}s", self.interval.as_secs_f64());
+            return Err(wrong("interval", given, "too short: the shortest is 0.1s"));
+        }
+        if !(0.0..=JITTER_MAX).contains(&self.jitter) {
+            return Err(wrong("jitter", self.jitter, "a share of the interval from 0 to 0.45 is needed"));
+        }
+        if self.duration == Some(Duration::ZERO) {
+            return Err(wrong("duration", "0s", "a time above zero is needed"));
+        }
+        let root = Root::new(&self.root);
+        if !root.exists("/proc/stat") {
+            let given = self.root.display();
+            return Err(wrong("root", given, "there is no proc/stat in it; give the folder that holds proc"));
+        }
+        Ok(())
+    }
+
+    /// The session that a log is opened with for this recording.
+    pub fn session(&self) -> Session {
+        let root = Root::new(&self.root);
+        Session {
+            source: "linux".into(),
+            boot_id: machine::boot_id(&root),
+            machine: machine::describe(&root),
+            options: self.describe(),
+            start_us: SystemClock.now().wall_ns / 1000,
+            ..Session::default()
+        }
+    }
+
+    fn describe(&self) -> Json {
+        json!({
+            "interval_s": self.interval.as_secs_f64(),
+            "duration_s": self.duration.map(|duration| duration.as_secs_f64()),
+            "jitter": self.jitter,
+            "seed": self.seed,
+            "by": self.by,
+            "method": self.method,
+            "keep_bytes": self.keep_bytes,
+            "keep_age_s": self.keep_age.map(|age| age.as_secs_f64()),
+        })
+    }
+}

@@ -1,0 +1,222 @@
+//! The taskstats family of generic netlink: requests and answers in batches.
+//!
+//! Layouts: linux/netlink.h, linux/genetlink.h, linux/taskstats.h. Only fields that all versions of
+//! `struct taskstats` have in the same place are read.
+
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with};
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+
+const NLMSG_ERROR: u16 = 2;
+const NLM_F_REQUEST: u16 = 1;
+const GENL_ID_CTRL: u16 = 0x10;
+const CTRL_CMD_GETFAMILY: u8 = 3;
+const CTRL_ATTR_FAMILY_ID: u16 = 1;
+const CTRL_ATTR_FAMILY_NAME: u16 = 2;
+const TASKSTATS_CMD_GET: u8 = 1;
+const TASKSTATS_CMD_ATTR_PID: u16 = 1;
+const TASKSTATS_TYPE_STATS: u16 = 3;
+const TASKSTATS_TYPE_AGGR_PID: u16 = 4;
+const NLA_TYPE_MASK: u16 = 0x3fff;
+
+const HEADER_BYTES: usize = 16;
+const GENERIC_HEADER_BYTES: usize = 4;
+const REQUEST_BYTES: usize = HEADER_BYTES + GENERIC_HEADER_BYTES + 8;
+/// Requests in one message: their answers fit well into a receive buffer of the default size.
+const BATCH: usize = 64;
+/// The struct has 416 bytes in version 13 and grows slowly.
+const ANSWER_BYTES: usize = 2048;
+
+/// Places in `struct taskstats`.
+const AT_WAIT_NS: usize = 24;
+const AT_RUN_NS: usize = 72;
+
+/// What is used of `struct taskstats`, of the first thread of a process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Record {
+    pub run_ns: u64,
+    pub wait_ns: u64,
+}
+
+/// A socket on which taskstats can be asked for.
+#[derive(Debug)]
+pub struct TaskstatsSocket {
+    socket: OwnedFd,
+    family: u16,
+    requests: Vec<u8>,
+    answers: Vec<u8>,
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
+}
+
+fn put_attribute(message: &mut Vec<u8>, kind: u16, value: &[u8]) {
+    message.extend(((4 + value.len()) as u16).to_ne_bytes());
+    message.extend(kind.to_ne_bytes());
+    message.extend(value);
+    message.resize(message.len().next_multiple_of(4), 0);
+}
+
+fn put_message(buffer: &mut Vec<u8>, kind: u16, sequence: u32, command: u8, attribute: (u16, &[u8])) {
+    let start = buffer.len();
+    buffer.extend(0u32.to_ne_bytes());
+    buffer.extend(kind.to_ne_bytes());
+    buffer.extend(NLM_F_REQUEST.to_ne_bytes());
+    buffer.extend(sequence.to_ne_bytes());
+    buffer.extend(0u32.to_ne_bytes());
+    buffer.extend([command, 1, 0, 0]);
+    put_attribute(buffer, attribute.0, attribute.1);
+    let length = (buffer.len() - start) as u32;
+    buffer[start..start + 4].copy_from_slice(&length.to_ne_bytes());
+}
+
+/// The value of attribute `kind` among `attributes`.
+fn attribute(mut attributes: &[u8], kind: u16) -> Option<&[u8]> {
+    loop {
+        let length = usize::from(u16_at(attributes, 0)?);
+        let found = u16_at(attributes, 2)? & NLA_TYPE_MASK;
+        let value = attributes.get(4..length)?;
+        if found == kind {
+            return Some(value);
+        }
+        attributes = attributes.get(length.next_multiple_of(4).max(4)..)?;
+    }
+}
+
+/// What a generic message says after its two headers; the kernel's refusal is an error.
+fn body(message: &[u8]) -> io::Result<&[u8]> {
+    let short = || io::Error::new(io::ErrorKind::InvalidData, "a netlink message is too short");
+    if u16_at(message, 4).ok_or_else(short)? == NLMSG_ERROR {
+        let errno = u32_at(message, HEADER_BYTES).ok_or_else(short)? as i32;
+        return Err(io::Error::from_raw_os_error(-errno));
+    }
+    message.get(HEADER_BYTES + GENERIC_HEADER_BYTES..).ok_or_else(short)
+}
+
+/// Reads an answer: the number of its request, and the record unless the process has gone.
+pub fn parse_answer(message: &[u8]) -> io::Result<(u32, Option<Record>)> {
+    let short = || io::Error::new(io::ErrorKind::InvalidData, "a taskstats answer is too short");
+    let sequence = u32_at(message, 8).ok_or_else(short)?;
+    let body = match body(message) {
+        Ok(body) => body,
+        Err(error) if error.raw_os_error() == Some(libc::ESRCH) => return Ok((sequence, None)),
+        Err(error) => return Err(error),
+    };
+    let record = attribute(body, TASKSTATS_TYPE_AGGR_PID)
+        .and_then(|nested| attribute(nested, TASKSTATS_TYPE_STATS))
+        .and_then(|stats| {
+            Some(Record {
+                run_ns: u64_at(stats, AT_RUN_NS)?,
+                wait_ns: u64_at(stats, AT_WAIT_NS)?,
+            })
+        });
+    Ok((sequence, Some(record.ok_or_else(short)?)))
+}
+
+impl TaskstatsSocket {
+    /// Finds the family and asks for one record, so that what is not permitted is found now.
+    pub fn open() -> io::Result<TaskstatsSocket> {
+        let flags = SocketFlags::CLOEXEC;
+        let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, Some(netlink::GENERIC))?;
+        // The kernel answers before send returns; a lost answer must not stop the recorder.
+        set_socket_timeout(&socket, Timeout::Recv, Some(std::time::Duration::from_millis(200)))?;
+        let mut request = Vec::new();
+        put_message(&mut request, GENL_ID_CTRL, 0, CTRL_CMD_GETFAMILY, (CTRL_ATTR_FAMILY_NAME, b"TASKSTATS\0"));
+        send(&socket, &request, SendFlags::empty())?;
+        let mut answer = vec![0; 8192];
+        let (length, _) = recv(&socket, &mut answer[..], RecvFlags::empty())?;
+        let family = attribute(body(&answer[..length])?, CTRL_ATTR_FAMILY_ID).and_then(|value| u16_at(value, 0));
+        let family = family.ok_or_else(|| io::Error::new(io::ErrorKind::Unsupported, "no taskstats family"))?;
+        let answers = vec![0; BATCH * ANSWER_BYTES];
+        let mut opened = TaskstatsSocket { socket, family, requests: Vec::new(), answers };
+        let own = rustix::process::getpid().as_raw_nonzero().get();
+        let mut records = Vec::new();
+        opened.ask(&[own], &mut records)?;
+        let usable = matches!(records[..], [Some(record)] if record.run_ns > 0);
+        if usable { Ok(opened) } else { Err(io::Error::new(io::ErrorKind::Unsupported, "taskstats are zero here")) }
+    }
+
+    /// Fills `records` with one for each of `pids`; `None` for a process that has gone.
+    pub fn ask(&mut self, pids: &[i32], records: &mut Vec<Option<Record>>) -> io::Result<()> {
+        records.clear();
+        records.resize(pids.len(), None);
+        for (number, batch) in pids.chunks(BATCH).enumerate() {
+            let first = number * BATCH;
+            self.requests.clear();
+            self.requests.reserve(BATCH * REQUEST_BYTES);
+            for (at, pid) in batch.iter().enumerate() {
+                let attribute = (TASKSTATS_CMD_ATTR_PID, &pid.to_ne_bytes()[..]);
+                put_message(&mut self.requests, self.family, (first + at) as u32, TASKSTATS_CMD_GET, attribute);
+            }
+            send(&self.socket, &self.requests, SendFlags::empty())?;
+            self.receive(batch.len(), first, records)?;
+        }
+        Ok(())
+    }
+
+    fn receive(&mut self, expected: usize, first: usize, records: &mut [Option<Record>]) -> io::Result<()> {
+        let mut missing = expected;
+        while missing > 0 {
+            let lengths = self.receive_many(missing)?;
+            for (answer, length) in self.answers.chunks(ANSWER_BYTES).zip(lengths) {
+                let (sequence, record) = parse_answer(&answer[..length.min(ANSWER_BYTES)])?;
+                let sequence = sequence as usize;
+                // An answer to a batch that timed out before is not counted.
+                if sequence >= first && sequence < first + expected {
+                    records[sequence] = record;
+                    missing -= 1;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Receives up to `count` messages in one call; their lengths.
+    fn receive_many(&mut self, count: usize) -> io::Result<Vec<usize>> {
+        let mut vectors: Vec<libc::iovec> = self
+            .answers
+            .chunks_mut(ANSWER_BYTES)
+            .take(count)
+            .map(|chunk| libc::iovec { iov_base: chunk.as_mut_ptr().cast(), iov_len: chunk.len() })
+            .collect();
+        let headers = vectors.iter_mut().map(|vector| {
+            // SAFETY: all-zero is a valid mmsghdr: no name, no control data, no buffers.
+            let mut header: libc::mmsghdr = unsafe { std::mem::zeroed() };
+            header.msg_hdr.msg_iov = vector;
+            header.msg_hdr.msg_iovlen = 1;
+            header
+        });
+        let mut headers: Vec<libc::mmsghdr> = headers.collect();
+        loop {
+            // SAFETY: every header points to one vector of `vectors`, and that to its own chunk of
+            // `answers`; all of them live, unmoved, until the call returns.
+            let received = unsafe {
+                libc::recvmmsg(
+                    self.socket.as_raw_fd(),
+                    headers.as_mut_ptr(),
+                    headers.len() as libc::c_uint,
+                    libc::MSG_WAITFORONE as _,
+                    std::ptr::null_mut(),
+                )
+            };
+            if received >= 0 {
+                return Ok(headers.iter().take(received as usize).map(|header| header.msg_len as usize).collect());
+            }
+            let error = io::Error::last_os_error();
+            if error.kind() != io::ErrorKind::Interrupted {
+                return Err(error);
+            }
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! The per-process side of a recording: a source chosen at start, and the census that it feeds.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use serde_json::{Value as Json, json};
+
+use super::census::{Census, Surroundings};
+use super::listing::Listing;
+use super::procfs::Procfs;
+use super::taskstats::Taskstats;
+use super::{By, ProcessSource, Scan};
+use crate::clock::{Clock, Moment, SystemClock};
+use crate::files::Root;
+use crate::machine;
+use crate::options::Method;
+
+/// What is known of the processes after a sample.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ProcessFigures {
+    pub processes: u64,
+    pub terminal_sessions: Option<u64>,
+    pub active_users: Option<u64>,
+    /// Exact CPU time that belongs to some user.
+    pub attributed_ns: Option<u64>,
+    /// The part of it that kernel threads used.
+    pub kernel_ns: u64,
+}
+
+/// Looks at the processes at every sample.
+pub enum Watch {
+    /// Only how many there are.
+    Count { listing: Listing, pids: Vec<i32> },
+    Each(Box<Each>),
+}
+
+/// Every process, by user.
+pub struct Each {
+    source: Box<dyn ProcessSource + Send>,
+    scan: Scan,
+    pub census: Census,
+    own_pid: Option<i32>,
+    tick_ns: u64,
+    /// What a scan cost with each method that was tried, in CPU seconds.
+    tried: BTreeMap<String, f64>,
+    unreadable_max: u64,
+}
+
+impl Watch {
+    pub fn open(root: &Root, by: By, method: Method) -> io::Result<Watch> {
+        if by == By::None {
+            return Ok(Watch::Count { listing: Listing::open(root)?, pids: Vec::new() });
+        }
+        let tick_ns = 1_000_000_000 / machine::clock_ticks();
+        let mut scan = Scan::default();
+        let mut tried = BTreeMap::new();
+        let source = choose(root, by, method, &mut scan, &mut tried)?;
+        let own_pid = root.is_machine().then(|| rustix::process::getpid().as_raw_nonzero().get());
+        let census = Census::new(by, tick_ns);
+        Ok(Watch::Each(Box::new(Each { source, scan, census, own_pid, tick_ns, tried, unreadable_max: 0 })))
+    }
+
+    /// Looks at the processes; `since` is the sample before, `None` at the first.
+    pub fn look(&mut self, since: Option<Moment>, now: Moment, cpus: usize) -> io::Result<ProcessFigures> {
+        match self {
+            Watch::Count { listing, pids } => {
+                listing.read(pids)?;
+                Ok(ProcessFigures { processes: pids.len() as u64, ..ProcessFigures::default() })
+            }
+            Watch::Each(each) => each.look(since, now, cpus),
+        }
+    }
+
+    pub fn has_wait(&self) -> bool {
+        matches!(self, Watch::Each(each) if each.source.measures_wait())
+    }
+
+    pub fn to_json(&self) -> Json {
+        match self {
+            Watch::Count { .. } => json!({ "method": "none" }),
+            Watch::Each(each) => json!({
+                "method": each.source.name(),
+                "scan_cpu_s": each.tried,
+                "unreadable_processes_max": each.unreadable_max,
+                "implausible_growths_dropped": each.census.implausible,
+            }),
+        }
+    }
+}
+
+impl Each {
+    fn look(&mut self, since: Option<Moment>, now: Moment, cpus: usize) -> io::Result<ProcessFigures> {
+        self.source.scan(&mut self.scan)?;
+        self.unreadable_max = self.unreadable_max.max(self.scan.unreadable);
+        let ticks_at = |moment: Moment| u64::try_from(moment.boot_ns).unwrap_or(0) / self.tick_ns;
+        let length_ns = since.map_or(0, |since| u64::try_from(now.monotonic_ns - since.monotonic_ns).unwrap_or(0));
+        let source = &mut self.source;
+        self.census.step(&self.scan, Surroundings {
+            since_ticks: since.map(ticks_at),
+            // Books are settled late by up to one interval, and cut to ticks.
+            capacity_ns: 2 * length_ns.saturating_mul(cpus.max(1) as u64) + 10 * self.tick_ns,
+            own_pid: self.own_pid,
+            is_gone: &mut |pid| source.is_gone(pid),
+        });
+        for pid in &self.census.orphans {
+            self.source.refresh(*pid);
+        }
+        Ok(ProcessFigures {
+            processes: self.census.processes(),
+            terminal_sessions: Some(self.census.terminal_sessions()),
+            active_users: since.map(|_| self.census.active_users()),
+            attributed_ns: since.map(|_| self.census.accounts().values().map(|account| account.usage.exact_ns).sum()),
+            kernel_ns: self.census.kernel_ns,
+        })
+    }
+}
+
+/// Opens the source asked for; with `Auto`, the one whose second scan costs less CPU time.
+fn choose(
+    root: &Root,
+    by: By,
+    method: Method,
+    scan: &mut Scan,
+    tried: &mut BTreeMap<String, f64>,
+) -> io::Result<Box<dyn ProcessSource + Send>> {
+    if method == Method::Taskstats {
+        return Ok(Box::new(Taskstats::open(root, by)?));
+    }
+    let mut procfs = Procfs::open(root, by)?;
+    if method == Method::Procfs || !root.is_machine() {
+        return Ok(Box::new(procfs));
+    }
+    let Ok(mut taskstats) = Taskstats::open(root, by) else { return Ok(Box::new(procfs)) };
+    let by_procfs = scan_cost_s(&mut procfs, scan)?;
+    let by_taskstats = scan_cost_s(&mut taskstats, scan)?;
+    tried.insert(procfs.name().into(), by_procfs);
+    tried.insert(taskstats.name().into(), by_taskstats);
+    let mut chosen: Box<dyn ProcessSource + Send> =
+        if by_taskstats < by_procfs { Box::new(taskstats) } else { Box::new(procfs) };
+    // The census has seen none of these scans.
+    chosen.refresh_all();
+    Ok(chosen)
+}
+
+/// CPU time of a scan, after a first one that opens what is kept open.
+pub fn scan_cost_s(source: &mut dyn ProcessSource, scan: &mut Scan) -> io::Result<f64> {
+    source.scan(scan)?;
+    let mut least = f64::INFINITY;
+    for _ in 0..3 {
+        let before = SystemClock.thread_cpu_ns();
+        source.scan(scan)?;
+        least = least.min((SystemClock.thread_cpu_ns() - before) as f64 * 1e-9);
+    }
+    Ok(least)
+}

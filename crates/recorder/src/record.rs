@@ -1,0 +1,385 @@
+//! The recording: wait, look, take the difference to the look before, write.
+
+use std::path::Path;
+use std::sync::{MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+use thinktime_log::{LogWriter, Row, SharedWriter, TableId};
+
+use crate::clock::{Clock, Elapsed, Moment, Schedule, SystemClock};
+use crate::control::{Control, Progress};
+use crate::counters::Differences;
+use crate::devices::Devices;
+use crate::error::RecorderError;
+use crate::files::Root;
+use crate::machine;
+use crate::options::RecordOptions;
+use crate::processes::watch::{ProcessFigures, Watch};
+use crate::rows::{Interval, SystemSheets};
+use crate::summary::Tally;
+use crate::system::{Snapshot, SystemReader};
+use crate::users::UserSheet;
+
+/// How often the facts of a session are written to the manifest, and old parts looked for.
+const HOUSEKEEPING: Duration = Duration::from_secs(60);
+
+/// What a recording did.
+#[derive(Clone, Debug)]
+pub struct RecordSummary {
+    pub samples: u64,
+    pub missed_deadlines: u64,
+    pub dropped_intervals: u64,
+    /// As in the manifest under `recorder`.
+    pub facts: Json,
+}
+
+/// Records this machine into `writer` until `control` stops it or the duration is over.
+///
+/// The writer is not finished: other sources may share it.
+pub fn record(
+    writer: &SharedWriter,
+    options: &RecordOptions,
+    control: &Control,
+) -> Result<RecordSummary, RecorderError> {
+    options.check()?;
+    let mut recorder = Recorder::open(writer, options, SystemClock)?;
+    recorder.run(writer, control)
+}
+
+fn locked(writer: &SharedWriter) -> MutexGuard<'_, LogWriter> {
+    // A writer whose other user panicked still holds whole blocks only.
+    writer.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The tables as the log knows them.
+#[derive(Clone, Copy, Debug)]
+struct Tables {
+    samples: TableId,
+    users: TableId,
+    cpus: TableId,
+    disks: TableId,
+    interfaces: TableId,
+}
+
+/// The sample before the next.
+struct Before {
+    moment: Moment,
+    snapshot: Snapshot,
+}
+
+/// Everything that a recording keeps between samples. Its size depends on the number of processes,
+/// devices and users alive, and not on time.
+pub(crate) struct Recorder<C> {
+    options: RecordOptions,
+    clock: C,
+    system: SystemReader,
+    watch: Watch,
+    devices: Devices,
+    differences: Differences,
+    sheets: SystemSheets,
+    users: UserSheet,
+    tables: Tables,
+    before: Option<Before>,
+    tally: Tally,
+    /// CPU time of this thread and bytes written when the last row was made.
+    cpu_ns: u64,
+    written: u64,
+    housekeeping_ns: i64,
+}
+
+impl<C: Clock> Recorder<C> {
+    pub(crate) fn open(
+        writer: &SharedWriter,
+        options: &RecordOptions,
+        mut clock: C,
+    ) -> Result<Recorder<C>, RecorderError> {
+        let root = Root::new(&options.root);
+        let cpu_ns = clock.thread_cpu_ns();
+        let system = SystemReader::open(&root)
+            .map_err(|source| crate::system::ReadError::Io { path: "/proc/stat".into(), source })?;
+        let watch = Watch::open(&root, options.by, options.method)
+            .map_err(|source| RecorderError::Processes { path: root.path("/proc").display().to_string(), source })?;
+        let sheets = SystemSheets::default();
+        let users = UserSheet::new(watch.has_wait());
+        let mut open = locked(writer);
+        let tables = Tables {
+            samples: open.declare(sheets.samples.schema.clone())?,
+            users: open.declare(users.sheet.schema.clone())?,
+            cpus: open.declare(sheets.cpus.schema.clone())?,
+            disks: open.declare(sheets.disks.schema.clone())?,
+            interfaces: open.declare(sheets.interfaces.schema.clone())?,
+        };
+        drop(open);
+        Ok(Recorder {
+            options: options.clone(),
+            clock,
+            system,
+            watch,
+            devices: Devices::new(&root),
+            differences: Differences::new(machine::long_bits()),
+            sheets,
+            users,
+            tables,
+            before: None,
+            tally: Tally::default(),
+            cpu_ns,
+            written: 0,
+            housekeeping_ns: 0,
+        })
+    }
+
+    fn run(&mut self, writer: &SharedWriter, control: &Control) -> Result<RecordSummary, RecorderError> {
+        self.sample(writer, 0.0)?;
+        let start_ns = self.clock.now().monotonic_ns;
+        let mut schedule = Schedule::new(start_ns, self.options.interval, self.options.jitter, self.options.seed);
+        let end_ns = self.options.duration.map_or(i64::MAX, |duration| {
+            start_ns.saturating_add(i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX))
+        });
+        self.keep_house(writer, start_ns)?;
+        let mut is_over = false;
+        while !is_over {
+            let (planned_ns, missed) = schedule.next_deadline(self.clock.now().monotonic_ns);
+            if missed > 0 {
+                self.tally.missed_deadlines += missed;
+                let why = "a sample took so long that the next ones were not taken";
+                locked(writer).incident("missed_deadline", why)?;
+            }
+            let deadline_ns = planned_ns.min(end_ns);
+            self.wait(writer, control, deadline_ns)?;
+            let now_ns = self.clock.now().monotonic_ns;
+            is_over = control.is_stopped() || now_ns >= end_ns;
+            // What is left at the end is an interval if it is half of one: shorter ones are mostly rounding.
+            if !is_over || self.since_last_ns(now_ns) >= self.half_interval_ns() {
+                let late_s = if control.is_stopped() { 0.0 } else { (now_ns - deadline_ns).max(0) as f64 * 1e-9 };
+                self.sample(writer, late_s)?;
+                control.report(&self.progress(start_ns));
+            }
+            if now_ns - self.housekeeping_ns >= HOUSEKEEPING.as_nanos() as i64 {
+                self.keep_house(writer, now_ns)?;
+            }
+        }
+        let facts = self.facts();
+        locked(writer).set("recorder", facts.clone())?;
+        Ok(RecordSummary {
+            samples: self.tally.cost.count(),
+            missed_deadlines: self.tally.missed_deadlines,
+            dropped_intervals: self.tally.dropped,
+            facts,
+        })
+    }
+
+    /// Sleeps until the deadline or until stopped; starts new parts meanwhile.
+    fn wait(&mut self, writer: &SharedWriter, control: &Control, deadline_ns: i64) -> Result<(), RecorderError> {
+        loop {
+            if control.takes_new_part() {
+                locked(writer).seal()?;
+                self.retain(writer)?;
+            }
+            if control.is_stopped() || self.clock.now().monotonic_ns >= deadline_ns {
+                return Ok(());
+            }
+            control.sleep_until(deadline_ns, &mut self.clock);
+        }
+    }
+
+    fn since_last_ns(&self, now_ns: i64) -> i64 {
+        self.before.as_ref().map_or(0, |before| now_ns - before.moment.monotonic_ns)
+    }
+
+    fn half_interval_ns(&self) -> i64 {
+        i64::try_from(self.options.interval.as_nanos() / 2).unwrap_or(i64::MAX)
+    }
+
+    fn keep_house(&mut self, writer: &SharedWriter, now_ns: i64) -> Result<(), RecorderError> {
+        self.housekeeping_ns = now_ns;
+        let facts = self.facts();
+        locked(writer).set("recorder", facts)?;
+        self.retain(writer)
+    }
+
+    fn retain(&self, writer: &SharedWriter) -> Result<(), RecorderError> {
+        if self.options.keep_bytes.is_some() || self.options.keep_age.is_some() {
+            locked(writer).retain(self.options.keep_bytes, self.options.keep_age)?;
+        }
+        Ok(())
+    }
+
+    /// Looks at everything and writes the interval since the look before.
+    pub(crate) fn sample(&mut self, writer: &SharedWriter, late_s: f64) -> Result<(), RecorderError> {
+        let moment = self.clock.now();
+        let mut failures = Vec::new();
+        let snapshot = self.system.read(&mut failures)?;
+        let since = self.before.as_ref().map(|before| before.moment);
+        let figures = self
+            .watch
+            .look(since, moment, snapshot.stat.cpus.len())
+            .map_err(|source| RecorderError::Processes { path: "/proc".into(), source })?;
+        let mut open = locked(writer);
+        for failure in failures {
+            let detail = format!("{}: {}", failure.name, failure.reason);
+            self.system.missing.entry(failure.name).or_insert(failure.reason);
+            open.incident("source_failed", &detail)?;
+        }
+        if let Some(before) = self.before.take() {
+            let elapsed = Elapsed::between(before.moment, moment);
+            if is_whole(&mut open, elapsed, &before.snapshot, &snapshot)? {
+                let rows = self.rows(&before, &snapshot, &figures, elapsed, late_s);
+                let bytes = open.bytes_written();
+                open.append(rows)?;
+                self.written = open.bytes_written() - bytes;
+                for (kind, counter) in self.tally.take_setbacks(&mut self.differences) {
+                    open.incident(kind, &counter)?;
+                }
+            } else {
+                self.tally.dropped += 1;
+            }
+        } else {
+            // What was opened and tried before the first sample is no part of any interval.
+            self.cpu_ns = self.clock.thread_cpu_ns();
+        }
+        self.before = Some(Before { moment, snapshot });
+        Ok(())
+    }
+
+    fn rows(
+        &mut self,
+        before: &Before,
+        after: &Snapshot,
+        figures: &ProcessFigures,
+        elapsed: Elapsed,
+        late_s: f64,
+    ) -> Vec<(TableId, Vec<Row>)> {
+        let interval = Interval {
+            start_us: before.moment.wall_ns.div_euclid(1000),
+            length_s: elapsed.length_s(),
+            tick_s: 1.0 / machine::clock_ticks() as f64,
+        };
+        let system =
+            self.sheets.rows(interval, &before.snapshot, after, &mut self.devices, &mut self.differences);
+        let exact_s = exact_s(&before.snapshot, after, figures, &self.system, &mut self.differences);
+        let mut sample = system.sample;
+        sample.set("busy_exact_s", exact_s);
+        sample.set("processes", figures.processes);
+        sample.set("active_users", figures.active_users);
+        if after.sessions.is_none() {
+            sample.set("sessions", figures.terminal_sessions);
+        }
+        let cpu_ns = self.clock.thread_cpu_ns();
+        let cost_s = cpu_ns.saturating_sub(self.cpu_ns) as f64 * 1e-9;
+        self.cpu_ns = cpu_ns;
+        sample.set("recorder_cpu_s", cost_s);
+        sample.set("recorder_written_bytes", self.written);
+        sample.set("recorder_late_s", late_s);
+        let attributed_s = figures.attributed_ns.map(|ns| ns as f64 * 1e-9);
+        let cpus = after.stat.cpus.len();
+        self.tally.add(interval.length_s, cpus, system.busy_sampled_s, exact_s, attributed_s);
+        self.tally.active_users = figures.active_users;
+        self.tally.cost.add(cost_s);
+        self.tally.late.add(late_s);
+        self.tally.written_bytes += self.written;
+        let users = match &self.watch {
+            Watch::Each(each) => self.users.rows(interval, &each.census),
+            Watch::Count { .. } => Vec::new(),
+        };
+        let tables = self.tables;
+        let mut rows = vec![(tables.samples, vec![sample.finish()])];
+        let others =
+            [(tables.users, users), (tables.cpus, system.cpus), (tables.disks, system.disks), (tables.interfaces, system.interfaces)];
+        rows.extend(others.into_iter().filter(|(_, rows)| !rows.is_empty()));
+        rows
+    }
+
+    fn progress(&mut self, start_ns: i64) -> Progress {
+        Progress {
+            samples: self.tally.cost.count(),
+            elapsed_s: (self.clock.now().monotonic_ns - start_ns) as f64 * 1e-9,
+            busy: self.tally.last_busy,
+            active_users: self.tally.active_users,
+            written_bytes: self.tally.written_bytes,
+        }
+    }
+
+    /// What the manifest says of this recording under `recorder`.
+    pub(crate) fn facts(&self) -> Json {
+        let mut facts = self.tally.to_json();
+        if let Json::Object(facts) = &mut facts {
+            facts.insert("processes".into(), self.watch.to_json());
+            facts.insert("exact_time".into(), json!(self.system.exact.name()));
+            facts.insert("sessions".into(), json!(self.system.sessions.name()));
+            facts.insert("missing".into(), json!(self.system.missing));
+        }
+        facts
+    }
+}
+
+/// Whether the interval may be used: an interval in which the machine slept or restarted may not.
+fn is_whole(
+    writer: &mut LogWriter,
+    elapsed: Elapsed,
+    before: &Snapshot,
+    after: &Snapshot,
+) -> Result<bool, RecorderError> {
+    if elapsed.stepped_ns != 0 {
+        let direction = if elapsed.stepped_ns > 0 { "forward" } else { "back" };
+        writer.incident("clock_step", &format!("the wall clock was set {direction}; lengths are monotonic"))?;
+    }
+    if elapsed.suspended_ns > 0 {
+        writer.incident("suspend", "the machine was suspended")?;
+        writer.incident("interval_dropped", "the machine was suspended in it")?;
+        return Ok(false);
+    }
+    // No counter of these goes back while a machine runs; a restored snapshot moves all at once.
+    let fell = |before: Option<u64>, after: Option<u64>| before.zip(after).is_some_and(|(old, new)| new < old);
+    if fell(before.stat.forks, after.stat.forks) && fell(before.stat.context_switches, after.stat.context_switches) {
+        writer.incident("reboot", "the machine's counters started again while it was recorded")?;
+        writer.incident("interval_dropped", "the machine was rebooted in it")?;
+        return Ok(false);
+    }
+    if elapsed.length_ns <= 0 {
+        writer.incident("interval_dropped", "the monotonic clock stood still in it")?;
+        return Ok(false);
+    }
+    Ok(true)
+}
+
+/// Exact CPU time of all tasks in the interval.
+fn exact_s(
+    before: &Snapshot,
+    after: &Snapshot,
+    figures: &ProcessFigures,
+    system: &SystemReader,
+    differences: &mut Differences,
+) -> Option<f64> {
+    use crate::counters::Family;
+    use crate::exact::ExactTime;
+    let ns = match &system.exact {
+        ExactTime::Processes => figures.attributed_ns,
+        exact => {
+            let grown = differences.take_optional(Family::ExactTime, before.exact_ns, after.exact_ns, || {
+                exact.name().to_owned()
+            });
+            let outside = if matches!(exact, ExactTime::Cgroup2(_)) { figures.kernel_ns } else { 0 };
+            grown.map(|grown| grown + outside)
+        }
+    };
+    ns.map(|ns| ns as f64 * 1e-9)
+}
+
+/// Opens the log at `path` for `options` and records into it; finishes the log.
+pub fn record_to(
+    path: &Path,
+    mode: thinktime_log::OpenMode,
+    options: &RecordOptions,
+    control: &Control,
+) -> Result<RecordSummary, RecorderError> {
+    options.check()?;
+    let writer = LogWriter::open(path, mode, options.session())?;
+    let writer = SharedWriter::new(std::sync::Mutex::new(writer));
+    let outcome = record(&writer, options, control);
+    // Also what was recorded before a failure is flushed; the failure is what is reported.
+    let finished = locked(&writer).finish();
+    let summary = outcome?;
+    finished?;
+    Ok(summary)
+}

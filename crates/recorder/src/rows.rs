@@ -1,0 +1,347 @@
+//! From two snapshots to the rows of one interval.
+
+use std::collections::BTreeMap;
+
+use thinktime_log::{Row, TableSchema, Value, vocabulary};
+
+use crate::counters::{Differences, Family};
+use crate::devices::{Devices, DiskDelta, NetDelta};
+use crate::proc::pressure::Pressure;
+use crate::proc::stat::CpuTicks;
+use crate::system::Snapshot;
+
+/// A table's schema with its columns by name, and what a row without any figure is.
+#[derive(Debug)]
+pub struct Sheet {
+    pub schema: TableSchema,
+    positions: BTreeMap<String, usize>,
+}
+
+impl Sheet {
+    pub fn new(schema: TableSchema) -> Sheet {
+        let positions = schema.columns.iter().enumerate().map(|(at, column)| (column.name.clone(), at)).collect();
+        Sheet { schema, positions }
+    }
+
+    pub fn row(&self) -> Draft<'_> {
+        Draft { sheet: self, row: vec![Value::Null; self.schema.columns.len()] }
+    }
+}
+
+/// A row being filled in by name. What is not set stays null.
+pub struct Draft<'a> {
+    sheet: &'a Sheet,
+    row: Row,
+}
+
+impl Draft<'_> {
+    /// Sets a column of the vocabulary.
+    ///
+    /// # Panics
+    /// When the vocabulary has no such column, which is a mistake in this crate and found by its tests.
+    pub fn set(&mut self, column: &str, value: impl Into<Value>) {
+        let at = self.sheet.positions.get(column);
+        let at = at.unwrap_or_else(|| panic!("table {} has no column {column}", self.sheet.schema.name));
+        self.row[*at] = value.into();
+    }
+
+    pub fn finish(self) -> Row {
+        self.row
+    }
+}
+
+/// The sheets of the system-wide tables.
+#[derive(Debug)]
+pub struct SystemSheets {
+    pub samples: Sheet,
+    pub cpus: Sheet,
+    pub disks: Sheet,
+    pub interfaces: Sheet,
+}
+
+/// Rows of one interval but for what the processes and the recorder itself add to `samples`.
+pub struct SystemRows<'a> {
+    pub sample: Draft<'a>,
+    pub cpus: Vec<Row>,
+    pub disks: Vec<Row>,
+    pub interfaces: Vec<Row>,
+    /// CPU time outside idle as the tick sampled it.
+    pub busy_sampled_s: f64,
+}
+
+/// When the interval began, how long it was, and the units of the kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct Interval {
+    pub start_us: i64,
+    pub length_s: f64,
+    /// Seconds of a clock tick of `/proc/stat`.
+    pub tick_s: f64,
+}
+
+impl Default for SystemSheets {
+    fn default() -> Self {
+        SystemSheets {
+            samples: Sheet::new(vocabulary::samples()),
+            cpus: Sheet::new(vocabulary::cpus()),
+            disks: Sheet::new(vocabulary::disks()),
+            interfaces: Sheet::new(vocabulary::interfaces()),
+        }
+    }
+}
+
+impl SystemSheets {
+    /// The rows for the interval from `before` to `after`.
+    pub fn rows(
+        &self,
+        interval: Interval,
+        before: &Snapshot,
+        after: &Snapshot,
+        devices: &mut Devices,
+        differences: &mut Differences,
+    ) -> SystemRows<'_> {
+        let mut sample = self.samples.row();
+        sample.set("start", Value::Time(interval.start_us));
+        sample.set("length_s", interval.length_s);
+        let total = CpuDelta::between(&before.stat.total, &after.stat.total, differences, "all CPUs");
+        total.write(&mut sample, interval.tick_s);
+        kernel_events(&mut sample, before, after, differences);
+        memory_flow(&mut sample, before, after, differences);
+        pressure(&mut sample, before, after, differences);
+        gauges(&mut sample, after);
+        let cpus = self.cpu_rows(interval, before, after, differences);
+        let disks = self.disk_rows(interval, before, after, devices, differences, &mut sample);
+        let interfaces = self.interface_rows(interval, before, after, differences, &mut sample);
+        SystemRows { sample, cpus, disks, interfaces, busy_sampled_s: total.busy() as f64 * interval.tick_s }
+    }
+
+    fn cpu_rows(
+        &self,
+        interval: Interval,
+        before: &Snapshot,
+        after: &Snapshot,
+        differences: &mut Differences,
+    ) -> Vec<Row> {
+        let mut rows = Vec::new();
+        for (cpu, now) in &after.stat.cpus {
+            // A CPU that was not there before was plugged in: its interval is not known.
+            let Ok(at) = before.stat.cpus.binary_search_by_key(cpu, |(number, _)| *number) else { continue };
+            let delta = CpuDelta::between(&before.stat.cpus[at].1, now, differences, "one CPU");
+            if delta.busy() == 0 && delta.steal.unwrap_or(0) == 0 {
+                continue;
+            }
+            let mut row = self.cpus.row();
+            row.set("start", Value::Time(interval.start_us));
+            row.set("cpu", u64::from(*cpu));
+            delta.write(&mut row, interval.tick_s);
+            rows.push(row.finish());
+        }
+        rows
+    }
+
+    fn disk_rows(
+        &self,
+        interval: Interval,
+        before: &Snapshot,
+        after: &Snapshot,
+        devices: &mut Devices,
+        differences: &mut Differences,
+        sample: &mut Draft<'_>,
+    ) -> Vec<Row> {
+        let (Some(old), Some(new)) = (&before.disks, &after.disks) else { return Vec::new() };
+        let mut rows = Vec::new();
+        let mut total = DiskDelta::zero();
+        for disk in new {
+            let class = devices.class(&disk.name);
+            if class.is_part {
+                continue;
+            }
+            let Some(previous) = old.iter().find(|other| other.name == disk.name) else { continue };
+            if disk == previous && disk.in_progress == 0 {
+                continue;
+            }
+            let delta = DiskDelta::between(previous, disk, differences);
+            if class.is_physical {
+                total.add(&delta);
+            }
+            let mut row = self.disks.row();
+            row.set("start", Value::Time(interval.start_us));
+            row.set("device", disk.name.as_str());
+            row.set("in_progress", disk.in_progress);
+            delta.write(&mut row);
+            rows.push(row.finish());
+        }
+        sample.set("disk_reads", total.reads);
+        sample.set("disk_writes", total.writes);
+        sample.set("disk_read_bytes", total.read_bytes);
+        sample.set("disk_write_bytes", total.write_bytes);
+        sample.set("disk_busy_s", total.busy_s);
+        rows
+    }
+
+    fn interface_rows(
+        &self,
+        interval: Interval,
+        before: &Snapshot,
+        after: &Snapshot,
+        differences: &mut Differences,
+        sample: &mut Draft<'_>,
+    ) -> Vec<Row> {
+        let (Some(old), Some(new)) = (&before.interfaces, &after.interfaces) else { return Vec::new() };
+        let mut rows = Vec::new();
+        let mut total = NetDelta::zero();
+        let mut loopback = NetDelta::zero();
+        for interface in new {
+            let Some(previous) = old.iter().find(|other| other.name == interface.name) else { continue };
+            if interface == previous {
+                continue;
+            }
+            let delta = NetDelta::between(previous, interface, differences);
+            if interface.name == "lo" { loopback.add(&delta) } else { total.add(&delta) }
+            let mut row = self.interfaces.row();
+            row.set("start", Value::Time(interval.start_us));
+            row.set("interface", interface.name.as_str());
+            delta.write(&mut row);
+            rows.push(row.finish());
+        }
+        sample.set("net_packets_in", total.packets_in);
+        sample.set("net_packets_out", total.packets_out);
+        sample.set("net_bytes_in", total.bytes_in);
+        sample.set("net_bytes_out", total.bytes_out);
+        // What goes over the loopback is sent once and received once: it is counted as sent.
+        sample.set("loopback_packets", loopback.packets_out);
+        sample.set("loopback_bytes", loopback.bytes_out);
+        rows
+    }
+}
+
+/// CPU time by state in an interval, in ticks.
+struct CpuDelta {
+    user: Option<u64>,
+    nice: Option<u64>,
+    system: Option<u64>,
+    irq: Option<u64>,
+    softirq: Option<u64>,
+    steal: Option<u64>,
+    idle: Option<u64>,
+    iowait: Option<u64>,
+}
+
+impl CpuDelta {
+    fn between(before: &CpuTicks, after: &CpuTicks, differences: &mut Differences, of: &str) -> CpuDelta {
+        let mut take = |family, state: &str, before: Option<u64>, after: Option<u64>| {
+            differences.take_optional(family, before, after, || format!("/proc/stat {state} of {of}"))
+        };
+        CpuDelta {
+            user: take(Family::CpuBusy, "user", Some(before.user), Some(after.user)),
+            nice: take(Family::CpuBusy, "nice", Some(before.nice), Some(after.nice)),
+            system: take(Family::CpuBusy, "system", Some(before.system), Some(after.system)),
+            irq: take(Family::CpuBusy, "irq", before.irq, after.irq),
+            softirq: take(Family::CpuBusy, "softirq", before.softirq, after.softirq),
+            steal: take(Family::CpuBusy, "steal", before.steal, after.steal),
+            idle: take(Family::CpuIdle, "idle", Some(before.idle), Some(after.idle)),
+            iowait: take(Family::CpuIdle, "iowait", before.iowait, after.iowait),
+        }
+    }
+
+    /// Everything that is work: neither idle nor stolen.
+    fn busy(&self) -> u64 {
+        [self.user, self.nice, self.system, self.irq, self.softirq].into_iter().flatten().sum()
+    }
+
+    fn write(&self, row: &mut Draft<'_>, tick_s: f64) {
+        let states = [
+            ("user_s", self.user),
+            ("nice_s", self.nice),
+            ("system_s", self.system),
+            ("irq_s", self.irq),
+            ("softirq_s", self.softirq),
+            ("steal_s", self.steal),
+            ("idle_s", self.idle),
+            ("iowait_s", self.iowait),
+        ];
+        for (column, ticks) in states {
+            row.set(column, ticks.map(|ticks| ticks as f64 * tick_s));
+        }
+    }
+}
+
+fn kernel_events(sample: &mut Draft<'_>, before: &Snapshot, after: &Snapshot, differences: &mut Differences) {
+    let (old, new) = (&before.stat, &after.stat);
+    let mut take = |family, name: &str, before, after| {
+        differences.take_optional(family, before, after, || format!("/proc/stat {name}"))
+    };
+    let switches = take(Family::KernelEvents, "ctxt", old.context_switches, new.context_switches);
+    let interrupts = take(Family::KernelEvents, "intr", old.interrupts, new.interrupts);
+    let forks = take(Family::Forks, "processes", old.forks, new.forks);
+    sample.set("context_switches", switches);
+    sample.set("interrupts", interrupts);
+    sample.set("forks", forks);
+    for (at, name) in vocabulary::SOFTIRQ_TYPES.iter().enumerate() {
+        let (old, new) = (old.softirqs.get(at).copied(), new.softirqs.get(at).copied());
+        sample.set(&format!("softirq_{name}"), take(Family::SoftirqByType, "softirq by type", old, new));
+    }
+}
+
+fn memory_flow(sample: &mut Draft<'_>, before: &Snapshot, after: &Snapshot, differences: &mut Differences) {
+    let (Some(old), Some(new)) = (&before.vmstat, &after.vmstat) else { return };
+    let mut take = |name: &str, before, after| {
+        differences.take_optional(Family::Vmstat, before, after, || format!("/proc/vmstat {name}"))
+    };
+    let faults = take("pgfault", old.faults, new.faults);
+    let major = take("pgmajfault", old.faults_major, new.faults_major);
+    // Both grow while the file is read: a major fault may be in one of them only.
+    let minor = faults.zip(major).map(|(all, major)| all.saturating_sub(major));
+    sample.set("page_faults_minor", minor);
+    sample.set("page_faults_major", major);
+    let bytes = |kib: Option<u64>| kib.map(|kib| kib.saturating_mul(1024));
+    sample.set("paged_in_bytes", bytes(take("pgpgin", old.paged_in_kib, new.paged_in_kib)));
+    sample.set("paged_out_bytes", bytes(take("pgpgout", old.paged_out_kib, new.paged_out_kib)));
+    sample.set("swap_in_pages", take("pswpin", old.swap_in, new.swap_in));
+    sample.set("swap_out_pages", take("pswpout", old.swap_out, new.swap_out));
+    sample.set("pages_stolen", take("pgsteal", old.stolen, new.stolen));
+    sample.set("pages_scanned", take("pgscan", old.scanned, new.scanned));
+    sample.set("pages_allocated", take("pgalloc", old.allocated, new.allocated));
+    sample.set("pages_freed", take("pgfree", old.freed, new.freed));
+}
+
+fn pressure(sample: &mut Draft<'_>, before: &Snapshot, after: &Snapshot, differences: &mut Differences) {
+    let mut take = |column: &str, before: Option<u64>, after: Option<u64>| {
+        let grown = differences.take_optional(Family::Pressure, before, after, || format!("pressure {column}"));
+        sample.set(column, grown.map(|microseconds| microseconds as f64 * 1e-6));
+    };
+    let some = |of: &Option<Pressure>| of.and_then(|pressure| pressure.some_us);
+    let full = |of: &Option<Pressure>| of.and_then(|pressure| pressure.full_us);
+    take("psi_cpu_some_s", some(&before.pressure_cpu), some(&after.pressure_cpu));
+    take("psi_memory_some_s", some(&before.pressure_memory), some(&after.pressure_memory));
+    take("psi_memory_full_s", full(&before.pressure_memory), full(&after.pressure_memory));
+    take("psi_io_some_s", some(&before.pressure_io), some(&after.pressure_io));
+    take("psi_io_full_s", full(&before.pressure_io), full(&after.pressure_io));
+}
+
+fn gauges(sample: &mut Draft<'_>, after: &Snapshot) {
+    sample.set("runnable", after.stat.runnable);
+    sample.set("blocked", after.stat.blocked);
+    sample.set("threads", after.load.and_then(|load| load.threads));
+    sample.set("load_1m", after.load.map(|load| load.one_minute));
+    sample.set("load_5m", after.load.map(|load| load.five_minutes));
+    sample.set("load_15m", after.load.map(|load| load.fifteen_minutes));
+    sample.set("sessions", after.sessions);
+    let Some(memory) = &after.memory else { return };
+    let gauges = [
+        ("memory_total_bytes", memory.total),
+        ("memory_free_bytes", memory.free),
+        ("memory_available_bytes", memory.available),
+        ("memory_buffers_bytes", memory.buffers),
+        ("memory_cached_bytes", memory.cached),
+        ("memory_anonymous_bytes", memory.anonymous),
+        ("memory_dirty_bytes", memory.dirty),
+        ("memory_slab_bytes", memory.slab),
+        ("memory_page_tables_bytes", memory.page_tables),
+        ("memory_committed_bytes", memory.committed),
+        ("swap_total_bytes", memory.swap_total),
+        ("swap_free_bytes", memory.swap_free),
+    ];
+    for (column, kib) in gauges {
+        sample.set(column, kib.map(|kib| kib.saturating_mul(1024)));
+    }
+}

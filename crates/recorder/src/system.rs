@@ -1,0 +1,167 @@
+//! The system-wide sources: opened at start, read at every sample, absent ones named.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use crate::exact::ExactTime;
+use crate::files::{KernelFile, Root};
+use crate::proc::{
+    ParseError, diskstats, diskstats::Disk, loadavg, loadavg::Loadavg, meminfo, meminfo::Meminfo, net_dev,
+    net_dev::Interface, pressure, pressure::Pressure, stat, stat::Stat, vmstat, vmstat::Vmstat,
+};
+use crate::sessions::Sessions;
+
+/// Everything system-wide at one moment. Absent is `None`, never zero.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    pub stat: Stat,
+    pub vmstat: Option<Vmstat>,
+    pub disks: Option<Vec<Disk>>,
+    pub interfaces: Option<Vec<Interface>>,
+    pub memory: Option<Meminfo>,
+    pub load: Option<Loadavg>,
+    pub pressure_cpu: Option<Pressure>,
+    pub pressure_memory: Option<Pressure>,
+    pub pressure_io: Option<Pressure>,
+    /// Cumulative exact CPU time of all tasks.
+    pub exact_ns: Option<u64>,
+    pub sessions: Option<u64>,
+}
+
+/// Why a source has no figures: its file or purpose, and the reason.
+pub type Missing = BTreeMap<String, String>;
+
+/// A source that failed while recording.
+#[derive(Debug)]
+pub struct SourceFailure {
+    pub name: String,
+    pub reason: String,
+}
+
+/// Reads the system-wide sources.
+#[derive(Debug)]
+pub struct SystemReader {
+    stat: KernelFile,
+    vmstat: Option<KernelFile>,
+    disks: Option<KernelFile>,
+    interfaces: Option<KernelFile>,
+    memory: Option<KernelFile>,
+    load: Option<KernelFile>,
+    pressure_cpu: Option<KernelFile>,
+    pressure_memory: Option<KernelFile>,
+    pressure_io: Option<KernelFile>,
+    pub exact: ExactTime,
+    pub sessions: Sessions,
+    buffer: Vec<u8>,
+    pub missing: Missing,
+}
+
+/// Why a file cannot be used, in words that name the remedy where there is one.
+pub fn why_missing(name: &str, error: &io::Error) -> String {
+    let pressure = name.starts_with("/proc/pressure");
+    match error.kind() {
+        io::ErrorKind::NotFound if pressure => {
+            "this kernel has no pressure stall information (CONFIG_PSI)".into()
+        }
+        io::ErrorKind::NotFound => "this kernel does not have it".into(),
+        io::ErrorKind::PermissionDenied => "not permitted: run as root".into(),
+        _ if pressure && error.raw_os_error() == Some(libc::EOPNOTSUPP) => {
+            "pressure stall information is switched off: boot with psi=1".into()
+        }
+        _ => error.to_string(),
+    }
+}
+
+fn open_and_try(root: &Root, name: &str, missing: &mut Missing, buffer: &mut Vec<u8>) -> Option<KernelFile> {
+    let tried = KernelFile::open(root, name).and_then(|file| file.read(buffer).map(|_| ()).map(|()| file));
+    tried.inspect_err(|error| drop(missing.insert(name.into(), why_missing(name, error)))).ok()
+}
+
+impl SystemReader {
+    /// Opens every source. Only `/proc/stat` has to be there.
+    pub fn open(root: &Root) -> io::Result<SystemReader> {
+        let mut missing = Missing::new();
+        let mut buffer = Vec::new();
+        let mut open = |name: &str| open_and_try(root, name, &mut missing, &mut buffer);
+        let vmstat = open("/proc/vmstat");
+        let disks = open("/proc/diskstats");
+        let interfaces = open("/proc/net/dev");
+        let memory = open("/proc/meminfo");
+        let load = open("/proc/loadavg");
+        let pressure_cpu = open("/proc/pressure/cpu");
+        let pressure_memory = open("/proc/pressure/memory");
+        let pressure_io = open("/proc/pressure/io");
+        let exact = ExactTime::open(root, &mut missing);
+        let sessions = Sessions::open(root, &mut missing);
+        let stat = KernelFile::open(root, "/proc/stat")?;
+        Ok(SystemReader {
+            stat,
+            vmstat,
+            disks,
+            interfaces,
+            memory,
+            load,
+            pressure_cpu,
+            pressure_memory,
+            pressure_io,
+            exact,
+            sessions,
+            buffer,
+            missing,
+        })
+    }
+
+    /// Reads all sources. One that fails is `None` in this snapshot and goes to `failures`;
+    /// only `/proc/stat` is an error.
+    pub fn read(&mut self, failures: &mut Vec<SourceFailure>) -> Result<Snapshot, ReadError> {
+        let buffer = &mut self.buffer;
+        let text = self.stat.read(buffer).map_err(|source| ReadError::Io { path: "/proc/stat".into(), source })?;
+        let stat = stat::parse(text, "/proc/stat")?;
+        let vmstat = read(&self.vmstat, buffer, failures, vmstat::parse);
+        let disks = read(&self.disks, buffer, failures, diskstats::parse);
+        let interfaces = read(&self.interfaces, buffer, failures, net_dev::parse);
+        let memory = read(&self.memory, buffer, failures, meminfo::parse);
+        let load = read(&self.load, buffer, failures, loadavg::parse);
+        let pressure_cpu = read(&self.pressure_cpu, buffer, failures, pressure::parse);
+        let pressure_memory = read(&self.pressure_memory, buffer, failures, pressure::parse);
+        let pressure_io = read(&self.pressure_io, buffer, failures, pressure::parse);
+        let exact_ns = self.exact.read(buffer, failures);
+        let sessions = self.sessions.count(buffer);
+        Ok(Snapshot {
+            stat,
+            vmstat,
+            disks,
+            interfaces,
+            memory,
+            load,
+            pressure_cpu,
+            pressure_memory,
+            pressure_io,
+            exact_ns,
+            sessions,
+        })
+    }
+}
+
+/// `/proc/stat` could not be read: there is nothing to record.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    #[error("cannot read {path}: {source}; is /proc mounted?")]
+    Io { path: String, source: io::Error },
+    #[error(transparent)]
+    Parse(#[from] ParseError),
+}
+
+fn read<'a, T>(
+    file: &'a Option<KernelFile>,
+    buffer: &mut Vec<u8>,
+    failures: &mut Vec<SourceFailure>,
+    parse: impl FnOnce(&[u8], &'a str) -> Result<T, ParseError>,
+) -> Option<T> {
+    let file = file.as_ref()?;
+    let parsed = match file.read(buffer) {
+        Ok(text) => parse(text, &file.name).map_err(|error| error.to_string()),
+        Err(error) => Err(error.to_string()),
+    };
+    parsed.map_err(|reason| failures.push(SourceFailure { name: file.name.clone(), reason })).ok()
+}
