@@ -37,7 +37,7 @@ fn vocabulary() -> PyResult<String> {
     to_json(&thinktime_log::vocabulary::tables())
 }
 
-fn to_json<T: serde::Serialize>(value: &T) -> PyResult<String> {
+pub(crate) fn to_json<T: serde::Serialize>(value: &T) -> PyResult<String> {
     serde_json::to_string(value).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
