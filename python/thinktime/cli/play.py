@@ -1,0 +1,175 @@
+"""`thinktime play`: synthetic interactive users on this machine, recorded while they play."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from thinktime.cli.quantity import parse_bytes, parse_seconds
+from thinktime.errors import InputError
+
+if TYPE_CHECKING:
+    from thinktime.sources.terminals import Plan
+
+__all__ = ["command"]
+
+Form = Literal["text", "json", "csv"]
+
+
+def command(
+    workload: Annotated[
+        str, typer.Argument(help="prototype, mixed or empty; or a workload of your own, a file in JSON.")
+    ],
+    users: Annotated[
+        str,
+        typer.Option("--users", metavar="N|A..B|A..B..STEP", help="How many users play; a range goes in steps."),
+    ] = "12",
+    hold: Annotated[str, typer.Option("--hold", metavar="TIME", help="How long each number of users plays.")] = "20s",
+    ramp: Annotated[
+        str, typer.Option("--ramp", metavar="TIME", help="Let the users come evenly over TIME, not in steps.")
+    ] = "",
+    think: Annotated[
+        str,
+        typer.Option(
+            "--think",
+            metavar="TIME|KIND:TIME",
+            help="Mean think time (exponential); or constant:2s, uniform:1s..3s.",
+        ),
+    ] = "2s",
+    open_loop: Annotated[
+        bool,
+        typer.Option("--open", help="Open play: each user types every --think, whatever the system does."),
+    ] = False,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of all random numbers.")] = 1,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="LOG", help="Folder of the log to make.")] = Path(
+        "run"
+    ),
+    interval: Annotated[
+        str, typer.Option("--interval", metavar="TIME", help="Recording interval, mean.")
+    ] = "0.5s",
+    record: Annotated[bool, typer.Option("--record/--no-record", help="Record this machine into the log too.")] = True,
+    burst: Annotated[
+        int | None,
+        typer.Option("--burst", metavar="MS", help="CPU burst of Table III: 12, 30, 60, 186 or 354 (prototype)."),
+    ] = None,
+    array: Annotated[
+        str, typer.Option("--array", metavar="SIZE", help="Resident array of each user's process, such as 64MB.")
+    ] = "",
+    scratch: Annotated[
+        Path | None, typer.Option("--scratch", metavar="DIR", help="Where the users' scratch files live.")
+    ] = None,
+    floor: Annotated[
+        str, typer.Option("--floor", metavar="TIME", help="Time to measure the floor before; 0 for none.")
+    ] = "4s",
+    force: Annotated[bool, typer.Option("--force", help="Replace a log that is there.")] = False,
+    form: Annotated[Form, typer.Option("--format", help="How the figures are printed.")] = "text",
+    show: Annotated[bool, typer.Option("--show", help="Print the workload as JSON, and play nothing.")] = False,
+) -> None:
+    """Play synthetic interactive users on this machine, each a process on a terminal of its own.
+
+    An interaction is a line typed at a prompt and all the work it asks for, up to the next prompt. Each
+    one becomes a row of the log's table `interactions`; the machine's counters are recorded beside it,
+    with each user's session as a user. Ctrl-C ends the play and keeps the log.
+
+    Examples:
+
+      thinktime play prototype --users 1..12 --hold 20s
+
+      thinktime play mixed --users 10..40..10 --hold 30s --think 1s -o evening
+
+      thinktime play prototype --show > mine.json; thinktime play mine.json --users 4
+    """
+    chosen = _workload(workload, burst, array)
+    if show:
+        typer.echo(json.dumps(chosen, indent=2))
+        return
+    from thinktime.sources.terminals import Plan
+
+    plan = Plan(
+        workload=chosen,
+        users=users,
+        hold_s=parse_seconds(hold, "--hold"),
+        ramp_s=parse_seconds(ramp, "--ramp") if ramp else None,
+        think=_think(think),
+        open=open_loop,
+        seed=seed,
+        scratch=scratch or Path(tempfile.gettempdir()),
+        floor_s=parse_seconds(floor, "--floor"),
+    )
+    plan.course()
+    played = _play(plan, output, force, parse_seconds(interval, "--interval") if record else None)
+    _print(played, output, form)
+
+
+def _workload(name: str, burst_ms: int | None, array: str) -> dict[str, Any]:
+    from thinktime.sources.terminals import builtin_workload, compute_loop, read_workload
+
+    is_file = name.endswith(".json") or "/" in name
+    workload = read_workload(Path(name)) if is_file else builtin_workload(name)
+    if burst_ms is not None:
+        if len(workload["classes"]) != 1:
+            raise InputError(f"--burst {burst_ms}: {name} has several classes; edit them with --show instead")
+        workload["classes"][0]["compute_iterations"] = compute_loop(burst_ms)
+    if array:
+        workload["array_bytes"] = parse_bytes(array, "--array")
+    return workload
+
+
+def _think(text: str) -> dict[str, Any]:
+    """Return the distribution that `text` means: ``2s``, ``constant:2s`` or ``uniform:1s..3s``."""
+    kind, colon, rest = text.partition(":")
+    if not colon:
+        return {"kind": "exponential", "mean": parse_seconds(text, "--think")}
+    if kind == "exponential":
+        return {"kind": "exponential", "mean": parse_seconds(rest, "--think")}
+    if kind == "constant":
+        return {"kind": "constant", "value": parse_seconds(rest, "--think")}
+    if kind == "uniform" and ".." in rest:
+        low, high = (parse_seconds(end, "--think") for end in rest.split("..", 1))
+        return {"kind": "uniform", "low": low, "high": high}
+    raise InputError(f"--think {text}: unknown; give 2s, constant:2s, exponential:2s or uniform:1s..3s")
+
+
+def _play(plan: Plan, output: Path, force: bool, interval_s: float | None) -> dict[str, Any]:
+    from thinktime.cli.showing import Showing
+    from thinktime.sources.terminals import Interruption, Terminals, play_into
+
+    with Terminals() as terminals, Interruption() as interruption:
+        with Showing("calibrating", interruption) as showing:
+            prepared = terminals.prepare(plan, showing)
+        with Showing("playing", interruption) as showing:
+            return play_into(terminals, plan, prepared, output, force, interval_s, showing)
+
+
+def _print(played: dict[str, Any], output: Path, form: Form) -> None:
+    if form == "json":
+        typer.echo(json.dumps({"log": str(output)} | played, indent=2))
+        return
+    columns = tuple(played["steps"][0]) if played["steps"] else ("users", "n")
+    if form == "csv":
+        rows = [",".join("" if row[c] is None else str(row[c]) for c in columns) for row in played["steps"]]
+        typer.echo("\n".join([",".join(columns), *rows]))
+        return
+    typer.echo(f"{'users':>6} {'done':>7} {'mean':>9} {'median':>9} {'p95':>9} {'CPU':>9}   response and CPU, ms")
+    for row in played["steps"]:
+        times = (
+            row[name] for name in ("response_mean_s", "response_median_s", "response_p95_s", "service_mean_s")
+        )
+        cells = "".join(f" {'-' if t is None else format(1000 * t, '.2f'):>9}" for t in times)
+        typer.echo(f"{row['users']:>6} {row['n']:>7}{cells}")
+    outcome = played["outcome"]
+    share = outcome["driver_cpu_s"] / max(outcome["elapsed_s"], 1e-9)
+    typer.echo(
+        f"{outcome['completed']} interactions, {outcome['unfinished']} unfinished"
+        + (f", {outcome['dropped']} dropped, {outcome['late']} late" if played["open"] else "")
+        + (f", {outcome['lost']} users lost" if outcome["lost"] else "")
+        + f"; the driver took {100 * share:.1f} % of a CPU"
+    )
+    if outcome["stopped"]:
+        print("thinktime: stopped before the end; the log holds what was played", file=sys.stderr)
+    typer.echo(f"{output}")
