@@ -1,0 +1,97 @@
+"""Covariance of regression coefficients that holds when errors are correlated or of unequal size."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thinktime.stats.least_squares import Fit
+
+__all__ = ["LongRunCovariance", "default_lags", "newey_west"]
+
+Matrix = NDArray[np.float64]
+
+
+def default_lags(n: int) -> int:
+    """Lags that are taken into account: 1.3 sqrt(n), at most n - 1.
+
+    The rule of Lazarus, Lewis, Stock and Watson (2018, Journal of Business and Economic Statistics 36,
+    541, equation 4), longer than older rules and meant for `critical.fixed_b`: the two together cover
+    at nearly the nominal rate where older rules cover too rarely.
+    """
+    return max(0, min(math.ceil(1.3 * math.sqrt(n)), n - 1)) if n else 0
+
+
+class LongRunCovariance:
+    r"""Sum of autocovariances of a vector series, streamed: memory of `lags` rows.
+
+    .. math:: S = \Gamma_0 + \sum_{l=1}^{L} \left(1 - \frac{l}{L+1}\right)(\Gamma_l + \Gamma_l'),
+              \qquad \Gamma_l = \sum_t u_t u_{t-l}'
+
+    with Bartlett weights (Newey and West 1987, Econometrica 55, 703, equation 5), so that S is never
+    negative. Products across a `gap` are left out.
+
+    Parameters
+    ----------
+    columns : int
+        Length of one vector.
+    lags : int
+        L.
+    """
+
+    def __init__(self, columns: int, lags: int) -> None:
+        self.lags = lags
+        self._sum = np.zeros((columns, columns))
+        self._tail = np.zeros((0, columns))
+
+    def absorb(self, rows: Matrix) -> None:
+        """Add rows that follow directly on those before."""
+        joined = np.vstack([self._tail, rows])
+        old = len(self._tail)
+        self._sum += rows.T @ rows
+        for lag in range(1, min(self.lags, len(joined) - 1) + 1):
+            first = max(old, lag)
+            product = joined[first:].T @ joined[first - lag : len(joined) - lag]
+            self._sum += (1.0 - lag / (self.lags + 1.0)) * (product + product.T)
+        self._tail = joined[max(0, len(joined) - self.lags) :] if self.lags else self._tail
+
+    def gap(self) -> None:
+        """Say that what follows does not follow directly: another session, or dropped intervals."""
+        self._tail = self._tail[:0]
+
+    def value(self) -> Matrix:
+        """S of all rows so far."""
+        result: Matrix = self._sum.copy()
+        return result
+
+
+def newey_west(
+    fit: Fit, x: Matrix, residuals: Matrix, lags: int, segments: NDArray[np.int64] | None = None
+) -> Matrix:
+    r"""Covariance of the coefficients of `fit` under autocorrelation and unequal variances.
+
+    .. math:: V = \frac{n}{n-k} (X'X)^{-1} S (X'X)^{-1}, \qquad u_t = x_t r_t
+
+    Parameters
+    ----------
+    fit : Fit
+        Without aliased columns.
+    x : array of shape (n, columns)
+    residuals : array of shape (n,)
+    lags : int
+        Bandwidth L; see `default_lags`.
+    segments : array of shape (n,), optional
+        Rows of one unbroken stretch of time share a number.
+    """
+    scores = x * residuals[:, None]
+    long_run = LongRunCovariance(x.shape[1], lags)
+    breaks = [] if segments is None else (np.flatnonzero(np.diff(segments)) + 1).tolist()
+    for first, last in itertools.pairwise([0, *breaks, len(scores)]):
+        long_run.gap()
+        long_run.absorb(scores[first:last])
+    bread = fit.unscaled_covariance
+    result: Matrix = bread @ long_run.value() @ bread * (fit.n / fit.degrees)
+    return result

@@ -1,0 +1,50 @@
+"""Critical values: how many standard errors an interval reaches to each side."""
+
+from __future__ import annotations
+
+import math
+
+from scipy import special
+
+__all__ = ["f_tail", "fixed_b", "normal", "student_t"]
+
+
+def normal(level: float) -> float:
+    """Two-sided critical value of the normal distribution at confidence `level`."""
+    return float(special.ndtri((1.0 + level) / 2.0))
+
+
+def student_t(level: float, degrees: float) -> float:
+    """Two-sided critical value of Student's t with `degrees` of freedom at confidence `level`."""
+    return float(special.stdtrit(degrees, (1.0 + level) / 2.0))
+
+
+def f_tail(f: float, numerator: float, denominator: float) -> float:
+    """Probability of an F of at least `f` with these degrees of freedom under the null hypothesis."""
+    return float(special.fdtrc(numerator, denominator, f))
+
+
+def fixed_b(level: float, fraction: float, degrees: float) -> float:
+    r"""Two-sided critical value for a Newey-West standard error with a long bandwidth.
+
+    With a bandwidth that is a fraction b of the sample, the variance estimate keeps a distribution of
+    its own, and the normal value is too small (Kiefer and Vogelsang 2005, Econometric Theory 21, 1130,
+    Table 1). Their values for the Bartlett kernel are approached within 2 % for b <= 0.5 by
+
+    .. math:: c = t_{\nu} / \sqrt{1 - b + b^2/3}, \qquad \nu = \frac{3}{2b}
+
+    :math:`\nu` being the kernel's equivalent degrees of freedom and the root the mean loss by centring.
+
+    Parameters
+    ----------
+    level : float
+        Confidence, 0 to 1.
+    fraction : float
+        b: bandwidth over number of observations, 0 to 1.
+    degrees : float
+        Degrees of freedom of the residuals: a bound on those of the variance estimate.
+    """
+    if fraction <= 0.0:
+        return student_t(level, degrees)
+    equivalent = min(1.5 / fraction, degrees)
+    return student_t(level, equivalent) / math.sqrt(1.0 - fraction + fraction**2 / 3.0)
