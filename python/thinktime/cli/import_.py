@@ -51,8 +51,8 @@ def command(
     Reads the binary files of sar (sysstat) through the installed sadf, and without it the text of
     `sadf -r -U -O debug FILE -- -A` (exact counters) or the JSON of `sadf -j FILE -- -A` (rounded rates).
 
-    Examples
-    --------
+    Examples:
+
       thinktime import sar /var/log/sysstat/sa21 -o monday
 
       thinktime import sar day.json -o monday --force

@@ -45,15 +45,21 @@ class Counters:
     problems: Problems
     long_bits: int = 64
 
-    def amount(self, name: str, previous: int, current: int, bits: int | None = None) -> int | None:
+    def amount(
+        self, name: str, previous: int, current: int, bits: int | None = None, *, may_step_back: bool = False
+    ) -> int | None:
         """Difference of two readings; None where the counter was set back.
 
         A reading below its predecessor is a wrap when the counter has `bits` (32) and stood in the
         upper half before and in the lower half after; anything else is a reset, and what was counted
-        in between is lost.
+        in between is lost. Idle time and I/O wait `may_step_back` by the kernel's own bookkeeping: no
+        progress.
         """
         if current >= previous:
             return current - previous
+        if may_step_back:
+            self.problems.add("counter_reset", f"{name} ran backwards")
+            return 0
         width = bits or self.long_bits
         half = 1 << (width - 1)
         if width == 32 and half <= previous < 2 * half and current < half:
@@ -97,4 +103,4 @@ def whole_disks(names: Iterable[str]) -> set[str]:
 
 def is_stacked(name: str) -> bool:
     """Whether the device stands on other devices or on memory, so that a total would count twice."""
-    return name.startswith(("dm-", "md", "loop", "ram", "zram", "sr", "fd"))
+    return name.startswith(("dm-", "md", "loop", "ram", "zram", "drbd", "bcache", "nbd"))

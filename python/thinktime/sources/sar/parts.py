@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from thinktime.log import Column, LogWriter, vocabulary
 from thinktime.sources.sar.interval import Interval, Row
 
+if TYPE_CHECKING:
+    import polars as pl
+
 __all__ = ["DISK_COLUMNS", "Parts"]
 
-ROWS_MAX = 1 << 15
-"""Rows of the longest table that are kept in memory before a part is written."""
+ROWS_MAX = 1 << 12
+"""Rows of the longest table that are kept as Python objects."""
+PART_BYTES_MAX = 8 << 20
+"""Columns in memory at which the parts are written."""
 
 DISK_COLUMNS = (
     *vocabulary("disks"),
@@ -39,6 +44,8 @@ class Parts:
         self._open = open_writer
         self.writer: LogWriter | None = None
         self._rows: dict[str, list[Row]] = {"samples": [], "cpus": [], "disks": [], "interfaces": []}
+        self._frames: dict[str, list[pl.DataFrame]] = {table: [] for table in self._rows}
+        self._bytes = 0
         self.intervals = 0
         self.seconds = 0.0
         self.first_us = 0
@@ -57,22 +64,38 @@ class Parts:
         self._rows["disks"].extend({**start, **row} for row in interval.disks)
         self._rows["interfaces"].extend({**start, **row} for row in interval.interfaces)
         if max(map(len, self._rows.values())) >= ROWS_MAX:
-            self.flush()
+            self._pack()
+            if self._bytes >= PART_BYTES_MAX:
+                self.flush()
+
+    def _pack(self) -> None:
+        """Turn rows into columns, which take a tenth of the memory."""
+        for table, rows in self._rows.items():
+            if rows:
+                frame = _frame(rows, _columns(table))
+                self._frames[table].append(frame)
+                self._bytes += int(frame.estimated_size())
+                rows.clear()
 
     def flush(self) -> None:
         """Write what has come together, samples first."""
-        if not self._rows["samples"]:
-            return
-        if self.writer is None:
-            self.writer = self._open(self.first_us)
-        for table, rows in self._rows.items():
-            if rows:
-                columns = DISK_COLUMNS if table == "disks" else vocabulary(table)
-                self.writer.write(table, _frame(rows, columns), columns)
-                rows.clear()
+        import polars as pl
+
+        self._pack()
+        for table, frames in self._frames.items():
+            if frames:
+                if self.writer is None:
+                    self.writer = self._open(self.first_us)
+                self.writer.write(table, pl.concat(frames), _columns(table))
+                frames.clear()
+        self._bytes = 0
 
 
-def _frame(rows: list[Row], columns: tuple[Column, ...]) -> Any:
+def _columns(table: str) -> tuple[Column, ...]:
+    return DISK_COLUMNS if table == "disks" else vocabulary(table)
+
+
+def _frame(rows: list[Row], columns: tuple[Column, ...]) -> pl.DataFrame:
     import polars as pl
 
     types: dict[str, Any] = {

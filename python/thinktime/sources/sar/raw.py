@@ -17,7 +17,7 @@ from thinktime.sources.sar.interval import (
     whole_disks,
 )
 from thinktime.sources.sar.problems import Problems
-from thinktime.sources.sar.raw_blocks import Clock, Index, Moment, Record, index, records
+from thinktime.sources.sar.raw_blocks import Boot, Clock, Index, Moment, Record, index, records
 from thinktime.sources.sar.raw_lines import DamagedLineError, Readings
 
 __all__ = ["USER_HZ", "RawText"]
@@ -86,6 +86,7 @@ _CPU = {
     "%usr": "user_s",
     "%user": "user_s",
 }
+_MAY_STEP_BACK = ("idle_s", "iowait_s")
 _GUESTS = {"%usr": "%guest", "%nice": "%gnice"}
 """With all states shown, sadf takes guest time out of user time; the kernel, and the log, count it there."""
 
@@ -162,7 +163,7 @@ class RawText:
             wall = _WallClock(self.problems)
             previous = boot.first
             if last is not None:
-                self._count_restart(last, previous)
+                self._count_restart(last, boot)
             for record in records(self.path, boot, clock, self.problems):
                 interval = self._interval(record, previous, wall)
                 if interval is not None:
@@ -197,8 +198,11 @@ class RawText:
             start_us, length_s, samples, row.cpu_rows, row.disk_rows(samples), row.interface_rows(samples)
         )
 
-    def _count_restart(self, last: Moment, first: Moment | None) -> None:
-        if first is None or first.uptime_cs < last.uptime_cs or last.uptime_cs < 0:
+    def _count_restart(self, last: Moment, boot: Boot) -> None:
+        first = boot.first
+        if boot.is_other_file:
+            self.problems.add("interval_dropped", f"the text of another file begins after {_time(last)}")
+        elif first is None or first.uptime_cs < last.uptime_cs or last.uptime_cs < 0:
             self.problems.add("reboot", f"RESTART record after {_time(last)}")
         else:
             self.problems.add(
@@ -362,7 +366,8 @@ class _RowOf:
                 (reading + extra) % 2**64 for reading, extra in zip(pair, guest, strict=True)
             )
             label = f"{name} of CPU {readings.item}"
-            ticks = self.counters.checked(label, self.counters.amount(label, previous, current))
+            ticks = self.counters.amount(label, previous, current, may_step_back=column in _MAY_STEP_BACK)
+            ticks = self.counters.checked(label, ticks)
             own[column] = None if ticks is None else ticks / self.text.hz
         if readings.item == "-1":
             row.update(own)

@@ -53,10 +53,13 @@ class _Block:
 
 @dataclass(slots=True)
 class Boot:
-    """The blocks between two RESTART lines, by activity, and the record that came first."""
+    """The blocks between two RESTART lines, or of one file of several, by activity."""
 
     blocks: dict[str, list[_Block]] = field(default_factory=dict)
     first: Moment | None = None
+    """The record that came first and has no interval before it."""
+    is_other_file: bool = False
+    """Whether it begins where the text of another file does, and not at a RESTART line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,50 +94,86 @@ def index(path: Path, problems: Problems) -> Index:
 
     Lines that cannot be read are counted as ``damaged_record``.
     """
-    found = Index()
-    boot = 0
-    block: tuple[str, _Block] | None = None
-    pending: tuple[int, int, Header] | None = None
+    indexer = _Indexer(problems)
     with path.open("rb") as file:
         for offset, number, text in read_lines(file, 0, 1):
-            if text == RUN_MARK:
-                boot, block, pending = 0, None, None
-                continue
-            if (header := parse_header(text)) is not None:
-                found.has_headers = True
-                if header.kind == STATISTICS:
-                    if pending is not None and not found.boots[boot].blocks:
-                        # Two headers in a row: the first record, which has no interval before it.
-                        found.boots[boot].first = Moment(pending[2].wall_s, pending[2].uptime_cs)
-                    pending = (offset, number, header)
-                continue
-            try:
-                line = parse_line(text)
-            except DamagedLineError as error:
-                problems.add("damaged_record", f"line {number}: {error}")
-                continue
-            if line is None or line.activity == COMMENT:
-                continue
-            if line.activity == OTHER:
-                block, pending = None, None
-                continue
-            found.has_date = found.has_date or line.has_date
-            found.is_utc = found.is_utc and line.is_utc
-            if line.activity == RESTART:
-                # The mark before the first record opens the first boot.
-                if found.boots[boot].blocks:
-                    boot += 1
-                    if boot == len(found.boots):
-                        found.boots.append(Boot())
-                block, pending = None, None
-                continue
-            if block is None or block[0] != line.activity:
-                start, first_line = (offset, number) if pending is None else pending[:2]
-                block = (line.activity, _Block(start, first_line, offset))
-                found.boots[boot].blocks.setdefault(line.activity, []).append(block[1])
-            block[1].end = offset + len(text)
-            pending = None
-    return found
+            indexer.add(offset, number, text)
+    return indexer.index
+
+
+class _Indexer:
+    """Sees every line once, and keeps where blocks and boots begin and end."""
+
+    def __init__(self, problems: Problems) -> None:
+        self.index = Index()
+        self._problems = problems
+        self._begin_run()
+
+    def _begin_run(self) -> None:
+        self._boot = 0
+        self._seen: list[str] = []  # activities of this boot in this run, in order
+        self._block: tuple[str, _Block] | None = None
+        self._pending: tuple[int, int] | None = None  # place of a header whose lines are still to come
+        self._bare: Header | None = None  # header of the line before
+
+    def add(self, offset: int, number: int, text: bytes) -> None:
+        """Take the next line."""
+        if text == RUN_MARK:
+            self._begin_run()
+            return
+        header = parse_header(text)
+        if header is not None:
+            self.index.has_headers = True
+            if header.kind == STATISTICS:
+                if self._bare is not None:
+                    self._first_record(self._bare)
+                self._bare, self._pending = header, (offset, number)
+            return
+        self._bare = None
+        try:
+            line = parse_line(text)
+        except DamagedLineError as error:
+            self._problems.add("damaged_record", f"line {number}: {error}")
+            return
+        if line is None or line.activity == COMMENT:
+            return
+        if line.activity == RESTART:
+            # The mark before the first record opens the first boot.
+            if self._seen:
+                self._next_boot(is_other_file=False)
+        elif line.activity == OTHER:
+            self._block, self._pending = None, None
+        else:
+            self._data(line, offset, number, offset + len(text))
+
+    def _first_record(self, header: Header) -> None:
+        """Two headers in a row: the former is of a record that only lends its readings to the next."""
+        if self._seen:
+            self._next_boot(is_other_file=True)
+        boot = self.index.boots[self._boot]
+        boot.first = boot.first or Moment(header.wall_s, header.uptime_cs)
+
+    def _next_boot(self, is_other_file: bool) -> None:
+        self._boot += 1
+        if self._boot == len(self.index.boots):
+            self.index.boots.append(Boot(is_other_file=is_other_file))
+        self._seen, self._block, self._pending = [], None, None
+
+    def _data(self, line: Line, offset: int, number: int, end: int) -> None:
+        self.index.has_date = self.index.has_date or line.has_date
+        self.index.is_utc = self.index.is_utc and line.is_utc
+        activity = line.activity
+        if self._block is None or self._block[0] != activity:
+            # Without headers, the first activity coming again after others is all that tells a new file.
+            if not self.index.has_headers and len(self._seen) > 1 and activity == self._seen[0]:
+                self._next_boot(is_other_file=True)
+            start, first_line = self._pending or (offset, number)
+            self._block = (activity, _Block(start, first_line, offset))
+            self.index.boots[self._boot].blocks.setdefault(activity, []).append(self._block[1])
+            if activity not in self._seen:
+                self._seen.append(activity)
+        self._block[1].end = end
+        self._pending = None
 
 
 class Clock:

@@ -14,6 +14,7 @@ A counter has two numbers, the reading of the record before and its own; a gauge
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 
@@ -30,6 +31,7 @@ __all__ = [
 
 LINE_BYTES_MAX = 1 << 20
 READING_MAX = 2**64 - 1
+READING_DIGITS_MAX = 20
 
 RESTART = "restart"
 COMMENT = "comment"
@@ -40,7 +42,6 @@ _HEADER = re.compile(
 )
 _LABEL = re.compile(rb"(?:(\d{2}):(\d{2}):(\d{2})( UTC)?|(\d{9,11}))\Z")
 _MARKER = re.compile(rb" \[[A-Z]{3}\]")
-_NUMBER = re.compile(r"\d{1,20}\Z", re.ASCII)
 
 _ACTIVITIES: dict[bytes, tuple[str, bytes]] = {
     b"proc/s": ("tasks", b""),
@@ -88,7 +89,7 @@ class Readings:
     """Item of a line (CPU, device; empty where there is none) and its numbers by field name."""
 
     item: str
-    numbers: dict[str, tuple[int, ...]]
+    numbers: dict[str, list[int]]
 
     def gauge(self, name: str) -> int | None:
         """Return the one number of field `name`; None where this version has no such field.
@@ -123,6 +124,8 @@ class Readings:
 
 def parse_header(line: bytes) -> Header | None:
     """Record header, or None for any other line."""
+    if not line.startswith(b"# uptime"):
+        return None
     match = _HEADER.match(line)
     return Header(*(int(number) for number in match.groups())) if match else None
 
@@ -139,17 +142,22 @@ def parse_line(line: bytes) -> Line | None:
     if not line or line.startswith(b"#"):
         return None
     label, _, rest = line.partition(b"; ")
+    return Line(*_time(label), _activity(rest), rest)
+
+
+@functools.lru_cache(maxsize=16)
+def _time(label: bytes) -> tuple[int, bool, bool]:
+    """Seconds, whether they have a date, and whether they are UTC."""
     match = _LABEL.match(label)
     if match is None:
         shown = label[:40].decode("ascii", "backslashreplace")
         raise DamagedLineError(f"it begins with {shown!r}; a time as 08:47:26 UTC or 1795250846 is needed")
     hour, minute, second, utc, epoch = match.groups()
     if epoch is not None:
-        return Line(int(epoch), True, True, _activity(rest), rest)
+        return int(epoch), True, True
     if int(hour) > 23 or int(minute) > 59 or int(second) > 60:
         raise DamagedLineError(f"{label.decode()!r} is no time of day")
-    seconds = int(hour) * 3600 + int(minute) * 60 + int(second)
-    return Line(seconds, False, utc is not None, _activity(rest), rest)
+    return int(hour) * 3600 + int(minute) * 60 + int(second), False, utc is not None
 
 
 def _activity(rest: bytes) -> str:
@@ -157,7 +165,9 @@ def _activity(rest: bytes) -> str:
         return RESTART
     if rest.startswith(b"COM "):
         return COMMENT
-    first = _MARKER.sub(b"", rest.partition(b";")[0])
+    if b" [" in rest:
+        rest = _MARKER.sub(b"", rest)
+    first = rest.partition(b";")[0]
     if first == b"CPU":
         return "cpu" if b"; %usr" in rest or b"; %user" in rest else OTHER
     if first == b"INTR":
@@ -167,7 +177,7 @@ def _activity(rest: bytes) -> str:
             return "interface"
         return "interface_errors" if b"; rxerr/s" in rest else OTHER
     activity, needed = _ACTIVITIES.get(first, (OTHER, b""))
-    return activity if needed in _MARKER.sub(b"", rest) else OTHER
+    return activity if needed in rest else OTHER
 
 
 def parse_readings(line: Line) -> Readings:
@@ -178,25 +188,26 @@ def parse_readings(line: Line) -> Readings:
     DamagedLineError
         A field has no number, a number is out of range, or the line ends early.
     """
-    text = _MARKER.sub(b"", line.rest).decode("utf-8", "replace")
-    words = [word.strip() for word in text.split(";")]
-    if words.pop():
+    rest = _MARKER.sub(b"", line.rest) if b" [" in line.rest else line.rest
+    if not rest.endswith(b";"):
         raise DamagedLineError("the line ends early: the last character must be a semicolon")
-    item, words = _split_item(line.activity, words)
-    numbers: dict[str, tuple[int, ...]] = {}
+    item, words = _split_item(line.activity, rest[:-1].decode("utf-8", "replace").split("; "))
+    numbers: dict[str, list[int]] = {}
     name = ""
+    values: list[int] = []
     for word in words:
-        if not _NUMBER.match(word):
-            name = word
-            if not name or name in numbers:
-                raise DamagedLineError(f"field {name[:40]!r} stands where a new field's name is needed")
-            numbers[name] = ()
-        elif not name:
-            raise DamagedLineError(f"{word} stands where a field's name is needed")
-        elif int(word) > READING_MAX:
-            raise DamagedLineError(f"{name} is {word}; a counter has 64 bits")
-        else:
-            numbers[name] = (*numbers[name], int(word))
+        if word.isdecimal() and word.isascii():
+            if not name:
+                raise DamagedLineError(f"{word[:40]} stands where a field's name is needed")
+            # Longer words are not converted: that takes time quadratic in their length.
+            if len(word) > READING_DIGITS_MAX or int(word) > READING_MAX:
+                raise DamagedLineError(f"{name} is {word[:40]}; a counter has 64 bits")
+            values.append(int(word))
+            continue
+        name = word
+        if not name or name in numbers:
+            raise DamagedLineError(f"field {name[:40]!r} stands where a new field's name is needed")
+        numbers[name] = values = []
     return Readings(item, numbers)
 
 
