@@ -164,6 +164,8 @@ def _write(
     parts = Parts(open_writer)
     try:
         for interval in source.intervals:
+            if not parts.intervals:
+                source.machine.update(_hardware(interval) | source.machine)
             parts.add(interval)
             if progress is not None and parts.intervals % 1000 == 0:
                 progress(parts.intervals)
@@ -179,6 +181,16 @@ def _write(
     return Imported(
         folder, kind, parts.intervals, parts.seconds, parts.first_us, parts.end_us, tuple(problems)
     )
+
+
+def _hardware(interval: Interval) -> dict[str, Any]:
+    """What an interval tells of the machine, where the file says nothing else."""
+    facts = {
+        "cpus": len(interval.cpus),
+        "memory_bytes": interval.samples.get("memory_total_bytes"),
+        "swap_bytes": interval.samples.get("swap_total_bytes"),
+    }
+    return {name: value for name, value in facts.items() if value}
 
 
 def _reason(problems: Problems) -> str:

@@ -138,14 +138,20 @@ def raw_text(path: Path, folder: Path, problems: Problems) -> tuple[Path, Facts]
     limit = OUTPUT_BYTES_MIN + OUTPUT_FACTOR * source.stat().st_size
     header, status, message = _header(sadf, source, limit)
     converted = False
-    if "sadf -c" in message or "[Unknown format]" in header:
+    # Of a format that it must convert first, sadf shows the version alone.
+    is_refused = "sadf -c" in message or (status == 0 and "List of activities" not in header)
+    if is_refused or "[Unknown format]" in header:
         new = folder / "converted"
         convert_status, convert_message = sadf.run(["-c", str(source)], new, limit)
         if convert_status == 0 and new.stat().st_size:
             source, converted = new, True
             header, status, message = _header(sadf, source, limit)
-        elif status != 0:
-            raise InputError(f"{path}: sadf cannot convert this older format: {convert_message or message}")
+        elif is_refused:
+            version = re.search(r"version (\S+)", header)
+            of = f" of sysstat {version.group(1)}" if version else ""
+            raise InputError(
+                f"{path}: sadf reads this older format{of} only after `sadf -c`, which failed: {convert_message}"
+            )
     if status != 0:
         raise InputError(f"{path}: sadf cannot read it: {message or f'exit status {status}'}; {REMEDY}")
     for activity in re.findall(r"(?m)^\d+: \[..\] (\w+).*\[Unknown format\]", header):
