@@ -80,6 +80,15 @@ impl NativeNursery {
         to_json(&prepared)
     }
 
+    /// Plays without a log, to learn what an interaction demands.
+    fn rehearse(&self, py: Python<'_>, options: &str, prepared: &str, on_progress: Py<PyAny>) -> PyResult<String> {
+        let (options, prepared): (PlayOptions, play::Prepared) = (json(options)?, json(prepared)?);
+        let demand = self.observed(py, on_progress, |nursery, observe| {
+            play::rehearse(nursery, &options, &prepared, observe)
+        })?;
+        to_json(&demand)
+    }
+
     /// Plays into the log. `on_progress` gets the progress as JSON, and ends the play by returning False.
     fn play(
         &self,

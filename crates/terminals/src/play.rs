@@ -152,6 +152,66 @@ fn floor(
     })
 }
 
+/// What an interaction of a workload demands of this machine.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Demand {
+    /// Interactions.
+    pub n: usize,
+    /// Mean CPU time of an interaction, s, with the ends of a 95 % interval (normal approximation).
+    pub service_s: f64,
+    pub low_s: f64,
+    pub high_s: f64,
+    /// Mean response time in the rehearsal, s.
+    pub response_s: f64,
+}
+
+/// Plays without a log, to learn the demand.
+///
+/// Compute loops vary most by far, and what they demand is known beforehand: so the mean of (CPU time -
+/// what was drawn for the loop) is taken, and the loop's expected CPU time added. This control variate
+/// needs a tenth of the interactions that a plain mean needs.
+pub fn rehearse(
+    nursery: &Nursery,
+    options: &PlayOptions,
+    prepared: &Prepared,
+    observe: &mut Observer<'_>,
+) -> Result<Demand, TerminalsError> {
+    let course = options.check()?;
+    let program = options.program(&prepared.calibration);
+    let play = Play { program: &program, course: &course, think: &options.think, open: options.open };
+    let workload = &options.workload;
+    let (mut beyond_loop_s, mut responses_s) = (Vec::new(), Vec::new());
+    let outcome = drive(
+        nursery,
+        &play,
+        &mut |interactions| {
+            for one in &interactions {
+                let (Some(service_s), Some(response_s)) = (one.service_s(), one.response_s()) else { continue };
+                let class = workload.class_of(options.seed, one.user, one.index);
+                let drawn = class.amounts(options.seed, one.user, one.index).compute_iterations;
+                beyond_loop_s.push(service_s - drawn as f64 * workload.iteration_s);
+                responses_s.push(response_s);
+            }
+            Ok(())
+        },
+        observe,
+    )?;
+    if outcome.stopped {
+        return Err(TerminalsError::Stopped);
+    }
+    let n = beyond_loop_s.len();
+    if n < 2 {
+        let problem = format!("only {n} interactions were finished in {} s", course.end_s);
+        return Err(TerminalsError::input("rehearsal", problem, "rehearse longer, or with less think time"));
+    }
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / n as f64;
+    let beyond_s = mean(&beyond_loop_s);
+    let variance = beyond_loop_s.iter().map(|x| (x - beyond_s).powi(2)).sum::<f64>() / (n - 1) as f64;
+    let half_s = 1.96 * (variance / n as f64).sqrt();
+    let service_s = beyond_s + workload.iteration_s * workload.mean(|class| class.compute_iterations.mean());
+    Ok(Demand { n, service_s, low_s: service_s - half_s, high_s: service_s + half_s, response_s: mean(&responses_s) })
+}
+
 /// The interactions of one number of users.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StepFigures {

@@ -75,4 +75,33 @@ mod tests {
             assert!(!seen[0].prompt && seen[1].prompt && seen[1].output, "cut at {cut}");
         }
     }
+
+    /// What a terminal with nobody behind it sends back for `typed`.
+    fn echo_of(typed: &[u8]) -> Vec<u8> {
+        let (master, _slave) = open().expect("a terminal");
+        rustix::io::write(&master, typed).expect("is open");
+        let mut echo = Vec::new();
+        let mut chunk = [0u8; 64];
+        // The line discipline works in the background: wait until the newline is back.
+        while !echo.ends_with(b"\n") {
+            let mut waiting = [rustix::event::PollFd::new(&master, rustix::event::PollFlags::IN)];
+            assert_ne!(rustix::event::poll(&mut waiting, Some(&patience())), Ok(0), "no echo: {echo:?}");
+            let length = rustix::io::read(&master, &mut chunk).expect("is open");
+            echo.extend_from_slice(&chunk[..length]);
+        }
+        echo
+    }
+
+    fn patience() -> rustix::event::Timespec {
+        rustix::event::Timespec { tv_sec: 60, tv_nsec: 0 }
+    }
+
+    #[test]
+    fn a_real_terminal_never_echoes_the_marker() {
+        assert_eq!(echo_of(b"edit 7\n"), b"edit 7\r\n");
+        // The canary: even if it were typed, it would come back in two visible characters.
+        let typed = [b"ls ", &[MARKER][..], b"\n"].concat();
+        assert_eq!(echo_of(&typed), b"ls ^^\r\n");
+        assert!(PROMPT.contains(&MARKER));
+    }
 }

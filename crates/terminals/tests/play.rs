@@ -9,7 +9,7 @@ use thinktime_terminals::distribution::Distribution;
 use thinktime_terminals::driver::{Outcome, Play, Progress, Verdict, drive};
 use thinktime_terminals::interaction::Interaction;
 use thinktime_terminals::nursery::Nursery;
-use thinktime_terminals::play::{PlayOptions, measure_direct, play, prepare};
+use thinktime_terminals::play::{PlayOptions, measure_direct, play, prepare, rehearse};
 use thinktime_terminals::population::Course;
 use thinktime_terminals::workload::{Class, Workload};
 use thinktime_terminals::{Program, compute::calibrate};
@@ -366,4 +366,26 @@ fn the_observer_ends_the_play_at_once() {
     })
     .expect("ends");
     assert!(outcome.stopped && outcome.elapsed_s < 60.0, "{outcome:?}");
+}
+
+#[test]
+fn a_rehearsal_learns_the_demand() {
+    // Demand of a pure compute class: 100 +- spread iterations of 0.09 ms. The control variate takes the
+    // draw's spread out, so that even a few interactions come close to the expected 9 ms. 30 percent is the
+    // allowed drift of the machine since calibration, as above.
+    let mut class = class_named("compute");
+    class.compute_iterations = Distribution::Integers { low: 0, high: 200 };
+    let options = PlayOptions {
+        workload: one_class(class),
+        users: "1".parse().expect("users"),
+        hold_s: 1.0,
+        think: constant(0.01),
+        ..options(0.0)
+    };
+    let nursery = Nursery::open().expect("a nursery");
+    let prepared = prepare(&nursery, &options, &mut |_| Verdict::GoOn).expect("prepares");
+    let demand = rehearse(&nursery, &options, &prepared, &mut |_| Verdict::GoOn).expect("rehearses");
+    assert!(demand.n >= 5 && demand.low_s <= demand.service_s && demand.service_s <= demand.high_s, "{demand:?}");
+    assert!((demand.service_s / 0.009 - 1.0).abs() < 0.3, "{demand:?}");
+    assert!(demand.response_s > 0.0);
 }

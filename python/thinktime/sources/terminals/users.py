@@ -206,6 +206,25 @@ class Terminals:
         prepared: dict[str, Any] = json.loads(text)
         return prepared
 
+    def rehearse(self, plan: Plan, prepared: dict[str, Any], on_progress: OnProgress) -> dict[str, Any]:
+        """Play `plan` without a log, to learn what an interaction demands of this machine.
+
+        Returns
+        -------
+        dict
+            ``service_s``, the mean CPU time of an interaction with a 95 % interval ``low_s``, ``high_s``
+            over ``n`` interactions (the compute loop, which varies most, enters with its expected value:
+            a control variate), and their mean ``response_s``.
+
+        Raises
+        ------
+        InputError, WorkError, KeyboardInterrupt
+            As `prepare`.
+        """
+        arguments = (plan._json(), json.dumps(prepared), _decoded(on_progress))
+        demand: dict[str, Any] = json.loads(_checked(self._nursery.rehearse, *arguments))
+        return demand
+
     def play(
         self, plan: Plan, prepared: dict[str, Any], writer: LogWriter, on_progress: OnProgress
     ) -> dict[str, Any]:

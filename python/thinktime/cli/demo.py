@@ -1,0 +1,139 @@
+"""`thinktime demo`: from nothing to a report on this machine, in about three minutes."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from thinktime.errors import InputError
+
+if TYPE_CHECKING:
+    from thinktime.sources.terminals import Interruption, Plan, Terminals
+
+__all__ = ["command"]
+
+STEPS = 11
+"""Numbers of users that are played."""
+
+BEFORE_S = 22.0
+"""Seconds of the demo that are not the play: direct costs, floor, rehearsal, report."""
+
+
+def command(
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="LOG", help="Folder of the log; LOG.html is the report.")
+    ] = Path("demo"),
+    minutes: Annotated[float, typer.Option("--minutes", help="How long all of it may take.")] = 3.0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of all random numbers.")] = 1,
+    force: Annotated[bool, typer.Option("--force", help="Replace the log and the report of that name.")] = False,
+) -> None:
+    """Play ever more synthetic users on this machine, record it, and tell where its capacity went.
+
+    Measures what a fork, a page fault and a context switch cost here; finds how many users this machine
+    should hold; plays up to half as many again; and writes the report. Needs no privileges and leaves
+    nothing behind but the log and the report.
+
+    Examples:
+
+      thinktime demo
+
+      thinktime demo -o monday --minutes 10 --force
+    """
+    if not 1.0 <= minutes <= 24 * 60:
+        raise InputError(f"--minutes {minutes:g}: the demo takes from 1 minute to a day; 3 is usual")
+    page = output.with_name(output.name + ".html")
+    for path in (output, page):
+        if path.exists() and not force:
+            raise InputError(f"{path}: is there already; --force writes it anew, -o chooses another name")
+    from thinktime.sources.terminals import Interruption, Terminals
+
+    with Terminals() as terminals, Interruption() as interruption:
+        _play(terminals, interruption, output, minutes * 60.0 - BEFORE_S, seed, force)
+    _report(output, page)
+
+
+def _play(
+    terminals: Terminals, interruption: Interruption, output: Path, play_s: float, seed: int, force: bool
+) -> None:
+    from thinktime.cli.showing import Showing
+    from thinktime.sources.terminals import Plan, builtin_workload, play_into
+
+    workload = builtin_workload("mixed")
+    rehearsal = Plan(
+        workload=workload,
+        users=str(2 * _cpus()),
+        hold_s=8.0,
+        think={"kind": "exponential", "mean": 0.1},
+        # Other interactions than those of the play, so that the play is no repetition.
+        seed=seed + 1_000_000,
+    )
+    with Showing("measuring what one fork, fault and switch cost", interruption) as showing:
+        costs = terminals.measure_direct(workload["array_bytes"], showing)
+    with Showing("measuring the floor", interruption) as showing:
+        prepared = terminals.prepare(replace(rehearsal, think={"kind": "exponential", "mean": 0.5}), showing)
+    with Showing("rehearsing", interruption) as showing:
+        demand = terminals.rehearse(rehearsal, prepared, showing)
+    scale = _scale(demand, _cpus())
+    plan = replace(
+        rehearsal,
+        users=scale.users,
+        hold_s=play_s / scale.steps,
+        think={"kind": "exponential", "mean": scale.think_s},
+        seed=seed,
+    )
+    typer.echo(
+        f"an interaction takes {1000 * demand['service_s']:.0f} ms of CPU time; with {scale.think_s:.2g} s of think "
+        f"time, {_cpus()} CPUs should hold about {scale.saturation:.0f} users: playing {plan.users}",
+        err=True,
+    )
+    facts = {"direct_costs": costs, "demand": demand | {"saturation_users": scale.saturation}}
+    with Showing("playing", interruption) as showing:
+        played = play_into(terminals, plan, prepared, output, force, 0.5, showing, facts)
+    if played["outcome"]["stopped"]:
+        print("thinktime: stopped before the end; the report covers what was played", file=sys.stderr)
+
+
+def _cpus() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How many users, thinking how long, take this machine from idle to well past saturation."""
+
+    users: str
+    steps: int
+    think_s: float
+    saturation: float
+
+
+def _scale(demand: dict[str, Any], cpus: int) -> Scale:
+    """Choose think time and users for the measured demand.
+
+    The saturation point of a closed system with c servers is N* = c (R + Z) / D, with R the response time
+    without queueing, Z the think time and D the service demand (Kleinrock 1968). Z is chosen so that N* is
+    11 users a CPU, but at least 8 and at most 200: enough steps to see the bend, few enough processes.
+    """
+    service_s: float = demand["service_s"]
+    wanted = min(max(11.0 * cpus, 8.0), 200.0)
+    think_s = max(wanted * service_s / cpus - service_s, 0.05)
+    saturation = cpus * (service_s + think_s) / service_s
+    step = max(1, math.ceil(1.5 * saturation / STEPS))
+    return Scale(f"{step}..{step * STEPS}..{step}", STEPS, think_s, saturation)
+
+
+def _report(output: Path, page: Path) -> None:
+    from thinktime import reports
+    from thinktime.log import Log
+
+    document = reports.build([Log.open(output)])
+    page.write_text(reports.render(document, "html"), encoding="utf-8")
+    for finding in document.findings[:5]:
+        typer.echo(f"- {finding}")
+    typer.echo(f"{page}")
