@@ -36,7 +36,9 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def opened(browser: webdriver.Chrome, page: Path) -> Open:
-    def open_page(width: int = 1280, scheme: str = "light", path: Path = page, mobile: bool = False) -> webdriver.Chrome:
+    def open_page(
+        width: int = 1280, scheme: str = "light", path: Path = page, mobile: bool = False
+    ) -> webdriver.Chrome:
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "screen", "features": features})
         # As high as the page: charts are drawn when they come into view.
@@ -56,7 +58,11 @@ def opened(browser: webdriver.Chrome, page: Path) -> Open:
 
 def requests(driver: webdriver.Chrome) -> list[str]:
     entries = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
-    return [entry["params"]["request"]["url"] for entry in entries if entry["method"] == "Network.requestWillBeSent"]
+    return [
+        entry["params"]["request"]["url"]
+        for entry in entries
+        if entry["method"] == "Network.requestWillBeSent"
+    ]
 
 
 def test_every_chart_is_drawn_and_nothing_is_complained_of(opened: Open) -> None:
@@ -78,7 +84,9 @@ def test_the_policy_stops_what_does_not_belong(opened: Open, page: Path, tmp_pat
     """The canary: the same page with a foreign script and picture must be seen to be refused."""
     foreign = "<script>window.foreign = 1</script><img src='http://127.0.0.1:9/x.png' alt=''>"
     changed = tmp_path / "changed.html"
-    changed.write_text(page.read_text(encoding="utf-8").replace("</main>", foreign + "</main>"), encoding="utf-8")
+    changed.write_text(
+        page.read_text(encoding="utf-8").replace("</main>", foreign + "</main>"), encoding="utf-8"
+    )
     driver = opened(path=changed)
     assert driver.execute_script("return window.foreign === undefined")
     assert any("Content Security Policy" in entry["message"] for entry in driver.get_log("browser"))
@@ -105,7 +113,10 @@ def _contrast(first: list[float], second: list[float]) -> float:
     """Contrast ratio of two colours (WCAG 2.2, relative luminance)."""
 
     def luminance(colour: list[float]) -> float:
-        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (part / 255 for part in colour)]
+        linear = [
+            c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
+            for c in (part / 255 for part in colour)
+        ]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
     low, high = sorted((luminance(first), luminance(second)))
@@ -129,8 +140,31 @@ return Object.fromEntries(arguments[0].map((name) => [name, parse(name)]));
 def test_contrast(opened: Open, scheme: str) -> None:
     """WCAG 2.2: 4.5 for text (1.4.3), 3 for what a chart says by colour (1.4.11)."""
     driver = opened(scheme=scheme)
-    marks = ["user", "system", "interrupt", "iowait", "steal", "users", "memory", "disk", "queue", "p90", "p99", "direct"]
-    names = ["page", "card", "ink", "quiet", "accent", "warn", "warn-soft", "next-soft", *(f"c-{mark}" for mark in marks)]
+    marks = [
+        "user",
+        "system",
+        "interrupt",
+        "iowait",
+        "steal",
+        "users",
+        "memory",
+        "disk",
+        "queue",
+        "p90",
+        "p99",
+        "direct",
+    ]
+    names = [
+        "page",
+        "card",
+        "ink",
+        "quiet",
+        "accent",
+        "warn",
+        "warn-soft",
+        "next-soft",
+        *(f"c-{mark}" for mark in marks),
+    ]
     colours: dict[str, Any] = driver.execute_script(COLOURS, names)
     for ground in ("page", "card", "next-soft"):
         for text in ("ink", "quiet", "accent", "warn"):
@@ -190,4 +224,6 @@ def test_a_hostile_log_runs_nothing(opened: Open, tmp_path: Path) -> None:
     path.write_text(render_html.render(handmade.document()), encoding="utf-8")
     driver = opened(path=path)
     assert driver.get_log("browser") == []
-    assert driver.find_element("css selector", "h1").text == "<script>alert('x')</script>&\"\\x1b[2J\\u202edrow"
+    assert (
+        driver.find_element("css selector", "h1").text == "<script>alert('x')</script>&\"\\x1b[2J\\u202edrow"
+    )

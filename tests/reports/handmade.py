@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from thinktime.reports import charts
-from thinktime.reports.document import Column, Document, Figure, Finding, Highlight, Section, Table
+from thinktime.reports.document import Column, Document, Figure, Finding, Highlight, Key, Section, Table
 from thinktime.stats.estimate import Estimate
 
 HOSTILE = "<script>alert('x')</script>&\"\x1b[2J\u202edrow"
@@ -49,8 +49,8 @@ def figure(name: str) -> Figure:
             "shown": "4.1",
         },
     ]
-    series = (charts.Series("regression", "regression"), charts.Series("direct", "direct"))
-    axis = charts.Axis("cost [s]", log=True)
+    series = (Key("regression", "regression", "circle"), Key("direct", "direct", "diamond"))
+    axis = charts.Axis.logarithmic("cost", [3.9e-6, 389e-6], "s")
     return Figure(
         name, f"Costs {HOSTILE}", partial(charts.dots, rows, series, axis), table(f"{name}-data"), HOSTILE
     )

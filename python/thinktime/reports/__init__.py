@@ -1,0 +1,150 @@
+"""Reports: the results of the analyses as a document, and the document in a form to read.
+
+`build` makes the document of one or more logs, `answer` the section of one analysis; `render` and
+`render_section` print them as HTML, text, JSON or CSV.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+from thinktime.errors import InputError
+from thinktime.reports.document import Document, Figure, Section, Table
+
+if TYPE_CHECKING:
+    from thinktime.log import Log
+    from thinktime.reports.findings import Evidence
+
+__all__ = ["Form", "answer", "build", "render", "render_section"]
+
+Form = Literal["html", "text", "json", "csv"]
+ORDER = ("capacity", "throughput", "response", "overhead", "saturation", "service", "rates")
+"""The analyses as a report shows them: from where the capacity goes to the details."""
+
+
+def build(logs: Sequence[Log]) -> Document:
+    """The whole story of one log, or of several, one after the other.
+
+    Raises
+    ------
+    ValueError
+        There is no log.
+    LogError
+        A part of a log cannot be read.
+    """
+    if not logs:
+        raise ValueError("a report needs a log")
+    documents = [_of_one(log) for log in logs]
+    return documents[0] if len(documents) == 1 else _joined(logs, documents)
+
+
+def answer(name: str, log: Log) -> Section:
+    """The section of analysis `name`.
+
+    Raises
+    ------
+    InputError
+        There is no such analysis.
+    """
+    from thinktime.analyses import ANALYSES, load
+
+    if name not in ANALYSES:
+        raise InputError(f"there is no analysis {name!r}; the analyses are {', '.join(ANALYSES)}")
+    return _section(name, log, load(name).analyse(log))
+
+
+def render(document: Document, form: Form) -> str:
+    """The document in one of the forms."""
+    text: str = _renderer(form).render(document)
+    return text
+
+
+def render_section(section: Section, form: Literal["text", "json", "csv"]) -> str:
+    """One section in one of the forms; a page is made of documents only."""
+    text: str = _renderer(form).render_section(section)
+    return text if text.endswith("\n") else text + "\n"
+
+
+def _renderer(form: Form) -> object:
+    return importlib.import_module(f"thinktime.reports.render_{form}")
+
+
+def _section(name: str, log: Log, result: object) -> Section:
+    make: Callable[[Log, object], Section] = importlib.import_module(
+        f"thinktime.reports.sections.{name}"
+    ).section
+    return make(log, result)
+
+
+def _of_one(log: Log) -> Document:
+    from thinktime.analyses import load
+    from thinktime.reports import machine
+    from thinktime.reports.findings import Evidence, findings, highlights
+    from thinktime.reports.sections import timeline
+
+    results = {name: load(name).analyse(log) for name in ORDER}
+    host = machine.Machine.of(log)
+    said = machine.recording(log, host.cpus)
+    known = Evidence(host, said, results)
+    sections = [_section(name, log, results[name]) for name in ORDER]
+    sections.insert(1, timeline.section(log, host.cpus))
+    sections.append(machine.quality(log, said))
+    return Document(
+        title=f"Where {machine.name(host)} spends its time",
+        subtitle=_subtitle(known),
+        findings=findings(known),
+        sections=tuple(sections),
+        facts=machine.facts(host, said, log.manifest),
+        highlights=highlights(known),
+    )
+
+
+def _subtitle(known: Evidence) -> str:
+    from thinktime.reports import format as shown
+    from thinktime.reports import machine
+
+    words = machine.words(known.machine)
+    said = known.recording
+    return f"{words}. Recorded for {shown.duration(said.measured_s)} in {shown.count(said.intervals, 'interval')}."
+
+
+def _joined(logs: Sequence[Log], documents: Sequence[Document]) -> Document:
+    """Several documents below each other; names and findings say which log they are about."""
+    sections: list[Section] = []
+    findings = []
+    facts = []
+    for number, (log, document) in enumerate(zip(logs, documents, strict=True), start=1):
+        label = f"Log {number}: {log.path}"
+        prefix = f"log-{number}-"
+        sections.extend(_renamed(section, prefix, label) for section in document.sections)
+        findings.extend(
+            replace(item, text=f"Log {number}: {item.text}", section=item.section and prefix + item.section)
+            for item in document.findings
+        )
+        facts.extend((f"Log {number}: {name}", value) for name, value in document.facts)
+    return Document(
+        title=f"{len(logs)} logs beside each other",
+        subtitle="; ".join(f"log {number} is {log.path}" for number, log in enumerate(logs, start=1)),
+        findings=tuple(findings),
+        sections=tuple(sections),
+        facts=tuple(facts),
+    )
+
+
+def _renamed(section: Section, prefix: str, group: str) -> Section:
+    def table(item: Table) -> Table:
+        return replace(item, name=prefix + item.name)
+
+    def figure(item: Figure) -> Figure:
+        return replace(item, name=prefix + item.name, data=table(item.data))
+
+    return replace(
+        section,
+        name=prefix + section.name,
+        group=group,
+        tables=tuple(map(table, section.tables)),
+        figures=tuple(map(figure, section.figures)),
+    )

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from thinktime.reports.document import Key
 
 if TYPE_CHECKING:
     import altair as alt
 
 __all__ = [
-    "Axis", "Chart", "Rows", "Series", "Spec", "Strip",
-    "at_width", "bar", "colour", "curves", "dots", "scatter", "stack", "steps", "strips",
+    "Axis", "Chart", "Rows", "Spec", "Strip",
+    "at_width", "bar", "colour", "curves", "dots", "frontier", "scatter", "stack", "steps", "strips",
 ]  # fmt: skip
 
 Spec = dict[str, Any]
@@ -28,6 +30,8 @@ Rows = Sequence[Mapping[str, object]]
 
 HEIGHT = 250
 STRIP_HEIGHT = 56
+BAR_HEIGHT = 38
+TICKS_MAX = 9
 MARGIN = 60
 """What stands beside a plot of `strips`: the vertical axis and the padding [px]."""
 FONT = "Inter, Helvetica Neue, Helvetica, Arial, sans-serif"
@@ -41,16 +45,26 @@ class Axis:
     log: bool = False
     format: str = ""
     """A d3 number format; empty for Vega's choice."""
+    symbol: str = ""
+    """Unit that each label carries with its prefix, instead of a unit in the title: 20 ms, 2 s."""
     low: float | None = None
     high: float | None = None
+    ticks: tuple[float, ...] = ()
+    """Where the labels stand; empty for Vega's choice."""
 
-
-@dataclass(frozen=True, slots=True)
-class Series:
-    """A named series and the meaning that gives it its colour."""
-
-    name: str
-    colour: str
+    @classmethod
+    def logarithmic(cls, title: str, values: Iterable[object], symbol: str = "", format: str = "") -> Axis:  # noqa: A002
+        """A logarithmic axis over `values`, labelled at decades, and at 2 and 5 where that is not too dense."""
+        positive = [number for value in values if (number := _float(value)) > 0 and math.isfinite(number)]
+        low, high = min(positive, default=1.0), max(positive, default=1.0)
+        decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+        fine = [round(step * 10.0**decade, 15 - decade) for decade in decades for step in (1, 2, 5)]
+        below = max((tick for tick in fine if tick <= low), default=low)
+        above = min((tick for tick in fine if tick >= high), default=high * 1.0001)
+        ticks = [tick for tick in fine if below <= tick <= above]
+        if len(ticks) > TICKS_MAX:
+            ticks = [10.0**decade for decade in decades if below <= 10.0**decade <= above]
+        return cls(title, log=True, symbol=symbol, format=format, low=below, high=above, ticks=tuple(ticks))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +95,7 @@ def at_width(spec: Spec, width: int) -> Spec:
     return spec
 
 
-def stack(rows: Rows, series: Sequence[Series], x: Axis, y: Axis) -> Spec:
+def stack(rows: Rows, series: Sequence[Key], x: Axis, y: Axis) -> Spec:
     """Amounts stacked over time. Rows: `t`, `part`, `value`, `shown`, `segment`."""
     import altair as alt
 
@@ -102,36 +116,39 @@ def stack(rows: Rows, series: Sequence[Series], x: Axis, y: Axis) -> Spec:
     return _single(chart, y.title)
 
 
-def bar(rows: Rows, series: Sequence[Series]) -> Spec:
+def bar(rows: Rows, series: Sequence[Key]) -> Spec:
     """One whole, cut into its parts. Rows: `part`, `share`, `start`, `end`, `shown`."""
     import altair as alt
 
-    base = alt.Chart(_data(rows)).encode(
-        x=alt.X("start:Q", scale=alt.Scale(domain=[0, 1], nice=False),
-                axis=alt.Axis(title="share of all CPU time", format=".0%", grid=False)),
-        x2="end:Q",
-        tooltip=[alt.Tooltip("part:N", title="state"), alt.Tooltip("shown:N", title="share")],
+    whole = alt.X("start:Q", scale=alt.Scale(domain=[0, 1], nice=False),
+                  axis=alt.Axis(title="share of all CPU time", format=".0%", grid=False))  # fmt: skip
+    boxes = (
+        alt.Chart(_data(rows))
+        .mark_rect(stroke="var(--card)", strokeWidth=1.5)
+        .encode(
+            x=whole, x2="end:Q", y=alt.value(0), y2=alt.value(BAR_HEIGHT), color=_colours("part", series),
+            tooltip=[alt.Tooltip("part:N", title="state"), alt.Tooltip("shown:N", title="share")],
+        )
     )  # fmt: skip
-    boxes = base.mark_rect(height=34, stroke="var(--card)", strokeWidth=1.5).encode(
-        color=_colours("part", series)
-    )
-    # Only where a label fits into its box; the others stand in the legend and in the table.
-    middle = "(datum.start + datum.end) / 2"
+    # Only where a label fits into its box; the others stand in the table.
+    roomy = [
+        {**row, "middle": (_float(row["start"]) + _float(row["end"])) / 2}
+        for row in rows
+        if _float(row["share"]) >= 0.1
+    ]
     labels = (
-        alt.Chart(_data([row for row in rows if _float(row["share"]) >= 0.08]))
-        .transform_calculate(middle=middle)
-        .mark_text(fontWeight=600, fontSize=12)
-        .encode(x=alt.X("middle:Q"), text="shown:N", color=_contrast("part", series))
+        alt.Chart(_data(roomy))
+        .mark_text(fontWeight=600, fontSize=12, baseline="middle")
+        .encode(x="middle:Q", y=alt.value(BAR_HEIGHT / 2), text="shown:N", color=_contrast("part", series))
     )
-    return _single((boxes + labels).resolve_scale(color="independent").properties(height=40), "")
+    return _single((boxes + labels).resolve_scale(color="independent").properties(height=BAR_HEIGHT), "")
 
 
-def dots(rows: Rows, series: Sequence[Series], x: Axis) -> Spec:
+def dots(rows: Rows, series: Sequence[Key], x: Axis) -> Spec:
     """Estimates with intervals, a line a label. Rows: `label`, `series`, `value`, `low`, `high`, `shown`."""
     import altair as alt
 
     names = list(dict.fromkeys(str(row["label"]) for row in rows))
-    shapes = ["circle", "diamond", "square", "triangle-up"][: len(series)]
     y = alt.Y("label:N", sort=names, axis=alt.Axis(title=None, grid=True, labelLimit=150, minExtent=0, labelFontSize=12,
                                                    labelColor="var(--ink)"))  # fmt: skip
     shift = alt.YOffset("series:N", sort=[item.name for item in series])
@@ -141,21 +158,23 @@ def dots(rows: Rows, series: Sequence[Series], x: Axis) -> Spec:
     rules = base.mark_rule(strokeWidth=2, opacity=0.55).encode(x=_x(x, "low"), x2="high:Q")
     points = base.mark_point(filled=True, size=75, opacity=1).encode(
         x=_x(x, "value"),
-        shape=alt.Shape("series:N", scale=alt.Scale(domain=[item.name for item in series], range=shapes),
-                        legend=alt.Legend(title=None) if len(series) > 1 else None),
+        shape=alt.Shape("series:N", legend=None, scale=alt.Scale(domain=[item.name for item in series],
+                                                        range=[item.shape for item in series])),
         tooltip=[alt.Tooltip("label:N", title="request"), alt.Tooltip("series:N", title="by"),
                  alt.Tooltip("shown:N", title="cost")],
     )  # fmt: skip
     return _single((rules + points).properties(height=max(34 * len(names), 60)), "")
 
 
-def curves(rows: Rows, series: Sequence[Series], x: Axis, y: Axis) -> Spec:
+def curves(rows: Rows, series: Sequence[Key], x: Axis, y: Axis) -> Spec:
     """Estimates against a load, bands for intervals. Rows: `x`, `series`, `value`, `low`, `high`, `shown`."""
     import altair as alt
 
-    base = alt.Chart(_data(rows)).encode(x=_x(x, "x"), color=_colours("series", series, legend=False))
+    base = alt.Chart(_data(rows)).encode(x=_x(x, "x"), color=_colours("series", series))
     y_value = alt.Y("value:Q", scale=_scale(y), axis=_axis(y, title=False))
-    bands = base.mark_area(opacity=0.16).encode(y=alt.Y("low:Q"), y2="high:Q", detail="series:N")
+    bands = base.mark_area(opacity=0.16).encode(
+        y=alt.Y("low:Q", scale=_scale(y)), y2="high:Q", detail="series:N"
+    )
     lines = base.mark_line(strokeWidth=2, clip=False).encode(y=y_value)
     points = base.mark_point(filled=True, size=42, opacity=1).encode(
         y=y_value,
@@ -171,14 +190,14 @@ def curves(rows: Rows, series: Sequence[Series], x: Axis, y: Axis) -> Spec:
         ends = (
             alt.Chart(_data(list(last.values())))
             .mark_text(align="left", dx=8, fontWeight=600, fontSize=11)
-            .encode(x=_x(x, "x"), y=y_value, text="series:N", color=_colours("series", series, legend=False))
+            .encode(x=_x(x, "x"), y=y_value, text="series:N", color=_colours("series", series))
         )
         layers = layers + ends
     return _single(layers.properties(height=HEIGHT), y.title)
 
 
-def scatter(rows: Rows, edge: Rows, series: Sequence[Series], x: Axis, y: Axis) -> Spec:
-    """Intervals as points, those on the frontier marked and joined. Rows: `x`, `y`, `series`, `shown`."""
+def scatter(rows: Rows, line: Rows, series: Sequence[Key], x: Axis, y: Axis) -> Spec:
+    """Points beside a line that they should follow. Rows: `x`, `y`, `series`, `shown`."""
     import altair as alt
 
     colours = _colours("series", series)
@@ -191,20 +210,47 @@ def scatter(rows: Rows, edge: Rows, series: Sequence[Series], x: Axis, y: Axis) 
         .mark_point(filled=True, size=38, opacity=0.6)
         .encode(**encoding, color=colours, tooltip=[alt.Tooltip("shown:N", title="interval")])
     )
-    line = (
-        alt.Chart(_data(edge))
-        .mark_line(interpolate="step-before", strokeWidth=1.6, color="var(--ink)", strokeDash=[5, 3])
-        .encode(**encoding, order="x:Q")
+    rule = (
+        alt.Chart(_data(line))
+        .mark_line(strokeWidth=1.4, color="var(--ink)", strokeDash=[5, 3])
+        .encode(**encoding)
     )
-    rings = (
-        alt.Chart(_data(edge))
-        .mark_point(size=95, strokeWidth=1.6, color="var(--ink)")
-        .encode(**encoding, tooltip=[alt.Tooltip("shown:N", title="on the frontier")])
-    )
-    return _single((points + line + rings).properties(height=HEIGHT + 40), y.title)
+    return _single((points + rule).properties(height=HEIGHT + 20), y.title)
 
 
-def steps(rows: Rows, series: Sequence[Series], x: Axis, y: Axis) -> Spec:
+def frontier(
+    cloud: Rows, points: Rows, curve: Rows, band: Rows, series: Sequence[Key], x: Axis, y: Axis
+) -> Spec:
+    """All intervals, those on the frontier by their limit, its hull and the hull's interval.
+
+    Rows: `x`, `y`, `shown`; of `points` also `series`; of `band` `x`, `low`, `high`.
+    """
+    import altair as alt
+
+    encoding = {"x": _x(x, "x"), "y": alt.Y("y:Q", scale=_scale(y), axis=_axis(y, title=False))}
+    layers = []
+    if band:
+        layers.append(
+            alt.Chart(_data(band))
+            .mark_area(opacity=0.12, color="var(--ink)")
+            .encode(x=_x(x, "x"), y=alt.Y("low:Q", scale=_scale(y)), y2="high:Q")
+        )
+    everything = alt.Chart(_data(cloud)).encode(
+        **encoding, tooltip=[alt.Tooltip("shown:N", title="interval")]
+    )
+    layers.append(everything.mark_point(filled=True, size=22, opacity=0.55, color=colour("other")))
+    hull = alt.Chart(_data(curve)).encode(**encoding, order="x:Q")
+    layers.append(hull.mark_line(strokeWidth=1.5, color="var(--ink)", strokeDash=[5, 3]))
+    best = alt.Chart(_data(points)).encode(
+        **encoding,
+        color=_colours("series", series),
+        tooltip=[alt.Tooltip("shown:N", title="on the frontier")],
+    )
+    layers.append(best.mark_point(filled=True, size=70, opacity=1, stroke="var(--card)", strokeWidth=1))
+    return _single(alt.layer(*layers).properties(height=HEIGHT + 20), y.title)
+
+
+def steps(rows: Rows, series: Sequence[Key], x: Axis, y: Axis) -> Spec:
     """Empirical distribution functions. Rows: `x`, `series`, `value`."""
     import altair as alt
 
@@ -277,16 +323,12 @@ def _finished(spec: Spec) -> Spec:
         "view": {"stroke": None},
         "axis": {
             "domain": False, "ticks": False, "gridColor": hair, "domainColor": hair,
-            "labelColor": quiet, "labelFontSize": 11, "labelPadding": 6, "labelOverlap": True,
+            "labelColor": quiet, "labelFontSize": 11, "labelPadding": 6, "labelOverlap": "greedy",
             "titleColor": quiet, "titleFontSize": 11, "titleFontWeight": 500, "titlePadding": 8,
         },
         "axisX": {"grid": False, "domain": True, "tickCount": 7},
         "axisY": {"tickCount": 5},
         "text": {"color": "var(--ink)"},
-        "legend": {
-            "orient": "top", "title": None, "labelColor": "var(--ink)", "labelFontSize": 11,
-            "symbolSize": 80, "symbolOpacity": 1, "offset": 4, "columnPadding": 14,
-        },
     }  # fmt: skip
     return spec
 
@@ -312,7 +354,14 @@ def _format(text: str) -> dict[str, str]:
 def _axis(axis: Axis, title: bool = True) -> alt.Axis:
     import altair as alt
 
-    return alt.Axis(title=axis.title if title else None, **_format(axis.format))
+    options: dict[str, Any] = _format(axis.format)
+    if axis.symbol:
+        spaced = "replace(format(datum.value, '~s'), regexp('([0-9.]+)'), '$1 ')"
+        options["labelExpr"] = f"{spaced} + '{axis.symbol}'"
+    if axis.ticks:
+        options["values"] = list(axis.ticks)
+        options["labelOverlap"] = "greedy"
+    return alt.Axis(title=axis.title if title else None, **options)
 
 
 def _scale(axis: Axis, nice: bool = True) -> alt.Scale:
@@ -332,15 +381,15 @@ def _x(axis: Axis, field: str, nice: bool = True) -> alt.X:
     return alt.X(f"{field}:Q", scale=_scale(axis, nice), axis=_axis(axis))
 
 
-def _colours(field: str, series: Sequence[Series], legend: bool | None = None) -> alt.Color:
+def _colours(field: str, series: Sequence[Key]) -> alt.Color:
+    """Colours by meaning. The page writes the legend: a legend of Vega does not break its lines."""
     import altair as alt
 
-    shown = len(series) > 1 if legend is None else legend
     scale = alt.Scale(domain=[item.name for item in series], range=[colour(item.colour) for item in series])
-    return alt.Color(f"{field}:N", scale=scale, legend=alt.Legend(title=None) if shown else None)
+    return alt.Color(f"{field}:N", scale=scale, legend=None)
 
 
-def _contrast(field: str, series: Sequence[Series]) -> alt.Color:
+def _contrast(field: str, series: Sequence[Key]) -> alt.Color:
     """Ink that is readable on the colour of a series: `--on-<name>`."""
     import altair as alt
 

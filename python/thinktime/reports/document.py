@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from thinktime.stats.estimate import Estimate
 
-__all__ = ["Cell", "Column", "Document", "Figure", "Finding", "Highlight", "Section", "Table"]
+__all__ = ["Cell", "Column", "Document", "Figure", "Finding", "Highlight", "Key", "Section", "Table"]
 
 Cell = str | int | float | None | Estimate
 """One cell of a table. An Estimate is shown with its interval; None as not measured."""
@@ -40,6 +40,8 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     notes: tuple[str, ...] = ()
+    folded: bool = False
+    """Of use to few readers: a page shows it on demand, a text names its rows only."""
 
     def __post_init__(self) -> None:
         """Refuse a row that does not fit the columns: it would show figures under a wrong name."""
@@ -48,6 +50,15 @@ class Table:
                 raise ValueError(
                     f"table {self.name}: row {number} has {len(row)} cells for {len(self.columns)} columns"
                 )
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A named part of a chart, and the meaning that gives it its colour: `user`, `system`, `disk`."""
+
+    name: str
+    colour: str
+    shape: Literal["square", "circle", "diamond", "line"] = "square"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +72,10 @@ class Figure:
     data: Table
     alt: str
     """What the chart shows, in one or two sentences with the figures that matter."""
+    keys: tuple[Key, ...] = ()
+    """What the colours stand for, where the chart does not say it at the marks."""
+    half: bool = False
+    """Readable at half the width of the page: such figures stand side by side where there is room."""
 
 
 @dataclass(frozen=True, slots=True)

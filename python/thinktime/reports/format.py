@@ -85,7 +85,7 @@ def scale(magnitude: float, unit: str) -> Scale:
 def plural(noun: str) -> str:
     """The plural of a unit that is a noun (`fault/s`: `faults/s`); symbols stay as they are."""
     head, slash, rest = noun.partition("/")
-    if len(head) < 3 or not head.isalpha():
+    if len(head) < 3 or not head.replace(" ", "").isalpha():
         return noun
     ending = "es" if head.endswith(("s", "x", "ch", "sh")) else "s"
     return f"{head}{ending}{slash}{rest}"
@@ -242,7 +242,7 @@ def column(head: Column, cells: Sequence[Cell]) -> FormattedColumn:
     sizes = [size for size in map(_magnitude, numbers) if size > 0]
     mixed = any(isinstance(value, Estimate) and value.unit != unit for value in numbers)
     if mixed or (
-        sizes and max(sizes) / min(sizes) > 2e4 and scale(max(sizes), unit) != scale(min(sizes), unit)
+        sizes and max(sizes) / min(sizes) >= 1e3 and scale(max(sizes), unit) != scale(min(sizes), unit)
     ):
         texts = tuple(cell(value, unit) for value in cells)
         return FormattedColumn(plain(head.name), "", texts, numeric=True)

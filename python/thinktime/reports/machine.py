@@ -307,5 +307,9 @@ def _absent(log: Log) -> Table:
         (column.name, column.description) for column in vocabulary("samples") if not counts.get(column.name)
     )
     return Table(
-        "recording-absent", "Not measured here", (Column("column"), Column("what it would say")), rows
+        "recording-absent",
+        "Not measured here",
+        (Column("column"), Column("what it would say")),
+        rows,
+        folded=True,
     )

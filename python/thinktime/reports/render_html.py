@@ -138,7 +138,8 @@ def _figure(figure: Figure) -> HtmlFigure:
     import vl_convert
 
     spec = _made_plain(figure.chart())
-    svg: str = vl_convert.vegalite_to_svg(charts.at_width(spec, STATIC_WIDTH), vl_version=VEGA_LITE)
+    width = STATIC_WIDTH // 2 if figure.half else STATIC_WIDTH
+    svg: str = vl_convert.vegalite_to_svg(charts.at_width(spec, width), vl_version=VEGA_LITE)
     return HtmlFigure(
         figure.name, figure.title, figure.alt, _embedded(svg, figure.name), spec, _table(figure.data)
     )

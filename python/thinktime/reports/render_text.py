@@ -13,8 +13,6 @@ __all__ = ["render", "render_section"]
 
 WIDTH = 100
 ROWS_MAX = 60
-FIGURE_ROWS_MAX = 16
-"""A curve of more points than this is told in words only: nobody reads it as a column of numbers."""
 GAP = "  "
 
 
@@ -91,13 +89,17 @@ def _pairs(facts: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
 
 
 def _figure(figure: Figure, width: int) -> str:
-    head = _wrapped(f"{figure.title}. {figure.alt}", width)
-    if len(figure.data.rows) > FIGURE_ROWS_MAX:
-        return f"{head}\n({len(figure.data.rows)} rows: --format json or csv)"
-    return f"{head}\n\n{_table(figure.data, width)}"
+    # Its words only: what it shows stands in the section's tables, or is too long to be read as numbers.
+    rows = shown.count(len(figure.data.rows), "row")
+    return _wrapped(
+        f"{figure.title}. {figure.alt} ({rows} in --format json and csv: {figure.data.name}.)", width
+    )
 
 
 def _table(table: Table, width: int) -> str:
+    if table.folded:
+        names = ", ".join(shown.plain(str(row[0])) for row in table.rows)
+        return _wrapped(f"{table.caption} ({len(table.rows)}): {names}.", width)
     columns = [
         shown.column(head, [row[index] for row in table.rows]) for index, head in enumerate(table.columns)
     ]

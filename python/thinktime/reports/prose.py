@@ -1,0 +1,62 @@
+"""Small pieces of wording that several sections share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from thinktime.reports import format as shown
+from thinktime.reports.document import Section
+from thinktime.stats.estimate import Estimate, NotApplicable
+
+__all__ = ["capital", "ends", "listed", "range_of", "refused", "share", "users"]
+
+
+def listed(items: Sequence[str], joint: str = "and") -> str:
+    """Items in a sentence: a, b and c."""
+    if len(items) < 2:
+        return "".join(items)
+    return f"{', '.join(items[:-1])} {joint} {items[-1]}"
+
+
+def capital(text: str) -> str:
+    """`text` as the start of a sentence."""
+    return text[:1].upper() + text[1:]
+
+
+def share(value: Estimate | None) -> Estimate | None:
+    """A part of one, to be shown in per cent."""
+    return None if value is None else replace(value, unit="share")
+
+
+def ends(value: Estimate) -> tuple[float, float]:
+    """The ends of the interval; the value itself where the method gives none."""
+    low = value.value if value.low is None or not math.isfinite(value.low) else value.low
+    high = value.value if value.high is None or not math.isfinite(value.high) else value.high
+    return low, high
+
+
+def range_of(low: float, high: float) -> str:
+    """A range of numbers as a label: `4`, or `3 to 5`."""
+    return (
+        shown.number(_whole(low))
+        if low == high
+        else f"{shown.number(_whole(low))} to {shown.number(_whole(high))}"
+    )
+
+
+def users(label: str) -> str:
+    """A number or range of users: 1 user, 3 to 4 users."""
+    return f"{label} user" if label == "1" else f"{label} users"
+
+
+def _whole(value: float) -> float:
+    return int(value) if float(value).is_integer() else value
+
+
+def refused(name: str, title: str, result: NotApplicable) -> Section:
+    """The section of an analysis that does not apply: why, and what would help."""
+    reason = result.reason.rstrip(".")
+    remedy = f" {capital(result.remedy.rstrip('.'))}." if result.remedy else ""
+    return Section(name, title, (), not_applicable=f"{capital(reason)}.{remedy}")

@@ -1,0 +1,199 @@
+"""How long users wait, and how that grows with their number."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from thinktime.reports import charts
+from thinktime.reports import format as shown
+from thinktime.reports.document import Cell, Column, Figure, Key, Section, Table
+from thinktime.reports.prose import ends, refused, users
+from thinktime.stats.estimate import Estimate, NotApplicable
+
+if TYPE_CHECKING:
+    from thinktime.analyses.response import Response, ResponseGroup, Waiting
+    from thinktime.log import Log
+
+__all__ = ["section"]
+
+TITLE = "How long do users wait?"
+KEYS = (Key("p50", "p50"), Key("p90", "p90"), Key("p99", "p99"))
+
+
+def section(log: Log, result: Response | NotApplicable) -> Section:
+    """The section of the response analysis."""
+    del log
+    if isinstance(result, NotApplicable):
+        return refused("response", TITLE, result)
+    figures = [figure for figure in (_quantiles(result), _stretch(result)) if figure is not None]
+    groups = (*result.by_population, result.overall)
+    tables = [_table("response-population", "Response time by number of users", "users", groups)]
+    if result.by_class:
+        tables.append(_table("response-class", "Response time by class", "class", result.by_class))
+    parts = _parts(result.overall)
+    if parts is not None:
+        tables.append(parts)
+    return Section(
+        "response",
+        TITLE,
+        tuple(_sentences(result)),
+        tuple(tables),
+        tuple(figures),
+        result.caveats,
+        "Response time is from the input's being sent to its completion; stretch factor is mean response over mean "
+        "service (CPU time received). Quantiles are of the completed interactions.",
+    )
+
+
+def _sentences(result: Response) -> list[str]:
+    overall = result.overall
+    sentences = []
+    if overall.response is not None:
+        sentences.append(
+            f"Half of the inputs were answered within {shown.quantity(overall.response.p50.value, 's')}, one in ten "
+            f"took longer than {shown.quantity(overall.response.p90.value, 's')}."
+        )
+    reliable = [group for group in result.by_population if group.response is not None]
+    if len(reliable) > 1:
+        first, last = reliable[0], reliable[-1]
+        if first.response is not None and last.response is not None:
+            sentences.append(
+                f"With {users(first.label)} the median was {shown.estimate(first.response.p50)}, with {last.label} "
+                f"{shown.estimate(last.response.p50)}."
+            )
+    if overall.stretch is not None:
+        sentences.append(
+            f"An input took {shown.number(overall.stretch.value)} times as long as the service it received."
+        )
+    if overall.unfinished:
+        sentences.append(
+            f"{overall.unfinished} of {shown.count(overall.arrived, 'interaction')} were not finished when the record ended."
+        )
+    return sentences
+
+
+def _middle(group: ResponseGroup) -> float | None:
+    if group.population_low is None or group.population_high is None:
+        return None
+    return (group.population_low + group.population_high) / 2
+
+
+def _rows(result: Response, pick: str) -> list[dict[str, object]]:
+    rows = []
+    for group in result.by_population:
+        waiting, at = group.response, _middle(group)
+        if waiting is None or at is None:
+            continue
+        value: Estimate = getattr(waiting, pick)
+        low, high = ends(value)
+        rows.append({"x": at, "series": pick, "value": value.value, "low": low, "high": high,
+                     "shown": shown.estimate(value)})  # fmt: skip
+    return rows
+
+
+def _quantiles(result: Response) -> Figure | None:
+    rows = [row for key in KEYS for row in _rows(result, key.name)]
+    if len({row["x"] for row in rows}) < 2:
+        return None
+    y = charts.Axis.logarithmic(
+        "response time", [row[end] for row in rows for end in ("value", "low", "high")], "s"
+    )
+    floor = y.low or 0.0
+    drawn = [{**row, "low": max(float(str(row["low"])), floor)} for row in rows]
+    measured = [group for group in result.by_population if group.response is not None]
+    table = Table(
+        "response-users-data",
+        "Response time by number of users",
+        (Column("users"), Column("n"), *(Column(key.name, "s") for key in KEYS)),
+        tuple(
+            (group.label, group.response.n, group.response.p50, group.response.p90, group.response.p99)
+            for group in measured
+            if group.response is not None
+        ),
+    )
+    first, last = measured[0].response, measured[-1].response
+    alt = (
+        f"From {measured[0].label} to {users(measured[-1].label)}: {_growth(first, last)}. "
+        "p50 is the median; one in ten waits longer than p90, one in a hundred longer than p99."
+    )
+    chart = partial(charts.curves, drawn, KEYS, charts.Axis("users"), y)
+    return Figure("response-users", "Response time against users", chart, table, alt)
+
+
+def _growth(first: Waiting | None, last: Waiting | None) -> str:
+    if first is None or last is None:
+        return "not measured"
+    pairs = ((key.name, getattr(first, key.name), getattr(last, key.name)) for key in KEYS)
+    return ", ".join(
+        f"{name} {shown.quantity(a.value, 's')} to {shown.quantity(b.value, 's')}" for name, a, b in pairs
+    )
+
+
+def _stretch(result: Response) -> Figure | None:
+    rows: list[dict[str, object]] = []
+    cells: list[tuple[Cell, ...]] = []
+    for group in result.by_population:
+        at = _middle(group)
+        if group.stretch is None or at is None:
+            continue
+        low, high = ends(group.stretch)
+        rows.append({"x": at, "series": "stretch", "value": group.stretch.value, "low": low, "high": high,
+                     "shown": shown.estimate(group.stretch)})  # fmt: skip
+        cells.append((group.label, group.stretch))
+    if len(rows) < 2:
+        return None
+    table = Table(
+        "response-stretch-data",
+        "Stretch factor by number of users",
+        (Column("users"), Column("stretch")),
+        tuple(cells),
+    )
+    chart = partial(charts.curves, rows, (Key("stretch", "users"),), charts.Axis("users"),
+                    charts.Axis("response over service, both means", low=0.0))  # fmt: skip
+    alt = (
+        f"An input takes {rows[0]['shown']} times its service with {users(str(cells[0][0]))} and {rows[-1]['shown']} times "
+        f"with {cells[-1][0]}; 1 would be a machine of one's own."
+    )
+    return Figure("response-stretch", "Stretch factor against users", chart, table, alt)
+
+
+def _table(name: str, caption: str, what: str, groups: tuple[ResponseGroup, ...]) -> Table:
+    columns = (Column(what), Column("arrived"), Column("unfinished"), Column("mean", "s"), Column("p50", "s"),
+               Column("p90", "s"), Column("p99", "s"), Column("service", "s"), Column("stretch"),
+               Column("completed", "1/s"))  # fmt: skip
+    rows: list[tuple[Cell, ...]] = []
+    for group in groups:
+        waiting = group.response
+        times: tuple[Cell, ...] = (
+            (None,) * 4 if waiting is None else (waiting.mean, waiting.p50, waiting.p90, waiting.p99)
+        )
+        rows.append(
+            (
+                group.label,
+                group.arrived,
+                group.unfinished,
+                *times,
+                group.service,
+                group.stretch,
+                group.throughput,
+            )
+        )
+    return Table(name, caption, columns, tuple(rows))
+
+
+def _parts(group: ResponseGroup) -> Table | None:
+    """What a response consists of, where the source can see it."""
+    kinds = (("to the first slice of service", group.reaction), ("to the first output", group.first_output),
+             ("to completion", group.response))  # fmt: skip
+    rows = tuple(
+        (name, wait.n, wait.mean, wait.p50, wait.p90, wait.p99) for name, wait in kinds if wait is not None
+    )
+    if len(rows) < 2:
+        return None
+    columns = (
+        Column("from the input"),
+        Column("n"),
+        *(Column(name, "s") for name in ("mean", "p50", "p90", "p99")),
+    )
+    return Table("response-parts", "Parts of the wait, all interactions", columns, rows)

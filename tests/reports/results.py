@@ -1,0 +1,150 @@
+"""Results of every analysis, made by hand with round numbers, so that a test knows what a report must say."""
+
+from __future__ import annotations
+
+from thinktime.analyses import capacity, overhead, rates, response, saturation, service, throughput
+from thinktime.stats.estimate import Estimate
+
+
+def estimate(value: float, unit: str = "", relative: float = 0.05) -> Estimate:
+    half = abs(value) * relative
+    return Estimate(value, unit, 120, "mean", value - half, value + half)
+
+
+SHARES = {
+    "user": 0.44,
+    "nice": 0.0,
+    "system": 0.16,
+    "irq": 0.01,
+    "softirq": 0.02,
+    "steal": 0.01,
+    "iowait": 0.06,
+    "idle": 0.30,
+}
+
+
+def make_capacity() -> capacity.Capacity:
+    events = (
+        capacity.Event(
+            "page_faults_minor", "minor page fault", estimate(0.09), estimate(4e-6, "s"), estimate(5e-5, "s")
+        ),
+        capacity.Event("forks", "fork", estimate(0.04), estimate(400e-6, "s"), estimate(1e-2, "s")),
+    )
+    parts = tuple(capacity.Part(name, f"{name} time", estimate(share)) for name, share in SHARES.items())
+    return capacity.Capacity(
+        2, 120, parts, events, estimate(0.03), estimate(0.19), estimate(0.003), ("Ticks were used.",)
+    )
+
+
+COSTS = {"forks": ("fork", 400e-6, 0.25), "page_faults_minor": ("minor page fault", 4e-6, 0.5),
+         "context_switches": ("context switch", 3e-6, 0.15)}  # fmt: skip
+
+
+def make_cost(request: str, label: str, seconds: float, share: float) -> overhead.Cost:
+    cost = estimate(seconds, f"s/{label}")
+    direct = None
+    if request != "context_switches" and request != "base":
+        direct = overhead.DirectCost(
+            estimate(seconds * 1.02, "s"), overlaps=request == "forks", ratio=1 / 1.02
+        )
+    return overhead.Cost(request, label, (request,), cost, cost, cost, estimate(share), estimate(100.0, f"{label}/s"),
+                         30.0, 1.5, None, seconds, (seconds,) * 4, direct)  # fmt: skip
+
+
+def make_overhead() -> overhead.Overhead:
+    costs = [make_cost("base", "base", 0.02, 0.1)]
+    costs += [make_cost(name, label, seconds, share) for name, (label, seconds, share) in COSTS.items()]
+    points = tuple(
+        overhead.Point(number * 1_000_000, 0.2 + 0.01 * number, 0.21 + 0.0098 * number, number == 7)
+        for number in range(20)
+    )
+    return overhead.Overhead(
+        tuple(costs), (overhead.LeftOut("interrupts", "interrupt", "F to enter 1.2 is below 4"),), estimate(0.4, "s/s"),
+        ("system_s",), False, 0.97, 0.012, 119, 1, 1, 4.0, 0.2, 5, 12.0,
+        overhead.TickCheck(estimate(1.2, "s/s"), estimate(1.25, "s/s"), -0.04), estimate(0.003, "s/s"), points,
+        ("Errors are correlated.",),
+    )  # fmt: skip
+
+
+def make_rates() -> rates.Rates:
+    rows = (
+        rates.Rate(
+            "forks", "Processes created", "counter", estimate(100.0, "fork/s"), 24_000.0, 0.0, 400.0, 0.3
+        ),
+        rates.Rate("active_users", "Active users", "gauge", estimate(5.5, "user"), None, 0.0, 12.0, 0.9),
+        rates.Rate("swap_in_pages", "Pages", "counter", estimate(0.0, "page/s"), 0.0, 0.0, 0.0, None),
+    )
+    return rates.Rates(120, 240.0, rows, ("psi_cpu_some_s",), ("swap_in_pages",), ())
+
+
+def waiting(median: float) -> response.Waiting:
+    return response.Waiting(50, *(estimate(median * factor, "s") for factor in (1.2, 1.0, 2.0, 4.0)))
+
+
+def make_response() -> response.Response:
+    def group(label: str, users: float | None, median: float) -> response.ResponseGroup:
+        return response.ResponseGroup(label, users, users, 50, 1, waiting(median), waiting(median / 3), None,
+                                      estimate(0.5, "s"), estimate(median * 2), estimate(2.5, "1/s"))  # fmt: skip
+
+    populations = tuple(group(str(users), float(users), 0.5 * 1.1**users) for users in range(1, 13))
+    return response.Response(group("all", None, 1.0), populations, (), estimate(2.85), ())
+
+
+def make_saturation() -> saturation.Saturation:
+    user = saturation.Dimension("user_time", "user time", "s/s")
+    faults = saturation.Dimension("page_faults", "page faults", "fault/s")
+    disk = saturation.Dimension("disk_operations", "disk operations", "operation/s")
+    points = tuple(
+        saturation.FrontierPoint(
+            number, (1.8 - 0.2 * number, 20_000.0 * number, 50.0 + number), limit, 0.01, 0.4, 0.0, 0.0
+        )
+        for number, limit in enumerate(("cpu", "cpu", "disk"))
+    )
+    front = tuple(sorted((point.values[0], point.values[1]) for point in points))
+    cloud = tuple((1.5 * (number % 7) / 7, 30_000.0 * (number % 11) / 11) for number in range(60))
+    pair = saturation.FrontierPair(
+        user, faults, front, ("disk", "cpu", "cpu"), cloud, ((0.0, 40_000.0), *front[:1], *front[-1:]),
+        tuple((x / 25 * 1.8, 0.9 * 40_000 * (1 - x / 25), 1.1 * 40_000 * (1 - x / 25)) for x in range(25)),
+        (), saturation.TradeOff(1.4, 1.8, estimate(11e-6, "s/fault")),
+    )  # fmt: skip
+    return saturation.Saturation(
+        (user, faults, disk), 120, points, {"cpu": 2, "disk": 1}, {"cpu": estimate(0.31), "disk": estimate(0.05)}, (pair,),
+        saturation.Filling(0.02, estimate(0.01), 0.02, True), 2.0, 0.05, 0.9, 0.1, (),
+    )  # fmt: skip
+
+
+def make_service() -> service.Service:
+    overall = service.ServiceClass("all", 400, estimate(1.0), estimate(1.0), estimate(0.5, "s"), estimate(0.25, "s2"),
+                                   estimate(0.5, "s"), estimate(1.3), estimate(2.0), estimate(0.3, "s"),
+                                   estimate(1.2, "s"), estimate(2.4, "s"))  # fmt: skip
+    curve = tuple(
+        service.CurvePoint(0.02 * 1.1**step, step / 50, (step / 50) ** 2, 0.5) for step in range(1, 51)
+    )
+    return service.Service(overall, (), (service.Concentration(0.1, estimate(0.4)),), curve, True, 3, ())
+
+
+def make_throughput() -> throughput.Throughput:
+    measures = (
+        throughput.Measure("user_time", "user time", "s/s", True),
+        throughput.Measure("system_time", "system time", "s/s", False),
+        throughput.Measure("interactions", "interactions", "interaction/s", True),
+    )
+    groups = tuple(
+        throughput.Group(float(users), float(users), float(users), 10, users == 12,
+                         (estimate(min(0.15 * users, 1.5), "s/s"), estimate(0.04 * users, "s/s"), None))
+        for users in range(1, 13)
+    )  # fmt: skip
+    each = tuple(estimate(min(0.15, 1.5 / users), "s/s") for users in range(1, 13))
+    return throughput.Throughput("active_users", "user", measures, groups, 120, 5, each, (10.0, 11.0), ())
+
+
+def make_all() -> dict[str, object]:
+    return {
+        "capacity": make_capacity(),
+        "throughput": make_throughput(),
+        "response": make_response(),
+        "overhead": make_overhead(),
+        "saturation": make_saturation(),
+        "service": make_service(),
+        "rates": make_rates(),
+    }
