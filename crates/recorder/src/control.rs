@@ -5,12 +5,13 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use serde::Serialize;
 
 use crate::clock::Clock;
 use crate::error::RecorderError;
 
 /// What a recording reports after every sample.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub struct Progress {
     pub samples: u64,
     pub elapsed_s: f64,
@@ -25,6 +26,7 @@ type Listener = Box<dyn FnMut(&Progress) + Send>;
 struct Shared {
     stop: AtomicBool,
     new_part: AtomicBool,
+    begun: AtomicBool,
     wake: OwnedFd,
     listener: Mutex<Option<Listener>>,
 }
@@ -40,6 +42,7 @@ impl Control {
         Ok(Control(Arc::new(Shared {
             stop: AtomicBool::new(false),
             new_part: AtomicBool::new(false),
+            begun: AtomicBool::new(false),
             wake,
             listener: Mutex::new(None),
         })))
@@ -62,6 +65,15 @@ impl Control {
     pub fn new_part(&self) {
         self.0.new_part.store(true, Ordering::SeqCst);
         self.wake();
+    }
+
+    /// Whether the first sample has been taken.
+    pub fn has_begun(&self) -> bool {
+        self.0.begun.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn begin(&self) {
+        self.0.begun.store(true, Ordering::SeqCst);
     }
 
     fn wake(&self) {

@@ -1,25 +1,375 @@
-//! Placeholder until the probes are written.
+//! What this machine can measure, what it only seems to measure, and what a sample costs here.
+//!
+//! Nothing is assumed from versions or configuration: every source is read, and the tick is tried
+//! with a known load.
 
 use std::fmt;
+use std::io;
 
+use serde::Serialize;
 use serde_json::{Value as Json, json};
 
+use crate::clock::{Clock, SystemClock};
 use crate::error::RecorderError;
+use crate::exact::ExactTime;
+use crate::files::Root;
+use crate::machine;
+use crate::processes::procfs::Procfs;
+use crate::processes::taskstats::Taskstats;
+use crate::processes::watch::scan_cost_s;
+use crate::processes::{By, Facts, ProcessSource, Scan};
+use crate::sessions::Sessions;
+use crate::system::{Snapshot, SystemReader};
+use crate::tick::{TickAccounting, try_tick};
 
-pub struct Findings;
+/// How well something can be measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// Measured as it should be.
+    Measured,
+    /// Measured, but by sampling at the tick, or not for everybody.
+    Partly,
+    /// The kernel shows it, and it is always zero.
+    Zero,
+    /// Not to be had here.
+    Absent,
+}
+
+/// One thing that a recording holds or could hold.
+#[derive(Clone, Debug, Serialize)]
+pub struct Finding {
+    pub item: &'static str,
+    pub state: State,
+    pub found: String,
+    /// What to do about it; absent when nothing has to be done or can be.
+    pub remedy: Option<String>,
+}
+
+/// CPU time of one sample.
+#[derive(Clone, Debug, Serialize)]
+pub struct Cost {
+    pub what: &'static str,
+    pub cpu_s: Option<f64>,
+    pub note: String,
+}
+
+/// Everything that was found.
+#[derive(Clone, Debug, Serialize)]
+pub struct Findings {
+    pub machine: Json,
+    pub findings: Vec<Finding>,
+    pub costs: Vec<Cost>,
+    pub processes: usize,
+}
 
 impl Findings {
     pub fn to_json(&self) -> Json {
-        json!({})
+        json!(self)
     }
+}
+
+/// Examines this machine; takes about two seconds, most of them trying the tick.
+pub fn examine() -> Result<Findings, RecorderError> {
+    let root = Root::new("/");
+    let open = SystemReader::open(&root);
+    let mut system =
+        open.map_err(|source| crate::system::ReadError::Io { path: "/proc/stat".into(), source })?;
+    let snapshot = system.read(&mut Vec::new())?;
+    let mut findings = Vec::new();
+    findings.push(cpu_states(try_tick()));
+    findings.push(interrupt_time(&snapshot));
+    findings.push(exact_time(&system));
+    findings.extend(system_wide(&system));
+    let mut scan = Scan::default();
+    let procfs = Procfs::open(&root, By::Uid);
+    let taskstats = Taskstats::open(&root, By::Uid);
+    let procfs_cost = scan_cost_of(procfs, &mut scan);
+    findings.push(process_time(&procfs_cost));
+    findings.push(process_io(&scan));
+    findings.push(other_processes(&scan));
+    let processes = scan.processes.len();
+    let taskstats_cost = scan_cost_of(taskstats, &mut scan);
+    findings.push(taskstats_state(&taskstats_cost));
+    findings.push(block_delay(&root));
+    findings.push(groups(&root));
+    findings.push(sessions(&system));
+    findings.push(descriptors(processes));
+    let costs = vec![
+        Cost { what: "system-wide figures", cpu_s: Some(system_cost_s(&mut system)?), note: String::new() },
+        cost("figures by user, from /proc", &procfs_cost),
+        cost("figures by user, by taskstats", &taskstats_cost),
+    ];
+    Ok(Findings { machine: machine::describe(&root), findings, costs, processes })
+}
+
+fn finding(item: &'static str, state: State, found: impl Into<String>, remedy: Option<&str>) -> Finding {
+    Finding { item, state, found: found.into(), remedy: remedy.map(str::to_owned) }
+}
+
+fn cpu_states(tick: io::Result<TickAccounting>) -> Finding {
+    let item = "CPU time by state";
+    match tick {
+        Ok(tick) if tick.is_sampled() => finding(
+            item,
+            State::Partly,
+            format!(
+                "sampled at the tick ({:.0} a second): a load of known size in step with it showed as {:.0} % to {:.0} % of its time",
+                tick.hertz(),
+                100.0 * tick.lowest,
+                100.0 * tick.highest
+            ),
+            Some("judge loads driven by timers by busy_exact_s and cpu_exact_s; a kernel with CONFIG_VIRT_CPU_ACCOUNTING_GEN, booted with nohz_full, measures the states too"),
+        ),
+        Ok(tick) => finding(
+            item,
+            State::Measured,
+            format!("a load in step with the tick showed as {:.0} % to {:.0} % of its time", 100.0 * tick.lowest, 100.0 * tick.highest),
+            None,
+        ),
+        Err(error) => finding(item, State::Partly, format!("the tick could not be tried: {error}"), None),
+    }
+}
+
+fn interrupt_time(snapshot: &Snapshot) -> Finding {
+    let item = "CPU time in hardware interrupts";
+    let served = snapshot.stat.interrupts.unwrap_or(0);
+    match snapshot.stat.total.irq {
+        None => finding(item, State::Absent, "this kernel does not show it", None),
+        Some(0) if served > 10_000 => finding(
+            item,
+            State::Zero,
+            format!("always zero here, after {served} interrupts: their time is inside what they interrupted"),
+            Some("a kernel with CONFIG_IRQ_TIME_ACCOUNTING measures it"),
+        ),
+        Some(_) => finding(item, State::Measured, "accounted", None),
+    }
+}
+
+fn exact_time(system: &SystemReader) -> Finding {
+    let item = "exact CPU time of the machine";
+    match &system.exact {
+        ExactTime::Cpuacct(file) => finding(item, State::Measured, format!("from {}", file.name), None),
+        ExactTime::Cgroup2(_) => finding(
+            item,
+            State::Measured,
+            "from cpu.stat of the top control groups, and the kernel threads",
+            Some("use --by uid, session or cgroup: with --by none the kernel threads are left out"),
+        ),
+        ExactTime::RunQueues(file) => finding(
+            item,
+            State::Measured,
+            format!("from {}; a task that keeps its CPU is booked late", file.name),
+            None,
+        ),
+        ExactTime::Processes => finding(
+            item,
+            State::Partly,
+            "summed over the processes; what comes and goes unseen by its parent is not in it",
+            Some("mount cgroup version 2, or cpuacct, at /sys/fs/cgroup"),
+        ),
+    }
+}
+
+/// Each system-wide file, with what its absence costs.
+const FILES: [(&str, &str); 8] = [
+    ("/proc/vmstat", "paging and swapping"),
+    ("/proc/diskstats", "disks"),
+    ("/proc/net/dev", "network"),
+    ("/proc/meminfo", "memory"),
+    ("/proc/loadavg", "load averages"),
+    ("/proc/pressure/cpu", "pressure on the CPUs (PSI)"),
+    ("/proc/pressure/memory", "pressure on memory (PSI)"),
+    ("/proc/pressure/io", "pressure on the disks (PSI)"),
+];
+
+fn system_wide(system: &SystemReader) -> Vec<Finding> {
+    let of_file = |(file, item): &(&str, &'static str)| match system.missing.get(*file) {
+        None => finding(item, State::Measured, format!("from {file}"), None),
+        Some(why) => {
+            let remedy = if why.contains("CONFIG_PSI") {
+                Some("boot a kernel with CONFIG_PSI, with psi=1 on its command line where it is off by default")
+            } else if why.contains("psi=1") {
+                Some("boot with psi=1 on the kernel's command line")
+            } else {
+                None
+            };
+            finding(item, State::Absent, why.clone(), remedy)
+        }
+    };
+    FILES.iter().map(of_file).collect()
+}
+
+type ScanCost = io::Result<(&'static str, f64, bool)>;
+
+fn scan_cost_of<S: ProcessSource>(source: io::Result<S>, scan: &mut Scan) -> ScanCost {
+    let mut source = source?;
+    let cpu_s = scan_cost_s(&mut source, scan)?;
+    // One more in which every process is read, for what is asked about them afterwards.
+    source.refresh_all();
+    source.scan(scan, None)?;
+    Ok((source.name(), cpu_s, source.measures_wait()))
+}
+
+fn cost(what: &'static str, measured: &ScanCost) -> Cost {
+    match measured {
+        Ok((name, cpu_s, _)) => Cost { what, cpu_s: Some(*cpu_s), note: (*name).into() },
+        Err(error) => Cost { what, cpu_s: None, note: error.to_string() },
+    }
+}
+
+fn process_time(measured: &ScanCost) -> Finding {
+    let item = "exact CPU time by user";
+    match measured {
+        Ok((_, _, true)) => finding(item, State::Measured, "from /proc/PID/schedstat, in nanoseconds", None),
+        Ok((_, _, false)) => finding(
+            item,
+            State::Partly,
+            "/proc/PID/schedstat is absent or zero: exact in total, in ticks of 10 ms",
+            Some("a kernel with CONFIG_SCHED_INFO has it"),
+        ),
+        Err(error) => finding(item, State::Absent, error.to_string(), Some("mount /proc")),
+    }
+}
+
+fn is_others(facts: &Facts) -> bool {
+    !facts.stat.is_kernel_thread && facts.uid != rustix::process::geteuid().as_raw()
+}
+
+fn process_io(scan: &Scan) -> Finding {
+    let item = "disk I/O by user";
+    let others: Vec<&Facts> = scan.facts.iter().filter(|facts| is_others(facts)).collect();
+    let readable = others.iter().filter(|facts| facts.io.is_some()).count();
+    if scan.facts.iter().all(|facts| facts.io.is_none()) {
+        let remedy = Some("a kernel with CONFIG_TASK_IO_ACCOUNTING has it");
+        return finding(item, State::Absent, "/proc/PID/io cannot be read", remedy);
+    }
+    if readable < others.len() {
+        let found = format!("own processes only: {readable} of {} of other users are readable", others.len());
+        return finding(item, State::Partly, found, Some("run as root, or give CAP_SYS_PTRACE"));
+    }
+    finding(item, State::Measured, "of all processes", None)
+}
+
+fn other_processes(scan: &Scan) -> Finding {
+    let item = "processes of other users";
+    let sees_first = scan.processes.first().is_some_and(|(pid, _)| *pid == 1);
+    if scan.unreadable > 0 || !sees_first {
+        let found = format!("{} processes are listed but hidden, process 1 is {}", scan.unreadable, if sees_first { "seen" } else { "not seen" });
+        return finding(item, State::Partly, found, Some("run as root, or mount /proc with hidepid=0"));
+    }
+    finding(item, State::Measured, "all are seen", None)
+}
+
+fn taskstats_state(measured: &ScanCost) -> Finding {
+    let item = "taskstats";
+    match measured {
+        Ok(_) => finding(item, State::Measured, "usable; chosen at start where it costs less", None),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => finding(
+            item,
+            State::Absent,
+            "not permitted",
+            Some("run as root, or give CAP_NET_ADMIN; it adds nothing where schedstat is there"),
+        ),
+        Err(error) => finding(item, State::Absent, error.to_string(), None),
+    }
+}
+
+fn block_delay(root: &Root) -> Finding {
+    let item = "time that processes wait for disks";
+    match root.text("/proc/sys/kernel/task_delayacct").as_deref() {
+        Some("0") => finding(
+            item,
+            State::Zero,
+            "always zero here (the recorder leaves it out)",
+            Some("sysctl kernel.task_delayacct=1, if other tools are to show it"),
+        ),
+        Some(_) => finding(item, State::Measured, "accounted by the kernel (the recorder leaves it out)", None),
+        None => finding(item, State::Absent, "this kernel does not have kernel.task_delayacct", None),
+    }
+}
+
+fn groups(root: &Root) -> Finding {
+    let item = "control groups";
+    let mounts = root.text("/proc/self/mounts").unwrap_or_default();
+    let has = |kind: &str| mounts.lines().any(|line| line.split(' ').nth(2) == Some(kind));
+    let found = match (has("cgroup"), has("cgroup2")) {
+        (true, true) => "versions 1 and 2 are mounted",
+        (true, false) => "version 1 is mounted",
+        (false, true) => "version 2 is mounted",
+        (false, false) => {
+            return finding(item, State::Absent, "none is mounted", Some("use --by uid or --by session"));
+        }
+    };
+    finding(item, State::Measured, found, None)
+}
+
+fn sessions(system: &SystemReader) -> Finding {
+    let item = "logged-in sessions";
+    match &system.sessions {
+        Sessions::Terminals => finding(
+            item,
+            State::Partly,
+            "neither utmp nor systemd-logind here: sessions that own a terminal are counted",
+            Some("use --by uid, session or cgroup: with --by none they are not counted"),
+        ),
+        book => finding(item, State::Measured, format!("from {}", book.name()), None),
+    }
+}
+
+fn descriptors(processes: usize) -> Finding {
+    let item = "open files";
+    let limits = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    let hard = limits.maximum.unwrap_or(u64::MAX);
+    let found = format!("{hard} may be opened, {processes} processes are there");
+    // Two for each, and a quarter is left alone.
+    if (processes as u64).saturating_mul(3) > hard {
+        let remedy = "raise the hard limit (LimitNOFILE= of the unit): else each file is opened anew, at twice the cost";
+        return finding(item, State::Partly, found, Some(remedy));
+    }
+    finding(item, State::Measured, found, None)
+}
+
+fn system_cost_s(system: &mut SystemReader) -> Result<f64, RecorderError> {
+    let mut least = f64::INFINITY;
+    for _ in 0..5 {
+        let before = SystemClock.thread_cpu_ns();
+        system.read(&mut Vec::new())?;
+        least = least.min((SystemClock.thread_cpu_ns() - before) as f64 * 1e-9);
+    }
+    Ok(least)
 }
 
 impl fmt::Display for Findings {
-    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = |key: &str| self.machine.get(key).and_then(Json::as_str).unwrap_or("?").to_owned();
+        let cpus = self.machine.get("cpus").and_then(Json::as_u64).unwrap_or(0);
+        writeln!(out, "{} {} on {}, {cpus} CPUs", text("system"), text("kernel"), text("cpu_model"))?;
+        let headings = [
+            (State::Measured, "Measured"),
+            (State::Partly, "Measured in part"),
+            (State::Zero, "Shown by the kernel, but always zero"),
+            (State::Absent, "Not to be had here"),
+        ];
+        for (state, heading) in headings {
+            let of_state: Vec<&Finding> = self.findings.iter().filter(|finding| finding.state == state).collect();
+            if of_state.is_empty() {
+                continue;
+            }
+            writeln!(out, "\n{heading}")?;
+            for finding in of_state {
+                writeln!(out, "  {}: {}", finding.item, finding.found)?;
+                if let Some(remedy) = &finding.remedy {
+                    writeln!(out, "      -> {remedy}")?;
+                }
+            }
+        }
+        writeln!(out, "\nCPU time of a sample, {} processes", self.processes)?;
+        for cost in &self.costs {
+            let time = cost.cpu_s.map_or("-".to_owned(), |cpu_s| format!("{:.3} ms", 1e3 * cpu_s));
+            let note = if cost.note.is_empty() { String::new() } else { format!("  ({})", cost.note) };
+            writeln!(out, "  {:<32} {time:>10}{note}", cost.what)?;
+        }
         Ok(())
     }
-}
-
-pub fn examine() -> Result<Findings, RecorderError> {
-    Ok(Findings)
 }

@@ -25,10 +25,11 @@ mod rows;
 mod sessions;
 mod summary;
 mod system;
+pub mod tick;
 mod users;
 
 pub use control::{Control, Progress, SignalGuard};
 pub use error::RecorderError;
-pub use options::{INTERVAL_MIN, Method, RecordOptions};
+pub use options::{INTERVAL_MIN, Method, OptionsText, RecordOptions};
 pub use processes::By;
 pub use record::{RecordSummary, record, record_to};

@@ -62,6 +62,43 @@ impl Default for RecordOptions {
     }
 }
 
+/// The options as another program writes them, in JSON; what is left out has its default.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct OptionsText {
+    interval_s: Option<f64>,
+    duration_s: Option<f64>,
+    jitter: Option<f64>,
+    seed: Option<u64>,
+    by: By,
+    method: Method,
+    root: Option<PathBuf>,
+    keep_bytes: Option<u64>,
+    keep_days: Option<f64>,
+}
+
+impl TryFrom<OptionsText> for RecordOptions {
+    type Error = RecorderError;
+
+    fn try_from(text: OptionsText) -> Result<RecordOptions, RecorderError> {
+        let time = |option, seconds: f64| {
+            Duration::try_from_secs_f64(seconds).map_err(|_| wrong(option, seconds, "a time from 0 up is needed"))
+        };
+        let default = RecordOptions::default();
+        Ok(RecordOptions {
+            interval: text.interval_s.map_or(Ok(default.interval), |seconds| time("interval", seconds))?,
+            duration: text.duration_s.map(|seconds| time("duration", seconds)).transpose()?,
+            jitter: text.jitter.unwrap_or(default.jitter),
+            seed: text.seed.unwrap_or(default.seed),
+            by: text.by,
+            method: text.method,
+            root: text.root.unwrap_or(default.root),
+            keep_bytes: text.keep_bytes,
+            keep_age: text.keep_days.map(crate::quantity::days).transpose()?,
+        })
+    }
+}
+
 /// The shortest interval: below it, the figures of the tick (10 ms) are mostly rounding.
 pub const INTERVAL_MIN: Duration = Duration::from_millis(100);
 const JITTER_MAX: f64 = 0.45;

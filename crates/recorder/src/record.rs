@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
 
+use serde::Serialize;
 use serde_json::{Value as Json, json};
 use thinktime_log::{LogWriter, Row, SharedWriter, TableId};
 
@@ -25,7 +26,7 @@ use crate::users::UserSheet;
 const HOUSEKEEPING: Duration = Duration::from_secs(60);
 
 /// What a recording did.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct RecordSummary {
     pub samples: u64,
     pub missed_deadlines: u64,
@@ -131,6 +132,7 @@ impl<C: Clock> Recorder<C> {
 
     fn run(&mut self, writer: &SharedWriter, control: &Control) -> Result<RecordSummary, RecorderError> {
         self.sample(writer, 0.0)?;
+        control.begin();
         let start_ns = self.clock.now().monotonic_ns;
         let mut schedule = Schedule::new(start_ns, self.options.interval, self.options.jitter, self.options.seed);
         let end_ns = self.options.duration.map_or(i64::MAX, |duration| {
@@ -213,7 +215,7 @@ impl<C: Clock> Recorder<C> {
         let since = self.before.as_ref().map(|before| before.moment);
         let figures = self
             .watch
-            .look(since, moment, snapshot.stat.cpus.len())
+            .look(since, moment, &snapshot.stat)
             .map_err(|source| RecorderError::Processes { path: "/proc".into(), source })?;
         let mut open = locked(writer);
         for failure in failures {
@@ -280,7 +282,7 @@ impl<C: Clock> Recorder<C> {
         self.tally.written_bytes += self.written;
         let users = match &self.watch {
             Watch::Each(each) => self.users.rows(interval, &each.census),
-            Watch::Count { .. } => Vec::new(),
+            Watch::Count(_) => Vec::new(),
         };
         let tables = self.tables;
         let mut rows = vec![(tables.samples, vec![sample.finish()])];

@@ -212,7 +212,16 @@ impl Census {
     /// Walks the known processes beside the scanned ones, both ascending; returns those that ended.
     fn merge(&mut self, scan: &Scan, around: &Surroundings<'_>, waited: &mut Vec<Waited>) -> Vec<Entry> {
         let mut ended = Vec::new();
-        let old = std::mem::take(&mut self.table);
+        let mut old = std::mem::take(&mut self.table);
+        if is_same(&old, scan) {
+            for (entry, (_, place)) in old.iter_mut().zip(&scan.processes) {
+                if let Some(facts) = facts_at(scan, *place) {
+                    self.change(entry, facts, around, waited);
+                }
+            }
+            self.table = old;
+            return ended;
+        }
         let mut table = Vec::with_capacity(scan.processes.len());
         let mut known = old.into_iter().peekable();
         for (pid, place) in &scan.processes {
@@ -220,11 +229,12 @@ impl Census {
                 ended.push(entry);
             }
             let before = known.next_if(|entry| entry.pid == *pid);
-            let facts = place.and_then(|place| scan.facts.get(place as usize));
+            let facts = facts_at(scan, *place);
             match (before, facts) {
                 (Some(entry), None) => table.push(entry),
-                (Some(entry), Some(facts)) if entry.facts.stat.start_ticks == facts.stat.start_ticks => {
-                    table.push(self.change(entry, facts, around, waited));
+                (Some(mut entry), Some(facts)) if entry.facts.stat.start_ticks == facts.stat.start_ticks => {
+                    self.change(&mut entry, facts, around, waited);
+                    table.push(entry);
                 }
                 (before, Some(facts)) => {
                     ended.extend(before);
@@ -269,11 +279,11 @@ impl Census {
 
     fn change(
         &mut self,
-        mut entry: Entry,
+        entry: &mut Entry,
         facts: &Facts,
         around: &Surroundings<'_>,
         waited: &mut Vec<Waited>,
-    ) -> Entry {
+    ) {
         let key = self.key_of(facts);
         self.leave(&entry.key, &entry.facts);
         self.enter(&key, facts);
@@ -282,8 +292,7 @@ impl Census {
         of_children -= children(&entry.facts, self.tick_ns);
         entry.facts = facts.clone();
         entry.key = key;
-        self.book(&entry, own, of_children, around, waited);
-        entry
+        self.book(entry, own, of_children, around, waited);
     }
 
     /// Counts what a process used itself, and puts what its children used among `waited`.
@@ -450,6 +459,19 @@ impl Census {
             !debt.usage.is_zero() && table.binary_search_by_key(pid, |entry| entry.pid).is_ok()
         });
     }
+}
+
+fn facts_at(scan: &Scan, place: Option<u32>) -> Option<&Facts> {
+    scan.facts.get(place? as usize)
+}
+
+/// Whether the scan holds the very processes that are known: nothing has to move then.
+fn is_same(known: &[Entry], scan: &Scan) -> bool {
+    known.len() == scan.processes.len()
+        && known.iter().zip(&scan.processes).all(|(entry, (pid, place))| {
+            let start = facts_at(scan, *place).map(|facts| facts.stat.start_ticks);
+            entry.pid == *pid && start.is_none_or(|start| start == entry.facts.stat.start_ticks)
+        })
 }
 
 fn ticks(facts: &Facts) -> u64 {

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 
 use rustix::fs::{RawDir, SeekFrom, seek};
 
@@ -27,6 +28,11 @@ impl Listing {
     /// For opening files below it.
     pub fn folder(&self) -> impl AsFd + '_ {
         &self.folder
+    }
+
+    /// Links of the folder.
+    pub fn links(&self) -> io::Result<u64> {
+        Ok(self.folder.metadata()?.nlink())
     }
 
     /// Fills `pids` with the processes alive, ascending.

@@ -88,8 +88,9 @@ pub trait ProcessSource {
     /// Has the next scan read every process, whether it ran or not.
     fn refresh_all(&mut self);
 
-    /// Fills `scan` anew.
-    fn scan(&mut self, scan: &mut Scan) -> io::Result<()>;
+    /// Fills `scan` anew. `forks` is the machine's count of forks, read before: where it did not
+    /// grow there is no new process, and none has to be looked for.
+    fn scan(&mut self, scan: &mut Scan, forks: Option<u64>) -> io::Result<()>;
 
     /// Asks that the next scan reads `pid` whether it ran or not.
     fn refresh(&mut self, pid: i32);

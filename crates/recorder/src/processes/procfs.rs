@@ -30,7 +30,7 @@ const BUFFER_BYTES: usize = 4096;
 
 /// A file of one process: open as long as there are descriptors to spare.
 #[derive(Debug)]
-pub(super) enum Kept {
+enum Kept {
     Unopened,
     Open(File),
     Denied,
@@ -108,16 +108,19 @@ impl Budget {
 /// The files of processes, by name below `/proc`.
 #[derive(Debug)]
 pub(super) struct Files {
-    pub(super) listing: Listing,
+    listing: Listing,
     by: By,
     samples: u32,
+    /// Forks of the machine when the folder was listed last.
+    forks: Option<u64>,
+    pids: Vec<i32>,
     name: String,
     buffer: Vec<u8>,
     budget: Budget,
 }
 
 /// What became of reading a file of a process.
-pub(super) enum Outcome<T> {
+enum Outcome<T> {
     Read(T),
     /// The process has ended.
     Gone,
@@ -131,6 +134,8 @@ impl Files {
             listing,
             by,
             samples: 0,
+            forks: None,
+            pids: Vec::new(),
             name: String::new(),
             buffer: vec![0; BUFFER_BYTES],
             budget: Budget::new(),
@@ -186,9 +191,20 @@ impl Files {
         statat(self.listing.folder(), self.name.as_str(), AtFlags::empty()).ok().map(|folder| folder.st_uid)
     }
 
-    /// The next sample begins.
-    pub(super) fn advance(&mut self) {
+    /// The next sample begins: new processes are put into `table`.
+    ///
+    /// Those that ended are taken out when the folder is listed, else found when they are read.
+    pub(super) fn advance(&mut self, table: &mut Vec<Process>, forks: Option<u64>) -> io::Result<()> {
         self.samples = self.samples.wrapping_add(1);
+        if forks.is_some() && forks == self.forks {
+            return Ok(());
+        }
+        self.forks = forks;
+        let mut pids = std::mem::take(&mut self.pids);
+        self.listing.read(&mut pids)?;
+        self.match_table(table, &pids);
+        self.pids = pids;
+        Ok(())
     }
 
     /// Whether the process is to be read although it did not run.
@@ -202,7 +218,7 @@ impl Files {
     }
 
     /// Everything about a process, given what is known of its first thread's time.
-    pub(super) fn facts(&mut self, process: &mut Process, sched: Option<ThreadSched>) -> Outcome<Facts> {
+    fn facts(&mut self, process: &mut Process, sched: Option<ThreadSched>) -> Outcome<Facts> {
         let pid = process.pid;
         let due = self.is_due(process);
         let parse = |text: &[u8], file: &str| process_stat::parse(text, file).ok();
@@ -233,6 +249,45 @@ impl Files {
             uid: process.uid,
             cgroup: process.cgroup.clone(),
         })
+    }
+
+    /// Reads everything about a process into `scan`; false when it has gone or may not be looked at.
+    pub(super) fn read_into(
+        &mut self,
+        scan: &mut Scan,
+        process: &mut Process,
+        sched: Option<ThreadSched>,
+    ) -> bool {
+        match self.facts(process, sched) {
+            Outcome::Read(facts) => {
+                scan.changed(process.pid, facts);
+                true
+            }
+            Outcome::Gone => false,
+            Outcome::Denied => {
+                scan.unreadable += 1;
+                false
+            }
+        }
+    }
+
+    /// Takes ended processes out of `table` and puts new ones in; both lists ascend.
+    ///
+    /// Nothing moves in memory when none came or went, which is nearly always.
+    fn match_table(&mut self, table: &mut Vec<Process>, pids: &[i32]) {
+        if table.iter().map(|process| process.pid).eq(pids.iter().copied()) {
+            return;
+        }
+        let mut next = Vec::with_capacity(pids.len());
+        let mut known = std::mem::take(table).into_iter().peekable();
+        for pid in pids {
+            while let Some(ended) = known.next_if(|process| process.pid < *pid) {
+                self.close(ended);
+            }
+            next.push(known.next_if(|process| process.pid == *pid).unwrap_or_else(|| Process::new(*pid)));
+        }
+        known.for_each(|ended| self.close(ended));
+        *table = next;
     }
 
     /// Closes the files of a process that has gone.
@@ -266,7 +321,6 @@ pub struct Procfs {
     files: Files,
     has_schedstat: bool,
     table: Vec<Process>,
-    pids: Vec<i32>,
 }
 
 impl Procfs {
@@ -275,39 +329,38 @@ impl Procfs {
             files: Files::open(root, by)?,
             has_schedstat: has_schedstat(root),
             table: Vec::new(),
-            pids: Vec::new(),
         })
     }
 
-    /// Reads what has to be read of a process; `None` when it has gone or may not be looked at.
-    fn visit(&mut self, mut process: Process, scan: &mut Scan) -> Option<Process> {
+    /// Reads what has to be read of a process; false when it has gone or may not be looked at.
+    fn visit(&mut self, process: &mut Process, scan: &mut Scan) -> bool {
         let mut sched = None;
         if self.has_schedstat {
-            match self.files.schedstat(&mut process) {
+            match self.files.schedstat(process) {
                 Outcome::Read(read) => sched = Some(read),
-                Outcome::Gone => return self.lose(process, scan, false),
-                Outcome::Denied => return self.lose(process, scan, true),
+                Outcome::Gone => return false,
+                Outcome::Denied => {
+                    scan.unreadable += 1;
+                    return false;
+                }
             }
         }
         let ran = sched.is_none_or(|sched| sched.run_ns != process.run_ns) || process.threads > 1;
-        if !ran && !self.files.is_due(&process) {
+        if !ran && !self.files.is_due(process) {
             scan.unchanged(process.pid);
-            return Some(process);
+            return true;
         }
-        match self.files.facts(&mut process, sched) {
-            Outcome::Read(facts) => {
-                scan.changed(process.pid, facts);
-                Some(process)
-            }
-            Outcome::Gone => self.lose(process, scan, false),
-            Outcome::Denied => self.lose(process, scan, true),
-        }
+        self.files.read_into(scan, process, sched)
     }
 
-    fn lose(&mut self, process: Process, scan: &mut Scan, is_denied: bool) -> Option<Process> {
-        scan.unreadable += u64::from(is_denied);
-        self.files.close(process);
-        None
+    /// A process known before, or a new one that took its number.
+    fn visit_again(&mut self, process: &mut Process, scan: &mut Scan) -> bool {
+        if self.visit(process, scan) {
+            return true;
+        }
+        let pid = process.pid;
+        self.files.close(std::mem::replace(process, Process::new(pid)));
+        self.visit(process, scan)
     }
 }
 
@@ -333,27 +386,18 @@ impl ProcessSource for Procfs {
         }
     }
 
-    fn scan(&mut self, scan: &mut Scan) -> io::Result<()> {
+    fn scan(&mut self, scan: &mut Scan, forks: Option<u64>) -> io::Result<()> {
         scan.clear();
-        self.files.advance();
-        let mut pids = std::mem::take(&mut self.pids);
-        self.files.listing.read(&mut pids)?;
-        let mut next = Vec::with_capacity(pids.len());
-        let mut known = std::mem::take(&mut self.table).into_iter().peekable();
-        for pid in &pids {
-            while let Some(ended) = known.next_if(|process| process.pid < *pid) {
-                self.files.close(ended);
+        let mut table = std::mem::take(&mut self.table);
+        self.files.advance(&mut table, forks)?;
+        table.retain_mut(|process| {
+            let stays = self.visit_again(process, scan);
+            if !stays {
+                self.files.close(std::mem::replace(process, Process::new(0)));
             }
-            let visited = match known.next_if(|process| process.pid == *pid) {
-                // Its files were those of a process that has ended: there may be a new one of that number.
-                Some(process) => self.visit(process, scan).or_else(|| self.visit(Process::new(*pid), scan)),
-                None => self.visit(Process::new(*pid), scan),
-            };
-            next.extend(visited);
-        }
-        known.for_each(|ended| self.files.close(ended));
-        self.table = next;
-        self.pids = pids;
+            stays
+        });
+        self.table = table;
         Ok(())
     }
 

@@ -8,7 +8,7 @@
 use std::io;
 
 use super::netlink::{Record, TaskstatsSocket};
-use super::procfs::{Files, Outcome, Process};
+use super::procfs::{Files, Process};
 use super::{By, ProcessSource, Scan};
 use crate::files::Root;
 use crate::proc::schedstat::ThreadSched;
@@ -35,28 +35,20 @@ impl Taskstats {
         })
     }
 
-    fn visit(&mut self, mut process: Process, record: &Record, scan: &mut Scan) -> Option<Process> {
+    /// Reads what has to be read of a process; false when it has gone or may not be looked at.
+    fn visit(&mut self, process: &mut Process, record: &Record, scan: &mut Scan) -> bool {
         let ran = record.run_ns != process.run_ns || process.threads > 1;
-        if !ran && !self.files.is_due(&process) {
+        if !ran && !self.files.is_due(process) {
             scan.unchanged(process.pid);
-            return Some(process);
+            return true;
         }
         let sched = ThreadSched { run_ns: record.run_ns, wait_ns: record.wait_ns, slices: 0 };
-        match self.files.facts(&mut process, Some(sched)) {
-            Outcome::Read(facts) => {
-                scan.changed(process.pid, facts);
-                Some(process)
-            }
-            Outcome::Gone => {
-                self.files.close(process);
-                None
-            }
-            Outcome::Denied => {
-                scan.unreadable += 1;
-                self.files.close(process);
-                None
-            }
+        if self.files.read_into(scan, process, Some(sched)) {
+            return true;
         }
+        let pid = process.pid;
+        self.files.close(std::mem::replace(process, Process::new(pid)));
+        self.files.read_into(scan, process, Some(sched))
     }
 }
 
@@ -75,32 +67,28 @@ impl ProcessSource for Taskstats {
         }
     }
 
-    fn scan(&mut self, scan: &mut Scan) -> io::Result<()> {
+    fn scan(&mut self, scan: &mut Scan, forks: Option<u64>) -> io::Result<()> {
         scan.clear();
-        self.files.advance();
-        let mut pids = std::mem::take(&mut self.pids);
+        let mut table = std::mem::take(&mut self.table);
+        self.files.advance(&mut table, forks)?;
+        self.pids.clear();
+        self.pids.extend(table.iter().map(|process| process.pid));
         let mut records = std::mem::take(&mut self.records);
-        self.files.listing.read(&mut pids)?;
-        self.socket.ask(&pids, &mut records)?;
-        let mut next = Vec::with_capacity(pids.len());
-        let mut known = std::mem::take(&mut self.table).into_iter().peekable();
-        for (pid, record) in pids.iter().zip(&records) {
-            while let Some(ended) = known.next_if(|process| process.pid < *pid) {
-                self.files.close(ended);
-            }
-            let before = known.next_if(|process| process.pid == *pid);
-            let Some(record) = record else { continue };
-            let visited = match before {
-                Some(process) => self
-                    .visit(process, record, scan)
-                    .or_else(|| self.visit(Process::new(*pid), record, scan)),
-                None => self.visit(Process::new(*pid), record, scan),
+        self.socket.ask(&self.pids, &mut records)?;
+        let mut answers = records.iter();
+        table.retain_mut(|process| {
+            // There is an answer for each process of the table, in its order.
+            let stays = match answers.next() {
+                Some(Some(record)) => self.visit(process, record, scan),
+                _ => false,
             };
-            next.extend(visited);
-        }
-        known.for_each(|ended| self.files.close(ended));
-        self.table = next;
-        (self.pids, self.records) = (pids, records);
+            if !stays {
+                self.files.close(std::mem::replace(process, Process::new(0)));
+            }
+            stays
+        });
+        self.table = table;
+        self.records = records;
         Ok(())
     }
 

@@ -14,6 +14,7 @@ use crate::clock::{Clock, Moment, SystemClock};
 use crate::files::Root;
 use crate::machine;
 use crate::options::Method;
+use crate::proc::stat::Stat;
 
 /// What is known of the processes after a sample.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,8 +31,51 @@ pub struct ProcessFigures {
 /// Looks at the processes at every sample.
 pub enum Watch {
     /// Only how many there are.
-    Count { listing: Listing, pids: Vec<i32> },
+    Count(Counting),
     Each(Box<Each>),
+}
+
+/// How many processes there are, without looking at each.
+///
+/// The kernel gives the folder `/proc` as many links as there are processes and folders in it. The
+/// number of the others is found by listing the folder, now and then again. Inside a container the
+/// links count the processes of the whole machine: there the folder is listed each time.
+pub struct Counting {
+    listing: Listing,
+    pids: Vec<i32>,
+    /// Links that are no processes.
+    others: Option<u64>,
+    samples: u32,
+}
+
+/// Samples after which the folder is listed anew.
+const LIST_EVERY: u32 = 256;
+/// The inode of the initial PID namespace (PROC_PID_INIT_INO of the kernel).
+const INITIAL_NAMESPACE: &str = "pid:[4026531836]";
+
+impl Counting {
+    fn open(root: &Root) -> io::Result<Counting> {
+        let namespace = std::fs::read_link(root.path("/proc/self/ns/pid"));
+        let is_machine = namespace.is_ok_and(|name| name.as_os_str() == INITIAL_NAMESPACE);
+        let others = is_machine.then_some(0);
+        Ok(Counting { listing: Listing::open(root)?, pids: Vec::new(), others, samples: 0 })
+    }
+
+    fn count(&mut self) -> io::Result<u64> {
+        let is_due = self.samples % LIST_EVERY == 0;
+        self.samples = self.samples.wrapping_add(1);
+        match self.others {
+            Some(others) if !is_due => Ok(self.listing.links()?.saturating_sub(others)),
+            _ => {
+                self.listing.read(&mut self.pids)?;
+                let listed = self.pids.len() as u64;
+                if self.others.is_some() {
+                    self.others = Some(self.listing.links()?.saturating_sub(listed));
+                }
+                Ok(listed)
+            }
+        }
+    }
 }
 
 /// Every process, by user.
@@ -49,7 +93,7 @@ pub struct Each {
 impl Watch {
     pub fn open(root: &Root, by: By, method: Method) -> io::Result<Watch> {
         if by == By::None {
-            return Ok(Watch::Count { listing: Listing::open(root)?, pids: Vec::new() });
+            return Ok(Watch::Count(Counting::open(root)?));
         }
         let tick_ns = 1_000_000_000 / machine::clock_ticks();
         let mut scan = Scan::default();
@@ -61,13 +105,14 @@ impl Watch {
     }
 
     /// Looks at the processes; `since` is the sample before, `None` at the first.
-    pub fn look(&mut self, since: Option<Moment>, now: Moment, cpus: usize) -> io::Result<ProcessFigures> {
+    ///
+    /// `machine` is what `/proc/stat` said just before.
+    pub fn look(&mut self, since: Option<Moment>, now: Moment, machine: &Stat) -> io::Result<ProcessFigures> {
         match self {
-            Watch::Count { listing, pids } => {
-                listing.read(pids)?;
-                Ok(ProcessFigures { processes: pids.len() as u64, ..ProcessFigures::default() })
+            Watch::Count(counting) => {
+                Ok(ProcessFigures { processes: counting.count()?, ..ProcessFigures::default() })
             }
-            Watch::Each(each) => each.look(since, now, cpus),
+            Watch::Each(each) => each.look(since, now, machine),
         }
     }
 
@@ -77,7 +122,7 @@ impl Watch {
 
     pub fn to_json(&self) -> Json {
         match self {
-            Watch::Count { .. } => json!({ "method": "none" }),
+            Watch::Count(_) => json!({ "method": "none" }),
             Watch::Each(each) => json!({
                 "method": each.source.name(),
                 "scan_cpu_s": each.tried,
@@ -89,8 +134,8 @@ impl Watch {
 }
 
 impl Each {
-    fn look(&mut self, since: Option<Moment>, now: Moment, cpus: usize) -> io::Result<ProcessFigures> {
-        self.source.scan(&mut self.scan)?;
+    fn look(&mut self, since: Option<Moment>, now: Moment, machine: &Stat) -> io::Result<ProcessFigures> {
+        self.source.scan(&mut self.scan, machine.forks)?;
         self.unreadable_max = self.unreadable_max.max(self.scan.unreadable);
         let ticks_at = |moment: Moment| u64::try_from(moment.boot_ns).unwrap_or(0) / self.tick_ns;
         let length_ns = since.map_or(0, |since| u64::try_from(now.monotonic_ns - since.monotonic_ns).unwrap_or(0));
@@ -98,7 +143,7 @@ impl Each {
         self.census.step(&self.scan, Surroundings {
             since_ticks: since.map(ticks_at),
             // Books are settled late by up to one interval, and cut to ticks.
-            capacity_ns: 2 * length_ns.saturating_mul(cpus.max(1) as u64) + 10 * self.tick_ns,
+            capacity_ns: 2 * length_ns.saturating_mul(machine.cpus.len().max(1) as u64) + 10 * self.tick_ns,
             own_pid: self.own_pid,
             is_gone: &mut |pid| source.is_gone(pid),
         });
@@ -144,11 +189,11 @@ fn choose(
 
 /// CPU time of a scan, after a first one that opens what is kept open.
 pub fn scan_cost_s(source: &mut dyn ProcessSource, scan: &mut Scan) -> io::Result<f64> {
-    source.scan(scan)?;
+    source.scan(scan, None)?;
     let mut least = f64::INFINITY;
     for _ in 0..3 {
         let before = SystemClock.thread_cpu_ns();
-        source.scan(scan)?;
+        source.scan(scan, None)?;
         least = least.min((SystemClock.thread_cpu_ns() - before) as f64 * 1e-9);
     }
     Ok(least)

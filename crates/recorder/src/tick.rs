@@ -1,0 +1,108 @@
+//! Whether `/proc/stat` measures CPU time, or looks at each tick who is running.
+//!
+//! A load that computes for half of each tick's period, always the same half, uses 50 % of a CPU. A
+//! kernel that samples at the tick shows nothing of it, or twice as much, depending on the half.
+
+use std::io;
+use std::time::Duration;
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use rustix::time::{ClockId, Timespec, clock_getres, clock_gettime};
+
+use crate::clock::{Clock, SystemClock};
+use crate::machine;
+use crate::proc::stat;
+
+/// Phases of the tick's period at which the load is tried.
+const PHASES: i64 = 8;
+/// How long each is tried: enough for the 10 ms of the user interface to be fine.
+const TRIAL: Duration = Duration::from_millis(200);
+
+/// What `/proc/stat` made of a load in step with the tick.
+#[derive(Clone, Copy, Debug)]
+pub struct TickAccounting {
+    pub tick_ns: i64,
+    /// Shown over used CPU time, at the phase that shows least.
+    pub lowest: f64,
+    /// And at the one that shows most.
+    pub highest: f64,
+    /// Where in the tick's period the load begins that shows least.
+    pub hiding_phase_ns: i64,
+}
+
+impl TickAccounting {
+    pub fn hertz(&self) -> f64 {
+        1e9 / self.tick_ns as f64
+    }
+
+    /// True where one phase hides most of the load. What else runs on that CPU can only add to it.
+    pub fn is_sampled(&self) -> bool {
+        self.lowest < 0.5
+    }
+}
+
+/// Period of the kernel's tick: the resolution of its coarse clock.
+fn tick_ns() -> i64 {
+    let period = clock_getres(ClockId::MonotonicCoarse);
+    (period.tv_sec * 1_000_000_000 + period.tv_nsec).clamp(500_000, 20_000_000)
+}
+
+fn now_ns() -> i64 {
+    let now: Timespec = clock_gettime(ClockId::Monotonic);
+    now.tv_sec * 1_000_000_000 + now.tv_nsec
+}
+
+/// Computes for half of each period, beginning `phase_ns` into it, until `end_ns`.
+pub fn compute_in_step(tick_ns: i64, phase_ns: i64, end_ns: i64) {
+    loop {
+        let now = now_ns();
+        if now >= end_ns {
+            return;
+        }
+        let begin = (now - phase_ns).div_euclid(tick_ns) * tick_ns + tick_ns + phase_ns;
+        std::thread::sleep(Duration::from_nanos((begin - now) as u64));
+        while now_ns() < begin + tick_ns / 2 {
+            std::hint::spin_loop();
+        }
+    }
+}
+
+/// CPU time of one CPU outside idle, in seconds.
+fn shown_s(cpu: u32) -> io::Result<f64> {
+    let text = std::fs::read("/proc/stat")?;
+    let stat = stat::parse(&text, "/proc/stat").map_err(io::Error::other)?;
+    let of_cpu = stat.cpus.iter().find(|(number, _)| *number == cpu).map(|(_, ticks)| *ticks);
+    let ticks = of_cpu.ok_or_else(|| io::Error::other("the CPU has gone"))?;
+    Ok((ticks.user + ticks.nice + ticks.system) as f64 / machine::clock_ticks() as f64)
+}
+
+/// Tries a load of known size in step with the tick; takes about two seconds.
+pub fn try_tick() -> io::Result<TickAccounting> {
+    // In a thread of its own, which is bound to one CPU and keeps that to itself.
+    let thread = std::thread::spawn(try_phases);
+    thread.join().map_err(|_| io::Error::other("the trial stopped"))?
+}
+
+fn try_phases() -> io::Result<TickAccounting> {
+    let allowed = sched_getaffinity(None)?;
+    // The last one: the first serves most interrupts.
+    let cpu = (0..CpuSet::MAX_CPU).rev().find(|cpu| allowed.is_set(*cpu));
+    let cpu = cpu.ok_or_else(|| io::Error::other("no CPU is allowed"))?;
+    let mut only = CpuSet::new();
+    only.set(cpu);
+    sched_setaffinity(None, &only)?;
+    let tick_ns = tick_ns();
+    let mut found = TickAccounting { tick_ns, lowest: f64::INFINITY, highest: 0.0, hiding_phase_ns: 0 };
+    for phase in 0..PHASES {
+        let phase_ns = phase * tick_ns / PHASES;
+        let (shown, used) = (shown_s(cpu as u32)?, SystemClock.thread_cpu_ns());
+        compute_in_step(tick_ns, phase_ns, now_ns() + TRIAL.as_nanos() as i64);
+        let used_s = (SystemClock.thread_cpu_ns() - used) as f64 * 1e-9;
+        let ratio = (shown_s(cpu as u32)? - shown) / used_s.max(1e-3);
+        if ratio < found.lowest {
+            (found.lowest, found.hiding_phase_ns) = (ratio, phase_ns);
+        }
+        found.highest = found.highest.max(ratio);
+    }
+    Ok(found)
+}
