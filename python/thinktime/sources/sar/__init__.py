@@ -184,7 +184,7 @@ def _write(
 
 
 def _hardware(interval: Interval) -> dict[str, Any]:
-    """What an interval tells of the machine, where the file says nothing else."""
+    """Say what an interval tells of the machine, for a file that says nothing else."""
     facts = {
         "cpus": len(interval.cpus),
         "memory_bytes": interval.samples.get("memory_total_bytes"),

@@ -150,7 +150,8 @@ def raw_text(path: Path, folder: Path, problems: Problems) -> tuple[Path, Facts]
             version = re.search(r"version (\S+)", header)
             of = f" of sysstat {version.group(1)}" if version else ""
             raise InputError(
-                f"{path}: sadf reads this older format{of} only after `sadf -c`, which failed: {convert_message}"
+                f"{path}: sadf reads this older format{of} only after `sadf -c`, which failed: "
+                f"{convert_message}"
             )
     if status != 0:
         raise InputError(f"{path}: sadf cannot read it: {message or f'exit status {status}'}; {REMEDY}")
