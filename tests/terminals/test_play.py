@@ -37,15 +37,18 @@ class Player:
         )
 
     def family(self) -> dict[int, str]:
-        """Return the processes that bear the mark, zombies left out."""
-        found = {}
-        for folder in Path("/proc").iterdir():
-            try:
-                if folder.name.isdigit() and self._mark.encode() in (folder / "environ").read_bytes():
-                    found[int(folder.name)] = (folder / "comm").read_text().strip()
-            except OSError:
-                continue  # Gone between the listing and the reading, or not ours to read.
-        return found
+        """Return the processes that bear the mark; a zombie has no environment, so it is left out."""
+        processes = (folder for folder in Path("/proc").iterdir() if folder.name.isdigit())
+        names = {int(folder.name): self._name_if_marked(folder) for folder in processes}
+        return {pid: name for pid, name in names.items() if name is not None}
+
+    def _name_if_marked(self, folder: Path) -> str | None:
+        try:
+            if self._mark.encode() in (folder / "environ").read_bytes():
+                return (folder / "comm").read_text().strip()
+        except OSError:
+            pass  # Gone between the listing and the reading, or not ours to read.
+        return None
 
     def wait_for_users(self, number: int) -> None:
         self._wait(lambda: sum(name.startswith("tt-user") for name in self.family().values()) >= number)
@@ -93,7 +96,9 @@ def test_every_interaction_is_a_row_and_nothing_is_left(start: Start) -> None:
     assert rows["completion"].null_count() == outcome["unfinished"]
     assert set(rows["population"]) <= {1, 2, 3}
     assert (rows["sent"] >= rows["arrival"]).all()
-    assert (rows.drop_nulls("completion").select(pl.col("completion") >= pl.col("first_output")).to_series()).all()
+    assert (
+        rows.drop_nulls("completion").select(pl.col("completion") >= pl.col("first_output")).to_series()
+    ).all()
     assert player.family() == {}
     assert list(player.scratch.iterdir()) == []
     assert Log.open(player.log).check() == []
@@ -174,7 +179,9 @@ def test_bad_input_is_refused_with_the_remedy(
     arguments: tuple[str, ...], words: tuple[str, ...], tmp_path: Path
 ) -> None:
     command = [sys.executable, "-c", "from thinktime.cli import main; main()", "play", *arguments]
-    done = subprocess.run([*command, "-o", str(tmp_path / "run")], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [*command, "-o", str(tmp_path / "run")], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 2, done.stderr
     for word in words:
         assert word in done.stderr
@@ -196,7 +203,15 @@ def test_a_workload_file_names_its_error(tmp_path: Path) -> None:
 def test_a_log_that_is_there_is_kept(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "precious").write_text("mine")
-    command = [sys.executable, "-c", "from thinktime.cli import main; main()", "play", "empty", "--users", "1"]
+    command = [
+        sys.executable,
+        "-c",
+        "from thinktime.cli import main; main()",
+        "play",
+        "empty",
+        "--users",
+        "1",
+    ]
     command += ["--hold", "0.2s", "--floor", "0", "--no-record", "-o", str(tmp_path / "run"), "--force"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2, done.stderr

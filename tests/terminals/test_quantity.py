@@ -8,7 +8,15 @@ from thinktime.errors import InputError
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [("20s", 20.0), ("0.5", 0.5), ("500ms", 0.5), ("1.5m", 90.0), ("2min", 120.0), ("1h", 3600.0), (" 3 s ", 3.0)],
+    [
+        ("20s", 20.0),
+        ("0.5", 0.5),
+        ("500ms", 0.5),
+        ("1.5m", 90.0),
+        ("2min", 120.0),
+        ("1h", 3600.0),
+        (" 3 s ", 3.0),
+    ],
 )
 def test_times_as_people_write_them(text: str, seconds: float) -> None:
     assert parse_seconds(text, "--hold") == pytest.approx(seconds)

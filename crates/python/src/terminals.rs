@@ -76,12 +76,19 @@ impl NativeNursery {
     /// Calibrates the compute loop and measures the floor.
     fn prepare(&self, py: Python<'_>, options: &str, on_progress: Py<PyAny>) -> PyResult<String> {
         let options: PlayOptions = json(options)?;
-        let prepared = self.observed(py, on_progress, |nursery, observe| play::prepare(nursery, &options, observe))?;
+        let prepared =
+            self.observed(py, on_progress, |nursery, observe| play::prepare(nursery, &options, observe))?;
         to_json(&prepared)
     }
 
     /// Plays without a log, to learn what an interaction demands.
-    fn rehearse(&self, py: Python<'_>, options: &str, prepared: &str, on_progress: Py<PyAny>) -> PyResult<String> {
+    fn rehearse(
+        &self,
+        py: Python<'_>,
+        options: &str,
+        prepared: &str,
+        on_progress: Py<PyAny>,
+    ) -> PyResult<String> {
         let (options, prepared): (PlayOptions, play::Prepared) = (json(options)?, json(prepared)?);
         let demand = self.observed(py, on_progress, |nursery, observe| {
             play::rehearse(nursery, &options, &prepared, observe)

@@ -94,7 +94,8 @@ struct SystemShare {
 
 impl SystemShare {
     fn of(batches: &[Batch]) -> SystemShare {
-        let sum = |part: fn(&Usage) -> u64| batches.iter().map(|batch| part(&batch.usage)).sum::<u64>() as f64;
+        let sum =
+            |part: fn(&Usage) -> u64| batches.iter().map(|batch| part(&batch.usage)).sum::<u64>() as f64;
         let (user_ns, system_ns) = (sum(|usage| usage.user_ns), sum(|usage| usage.system_ns));
         let ticks = ((user_ns + system_ns) * 1e-9 * TICKS_PER_S).max(1.0);
         let share = if user_ns + system_ns > 0.0 { system_ns / (user_ns + system_ns) } else { 1.0 };

@@ -49,13 +49,21 @@ impl Distribution {
             Distribution::Exponential { mean, max: None } => *mean,
             // E[min(X, m)] = mean (1 - exp(-m / mean)).
             Distribution::Exponential { mean, max: Some(max) } => {
-                if *mean > 0.0 { mean * -(-max / mean).exp_m1() } else { 0.0 }
+                if *mean > 0.0 {
+                    mean * -(-max / mean).exp_m1()
+                } else {
+                    0.0
+                }
             }
             Distribution::Geometric { mean } => *mean,
             Distribution::Integers { low, high } => (f64::from(*low) + f64::from(*high)) / 2.0,
             Distribution::Cumulative { values, percent } => {
                 let below = std::iter::once(&0.0).chain(percent);
-                values.iter().zip(percent.iter().zip(below)).map(|(value, (to, from))| value * (to - from) / 100.0).sum()
+                values
+                    .iter()
+                    .zip(percent.iter().zip(below))
+                    .map(|(value, (to, from))| value * (to - from) / 100.0)
+                    .sum()
             }
         }
     }
@@ -101,7 +109,9 @@ impl Distribution {
         };
         match problem {
             None => Ok(()),
-            Some(problem) => Err(TerminalsError::input(item, problem, "give a distribution on the numbers from 0 up")),
+            Some(problem) => {
+                Err(TerminalsError::input(item, problem, "give a distribution on the numbers from 0 up"))
+            }
         }
     }
 }
@@ -124,7 +134,10 @@ fn cumulative(values: &[f64], percent: &[f64]) -> Option<String> {
     if let Some(value) = values.iter().find(|value| !(value.is_finite() && **value >= 0.0)) {
         return Some(format!("the value {value} is not a finite number from 0 up"));
     }
-    if percent.windows(2).any(|pair| pair[0] > pair[1]) || percent[0] < 0.0 || percent[percent.len() - 1] != 100.0 {
+    if percent.windows(2).any(|pair| pair[0] > pair[1])
+        || percent[0] < 0.0
+        || percent[percent.len() - 1] != 100.0
+    {
         return Some(format!("percent {percent:?} do not rise from 0 or more to 100"));
     }
     None
@@ -143,7 +156,10 @@ mod tests {
             Distribution::Exponential { mean: 1.0, max: Some(3.0) },
             Distribution::Geometric { mean: 6.0 },
             Distribution::Integers { low: 2, high: 8 },
-            Distribution::Cumulative { values: vec![5.0, 20.0, 200.0, 5000.0], percent: vec![1.0, 5.0, 57.0, 100.0] },
+            Distribution::Cumulative {
+                values: vec![5.0, 20.0, 200.0, 5000.0],
+                percent: vec![1.0, 5.0, 57.0, 100.0],
+            },
         ]
     }
 

@@ -228,7 +228,8 @@ impl Driver<'_> {
         let (master, slave) = terminal::open()?;
         self.nursery.start(user, std::os::fd::AsFd::as_fd(&slave), self.play.program)?;
         let token = epoll::EventData::new_u64(self.seats.len() as u64);
-        epoll::add(&self.epoll, &master, token, epoll::EventFlags::IN).doing("poll a terminal", "play fewer users")?;
+        epoll::add(&self.epoll, &master, token, epoll::EventFlags::IN)
+            .doing("poll a terminal", "play fewer users")?;
         self.seats.push(Seat {
             user,
             terminal: Some(master),

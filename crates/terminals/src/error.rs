@@ -26,7 +26,11 @@ pub enum TerminalsError {
 }
 
 impl TerminalsError {
-    pub(crate) fn input(item: impl Into<String>, problem: impl Into<String>, remedy: impl Into<String>) -> Self {
+    pub(crate) fn input(
+        item: impl Into<String>,
+        problem: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Self {
         TerminalsError::Input { item: item.into(), problem: problem.into(), remedy: remedy.into() }
     }
 

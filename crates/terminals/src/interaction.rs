@@ -152,10 +152,12 @@ mod tests {
     #[test]
     fn an_unfinished_one_has_neither_completion_nor_service() {
         let schema = schema();
-        let unfinished = Interaction { completion_ns: None, first_output_ns: None, service: None, ..finished() };
+        let unfinished =
+            Interaction { completion_ns: None, first_output_ns: None, service: None, ..finished() };
         assert_eq!(unfinished.response_s(), None);
         let row = unfinished.row(&schema);
-        for name in ["completion", "first_service", "first_output", "service_s", "reads", "page_faults_minor"] {
+        for name in ["completion", "first_service", "first_output", "service_s", "reads", "page_faults_minor"]
+        {
             assert_eq!(row[schema.position(name).expect("a column")], Value::Null, "{name}");
         }
     }

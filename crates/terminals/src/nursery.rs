@@ -17,10 +17,12 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use rustix::net::{
-    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
-    SendFlags, SocketFlags, SocketType, recv, recvmsg, send, sendmsg, socketpair,
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recv, recvmsg, send, sendmsg, socketpair,
 };
-use rustix::process::{Pid, Signal, getpid, getppid, kill_process, set_parent_process_death_signal, setsid, waitpid};
+use rustix::process::{
+    Pid, Signal, getpid, getppid, kill_process, set_parent_process_death_signal, setsid, waitpid,
+};
 
 use crate::direct;
 use crate::error::{Doing, TerminalsError};
@@ -61,7 +63,12 @@ impl Nursery {
     }
 
     /// Starts the process of `user` on `terminal`; returns its process id, which is its session id too.
-    pub fn start(&self, user: u32, terminal: BorrowedFd<'_>, program: &Program) -> Result<i32, TerminalsError> {
+    pub fn start(
+        &self,
+        user: u32,
+        terminal: BorrowedFd<'_>,
+        program: &Program,
+    ) -> Result<i32, TerminalsError> {
         self.ask(&Request::Start { user, program: Box::new(program.clone()) }, &[terminal])
     }
 
@@ -90,7 +97,8 @@ impl Nursery {
 
     fn ask(&self, request: &Request, descriptors: &[BorrowedFd<'_>]) -> Result<i32, TerminalsError> {
         let socket = self.requests.as_ref().ok_or_else(|| TerminalsError::nursery("is closed"))?;
-        let bytes = serde_json::to_vec(request).map_err(|error| TerminalsError::nursery(error.to_string()))?;
+        let bytes =
+            serde_json::to_vec(request).map_err(|error| TerminalsError::nursery(error.to_string()))?;
         if bytes.len() > MESSAGE_BYTES_MAX {
             let problem = format!("takes {} bytes of at most {MESSAGE_BYTES_MAX}", bytes.len());
             return Err(TerminalsError::input("workload", problem, "use fewer classes"));
@@ -107,7 +115,9 @@ impl Nursery {
             .map_err(|error| TerminalsError::nursery(format!("does not answer: {error}")))?;
         match serde_json::from_slice(&answer[..length]) {
             Ok(Answer::Started { pid }) => Ok(pid),
-            Ok(Answer::Refused { problem }) => Err(TerminalsError::nursery(format!("cannot start a user: {problem}"))),
+            Ok(Answer::Refused { problem }) => {
+                Err(TerminalsError::nursery(format!("cannot start a user: {problem}")))
+            }
             Err(error) => Err(TerminalsError::nursery(format!("gave an unreadable answer: {error}"))),
         }
     }
@@ -254,10 +264,9 @@ fn close_range(first: RawFd, last: RawFd) {
 fn next_request(requests: &OwnedFd, buffer: &mut [u8]) -> Option<(usize, Option<OwnedFd>)> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-    let message = retry(|| {
-        recvmsg(requests, &mut [IoSliceMut::new(buffer)], &mut ancillary, RecvFlags::CMSG_CLOEXEC)
-    })
-    .ok()?;
+    let message =
+        retry(|| recvmsg(requests, &mut [IoSliceMut::new(buffer)], &mut ancillary, RecvFlags::CMSG_CLOEXEC))
+            .ok()?;
     let mut terminal = None;
     for message in ancillary.drain() {
         if let RecvAncillaryMessage::ScmRights(descriptors) = message {

@@ -50,7 +50,11 @@ impl PlayOptions {
         self.think.check("--think")?;
         if self.open && self.think.mean() < 0.001 {
             let problem = format!("{} s between the inputs of a user", self.think.mean());
-            return Err(TerminalsError::input("--think", problem, "an open play needs a mean of 1 ms or more"));
+            return Err(TerminalsError::input(
+                "--think",
+                problem,
+                "an open play needs a mean of 1 ms or more",
+            ));
         }
         if !(0.0..=3600.0).contains(&self.floor_s) {
             let problem = format!("{} s is no time to play", self.floor_s);
@@ -140,7 +144,8 @@ fn floor(
     if outcome.stopped {
         return Err(TerminalsError::Stopped);
     }
-    let of = |value: fn(&Interaction) -> Option<f64>| median_interval(done.iter().filter_map(value).collect());
+    let of =
+        |value: fn(&Interaction) -> Option<f64>| median_interval(done.iter().filter_map(value).collect());
     Ok(Floor {
         n: done.len(),
         users: FLOOR_USERS,
@@ -186,7 +191,9 @@ pub fn rehearse(
         &play,
         &mut |interactions| {
             for one in &interactions {
-                let (Some(service_s), Some(response_s)) = (one.service_s(), one.response_s()) else { continue };
+                let (Some(service_s), Some(response_s)) = (one.service_s(), one.response_s()) else {
+                    continue;
+                };
                 let class = workload.class_of(options.seed, one.user, one.index);
                 let drawn = class.amounts(options.seed, one.user, one.index).compute_iterations;
                 beyond_loop_s.push(service_s - drawn as f64 * workload.iteration_s);
@@ -209,7 +216,13 @@ pub fn rehearse(
     let variance = beyond_loop_s.iter().map(|x| (x - beyond_s).powi(2)).sum::<f64>() / (n - 1) as f64;
     let half_s = 1.96 * (variance / n as f64).sqrt();
     let service_s = beyond_s + workload.iteration_s * workload.mean(|class| class.compute_iterations.mean());
-    Ok(Demand { n, service_s, low_s: service_s - half_s, high_s: service_s + half_s, response_s: mean(&responses_s) })
+    Ok(Demand {
+        n,
+        service_s,
+        low_s: service_s - half_s,
+        high_s: service_s + half_s,
+        response_s: mean(&responses_s),
+    })
 }
 
 /// The interactions of one number of users.
@@ -271,7 +284,9 @@ fn wall_now_us() -> i64 {
     wall_offset_us() + (crate::compute::nanoseconds(rustix::time::ClockId::Monotonic) / 1000) as i64
 }
 
-fn writer_of(writer: &SharedWriter) -> Result<std::sync::MutexGuard<'_, thinktime_log::LogWriter>, TerminalsError> {
+fn writer_of(
+    writer: &SharedWriter,
+) -> Result<std::sync::MutexGuard<'_, thinktime_log::LogWriter>, TerminalsError> {
     // A poisoned writer may have half a block in hand; nothing more can be written to this log.
     writer.lock().map_err(|_| TerminalsError::nursery("lost its log: another writer of it has failed"))
 }
@@ -335,7 +350,11 @@ impl Book<'_> {
         Ok(Book { writer, schema, interactions, events, by_users: BTreeMap::new() })
     }
 
-    fn enter(&mut self, interactions: Vec<Interaction>, changes: Vec<(i64, u32)>) -> Result<(), TerminalsError> {
+    fn enter(
+        &mut self,
+        interactions: Vec<Interaction>,
+        changes: Vec<(i64, u32)>,
+    ) -> Result<(), TerminalsError> {
         if interactions.is_empty() && changes.is_empty() {
             return Ok(());
         }

@@ -28,7 +28,9 @@ impl FromStr for Users {
         };
         let numbers = text
             .split("..")
-            .map(|word| word.trim().parse::<u32>().map_err(|_| refuse(format!("{word:?} is no whole number"))))
+            .map(|word| {
+                word.trim().parse::<u32>().map_err(|_| refuse(format!("{word:?} is no whole number")))
+            })
             .collect::<Result<Vec<u32>, TerminalsError>>()?;
         let (from, to, by) = match numbers[..] {
             [only] => (only, only, 1),
@@ -114,7 +116,11 @@ fn check_seconds(item: &str, seconds: f64) -> Result<(), TerminalsError> {
     if seconds.is_finite() && seconds > 0.0 && seconds <= 31.0 * 86_400.0 {
         return Ok(());
     }
-    Err(TerminalsError::input(item, format!("{seconds} s is no time to play"), "give a positive time such as 20s"))
+    Err(TerminalsError::input(
+        item,
+        format!("{seconds} s is no time to play"),
+        "give a positive time such as 20s",
+    ))
 }
 
 #[cfg(test)]

@@ -37,10 +37,12 @@ pub(crate) fn run(
     let mut prototype = Prototype {
         user,
         program,
-        array: Array::resident(program.workload.array_bytes)
-            .map_err(|error| format!("cannot get an array of {} bytes: {error}", program.workload.array_bytes))?,
-        scratch: scratch_file(&program.scratch, program.workload.scratch_blocks)
-            .map_err(|error| format!("cannot make a scratch file in {}: {error}", program.scratch.display()))?,
+        array: Array::resident(program.workload.array_bytes).map_err(|error| {
+            format!("cannot get an array of {} bytes: {error}", program.workload.array_bytes)
+        })?,
+        scratch: scratch_file(&program.scratch, program.workload.scratch_blocks).map_err(|error| {
+            format!("cannot make a scratch file in {}: {error}", program.scratch.display())
+        })?,
         block: [b'.'; BLOCK_BYTES],
     };
     let session = getpid().as_raw_nonzero().get();
@@ -118,7 +120,8 @@ fn scratch_file(folder: &Path, blocks: u64) -> std::io::Result<OwnedFd> {
 fn parse<'a>(program: &'a Program, line: &[u8]) -> Result<(&'a Class, u64), String> {
     let text = String::from_utf8_lossy(line);
     let mut words = text.split_whitespace();
-    let class = words.next().and_then(|name| program.workload.classes.iter().find(|class| class.name == name));
+    let class =
+        words.next().and_then(|name| program.workload.classes.iter().find(|class| class.name == name));
     let index = words.next().and_then(|number| number.parse().ok());
     class.zip(index).ok_or_else(|| format!("cannot understand the input {text:?}"))
 }
@@ -148,7 +151,13 @@ impl Prototype<'_> {
         Ok(())
     }
 
-    fn use_file(&mut self, class: &Class, index: u64, blocks: u64, service: &mut Service) -> std::io::Result<()> {
+    fn use_file(
+        &mut self,
+        class: &Class,
+        index: u64,
+        blocks: u64,
+        service: &mut Service,
+    ) -> std::io::Result<()> {
         let mut stream = Stream::at(self.program.seed, self.user, Part::File, index);
         // The first number of this stream gave the amount.
         stream.next_u64();
@@ -189,7 +198,9 @@ pub(crate) fn fork_and_wait() -> std::io::Result<()> {
     // SAFETY: this process has one thread, and the child only calls _exit.
     let child = match unsafe { libc::fork() } {
         0 => exit_now(0),
-        pid => rustix::process::Pid::from_raw(pid).filter(|_| pid > 0).ok_or_else(std::io::Error::last_os_error)?,
+        pid => rustix::process::Pid::from_raw(pid)
+            .filter(|_| pid > 0)
+            .ok_or_else(std::io::Error::last_os_error)?,
     };
     retry(|| rustix::process::waitpid(Some(child), rustix::process::WaitOptions::empty()))?;
     Ok(())

@@ -12,12 +12,13 @@ pub const MARKER: u8 = 0x1e;
 /// What the prototype process writes when it waits for an input.
 pub(crate) const PROMPT: &[u8] = b"> \x1e";
 
-const REMEDY: &str = "raise kernel.pty.max (sysctl) or the limit of open files (ulimit -n), or play fewer users";
+const REMEDY: &str =
+    "raise kernel.pty.max (sysctl) or the limit of open files (ulimit -n), or play fewer users";
 
 /// Opens a pseudo-terminal: the driver's end, which does not block, and the user's end.
 pub(crate) fn open() -> Result<(OwnedFd, OwnedFd), TerminalsError> {
-    let master =
-        openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).doing("open a terminal", REMEDY)?;
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)
+        .doing("open a terminal", REMEDY)?;
     unlockpt(&master).doing("unlock a terminal", REMEDY)?;
     // By the master rather than by name: it works where /dev/pts belongs to another namespace.
     let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;

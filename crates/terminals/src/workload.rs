@@ -120,18 +120,28 @@ impl Class {
         let letters = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-';
         if self.name.is_empty() || self.name.len() > 32 || !self.name.chars().all(letters) {
             let remedy = "use 1 to 32 lower-case letters, digits, _ and -";
-            return Err(TerminalsError::input(format!("{item}.name"), format!("{:?} is no name", self.name), remedy));
+            return Err(TerminalsError::input(
+                format!("{item}.name"),
+                format!("{:?} is no name", self.name),
+                remedy,
+            ));
         }
         if !(self.weight.is_finite() && self.weight > 0.0) {
             let problem = format!("{} is not a finite number above 0", self.weight);
             return Err(TerminalsError::input(format!("{item}.weight"), problem, "give a positive weight"));
         }
-        for (name, share) in
-            [("write_share", self.write_share), ("seek_share", self.seek_share), ("sync_share", self.sync_share)]
-        {
+        for (name, share) in [
+            ("write_share", self.write_share),
+            ("seek_share", self.seek_share),
+            ("sync_share", self.sync_share),
+        ] {
             if !(0.0..=1.0).contains(&share) {
                 let problem = format!("{share} is no probability");
-                return Err(TerminalsError::input(format!("{item}.{name}"), problem, "give a number from 0 to 1"));
+                return Err(TerminalsError::input(
+                    format!("{item}.{name}"),
+                    problem,
+                    "give a number from 0 to 1",
+                ));
             }
         }
         for (name, distribution) in [
@@ -192,7 +202,11 @@ const TABLE_III: [(u32, [f64; 4]); 5] = [
 /// Iterations of the compute loop for a mean CPU burst of 12, 30, 60, 186 or 354 ms (Table III).
 pub fn table_iii(burst_ms: u32) -> Result<Distribution, TerminalsError> {
     let row = TABLE_III.iter().find(|(ms, _)| *ms == burst_ms).ok_or_else(|| {
-        TerminalsError::input("burst", format!("{burst_ms} ms is no row of Table III"), "use 12, 30, 60, 186 or 354")
+        TerminalsError::input(
+            "burst",
+            format!("{burst_ms} ms is no row of Table III"),
+            "use 12, 30, 60, 186 or 354",
+        )
     })?;
     Ok(Distribution::Cumulative { values: vec![5.0, 20.0, 200.0, 5000.0], percent: row.1.to_vec() })
 }
@@ -243,7 +257,11 @@ impl Workload {
 
     pub fn check(&self) -> Result<(), TerminalsError> {
         if self.classes.is_empty() {
-            return Err(TerminalsError::input("workload.classes", "there is none", "give at least one class"));
+            return Err(TerminalsError::input(
+                "workload.classes",
+                "there is none",
+                "give at least one class",
+            ));
         }
         if !(self.iteration_s.is_finite() && self.iteration_s >= 0.0) {
             let problem = format!("{} is not a finite number from 0 up", self.iteration_s);
@@ -251,13 +269,21 @@ impl Workload {
         }
         if !(1..=1 << 32).contains(&self.scratch_blocks) {
             let problem = format!("{} blocks", self.scratch_blocks);
-            return Err(TerminalsError::input("workload.scratch_blocks", problem, "give at least 1 and at most 2^32"));
+            return Err(TerminalsError::input(
+                "workload.scratch_blocks",
+                problem,
+                "give at least 1 and at most 2^32",
+            ));
         }
         for (at, class) in self.classes.iter().enumerate() {
             class.check(&format!("workload.classes[{at}]"))?;
             if self.classes[..at].iter().any(|other| other.name == class.name) {
                 let item = format!("workload.classes[{at}].name");
-                return Err(TerminalsError::input(item, format!("{:?} stands twice", class.name), "rename one"));
+                return Err(TerminalsError::input(
+                    item,
+                    format!("{:?} stands twice", class.name),
+                    "rename one",
+                ));
             }
         }
         Ok(())

@@ -33,12 +33,8 @@ struct Run {
 
 fn run(workload: Workload, users: &str, hold_s: f64, think: Distribution, open: bool) -> Run {
     let nursery = Nursery::open().expect("a nursery");
-    let program = Program {
-        seed: 1,
-        workload,
-        steps_per_s: calibrate().steps_per_s,
-        scratch: std::env::temp_dir(),
-    };
+    let program =
+        Program { seed: 1, workload, steps_per_s: calibrate().steps_per_s, scratch: std::env::temp_dir() };
     let course = Course::new(users.parse().expect("users"), hold_s, None).expect("a course");
     let play = Play { program: &program, course: &course, think: &think, open };
     let mut interactions = Vec::new();
@@ -69,7 +65,8 @@ fn children_of(parent: u32) -> usize {
 
 #[test]
 fn every_input_is_a_row_and_times_are_in_order() {
-    let run = run(Workload::named("mixed").expect("built in"), "1..4", 0.7, Distribution::exponential(0.05), false);
+    let run =
+        run(Workload::named("mixed").expect("built in"), "1..4", 0.7, Distribution::exponential(0.05), false);
     let Run { interactions, outcome } = run;
     assert_eq!(interactions.len() as u64, outcome.completed + outcome.unfinished);
     assert!(outcome.completed > 5 && outcome.lost == 0, "{outcome:?}");
@@ -95,8 +92,13 @@ fn every_input_is_a_row_and_times_are_in_order() {
 #[test]
 fn a_user_does_the_same_whoever_else_plays() {
     let script = |users| -> Vec<(String, u64)> {
-        let Run { mut interactions, .. } =
-            run(Workload::named("mixed").expect("built in"), users, 1.0, Distribution::exponential(0.05), false);
+        let Run { mut interactions, .. } = run(
+            Workload::named("mixed").expect("built in"),
+            users,
+            1.0,
+            Distribution::exponential(0.05),
+            false,
+        );
         interactions.retain(|one| one.user == 1);
         interactions.sort_by_key(|one| one.index);
         interactions.iter().map(|one| (one.class.to_string(), one.think_s.to_bits())).collect()
@@ -218,12 +220,13 @@ fn find_thread(name: &str) -> Option<rustix::process::Pid> {
     let me = std::process::id();
     let stat = |pid: u32| std::fs::read_to_string(format!("/proc/{pid}/stat")).ok();
     let parent = |pid: u32| stat(pid)?.rsplit(") ").next()?.split(' ').nth(1)?.parse::<u32>().ok();
-    std::fs::read_dir("/proc").ok()?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).find_map(
-        |pid: u32| {
+    std::fs::read_dir("/proc")
+        .ok()?
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .find_map(|pid: u32| {
             let ours = stat(pid)?.contains(&format!("({name})")) && parent(parent(pid)?)? == me;
             ours.then(|| rustix::process::Pid::from_raw(pid as i32)).flatten()
-        },
-    )
+        })
 }
 
 #[test]
@@ -322,7 +325,9 @@ fn a_play_fills_the_log() {
     let prepared = prepare(&nursery, &options, &mut |_| Verdict::GoOn).expect("prepares");
     let floor = prepared.floor.clone().expect("was asked for");
     // Nothing is faster than an interaction that asks for nothing.
-    assert!(floor.n > 20 && floor.response_s.median > 0.0 && floor.service_s.median < floor.response_s.median);
+    assert!(
+        floor.n > 20 && floor.response_s.median > 0.0 && floor.service_s.median < floor.response_s.median
+    );
     let played = play(&nursery, &options, &prepared, &writer, &mut |progress: &Progress| {
         levels.push(progress.users);
         Verdict::GoOn
@@ -385,7 +390,10 @@ fn a_rehearsal_learns_the_demand() {
     let nursery = Nursery::open().expect("a nursery");
     let prepared = prepare(&nursery, &options, &mut |_| Verdict::GoOn).expect("prepares");
     let demand = rehearse(&nursery, &options, &prepared, &mut |_| Verdict::GoOn).expect("rehearses");
-    assert!(demand.n >= 5 && demand.low_s <= demand.service_s && demand.service_s <= demand.high_s, "{demand:?}");
+    assert!(
+        demand.n >= 5 && demand.low_s <= demand.service_s && demand.service_s <= demand.high_s,
+        "{demand:?}"
+    );
     assert!((demand.service_s / 0.009 - 1.0).abs() < 0.3, "{demand:?}");
     assert!(demand.response_s > 0.0);
 }

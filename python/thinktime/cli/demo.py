@@ -14,7 +14,7 @@ import typer
 from thinktime.errors import InputError
 
 if TYPE_CHECKING:
-    from thinktime.sources.terminals import Interruption, Plan, Terminals
+    from thinktime.sources.terminals import Interruption, Terminals
 
 __all__ = ["command"]
 
@@ -31,7 +31,9 @@ def command(
     ] = Path("demo"),
     minutes: Annotated[float, typer.Option("--minutes", help="How long all of it may take.")] = 3.0,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of all random numbers.")] = 1,
-    force: Annotated[bool, typer.Option("--force", help="Replace the log and the report of that name.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace a log and a report that are there.")
+    ] = False,
 ) -> None:
     """Play ever more synthetic users on this machine, record it, and tell where its capacity went.
 
@@ -88,8 +90,8 @@ def _play(
         seed=seed,
     )
     typer.echo(
-        f"an interaction takes {1000 * demand['service_s']:.0f} ms of CPU time; with {scale.think_s:.2g} s of think "
-        f"time, {_cpus()} CPUs should hold about {scale.saturation:.0f} users: playing {plan.users}",
+        f"an interaction takes {1000 * demand['service_s']:.0f} ms of CPU time; with {scale.think_s:.2g} s "
+        f"of think time, {_cpus()} CPUs should hold about {scale.saturation:.0f} users: playing {plan.users}",
         err=True,
     )
     facts = {"direct_costs": costs, "demand": demand | {"saturation_users": scale.saturation}}

@@ -27,9 +27,11 @@ def command(
     ],
     users: Annotated[
         str,
-        typer.Option("--users", metavar="N|A..B|A..B..STEP", help="How many users play; a range goes in steps."),
+        typer.Option("--users", metavar="N|A..B|A..B..STEP", help="How many users; a range goes in steps."),
     ] = "12",
-    hold: Annotated[str, typer.Option("--hold", metavar="TIME", help="How long each number of users plays.")] = "20s",
+    hold: Annotated[
+        str, typer.Option("--hold", metavar="TIME", help="Time for each number of users.")
+    ] = "20s",
     ramp: Annotated[
         str, typer.Option("--ramp", metavar="TIME", help="Let the users come evenly over TIME, not in steps.")
     ] = "",
@@ -46,19 +48,20 @@ def command(
         typer.Option("--open", help="Open play: each user types every --think, whatever the system does."),
     ] = False,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of all random numbers.")] = 1,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="LOG", help="Folder of the log to make.")] = Path(
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="LOG", help="Folder of the log.")] = Path(
         "run"
     ),
     interval: Annotated[
         str, typer.Option("--interval", metavar="TIME", help="Recording interval, mean.")
     ] = "0.5s",
-    record: Annotated[bool, typer.Option("--record/--no-record", help="Record this machine into the log too.")] = True,
+    record: Annotated[bool, typer.Option("--record/--no-record", help="Record this machine too.")] = True,
     burst: Annotated[
         int | None,
-        typer.Option("--burst", metavar="MS", help="CPU burst of Table III: 12, 30, 60, 186 or 354 (prototype)."),
+        typer.Option("--burst", metavar="MS", help="CPU burst of the prototype: 12, 30, 60, 186 or 354."),
     ] = None,
     array: Annotated[
-        str, typer.Option("--array", metavar="SIZE", help="Resident array of each user's process, such as 64MB.")
+        str,
+        typer.Option("--array", metavar="SIZE", help="Resident array of each process, such as 64MB."),
     ] = "",
     scratch: Annotated[
         Path | None, typer.Option("--scratch", metavar="DIR", help="Where the users' scratch files live.")
@@ -68,7 +71,7 @@ def command(
     ] = "4s",
     force: Annotated[bool, typer.Option("--force", help="Replace a log that is there.")] = False,
     form: Annotated[Form, typer.Option("--format", help="How the figures are printed.")] = "text",
-    show: Annotated[bool, typer.Option("--show", help="Print the workload as JSON, and play nothing.")] = False,
+    show: Annotated[bool, typer.Option("--show", help="Print the workload as JSON; play nothing.")] = False,
 ) -> None:
     """Play synthetic interactive users on this machine, each a process on a terminal of its own.
 
@@ -102,7 +105,10 @@ def command(
         floor_s=parse_seconds(floor, "--floor"),
     )
     plan.course()
-    played = _play(plan, output, force, parse_seconds(interval, "--interval") if record else None)
+    interval_s = parse_seconds(interval, "--interval") if record else None
+    if output.exists() and not force:
+        raise InputError(f"{output}: is there already; --force replaces a log, -o chooses another name")
+    played = _play(plan, output, force, interval_s)
     _print(played, output, form)
 
 
@@ -155,7 +161,9 @@ def _print(played: dict[str, Any], output: Path, form: Form) -> None:
         rows = [",".join("" if row[c] is None else str(row[c]) for c in columns) for row in played["steps"]]
         typer.echo("\n".join([",".join(columns), *rows]))
         return
-    typer.echo(f"{'users':>6} {'done':>7} {'mean':>9} {'median':>9} {'p95':>9} {'CPU':>9}   response and CPU, ms")
+    typer.echo(
+        f"{'users':>6} {'done':>7} {'mean':>9} {'median':>9} {'p95':>9} {'CPU':>9}   response and CPU, ms"
+    )
     for row in played["steps"]:
         times = (
             row[name] for name in ("response_mean_s", "response_median_s", "response_p95_s", "service_mean_s")

@@ -42,5 +42,7 @@ def parse_bytes(text: str, item: str) -> int:
     match = NUMBER.fullmatch(text)
     unit = "" if match is None else match[2].lower().removesuffix("b")
     if match is None or unit not in BYTES or not math.isfinite(float(match[1])):
-        raise InputError(f"{item} {text}: is no size; give bytes, or a number with kB, MB, GB, KiB, MiB or GiB")
+        raise InputError(
+            f"{item} {text}: is no size; give bytes, or a number with kB, MB, GB, KiB, MiB or GiB"
+        )
     return round(float(match[1]) * BYTES[unit])

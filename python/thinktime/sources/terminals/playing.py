@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import platform
+import time
+from contextlib import nullcontext
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from thinktime.errors import InputError, WorkError
+from thinktime.errors import InputError
 from thinktime.log import LogError, LogWriter
+from thinktime.sources.linux import Recording, RecordOptions, session
 from thinktime.sources.terminals.users import OnProgress, Plan, Terminals
 
 __all__ = ["play_into"]
@@ -26,6 +28,9 @@ def play_into(
 ) -> dict[str, Any]:
     """Play `plan` into a new log at `path`, recording this machine at `interval_s` unless that is None.
 
+    The recording tells users apart by session, so that each terminal is a user of the table ``users``; the
+    session of each user stands in the manifest under ``terminals``, ``outcome``, ``sessions``.
+
     Parameters
     ----------
     facts : dict, optional
@@ -34,7 +39,8 @@ def play_into(
     Returns
     -------
     dict
-        As `Terminals.play`, with ``open`` and the recorder's ``recording``.
+        As `Terminals.play`, with ``open`` (whether the play was) and ``recording`` (the recorder's summary,
+        or None).
 
     Raises
     ------
@@ -43,39 +49,30 @@ def play_into(
     WorkError
         The users or the recorder could not do their work.
     """
-    options = {"play": {"users": plan.users, "hold_s": plan.hold_s, "interval_s": interval_s, "seed": plan.seed}}
+    options = RecordOptions(interval_s=interval_s or RecordOptions.interval_s, by="session")
+    with _open(path, force, options, plan, recorded=interval_s is not None) as writer:
+        for key, value in (facts or {}).items():
+            writer.set(key, value)
+        recording = nullcontext() if interval_s is None else Recording(writer.native, options)
+        with recording:
+            played = terminals.play(plan, prepared, writer, on_progress)
+    summary = recording.summary if isinstance(recording, Recording) else None
+    return played | {"open": plan.open, "recording": summary}
+
+
+def _open(path: Path, force: bool, options: RecordOptions, plan: Plan, recorded: bool) -> LogWriter:
+    facts = session(options)
+    played = asdict(plan) | {"scratch": str(plan.scratch)}
+    del played["workload"]  # It stands in the manifest under `terminals`, with what came of it.
     try:
-        writer = LogWriter.open(
+        return LogWriter.open(
             path,
             "replace" if force else "create",
-            source="linux",
-            machine=_machine(),
-            options=options,
-            boot_id=_boot_id(),
+            source=facts["source"],
+            machine=facts["machine"],
+            boot_id=facts.get("boot_id"),
+            options={"play": played} | ({"record": facts["options"]} if recorded else {}),
+            start_us=time.time_ns() // 1000,
         )
     except LogError as error:
         raise InputError(str(error)) from None
-    with writer:
-        for key, value in (facts or {}).items():
-            writer.set(key, value)
-        if interval_s is None:
-            played = terminals.play(plan, prepared, writer, on_progress)
-        else:
-            raise WorkError("recording is not there yet")
-    return played | {"open": plan.open}
-
-
-def _machine() -> dict[str, Any]:
-    return {
-        "hostname": platform.node(),
-        "kernel": platform.release(),
-        "architecture": platform.machine(),
-        "cpus": os.cpu_count(),
-    }
-
-
-def _boot_id() -> str | None:
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    except OSError:
-        return None

@@ -287,5 +287,6 @@ class Interruption:
             signal.signal(number, handler)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
+        del frame
         self.requested = True
         signal.signal(number, signal.SIG_DFL)
