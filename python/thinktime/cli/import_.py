@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import sys
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -60,7 +61,18 @@ def command(
     from thinktime.sources.sar import import_sar
 
     del source  # one so far; typer has checked it
-    done = import_sar(file, output, force=force, date=_day(date))
+    day = _day(date)
+    if sys.stderr.isatty():
+        from rich.console import Console
+
+        with Console(stderr=True).status(f"Reading {file.name}") as shown:
+
+            def progress(intervals: int) -> None:
+                shown.update(f"Reading {file.name}: {intervals} intervals")
+
+            done = import_sar(file, output, force=force, date=day, progress=progress)
+    else:
+        done = import_sar(file, output, force=force, date=day)
     typer.echo(_json(done) if form is Format.json else _text(done))
 
 
