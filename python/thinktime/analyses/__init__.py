@@ -25,7 +25,7 @@ ANALYSES: dict[str, str] = {
 
 
 def load(name: str) -> ModuleType:
-    """The module of analysis `name`, loaded when it is asked for.
+    """Load the module of analysis `name`.
 
     Raises
     ------

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
+from thinktime.analyses import interactions
+from thinktime.analyses.loads import ranges
+from thinktime.stats import series
 from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.stats.quantiles import quantile
 
 if TYPE_CHECKING:
     from thinktime.log import Log
 
 __all__ = ["Response", "ResponseGroup", "Waiting", "analyse"]
+
+Array = NDArray[np.float64]
+
+N_RELIABLE = 10
+CORRELATED = 0.2
+THROUGHPUT_PIECES = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +73,177 @@ class Response:
     by_class: tuple[ResponseGroup, ...]
     """Empty where there is one class only."""
     growth: Estimate | None
-    """Response at the largest population over that at the smallest (ratio of medians), where both are reliable."""
+    """Median response at the most users over that at the fewest, where both are reliable."""
     caveats: tuple[str, ...]
 
 
-def analyse(log: Log, *, level: float = 0.95) -> Response | NotApplicable:
-    """Response times by population and class."""
-    return NotApplicable("this analysis is not built yet")
+def analyse(log: Log, *, width: int | None = None, level: float = 0.95) -> Response | NotApplicable:
+    r"""Response times by number of users and by class of interaction.
+
+    Response time is :math:`R = t_{completion} - t_{arrival}`; to first output and to first service
+    (reaction time; Anderson and Sargent 1974, p. "Measures", A-15) likewise. Means have batch-means
+    intervals over successive interactions, quantiles intervals between order statistics. The stretch
+    factor is :math:`\sum R_i / \sum S_i`, S the CPU time received (Brachman 1983, U-15): a ratio of means,
+    which short interactions cannot dominate. Throughput is completions per second while that number of
+    users was playing, so that Little's law can be checked: users = X (R + think time).
+
+    Parameters
+    ----------
+    log : Log
+    width : int, optional
+        Numbers of users looked at together, see `loads.ranges`.
+    level : float
+        Confidence of the intervals.
+    """
+    seen = interactions.read(log)
+    if seen is None:
+        return NotApplicable(
+            "the log has no interactions: what users typed and when they were answered was not recorded",
+            "play users with `thinktime play` while recording",
+        )
+    everything = np.arange(len(seen))
+    overall = _group(seen, everything, "all", None, level)
+    if overall.response is None:
+        return NotApplicable(f"none of {len(seen)} interactions completed", "play for longer than one takes")
+    by_population = tuple(
+        _group(seen, part.rows, _range_label(part.low, part.high), (part.low, part.high), level)
+        for part in ranges(seen.columns["population"], width)
+    )
+    names = [str(name) for name in np.unique(seen.classes)]
+    by_class = tuple(
+        _group(seen, np.flatnonzero(seen.classes == name), name or "(none)", None, level) for name in names
+    )
+    return Response(
+        overall,
+        by_population,
+        by_class if len(names) > 1 else (),
+        _growth(by_population, level),
+        _caveats(seen, overall, by_population),
+    )
+
+
+def _range_label(low: float, high: float) -> str:
+    return f"{low:g}" if low == high else f"{low:g}-{high:g}"
+
+
+def _group(
+    seen: interactions.Interactions,
+    rows: NDArray[np.int64],
+    label: str,
+    population: tuple[float, float] | None,
+    level: float,
+) -> ResponseGroup:
+    arrival = seen.times["arrival"][rows]
+    response = seen.response[rows]
+    done = ~np.isnan(response)
+    service = seen.service[rows]
+    both = done & ~np.isnan(service) & (service > 0)
+    return ResponseGroup(
+        label,
+        population[0] if population else None,
+        population[1] if population else None,
+        len(rows),
+        int(np.count_nonzero(~done)),
+        _waiting(response, level),
+        _waiting(seen.times["first_output"][rows] - arrival, level),
+        _waiting(seen.times["first_service"][rows] - arrival, level),
+        series.batch_ratio(service[both], None, level).estimate("s") if both.any() else None,
+        series.batch_ratio(response[both], service[both], level).estimate("") if both.any() else None,
+        _throughput(seen, population, level),
+    )
+
+
+def _waiting(waits: Array, level: float) -> Waiting | None:
+    known = waits[~np.isnan(waits)]
+    if not len(known):
+        return None
+    p50, p90, p99 = (quantile(known, q, level).estimate("s") for q in (0.5, 0.9, 0.99))
+    return Waiting(len(known), series.batch_ratio(known, None, level).estimate("s"), p50, p90, p99)
+
+
+def _throughput(
+    seen: interactions.Interactions, population: tuple[float, float] | None, level: float
+) -> Estimate | None:
+    """Completions per second in the stretches of time that had this population."""
+    if population is None:
+        return None
+    arrival, load = seen.times["arrival"], np.rint(seen.columns["population"])
+    known = ~np.isnan(load)
+    arrival, load = arrival[known], load[known]
+    completion = np.sort(seen.times["completion"][~np.isnan(seen.times["completion"])])
+    inside = (load >= population[0]) & (load <= population[1])
+    # A stretch lasts from its first arrival to the first arrival of the next.
+    changes = np.flatnonzero(np.diff(inside)) + 1
+    bounds = np.concatenate([[0], changes, [len(inside)]])
+    ends = np.append(arrival, max(float(arrival[-1]), float(completion[-1]) if len(completion) else 0.0))
+    counts, lengths = [], []
+    for first, last in itertools.pairwise(bounds):
+        if inside[first] and ends[last] > ends[first]:
+            edges = np.linspace(ends[first], ends[last], THROUGHPUT_PIECES + 1)
+            counts.append(np.diff(np.searchsorted(completion, edges)))
+            lengths.append(np.diff(edges))
+    if not counts:
+        return None
+    rate = series.batch_ratio(np.concatenate(counts), np.concatenate(lengths), level)
+    return dataclasses.replace(rate, n=int(np.concatenate(counts).sum())).estimate("interaction/s")
+
+
+def _growth(groups: tuple[ResponseGroup, ...], level: float) -> Estimate | None:
+    """Median at the most users over that at the fewest."""
+    known = [group.response for group in groups if group.response and group.response.n >= N_RELIABLE]
+    if len(known) < 2:
+        return None
+    few, many = known[0], known[-1]
+    low = high = None
+    # Ends of two independent intervals: conservative, the pair covers at least at `level`.
+    if few.p50.high and many.p50.low is not None:
+        low = many.p50.low / few.p50.high
+    if few.p50.low and many.p50.high is not None:
+        high = many.p50.high / few.p50.low
+    if few.p50.value <= 0.0:
+        return None
+    ratio = many.p50.value / few.p50.value
+    return Estimate(
+        ratio, "", few.n + many.n, "ratio of medians, from both intervals' ends", low, high, level
+    )
+
+
+def _caveats(
+    seen: interactions.Interactions, overall: ResponseGroup, groups: tuple[ResponseGroup, ...]
+) -> tuple[str, ...]:
+    caveats = []
+    if overall.unfinished:
+        part = overall.unfinished / overall.arrived
+        caveats.append(
+            f"{overall.unfinished} of {overall.arrived} interactions ({part:.1%}) never completed and are "
+            "left out: the longest waits are among them, so means and high quantiles are too low."
+        )
+    if few := [group.label for group in groups if group.response is None or group.response.n < N_RELIABLE]:
+        caveats.append(
+            f"Fewer than {N_RELIABLE} interactions completed with {', '.join(few)} users: unreliable there."
+        )
+    late = seen.times["sent"] - seen.times["arrival"]
+    late = late[~np.isnan(late)]
+    mean = overall.response.mean.value if overall.response else 0.0
+    if len(late) and float(late.mean()) > 0.02 * mean:
+        caveats.append(
+            f"Inputs were sent {float(late.mean()):.3g} s late on average; the delay counts as response time."
+        )
+    follows = _autocorrelation(seen)
+    if follows > CORRELATED:
+        caveats.append(
+            f"Successive response times at one load are correlated ({follows:.2f}): intervals of "
+            "quantiles, which take them as independent, are too narrow; those of means allow for it."
+        )
+    return tuple(caveats)
+
+
+def _autocorrelation(seen: interactions.Interactions) -> float:
+    """Correlation of successive response times about the mean of their number of users."""
+    load = np.nan_to_num(seen.columns["population"])
+    known = ~np.isnan(seen.response)
+    _, group = np.unique(load[known], return_inverse=True)
+    response = seen.response[known]
+    means = np.bincount(group, response) / np.maximum(np.bincount(group), 1)
+    value = float(series.autocorrelation(response - means[group])[0]) if len(response) > 2 else 0.0
+    return 0.0 if np.isnan(value) else value

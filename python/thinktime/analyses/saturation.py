@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
+from thinktime.analyses import observations, resources
+from thinktime.analyses.frontier_pair import (
+    LIMITS,
+    Dimension,
+    FrontierPair,
+    Limit,
+    TradeOff,
+    limit_named,
+    pair,
+)
+from thinktime.stats import frontier
 from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.stats.pareto import dominated, maximal
+from thinktime.stats.proportions import proportion
 
 if TYPE_CHECKING:
     from thinktime.log import Log
@@ -21,17 +39,15 @@ __all__ = [
     "analyse",
 ]
 
-Limit = Literal["cpu", "disk", "memory", "none", "unknown"]
-"""The resource that was used up at a point; ``none``: neither, ``unknown``: not measured."""
+Array = NDArray[np.float64]
 
-
-@dataclass(frozen=True, slots=True)
-class Dimension:
-    """One kind of work per second."""
-
-    name: str
-    label: str
-    unit: str
+DEFAULT = ("user_time", "page_faults", "disk_operations")
+N_LEAST = 10
+FILLING_LEAST = 60
+FILLING_BLOCKS = 20
+FILLING_SPLITS = 100
+FILLING_QUANTILE = 0.95
+VOLUME_POINTS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,38 +66,6 @@ class FrontierPoint:
     """Part of the time in which some task was stalled on memory, 0 to 1."""
     swapping: float | None
     """Pages swapped in and out per second."""
-
-
-@dataclass(frozen=True, slots=True)
-class TradeOff:
-    """How much of one kind of work has to be given up for one more of another, on the frontier."""
-
-    low: float
-    """Range of x in which it holds."""
-    high: float
-    rate: Estimate
-    """- dx/dy: amount of x for one unit of y (Bard 1971: 11 ms of problem state for a page)."""
-
-
-@dataclass(frozen=True, slots=True)
-class FrontierPair:
-    """The frontier of two kinds of work; the others are left free."""
-
-    x: Dimension
-    y: Dimension
-    points: tuple[tuple[float, float], ...]
-    """Pareto-maximal pairs (x, y), x growing."""
-    limits: tuple[Limit, ...]
-    """One a point."""
-    cloud: tuple[tuple[float, float], ...]
-    """All observations, thinned evenly to at most 1000."""
-    curve: tuple[tuple[float, float], ...]
-    """Concave hull through the frontier, from the y axis to the x axis' end: vertices (x, y)."""
-    band: tuple[tuple[float, float, float], ...]
-    """(x, low, high) of the curve at 25 values of x, by block bootstrap."""
-    trade_offs: tuple[TradeOff, ...]
-    overall: TradeOff | None
-    """Slope from end to end of the frontier; None where the frontier is one point."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +107,181 @@ class Saturation:
     caveats: tuple[str, ...]
 
 
-def analyse(log: Log, *, level: float = 0.95) -> Saturation | NotApplicable:
-    """Pareto frontier of user time, page faults and disk operations."""
-    return NotApplicable("this analysis is not built yet")
+def analyse(
+    log: Log,
+    *,
+    dimensions: Sequence[str] | None = None,
+    idle_below: float = 0.05,
+    disk_above: float = 0.9,
+    stall_above: float = 0.1,
+    replications: int = 200,
+    seed: int = 1,
+    level: float = 0.95,
+) -> Saturation | NotApplicable:
+    r"""Find what the machine can do at most: the Pareto-maximal intervals (Bard 1971, Figures 6 to 9).
+
+    Interval i is dominated by j if :math:`x_{ik} \le x_{jk}` for every kind of work k (B-23); what no
+    other dominates is the frontier, found as a stream (B-24; `stats.pareto`). Each point is labelled with
+    the resource that was used up there (B-27). For each pair of kinds of work the curve that Bard drew by
+    eye is the least concave one above the points (`stats.frontier`), with a block-bootstrap band; its
+    negative slope is the trade-off (B-28). Two checks that it is saturation: the second half of the log
+    must not lie outside the first half's frontier more often than random halves do (B-26), and a point
+    without a used-up resource is no limit of the machine.
+
+    Parameters
+    ----------
+    log : Log
+    dimensions : sequence of str, optional
+        Kinds of work: columns, sums of `observations.SUMS`, or ``user_time``. By default user time, page
+        faults and disk operations; where a log lacks those, user time and its first two requests.
+    idle_below, disk_above, stall_above : float
+        A CPU that is idle less, the busiest disk busy more, or memory stalled more than this part of the
+        interval counts as used up. Without stall figures, any swapping in and out counts for memory.
+    replications, seed
+        Of the bootstrap.
+    level : float
+        Confidence of the intervals.
+    """
+    work, seen, problem = _work(log, dimensions)
+    if problem:
+        return problem
+    values = np.column_stack([seen.rate(item.columns) for item in work])
+    rows = np.flatnonzero(~np.isnan(values).any(axis=1))
+    if len(rows) < N_LEAST:
+        return NotApplicable(
+            f"{len(rows)} usable intervals are too few for a frontier: {N_LEAST} are needed", "record longer"
+        )
+    values = values[rows]
+    named = tuple(Dimension(item.name, item.label, f"{item.unit}/s") for item in work)
+    state = resources.read(log, seen, rows)
+    limits = state.limits(idle_below, disk_above, stall_above)
+    on = maximal(values)
+    on = on[np.argsort(-values[on, 0], kind="stable")]
+    points = tuple(_point(seen, rows, values, state, limits, at) for at in on.tolist())
+    pairs = tuple(
+        pair(
+            values[:, [a, b]], (named[a], named[b]), limits, replications=replications, seed=seed, level=level
+        )
+        for a, b in itertools.combinations(range(len(named)), 2)
+    )
+    filling = _filling(values, seed, level)
+    return Saturation(
+        dimensions=named,
+        n=len(rows),
+        points=points,
+        limits={name: sum(point.limit == name for point in points) for name in LIMITS},
+        saturated_share={
+            name: proportion(int(np.count_nonzero(limits == name)), len(rows), level).estimate("")
+            for name in LIMITS
+        },
+        pairs=pairs,
+        filling=filling,
+        interval_s=float(np.median(seen.length_s[rows])),
+        idle_below=idle_below,
+        disk_above=disk_above,
+        stall_above=stall_above,
+        caveats=_caveats(points, filling, float(np.median(seen.length_s[rows])), state),
+    )
+
+
+def _work(
+    log: Log, asked: Sequence[str] | None
+) -> tuple[tuple[observations.Quantity, ...], observations.Observations, NotApplicable | None]:
+    """Kinds of work that vary in this log, and the observations."""
+    names = list(asked or DEFAULT)
+    if asked is None:
+        names += list(observations.role_columns(log, "request"))
+    offered = observations.quantities(log, list(dict.fromkeys(names)))
+    columns = [column for item in offered for column in item.columns]
+    seen = observations.read(log, [*columns, *resources.columns(log)])
+    varying = [
+        item for item in offered if len(seen) and np.nanmax(np.append(seen.rate(item.columns), 0.0)) > 0.0
+    ]
+    preferred = [item for item in varying if item.name in (asked or DEFAULT)]
+    if len(preferred) < 2 and asked is None:
+        parts = {column for name in DEFAULT for column in observations.SUMS.get(name, ())}
+        preferred = [item for item in varying if item.name not in parts][:3]
+    if len(preferred) < 2:
+        reason = "fewer than two kinds of work vary in this log: a frontier needs two"
+        return (
+            (),
+            seen,
+            NotApplicable(reason, "name columns as dimensions, or record with `thinktime record`"),
+        )
+    return tuple(preferred), seen, None
+
+
+def _point(
+    seen: observations.Observations,
+    rows: NDArray[np.int64],
+    values: Array,
+    state: resources.Resources,
+    limits: NDArray[np.str_],
+    at: int,
+) -> FrontierPoint:
+    def known(series: Array) -> float | None:
+        return None if np.isnan(series[at]) else float(series[at])
+
+    return FrontierPoint(
+        int(seen.start_us[rows[at]]),
+        tuple(values[at].tolist()),
+        limit_named(str(limits[at])),
+        known(state.idle),
+        known(state.disk_busy),
+        known(state.memory_stall),
+        known(state.swapping),
+    )
+
+
+def _filling(values: Array, seed: int, level: float) -> Filling:
+    """Compare the halves in time with random halves of blocks (B-26)."""
+    n = len(values)
+    half = n // 2
+    scaled = values / np.maximum(values.max(axis=0), np.finfo(np.float64).tiny)
+    first = scaled[:half][maximal(scaled[:half])]
+    out = int(np.count_nonzero(~dominated(scaled[half:], first)))
+    whole, before = frontier.volume(_most(scaled[maximal(scaled)])), frontier.volume(_most(first))
+    blocks = np.arange(n) // max(1, n // FILLING_BLOCKS)
+    random = np.random.default_rng(seed)
+    parts = []
+    for _ in range(FILLING_SPLITS):
+        order = random.permutation(blocks[-1] + 1)
+        inside = np.isin(blocks, order[: len(order) // 2])
+        edge = scaled[inside][maximal(scaled[inside])]
+        parts.append(float(np.mean(~dominated(scaled[~inside], edge))))
+    outside = proportion(out, n - half, level)
+    settles = None if n < FILLING_LEAST else bool(outside.value <= np.quantile(parts, FILLING_QUANTILE))
+    growth = whole / before - 1.0 if before > 0.0 else float("inf")
+    return Filling(growth, outside.estimate(""), float(np.mean(parts)), settles)
+
+
+def _most(points: Array) -> Array:
+    """At most `VOLUME_POINTS` of a frontier's points: the volume needs no more."""
+    return points[observations.thinned(len(points), VOLUME_POINTS)]
+
+
+def _caveats(
+    points: tuple[FrontierPoint, ...], filling: Filling, interval_s: float, state: resources.Resources
+) -> tuple[str, ...]:
+    caveats = []
+    free = sum(point.limit == "none" for point in points)
+    if free > len(points) / 2:
+        caveats.append(
+            f"At {free} of {len(points)} frontier points no resource was used up: there the frontier shows "
+            "the load that came, not the most that the machine can do."
+        )
+    if filling.settles is False:
+        caveats.append(
+            "The frontier still moved outwards in the second half: more than this is possible (B-26)."
+        )
+    if filling.settles is None:
+        caveats.append(
+            f"Fewer than {FILLING_LEAST} intervals: too few to say whether the frontier has settled."
+        )
+    if missing := state.missing():
+        caveats.append(f"Not measured: {', '.join(missing)}; points that they limit are labelled otherwise.")
+    caveats.append(
+        f"Saturation shorter than an interval ({interval_s:.3g} s) cannot be seen, and the band of a "
+        "frontier only says how much it hangs on single intervals: resampling never goes beyond what was seen."
+    )
+    return tuple(caveats)

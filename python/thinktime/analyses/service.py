@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
+from thinktime.analyses import interactions, observations
+from thinktime.stats import moments, series
 from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.stats.moments import grouped_jackknife
+from thinktime.stats.quantiles import quantile
 
 if TYPE_CHECKING:
     from thinktime.log import Log
 
 __all__ = ["Concentration", "CurvePoint", "Service", "ServiceClass", "analyse"]
+
+Array = NDArray[np.float64]
+
+N_LEAST = 5
+N_TAIL = 200
+TIES = 0.2
+UPPER = (0.01, 0.04, 0.1, 0.2, 0.5)
+CURVE_POINTS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,5 +92,135 @@ class Service:
 
 
 def analyse(log: Log, *, level: float = 0.95) -> Service | NotApplicable:
-    """Service-time statistics by class."""
-    return NotApplicable("this analysis is not built yet")
+    r"""Service times of the interactions, by class (Anderson and Sargent 1974, Table 1, Figures 1 to 3).
+
+    For completed interactions with CPU time :math:`S_i`: mean, variance, coefficient of variation
+    :math:`c = s / \bar S`, skewness :math:`m_3 / m_2^{3/2}`, quantiles, and each class's share of
+    interactions and of service. Concentration: the part of all service that goes to the upper part p,
+
+    .. math:: \Big[\sum_i \max(S_i - \xi, 0) + n p \xi\Big] / \sum_i S_i, \qquad F(\xi) = 1 - p
+
+    (their Figure 2 read from above). Mean residual life (Figure 3):
+    :math:`E[S - t \mid S > t] = \int_t^\infty (1 - F) / (1 - F(t))`.
+
+    Parameters
+    ----------
+    log : Log
+    level : float
+        Confidence of the intervals: batch means for means and shares, a grouped jackknife for the
+        higher moments, order statistics for quantiles.
+    """
+    seen = interactions.read(log)
+    if seen is None:
+        return NotApplicable(
+            "the log has no interactions: the service that each received was not recorded",
+            "play users with `thinktime play` while recording",
+        )
+    service = seen.service
+    done = ~np.isnan(seen.times["completion"]) & ~np.isnan(service)
+    if np.count_nonzero(done) < N_LEAST:
+        return NotApplicable(
+            f"only {np.count_nonzero(done)} completed interactions have a service time; {N_LEAST} are needed",
+            "play for longer",
+        )
+    values, classes = service[done], seen.classes[done]
+    if not values.any():
+        return NotApplicable("every service time is zero", "use a source that measures CPU time")
+    everything = np.ones(len(values), dtype=np.bool_)
+    names = [str(name) for name in np.unique(classes)]
+    rows = [(name, classes == name) for name in names]
+    found = [
+        _class(name or "(none)", values, inside, level) for name, inside in rows if inside.sum() >= N_LEAST
+    ]
+    small = [name or "(none)" for name, inside in rows if inside.sum() < N_LEAST]
+    overall = _class("all", values, everything, level)
+    variation = overall.coefficient_of_variation
+    return Service(
+        overall,
+        tuple(sorted(found, key=lambda item: -item.service_share.value)) if len(names) > 1 else (),
+        tuple(_concentration(values, upper, level) for upper in UPPER if upper * len(values) >= 1),
+        _curve(values),
+        variation.low is not None and variation.low > 1.0,
+        int(np.count_nonzero(np.isnan(seen.times["completion"]))),
+        _caveats(seen, values, small),
+    )
+
+
+def _class(name: str, values: Array, inside: NDArray[np.bool_], level: float) -> ServiceClass:
+    own = values[inside]
+    share = series.batch_ratio(inside.astype(np.float64), None, level)
+    weight = series.batch_ratio(values * inside, values, level)
+    spread = grouped_jackknife(own, moments.variance, level, positive=True, power=2)
+    variation = grouped_jackknife(own, moments.coefficient_of_variation, level, positive=True)
+    p50, p90, p99 = (quantile(own, q, level).estimate("s") for q in (0.5, 0.9, 0.99))
+    return ServiceClass(
+        name,
+        len(own),
+        _within_one(share).estimate(""),
+        _within_one(weight).estimate(""),
+        series.batch_ratio(own, None, level).estimate("s"),
+        spread.estimate("s^2"),
+        _root(spread).estimate("s"),
+        variation.estimate(""),
+        grouped_jackknife(own, moments.skewness, level).estimate(""),
+        p50,
+        p90,
+        p99,
+    )
+
+
+def _within_one(share: series.Interval) -> series.Interval:
+    """Cut the interval of a share at 0 and 1."""
+    if share.low is None or share.high is None:
+        return share
+    return dataclasses.replace(share, low=max(0.0, share.low), high=min(1.0, share.high))
+
+
+def _root(spread: series.Interval) -> series.Interval:
+    ends = (None if end is None else math.sqrt(max(end, 0.0)) for end in (spread.low, spread.high))
+    low, high = ends
+    return dataclasses.replace(spread, value=math.sqrt(spread.value), low=low, high=high)
+
+
+def _concentration(values: Array, upper: float, level: float) -> Concentration:
+    # The upper part's sum as a sum over all, so that its interval is that of a ratio (Beach and
+    # Davidson 1983, Review of Economic Studies 50, 723).
+    limit = float(np.quantile(values, 1.0 - upper, method="inverted_cdf"))
+    amounts = np.maximum(values - limit, 0.0) + upper * limit
+    return Concentration(upper, _within_one(series.batch_ratio(amounts, values, level)).estimate(""))
+
+
+def _curve(values: Array) -> tuple[CurvePoint, ...]:
+    ordered = np.sort(values)
+    n, total = len(ordered), float(ordered.sum())
+    running = np.cumsum(ordered)
+    points = []
+    for at in observations.thinned(n, CURVE_POINTS).tolist():
+        longer = n - at - 1
+        residual = (total - float(running[at])) / longer - float(ordered[at]) if longer else None
+        points.append(CurvePoint(float(ordered[at]), (at + 1) / n, float(running[at]) / total, residual))
+    return tuple(points)
+
+
+def _caveats(seen: interactions.Interactions, values: Array, small: list[str]) -> tuple[str, ...]:
+    caveats = []
+    unfinished = int(np.count_nonzero(np.isnan(seen.times["completion"])))
+    if unfinished:
+        caveats.append(
+            f"{unfinished} of {len(seen)} interactions never completed and are left out; long ones are more "
+            "likely among them, so the upper tail is cut."
+        )
+    if small:
+        caveats.append(f"Classes with fewer than {N_LEAST} interactions are not shown: {', '.join(small)}.")
+    if len(values) < N_TAIL:
+        caveats.append(
+            f"With {len(values)} interactions the tail is hardly seen: variance, skewness and p99 may be "
+            "far too low."
+        )
+    ties = 1.0 - len(np.unique(values)) / len(values)
+    if ties > TIES:
+        caveats.append(
+            f"{ties:.0%} of the service times repeat another: the source's clock is coarse, "
+            "short ones are uncertain."
+        )
+    return tuple(caveats)

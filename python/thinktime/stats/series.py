@@ -30,7 +30,7 @@ class Interval:
     level: float
 
     def estimate(self, unit: str) -> Estimate:
-        """The same with its unit."""
+        """Give it its unit."""
         return Estimate(self.value, unit, self.n, self.method, self.low, self.high, self.level)
 
 
@@ -76,7 +76,8 @@ def batch_ratio(
 
     over B batches of adjoining observations with sums :math:`A_b, L_b`: batch means (Law, *Simulation
     Modeling and Analysis*, 9.5.3) of a ratio (Cochran, *Sampling Techniques*, 6.3). The interval is
-    :math:`R \pm t_{B-1} s_R`. With equal lengths it is the batch-means interval of the mean.
+    :math:`R \pm t_{B-1} s_R`, cut at zero where no amount is negative. With equal lengths it is the
+    batch-means interval of the mean.
 
     Parameters
     ----------
@@ -112,4 +113,7 @@ def batch_ratio(
     method = (
         f"batch means ({batches} batches)" if batches < n else "mean, Student's t (too short for batches)"
     )
-    return Interval(ratio, ratio - reach, ratio + reach, n, method, level)
+    low = ratio - reach
+    if low < 0.0 and (amount >= 0.0).all():
+        low = 0.0
+    return Interval(ratio, low, ratio + reach, n, method, level)
