@@ -169,3 +169,18 @@ def test_odd_names_of_files(tmp_path):
         path.write_bytes(BINARY.read_bytes())
         done = import_sar(path, tmp_path / f"log of {name!r}")
         assert done.intervals == 4
+
+
+def test_a_full_disk_is_work_that_failed(tmp_path):
+    """Status 1, for the input is right; /dev/full stands for the folder of temporary files."""
+    need_sadf()
+    code = (
+        "import tempfile, thinktime.sources.sar as sar;"
+        "sar.raw_text = lambda *_: open('/dev/full', 'w', buffering=1).write('x\\n');"
+        "from thinktime.cli import main; main()"
+    )
+    command = [sys.executable, "-c", code, "import", "sar", BINARY, "-o", tmp_path / "log"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "No space left on device" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -322,3 +322,24 @@ def test_many_intervals_come_in_parts_and_in_order(tmp_path, monkeypatch):
     assert starts == sorted(starts)
     assert log.cpus().collect().height == 400
     assert column(log, "forks") == [1] * 200
+
+
+@pytest.mark.parametrize("name", ["12.6.1-load.raw", "12.6.1-load.json", "12.6.1-restart.plain"])
+def test_byte_order_mark_and_carriage_returns_do_not_matter(name, tmp_path):
+    data = (FIXTURES / name).read_bytes()
+    path = tmp_path / "text"
+    path.write_bytes(b"\xef\xbb\xbf" + data.replace(b"\n", b"\r\n"))
+    done, plain = import_sar(path, tmp_path / "log"), import_sar(FIXTURES / name, tmp_path / "plain")
+    a, b = (Log.open(one.log).samples().collect() for one in (done, plain))
+    assert a.equals(b)
+    assert "damaged_record" not in kinds(done)
+
+
+def test_incidents_stay_few_however_much_is_damaged(tmp_path):
+    text = Text().boot(seconds(3), {"tasks": tasks([0, 4, 8])})
+    text.out += [f"damage number {k}" for k in range(1000)]
+    done, log = run(text, tmp_path)
+    damaged = [count for kind, _, count in done.incidents if kind == "damaged_record"]
+    assert len(damaged) == 21
+    assert sum(damaged) == 1000
+    assert sum(row["count"] for row in log.manifest["incidents"]) == 1000

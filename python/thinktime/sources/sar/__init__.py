@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from thinktime.errors import InputError
+from thinktime.errors import InputError, WorkError
 from thinktime.sources.sar.detect import Kind, detect
 from thinktime.sources.sar.interval import Interval
 from thinktime.sources.sar.json_stream import DamagedJsonError
@@ -84,6 +84,8 @@ def import_sar(
 
     Raises
     ------
+    WorkError
+        The disk is full, or the file went away while it was read.
     InputError
         The file cannot be read, is none of sar's, or has no interval; or `log` is there already.
     """
@@ -94,9 +96,15 @@ def import_sar(
         )
     kind = detect(path)
     problems = Problems()
-    with ExitStack() as stack:
-        source = _source(path, kind, problems, date, stack)
-        return _write(path, kind, folder, "replace" if force else "create", source, problems, progress)
+    mode = "replace" if force else "create"
+    try:
+        with ExitStack() as stack:
+            source = _source(path, kind, problems, date, stack)
+            return _write(path, kind, folder, mode, source, problems, progress)
+    except OSError as error:
+        # A full disk, or a file that went away while it was read.
+        place = f" ({error.filename})" if error.filename else ""
+        raise WorkError(f"{path}: the import failed: {error.strerror or error}{place}") from None
 
 
 def _source(

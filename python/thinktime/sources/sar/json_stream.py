@@ -43,7 +43,7 @@ class JsonStream:
     """
 
     def __init__(self, path: Path) -> None:
-        self._file = path.open(encoding="utf-8", errors="replace")
+        self._file = path.open(encoding="utf-8-sig", errors="replace")
         self._text = ""
         self._at = 0
         self._line = 1

@@ -7,6 +7,7 @@ however long the file is.
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -74,7 +75,7 @@ def read_lines(file: IO[bytes], offset: int, number: int) -> Iterator[tuple[int,
     """Offset, number and bytes of each line from `offset` on; a line that is too long comes in pieces."""
     file.seek(offset)
     while line := file.readline(LINE_BYTES_MAX):
-        yield offset, number, line
+        yield offset, number, line if offset else line.removeprefix(codecs.BOM_UTF8)
         offset += len(line)
         number += 1
 

@@ -39,7 +39,7 @@ ACTIVITIES = (
 OLD_QUEUE = ("-q",)
 """The queue before version 12.3.3, which had no pressure."""
 
-TIME_MAX_S = 900
+TIME_MAX_S = 300
 OUTPUT_BYTES_MIN = 64 << 20
 OUTPUT_FACTOR = 200
 """sadf prints about 2 bytes a byte; a damaged header can make it print without end."""
