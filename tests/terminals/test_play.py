@@ -120,6 +120,17 @@ def test_a_signal_ends_the_play_in_good_order(start: Start, number: signal.Signa
     assert log.interactions().collect().height > 0
 
 
+def test_a_signal_before_the_play_makes_no_log(start: Start) -> None:
+    player = start("prototype", "--users", "1", "--think", "50ms", "--floor", "1h", "--no-record")
+    player.wait_for_users(1)
+    player.process.send_signal(signal.SIGINT)
+    status, _output, errors = player.end()
+    assert status == 1
+    assert "stopped before the first interaction" in errors
+    assert not player.log.exists()
+    assert player.family() == {}
+
+
 def test_a_killed_player_leaves_no_process_and_no_file(start: Start) -> None:
     player = start("mixed", "--users", "5", "--hold", "1h", *SHORT)
     player.wait_for_users(5)
@@ -155,6 +166,31 @@ def test_a_user_types_the_same_whoever_else_plays(start: Start, tmp_path: Path) 
     assert scripts[0][:both] == scripts[1][:both]
 
 
+def test_driver_and_recorder_see_the_same_cpu_time(start: Start) -> None:
+    """Two independent exact sources: what a user's process says of itself, and what the recorder says of
+    its session. Outside the interactions the session only starts up (array, scratch file) and reports: 20
+    ms and 0.5 ms an interaction are generous for that. A part of a session in the sample that was cut off
+    by the end may be missing from the recorder's sum: the interval is 0.2 s.
+    """
+    player = start(
+        "prototype", "--users", "2", "--hold", "3s", "--think", "50ms", "--floor", "0", "--interval", "0.2s"
+    )
+    status, _output, errors = player.end()
+    assert status == 0, errors
+    log = Log.open(player.log)
+    sessions = log.manifest["sessions"][0]["terminals"]["outcome"]["sessions"]
+    rows = log.interactions().collect()
+    users = log.users().collect()
+    for user, session in sessions.items():
+        of_user = rows.filter(pl.col("user") == user)
+        told = of_user["service_s"].sum()
+        seen = users.filter(pl.col("user") == session)["cpu_exact_s"].sum()
+        assert -0.2 <= seen - told <= 0.02 + 0.2 + 0.0005 * of_user.height, (told, seen)
+        assert seen > 0.5 * told > 0.0
+    assert log.samples().select(pl.col("active_users").max()).collect().item() >= 2
+    assert log.check() == []
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -173,6 +209,7 @@ def test_a_user_types_the_same_whoever_else_plays(start: Start, tmp_path: Path) 
         (("nowhere.json",), ("nowhere.json", "cannot be read", "workload in JSON")),
         (("prototype", "--scratch", "/nowhere"), ("/nowhere", "no folder")),
         (("prototype", "--array", "huge"), ("--array huge", "MiB")),
+        (("prototype", "--interval", "1ms"), ("interval", "0.1")),
     ],
 )
 def test_bad_input_is_refused_with_the_remedy(

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use pyo3::create_exception;
-use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use thinktime_terminals::TerminalsError;
 use thinktime_terminals::driver::{Progress, Verdict};
@@ -29,7 +29,6 @@ fn play_error(error: TerminalsError) -> PyErr {
     match error {
         TerminalsError::Input { .. } => PyValueError::new_err(error.to_string()),
         TerminalsError::Log(error) => log_error(error),
-        TerminalsError::Stopped => PyKeyboardInterrupt::new_err(error.to_string()),
         _ => NativePlayError::new_err(error.to_string()),
     }
 }

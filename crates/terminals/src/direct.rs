@@ -126,12 +126,12 @@ fn real_seconds(batches: &[Batch]) -> f64 {
 }
 
 fn fork(fault_s: f64, switch_s: f64) -> std::io::Result<DirectCost> {
-    fork_and_wait()?;
+    fork_and_wait(false)?;
     let batches = (0..BATCHES)
         .map(|_| {
             batch(f64::from(FORKS_A_BATCH), || {
                 for _ in 0..FORKS_A_BATCH {
-                    fork_and_wait()?;
+                    fork_and_wait(false)?;
                 }
                 Ok(())
             })

@@ -62,6 +62,11 @@ impl Nursery {
         }
     }
 
+    /// Process id of the nursery.
+    pub fn pid(&self) -> i32 {
+        self.pid.as_raw_nonzero().get()
+    }
+
     /// Starts the process of `user` on `terminal`; returns its process id, which is its session id too.
     pub fn start(
         &self,
@@ -113,6 +118,9 @@ impl Nursery {
         let mut answer = [0u8; 4096];
         let (length, _) = retry(|| recv(socket, &mut answer, RecvFlags::empty()))
             .map_err(|error| TerminalsError::nursery(format!("does not answer: {error}")))?;
+        if length == 0 {
+            return Err(TerminalsError::nursery("has ended"));
+        }
         match serde_json::from_slice(&answer[..length]) {
             Ok(Answer::Started { pid }) => Ok(pid),
             Ok(Answer::Refused { problem }) => {

@@ -1,5 +1,6 @@
 //! The prototype process: what runs on a user's terminal (Brachman 1983, chapter 4).
 
+use std::ffi::CStr;
 use std::io::ErrorKind;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -137,8 +138,12 @@ impl Prototype<'_> {
         self.use_file(class, index, amounts.file_blocks, service)
             .map_err(|error| format!("cannot use the scratch file: {error}"))?;
         touch_fresh(amounts.fresh_pages).map_err(|error| format!("cannot get fresh memory: {error}"))?;
+        let mut stream = Stream::at(self.program.seed, self.user, Part::Forks, index);
+        // The first number of this stream gave the amount.
+        stream.next_u64();
         for _ in 0..amounts.forks {
-            fork_and_wait().map_err(|error| format!("cannot fork: {error}"))?;
+            let execute = stream.uniform() < class.exec_share;
+            fork_and_wait(execute).map_err(|error| format!("cannot fork: {error}"))?;
         }
         if amounts.pause_s > 0.0 {
             std::thread::sleep(std::time::Duration::from_secs_f64(amounts.pause_s));
@@ -193,11 +198,18 @@ impl Prototype<'_> {
     }
 }
 
-/// A child process that ends at once, and is waited for.
-pub(crate) fn fork_and_wait() -> std::io::Result<()> {
-    // SAFETY: this process has one thread, and the child only calls _exit.
+/// A child process that ends at once, by itself or as /bin/true, and is waited for.
+pub(crate) fn fork_and_wait(execute: bool) -> std::io::Result<()> {
+    const TRUE: &CStr = c"/bin/true";
+    // SAFETY: this process has one thread; the child calls only execv, with a null-terminated array of
+    // null-terminated strings that live for ever, and _exit.
     let child = match unsafe { libc::fork() } {
-        0 => exit_now(0),
+        0 => {
+            if execute {
+                unsafe { libc::execv(TRUE.as_ptr(), [TRUE.as_ptr(), std::ptr::null()].as_ptr()) };
+            }
+            exit_now(0)
+        }
         pid => rustix::process::Pid::from_raw(pid)
             .filter(|_| pid > 0)
             .ok_or_else(std::io::Error::last_os_error)?,

@@ -17,6 +17,8 @@
 //!   the user at the terminal thinks, and the pause is the short wait of a program for something else:
 //!   exponential with scale 0.1 s, cut at 3 s.
 //! - *Output.* "Several" strings: 2 to 8, equally probable.
+//!   The terminal is as fast as the driver reads it: no line speed is imitated, so a process is hardly ever
+//!   suspended for a full output buffer.
 //! - *Array.* Each page is written to in each interaction, since UNIX would have swapped in all of it.
 
 use serde::{Deserialize, Serialize};
@@ -62,6 +64,9 @@ pub struct Class {
     /// Child processes, one after the other; each ends at once.
     #[serde(default)]
     pub forks: Distribution,
+    /// Probability that a child executes /bin/true instead of ending by itself.
+    #[serde(default)]
+    pub exec_share: f64,
     /// Pages of fresh memory that are touched and given back.
     #[serde(default)]
     pub fresh_pages: Distribution,
@@ -99,6 +104,7 @@ impl Class {
             pause_s: Distribution::NONE,
             output_lines: Distribution::NONE,
             forks: Distribution::NONE,
+            exec_share: 0.0,
             fresh_pages: Distribution::NONE,
         }
     }
@@ -134,6 +140,7 @@ impl Class {
             ("write_share", self.write_share),
             ("seek_share", self.seek_share),
             ("sync_share", self.sync_share),
+            ("exec_share", self.exec_share),
         ] {
             if !(0.0..=1.0).contains(&share) {
                 let problem = format!("{share} is no probability");
@@ -316,7 +323,9 @@ fn mixed() -> Vec<Class> {
             ..Class::new("edit", 45.0)
         },
         Class {
-            compute_iterations: loop_of(186),
+            // 135 ms of CPU time; less variable than a row of Table III of that mean, so that the demand of
+            // a few hundred interactions is near its mean.
+            compute_iterations: Distribution::Exponential { mean: 1500.0, max: Some(10_000.0) },
             output_lines: Distribution::Integers { low: 1, high: 3 },
             ..Class::new("compute", 15.0)
         },

@@ -397,3 +397,51 @@ fn a_rehearsal_learns_the_demand() {
     assert!((demand.service_s / 0.009 - 1.0).abs() < 0.3, "{demand:?}");
     assert!(demand.response_s > 0.0);
 }
+
+#[test]
+fn a_killed_nursery_takes_its_users_along() {
+    use std::os::fd::AsFd;
+    let nursery = Nursery::open().expect("a nursery");
+    let program = Program {
+        seed: 1,
+        workload: Workload::named("empty").expect("built in"),
+        steps_per_s: 1e9,
+        scratch: std::env::temp_dir(),
+    };
+    let master = rustix::pty::openpt(rustix::pty::OpenptFlags::RDWR).expect("a terminal");
+    rustix::pty::unlockpt(&master).expect("unlocks");
+    let slave = rustix::pty::ioctl_tiocgptpeer(&master, rustix::pty::OpenptFlags::RDWR).expect("a terminal");
+    let user = nursery.start(1, slave.as_fd(), &program).expect("starts");
+    let user = rustix::process::Pid::from_raw(user).expect("a pid");
+    rustix::process::test_kill_process(user).expect("is alive");
+    let pid = rustix::process::Pid::from_raw(nursery.pid()).expect("a pid");
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("is ours");
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    // A zombie is dead: in a container, nobody may come to bury it.
+    let state = |pid: rustix::process::Pid| {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
+        stat.rsplit(") ").next()?.chars().next()
+    };
+    while state(user).is_some_and(|state| state != 'Z') {
+        assert!(std::time::Instant::now() < until, "the user outlives the nursery");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let refused = nursery.start(2, slave.as_fd(), &program).expect_err("is gone").to_string();
+    assert!(refused.contains("nursery"), "{refused}");
+}
+
+#[test]
+fn a_child_may_execute_a_program() {
+    // /bin/true maps a library or two: more page faults than a child that ends at once.
+    let faults = |exec_share| {
+        let mut class = class_named("fork");
+        class.forks = constant(5.0);
+        class.exec_share = exec_share;
+        let run = run(one_class(class), "1", 0.5, constant(0.01), false);
+        let mut faults: Vec<u64> =
+            run.interactions.iter().filter_map(|one| Some(one.figures()?.page_faults_minor)).collect();
+        faults.sort_unstable();
+        faults[faults.len() / 2]
+    };
+    assert!(faults(1.0) > faults(0.0) + 5 * 10);
+}

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 STEPS = 11
-"""Numbers of users that are played."""
+"""Numbers of users that are played, at the most."""
 
-BEFORE_S = 22.0
+BEFORE_S = 25.0
 """Seconds of the demo that are not the play: direct costs, floor, rehearsal, report."""
 
 
@@ -124,10 +124,12 @@ def _scale(demand: dict[str, Any], cpus: int) -> Scale:
     """
     service_s: float = demand["service_s"]
     wanted = min(max(11.0 * cpus, 8.0), 200.0)
-    think_s = max(wanted * service_s / cpus - service_s, 0.05)
+    # Beyond 200 CPUs, one user a CPU is the least that saturates.
+    think_s = max(wanted * service_s / cpus - service_s, 0.1 * service_s)
     saturation = cpus * (service_s + think_s) / service_s
     step = max(1, math.ceil(1.5 * saturation / STEPS))
-    return Scale(f"{step}..{step * STEPS}..{step}", STEPS, think_s, saturation)
+    steps = math.ceil(1.5 * saturation / step)
+    return Scale(f"{step}..{step * steps}..{step}", steps, think_s, saturation)
 
 
 def _report(output: Path, page: Path) -> None:
@@ -137,5 +139,5 @@ def _report(output: Path, page: Path) -> None:
     document = reports.build([Log.open(output)])
     page.write_text(reports.render(document, "html"), encoding="utf-8")
     for finding in document.findings[:5]:
-        typer.echo(f"- {finding}")
+        typer.echo(f"- {finding.text}")
     typer.echo(f"{page}")

@@ -146,7 +146,7 @@ def _play(plan: Plan, output: Path, force: bool, interval_s: float | None) -> di
     from thinktime.sources.terminals import Interruption, Terminals, play_into
 
     with Terminals() as terminals, Interruption() as interruption:
-        with Showing("calibrating", interruption) as showing:
+        with Showing("measuring the floor", interruption) as showing:
             prepared = terminals.prepare(plan, showing)
         with Showing("playing", interruption) as showing:
             return play_into(terminals, plan, prepared, output, force, interval_s, showing)

@@ -198,9 +198,7 @@ class Terminals:
         InputError
             The plan cannot be played.
         WorkError
-            A user's process could not do its work.
-        KeyboardInterrupt
-            `on_progress` said False.
+            `on_progress` said False, or a user's process could not do its work.
         """
         text = _checked(self._nursery.prepare, plan._json(), _decoded(on_progress))
         prepared: dict[str, Any] = json.loads(text)
@@ -218,7 +216,7 @@ class Terminals:
 
         Raises
         ------
-        InputError, WorkError, KeyboardInterrupt
+        InputError, WorkError
             As `prepare`.
         """
         arguments = (plan._json(), json.dumps(prepared), _decoded(on_progress))
