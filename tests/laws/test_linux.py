@@ -9,7 +9,6 @@ from identities import LAWS
 
 from thinktime.log import Log, LogWriter
 
-
 SECOND = pl.duration(seconds=1)
 SPOILERS = {
     "intervals_have_a_length": ("samples", pl.lit(0.0).alias("length_s")),
