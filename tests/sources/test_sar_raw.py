@@ -157,7 +157,10 @@ def test_truncated_seconds_of_the_wall_clock_are_no_step(tmp_path):
 def test_midnight_in_a_text_without_dates(tmp_path):
     text = Text()
     times = ("23:49:59", "23:59:59", "00:09:59", "00:19:59")
-    text.out = [f"{time} UTC; proc/s; {k}; {k + 5}; cswch/s; {k}; {k + 9};" for k, time in enumerate(times)]
+    text.out = [
+        f"{time} UTC; proc/s; {5 * k}; {5 * k + 5}; cswch/s; {9 * k}; {9 * k + 9};"
+        for k, time in enumerate(times)
+    ]
     _, log = run(text, tmp_path, date=datetime.date(2026, 11, 20))
     assert column(log, "length_s") == [600.0] * 3
     assert column(log, "start")[0] == datetime.datetime(
@@ -168,7 +171,7 @@ def test_midnight_in_a_text_without_dates(tmp_path):
 
 def test_local_times_are_named(tmp_path):
     text = Text()
-    text.out = [f"10:00:0{k}; proc/s; {k}; {k + 5}; cswch/s; {k}; {k + 9};" for k in range(3)]
+    text.out = [f"10:00:0{k}; proc/s; {5 * k}; {5 * k + 5}; cswch/s; {9 * k}; {9 * k + 9};" for k in range(3)]
     done, _ = run(text, tmp_path)
     assert "timezone_unknown" in kinds(done)
 
@@ -180,7 +183,8 @@ def test_several_days_in_one_text(tmp_path):
         moments = seconds(3, 100_000 + day * 8_640_000, START_S + day * 86_400)
         readings = [1000 * day + k for k in range(3)]
         text.boot(
-            moments, {"tasks": tasks(readings), "cpu": lambda k: [cpu_line(-1, {"%usr": k}, {"%usr": k + 9})]}
+            moments,
+            {"tasks": tasks(readings), "cpu": lambda k: [cpu_line(-1, {"%usr": 9 * k}, {"%usr": 9 * k + 9})]},
         )
     done, log = run(text, tmp_path)
     # What came between the files is in neither: no interval, and no amount for it.
@@ -193,7 +197,7 @@ def test_several_days_in_one_text_without_headers(tmp_path):
     for day in range(2):
         times = [START_S + 86_400 * day + 600 * k for k in range(3)]
         text.out += [f"{time}; pswpin/s; 0; 1; pswpout/s; 2; 4;" for time in times]
-        text.out += [f"{time}; proc/s; 1; 2; cswch/s; 3; 5;" for time in times]
+        text.out += [f"{time}; {tasks([0, 1, 2, 3])(k)[0]}" for k, time in enumerate(times, 1)]
     _, log = run(text, tmp_path)
     assert column(log, "length_s") == [600.0] * 4
     assert column(log, "forks") == [1] * 4
@@ -343,3 +347,16 @@ def test_incidents_stay_few_however_much_is_damaged(tmp_path):
     assert len(damaged) == 21
     assert sum(damaged) == 1000
     assert sum(row["count"] for row in log.manifest["incidents"]) == 1000
+
+
+def test_missing_records_are_seen_by_their_readings(tmp_path):
+    """Each line has the reading before: where that is not the one of the record before, one is missing."""
+    text = Text().boot(seconds(6), {"tasks": tasks([0, 4, 9, 15, 22, 30])})
+    text.out = [line for line in text.out if f"{START_S + 3}" not in line]
+    done, log = run(text, tmp_path)
+    # Records 0, 1, 2, 4, 5: between 2 and 4 the length would be 2 s, the amount that of 1 s.
+    assert column(log, "forks") == [4, 5, 8]
+    assert column(log, "length_s") == [1.0] * 3
+    assert [detail for kind, detail, _ in done.incidents if kind == "interval_dropped"] == [
+        "records are missing before 2023-11-14T22:13:24Z"
+    ]
