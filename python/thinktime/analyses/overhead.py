@@ -70,6 +70,8 @@ class Cost:
     """Cost fitted on each quarter of the log by itself (Bard's stability test, B-16); empty if too short."""
     direct: DirectCost | None
     """Direct measurement beside it, where the manifest has one."""
+    concentration: float = 0.0
+    """Part of what is known of this cost that comes from the five intervals which tell most, 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,14 +157,16 @@ def analyse(
     .. math:: \tau = \theta_0 + \sum_i \theta_i x_i
 
     with :math:`\tau` system time per second, :math:`x_i` requests per second (user time: seconds per
-    second), fitted by least squares (equations 3 and 4). Requests enter by forward selection (B-13);
+    second), fitted by least squares (equations 3 and 4). Requests enter by forward selection (B-13), as
+    long as their cost is positive when they enter;
     observations off by more than 2.5 s are dropped, and the fit is made once more on the rest (B-12);
     R^2 by equation 5. A request's share of system time is :math:`\theta_i \bar x_i / \bar\tau` (Table 8).
 
     Bard gives no intervals since errors are neither independent nor of one size (B-15). Here the interval
-    to rely on is Newey and West's with fixed-b critical values (`stats.covariance`, `stats.critical`);
-    the textbook interval and that of the moving-block bootstrap stand beside it. None of them knows of
-    what was not measured: activities that go along with a request are charged to it.
+    to rely on is Newey and West's, with residuals scaled by leverage and fixed-b critical values
+    (`stats.covariance`, `stats.critical`); the textbook interval and that of the moving-block bootstrap
+    stand beside it. None of them knows of what was not measured: activities that go along with a request
+    are charged to it.
 
     Parameters
     ----------
@@ -229,7 +233,7 @@ def _result(
     own = series.batch_ratio(recorder[known], design.seen.length_s[known], level) if known.any() else None
     result = Overhead(
         costs=_costs(design, regression, system, _direct_costs(log), seed),
-        left_out=_left_out(design, regression),
+        left_out=_left_out(design, regression, f_to_enter),
         system_time=system,
         explained=design.explained,
         scaled=scaled,
@@ -261,6 +265,7 @@ def _costs(
     robust, textbook = regression.robust_reach(), regression.textbook_reach()
     low, high = regression.bootstrap_ends(seed)
     inflation = regression.diagnosis().variance_inflation
+    concentration = regression.concentration()
     floor, huber, quarters = regression.non_negative(), regression.huber(), regression.quarters()
     costs = []
     for at, column in enumerate(regression.keep):
@@ -275,7 +280,7 @@ def _costs(
 
         seconds = figure(
             (value - float(robust[at]), value + float(robust[at])),
-            f"least squares, Newey-West with {regression.lags} lags and fixed-b critical value",
+            f"least squares, Newey-West with {regression.lags} lags, leverage, fixed-b",
         )
         rate = series.batch_ratio(regression.x[:, at], None, level)
         costs.append(
@@ -297,6 +302,7 @@ def _costs(
                 robust=float(huber[at]),
                 quarters=tuple(quarters[:, at].tolist()),
                 direct=_beside(seconds, direct.get(term.name)),
+                concentration=float(concentration[at]),
             )
         )
     return tuple(costs)
@@ -334,13 +340,18 @@ def _beside(seconds: Estimate, direct: Estimate | None) -> DirectCost | None:
     return DirectCost(dataclasses.replace(direct, unit=seconds.unit), inside, seconds.value / direct.value)
 
 
-def _left_out(design: Design, regression: Regression) -> tuple[LeftOut, ...]:
+def _left_out(design: Design, regression: Regression, f_to_enter: float) -> tuple[LeftOut, ...]:
     found = [LeftOut(item.name, item.label, reason) for item, reason in design.left_out]
     for rejected in regression.selection.rejected:
         item = design.terms[rejected.column - 1]
         if rejected.f is None:
             reason = (
                 f"moves together with what is in: only {rejected.tolerance:.0%} of its variation is its own"
+            )
+        elif rejected.negative and rejected.f >= f_to_enter:
+            reason = (
+                f"goes along with less system time (F = {rejected.f:.2g}): it competes for the CPU, "
+                "which is no cost"
             )
         else:
             reason = f"explains nothing more (F = {rejected.f:.2g})"

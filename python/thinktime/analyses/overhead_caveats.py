@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from thinktime.analyses.overhead import Overhead
+    from thinktime.analyses.overhead import Cost, Overhead
 
 __all__ = ["overhead_caveats"]
 
@@ -16,6 +16,9 @@ CORRELATED = 0.3
 POOR_FIT = 0.5
 ROWS_PER_COST = 10
 DIRECT_FACTOR = 2.0
+CONCENTRATED = 0.75
+MOVED = 3.0
+"""Four quarters of a steady log spread over about one width of the interval."""
 
 
 def overhead_caveats(result: Overhead) -> tuple[str, ...]:
@@ -81,11 +84,23 @@ def _about_costs(result: Overhead) -> list[str]:
             f"Some rate hardly varies beside its mean (condition number {result.condition_number:.0f}): its "
             "cost and the base can be told apart only in part."
         )
-    negative = [cost.label for cost in result.costs if cost.seconds.value < 0.0]
+    negative = [cost.label for cost in result.costs if _negative(cost)]
     if negative:
         caveats.append(
             f"The cost of {', '.join(negative)} came out negative, which no cost is: it offsets another that "
             "is too high. The fit without negative costs stands beside it."
+        )
+    shaky = [cost.label for cost in result.costs[1:] if cost.concentration > CONCENTRATED]
+    if shaky:
+        caveats.append(
+            f"The cost of {', '.join(shaky)} hangs on five intervals that hold most of its variation: "
+            "another log may well give another cost."
+        )
+    moved = [cost.label for cost in result.costs[1:] if _moved(cost)]
+    if moved:
+        caveats.append(
+            f"The cost of {', '.join(moved)} differs between the quarters of the log by more than its "
+            "interval allows: what such a request asks for is not always the same (Bard 1971, B-16)."
         )
     unsure = [
         cost.label
@@ -106,4 +121,22 @@ def _about_costs(result: Overhead) -> list[str]:
             f"Costs of {', '.join(apart)} differ from the direct measurement by more than a factor of "
             f"{DIRECT_FACTOR:g}: the regression charges a request with all that goes along with it."
         )
+    if len(result.costs) > 1:
+        caveats.append(
+            "A cost holds all work that goes along with such a request and is not counted itself: it is what "
+            "one more of them came with, not the length of a path in the kernel."
+        )
     return caveats
+
+
+def _negative(cost: Cost) -> bool:
+    """Whether a cost is below zero; the base, which may well be zero, only if its whole interval is."""
+    if cost.request == "base":
+        return cost.seconds.high is not None and cost.seconds.high < 0.0
+    return cost.seconds.value < 0.0
+
+
+def _moved(cost: Cost) -> bool:
+    if not cost.quarters or cost.seconds.low is None or cost.seconds.high is None:
+        return False
+    return max(cost.quarters) - min(cost.quarters) > MOVED * (cost.seconds.high - cost.seconds.low)

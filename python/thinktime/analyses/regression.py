@@ -21,6 +21,7 @@ __all__ = ["Regression", "fit"]
 Array = NDArray[np.float64]
 
 QUARTERS = 4
+CONCENTRATED_ROWS = 5
 ROWS_PER_COEFFICIENT = 5
 BOOTSTRAP_ROWS_MAX = 100_000
 """Beyond this the bootstrap takes as many adjoining rows from the middle: its memory grows with the rows."""
@@ -71,7 +72,7 @@ class Regression:
         """Half width of the Newey-West interval, with fixed-b critical value."""
         fit = self.trimmed.fit
         residuals = self.trimmed.residuals[self.trimmed.kept]
-        covariance = newey_west(fit, self.x, residuals, self.lags, self.segments)
+        covariance = newey_west(fit, self.x, residuals, self.lags, self.segments, leverage=True)
         reach = critical.fixed_b(self.level, self.lags / fit.n, fit.degrees)
         return _root(covariance) * reach
 
@@ -85,6 +86,15 @@ class Regression:
         first = max(0, (len(self.y) - BOOTSTRAP_ROWS_MAX) // 2)
         part = slice(first, first + BOOTSTRAP_ROWS_MAX)
         return bootstrap.coefficient_intervals(self.x[part], self.y[part], self.level, seed=seed)
+
+    def concentration(self) -> Array:
+        """Part of what is known of each coefficient that comes from the five rows which tell most."""
+        inverse = self.trimmed.fit.unscaled_covariance
+        # Column j of X (X'X)^-1 is what each row adds to coefficient j, up to its residual.
+        weights = (self.x @ inverse) ** 2
+        most = np.sort(weights, axis=0)[-CONCENTRATED_ROWS:].sum(axis=0)
+        result: Array = most / weights.sum(axis=0)
+        return result
 
     def diagnosis(self) -> collinearity.Collinearity:
         """Condition number and variance inflation of the columns used."""
@@ -144,7 +154,7 @@ def fit(
     x = np.column_stack([np.ones(len(design.rows)), design.rates])
     rows = absorb_all(x, design.target)
     if select:
-        selection = forward(rows, range(1, x.shape[1]), f_to_enter=f_to_enter)
+        selection = forward(rows, range(1, x.shape[1]), f_to_enter=f_to_enter, positive=True)
     else:
         aliased = rows.solve().aliased
         selection = Selection(tuple(Step(at, np.nan) for at in range(1, x.shape[1]) if at not in aliased), ())

@@ -282,6 +282,6 @@ def _caveats(
         caveats.append(f"Not measured: {', '.join(missing)}; points that they limit are labelled otherwise.")
     caveats.append(
         f"Saturation shorter than an interval ({interval_s:.3g} s) cannot be seen, and the band of a "
-        "frontier only says how much it hangs on single intervals: resampling never goes beyond what was seen."
+        "frontier only says how much it hangs on single intervals: resampling never goes beyond the data."
     )
     return tuple(caveats)

@@ -14,6 +14,9 @@ __all__ = ["LongRunCovariance", "default_lags", "newey_west"]
 
 Matrix = NDArray[np.float64]
 
+LEFT_LEAST = 1e-6
+"""Leverage closer to one than this is rounding error."""
+
 
 def default_lags(n: int) -> int:
     """Lags that are taken into account: 1.3 sqrt(n), at most n - 1.
@@ -69,7 +72,13 @@ class LongRunCovariance:
 
 
 def newey_west(
-    fit: Fit, x: Matrix, residuals: Matrix, lags: int, segments: NDArray[np.int64] | None = None
+    fit: Fit,
+    x: Matrix,
+    residuals: Matrix,
+    lags: int,
+    segments: NDArray[np.int64] | None = None,
+    *,
+    leverage: bool = False,
 ) -> Matrix:
     r"""Covariance of the coefficients of `fit` under autocorrelation and unequal variances.
 
@@ -85,13 +94,22 @@ def newey_west(
         Bandwidth L; see `default_lags`.
     segments : array of shape (n,), optional
         Rows of one unbroken stretch of time share a number.
+    leverage : bool
+        Divide each residual by 1 - h, h its row's leverage, instead of the factor n / (n - k). A row
+        that alone fixes a coefficient has a residual near zero whatever its error was; so scaled it is
+        the residual of the fit without that row (HC3 of MacKinnon and White 1985, Journal of
+        Econometrics 29, 305).
     """
+    bread = fit.unscaled_covariance
+    factor = fit.n / fit.degrees
+    if leverage:
+        held = np.einsum("ij,jk,ik->i", x, bread, x)
+        residuals, factor = residuals / np.maximum(1.0 - held, LEFT_LEAST), 1.0
     scores = x * residuals[:, None]
     long_run = LongRunCovariance(x.shape[1], lags)
     breaks = [] if segments is None else (np.flatnonzero(np.diff(segments)) + 1).tolist()
     for first, last in itertools.pairwise([0, *breaks, len(scores)]):
         long_run.gap()
         long_run.absorb(scores[first:last])
-    bread = fit.unscaled_covariance
-    result: Matrix = bread @ long_run.value() @ bread * (fit.n / fit.degrees)
+    result: Matrix = bread @ long_run.value() @ bread * factor
     return result

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.stats.least_squares import Fit, LeastSquares
+from thinktime.stats.refinement import refine
 
 __all__ = ["Trimmed", "absorb_all", "drop_outliers"]
 
@@ -44,15 +46,20 @@ class Trimmed:
 def absorb_all(x: Matrix, y: Matrix) -> LeastSquares:
     """All rows of x and y, absorbed in chunks."""
     rows = LeastSquares(x.shape[1])
-    for first in range(0, len(y), CHUNK_ROWS):
-        rows.absorb(x[first : first + CHUNK_ROWS], y[first : first + CHUNK_ROWS])
+    for part_x, part_y in _chunks(x, y):
+        rows.absorb(part_x, part_y)
     return rows
+
+
+def _chunks(x: Matrix, y: Matrix) -> Iterator[tuple[Matrix, Matrix]]:
+    for first in range(0, len(y), CHUNK_ROWS):
+        yield x[first : first + CHUNK_ROWS], y[first : first + CHUNK_ROWS]
 
 
 def drop_outliers(x: Matrix, y: Matrix, threshold: float = 2.5, *, as_printed: bool = False) -> Trimmed:
     """Fit, drop every row whose residual exceeds `threshold` times s, and fit once on the rest.
 
-    Bard (1971), rule 2.5 s with one refit (requirements B-12). It is not repeated: a second pass would
+    The rule of Bard (1971), with 2.5 s and one refit (B-12). It is not repeated: a second pass would
     cut into the body of the distribution.
 
     Parameters
@@ -75,10 +82,10 @@ def drop_outliers(x: Matrix, y: Matrix, threshold: float = 2.5, *, as_printed: b
     limit = threshold * first.residual_deviation(as_printed=as_printed)
     kept = np.abs(residuals) <= limit
     positive = int(np.count_nonzero(~kept & (residuals > 0)))
-    if kept.all():
-        return Trimmed(rows, first, residuals, kept, positive)
-    rows = absorb_all(x[kept], y[kept])
-    second = rows.solve()
+    x_kept, y_kept = x[kept], y[kept]
+    if not kept.all():
+        rows = absorb_all(x_kept, y_kept)
+    second = refine(rows, rows.solve(), lambda: _chunks(x_kept, y_kept))
     return Trimmed(rows, second, y - _predict(x, second), kept, positive)
 
 

@@ -31,11 +31,14 @@ class Rejection:
         Its F at the end; None where it was not tested.
     tolerance : float
         Part of its variance that the columns taken do not explain, 0 to 1.
+    negative : bool
+        Whether its coefficient would be negative.
     """
 
     column: int
     f: float | None
     tolerance: float
+    negative: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,7 @@ def forward(
     constant: int = 0,
     f_to_enter: float = 4.0,
     tolerance: float = 0.1,
+    positive: bool = False,
 ) -> Selection:
     r"""Take the column that reduces the residual squares most, then the next, until none is significant.
 
@@ -78,15 +82,19 @@ def forward(
         Least F at which a column is taken.
     tolerance : float
         Least part of its variance that must not be explained by columns taken before.
+    positive : bool
+        Take a column only if its coefficient is positive when it enters: where coefficients are costs, a
+        negative one says that the column competes with what is explained, not what it costs.
     """
     chosen, left, steps = [constant], list(candidates), []
     current = rows.triangle(chosen)[2]
     while left:
         options = [(rows.triangle([*chosen, column]), column) for column in left]
+        # R has a positive diagonal: the last coefficient has the sign of the last entry of Q'y.
         open_to = [
             (rest, column)
-            for (_, _, rest), column in options
-            if _tolerance(rows, chosen, column) >= tolerance
+            for (_, projected, rest), column in options
+            if _tolerance(rows, chosen, column) >= tolerance and not (positive and projected[-1] <= 0.0)
         ]
         degrees = rows.n - len(chosen) - 1
         if not open_to or degrees < 1:
@@ -110,8 +118,9 @@ def _rejection(
     own = _tolerance(rows, chosen, column)
     degrees = rows.n - len(chosen) - 1
     if own < tolerance or degrees < 1:
-        return Rejection(column, None, own)
-    return Rejection(column, _f(current, rows.triangle([*chosen, column])[2], degrees), own)
+        return Rejection(column, None, own, False)
+    _, projected, rest = rows.triangle([*chosen, column])
+    return Rejection(column, _f(current, rest, degrees), own, bool(projected[-1] < 0.0))
 
 
 def _f(before: float, after: float, degrees: int) -> float:
