@@ -123,7 +123,6 @@ struct Driver<'a> {
     /// Inputs to be sent: (due, number of the seat).
     due: BinaryHeap<Reverse<(u64, usize)>>,
     finished: Vec<Interaction>,
-    ready: u32,
     started: u64,
     /// Response times since the population last changed: sum and number.
     recent: (f64, u64),
@@ -150,7 +149,6 @@ pub fn drive(
         seats: Vec::new(),
         due: BinaryHeap::new(),
         finished: Vec::new(),
-        ready: 0,
         started: 0,
         recent: (0.0, 0),
         outcome: Outcome::default(),
@@ -202,11 +200,16 @@ impl Driver<'_> {
         Progress {
             elapsed_s: (now_ns - self.start_ns) as f64 * 1e-9,
             end_s: self.play.course.end_s,
-            users: self.ready,
+            users: self.population(now_ns),
             started: self.started,
             completed: self.outcome.completed,
             response_s: (self.recent.1 > 0).then(|| self.recent.0 / self.recent.1 as f64),
         }
+    }
+
+    /// Users who play: those who are starting at this moment count, those who were lost do not.
+    fn population(&self, now_ns: u64) -> u32 {
+        (self.wanted(now_ns) as u32).saturating_sub(self.outcome.lost)
     }
 
     /// Users that should play now.
@@ -327,7 +330,6 @@ impl Driver<'_> {
                 }
             }
         } else {
-            self.ready += 1;
             due_from_ns = now_ns;
         }
         seat.think(self.play, due_from_ns);
@@ -346,7 +348,7 @@ impl Driver<'_> {
     }
 
     fn send(&mut self, at: usize) -> Result<(), TerminalsError> {
-        let population = self.ready;
+        let population = self.population(nanoseconds(ClockId::Monotonic));
         let seat = &mut self.seats[at];
         if seat.terminal.is_none() {
             return Ok(());
@@ -401,7 +403,6 @@ impl Driver<'_> {
         seat.terminal = None;
         seat.phase = Phase::Gone;
         self.outcome.lost += 1;
-        self.ready = self.ready.saturating_sub(1);
         Ok(())
     }
 
@@ -409,6 +410,7 @@ impl Driver<'_> {
     fn end(&mut self, now_ns: u64) -> Result<(), TerminalsError> {
         self.read_reports()?;
         self.outcome.elapsed_s = (now_ns - self.start_ns) as f64 * 1e-9;
+        let population = self.population(now_ns);
         for seat in &mut self.seats {
             self.finished.extend(std::mem::take(&mut seat.unreported).into_values());
             if let Some(current) = seat.current.take() {
@@ -421,7 +423,7 @@ impl Driver<'_> {
                 }
                 while seat.due_ns < now_ns {
                     self.outcome.dropped += 1;
-                    self.finished.push(seat.arrive(self.play, self.ready));
+                    self.finished.push(seat.arrive(self.play, population));
                     seat.think(self.play, seat.due_ns);
                 }
             }

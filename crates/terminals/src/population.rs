@@ -104,11 +104,6 @@ impl Course {
         let end_s = steps[steps.len() - 1].at_s + hold_s;
         Ok(Course { steps, end_s })
     }
-
-    /// The most users that ever play.
-    pub fn users_max(&self) -> u32 {
-        self.steps.iter().map(|step| step.users).max().unwrap_or(0)
-    }
 }
 
 fn check_seconds(item: &str, seconds: f64) -> Result<(), TerminalsError> {
@@ -153,7 +148,7 @@ mod tests {
         let steps = Course::new(users, 20.0, None).expect("valid");
         let at: Vec<(f64, u32)> = steps.steps.iter().map(|step| (step.at_s, step.users)).collect();
         assert_eq!(at, [(0.0, 1), (20.0, 4), (40.0, 7), (60.0, 10)]);
-        assert_eq!((steps.end_s, steps.users_max()), (80.0, 10));
+        assert_eq!(steps.end_s, 80.0);
         let ramp = Course::new(users, 20.0, Some(30.0)).expect("valid");
         let at: Vec<f64> = ramp.steps.iter().map(|step| step.at_s).collect();
         assert_eq!(at, [0.0, 10.0, 20.0, 30.0]);

@@ -77,9 +77,8 @@ def _play(
     )
     with Showing("measuring what one fork, fault and switch cost", interruption) as showing:
         costs = terminals.measure_direct(workload["array_bytes"], showing)
-    with Showing("measuring the floor", interruption) as showing:
-        prepared = terminals.prepare(replace(rehearsal, think={"kind": "exponential", "mean": 0.5}), showing)
     with Showing("rehearsing", interruption) as showing:
+        prepared = terminals.prepare(replace(rehearsal, floor_s=0.0), showing)
         demand = terminals.rehearse(rehearsal, prepared, showing)
     scale = _scale(demand, _cpus())
     plan = replace(
@@ -94,6 +93,9 @@ def _play(
         f"of think time, {_cpus()} CPUs should hold about {scale.saturation:.0f} users: playing {plan.users}",
         err=True,
     )
+    # The floor is measured at the think time of the play: thinking longer, a machine answers more slowly.
+    with Showing("measuring the floor", interruption) as showing:
+        prepared = terminals.prepare(plan, showing)
     facts = {"direct_costs": costs, "demand": demand | {"saturation_users": scale.saturation}}
     with Showing("playing", interruption) as showing:
         played = play_into(terminals, plan, prepared, output, force, 0.5, showing, facts)
