@@ -18,7 +18,10 @@ import handmade
 import synthetic
 
 Open = Callable[..., webdriver.Chrome]
-DRAWN = "return [...document.querySelectorAll('.plot')].map(p => p.querySelectorAll('.live svg path, .live svg line').length)"
+DRAWN = """
+return [...document.querySelectorAll('.plot')].map((plot) =>
+  plot.querySelectorAll('.live svg path, .live svg line').length)
+"""
 
 
 @pytest.fixture(scope="module")
@@ -201,7 +204,8 @@ def test_paper_gets_the_drawings_and_a_light_page(opened: Open) -> None:
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print", "features": features})
     state = driver.execute_script(
         "return [...document.querySelectorAll('.plot')].map(p => ["
-        "getComputedStyle(p.querySelector('.drawn')).display, getComputedStyle(p.querySelector('.live')).display])"
+        "getComputedStyle(p.querySelector('.drawn')).display, "
+        "getComputedStyle(p.querySelector('.live')).display])"
     )
     assert state
     assert all(pair == ["block", "none"] for pair in state)

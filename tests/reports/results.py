@@ -36,8 +36,11 @@ def make_capacity() -> capacity.Capacity:
     )
 
 
-COSTS = {"forks": ("fork", 400e-6, 0.25), "page_faults_minor": ("minor page fault", 4e-6, 0.5),
-         "context_switches": ("context switch", 3e-6, 0.15)}  # fmt: skip
+COSTS = {
+    "forks": ("fork", 400e-6, 0.25),
+    "page_faults_minor": ("minor page fault", 4e-6, 0.5),
+    "context_switches": ("context switch", 3e-6, 0.15),
+}
 
 
 def make_cost(request: str, label: str, seconds: float, share: float) -> overhead.Cost:
@@ -47,8 +50,22 @@ def make_cost(request: str, label: str, seconds: float, share: float) -> overhea
         direct = overhead.DirectCost(
             estimate(seconds * 1.02, "s"), overlaps=request == "forks", ratio=1 / 1.02
         )
-    return overhead.Cost(request, label, (request,), cost, cost, cost, estimate(share), estimate(100.0, f"{label}/s"),
-                         30.0, 1.5, None, seconds, (seconds,) * 4, direct)  # fmt: skip
+    return overhead.Cost(
+        request,
+        label,
+        (request,),
+        cost,
+        cost,
+        cost,
+        estimate(share),
+        estimate(100.0, f"{label}/s"),
+        30.0,
+        1.5,
+        None,
+        seconds,
+        (seconds,) * 4,
+        direct,
+    )
 
 
 def make_overhead() -> overhead.Overhead:
@@ -59,11 +76,25 @@ def make_overhead() -> overhead.Overhead:
         for number in range(20)
     )
     return overhead.Overhead(
-        tuple(costs), (overhead.LeftOut("interrupts", "interrupt", "F to enter 1.2 is below 4"),), estimate(0.4, "s/s"),
-        ("system_s",), False, 0.97, 0.012, 119, 1, 1, 4.0, 0.2, 5, 12.0,
-        overhead.TickCheck(estimate(1.2, "s/s"), estimate(1.25, "s/s"), -0.04), estimate(0.003, "s/s"), points,
+        tuple(costs),
+        (overhead.LeftOut("interrupts", "interrupt", "F to enter 1.2 is below 4"),),
+        estimate(0.4, "s/s"),
+        ("system_s",),
+        False,
+        0.97,
+        0.012,
+        119,
+        1,
+        1,
+        4.0,
+        0.2,
+        5,
+        12.0,
+        overhead.TickCheck(estimate(1.2, "s/s"), estimate(1.25, "s/s"), -0.04),
+        estimate(0.003, "s/s"),
+        points,
         ("Errors are correlated.",),
-    )  # fmt: skip
+    )
 
 
 def make_rates() -> rates.Rates:
@@ -83,8 +114,19 @@ def waiting(median: float) -> response.Waiting:
 
 def make_response() -> response.Response:
     def group(label: str, users: float | None, median: float) -> response.ResponseGroup:
-        return response.ResponseGroup(label, users, users, 50, 1, waiting(median), waiting(median / 3), None,
-                                      estimate(0.5, "s"), estimate(median * 2), estimate(2.5, "1/s"))  # fmt: skip
+        return response.ResponseGroup(
+            label,
+            users,
+            users,
+            50,
+            1,
+            waiting(median),
+            waiting(median / 3),
+            None,
+            estimate(0.5, "s"),
+            estimate(median * 2),
+            estimate(2.5, "1/s"),
+        )
 
     populations = tuple(group(str(users), float(users), 0.5 * 1.1**users) for users in range(1, 13))
     return response.Response(group("all", None, 1.0), populations, (), estimate(2.85), ())
@@ -103,20 +145,47 @@ def make_saturation() -> saturation.Saturation:
     front = tuple(sorted((point.values[0], point.values[1]) for point in points))
     cloud = tuple((1.5 * (number % 7) / 7, 30_000.0 * (number % 11) / 11) for number in range(60))
     pair = saturation.FrontierPair(
-        user, faults, front, ("disk", "cpu", "cpu"), cloud, ((0.0, 40_000.0), *front[:1], *front[-1:]),
+        user,
+        faults,
+        front,
+        ("disk", "cpu", "cpu"),
+        cloud,
+        ((0.0, 40_000.0), *front[:1], *front[-1:]),
         tuple((x / 25 * 1.8, 0.9 * 40_000 * (1 - x / 25), 1.1 * 40_000 * (1 - x / 25)) for x in range(25)),
-        (), saturation.TradeOff(1.4, 1.8, estimate(11e-6, "s/fault")),
-    )  # fmt: skip
+        (),
+        saturation.TradeOff(1.4, 1.8, estimate(11e-6, "s/fault")),
+    )
     return saturation.Saturation(
-        (user, faults, disk), 120, points, {"cpu": 2, "disk": 1}, {"cpu": estimate(0.31), "disk": estimate(0.05)}, (pair,),
-        saturation.Filling(0.02, estimate(0.01), 0.02, True), 2.0, 0.05, 0.9, 0.1, (),
-    )  # fmt: skip
+        (user, faults, disk),
+        120,
+        points,
+        {"cpu": 2, "disk": 1},
+        {"cpu": estimate(0.31), "disk": estimate(0.05)},
+        (pair,),
+        saturation.Filling(0.02, estimate(0.01), 0.02, True),
+        2.0,
+        0.05,
+        0.9,
+        0.1,
+        (),
+    )
 
 
 def make_service() -> service.Service:
-    overall = service.ServiceClass("all", 400, estimate(1.0), estimate(1.0), estimate(0.5, "s"), estimate(0.25, "s2"),
-                                   estimate(0.5, "s"), estimate(1.3), estimate(2.0), estimate(0.3, "s"),
-                                   estimate(1.2, "s"), estimate(2.4, "s"))  # fmt: skip
+    overall = service.ServiceClass(
+        "all",
+        400,
+        estimate(1.0),
+        estimate(1.0),
+        estimate(0.5, "s"),
+        estimate(0.25, "s2"),
+        estimate(0.5, "s"),
+        estimate(1.3),
+        estimate(2.0),
+        estimate(0.3, "s"),
+        estimate(1.2, "s"),
+        estimate(2.4, "s"),
+    )
     curve = tuple(
         service.CurvePoint(0.02 * 1.1**step, step / 50, (step / 50) ** 2, 0.5) for step in range(1, 51)
     )
@@ -130,10 +199,16 @@ def make_throughput() -> throughput.Throughput:
         throughput.Measure("interactions", "interactions", "interaction/s", True),
     )
     groups = tuple(
-        throughput.Group(float(users), float(users), float(users), 10, users == 12,
-                         (estimate(min(0.15 * users, 1.5), "s/s"), estimate(0.04 * users, "s/s"), None))
+        throughput.Group(
+            float(users),
+            float(users),
+            float(users),
+            10,
+            users == 12,
+            (estimate(min(0.15 * users, 1.5), "s/s"), estimate(0.04 * users, "s/s"), None),
+        )
         for users in range(1, 13)
-    )  # fmt: skip
+    )
     each = tuple(estimate(min(0.15, 1.5 / users), "s/s") for users in range(1, 13))
     return throughput.Throughput("active_users", "user", measures, groups, 120, 5, each, (10.0, 11.0), ())
 

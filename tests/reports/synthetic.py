@@ -183,8 +183,17 @@ def _user_rows(done: list[Interaction], number: int) -> list[dict[str, Any]]:
         part = _overlap(item, low, high) if item.start < high and item.end > low else 0.0
         if part <= 0:
             continue
-        row = rows.setdefault(item.user, {"start": _time(low), "user": f"uid:{1000 + item.user}", "user_s": 0.0,
-                                          "system_s": 0.0, "page_faults_minor": 0, "processes": 1})  # fmt: skip
+        row = rows.setdefault(
+            item.user,
+            {
+                "start": _time(low),
+                "user": f"uid:{1000 + item.user}",
+                "user_s": 0.0,
+                "system_s": 0.0,
+                "page_faults_minor": 0,
+                "processes": 1,
+            },
+        )
         row["user_s"] += item.user_s * part
         row["system_s"] += item.system_s * part
         row["page_faults_minor"] += round(item.requests["page_faults_minor"] * part)
@@ -217,8 +226,13 @@ def _typed(table: str, rows: list[dict[str, Any]]) -> pl.DataFrame:
     """Rows as a frame with the types of the vocabulary."""
     from thinktime.log import vocabulary
 
-    types = {"u64": pl.UInt64(), "i64": pl.Int64(), "f64": pl.Float64(), "text": pl.String(),
-             "time": pl.Datetime("us", "UTC")}  # fmt: skip
+    types = {
+        "u64": pl.UInt64(),
+        "i64": pl.Int64(),
+        "f64": pl.Float64(),
+        "text": pl.String(),
+        "time": pl.Datetime("us", "UTC"),
+    }
     names = list(rows[0]) if rows else []
     schema = {
         column.name: types[column.type] for column in vocabulary(table) if not rows or column.name in names

@@ -7,6 +7,7 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from thinktime.reports import format as shown
 from thinktime.reports.document import Column
 from thinktime.stats.estimate import Estimate
@@ -75,7 +76,7 @@ def test_estimate(value: float, low: float | None, high: float | None, unit: str
 
 @given(
     st.floats(1e-6, 1e9),
-    st.floats(1e-4, 0.9),
+    st.floats(1e-3, 0.9),
 )
 def test_the_printed_interval_holds_the_true_one(value: float, relative: float) -> None:
     """Rounding to two digits of the half-width moves an end by less than 6 % of the half-width."""

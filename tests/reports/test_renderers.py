@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import re
 from html.parser import HTMLParser
 
 import handmade
 import pytest
+
 from thinktime.reports import render_csv, render_html, render_json, render_text
 from thinktime.reports.document import Column, Document, Section, Table
 
@@ -109,7 +111,7 @@ def test_headings_and_landmarks(page: Page) -> None:
     assert tags.count("h1") == tags.count("main") == 1
     assert {"header", "nav", "main", "footer"} <= set(tags)
     levels = [int(tag[1]) for tag in tags if re.fullmatch("h[1-6]", tag)]
-    assert all(later <= earlier + 1 for earlier, later in zip(levels, levels[1:], strict=False))
+    assert all(later <= earlier + 1 for earlier, later in itertools.pairwise(levels))
     assert all(attrs.get("scope") in {"row", "col"} for attrs in page.all("th"))
     assert page.all("html")[0]["lang"] == "en"
 

@@ -9,14 +9,15 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from types import ModuleType
 from typing import TYPE_CHECKING, Literal
 
 from thinktime.errors import InputError
-from thinktime.reports.document import Document, Figure, Section, Table
+from thinktime.reports.document import Document, Figure, Finding, Section, Table
 
 if TYPE_CHECKING:
     from thinktime.log import Log
-    from thinktime.reports.findings import Evidence
+    from thinktime.reports.evidence import Evidence
 
 __all__ = ["Form", "answer", "build", "render", "render_section"]
 
@@ -26,7 +27,7 @@ ORDER = ("capacity", "throughput", "response", "overhead", "saturation", "servic
 
 
 def build(logs: Sequence[Log]) -> Document:
-    """The whole story of one log, or of several, one after the other.
+    """Whole story of one log, or of several, one after the other.
 
     Raises
     ------
@@ -42,7 +43,7 @@ def build(logs: Sequence[Log]) -> Document:
 
 
 def answer(name: str, log: Log) -> Section:
-    """The section of analysis `name`.
+    """Section of analysis `name`.
 
     Raises
     ------
@@ -57,7 +58,7 @@ def answer(name: str, log: Log) -> Section:
 
 
 def render(document: Document, form: Form) -> str:
-    """The document in one of the forms."""
+    """Document in one of the forms."""
     text: str = _renderer(form).render(document)
     return text
 
@@ -68,7 +69,7 @@ def render_section(section: Section, form: Literal["text", "json", "csv"]) -> st
     return text if text.endswith("\n") else text + "\n"
 
 
-def _renderer(form: Form) -> object:
+def _renderer(form: Form) -> ModuleType:
     return importlib.import_module(f"thinktime.reports.render_{form}")
 
 
@@ -82,16 +83,18 @@ def _section(name: str, log: Log, result: object) -> Section:
 def _of_one(log: Log) -> Document:
     from thinktime.analyses import load
     from thinktime.reports import machine
-    from thinktime.reports.findings import Evidence, findings, highlights
-    from thinktime.reports.sections import timeline
+    from thinktime.reports.evidence import Evidence
+    from thinktime.reports.findings import findings
+    from thinktime.reports.highlights import highlights
+    from thinktime.reports.sections import recording, timeline, who
 
     results = {name: load(name).analyse(log) for name in ORDER}
     host = machine.Machine.of(log)
     said = machine.recording(log, host.cpus)
     known = Evidence(host, said, results)
     sections = [_section(name, log, results[name]) for name in ORDER]
-    sections.insert(1, timeline.section(log, host.cpus))
-    sections.append(machine.quality(log, said))
+    sections[1:1] = [timeline.section(log, host.cpus), who.section(log)]
+    sections.append(recording.section(log, said))
     return Document(
         title=f"Where {machine.name(host)} spends its time",
         subtitle=_subtitle(known),
@@ -108,14 +111,15 @@ def _subtitle(known: Evidence) -> str:
 
     words = machine.words(known.machine)
     said = known.recording
-    return f"{words}. Recorded for {shown.duration(said.measured_s)} in {shown.count(said.intervals, 'interval')}."
+    intervals = shown.count(said.intervals, "interval")
+    return f"{words}. Recorded for {shown.duration(said.measured_s)} in {intervals}."
 
 
 def _joined(logs: Sequence[Log], documents: Sequence[Document]) -> Document:
     """Several documents below each other; names and findings say which log they are about."""
     sections: list[Section] = []
-    findings = []
-    facts = []
+    findings: list[Finding] = []
+    facts: list[tuple[str, str]] = []
     for number, (log, document) in enumerate(zip(logs, documents, strict=True), start=1):
         label = f"Log {number}: {log.path}"
         prefix = f"log-{number}-"

@@ -19,9 +19,22 @@ if TYPE_CHECKING:
     import altair as alt
 
 __all__ = [
-    "Axis", "Chart", "Rows", "Spec", "Strip",
-    "at_width", "bar", "colour", "curves", "dots", "frontier", "scatter", "stack", "steps", "strips",
-]  # fmt: skip
+    "Axis",
+    "Chart",
+    "Rows",
+    "Spec",
+    "Strip",
+    "at_width",
+    "bar",
+    "colour",
+    "curves",
+    "dots",
+    "frontier",
+    "scatter",
+    "stack",
+    "steps",
+    "strips",
+]
 
 Spec = dict[str, Any]
 Chart = Callable[[], Spec]
@@ -32,6 +45,8 @@ HEIGHT = 250
 STRIP_HEIGHT = 56
 BAR_HEIGHT = 38
 TICKS_MAX = 9
+LABEL_HEIGHT = 13
+"""Least distance between two names at the ends of lines [px]."""
 MARGIN = 60
 """What stands beside a plot of `strips`: the vertical axis and the padding [px]."""
 FONT = "Inter, Helvetica Neue, Helvetica, Arial, sans-serif"
@@ -53,8 +68,21 @@ class Axis:
     """Where the labels stand; empty for Vega's choice."""
 
     @classmethod
+    def from_zero(cls, title: str, rows: Rows, format: str = "") -> Axis:  # noqa: A002
+        """Axis from zero that holds every `value` of the rows, and intervals up to half as high again.
+
+        One wide interval must not press all curves flat; it is cut at the edge, and stands in the table.
+        """
+        values = [_float(row["value"]) for row in rows if row.get("value") is not None]
+        highs = [_float(row["high"]) for row in rows if row.get("high") is not None and not row.get("few")]
+        top = max(values, default=0.0)
+        wanted = max(top, min(max(highs, default=top), 1.5 * top)) or 1.0
+        step = 10.0 ** math.floor(math.log10(wanted)) / 2
+        return cls(title, format=format, low=0.0, high=math.ceil(wanted / step - 1e-9) * step)
+
+    @classmethod
     def logarithmic(cls, title: str, values: Iterable[object], symbol: str = "", format: str = "") -> Axis:  # noqa: A002
-        """A logarithmic axis over `values`, labelled at decades, and at 2 and 5 where that is not too dense."""
+        """Logarithmic axis over `values`, labelled at decades, and at 2 and 5 where that is not too dense."""
         positive = [number for value in values if (number := _float(value)) > 0 and math.isfinite(number)]
         low, high = min(positive, default=1.0), max(positive, default=1.0)
         decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
@@ -80,12 +108,12 @@ class Strip:
 
 
 def colour(name: str) -> str:
-    """The colour of a meaning."""
+    """Colour of a meaning."""
     return f"var(--c-{name})"
 
 
 def at_width(spec: Spec, width: int) -> Spec:
-    """The specification for a column `width` pixels wide; `fitted` in report.js is its twin."""
+    """Specification for a column `width` pixels wide; `fitted` in report.js is its twin."""
     spec = copy.deepcopy(spec)
     if "vconcat" in spec:
         for view in spec["vconcat"]:
@@ -120,16 +148,23 @@ def bar(rows: Rows, series: Sequence[Key]) -> Spec:
     """One whole, cut into its parts. Rows: `part`, `share`, `start`, `end`, `shown`."""
     import altair as alt
 
-    whole = alt.X("start:Q", scale=alt.Scale(domain=[0, 1], nice=False),
-                  axis=alt.Axis(title="share of all CPU time", format=".0%", grid=False))  # fmt: skip
+    whole = alt.X(
+        "start:Q",
+        scale=alt.Scale(domain=[0, 1], nice=False),
+        axis=alt.Axis(title="share of all CPU time", format=".0%", grid=False),
+    )
     boxes = (
         alt.Chart(_data(rows))
         .mark_rect(stroke="var(--card)", strokeWidth=1.5)
         .encode(
-            x=whole, x2="end:Q", y=alt.value(0), y2=alt.value(BAR_HEIGHT), color=_colours("part", series),
+            x=whole,
+            x2="end:Q",
+            y=alt.value(0),
+            y2=alt.value(BAR_HEIGHT),
+            color=_colours("part", series),
             tooltip=[alt.Tooltip("part:N", title="state"), alt.Tooltip("shown:N", title="share")],
         )
-    )  # fmt: skip
+    )
     # Only where a label fits into its box; the others stand in the table.
     roomy = [
         {**row, "middle": (_float(row["start"]) + _float(row["end"])) / 2}
@@ -149,8 +184,13 @@ def dots(rows: Rows, series: Sequence[Key], x: Axis) -> Spec:
     import altair as alt
 
     names = list(dict.fromkeys(str(row["label"]) for row in rows))
-    y = alt.Y("label:N", sort=names, axis=alt.Axis(title=None, grid=True, labelLimit=150, minExtent=0, labelFontSize=12,
-                                                   labelColor="var(--ink)"))  # fmt: skip
+    y = alt.Y(
+        "label:N",
+        sort=names,
+        axis=alt.Axis(
+            title=None, grid=True, labelLimit=210, minExtent=0, labelFontSize=12, labelColor="var(--ink)"
+        ),
+    )
     shift = alt.YOffset("series:N", sort=[item.name for item in series])
     base = alt.Chart(_data(rows)).encode(y=y, color=_colours("series", series))
     if len(series) > 1:
@@ -158,42 +198,76 @@ def dots(rows: Rows, series: Sequence[Key], x: Axis) -> Spec:
     rules = base.mark_rule(strokeWidth=2, opacity=0.55).encode(x=_x(x, "low"), x2="high:Q")
     points = base.mark_point(filled=True, size=75, opacity=1).encode(
         x=_x(x, "value"),
-        shape=alt.Shape("series:N", legend=None, scale=alt.Scale(domain=[item.name for item in series],
-                                                        range=[item.shape for item in series])),
-        tooltip=[alt.Tooltip("label:N", title="request"), alt.Tooltip("series:N", title="by"),
-                 alt.Tooltip("shown:N", title="cost")],
-    )  # fmt: skip
+        shape=alt.Shape(
+            "series:N",
+            legend=None,
+            scale=alt.Scale(domain=[item.name for item in series], range=[item.shape for item in series]),
+        ),
+        tooltip=[
+            alt.Tooltip("label:N", title="request"),
+            alt.Tooltip("series:N", title="by"),
+            alt.Tooltip("shown:N", title="cost"),
+        ],
+    )
     return _single((rules + points).properties(height=max(34 * len(names), 60)), "")
 
 
 def curves(rows: Rows, series: Sequence[Key], x: Axis, y: Axis) -> Spec:
-    """Estimates against a load, bands for intervals. Rows: `x`, `series`, `value`, `low`, `high`, `shown`."""
+    """Estimates against a load, with bands for their intervals.
+
+    Rows: `x`, `series`, `value`, `low`, `high`, `shown`, and `few` where there is too little data to join
+    the point to the others. `y` has both its ends.
+    """
     import altair as alt
 
-    base = alt.Chart(_data(rows)).encode(x=_x(x, "x"), color=_colours("series", series))
-    y_value = alt.Y("value:Q", scale=_scale(y), axis=_axis(y, title=False))
-    bands = base.mark_area(opacity=0.16).encode(
-        y=alt.Y("low:Q", scale=_scale(y)), y2="high:Q", detail="series:N"
-    )
-    lines = base.mark_line(strokeWidth=2, clip=False).encode(y=y_value)
-    points = base.mark_point(filled=True, size=42, opacity=1).encode(
-        y=y_value,
-        tooltip=[alt.Tooltip("series:N", title="figure"), alt.Tooltip("x:Q", title=x.title, format=".4~g"),
-                 alt.Tooltip("shown:N", title="value")],
-    )  # fmt: skip
-    layers = bands + lines + points
+    x_value, y_value = _x(x, "x"), alt.Y("value:Q", scale=_scale(y), axis=_axis(y, title=False))
+    solid = [row for row in rows if not row.get("few")]
+    base = alt.Chart(_data(solid)).encode(x=x_value, color=_colours("series", series))
+    tooltip = [
+        alt.Tooltip("series:N", title="figure"),
+        alt.Tooltip("x:Q", title=x.title, format=".4~g"),
+        alt.Tooltip("shown:N", title="value"),
+    ]
+    layers: list[Any] = [
+        base.mark_area(opacity=0.16, clip=True).encode(
+            y=alt.Y("low:Q", scale=_scale(y)), y2="high:Q", detail="series:N"
+        ),
+        base.mark_line(strokeWidth=2).encode(y=y_value),
+        base.mark_point(filled=True, size=42, opacity=1).encode(y=y_value, tooltip=tooltip),
+    ]
+    hollow = [row for row in rows if row.get("few")]
+    if hollow:
+        weak = alt.Chart(_data(hollow)).mark_point(filled=False, size=34, opacity=0.7)
+        layers.append(weak.encode(x=x_value, y=y_value, color=_colours("series", series), tooltip=tooltip))
     if len(series) > 1:
-        last: dict[str, Mapping[str, object]] = {}
-        for row in rows:
-            if row.get("value") is not None:
-                last[str(row["series"])] = row
-        ends = (
-            alt.Chart(_data(list(last.values())))
-            .mark_text(align="left", dx=8, fontWeight=600, fontSize=11)
-            .encode(x=_x(x, "x"), y=y_value, text="series:N", color=_colours("series", series))
+        names = alt.Chart(_data(_line_ends(solid or rows, y))).mark_text(
+            align="left", dx=8, fontWeight=600, fontSize=11
         )
-        layers = layers + ends
-    return _single(layers.properties(height=HEIGHT), y.title)
+        layers.append(names.encode(x=x_value, y=y_value, text="series:N", color=_colours("series", series)))
+    return _single(alt.layer(*layers).properties(height=HEIGHT), y.title)
+
+
+def _line_ends(rows: Rows, y: Axis) -> list[dict[str, object]]:
+    """Last point of each series, moved apart where two names would lie on each other."""
+    low, high = y.low or 0.0, 1.0 if y.high is None else y.high
+
+    def place(value: float) -> float:
+        if y.log:
+            return math.log(max(value, low) / low) / math.log(high / low) * HEIGHT
+        return (value - low) / (high - low) * HEIGHT
+
+    def value_at(pixel: float) -> float:
+        part = pixel / HEIGHT
+        return low * (high / low) ** part if y.log else low + part * (high - low)
+
+    last = {str(row["series"]): row for row in rows if row.get("value") is not None}
+    found: list[dict[str, object]] = []
+    floor = -math.inf
+    for row in sorted(last.values(), key=lambda row: _float(row["value"])):
+        pixel = max(place(_float(row["value"])), floor)
+        floor = pixel + LABEL_HEIGHT
+        found.append({"series": row["series"], "x": row["x"], "value": value_at(pixel)})
+    return found
 
 
 def scatter(rows: Rows, line: Rows, series: Sequence[Key], x: Axis, y: Axis) -> Spec:
@@ -201,19 +275,16 @@ def scatter(rows: Rows, line: Rows, series: Sequence[Key], x: Axis, y: Axis) -> 
     import altair as alt
 
     colours = _colours("series", series)
-    encoding = {
-        "x": _x(x, "x"),
-        "y": alt.Y("y:Q", scale=_scale(y), axis=_axis(y, title=False)),
-    }
+    place: dict[str, Any] = {"x": _x(x, "x"), "y": alt.Y("y:Q", scale=_scale(y), axis=_axis(y, title=False))}
     points = (
         alt.Chart(_data(rows))
         .mark_point(filled=True, size=38, opacity=0.6)
-        .encode(**encoding, color=colours, tooltip=[alt.Tooltip("shown:N", title="interval")])
+        .encode(**place, color=colours, tooltip=[alt.Tooltip("shown:N", title="interval")])
     )
     rule = (
         alt.Chart(_data(line))
         .mark_line(strokeWidth=1.4, color="var(--ink)", strokeDash=[5, 3])
-        .encode(**encoding)
+        .encode(**place)
     )
     return _single((points + rule).properties(height=HEIGHT + 20), y.title)
 
@@ -227,7 +298,7 @@ def frontier(
     """
     import altair as alt
 
-    encoding = {"x": _x(x, "x"), "y": alt.Y("y:Q", scale=_scale(y), axis=_axis(y, title=False))}
+    place: dict[str, Any] = {"x": _x(x, "x"), "y": alt.Y("y:Q", scale=_scale(y), axis=_axis(y, title=False))}
     layers = []
     if band:
         layers.append(
@@ -235,14 +306,12 @@ def frontier(
             .mark_area(opacity=0.12, color="var(--ink)")
             .encode(x=_x(x, "x"), y=alt.Y("low:Q", scale=_scale(y)), y2="high:Q")
         )
-    everything = alt.Chart(_data(cloud)).encode(
-        **encoding, tooltip=[alt.Tooltip("shown:N", title="interval")]
-    )
+    everything = alt.Chart(_data(cloud)).encode(**place, tooltip=[alt.Tooltip("shown:N", title="interval")])
     layers.append(everything.mark_point(filled=True, size=22, opacity=0.55, color=colour("other")))
-    hull = alt.Chart(_data(curve)).encode(**encoding, order="x:Q")
+    hull = alt.Chart(_data(curve)).encode(**place, order="x:Q")
     layers.append(hull.mark_line(strokeWidth=1.5, color="var(--ink)", strokeDash=[5, 3]))
     best = alt.Chart(_data(points)).encode(
-        **encoding,
+        **place,
         color=_colours("series", series),
         tooltip=[alt.Tooltip("shown:N", title="on the frontier")],
     )
@@ -262,11 +331,14 @@ def steps(rows: Rows, series: Sequence[Key], x: Axis, y: Axis) -> Spec:
             y=alt.Y("value:Q", scale=_scale(y), axis=_axis(y, title=False)),
             color=_colours("series", series),
             order="value:Q",
-            tooltip=[alt.Tooltip("series:N", title="what"), alt.Tooltip("x:Q", title=x.title, format=".3~s"),
-                     alt.Tooltip("value:Q", title=y.title, format=".1%")],
+            tooltip=[
+                alt.Tooltip("series:N", title="what"),
+                alt.Tooltip("x:Q", title=x.title, format=".3~s"),
+                alt.Tooltip("value:Q", title=y.title, format=".1%"),
+            ],
         )
         .properties(height=HEIGHT)
-    )  # fmt: skip
+    )
     return _single(chart, y.title)
 
 
@@ -279,8 +351,11 @@ def strips(items: Sequence[Strip], x: Axis) -> Spec:
     views = []
     for number, item in enumerate(items):
         last = number == len(items) - 1
-        time = alt.X("t:Q", scale=alt.Scale(domain=domain, nice=False),
-                     axis=alt.Axis(title=x.title if last else None, labels=last, domain=True, tickCount=6))  # fmt: skip
+        time = alt.X(
+            "t:Q",
+            scale=alt.Scale(domain=domain, nice=False),
+            axis=alt.Axis(title=x.title if last else None, labels=last, domain=True, tickCount=6),
+        )
         axis = alt.Axis(title=None, tickCount=2, minExtent=40, maxExtent=40, **_format(item.format))
         ends = {"domainMin": 0} if item.high is None else {"domain": [0, item.high]}
         base = alt.Chart(_data(item.rows)).encode(
@@ -310,8 +385,9 @@ def _title(text: str) -> alt.TitleParams:
     # The name of the vertical axis lies flat above it: upright words are hard to read.
     import altair as alt
 
-    return alt.TitleParams(text, anchor="start", frame="bounds", fontSize=11, fontWeight=500, offset=8,
-                           color="var(--quiet)")  # fmt: skip
+    return alt.TitleParams(
+        text, anchor="start", frame="bounds", fontSize=11, fontWeight=500, offset=8, color="var(--quiet)"
+    )
 
 
 def _finished(spec: Spec) -> Spec:
@@ -322,21 +398,33 @@ def _finished(spec: Spec) -> Spec:
         "padding": {"left": 2, "right": 14, "top": 4, "bottom": 4},
         "view": {"stroke": None},
         "axis": {
-            "domain": False, "ticks": False, "gridColor": hair, "domainColor": hair,
-            "labelColor": quiet, "labelFontSize": 11, "labelPadding": 6, "labelOverlap": "greedy",
-            "titleColor": quiet, "titleFontSize": 11, "titleFontWeight": 500, "titlePadding": 8,
+            "domain": False,
+            "ticks": False,
+            "gridColor": hair,
+            "domainColor": hair,
+            "labelColor": quiet,
+            "labelFontSize": 11,
+            "labelPadding": 6,
+            "labelOverlap": "greedy",
+            "labelSeparation": 6,
+            "titleColor": quiet,
+            "titleFontSize": 11,
+            "titleFontWeight": 500,
+            "titlePadding": 8,
         },
         "axisX": {"grid": False, "domain": True, "tickCount": 7},
         "axisY": {"tickCount": 5},
         "text": {"color": "var(--ink)"},
-    }  # fmt: skip
+    }
     return spec
 
 
 def _data(rows: Rows) -> alt.Data:
     import altair as alt
 
-    return alt.Data(values=[{key: _clean(value) for key, value in row.items()} for row in rows])
+    return alt.Data(  # type: ignore[no-untyped-call]
+        values=[{key: _clean(value) for key, value in row.items()} for row in rows]
+    )
 
 
 def _clean(value: object) -> object:
@@ -347,7 +435,7 @@ def _float(value: object) -> float:
     return float(value) if isinstance(value, (int, float)) else math.nan
 
 
-def _format(text: str) -> dict[str, str]:
+def _format(text: str) -> dict[str, Any]:
     return {"format": text} if text else {}
 
 
@@ -367,11 +455,14 @@ def _axis(axis: Axis, title: bool = True) -> alt.Axis:
 def _scale(axis: Axis, nice: bool = True) -> alt.Scale:
     import altair as alt
 
-    if axis.log:
-        return alt.Scale(type="log", nice=nice)
-    ends = {
-        key: value for key, value in (("domainMin", axis.low), ("domainMax", axis.high)) if value is not None
-    }
+    if axis.low is not None and axis.high is not None:
+        # Both ends together: layers would join their own data to an end given by itself.
+        return alt.Scale(type="log" if axis.log else "linear", domain=[axis.low, axis.high], nice=False)
+    ends: dict[str, Any] = {}
+    if axis.low is not None:
+        ends["domainMin"] = axis.low
+    if axis.high is not None:
+        ends["domainMax"] = axis.high
     return alt.Scale(nice=nice, **ends)
 
 

@@ -15,8 +15,18 @@ from thinktime.reports.document import Cell, Column
 from thinktime.stats.estimate import Estimate
 
 __all__ = [
-    "ABSENT", "FormattedColumn", "cell", "column", "count", "duration", "estimate", "number", "plain", "plural", "quantity",
-]  # fmt: skip
+    "ABSENT",
+    "FormattedColumn",
+    "cell",
+    "column",
+    "count",
+    "duration",
+    "estimate",
+    "number",
+    "plain",
+    "plural",
+    "quantity",
+]
 
 ABSENT = "–"
 """Shown where nothing was measured; never a zero."""
@@ -24,6 +34,7 @@ ABSENT = "–"
 THIN = "\N{NARROW NO-BREAK SPACE}"
 SPACE = "\N{NO-BREAK SPACE}"
 DIGITS = 3
+SIGNIFICANT_MAX = 5
 
 _SYMBOLS = {"byte": "B", "1/s": "/s"}
 # Symbol, factor; largest first. Seconds have no multiples: nobody reads kiloseconds.
@@ -83,7 +94,7 @@ def scale(magnitude: float, unit: str) -> Scale:
 
 
 def plural(noun: str) -> str:
-    """The plural of a unit that is a noun (`fault/s`: `faults/s`); symbols stay as they are."""
+    """Plural of a unit that is a noun (`fault/s`: `faults/s`); symbols stay as they are."""
     head, slash, rest = noun.partition("/")
     if len(head) < 3 or not head.replace(" ", "").isalpha():
         return noun
@@ -92,7 +103,7 @@ def plural(noun: str) -> str:
 
 
 def count(amount: int, noun: str) -> str:
-    """A number of things in words: 1 gap, 12 gaps."""
+    """Write a number of things in words: 1 gap, 12 gaps."""
     return _joined(number(amount), noun if amount == 1 else plural(noun))
 
 
@@ -136,7 +147,7 @@ def _scientific(value: float) -> str:
 
 
 def number(value: float, digits: int = DIGITS) -> str:
-    """A pure number with `digits` significant digits; an int in full."""
+    """Pure number with `digits` significant digits; an int in full."""
     if isinstance(value, int):
         return _scientific(float(value)) if abs(value) >= 10**15 else _fixed(value, 0)
     if value and abs(value) < 1e-4:
@@ -152,7 +163,7 @@ def _joined(text: str, unit: str) -> str:
 
 
 def quantity(value: float | None, unit: str = "") -> str:
-    """A number with its unit, scaled: ``quantity(0.000377, "s/fork")`` is 377 µs/fork."""
+    """Write a number with its unit, scaled: ``quantity(0.000377, "s/fork")`` is 377 µs/fork."""
     if value is None or math.isnan(value):
         return ABSENT
     if _counted(value, unit):
@@ -167,39 +178,40 @@ def _counted(value: float, unit: str) -> bool:
     return (
         abs(value) < 1e6
         and (isinstance(value, int) or value.is_integer())
-        and (noun or isinstance(value, int) and not unit)
+        and (noun or (isinstance(value, int) and not unit))
     )
 
 
 def _interval(estimate: Estimate, chosen: Scale) -> str:
     """Value and interval in the scaled unit, without the unit."""
     value = estimate.value / chosen.factor
-    if estimate.low is None and estimate.high is None:
-        return number(value)
     low = None if estimate.low is None else estimate.low / chosen.factor
     high = None if estimate.high is None else estimate.high / chosen.factor
-    widths = [
-        abs(end - value) for end in (low, high) if end is not None and math.isfinite(end) and end != value
-    ]
-    if not widths:
+    ends = [end for end in (low, high) if end is not None and math.isfinite(end) and end != value]
+    if not ends:
         return number(value)
-    half = sum(widths) / len(widths)
-    places = min(_places(half, 2), 12)
-    if len(widths) == 2 and low is not None and high is not None:
-        # A symmetric interval reads best as ±; 5 % of skew is below the two digits shown.
-        if low < value < high and abs((high - value) - (value - low)) <= 0.1 * half:
-            return f"{_fixed(value, places)}{SPACE}±{SPACE}{_fixed(half, places)}"
+    half = sum(abs(end - value) for end in ends) / len(ends)
+    # An interval far below the value is an artefact of constant data, not a reason for ten digits.
+    places = min(_places(half, 2), 12, _places(max(abs(value), half), SIGNIFICANT_MAX))
+    if _fixed(half, places) == _fixed(0.0, places):
+        return _fixed(value, places)
+    # A symmetric interval reads best as ±; 5 % of skew is below the two digits shown.
+    if (
+        low is not None
+        and high is not None
+        and low < value < high
+        and abs(low + high - 2 * value) <= 0.1 * half
+    ):
+        return f"{_fixed(value, places)}{SPACE}±{SPACE}{_fixed(half, places)}"
     # A long tail on one side must not round the value itself away.
     places = max(places, min(_places(value, 1), 12))
-    ends = (
-        ABSENT if low is None else _fixed(low, places),
-        ABSENT if high is None else _fixed(high, places),
-    )
-    return f"{_fixed(value, places)}{SPACE}({ends[0]}{SPACE}to{SPACE}{ends[1]})"
+    first = ABSENT if low is None else _fixed(low, places)
+    last = ABSENT if high is None else _fixed(high, places)
+    return f"{_fixed(value, places)}{SPACE}({first}{SPACE}to{SPACE}{last})"
 
 
 def _magnitude(value: Cell) -> float:
-    """What the scale of a cell is chosen by: the value, or its interval where the value is next to zero."""
+    """Find what to choose the scale by: the value, or its interval where the value is next to zero."""
     if isinstance(value, Estimate):
         ends = [abs(end) for end in (value.low, value.high) if end is not None and math.isfinite(end)]
         biggest = max(ends, default=0.0)
@@ -210,7 +222,7 @@ def _magnitude(value: Cell) -> float:
 
 
 def estimate(value: Estimate) -> str:
-    """An estimate with interval and unit: 377 ± 12 µs/fork."""
+    """Estimate with interval and unit: 377 ± 12 µs/fork."""
     if math.isnan(value.value):
         return ABSENT
     chosen = scale(_magnitude(value), value.unit)
@@ -229,7 +241,7 @@ def cell(value: Cell, unit: str = "") -> str:
 
 
 def column(head: Column, cells: Sequence[Cell]) -> FormattedColumn:
-    """A column of a table: one scale for all its cells where they are of like size, else one for each.
+    """Column of a table: one scale for all its cells where they are of like size, else one for each.
 
     A shared unit stands in the heading and the figures line up; costs of a fork and of a page fault
     (a hundredfold apart) stay readable with a unit of their own.
@@ -280,7 +292,7 @@ def _unitless(value: Cell, chosen: Scale, places: int | None) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A length of time in words of the clock: 3 min 20 s."""
+    """Length of time in words of the clock: 3 min 20 s."""
     if seconds < 60:
         return quantity(seconds, "s")
     minutes, rest = divmod(round(seconds), 60)

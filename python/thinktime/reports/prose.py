@@ -10,7 +10,55 @@ from thinktime.reports import format as shown
 from thinktime.reports.document import Section
 from thinktime.stats.estimate import Estimate, NotApplicable
 
-__all__ = ["capital", "ends", "listed", "range_of", "refused", "share", "users"]
+__all__ = [
+    "bare",
+    "capital",
+    "ends",
+    "few",
+    "listed",
+    "noun",
+    "percent",
+    "range_of",
+    "refused",
+    "share",
+    "users",
+]
+
+
+_NOUNS = {
+    "forks": "fork",
+    "page_faults_minor": "minor page fault",
+    "page_faults_major": "major page fault",
+    "context_switches": "context switch",
+    "interrupts": "interrupt",
+    "disk_operations": "disk operation",
+    "disk_reads": "disk read",
+    "disk_writes": "disk write",
+    "net_packets": "network packet",
+    "net_packets_in": "network packet received",
+    "net_packets_out": "network packet sent",
+    "loopback_packets": "loopback packet",
+    "base": "base",
+}
+"""One of what a column counts."""
+
+FEW = 10
+"""Completed interactions below which a response time is not worth a sentence."""
+
+
+def noun(request: str, label: str) -> str:
+    """Name one request of a kind: `fork` for the column `forks`; else the label of the analysis."""
+    return _NOUNS.get(request, label)
+
+
+def bare(value: Estimate) -> Estimate:
+    """Leave out what a cost is for from its unit (`s/fork`: `s`), where that is named beside it."""
+    return replace(value, unit=value.unit.partition("/")[0])
+
+
+def few(n: int) -> bool:
+    """Whether this is too little to rely on."""
+    return n < FEW
 
 
 def listed(items: Sequence[str], joint: str = "and") -> str:
@@ -26,19 +74,19 @@ def capital(text: str) -> str:
 
 
 def share(value: Estimate | None) -> Estimate | None:
-    """A part of one, to be shown in per cent."""
+    """Part of one, to be shown in per cent."""
     return None if value is None else replace(value, unit="share")
 
 
 def ends(value: Estimate) -> tuple[float, float]:
-    """The ends of the interval; the value itself where the method gives none."""
+    """Find the ends of the interval; the value itself where the method gives none."""
     low = value.value if value.low is None or not math.isfinite(value.low) else value.low
     high = value.value if value.high is None or not math.isfinite(value.high) else value.high
     return low, high
 
 
 def range_of(low: float, high: float) -> str:
-    """A range of numbers as a label: `4`, or `3 to 5`."""
+    """Range of numbers as a label: `4`, or `3 to 5`."""
     return (
         shown.number(_whole(low))
         if low == high
@@ -47,7 +95,7 @@ def range_of(low: float, high: float) -> str:
 
 
 def users(label: str) -> str:
-    """A number or range of users: 1 user, 3 to 4 users."""
+    """Write a number or range of users: 1 user, 3 to 4 users."""
     return f"{label} user" if label == "1" else f"{label} users"
 
 
@@ -55,8 +103,13 @@ def _whole(value: float) -> float:
     return int(value) if float(value).is_integer() else value
 
 
+def percent(part: float) -> str:
+    """Write a part that was chosen, not measured: 5 %, with no more digits than it has."""
+    return f"{part * 100:g}\N{NO-BREAK SPACE}%"
+
+
 def refused(name: str, title: str, result: NotApplicable) -> Section:
-    """The section of an analysis that does not apply: why, and what would help."""
+    """Section of an analysis that does not apply: why, and what would help."""
     reason = result.reason.rstrip(".")
     remedy = f" {capital(result.remedy.rstrip('.'))}." if result.remedy else ""
     return Section(name, title, (), not_applicable=f"{capital(reason)}.{remedy}")

@@ -72,7 +72,7 @@ def _table(section: Section, table: Table) -> Iterator[tuple[Field, ...]]:
 
 
 def _value(value: Cell) -> Field:
-    """An empty field where there is no number: CSV knows no other absence."""
+    """Empty field where there is no number: CSV knows no other absence."""
     if isinstance(value, Estimate):
         return _value(value.value)
     if value is None or (isinstance(value, float) and not math.isfinite(value)):

@@ -11,6 +11,7 @@ import base64
 import hashlib
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -62,10 +63,11 @@ class HtmlFigure:
     svg: str
     spec: dict[str, Any]
     table: HtmlTable
+    half: bool
 
 
 def render(document: Document) -> str:
-    """The whole page."""
+    """Whole page."""
     import jinja2
 
     environment = jinja2.Environment(
@@ -77,7 +79,12 @@ def render(document: Document) -> str:
     )
     environment.filters["plain"] = shown.plain
     environment.filters["cell"] = _cell
-    figures = {figure.name: _figure(figure) for section in document.sections for figure in section.figures}
+    halves = {name for section in document.sections for name in _halves(section)}
+    figures = {
+        figure.name: _figure(figure, figure.name in halves)
+        for section in document.sections
+        for figure in section.figures
+    }
     style, script, bundle = _resource("report.css"), _resource("report.js"), _bundle() if figures else ""
     page = environment.from_string(_resource("report.html.j2"))
     return page.render(
@@ -95,14 +102,14 @@ def render(document: Document) -> str:
 
 @cache
 def _resource(name: str) -> str:
-    return resources.files("thinktime.reports").joinpath("page", name).read_text(encoding="utf-8")
+    return resources.files("thinktime.reports").joinpath("page").joinpath(name).read_text(encoding="utf-8")
 
 
 @cache
 def _bundle() -> str:
     import vl_convert
 
-    text: str = vl_convert.javascript_bundle(vl_version=VEGA_LITE)
+    text: str = vl_convert.javascript_bundle(vl_version=VEGA_LITE)  # type: ignore[call-arg]
     # The parser of a page ends a script at this word, wherever it stands.
     return text.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
@@ -134,15 +141,26 @@ def _groups(document: Document) -> list[tuple[str, list[Section]]]:
     return groups
 
 
-def _figure(figure: Figure) -> HtmlFigure:
+def _figure(figure: Figure, half: bool) -> HtmlFigure:
     import vl_convert
 
     spec = _made_plain(figure.chart())
-    width = STATIC_WIDTH // 2 if figure.half else STATIC_WIDTH
+    width = STATIC_WIDTH // 2 if half else STATIC_WIDTH
     svg: str = vl_convert.vegalite_to_svg(charts.at_width(spec, width), vl_version=VEGA_LITE)
-    return HtmlFigure(
-        figure.name, figure.title, figure.alt, _embedded(svg, figure.name), spec, _table(figure.data)
-    )
+    svg = _embedded(svg, figure.name)
+    return HtmlFigure(figure.name, figure.title, figure.alt, svg, spec, _table(figure.data), half)
+
+
+def _halves(section: Section) -> Iterator[str]:
+    """Figures that stand side by side: two in a row that are readable at half the width."""
+    waiting = ""
+    for figure in section.figures:
+        if figure.half and waiting:
+            yield waiting
+            yield figure.name
+            waiting = ""
+        else:
+            waiting = figure.name if figure.half else ""
 
 
 def _made_plain(value: Any) -> Any:
@@ -156,7 +174,7 @@ def _made_plain(value: Any) -> Any:
 
 
 def _embedded(svg: str, name: str) -> str:
-    """A drawing made fit to stand among others: names of its own, the size left to the page."""
+    """Drawing made fit to stand among others: names of its own, the size left to the page."""
     svg = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', svg)
     svg = re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", svg)
     svg = re.sub(r'^<svg ([^>]*?) width="[\d.]+" height="[\d.]+"', r"<svg \1", svg)
@@ -192,7 +210,7 @@ def _split(text: str) -> tuple[str, str]:
 
 
 def _cell(value: Cell, unit: str) -> HtmlCell:
-    """A figure that stands alone, with its unit apart so that it can be set smaller."""
+    """Figure that stands alone, with its unit apart so that it can be set smaller."""
     text = shown.cell(value, unit)
     if isinstance(value, str) or text == shown.ABSENT:
         return HtmlCell(text, "", "", "", text == shown.ABSENT)

@@ -16,7 +16,7 @@ VERSION = 1
 
 
 def render(document: Document) -> str:
-    """The whole report; numbers that JSON cannot hold (infinite, undefined) become null."""
+    """Whole report; numbers that JSON cannot hold (infinite, undefined) become null."""
     return _dumped(
         {
             "format": "thinktime-report",

@@ -17,7 +17,7 @@ GAP = "  "
 
 
 def render(document: Document, width: int = WIDTH) -> str:
-    """The whole report, at most `width` columns wide where words can be broken."""
+    """Whole report, at most `width` columns wide where words can be broken."""
     blocks = [_headline(document.title, "=") + "\n" + _wrapped(document.subtitle, width)]
     if document.facts:
         blocks.append("\n".join(_pairs(document.facts, width)))
@@ -98,28 +98,33 @@ def _figure(figure: Figure, width: int) -> str:
 
 def _table(table: Table, width: int) -> str:
     if table.folded:
-        names = ", ".join(shown.plain(str(row[0])) for row in table.rows)
-        return _wrapped(f"{table.caption} ({len(table.rows)}): {names}.", width)
+        return _folded(table, width)
     columns = [
         shown.column(head, [row[index] for row in table.rows]) for index, head in enumerate(table.columns)
     ]
     headings = [f"{column.heading} [{column.unit}]" if column.unit else column.heading for column in columns]
     sides = "".join(">" if column.numeric else "<" for column in columns)
+    rows = list(zip(*(column.cells for column in columns), strict=True))
     lines = [_wrapped(table.caption, width)]
-    rows = list(zip(*(column.cells for column in columns), strict=True)) if table.rows else []
-    cut = len(rows) - ROWS_MAX
-    if cut > 0:
-        rows = rows[:ROWS_MAX]
-    for block in _blocks(headings, rows, width):
-        body = [[row[index] for index in block] for row in [headings, *rows]]
+    for block in _blocks(headings, rows[:ROWS_MAX], width):
+        body = [[row[index] for index in block] for row in [headings, *rows[:ROWS_MAX]]]
         grid = list(_grid(body, "".join(sides[index] for index in block), None))
         lines.extend(["", grid[0], "-" * max(_columns(line) for line in grid), *grid[1:]])
-    if cut > 0:
-        lines.append(f"... and {cut} more rows, all in --format json and csv")
+    if len(rows) > ROWS_MAX:
+        lines.append(f"... and {len(rows) - ROWS_MAX} more rows, all in --format json and csv")
     if not rows:
         lines.append("(no rows)")
     lines.extend(_wrapped(note, width) for note in table.notes)
     return "\n".join(lines)
+
+
+def _folded(table: Table, width: int) -> str:
+    """Names of the rows where they say something; the figures stand in the other forms."""
+    firsts = [row[0] for row in table.rows]
+    if len(set(map(str, firsts))) < len(firsts) or not all(isinstance(first, str) for first in firsts):
+        amount = shown.count(len(firsts), "row")
+        return _wrapped(f"{table.caption}: {amount} in --format json and csv: {table.name}.", width)
+    return _wrapped(f"{table.caption} ({len(firsts)}): {', '.join(map(str, firsts))}.", width)
 
 
 def _blocks(headings: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> Iterator[list[int]]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from thinktime.log import Log
 
-__all__ = ["BINS", "Timeline", "TimeUnit", "read"]
+__all__ = ["BINS", "TimeUnit", "Timeline", "read"]
 
 BINS = 240
 
@@ -29,7 +29,7 @@ class TimeUnit:
 
     @classmethod
     def for_span(cls, span_s: float) -> TimeUnit:
-        """The unit in which a record of this length has a readable number of units."""
+        """Choose the unit in which a record of this length has a readable number of units."""
         steps = (("s", 1.0, 300.0), ("min", 60.0, 3 * 3600.0), ("h", 3600.0, 3 * 86_400.0))
         for name, seconds, longest in steps:
             if span_s <= longest:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from thinktime.reports import charts, timeline
 from thinktime.reports import format as shown
 from thinktime.reports.document import Column, Figure, Key, Section, Table
-from thinktime.reports.prose import capital, listed, refused, share
+from thinktime.reports.prose import bare, capital, listed, noun, refused, share
 from thinktime.stats.estimate import Estimate, NotApplicable
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ VISIBLE = 5e-4
 
 
 def section(log: Log, result: Capacity | NotApplicable) -> Section:
-    """The section of the capacity analysis."""
+    """Section of the capacity analysis."""
     if isinstance(result, NotApplicable):
         return refused("capacity", TITLE, result)
     shares = {part.name: part.share.value for part in result.parts}
@@ -58,7 +58,8 @@ def section(log: Log, result: Capacity | NotApplicable) -> Section:
         tuple(tables),
         tuple(figures),
         result.caveats,
-        "Shares of the CPU time of all processors. The system's share is laid to events as share = overhead per event "
+        "Shares of the CPU time of all processors. The system's share is laid to events as share = "
+        "overhead per event "
         "/ mean time between events (Sekino 1971, Tables 1 to 3), with the costs of the overhead regression.",
     )
 
@@ -71,11 +72,15 @@ def _sentences(result: Capacity, drawn: Drawn) -> list[str]:
     busy = sum(shares.get(state, 0.0) for state in BUSY)
     user = shares.get("user", 0.0) + shares.get("nice", 0.0)
     sentences = [
-        f"{shown.quantity(busy, 'share')} of the CPU time was used: {shown.quantity(user, 'share')} by user programs, "
+        f"{shown.quantity(busy, 'share')} of the CPU time was used: {shown.quantity(user, 'share')} by "
+        "user programs, "
         f"{shown.quantity(result.system.value, 'share')} by the system for them."
     ]
     if result.events:
-        top = [f"{event.label} {shown.quantity(event.share.value, 'share')}" for event in result.events[:3]]
+        top = [
+            f"{shown.plural(noun(event.request, event.label))} {shown.quantity(event.share.value, 'share')}"
+            for event in result.events[:3]
+        ]
         sentences.append(f"Of the capacity, the costliest events took: {listed(top)}.")
     if shares.get("steal", 0.0) > 0.005:
         sentences.append(f"The hypervisor gave {shown.quantity(shares['steal'], 'share')} to other machines.")
@@ -91,8 +96,15 @@ def _total(drawn: Drawn) -> Figure:
     whole = sum(value for _, value, _ in drawn) or 1.0
     for key, value, _ in drawn:
         part = value / whole
-        rows.append({"part": key.name, "share": part, "start": at, "end": at + part,
-                     "shown": shown.quantity(value, "share")})  # fmt: skip
+        rows.append(
+            {
+                "part": key.name,
+                "share": part,
+                "start": at,
+                "end": at + part,
+                "shown": shown.quantity(value, "share"),
+            }
+        )
         at += part
     keys = tuple(key for key, _, _ in drawn)
     table = Table(
@@ -125,11 +137,14 @@ def _over_time(log: Log, drawn: Drawn) -> Figure | None:
             (round(start, 3), *(values[key.name][at] for key in keys)) for at, start in enumerate(data.starts)
         ),
     )
-    used = [1.0 - sum(values[key.name][at] for key in keys if key.colour in {"idle", "iowait", "steal"})
-            for at in range(len(data.starts))]  # fmt: skip
+    used = [
+        1.0 - sum(values[key.name][at] for key in keys if key.colour in {"idle", "iowait", "steal"})
+        for at in range(len(data.starts))
+    ]
     top = max(range(len(used)), key=used.__getitem__)
     alt = (
-        f"The CPUs were busy between {shown.quantity(min(used), 'share')} and {shown.quantity(used[top], 'share')} of "
+        f"The CPUs were busy between {shown.quantity(min(used), 'share')} and "
+        f"{shown.quantity(used[top], 'share')} of "
         f"their time, most around {shown.number(data.starts[top])} {data.unit.name} after the start."
     )
     return Figure(
@@ -149,11 +164,17 @@ def _chart(data: timeline.Timeline, values: dict[str, list[float]], keys: tuple[
     return charts.stack(rows, keys, time, charts.Axis("share of CPU time", format=".0%", low=0.0, high=1.0))
 
 
+def _cpus(result: Capacity) -> str:
+    return shown.quantity(
+        float(round(result.cpus)) if abs(result.cpus - round(result.cpus)) < 0.01 else result.cpus, "CPU"
+    )
+
+
 def _parts(result: Capacity) -> Table:
     rows = tuple((capital(part.label), share(part.share)) for part in result.parts)
     return Table(
         "capacity-parts",
-        f"Share of the capacity of {shown.number(result.cpus)} CPUs, by the kernel's states",
+        f"Share of the capacity of {_cpus(result)}, by the kernel's states",
         (Column("state"), Column("share", "share")),
         rows,
         (f"Means over {result.intervals} intervals.",),
@@ -162,13 +183,22 @@ def _parts(result: Capacity) -> Table:
 
 def _events(result: Capacity) -> Table:
     rows: list[tuple[str, Estimate | None, Estimate, Estimate]] = [
-        (capital(event.label), share(event.share), event.overhead, event.time_between)
+        (
+            capital(noun(event.request, event.label)),
+            share(event.share),
+            bare(event.overhead),
+            bare(event.time_between),
+        )
         for event in result.events
     ]
-    notes = ()
+    notes: tuple[str, ...] = ()
     if result.unattributed is not None:
         rest = shown.estimate(share(result.unattributed) or result.unattributed)
         notes = (f"No event explains {rest} of the capacity that the system used.",)
-    columns = (Column("event"), Column("share", "share"), Column("overhead an event", "s"),
-               Column("time between, per CPU", "s"))  # fmt: skip
+    columns = (
+        Column("event"),
+        Column("share", "share"),
+        Column("overhead an event", "s"),
+        Column("time between, per CPU", "s"),
+    )
     return Table("capacity-events", "The system's share, by event", columns, tuple(rows), notes)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from thinktime.reports import charts
 from thinktime.reports import format as shown
 from thinktime.reports.document import Cell, Column, Figure, Key, Section, Table
-from thinktime.reports.prose import capital, ends, listed, refused, share
+from thinktime.reports.prose import bare, capital, ends, listed, noun, refused, share
 from thinktime.stats.estimate import Estimate, NotApplicable
 
 if TYPE_CHECKING:
@@ -25,13 +25,13 @@ NOT_REQUESTS = {"base", "user_time"}
 
 
 def requests(result: Overhead) -> list[Cost]:
-    """The costs that are of a request, by falling share of the system time."""
+    """Costs that are of a request, by falling share of the system time."""
     costs = [cost for cost in result.costs if cost.request not in NOT_REQUESTS]
     return sorted(costs, key=lambda cost: -cost.share.value)
 
 
 def section(log: Log, result: Overhead | NotApplicable) -> Section:
-    """The section of the overhead regression."""
+    """Section of the overhead regression."""
     del log
     if isinstance(result, NotApplicable):
         return refused("overhead", TITLE, result)
@@ -56,8 +56,10 @@ def section(log: Log, result: Overhead | NotApplicable) -> Section:
         tuple(tables),
         tuple(figures),
         result.caveats,
-        "System CPU time a second is explained by request rates: least squares with forward selection, one refit without "
-        "residuals beyond 2.5 standard deviations (Bard 1971, equations 2 and 6, Table 8). Intervals allow for correlated "
+        "System CPU time a second is explained by request rates: least squares with forward selection, "
+        "one refit without "
+        "residuals beyond 2.5 standard deviations (Bard 1971, equations 2 and 6, Table 8). Intervals "
+        "allow for correlated "
         f"errors (bandwidth {result.lags} intervals).",
     )
 
@@ -66,12 +68,15 @@ def _sentences(result: Overhead) -> list[str]:
     sentences = []
     costs = requests(result)
     if costs:
-        named = [f"{cost.label} {shown.estimate(_bare(cost.seconds))}" for cost in costs[:4]]
+        named = [
+            f"{noun(cost.request, cost.label)} {shown.estimate(bare(cost.seconds))}" for cost in costs[:4]
+        ]
         sentences.append(f"CPU time of one request: {listed(named)}.")
     else:
         sentences.append("No kind of request explains the system time of this log.")
     sentences.append(
-        f"The regression explains {shown.quantity(result.r_squared, 'share')} of the variance of the system time (R²) over "
+        f"The regression explains {shown.quantity(result.r_squared, 'share')} of the variance of the "
+        "system time (R²) over "
         f"{shown.count(result.n, 'observation')}; {shown.count(result.outliers, 'outlier')} "
         f"{'was' if result.outliers == 1 else 'were'} left out."
     )
@@ -85,20 +90,13 @@ def _sentences(result: Overhead) -> list[str]:
 def _agreement(cost: Cost) -> str:
     direct = cost.direct
     if direct is None:
-        return cost.label
+        return noun(cost.request, cost.label)
     word = (
         "the intervals overlap"
         if direct.overlaps
         else f"the regression gives {shown.number(direct.ratio)} times that"
     )
-    return f"{cost.label} {shown.estimate(_bare(direct.seconds))} ({word})"
-
-
-def _bare(cost: Estimate) -> Estimate:
-    """A cost without the request in its unit, where the request is named beside it."""
-    return Estimate(
-        cost.value, cost.unit.partition("/")[0] or "s", cost.n, cost.method, cost.low, cost.high, cost.level
-    )
+    return f"{noun(cost.request, cost.label)} {shown.estimate(bare(direct.seconds))} ({word})"
 
 
 def _costs(result: Overhead) -> Figure | None:
@@ -106,10 +104,16 @@ def _costs(result: Overhead) -> Figure | None:
     cells: list[tuple[Cell, ...]] = []
     for cost in requests(result):
         if cost.seconds.value > 0:
-            rows.append(_row(cost.label, REGRESSION.name, cost.seconds))
+            rows.append(_row(noun(cost.request, cost.label), REGRESSION.name, cost.seconds))
         if cost.direct is not None and cost.direct.seconds.value > 0:
-            rows.append(_row(cost.label, DIRECT.name, cost.direct.seconds))
-        cells.append((cost.label, _bare(cost.seconds), _bare(cost.direct.seconds) if cost.direct else None))
+            rows.append(_row(noun(cost.request, cost.label), DIRECT.name, cost.direct.seconds))
+        cells.append(
+            (
+                noun(cost.request, cost.label),
+                bare(cost.seconds),
+                bare(cost.direct.seconds) if cost.direct else None,
+            )
+        )
     if not rows:
         return None
     axis = charts.Axis.logarithmic(
@@ -119,18 +123,34 @@ def _costs(result: Overhead) -> Figure | None:
     drawn = [{**row, "low": max(float(str(row["low"])), floor)} for row in rows]
     direct = any(row["series"] == DIRECT.name for row in rows)
     keys = (REGRESSION, DIRECT) if direct else (REGRESSION,)
-    table = Table("overhead-costs-data", "System CPU time of one request",
-                  (Column("request"), Column(REGRESSION.name, "s"), Column(DIRECT.name, "s")), tuple(cells))  # fmt: skip
+    table = Table(
+        "overhead-costs-data",
+        "System CPU time of one request",
+        (Column("request"), Column(REGRESSION.name, "s"), Column(DIRECT.name, "s")),
+        tuple(cells),
+    )
     named = [f"{row[0]} {shown.cell(row[1])}" for row in cells]
     alt = f"{capital(listed(named))}. Lines are the intervals; the scale is logarithmic."
-    return Figure("overhead-costs", "What one request costs", partial(charts.dots, drawn, keys, axis), table, alt,
-                  keys if direct else ())  # fmt: skip
+    return Figure(
+        "overhead-costs",
+        "What one request costs",
+        partial(charts.dots, drawn, keys, axis),
+        table,
+        alt,
+        keys if direct else (),
+    )
 
 
 def _row(label: str, series: str, value: Estimate) -> dict[str, object]:
     low, high = ends(value)
-    return {"label": label, "series": series, "value": value.value, "low": low, "high": high,
-            "shown": shown.estimate(_bare(value))}  # fmt: skip
+    return {
+        "label": label,
+        "series": series,
+        "value": value.value,
+        "low": low,
+        "high": high,
+        "shown": shown.estimate(bare(value)),
+    }
 
 
 def _shares(result: Overhead) -> Figure | None:
@@ -140,11 +160,25 @@ def _shares(result: Overhead) -> Figure | None:
     rows = []
     for cost in ordered:
         low, high = ends(cost.share)
-        rows.append({"label": cost.label, "series": "share", "value": cost.share.value, "low": low, "high": high,
-                     "shown": shown.estimate(share(cost.share) or cost.share)})  # fmt: skip
-    table = Table("overhead-shares-data", "Share of the system time", (Column("term"), Column("share", "share")),
-                  tuple((cost.label, share(cost.share)) for cost in ordered))  # fmt: skip
-    named = [f"{cost.label} {shown.quantity(cost.share.value, 'share')}" for cost in ordered]
+        rows.append(
+            {
+                "label": noun(cost.request, cost.label),
+                "series": "share",
+                "value": cost.share.value,
+                "low": low,
+                "high": high,
+                "shown": shown.estimate(share(cost.share) or cost.share),
+            }
+        )
+    table = Table(
+        "overhead-shares-data",
+        "Share of the system time",
+        (Column("term"), Column("share", "share")),
+        tuple((noun(cost.request, cost.label), share(cost.share)) for cost in ordered),
+    )
+    named = [
+        f"{noun(cost.request, cost.label)} {shown.quantity(cost.share.value, 'share')}" for cost in ordered
+    ]
     alt = f"{capital(listed(named))}."
     chart = partial(
         charts.dots,
@@ -159,10 +193,15 @@ def _fit(result: Overhead) -> Figure | None:
     if len(result.points) < 3:
         return None
     rows = [
-        {"x": point.fitted, "y": point.observed, "series": "left out" if point.outlier else "used",
-         "shown": f"observed {shown.quantity(point.observed, 's/s')}, fitted {shown.quantity(point.fitted, 's/s')}"}
+        {
+            "x": point.fitted,
+            "y": point.observed,
+            "series": "left out" if point.outlier else "used",
+            "shown": f"observed {shown.quantity(point.observed, 's/s')}, fitted "
+            "{shown.quantity(point.fitted, 's/s')}",
+        }
         for point in result.points
-    ]  # fmt: skip
+    ]
     top = max(max(point.fitted, point.observed) for point in result.points)
     exact = [{"x": 0.0, "y": 0.0}, {"x": top, "y": top}]
     keys = (
@@ -170,26 +209,52 @@ def _fit(result: Overhead) -> Figure | None:
         if result.outliers
         else (Key("used", "system", "circle"),)
     )
-    table = Table("overhead-fit-data", "System CPU time of each interval, observed and fitted",
-                  (Column("observation"), Column("observed", "s/s"), Column("fitted", "s/s"), Column("left out")),
-                  tuple((number, point.observed, point.fitted, "yes" if point.outlier else "no")
-                        for number, point in enumerate(result.points, start=1)))  # fmt: skip
-    chart = partial(charts.scatter, rows, exact, keys, charts.Axis("fitted [s/s]", low=0.0),
-                    charts.Axis("observed system time [s/s]", low=0.0))  # fmt: skip
+    table = Table(
+        "overhead-fit-data",
+        "System CPU time of each interval, observed and fitted",
+        (Column("observation"), Column("observed", "s/s"), Column("fitted", "s/s"), Column("left out")),
+        tuple(
+            (number, point.observed, point.fitted, "yes" if point.outlier else "no")
+            for number, point in enumerate(result.points, start=1)
+        ),
+    )
+    chart = partial(
+        charts.scatter,
+        rows,
+        exact,
+        keys,
+        charts.Axis("fitted [s/s]", low=0.0),
+        charts.Axis("observed system time [s/s]", low=0.0),
+    )
     alt = (
-        f"Each point is an interval; on the dashed line the fit is exact. R² = {shown.number(result.r_squared)}, residual "
+        "Each point is an interval; on the dashed line the fit is exact. R² = "
+        f"{shown.number(result.r_squared)}, residual "
         f"standard deviation {shown.quantity(result.residual_s, 's/s')}."
     )
-    return Figure("overhead-fit", "Observed system time against the fit", chart, table, alt,
-                  keys if result.outliers else (), half=True)  # fmt: skip
+    return Figure(
+        "overhead-fit",
+        "Observed system time against the fit",
+        chart,
+        table,
+        alt,
+        keys if result.outliers else (),
+        half=True,
+    )
 
 
 def _table(result: Overhead) -> Table:
-    columns = (Column("request"), Column("cost"), Column("of system time", "share"), Column("rate"),
-               Column("F to enter"), Column("VIF"), Column("robust cost", "s"))  # fmt: skip
+    columns = (
+        Column("request"),
+        Column("cost"),
+        Column("of system time", "share"),
+        Column("rate"),
+        Column("F to enter"),
+        Column("VIF"),
+        Column("robust cost", "s"),
+    )
     rows: list[tuple[Cell, ...]] = [
         (
-            cost.label,
+            noun(cost.request, cost.label),
             cost.seconds,
             share(cost.share),
             cost.rate,
@@ -208,11 +273,17 @@ def _table(result: Overhead) -> Table:
 
 def _direct_table(result: Overhead) -> Table:
     rows: list[tuple[Cell, ...]] = [
-        (cost.label, _bare(cost.seconds), _bare(cost.direct.seconds), cost.direct.ratio,
-         "yes" if cost.direct.overlaps else "no", cost.direct.seconds.method)
+        (
+            noun(cost.request, cost.label),
+            bare(cost.seconds),
+            bare(cost.direct.seconds),
+            cost.direct.ratio,
+            "yes" if cost.direct.overlaps else "no",
+            cost.direct.seconds.method,
+        )
         for cost in result.costs
         if cost.direct is not None
-    ]  # fmt: skip
+    ]
     columns = (
         Column("request"),
         Column(REGRESSION.name),

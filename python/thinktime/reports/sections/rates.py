@@ -19,7 +19,7 @@ TITLE = "How much of everything happened?"
 
 
 def section(log: Log, result: Rates | NotApplicable) -> Section:
-    """The section of the rates."""
+    """Section of the rates."""
     del log
     if isinstance(result, NotApplicable):
         return refused("rates", TITLE, result)
@@ -59,8 +59,16 @@ def _table(name: str, caption: str, rates: tuple[Rate, ...]) -> Table:
     for item in rates:
         unit = item.mean.unit
         total = None if item.total is None else shown.quantity(item.total, unit.removesuffix("/s"))
-        rows.append((item.column, item.mean, shown.quantity(item.lowest, unit), shown.quantity(item.highest, unit), total,
-                     item.autocorrelation))  # fmt: skip
+        rows.append(
+            (
+                item.column,
+                item.mean,
+                shown.quantity(item.lowest, unit),
+                shown.quantity(item.highest, unit),
+                total,
+                item.autocorrelation,
+            )
+        )
     return Table(name, caption, columns, tuple(rows), folded=True)
 
 

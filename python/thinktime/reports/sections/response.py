@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from thinktime.reports import charts
 from thinktime.reports import format as shown
 from thinktime.reports.document import Cell, Column, Figure, Key, Section, Table
-from thinktime.reports.prose import ends, refused, users
+from thinktime.reports.prose import ends, few, refused, users
 from thinktime.stats.estimate import Estimate, NotApplicable
 
 if TYPE_CHECKING:
@@ -18,19 +18,25 @@ if TYPE_CHECKING:
 __all__ = ["section"]
 
 TITLE = "How long do users wait?"
+QUANTITIES = ("mean", "p50", "p90", "p99")
 KEYS = (Key("p50", "p50"), Key("p90", "p90"), Key("p99", "p99"))
 
 
 def section(log: Log, result: Response | NotApplicable) -> Section:
-    """The section of the response analysis."""
+    """Section of the response analysis."""
     del log
     if isinstance(result, NotApplicable):
         return refused("response", TITLE, result)
-    figures = [figure for figure in (_quantiles(result), _stretch(result)) if figure is not None]
+    drawn = (_quantiles(result), _stretch(result), _throughput(result))
+    figures = [figure for figure in drawn if figure is not None]
     groups = (*result.by_population, result.overall)
-    tables = [_table("response-population", "Response time by number of users", "users", groups)]
+    tables = [
+        _waits("response-population", "Response time by number of users", "users", groups),
+        _work("response-population-work", "Service and throughput by number of users", "users", groups),
+    ]
     if result.by_class:
-        tables.append(_table("response-class", "Response time by class", "class", result.by_class))
+        tables.append(_waits("response-class", "Response time by class", "class", result.by_class))
+        tables.append(_work("response-class-work", "Service by class", "class", result.by_class))
     parts = _parts(result.overall)
     if parts is not None:
         tables.append(parts)
@@ -41,7 +47,8 @@ def section(log: Log, result: Response | NotApplicable) -> Section:
         tuple(tables),
         tuple(figures),
         result.caveats,
-        "Response time is from the input's being sent to its completion; stretch factor is mean response over mean "
+        "Response time is from the input's being sent to its completion; stretch factor is mean "
+        "response over mean "
         "service (CPU time received). Quantiles are of the completed interactions.",
     )
 
@@ -51,15 +58,17 @@ def _sentences(result: Response) -> list[str]:
     sentences = []
     if overall.response is not None:
         sentences.append(
-            f"Half of the inputs were answered within {shown.quantity(overall.response.p50.value, 's')}, one in ten "
+            "Half of the inputs were answered within "
+            f"{shown.quantity(overall.response.p50.value, 's')}, one in ten "
             f"took longer than {shown.quantity(overall.response.p90.value, 's')}."
         )
-    reliable = [group for group in result.by_population if group.response is not None]
+    reliable = [group for group in result.by_population if group.response and not few(group.response.n)]
     if len(reliable) > 1:
         first, last = reliable[0], reliable[-1]
         if first.response is not None and last.response is not None:
             sentences.append(
-                f"With {users(first.label)} the median was {shown.estimate(first.response.p50)}, with {last.label} "
+                f"With {users(first.label)} the median was {shown.estimate(first.response.p50)}, with "
+                f"{last.label} "
                 f"{shown.estimate(last.response.p50)}."
             )
     if overall.stretch is not None:
@@ -68,7 +77,8 @@ def _sentences(result: Response) -> list[str]:
         )
     if overall.unfinished:
         sentences.append(
-            f"{overall.unfinished} of {shown.count(overall.arrived, 'interaction')} were not finished when the record ended."
+            f"{overall.unfinished} of {shown.count(overall.arrived, 'interaction')} were not finished "
+            "when the record ended."
         )
     return sentences
 
@@ -87,8 +97,17 @@ def _rows(result: Response, pick: str) -> list[dict[str, object]]:
             continue
         value: Estimate = getattr(waiting, pick)
         low, high = ends(value)
-        rows.append({"x": at, "series": pick, "value": value.value, "low": low, "high": high,
-                     "shown": shown.estimate(value)})  # fmt: skip
+        rows.append(
+            {
+                "x": at,
+                "series": pick,
+                "value": value.value,
+                "low": low,
+                "high": high,
+                "shown": shown.estimate(value),
+                "few": few(waiting.n),
+            }
+        )
     return rows
 
 
@@ -131,61 +150,90 @@ def _growth(first: Waiting | None, last: Waiting | None) -> str:
 
 
 def _stretch(result: Response) -> Figure | None:
+    points = [(group, group.stretch) for group in result.by_population if group.stretch is not None]
+    words = "An input takes {0} times its service with {1}, {2} times with {3}; 1 is a machine of one's own."
+    axis = "response over service, both means"
+    return _against("response-stretch", "Stretch factor against users", axis, points, words)
+
+
+def _throughput(result: Response) -> Figure | None:
+    points = [(group, group.throughput) for group in result.by_population if group.throughput is not None]
+    words = "Completed: {0} with {1}, {2} with {3}."
+    axis = "interactions completed [1/s]"
+    return _against("response-throughput", "Throughput against users", axis, points, words)
+
+
+def _against(
+    name: str, title: str, axis: str, points: list[tuple[ResponseGroup, Estimate]], words: str
+) -> Figure | None:
+    """Figure of one estimate against the number of users."""
     rows: list[dict[str, object]] = []
-    cells: list[tuple[Cell, ...]] = []
-    for group in result.by_population:
+    for group, value in points:
         at = _middle(group)
-        if group.stretch is None or at is None:
-            continue
-        low, high = ends(group.stretch)
-        rows.append({"x": at, "series": "stretch", "value": group.stretch.value, "low": low, "high": high,
-                     "shown": shown.estimate(group.stretch)})  # fmt: skip
-        cells.append((group.label, group.stretch))
+        if at is not None:
+            low, high = ends(value)
+            weak = group.response is None or few(group.response.n)
+            rows.append(
+                {
+                    "x": at,
+                    "series": title,
+                    "value": value.value,
+                    "low": low,
+                    "high": high,
+                    "shown": shown.estimate(value),
+                    "few": weak,
+                }
+            )
     if len(rows) < 2:
         return None
     table = Table(
-        "response-stretch-data",
-        "Stretch factor by number of users",
-        (Column("users"), Column("stretch")),
-        tuple(cells),
+        f"{name}-data",
+        title,
+        (Column("users"), Column("estimate")),
+        tuple((group.label, value) for group, value in points),
     )
-    chart = partial(charts.curves, rows, (Key("stretch", "users"),), charts.Axis("users"),
-                    charts.Axis("response over service, both means", low=0.0))  # fmt: skip
-    alt = (
-        f"An input takes {rows[0]['shown']} times its service with {users(str(cells[0][0]))} and {rows[-1]['shown']} times "
-        f"with {cells[-1][0]}; 1 would be a machine of one's own."
+    (first, low_load), (last, high_load) = points[0], points[-1]
+    alt = words.format(
+        shown.estimate(low_load), users(first.label), shown.estimate(high_load), users(last.label)
     )
-    return Figure("response-stretch", "Stretch factor against users", chart, table, alt)
+    y = charts.Axis.from_zero(axis, rows)
+    chart = partial(charts.curves, rows, (Key(title, "users"),), charts.Axis("users"), y)
+    return Figure(name, title, chart, table, alt, half=True)
 
 
-def _table(name: str, caption: str, what: str, groups: tuple[ResponseGroup, ...]) -> Table:
-    columns = (Column(what), Column("arrived"), Column("unfinished"), Column("mean", "s"), Column("p50", "s"),
-               Column("p90", "s"), Column("p99", "s"), Column("service", "s"), Column("stretch"),
-               Column("completed", "1/s"))  # fmt: skip
+def _waits(name: str, caption: str, what: str, groups: tuple[ResponseGroup, ...]) -> Table:
+    columns = (
+        Column(what),
+        Column("arrived"),
+        Column("unfinished"),
+        *(Column(kind, "s") for kind in QUANTITIES),
+    )
     rows: list[tuple[Cell, ...]] = []
     for group in groups:
         waiting = group.response
-        times: tuple[Cell, ...] = (
-            (None,) * 4 if waiting is None else (waiting.mean, waiting.p50, waiting.p90, waiting.p99)
-        )
-        rows.append(
-            (
-                group.label,
-                group.arrived,
-                group.unfinished,
-                *times,
-                group.service,
-                group.stretch,
-                group.throughput,
-            )
-        )
+        times = tuple(None if waiting is None else getattr(waiting, kind) for kind in QUANTITIES)
+        rows.append((group.label, group.arrived, group.unfinished, *times))
     return Table(name, caption, columns, tuple(rows))
 
 
+def _work(name: str, caption: str, what: str, groups: tuple[ResponseGroup, ...]) -> Table:
+    columns = (
+        Column(what),
+        Column("service", "s"),
+        Column("stretch factor"),
+        Column("completed", "interaction/s"),
+    )
+    rows = tuple((group.label, group.service, group.stretch, group.throughput) for group in groups)
+    return Table(name, caption, columns, rows)
+
+
 def _parts(group: ResponseGroup) -> Table | None:
-    """What a response consists of, where the source can see it."""
-    kinds = (("to the first slice of service", group.reaction), ("to the first output", group.first_output),
-             ("to completion", group.response))  # fmt: skip
+    """Parts of a response, where the source can see them."""
+    kinds = (
+        ("to the first slice of service", group.reaction),
+        ("to the first output", group.first_output),
+        ("to completion", group.response),
+    )
     rows = tuple(
         (name, wait.n, wait.mean, wait.p50, wait.p90, wait.p99) for name, wait in kinds if wait is not None
     )
@@ -194,6 +242,6 @@ def _parts(group: ResponseGroup) -> Table | None:
     columns = (
         Column("from the input"),
         Column("n"),
-        *(Column(name, "s") for name in ("mean", "p50", "p90", "p99")),
+        *(Column(kind, "s") for kind in QUANTITIES),
     )
     return Table("response-parts", "Parts of the wait, all interactions", columns, rows)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from thinktime.reports import charts
 from thinktime.reports import format as shown
 from thinktime.reports.document import Cell, Column, Figure, Key, Section, Table
-from thinktime.reports.prose import listed, refused, share
-from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.reports.prose import bare, listed, percent, refused, share
+from thinktime.stats.estimate import NotApplicable
 
 if TYPE_CHECKING:
     from thinktime.analyses.saturation import Dimension, FrontierPair, Limit, Saturation
@@ -23,7 +22,7 @@ LIMITS: dict[str, Key] = {
     "cpu": Key("limited by the CPU", "user", "circle"),
     "disk": Key("limited by a disk", "disk", "circle"),
     "memory": Key("limited by memory", "memory", "circle"),
-    "none": Key("nothing used up", "other", "circle"),
+    "none": Key("nothing used up", "plain", "circle"),
     "unknown": Key("limit not measured", "plain", "circle"),
 }
 NAMES: dict[str, str] = {
@@ -36,7 +35,7 @@ NAMES: dict[str, str] = {
 
 
 def section(log: Log, result: Saturation | NotApplicable) -> Section:
-    """The section of the saturation analysis."""
+    """Section of the saturation analysis."""
     del log
     if isinstance(result, NotApplicable):
         return refused("saturation", TITLE, result)
@@ -52,9 +51,11 @@ def section(log: Log, result: Saturation | NotApplicable) -> Section:
         tuple(tables),
         figures,
         result.caveats,
-        "An interval is on the frontier when no other did at least as much of everything (Bard 1971). The CPU counts as "
-        f"used up below {shown.quantity(result.idle_below, 'share')} idle, a disk above "
-        f"{shown.quantity(result.disk_above, 'share')} busy, memory above {shown.quantity(result.stall_above, 'share')} of "
+        "An interval is on the frontier when no other did at least as much of everything (Bard 1971). "
+        "The CPU counts as "
+        f"used up below {percent(result.idle_below)} idle, a disk above "
+        f"{percent(result.disk_above)} busy, memory above "
+        f"{percent(result.stall_above)} of "
         f"the time stalled, in intervals of {shown.quantity(result.interval_s, 's')}.",
     )
 
@@ -69,14 +70,16 @@ def _sentences(result: Saturation) -> list[str]:
         if limit in {"cpu", "disk", "memory"} and part.value > 0
     ]
     sentences = [
-        f"Of the {shown.count(total, 'interval')} in which the machine did most, the limit was {listed(words)}."
+        f"Of the {shown.count(total, 'interval')} in which the machine did most, the limit was "
+        f"{listed(words)}."
         if total
         else "No interval is on the frontier."
     ]
     for limit, part in sorted(used_up, key=lambda item: -item[1].value):
         what = NAMES[limit]
         sentences.append(
-            f"{what[:1].upper()}{what[1:]} was used up in {shown.estimate(share(part) or part)} of all intervals."
+            f"{what[:1].upper()}{what[1:]} was used up in {shown.estimate(share(part) or part)} of all "
+            "intervals."
         )
     if not used_up:
         sentences.append("No resource was used up in any interval: this load does not saturate the machine.")
@@ -115,18 +118,15 @@ def _figure(pair: FrontierPair, number: int) -> Figure:
     most_y = max(pair.points, key=lambda point: point[1])
     alt = (
         f"At most {shown.quantity(most_x[0], pair.x.unit)} of {pair.x.label}; at most "
-        f"{shown.quantity(most_y[1], pair.y.unit)}. {shown.count(len(pair.points), 'interval')} on the frontier, its hull as a line."
+        f"{shown.quantity(most_y[1], pair.y.unit)}. {shown.count(len(pair.points), 'interval')} on the "
+        "frontier, its hull as a line."
     )
     if pair.overall is not None:
-        alt += f" From end to end, one {pair.y.unit.partition('/')[0]} costs {shown.estimate(_bare(pair.overall.rate))}."
+        price = shown.estimate(bare(pair.overall.rate))
+        alt += f" From end to end, one {pair.y.unit.partition('/')[0]} costs {price}."
     chart = partial(charts.frontier, cloud, points, curve, band, keys, _axis(pair.x), _axis(pair.y))
     title = f"{pair.x.label[:1].upper()}{pair.x.label[1:]} against {pair.y.label}"
     return Figure(name, title, chart, table, alt, (Key("all intervals", "other", "circle"), *keys), half=True)
-
-
-def _bare(price: Estimate) -> Estimate:
-    """A price without what it is for, where that is named beside it."""
-    return replace(price, unit=price.unit.partition("/")[0])
 
 
 def _place(pair: FrontierPair, x: float, y: float) -> str:
@@ -138,7 +138,7 @@ def _limits(result: Saturation) -> Table:
     rows: list[tuple[Cell, ...]] = [
         (NAMES[limit], result.limits.get(limit, 0), share(result.saturated_share.get(limit)))
         for limit in order
-        if limit in result.limits or limit in result.saturated_share
+        if result.limits.get(limit) or (limit in result.saturated_share and limit != "unknown")
     ]
     columns = (Column("used up"), Column("intervals on the frontier"), Column("of all intervals", "share"))
     return Table(
@@ -151,9 +151,15 @@ def _limits(result: Saturation) -> Table:
 
 
 def _frontier(result: Saturation) -> Table:
-    columns = (Column("point"), *(Column(item.label, item.unit) for item in result.dimensions), Column("limit"),
-               Column("CPU idle", "share"), Column("disk busy", "share"), Column("memory stalled", "share"),
-               Column("swapping", "page/s"))  # fmt: skip
+    columns = (
+        Column("point"),
+        *(Column(item.label, item.unit) for item in result.dimensions),
+        Column("limit"),
+        Column("CPU idle", "share"),
+        Column("disk busy", "share"),
+        Column("memory stalled", "share"),
+        Column("swapping", "page/s"),
+    )
     rows: list[tuple[Cell, ...]] = [
         (
             number,
@@ -182,5 +188,10 @@ def _trade_offs(result: Saturation) -> Table | None:
     if not rows:
         return None
     columns = (Column("given up for one more"), Column("where"), Column("price"))
-    return Table("saturation-trade-offs", "What one kind of work costs in another, on the frontier", columns, tuple(rows),
-                 folded=len(rows) > 8)  # fmt: skip
+    return Table(
+        "saturation-trade-offs",
+        "What one kind of work costs in another, on the frontier",
+        columns,
+        tuple(rows),
+        folded=len(rows) > 8,
+    )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from thinktime.reports import charts
 from thinktime.reports import format as shown
 from thinktime.reports.document import Cell, Column, Figure, Key, Section, Table
-from thinktime.reports.prose import refused, share
+from thinktime.reports.prose import percent, refused, share
 from thinktime.stats.estimate import NotApplicable
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ KEYS = (
 
 
 def section(log: Log, result: Service | NotApplicable) -> Section:
-    """The section of the service-time analysis."""
+    """Section of the service-time analysis."""
     del log
     if isinstance(result, NotApplicable):
         return refused("service", TITLE, result)
@@ -39,8 +39,10 @@ def section(log: Log, result: Service | NotApplicable) -> Section:
         tuple(tables),
         () if len(result.curve) < 2 else (_figure(result),),
         result.caveats,
-        "Service time is the CPU time that an interaction received, user and system. Statistics by class after Anderson "
-        "and Sargent (1974), Table 1; a coefficient of variation of 1 belongs to the exponential distribution.",
+        "Service time is the CPU time that an interaction received, user and system. Statistics by "
+        "class after Anderson "
+        "and Sargent (1974), Table 1; a coefficient of variation of 1 belongs to the exponential "
+        "distribution.",
     )
 
 
@@ -50,13 +52,15 @@ def _sentences(result: Service) -> list[str]:
     compared = "more uneven than" if result.heavier_than_exponential else "not shown to be more uneven than"
     sentences = [
         f"The mean interaction received {shown.estimate(overall.mean)} of CPU time, the median one "
-        f"{shown.quantity(overall.p50.value, 's')}, one in a hundred more than {shown.quantity(overall.p99.value, 's')}.",
-        f"The coefficient of variation is {shown.estimate(variation)}: {compared} an exponential distribution.",
+        f"{shown.quantity(overall.p50.value, 's')}, one in a hundred more than "
+        f"{shown.quantity(overall.p99.value, 's')}.",
+        f"The coefficient of variation is {shown.estimate(variation)}: {compared} an exponential "
+        "distribution.",
     ]
     if result.concentration:
         top = result.concentration[0]
         sentences.append(
-            f"The {shown.quantity(top.upper, 'share')} of the interactions with most service got "
+            f"The {percent(top.upper)} of the interactions with most service got "
             f"{shown.quantity(top.share.value, 'share')} of it."
         )
     return sentences
@@ -70,7 +74,8 @@ def _figure(result: Service) -> Figure:
                 rows.append({"x": point.service_s, "series": key.name, "value": value})
     table = Table(
         "service-curve-data",
-        "Interactions with at most a given service time, the service that they got, and the mean still to come",
+        "Interactions with at most a given service time, the service that they got, and the mean still "
+        "to come",
         (
             Column("service time", "s"),
             Column("interactions", "share"),
@@ -83,8 +88,10 @@ def _figure(result: Service) -> Figure:
     )
     overall = result.overall
     alt = (
-        f"Half of the interactions received at most {shown.quantity(overall.p50.value, 's')}, nine in ten at most "
-        f"{shown.quantity(overall.p90.value, 's')}. The further apart the lines, the more of the service goes to few."
+        f"Half of the interactions received at most {shown.quantity(overall.p50.value, 's')}, nine in "
+        "ten at most "
+        f"{shown.quantity(overall.p90.value, 's')}. The further apart the lines, the more of the "
+        "service goes to few."
     )
     axis = charts.Axis.logarithmic("service time", [row["x"] for row in rows], "s")
     chart = partial(charts.steps, rows, KEYS, axis, charts.Axis("share", format=".0%", low=0.0, high=1.0))
@@ -99,9 +106,19 @@ def _figure(result: Service) -> Figure:
 
 
 def _classes(result: Service) -> Table:
-    columns = (Column("class"), Column("n"), Column("of interactions", "share"), Column("of service", "share"),
-               Column("mean", "s"), Column("std. deviation", "s"), Column("variation"), Column("skewness"),
-               Column("p50", "s"), Column("p90", "s"), Column("p99", "s"))  # fmt: skip
+    columns = (
+        Column("class"),
+        Column("n"),
+        Column("of interactions", "share"),
+        Column("of service", "share"),
+        Column("mean", "s"),
+        Column("std. deviation", "s"),
+        Column("variation"),
+        Column("skewness"),
+        Column("p50", "s"),
+        Column("p90", "s"),
+        Column("p99", "s"),
+    )
     rows: list[tuple[Cell, ...]] = [
         (
             item.name,
@@ -122,6 +139,6 @@ def _classes(result: Service) -> Table:
 
 
 def _concentration(result: Service) -> Table:
-    columns = (Column("of interactions, those with most service", "share"), Column("of all service", "share"))
-    rows = tuple((item.upper, share(item.share)) for item in result.concentration)
+    columns = (Column("of interactions, those with most service"), Column("of all service", "share"))
+    rows = tuple((percent(item.upper), share(item.share)) for item in result.concentration)
     return Table("service-concentration", "How much of the service goes to few", columns, rows)

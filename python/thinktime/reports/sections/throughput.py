@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,7 @@ TIMES = {
 
 
 def section(log: Log, result: Throughput | NotApplicable) -> Section:
-    """The section of the throughput analysis."""
+    """Section of the throughput analysis."""
     del log
     if isinstance(result, NotApplicable):
         return refused("throughput", TITLE, result)
@@ -37,50 +38,52 @@ def section(log: Log, result: Throughput | NotApplicable) -> Section:
         "throughput",
         TITLE,
         tuple(_sentences(result)),
-        (_table(result, notes),),
+        _tables(result, notes),
         tuple(figures),
         result.caveats,
-        "Intervals are grouped by load, and means are taken in each group (Bard 1971). Useful is what users asked for: "
+        "Intervals are grouped by load, and means are taken in each group (Bard 1971). Useful is what "
+        "users asked for: "
         "their own CPU time and completed interactions; system time is overhead.",
     )
 
 
 def _sentences(result: Throughput) -> list[str]:
     load = result.load.replace("_", " ")
-    reliable = [group for group in result.groups if not group.few] or list(result.groups)
-    first = (
-        f"{shown.count(result.n, 'interval')} with {load} between {shown.number(reliable[0].load_mean)} and "
-    )
     sentences = []
     if result.peak is not None:
         sentences.append(f"User programs got most CPU time with {range_of(*result.peak)} {load}.")
-    sentences.append(f"{first}{shown.number(reliable[-1].load_mean)} were compared.")
-    at = next((number for number, item in enumerate(result.measures) if item.name == "user_time"), None)
-    alone, crowd = result.per_capita[:1], result.per_capita[len(result.groups) - 1 :]
-    if at is not None and len(result.groups) > 1 and alone[0] is not None and crowd[0] is not None:
+    pairs = zip(result.groups, result.per_capita, strict=True)
+    reliable = [(group, each) for group, each in pairs if each is not None and not group.few]
+    if len(reliable) > 1:
+        (first, alone), (last, crowd) = reliable[0], reliable[-1]
         sentences.append(
-            f"CPU time a second and user fell from {shown.quantity(alone[0].value, 's')} to "
-            f"{shown.quantity(crowd[0].value, 's')}."
-            if crowd[0].value < alone[0].value
-            else f"CPU time a second and user went from {shown.quantity(alone[0].value, 's')} to "
-            f"{shown.quantity(crowd[0].value, 's')}."
+            f"With {_range(first)} {load} each got {shown.estimate(alone)} of CPU time, with "
+            f"{_range(last)} each got {shown.estimate(crowd)}."
         )
+    sentences.append(f"{shown.count(result.n, 'interval')} were compared.")
     return sentences
 
 
+def _range(group: Group) -> str:
+    return range_of(group.load_low, group.load_high)
+
+
 def _label(group: Group) -> str:
-    return range_of(group.load_low, group.load_high) + (" *" if group.few else "")
+    return _range(group) + (" *" if group.few else "")
 
 
-def _table(result: Throughput, notes: tuple[str, ...]) -> Table:
+def _tables(result: Throughput, notes: tuple[str, ...]) -> tuple[Table, ...]:
+    """Work and time by load, and the requests apart: they are many."""
     load = result.load.replace("_", " ")
-    columns = (Column(load), Column("n"), *(Column(capital(measure.label), measure.unit) for measure in result.measures),
-               Column("User time a user", "s/s"))  # fmt: skip
-    rows: list[tuple[Cell, ...]] = [
-        (_label(group), group.n, *group.means, each)
-        for group, each in zip(result.groups, result.per_capita, strict=True)
-    ]
-    return Table("throughput-groups", f"Means by {load}", columns, tuple(rows), notes)
+    work = [(at, item) for at, item in enumerate(result.measures) if item.useful or item.name in TIMES]
+    rest = [(at, item) for at, item in enumerate(result.measures) if (at, item) not in work]
+    table = _data(result, "throughput-groups", f"Work and CPU time by {load}", work)
+    each = tuple((*row, value) for row, value in zip(table.rows, result.per_capita, strict=True))
+    columns = (*table.columns, Column("User time a user", "s/s"))
+    first = replace(table, columns=columns, rows=each, notes=notes)
+    if not rest:
+        return (first,)
+    return (first, replace(_data(result, "throughput-requests", f"Requests by {load}", rest), folded=True))
 
 
 def _points(result: Throughput, at: int, name: str) -> list[dict[str, object]]:
@@ -89,8 +92,17 @@ def _points(result: Throughput, at: int, name: str) -> list[dict[str, object]]:
         mean = group.means[at]
         if mean is not None:
             low, high = ends(mean)
-            rows.append({"x": group.load_mean, "series": name, "value": mean.value, "low": low, "high": high,
-                         "shown": shown.estimate(mean)})  # fmt: skip
+            rows.append(
+                {
+                    "x": group.load_mean,
+                    "series": name,
+                    "value": mean.value,
+                    "low": low,
+                    "high": high,
+                    "shown": shown.estimate(mean),
+                    "few": group.few,
+                }
+            )
     return rows
 
 
@@ -115,9 +127,9 @@ def _times(result: Throughput) -> Figure | None:
     rows = [row for at, item in wanted for row in _points(result, at, TIMES[item.name].name)]
     load = result.load.replace("_", " ")
     table = _data(result, "throughput-time-data", f"CPU time by use, against {load}", wanted)
-    y = charts.Axis("CPU time a second of real time [s/s]", low=0.0)
+    y = charts.Axis.from_zero("CPU time a second of real time [s/s]", rows)
     chart = partial(charts.curves, rows, keys, charts.Axis(load), y)
-    alt = ". ".join(_change(result, at, capital(item.label)) for at, item in wanted) + "."
+    alt = ". ".join(_change(result, at, capital(item.label)) for at, item in wanted) + "." + _hollow(result)
     return Figure("throughput-time", f"CPU time against {load}", chart, table, alt, half=True)
 
 
@@ -131,20 +143,33 @@ def _interactions(result: Throughput) -> Figure | None:
         return None
     load = result.load.replace("_", " ")
     table = _data(result, "throughput-interactions-data", f"Interactions against {load}", wanted)
-    chart = partial(charts.curves, rows, (Key(item.label, "users"),), charts.Axis(load),
-                    charts.Axis("interactions completed [1/s]", low=0.0))  # fmt: skip
-    return Figure("throughput-interactions", f"Interactions against {load}", chart, table,
-                  _change(result, at, capital(item.label)) + ".", half=True)  # fmt: skip
+    chart = partial(
+        charts.curves,
+        rows,
+        (Key(item.label, "users"),),
+        charts.Axis(load),
+        charts.Axis.from_zero("interactions completed [1/s]", rows),
+    )
+    return Figure(
+        "throughput-interactions",
+        f"Interactions against {load}",
+        chart,
+        table,
+        _change(result, at, capital(item.label)) + "." + _hollow(result),
+        half=True,
+    )
 
 
 def _change(result: Throughput, at: int, label: str) -> str:
-    measured: list[tuple[Group, Estimate]] = [
-        (group, mean) for group in result.groups if (mean := group.means[at]) is not None
-    ]
+    pairs = [(group, mean) for group in result.groups if (mean := group.means[at]) is not None]
+    measured: list[tuple[Group, Estimate]] = [pair for pair in pairs if not pair[0].few] or pairs
     if not measured:
         return f"{label}: not measured"
     (first, start), (last, end) = measured[0], measured[-1]
+    return f"{label}: {shown.estimate(start)} with {_range(first)}, {shown.estimate(end)} with {_range(last)}"
+
+
+def _hollow(result: Throughput) -> str:
     return (
-        f"{label}: {shown.estimate(start)} at {shown.number(first.load_mean)}, "
-        f"{shown.estimate(end)} at {shown.number(last.load_mean)}"
+        " Hollow points: too few intervals to rely on." if any(group.few for group in result.groups) else ""
     )

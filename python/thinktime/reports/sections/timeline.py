@@ -14,17 +14,27 @@ if TYPE_CHECKING:
 
 __all__ = ["section"]
 
-TITLE = "What happened, minute by minute?"
+TITLE = "What happened when?"
 
 
 def section(log: Log, cpus: int | None) -> Section:
-    """The section of the log's samples; `cpus` is the number of CPUs where it is known."""
+    """Section of the log's samples; `cpus` is the number of CPUs where it is known."""
     data = timeline.read(
         log,
-        rates=("user_s", "nice_s", "system_s", "irq_s", "softirq_s", "busy_exact_s", "page_faults_minor",
-               "page_faults_major", "disk_reads", "disk_writes"),
+        rates=(
+            "user_s",
+            "nice_s",
+            "system_s",
+            "irq_s",
+            "softirq_s",
+            "busy_exact_s",
+            "page_faults_minor",
+            "page_faults_major",
+            "disk_reads",
+            "disk_writes",
+        ),
         gauges=("active_users", "runnable"),
-    )  # fmt: skip
+    )
     if not data.starts:
         return Section("timeline", TITLE, (), not_applicable="the log has no samples.")
     series = [item for item in _series(data, cpus) if any(value is not None for value in item[3])]
@@ -42,17 +52,18 @@ def section(log: Log, cpus: int | None) -> Section:
             for at, start in enumerate(data.starts)
         ),
     )
-    peaks = "; ".join(_peak(name, unit, values) for name, unit, _, values in series)
+    words = "; ".join(_peak(name, unit, values) for name, unit, _, values in series)
     figure = Figure(
         "timeline",
         "Load, CPU, queue, faults and disk over time",
         partial(_chart, data, tuple(series)),
         table,
-        f"{len(series)} quantities over {shown.duration(span)}. Highest and mean: {peaks}.",
+        f"{words}.",
     )
     gaps = len(set(data.segments)) - 1
     caveats = (f"The record has {shown.count(gaps, 'gap')}; nothing is drawn across.",) if gaps else ()
-    sentence = f"The record covers {shown.duration(span)} in {len(data.starts)} stretches drawn."
+    each = shown.quantity((data.ends[0] - data.starts[0]) * data.unit.seconds, "s")
+    sentence = f"The record covers {shown.duration(span)}; each step of the figure is {each}."
     return Section("timeline", TITLE, (sentence,), figures=(figure,), caveats=caveats)
 
 
@@ -84,7 +95,7 @@ def _sum(data: timeline.Timeline, *names: str) -> tuple[float | None, ...]:
 def _peak(name: str, unit: str, values: tuple[float | None, ...]) -> str:
     measured = [value for value in values if value is not None]
     top, mean = max(measured), sum(measured) / len(measured)
-    return f"{name[0].lower() + name[1:] if not name.startswith('CPU') else name} {shown.quantity(top, unit)} and {shown.quantity(mean, unit)}"
+    return f"{name}: mean {shown.quantity(mean, unit)}, highest {shown.quantity(top, unit)}"
 
 
 def _chart(data: timeline.Timeline, series: tuple[Item, ...]) -> charts.Spec:

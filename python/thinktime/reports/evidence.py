@@ -1,0 +1,115 @@
+"""What the summary of a report argues from: the results of one log, and the few figures drawn from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from thinktime.reports.machine import Machine, Recording
+from thinktime.reports.prose import few
+from thinktime.reports.sections.capacity import BUSY
+from thinktime.reports.sections.overhead import requests
+from thinktime.stats.estimate import Estimate, NotApplicable
+
+if TYPE_CHECKING:
+    from thinktime.analyses.capacity import Capacity
+    from thinktime.analyses.overhead import Cost, Overhead
+    from thinktime.analyses.rates import Rates
+    from thinktime.analyses.response import Response, ResponseGroup
+    from thinktime.analyses.saturation import Saturation
+
+__all__ = ["SATURATED", "Evidence"]
+
+LIMITS = {"cpu": "the CPU", "disk": "a disk", "memory": "memory"}
+SATURATED = 0.1
+"""Part of the intervals in which a resource must be used up to be called the limit of this load."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Everything that is known about one log."""
+
+    machine: Machine
+    recording: Recording
+    results: Mapping[str, object]
+    """Result of each analysis by its name, `NotApplicable` included."""
+
+    def _result(self, name: str) -> object | None:
+        result = self.results.get(name)
+        return None if isinstance(result, NotApplicable) else result
+
+    @property
+    def capacity(self) -> Capacity | None:
+        """Capacity breakdown, where it applies."""
+        return cast("Capacity | None", self._result("capacity"))
+
+    @property
+    def overhead(self) -> Overhead | None:
+        """Overhead regression, where it applies."""
+        return cast("Overhead | None", self._result("overhead"))
+
+    @property
+    def rates(self) -> Rates | None:
+        """Rates, where they apply."""
+        return cast("Rates | None", self._result("rates"))
+
+    @property
+    def response(self) -> Response | None:
+        """Response times, where they apply."""
+        return cast("Response | None", self._result("response"))
+
+    @property
+    def saturation(self) -> Saturation | None:
+        """Pareto frontier, where it applies."""
+        return cast("Saturation | None", self._result("saturation"))
+
+    def shares(self, *states: str) -> float:
+        """Part of the CPU capacity spent in `states`."""
+        if self.capacity is None:
+            return 0.0
+        return sum(part.share.value for part in self.capacity.parts if part.name in states)
+
+    @property
+    def busy(self) -> float:
+        """Part of the CPU capacity that was used."""
+        return self.shares(*BUSY)
+
+    def gauge(self, column: str) -> tuple[float, float] | None:
+        """Mean and highest value of a gauge."""
+        rate = (
+            next((rate for rate in self.rates.rates if rate.column == column), None) if self.rates else None
+        )
+        return None if rate is None else (rate.mean.value, rate.highest)
+
+    @property
+    def costs(self) -> list[Cost]:
+        """Costs of requests that are told from zero, by falling share of the system time."""
+        found = requests(self.overhead) if self.overhead else []
+        return [cost for cost in found if (cost.seconds.low or 0.0) > 0]
+
+    @property
+    def limit(self) -> tuple[str, Estimate] | None:
+        """Resource that was used up most often, and in which part of the intervals."""
+        if self.saturation is None:
+            return None
+        parts = self.saturation.saturated_share.items()
+        return max(
+            ((LIMITS[name], part) for name, part in parts if name in LIMITS),
+            key=lambda item: item[1].value,
+            default=None,
+        )
+
+    @property
+    def populations(self) -> list[ResponseGroup]:
+        """Numbers of users with enough completed interactions to speak of, growing."""
+        groups = self.response.by_population if self.response else ()
+        return [group for group in groups if group.response is not None and not few(group.response.n)]
+
+    @property
+    def crowd(self) -> ResponseGroup | None:
+        """Largest number of users to speak of, or all interactions together."""
+        if self.response is None:
+            return None
+        group = self.populations[-1] if self.populations else self.response.overall
+        return None if group.response is None else group
