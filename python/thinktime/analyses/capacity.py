@@ -124,7 +124,7 @@ def analyse(
             for at, name in enumerate(states.names)
         ),
         events=events,
-        unattributed=_rest(system, events),
+        unattributed=_rest(system, events, overhead, cpus),
         system=system,
         recorder=_share(states.recorder[known], capacity[known], level) if known.any() else None,
         caveats=_caveats(states, cpus, told, overhead),
@@ -210,11 +210,17 @@ def _events(overhead: Overhead, cpus: float) -> tuple[Event, ...]:
     return tuple(sorted(events, key=lambda event: -event.share.value))
 
 
-def _rest(system: Estimate, events: tuple[Event, ...]) -> Estimate | None:
-    if not events:
+def _rest(
+    system: Estimate, events: tuple[Event, ...], overhead: Overhead | NotApplicable, cpus: float
+) -> Estimate | None:
+    """System's share that no event explains: the base, what goes with user time, and outliers."""
+    if not events or isinstance(overhead, NotApplicable):
         return None
     value = system.value - sum(event.share.value for event in events)
-    return Estimate(value, "", system.n, "system's share less that of the events")
+    base = overhead.costs[0].seconds
+    low, high = (None if end is None else value + (end - base.value) / cpus for end in (base.low, base.high))
+    method = "system's share less that of the events, interval of the base"
+    return Estimate(value, "", system.n, method, low, high, system.level)
 
 
 def _caveats(states: _States, cpus: float, told: bool, overhead: Overhead | NotApplicable) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ __all__ = ["Group", "Measure", "Throughput", "analyse"]
 
 Array = NDArray[np.float64]
 
+BRIEF_S = 5.0
 USEFUL = ("user_time", "interactions")
 
 
@@ -83,7 +84,8 @@ def analyse(
     log : Log
     load : str, optional
         Column that measures load, or ``population`` for the users who were playing by the interactions.
-        By default the column with the role ``load``; ``population`` where that never changes.
+        By default the population where users played through most of the log: a load that was set says
+        more than one that was counted. Else the column with the role ``load``.
     width : int, optional
         Loads in a group, see `loads.ranges`; 2 gives the pairs of Table 10.
     n_few : int
@@ -130,7 +132,7 @@ def analyse(
         n_few,
         tuple(capita),
         _peak(groups, [item.name for item in measures]),
-        _caveats(groups, n_few, name),
+        _caveats(groups, n_few, name, float(np.median(seen.length_s))),
     )
 
 
@@ -158,19 +160,24 @@ def _load(
 ) -> tuple[str, str, Array]:
     """Name, unit and values of the load."""
     population = None if arrivals is None else arrivals.population_in(seen)
-    if asked == "population" and population is not None:
+    played = population is not None and _varies(population) and np.isnan(population).mean() < 0.5
+    if population is not None and (asked == "population" or (asked is None and played)):
         return "population", "user", population
     schema = {column.name: column for column in log.schema("samples")}
     candidates = [asked] if asked else list(loads)
     for name in candidates:
         values = seen.columns[name]
-        if asked or len(np.unique(values[~np.isnan(values)])) > 1:
+        if asked or _varies(values):
             return name, schema[name].unit if name in schema else "", values
-    if population is not None and not np.isnan(population).all():
+    if population is not None and _varies(population):
         return "population", "user", population
     for name in candidates:
         return name, schema[name].unit, seen.columns[name]
     return "", "", np.full(len(seen), np.nan)
+
+
+def _varies(load: Array) -> bool:
+    return len(np.unique(load[~np.isnan(load)])) > 1
 
 
 def _mean(amounts: Array, lengths: Array, unit: str, level: float) -> Estimate | None:
@@ -191,7 +198,7 @@ def _peak(groups: list[Group], names: list[str]) -> tuple[float, float] | None:
     return (best[1].load_low, best[1].load_high) if best else None
 
 
-def _caveats(groups: list[Group], n_few: int, load: str) -> tuple[str, ...]:
+def _caveats(groups: list[Group], n_few: int, load: str, interval_s: float) -> tuple[str, ...]:
     caveats = []
     if few := [group for group in groups if group.few]:
         caveats.append(
@@ -202,6 +209,11 @@ def _caveats(groups: list[Group], n_few: int, load: str) -> tuple[str, ...]:
         caveats.append("The load never changed, so nothing can be said about other loads.")
     if load == "population":
         caveats.append("Load is the number of synthetic users playing, taken from the interactions.")
+        return tuple(caveats)
+    if interval_s < BRIEF_S:
+        caveats.append(
+            f"Active users are those of {interval_s:.2g} s: who thinks for a whole interval is not counted in it."
+        )
     caveats.append(
         "Load was not assigned at random: what else differed between times of low and of high load "
         "(kind of work, time of day) is in these means too."
