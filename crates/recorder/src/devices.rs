@@ -200,3 +200,32 @@ impl NetDelta {
         row.set("drops", self.drops);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::by_name;
+
+    #[test]
+    fn names_of_disks() {
+        for (name, is_part, is_physical) in [
+            ("sda", false, true),
+            ("sda1", true, false),
+            ("vda", false, true),
+            ("xvdb2", true, false),
+            ("nvme0n1", false, true),
+            ("nvme0n1p2", true, false),
+            ("mmcblk0", false, true),
+            ("mmcblk0p1", true, false),
+            ("dm-3", false, false),
+            ("md127", false, false),
+            ("loop7", false, false),
+            ("zram0", false, false),
+            ("cciss/c0d0", false, true),
+            ("cciss/c0d0p1", true, false),
+            ("sr0", false, true),
+        ] {
+            let class = by_name(name);
+            assert_eq!((class.is_part, class.is_physical), (is_part, is_physical), "{name}");
+        }
+    }
+}

@@ -385,3 +385,6 @@ pub fn record_to(
     finished?;
     Ok(summary)
 }
+
+#[cfg(test)]
+mod tests;

@@ -140,6 +140,8 @@ pub struct Census {
     table: Vec<Entry>,
     debts: BTreeMap<i32, Debt>,
     accounts: BTreeMap<Key, Account>,
+    /// Parents of processes that the last step found ended after its scan.
+    ended_after_scan: BTreeMap<i32, i32>,
     /// Processes with a controlling terminal, by session.
     terminals: BTreeMap<i32, u64>,
     /// Exact time of kernel threads in the last interval.
@@ -162,6 +164,7 @@ impl Census {
             table: Vec::new(),
             debts: BTreeMap::new(),
             accounts: BTreeMap::new(),
+            ended_after_scan: BTreeMap::new(),
             terminals: BTreeMap::new(),
             kernel_ns: 0,
             implausible: 0,
@@ -349,15 +352,22 @@ impl Census {
 
     /// Books what ended processes had been counted with as debts of those who waited for them.
     fn owe(&mut self, ended: &[Entry]) {
+        let mut parents = std::mem::take(&mut self.ended_after_scan);
         if ended.is_empty() {
             return;
         }
-        let parents: BTreeMap<i32, i32> = ended.iter().map(|entry| (entry.pid, entry.facts.stat.parent)).collect();
+        parents.extend(ended.iter().map(|entry| (entry.pid, entry.facts.stat.parent)));
         for entry in ended {
-            let counted = self.counted(entry);
+            let mut counted = self.counted(entry);
+            // What it had still to find in its own books is handed on with them.
+            if let Some(debt) = self.debts.remove(&entry.pid) {
+                counted += debt.usage;
+            }
             let parent = entry.facts.stat.parent;
             let mut waiter = parent;
-            // A parent that ended too handed it on with its own books, or left it to process 1.
+            // A parent that ended too handed it on with its own books, or left it to process 1: which of
+            // the two is not known. Both owe it, so that it is counted twice by nobody; what else either
+            // waited for may then be missed, once.
             for _ in 0..parents.len() {
                 match parents.get(&waiter) {
                     Some(above) => waiter = *above,
@@ -375,7 +385,7 @@ impl Census {
 
     /// Counts what grew in the books of those who waited, less the debts.
     fn settle(&mut self, waited: Vec<Waited>, around: &mut Surroundings<'_>) {
-        let suspects = self.children_of(&waited);
+        let mut suspects = self.children_of(&waited);
         for waiter in waited {
             let mut rest = waiter.usage;
             let mut key = None;
@@ -387,8 +397,8 @@ impl Census {
             if rest.is_zero() {
                 continue;
             }
-            if let Some(pids) = suspects.get(&waiter.pid) {
-                key = self.ended_meanwhile(pids, &mut rest, around).or(key);
+            if let Some(pids) = suspects.remove(&waiter.pid) {
+                key = self.ended_meanwhile(waiter.pid, pids, &mut rest, around).or(key);
             }
             if rest.exact_ns > around.capacity_ns {
                 self.implausible += 1;
@@ -417,19 +427,40 @@ impl Census {
 
     /// Finds children that ended after the scan had read them and before it read their parent.
     ///
-    /// They are in the parent's books in full, and would be counted twice.
-    fn ended_meanwhile(&mut self, pids: &[i32], rest: &mut Usage, around: &mut Surroundings<'_>) -> Option<Key> {
+    /// They are in the parent's books in full, with children of theirs that ended before them, and
+    /// would be counted twice.
+    fn ended_meanwhile(
+        &mut self,
+        parent: i32,
+        mut suspects: Vec<i32>,
+        rest: &mut Usage,
+        around: &mut Surroundings<'_>,
+    ) -> Option<Key> {
         let mut key = None;
-        for pid in pids {
-            let Ok(at) = self.table.binary_search_by_key(pid, |entry| entry.pid) else { continue };
-            let counted = self.counted(&self.table[at]);
+        while let Some(pid) = suspects.pop() {
+            let Ok(at) = self.table.binary_search_by_key(&pid, |entry| entry.pid) else { continue };
+            let mut counted = self.counted(&self.table[at]);
             let may_be_in = counted.faults_minor <= rest.faults_minor
                 && counted.exact_ns <= rest.exact_ns.saturating_add(4 * self.tick_ns);
-            if may_be_in && (around.is_gone)(*pid) {
+            if may_be_in && (around.is_gone)(pid) {
                 let entry = self.table.remove(at);
                 self.leave(&entry.key, &entry.facts);
+                self.ended_after_scan.insert(pid, entry.facts.stat.parent);
+                if let Some(debt) = self.debts.remove(&pid) {
+                    counted += debt.usage;
+                }
+                // It may also have ended after the books were read: what is not in them comes next time.
+                let mut still_owed = counted;
+                still_owed -= *rest;
                 *rest -= counted;
+                if !still_owed.is_zero() {
+                    self.debts.entry(parent).or_default().add(still_owed, &entry.key);
+                }
                 key = Some(entry.key);
+                let of_it = |entry: &&Entry| entry.facts.stat.parent == pid;
+                suspects.extend(self.table.iter().filter(of_it).map(|entry| entry.pid));
+                // Who did not end with it has another parent now.
+                self.orphans.extend(self.table.iter().filter(of_it).map(|entry| entry.pid));
             }
         }
         key

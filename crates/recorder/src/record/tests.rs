@@ -1,0 +1,352 @@
+//! The recorder on a tree of files that the test rewrites, by a clock that the test sets.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, TimestampMicrosecondType, UInt64Type};
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::DataType;
+use thinktime_log::{Log, LogWriter, Manifest, OpenMode, Row, Session, SharedWriter, Value, vocabulary};
+
+use super::Recorder;
+use crate::clock::{Clock, Moment};
+use crate::options::RecordOptions;
+use crate::processes::By;
+
+const SECOND: i64 = 1_000_000_000;
+
+/// A clock that stands until the test moves it.
+#[derive(Clone)]
+struct TestClock(Arc<Mutex<Moment>>);
+
+impl TestClock {
+    fn advance(&self, wall_s: f64, monotonic_s: f64, boot_s: f64) {
+        let mut now = self.0.lock().unwrap();
+        let ns = |seconds: f64| (seconds * SECOND as f64) as i64;
+        now.wall_ns += ns(wall_s);
+        now.monotonic_ns += ns(monotonic_s);
+        now.boot_ns += ns(boot_s);
+    }
+}
+
+impl Clock for TestClock {
+    fn now(&mut self) -> Moment {
+        *self.0.lock().unwrap()
+    }
+
+    fn thread_cpu_ns(&mut self) -> u64 {
+        7_000_000
+    }
+}
+
+/// A machine made of files, and its recorder.
+struct Machine {
+    folder: tempfile::TempDir,
+    clock: TestClock,
+    recorder: Recorder<TestClock>,
+    writer: SharedWriter,
+}
+
+fn captured(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/proc").join(name)
+}
+
+fn copy_tree(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let target = to.join(path.file_name().unwrap());
+        if path.is_dir() { copy_tree(&path, &target) } else { fs::write(&target, fs::read(&path).unwrap()).unwrap() }
+    }
+}
+
+impl Machine {
+    fn new(capture: &str, by: By) -> Machine {
+        let folder = tempfile::tempdir().unwrap();
+        copy_tree(&captured(capture), &folder.path().join("tree"));
+        let writer = LogWriter::open(&folder.path().join("log"), OpenMode::Create, Session::default()).unwrap();
+        let writer = Arc::new(Mutex::new(writer));
+        let start = Moment { wall_ns: 1_800_000_000 * SECOND, monotonic_ns: 5000 * SECOND, boot_ns: 6000 * SECOND };
+        let clock = TestClock(Arc::new(Mutex::new(start)));
+        let options = RecordOptions { by, root: folder.path().join("tree"), ..RecordOptions::default() };
+        let recorder = Recorder::open(&writer, &options, clock.clone()).unwrap();
+        Machine { folder, clock, recorder, writer }
+    }
+
+    fn read(&self, file: &str) -> String {
+        fs::read_to_string(self.folder.path().join("tree").join(file)).unwrap()
+    }
+
+    /// Rewrites a file in place: the recorder keeps it open.
+    fn write(&self, file: &str, text: &str) {
+        fs::write(self.folder.path().join("tree").join(file), text).unwrap();
+    }
+
+    fn replace(&self, file: &str, from: &str, to: &str) {
+        let text = self.read(file);
+        assert!(text.contains(from), "{file} has no {from:?}:\n{text}");
+        self.write(file, &text.replacen(from, to, 1));
+    }
+
+    fn sample(&mut self) {
+        self.recorder.sample(&self.writer, 0.0).unwrap();
+    }
+
+    /// Five seconds go by, and a sample is taken.
+    fn next(&mut self) {
+        self.clock.advance(5.0, 5.0, 5.0);
+        self.sample();
+    }
+
+    fn finish(self) -> Recorded {
+        self.writer.lock().unwrap().finish().unwrap();
+        let log = Log::open(&self.folder.path().join("log")).unwrap();
+        let rows = |table: &str| log.read(table).unwrap().iter().flat_map(rows_of).collect();
+        Recorded {
+            samples: rows("samples"),
+            users: rows("users"),
+            cpus: rows("cpus"),
+            disks: rows("disks"),
+            manifest: log.manifest().clone(),
+        }
+    }
+}
+
+fn rows_of(batch: &RecordBatch) -> Vec<Row> {
+    let cell = |column: &ArrayRef, at: usize| -> Value {
+        if column.is_null(at) {
+            return Value::Null;
+        }
+        match column.data_type() {
+            DataType::UInt64 => Value::U64(column.as_primitive::<UInt64Type>().value(at)),
+            DataType::Float64 => Value::F64(column.as_primitive::<Float64Type>().value(at)),
+            DataType::Utf8 => Value::from(column.as_string::<i32>().value(at)),
+            DataType::Timestamp(..) => Value::Time(column.as_primitive::<TimestampMicrosecondType>().value(at)),
+            other => panic!("no column of a recording is {other}"),
+        }
+    };
+    (0..batch.num_rows()).map(|at| batch.columns().iter().map(|column| cell(column, at)).collect()).collect()
+}
+
+struct Recorded {
+    samples: Vec<Row>,
+    users: Vec<Row>,
+    cpus: Vec<Row>,
+    disks: Vec<Row>,
+    manifest: Manifest,
+}
+
+fn value(row: &Row, schema: &thinktime_log::TableSchema, column: &str) -> Value {
+    row[schema.position(column).unwrap()].clone()
+}
+
+impl Recorded {
+    fn sample(&self, at: usize, column: &str) -> Value {
+        value(&self.samples[at], &vocabulary::samples(), column)
+    }
+
+    fn has(&self, kind: &str, words: &str) -> bool {
+        self.manifest.incidents.iter().any(|incident| incident.kind == kind && incident.detail.contains(words))
+    }
+}
+
+fn close(value: Value, expected: f64) {
+    let Value::F64(found) = value else { panic!("{value:?} is no double") };
+    assert!((found - expected).abs() < 1e-9, "{found} is not {expected}");
+}
+
+#[test]
+fn counters_become_amounts_of_the_interval() {
+    let mut machine = Machine::new("linux-2.6.32", By::Uid);
+    machine.sample();
+    machine.replace("proc/stat", "cpu  84282 747 20805", "cpu  84382 747 20855");
+    machine.replace("proc/stat", "ctxt 22964871", "ctxt 22964971");
+    machine.replace("proc/vmstat", "pgfault 123456", "pgfault 123500");
+    machine.replace("proc/vmstat", "pgmajfault 789", "pgmajfault 793");
+    machine.replace("proc/diskstats", "sda 1000 10 20000", "sda 1003 10 20024");
+    machine.replace("proc/diskstats", "dm-0 1010", "dm-0 1013");
+    machine.replace("proc/net/dev", "eth0:123456789 4321", "eth0:123456799 4322");
+    machine.next();
+    let recorded = machine.finish();
+    assert_eq!(recorded.samples.len(), 1, "the first look has nothing to differ from");
+    close(recorded.sample(0, "length_s"), 5.0);
+    close(recorded.sample(0, "user_s"), 1.0);
+    close(recorded.sample(0, "system_s"), 0.5);
+    assert_eq!(recorded.sample(0, "start"), Value::Time(1_800_000_000_000_000));
+    assert_eq!(recorded.sample(0, "context_switches"), Value::U64(100));
+    assert_eq!(recorded.sample(0, "page_faults_minor"), Value::U64(40));
+    assert_eq!(recorded.sample(0, "page_faults_major"), Value::U64(4));
+    assert_eq!(recorded.sample(0, "disk_reads"), Value::U64(3), "what lies on top of a disk is not added");
+    assert_eq!(recorded.sample(0, "disk_read_bytes"), Value::U64(24 * 512));
+    assert_eq!(recorded.sample(0, "net_packets_in"), Value::U64(1));
+    assert_eq!(recorded.disks.len(), 2, "a row for each device that did anything");
+    assert!(recorded.cpus.is_empty(), "no CPU did anything");
+}
+
+#[test]
+fn what_a_kernel_lacks_is_null_and_named() {
+    let mut machine = Machine::new("linux-2.6.32", By::Uid);
+    machine.sample();
+    machine.next();
+    let facts = machine.recorder.facts();
+    let missing = facts["missing"].as_object().unwrap().clone();
+    let recorded = machine.finish();
+    for column in ["psi_cpu_some_s", "psi_io_full_s", "memory_available_bytes"] {
+        assert_eq!(recorded.sample(0, column), Value::Null, "{column}");
+    }
+    assert_ne!(recorded.sample(0, "memory_total_bytes"), Value::Null);
+    assert!(missing["/proc/pressure/cpu"].as_str().unwrap().contains("CONFIG_PSI"));
+    assert_eq!(facts["exact_time"], "processes");
+    assert_eq!(facts["processes"]["method"], "/proc, stat");
+}
+
+#[test]
+fn counters_that_wrap_go_on() {
+    let mut machine = Machine::new("linux-2.6.32", By::Uid);
+    machine.sample();
+    // Milliseconds have 32 bits; so have softirqs by type.
+    machine.replace("proc/diskstats", "0 4294967290 4294967295", "0 10 20");
+    machine.replace("proc/stat", "softirq 5057579 250191 1481983", "softirq 5057579 4294967290 1481983");
+    machine.next();
+    machine.replace("proc/stat", "softirq 5057579 4294967290 1481983", "softirq 5057579 4 1481983");
+    machine.next();
+    let recorded = machine.finish();
+    let schema = vocabulary::disks();
+    let sdb = recorded.disks.iter().find(|row| value(row, &schema, "device") == Value::from("sdb")).unwrap();
+    close(value(sdb, &schema, "busy_s"), 0.016);
+    assert_eq!(recorded.sample(1, "softirq_hi"), Value::U64(10));
+    assert!(recorded.has("counter_wrap", "ms busy") && recorded.has("counter_wrap", "softirq"));
+}
+
+#[test]
+fn counters_that_are_reset_have_no_figure_for_that_interval() {
+    let mut machine = Machine::new("linux-2.6.32", By::Uid);
+    machine.sample();
+    machine.replace("proc/diskstats", "sda 1000 10 20000", "sda 3 10 40");
+    machine.replace("proc/stat", "44349", "44300");
+    machine.next();
+    machine.replace("proc/diskstats", "sda 3 10 40", "sda 5 10 56");
+    machine.next();
+    let recorded = machine.finish();
+    assert_eq!(recorded.sample(0, "disk_reads"), Value::Null, "the disk was taken out and put in again");
+    assert_eq!(recorded.sample(1, "disk_reads"), Value::U64(2));
+    close(recorded.sample(0, "iowait_s"), 0.0);
+    assert!(recorded.has("counter_reset", "diskstats reads") && recorded.has("counter_reset", "iowait"));
+}
+
+#[test]
+fn a_suspended_interval_is_dropped_and_counted() {
+    let mut machine = Machine::new("linux-6.18", By::Uid);
+    machine.sample();
+    machine.next();
+    machine.clock.advance(3600.0, 5.0, 3600.0);
+    machine.sample();
+    machine.next();
+    let recorded = machine.finish();
+    assert_eq!(recorded.samples.len(), 2);
+    assert!(recorded.has("suspend", "") && recorded.has("interval_dropped", "suspended"));
+    assert_eq!(recorded.sample(1, "start"), Value::Time(1_800_003_605_000_000));
+}
+
+#[test]
+fn a_stepped_wall_clock_keeps_the_interval_and_its_length() {
+    let mut machine = Machine::new("linux-6.18", By::Uid);
+    machine.sample();
+    machine.clock.advance(-3600.0, 5.0, 5.0);
+    machine.sample();
+    machine.clock.advance(3600.0, 5.0, 5.0);
+    machine.sample();
+    machine.clock.advance(5.001, 5.0, 5.0);
+    machine.sample();
+    let recorded = machine.finish();
+    assert_eq!(recorded.samples.len(), 3);
+    for at in 0..3 {
+        close(recorded.sample(at, "length_s"), 5.0);
+    }
+    assert!(recorded.has("clock_step", "back") && recorded.has("clock_step", "forward"));
+    let steps = recorded.manifest.incidents.iter().filter(|incident| incident.kind == "clock_step");
+    assert_eq!(steps.map(|incident| incident.count).sum::<u64>(), 2, "a slewed clock is none");
+}
+
+#[test]
+fn a_reboot_is_no_interval() {
+    let mut machine = Machine::new("linux-2.6.32", By::Uid);
+    machine.sample();
+    machine.replace("proc/stat", "ctxt 22964871", "ctxt 100");
+    machine.replace("proc/stat", "processes 26442", "processes 50");
+    machine.next();
+    machine.replace("proc/stat", "processes 50", "processes 60");
+    machine.next();
+    let recorded = machine.finish();
+    assert_eq!(recorded.samples.len(), 1);
+    assert_eq!(recorded.sample(0, "forks"), Value::U64(10));
+    assert!(recorded.has("reboot", "") && recorded.has("interval_dropped", "rebooted"));
+}
+
+#[test]
+fn cpus_come_and_go() {
+    let mut machine = Machine::new("linux-2.6.32", By::Uid);
+    machine.sample();
+    machine.replace("proc/stat", "cpu1 42141", "cpu1 42151");
+    machine.replace("proc/stat", "intr", "cpu2 900 0 0 0 0 0 0 0 0\nintr");
+    machine.next();
+    machine.replace("proc/stat", "cpu2 900", "cpu2 905");
+    machine.replace("proc/stat", "cpu1 42151 374 10403 807975 22175 515 945 0 0\n", "");
+    machine.next();
+    let recorded = machine.finish();
+    let schema = vocabulary::cpus();
+    let found: Vec<_> = recorded.cpus.iter().map(|row| (value(row, &schema, "cpu"), value(row, &schema, "user_s"))).collect();
+    assert_eq!(found, [(Value::U64(1), Value::F64(0.1)), (Value::U64(2), Value::F64(0.05))]);
+}
+
+#[test]
+fn users_have_rows_only_when_they_did_something() {
+    let mut machine = Machine::new("linux-6.18", By::Session);
+    machine.sample();
+    machine.next();
+    // 2.5 ms of one process of session 6908: less than a tick, yet it counts.
+    let sched = machine.read("proc/4242/schedstat");
+    let run: u64 = sched.split(' ').next().unwrap().parse().unwrap();
+    let later = sched.replacen(&run.to_string(), &(run + 2_500_000).to_string(), 1);
+    machine.write("proc/4242/schedstat", &later);
+    machine.next();
+    let recorded = machine.finish();
+    let schema = vocabulary::users();
+    assert_eq!(recorded.users.len(), 1);
+    assert_eq!(value(&recorded.users[0], &schema, "user"), Value::from("session:6908"));
+    close(value(&recorded.users[0], &schema, "cpu_exact_s"), 0.0025);
+    assert_eq!(recorded.sample(1, "processes"), Value::U64(3));
+}
+
+#[test]
+fn the_readers_own_account_is_in_every_row() {
+    let mut machine = Machine::new("linux-6.18", By::None);
+    machine.sample();
+    machine.next();
+    machine.next();
+    let facts = machine.recorder.facts();
+    let recorded = machine.finish();
+    close(recorded.sample(1, "recorder_cpu_s"), 0.0);
+    assert_ne!(recorded.sample(1, "recorder_written_bytes"), Value::U64(0));
+    assert_eq!(recorded.sample(0, "active_users"), Value::Null, "nobody looked");
+    assert_eq!(recorded.sample(0, "processes"), Value::U64(3));
+    assert_eq!(facts["exact_time"], "cpuacct.usage");
+    close(recorded.sample(0, "busy_exact_s"), 0.0);
+    assert_eq!(facts["cost"]["cpu_per_sample"]["n"], 2);
+}
+
+#[test]
+fn a_file_that_stops_making_sense_is_null_from_then_on_and_said_once_a_sample() {
+    let mut machine = Machine::new("linux-6.18", By::None);
+    machine.sample();
+    machine.next();
+    machine.write("proc/vmstat", "pgfault many\n");
+    machine.next();
+    let recorded = machine.finish();
+    assert_ne!(recorded.sample(0, "page_faults_minor"), Value::Null);
+    assert_eq!(recorded.sample(1, "page_faults_minor"), Value::Null);
+    assert_ne!(recorded.sample(1, "context_switches"), Value::Null);
+    assert!(recorded.has("source_failed", "line 1"));
+}
