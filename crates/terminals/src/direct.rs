@@ -10,10 +10,10 @@
 //! out of the fork's `seconds` at their own measured cost; `gross_seconds` still holds them.
 //!
 //! # Limitations
-//! The user's part of the CPU time is taken out by the kernel's own split over all batches, as the machine's
-//! system time has it too. Where the kernel samples that split at its tick, the interval is widened by the
-//! sampling error. Under some hypervisors a good part of a fork counts as user time: that of the shadow
-//! page tables, which are made when the child first runs.
+//! The user's part of the measuring process is taken out by the kernel's own split over all batches; where
+//! the kernel samples that split at its tick, the interval is widened by the sampling error. A child that
+//! only ends is booked by the kernel as user time, because no tick hits it; here it counts as system time,
+//! as the ticks that do hit such children, taken over all of them, say in the machine's own counters.
 //! Work that the kernel does later for somebody else (freeing memory in RCU callbacks, idle tasks) is not
 //! seen here, but is in the machine's system time. A loop in a tight sequence has warm caches.
 
@@ -70,7 +70,10 @@ pub(crate) fn measure(array_bytes: u64) -> std::io::Result<Vec<DirectCost>> {
 
 /// What a batch used, per request.
 struct Batch {
-    cpu_s: f64,
+    /// CPU time of the measuring process.
+    own_s: f64,
+    /// CPU time of children that it awaited.
+    children_s: f64,
     real_s: f64,
     usage: Usage,
     requests: f64,
@@ -81,12 +84,13 @@ fn batch(requests: f64, mut work: impl FnMut() -> std::io::Result<()>) -> std::i
     work()?;
     let usage = Usage::now().since(&before);
     let real_s = (nanoseconds(ClockId::Monotonic) - start_ns) as f64 * 1e-9 / requests;
-    Ok(Batch { cpu_s: usage.cpu_ns as f64 * 1e-9 / requests, real_s, usage, requests })
+    let per_request = |ns: u64| ns as f64 * 1e-9 / requests;
+    let (own_s, children_s) = (per_request(usage.own_ns), per_request(usage.children_ns()));
+    Ok(Batch { own_s, children_s, real_s, usage, requests })
 }
 
-/// What the kernel took for itself.
+/// What the kernel took for itself of the measuring process's CPU time.
 struct SystemShare {
-    /// Of the CPU time of all batches.
     share: f64,
     /// Half the 95 % interval of the share, as if each tick were a draw (binomial).
     half_width: f64,
@@ -96,21 +100,23 @@ impl SystemShare {
     fn of(batches: &[Batch]) -> SystemShare {
         let sum =
             |part: fn(&Usage) -> u64| batches.iter().map(|batch| part(&batch.usage)).sum::<u64>() as f64;
-        let (user_ns, system_ns) = (sum(|usage| usage.user_ns), sum(|usage| usage.system_ns));
+        let (user_ns, system_ns) = (sum(|usage| usage.own_user_ns), sum(|usage| usage.own_system_ns));
         let ticks = ((user_ns + system_ns) * 1e-9 * TICKS_PER_S).max(1.0);
         let share = if user_ns + system_ns > 0.0 { system_ns / (user_ns + system_ns) } else { 1.0 };
         SystemShare { share, half_width: 1.96 * (share * (1.0 - share) / ticks).sqrt() }
     }
 
-    /// System part of the median of `cpu_s`, with both errors in its interval.
-    fn part_of(&self, cpu_s: Vec<f64>) -> MedianInterval {
-        let MedianInterval { median, low, high, n } = median_interval(cpu_s);
-        let by_share = median * self.half_width;
-        let part = median * self.share;
+    /// Median over batches of (CPU time of the process, times the share, plus that of others in the
+    /// kernel), with the errors of the batches and of the share in its interval.
+    fn cost(&self, batches: impl Iterator<Item = (f64, f64)>) -> MedianInterval {
+        let (own, costs): (Vec<f64>, Vec<f64>) =
+            batches.map(|(own_s, others_s)| (own_s, self.share * own_s + others_s)).unzip();
+        let by_share = median_interval(own).median * self.half_width;
+        let MedianInterval { median, low, high, n } = median_interval(costs);
         MedianInterval {
-            median: part,
-            low: (part - by_share.hypot((median - low) * self.share)).max(0.0),
-            high: part + by_share.hypot((high - median) * self.share),
+            median,
+            low: (median - by_share.hypot(median - low)).max(0.0),
+            high: median + by_share.hypot(high - median),
             n,
         }
     }
@@ -140,7 +146,7 @@ fn fork(fault_s: f64, switch_s: f64) -> std::io::Result<DirectCost> {
     let system = SystemShare::of(&batches);
     let faults = mean_a_request(&batches, |usage| usage.page_faults_minor);
     let switches = mean_a_request(&batches, |usage| usage.context_switches);
-    let gross = system.part_of(batches.iter().map(|batch| batch.cpu_s).collect());
+    let gross = system.cost(batches.iter().map(|batch| (batch.own_s, batch.children_s)));
     let brought_s = faults * fault_s + switches * switch_s;
     Ok(DirectCost {
         request: "forks".into(),
@@ -149,8 +155,9 @@ fn fork(fault_s: f64, switch_s: f64) -> std::io::Result<DirectCost> {
         high: gross.high - brought_s,
         n: gross.n,
         method: format!(
-            "median of {BATCHES} batches of {FORKS_A_BATCH} fork + exit + wait, exact CPU time of parent and child, \
-             system share {:.0} %; less {faults:.0} page faults and {switches:.1} context switches at their own cost",
+            "median of {BATCHES} batches of {FORKS_A_BATCH} fork + exit + wait, exact CPU time of the child and the \
+             system part ({:.0} %) of the parent's; less {faults:.0} page faults and {switches:.1} context switches \
+             at their own cost",
             100.0 * system.share
         ),
         gross_seconds: gross.median,
@@ -171,7 +178,7 @@ fn page_fault() -> std::io::Result<DirectCost> {
         .collect::<std::io::Result<Vec<Batch>>>()?;
     let system = SystemShare::of(&batches);
     let faults_a_page = mean_a_request(&batches, |usage| usage.page_faults_minor).max(f64::MIN_POSITIVE);
-    let cost = system.part_of(batches.iter().map(|batch| batch.cpu_s / faults_a_page).collect());
+    let cost = system.cost(batches.iter().map(|batch| (batch.own_s / faults_a_page, 0.0)));
     Ok(DirectCost {
         request: "page_faults_minor".into(),
         seconds: cost.median,
@@ -200,13 +207,15 @@ fn context_switch() -> std::io::Result<DirectCost> {
     for _ in 0..BATCHES {
         let partner_before_ns = partner.cpu_ns()?;
         let batch = batch(requests, || (0..ROUND_TRIPS_A_BATCH).try_for_each(|_| partner.round_trip()))?;
-        costs.push(batch.cpu_s + (partner.cpu_ns()? - partner_before_ns) as f64 * 1e-9 / requests);
+        let partner_s = (partner.cpu_ns()? - partner_before_ns) as f64 * 1e-9 / requests;
+        // The partner does the same work, so the same share of it is the kernel's.
+        costs.push((batch.own_s + partner_s, 0.0));
         batches.push(batch);
     }
     drop(partner);
     sched_setaffinity(None, &allowed)?;
     let system = SystemShare::of(&batches);
-    let cost = system.part_of(costs);
+    let cost = system.cost(costs.into_iter());
     let bare_s = cost.median - system.share * pipe_alone()?;
     Ok(DirectCost {
         request: "context_switches".into(),
@@ -249,7 +258,7 @@ fn pipe_alone() -> std::io::Result<f64> {
             }
             Ok(())
         })?;
-        costs.push(one.cpu_s);
+        costs.push(one.own_s);
     }
     Ok(median_interval(costs).median)
 }

@@ -56,7 +56,7 @@ impl Interaction {
 
     /// CPU time received, exact.
     pub fn service_s(&self) -> Option<f64> {
-        self.service.as_ref().map(|service| service.usage.cpu_ns as f64 * 1e-9)
+        self.service.as_ref().map(|service| service.usage.cpu_ns() as f64 * 1e-9)
     }
 
     /// What the user's process counted; None when its report never came.
@@ -89,9 +89,9 @@ impl Interaction {
                 "first_service" => instant(service.map(|service| service.began_ns)),
                 "first_output" => instant(self.first_output_ns),
                 "completion" => instant(self.completion_ns),
-                "service_s" => of(&|service| seconds(service.usage.cpu_ns)),
-                "user_s" => of(&|service| seconds(service.usage.user_ns)),
-                "system_s" => of(&|service| seconds(service.usage.system_ns)),
+                "service_s" => of(&|service| seconds(service.usage.cpu_ns())),
+                "user_s" => of(&|service| seconds(service.split_ns().0)),
+                "system_s" => of(&|service| seconds(service.split_ns().1)),
                 "page_faults_minor" => of(&|service| service.usage.page_faults_minor.into()),
                 "page_faults_major" => of(&|service| service.usage.page_faults_major.into()),
                 "reads" => of(&|service| service.reads.into()),
@@ -119,7 +119,14 @@ mod tests {
     use crate::usage::Usage;
 
     fn finished() -> Interaction {
-        let usage = Usage { cpu_ns: 5_000_000, user_ns: 4_000_000, system_ns: 1_000_000, ..Usage::default() };
+        let usage = Usage {
+            own_ns: 4_000_000,
+            own_user_ns: 3_500_000,
+            own_system_ns: 500_000,
+            children_user_ns: 900_000,
+            children_system_ns: 100_000,
+            ..Usage::default()
+        };
         Interaction {
             user: 3,
             index: 0,
@@ -147,6 +154,15 @@ mod tests {
         assert_eq!(at("completion"), Value::Time(1_700_000_001_020_000));
         assert_eq!(at("service_s"), Value::F64(0.005));
         assert_eq!(at("user"), Value::Text("user:3".into()));
+    }
+
+    #[test]
+    fn children_that_only_end_are_the_kernels() {
+        let mut service = finished().service.expect("finished");
+        assert_eq!(service.split_ns(), (4_400_000, 600_000));
+        service.children_are_kernel = true;
+        assert_eq!(service.split_ns(), (3_500_000, 1_500_000));
+        assert_eq!(service.usage.cpu_ns(), 5_000_000);
     }
 
     #[test]

@@ -18,7 +18,8 @@
 //! # Limitations
 //! The driver runs on the machine that it loads; its CPU time is measured and told. Response times hold
 //! the driver's own wait for a CPU. The split of an interaction's CPU time into user and system is the
-//! kernel's tick-sampled one; the sum is exact.
+//! kernel's, on most kernels tick-sampled; the sum is exact. CPU time of children that only end counts as
+//! system time here, though the kernel books it as user time.
 
 pub mod compute;
 pub mod direct;

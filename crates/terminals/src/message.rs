@@ -53,6 +53,19 @@ pub(crate) enum Report {
     Measured { costs: Vec<DirectCost> },
 }
 
+impl Service {
+    /// CPU time in user state and in the kernel, children included, ns.
+    pub fn split_ns(&self) -> (u64, u64) {
+        let usage = &self.usage;
+        match self.children_are_kernel {
+            true => (usage.own_user_ns, usage.own_system_ns + usage.children_ns()),
+            false => {
+                (usage.own_user_ns + usage.children_user_ns, usage.own_system_ns + usage.children_system_ns)
+            }
+        }
+    }
+}
+
 /// The service that an interaction received, as its process saw it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Service {
@@ -61,6 +74,8 @@ pub(crate) struct Service {
     /// When the process got the input line: CLOCK_MONOTONIC, ns.
     pub began_ns: u64,
     pub usage: Usage,
+    /// The children's CPU time belongs to the kernel whatever its own split says: they did nothing but end.
+    pub children_are_kernel: bool,
     pub reads: u64,
     pub writes: u64,
     pub output_bytes: u64,

@@ -61,7 +61,8 @@ pub(crate) fn run(
         };
         let began_ns = nanoseconds(ClockId::Monotonic);
         let (class, index) = parse(program, &line[..length])?;
-        let mut service = Service { user, index, began_ns, ..Service::default() };
+        let children_are_kernel = class.exec_share == 0.0;
+        let mut service = Service { user, index, began_ns, children_are_kernel, ..Service::default() };
         prototype.interact(class, index, &mut service)?;
         write_terminal(PROMPT)?;
         service.output_bytes += PROMPT.len() as u64;
