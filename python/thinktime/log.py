@@ -254,6 +254,8 @@ class LogWriter:
 
     def __init__(self, native: _native.NativeLogWriter) -> None:
         self.native = native
+        self.end_us: int | None = None
+        """When the session ended, for one of another time; microseconds since 1970 UTC."""
 
     @classmethod
     def open(
@@ -322,17 +324,29 @@ class LogWriter:
         description = {"name": table, "columns": [_described(column) for column in columns]}
         self._call(self.native.write, json.dumps(description), frame)
 
-    def incident(self, kind: str, detail: str) -> None:
-        """Count something that a reader of the log must know."""
-        self._call(self.native.incident, kind, detail)
+    def incident(
+        self, kind: str, detail: str, *, count: int = 1, span_us: tuple[int, int] | None = None
+    ) -> None:
+        """Count something that a reader of the log must know.
+
+        Parameters
+        ----------
+        kind, detail : str
+            What happened: incidents of the same kind and detail are counted together.
+        count : int
+            How often.
+        span_us : (int, int), optional
+            When it happened first and last, microseconds since 1970 UTC; now by default.
+        """
+        self._call(self.native.incident, kind, detail, count, span_us)
 
     def set(self, key: str, value: Any) -> None:
         """Say a fact of this session under `key` in the manifest."""
         self._call(self.native.set, key, json.dumps(value))
 
     def finish(self) -> None:
-        """Seal the open part and end the session cleanly."""
-        self._call(self.native.finish)
+        """Seal the open part and end the session cleanly, at `end_us` if that was set, or now."""
+        self._call(self.native.finish, self.end_us)
 
     def __enter__(self) -> LogWriter:
         return self

@@ -132,6 +132,17 @@ def test_an_exception_keeps_what_was_written_and_leaves_the_session_open(tmp_pat
     assert "end_us" not in log.manifest["sessions"][0]
 
 
+def test_a_session_of_another_time_keeps_its_times(tmp_path):
+    with LogWriter.open(tmp_path / "run", source="sar", start_us=10) as writer:
+        writer.incident("suspend", "long ago", count=3, span_us=(20, 30))
+        writer.end_us = 40
+    manifest = Log.open(tmp_path / "run").manifest
+    assert manifest["incidents"] == [
+        {"kind": "suspend", "detail": "long ago", "count": 3, "first_us": 20, "last_us": 30}
+    ]
+    assert (manifest["sessions"][0]["start_us"], manifest["sessions"][0]["end_us"]) == (10, 40)
+
+
 def test_a_log_is_not_written_over(log):
     with pytest.raises(LogError, match="--force"):
         LogWriter.open(log.path, source="test")

@@ -51,7 +51,8 @@ pub struct Incident {
 }
 
 impl Incident {
-    pub(crate) fn now(kind: &str, detail: &str) -> Incident {
+    /// One incident, now.
+    pub fn now(kind: &str, detail: &str) -> Incident {
         let now = now_us();
         Incident { kind: kind.into(), detail: detail.into(), count: 1, first_us: now, last_us: now }
     }

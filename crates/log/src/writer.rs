@@ -181,10 +181,15 @@ impl LogWriter {
         self.seal_when_due()
     }
 
-    /// Counts an incident; it is in the log at once.
+    /// Counts an incident that happened now; it is in the log at once.
     pub fn incident(&mut self, kind: &str, detail: &str) -> Result<(), LogError> {
+        self.count(&Incident::now(kind, detail))
+    }
+
+    /// Counts an incident of another time, or several of a kind; they are in the log at once.
+    pub fn count(&mut self, incident: &Incident) -> Result<(), LogError> {
         self.ensure_journal()?;
-        self.push(incident_block(&Incident::now(kind, detail)))
+        self.push(incident_block(incident))
     }
 
     /// Says a fact of this session under `key` in the manifest.
@@ -315,10 +320,15 @@ impl LogWriter {
         &self.dir
     }
 
-    /// Seals the open part and says in the manifest that the session ended cleanly.
+    /// Seals the open part and says in the manifest that the session ended cleanly, now.
     pub fn finish(&mut self) -> Result<(), LogError> {
+        self.finish_at(now_us())
+    }
+
+    /// The same for a session of another time, such as an imported one; microseconds since 1970 UTC.
+    pub fn finish_at(&mut self, end_us: i64) -> Result<(), LogError> {
         self.seal()?;
-        self.manifest.sessions[self.session].end_us = Some(now_us());
+        self.manifest.sessions[self.session].end_us = Some(end_us);
         self.manifest.write(&self.dir, true)
     }
 

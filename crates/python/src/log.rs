@@ -10,7 +10,9 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use thinktime_log::{Log, LogError, LogWriter, OpenMode, Session, SharedWriter, TableId, TableSchema};
+use thinktime_log::{
+    Incident, Log, LogError, LogWriter, OpenMode, Session, SharedWriter, TableId, TableSchema,
+};
 
 create_exception!(_native, NativeLogError, PyValueError, "A log cannot be read or written.");
 
@@ -154,8 +156,20 @@ impl NativeLogWriter {
         })
     }
 
-    fn incident(&self, py: Python<'_>, kind: &str, detail: &str) -> PyResult<()> {
-        self.with_writer(py, |writer| writer.incident(kind, detail))
+    /// Counts incidents: `span_us` is when the first and the last happened, now where it is absent.
+    fn incident(
+        &self,
+        py: Python<'_>,
+        kind: &str,
+        detail: &str,
+        count: u64,
+        span_us: Option<(i64, i64)>,
+    ) -> PyResult<()> {
+        let mut incident = Incident { count, ..Incident::now(kind, detail) };
+        if let Some((first_us, last_us)) = span_us {
+            incident = Incident { first_us, last_us, ..incident };
+        }
+        self.with_writer(py, |writer| writer.count(&incident))
     }
 
     fn set(&self, py: Python<'_>, key: &str, value: &str) -> PyResult<()> {
@@ -167,8 +181,11 @@ impl NativeLogWriter {
         self.with_writer(py, LogWriter::seal)
     }
 
-    fn finish(&self, py: Python<'_>) -> PyResult<()> {
-        self.with_writer(py, LogWriter::finish)
+    fn finish(&self, py: Python<'_>, end_us: Option<i64>) -> PyResult<()> {
+        self.with_writer(py, |writer| match end_us {
+            Some(end_us) => writer.finish_at(end_us),
+            None => writer.finish(),
+        })
     }
 }
 

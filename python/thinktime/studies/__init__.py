@@ -1,0 +1,1 @@
+"""Studies: one a paper, its published tables beside ours."""

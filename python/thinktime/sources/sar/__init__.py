@@ -183,9 +183,10 @@ def _write(
     if parts.writer is None:
         raise InputError(f"{path}: it holds no interval that can be read: {_reason(problems)}")
     with parts.writer as writer:
+        writer.end_us = parts.end_us
+        # When in the recording it was, the problems do not know: somewhere between its two ends.
         for what, detail, count in problems:
-            for _ in range(count):
-                writer.incident(what, detail)
+            writer.incident(what, detail, count=count, span_us=(parts.first_us, parts.end_us))
     return Imported(
         folder, kind, parts.intervals, parts.seconds, parts.first_us, parts.end_us, tuple(problems)
     )
