@@ -33,12 +33,17 @@ FILIP = [
     (-0.246781078275479e-02, 0.535617408889821e-03),
     (-0.402962525080404e-04, 0.896632837373868e-05),
 ]
-DEVIATIONS = np.array(
-    [759, -2048, 2048, -2048, 2523, -2048, 2048, -2048, 1838, -2048, 2048]
-    + [-2048, 1838, -2048, 2048, -2048, 2523, -2048, 2048, -2048, 759]
-)
+HALF = [759, -2048, 2048, -2048, 2523, -2048, 2048, -2048, 1838, -2048]
+DEVIATIONS = np.array([*HALF, 2048, *reversed(HALF)])
 WAMPLER_ERRORS = np.array(
-    [2152.32624678170, 2363.55173469681, 779.343524331583, 101.475507550350, 5.64566512170752, 0.112324854679312]
+    [
+        2152.32624678170,
+        2363.55173469681,
+        779.343524331583,
+        101.475507550350,
+        5.64566512170752,
+        0.112324854679312,
+    ]
 )
 
 
@@ -74,22 +79,22 @@ def errors(result):
 def test_longley():
     data = np.loadtxt(DATA / "longley.csv", delimiter=",", skiprows=1)
     result = fit(np.column_stack([np.ones(16), data[:, 1:]]), data[:, 0])
-    assert least_digits(result.coefficients, [value for value, _ in LONGLEY]) >= 8
-    assert least_digits(errors(result), [error for _, error in LONGLEY]) >= 8
-    assert digits(result.residual_deviation(), 304.854073561965) >= 8
+    assert least_digits(result.coefficients, [value for value, _ in LONGLEY]) >= 12
+    assert least_digits(errors(result), [error for _, error in LONGLEY]) >= 10
+    assert digits(result.residual_deviation(), 304.854073561965) >= 12
     assert digits(result.r_squared, 0.995479004577296) >= 10
 
 
 @pytest.mark.parametrize(
-    ("scale", "r_squared"), [(0, 1.0), (1, 0.999995559025820), (100, 0.957478440825662), (10_000, 0.224668921574940e-2)]
+    ("scale", "r_squared"),
+    [(0, 1.0), (1, 0.999995559025820), (100, 0.957478440825662), (10_000, 0.224668921574940e-2)],
 )
 def test_wampler_1_3_4_5(scale, r_squared):
     x = np.arange(21.0)
     y = polynomial(x, 5).sum(axis=1) + scale * DEVIATIONS
     result = fit(polynomial(x, 5), y)
-    # The more the data deviate, the more digits the deviations themselves cost: of Wampler 5, whose
-    # standard error of the constant is 2e7 times its value, 15 digits of data leave 8 of the solution.
-    assert least_digits(result.coefficients, np.ones(6)) >= (8 if scale < 10_000 else 6)
+    # Without refinement Wampler 5, whose standard errors are up to 2e7 times the values, has 6 digits.
+    assert least_digits(result.coefficients, np.ones(6)) >= 12
     assert digits(result.r_squared, r_squared) >= 10
     if scale:
         assert least_digits(errors(result), scale * WAMPLER_ERRORS) >= 10
@@ -103,12 +108,12 @@ def test_wampler_2():
 
 
 def test_filip():
-    """Condition number 1.8e15: double precision holds 7 digits where nothing is squared."""
+    """Condition number 1.8e15: the rounding of x^10 to double precision alone leaves 7.6 digits."""
     data = np.loadtxt(DATA / "filip.csv", delimiter=",", skiprows=1)
     result = fit(polynomial(data[:, 1], 10), data[:, 0], chunk=100)
     assert result.aliased == ()
-    assert least_digits(result.coefficients, [value for value, _ in FILIP]) >= 6.5
-    assert least_digits(errors(result), [error for _, error in FILIP]) >= 6.5
+    assert least_digits(result.coefficients, [value for value, _ in FILIP]) >= 7
+    assert least_digits(errors(result), [error for _, error in FILIP]) >= 7
     assert digits(result.residual_deviation(), 0.334801051324544e-2) >= 8
 
 

@@ -56,11 +56,12 @@ def coefficients(
     blocks = running[block:] - running[:-block]
     count = math.ceil(len(y) / block)
     random = np.random.default_rng(seed)
-    replicated = np.empty((replications, columns))
-    for number in range(replications):
-        sums = blocks[random.integers(0, len(blocks), count)].sum(axis=0).reshape(columns, columns + 1)
-        step = np.linalg.lstsq(sums[:, :-1], sums[:, -1], rcond=1e-10)[0]
-        replicated[number] = fit.coefficients + inverse @ step
+    sums = np.array([blocks[random.integers(0, len(blocks), count)].sum(axis=0) for _ in range(replications)])
+    sums = sums.reshape(replications, columns, columns + 1)
+    # A resample may lack all rows that tell a column: the shortest solution then stands for it.
+    inverted = np.linalg.pinv(sums[:, :, :-1], rcond=1e-10, hermitian=True)
+    steps = np.einsum("rij,rj->ri", inverted, sums[:, :, -1])
+    replicated: Matrix = fit.coefficients + steps @ inverse.T
     return fit.coefficients, replicated
 
 

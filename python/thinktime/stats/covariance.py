@@ -96,15 +96,18 @@ def newey_west(
         Rows of one unbroken stretch of time share a number.
     leverage : bool
         Divide each residual by 1 - h, h its row's leverage, instead of the factor n / (n - k). A row
-        that alone fixes a coefficient has a residual near zero whatever its error was; so scaled it is
-        the residual of the fit without that row (HC3 of MacKinnon and White 1985, Journal of
-        Econometrics 29, 305).
+        that almost alone fixes a coefficient has a residual near zero whatever its error was; so scaled
+        it is the residual of the fit without that row (HC3 of MacKinnon and White 1985, Journal of
+        Econometrics 29, 305). A row that quite alone fixes one has no such fit; its error is taken to be
+        as large as the others', the standard deviation of the residuals.
     """
     bread = fit.unscaled_covariance
     factor = fit.n / fit.degrees
     if leverage:
-        held = np.einsum("ij,jk,ik->i", x, bread, x)
-        residuals, factor = residuals / np.maximum(1.0 - held, LEFT_LEAST), 1.0
+        left = 1.0 - np.einsum("ij,jk,ik->i", x, bread, x)
+        alone = left < LEFT_LEAST
+        scaled = residuals / np.where(alone, 1.0, left)
+        residuals, factor = np.where(alone, fit.residual_deviation(), scaled), 1.0
     scores = x * residuals[:, None]
     long_run = LongRunCovariance(x.shape[1], lags)
     breaks = [] if segments is None else (np.flatnonzero(np.diff(segments)) + 1).tolist()

@@ -29,11 +29,12 @@ def fixed_b(level: float, fraction: float, degrees: float) -> float:
 
     With a bandwidth that is a fraction b of the sample, the variance estimate keeps a distribution of
     its own, and the normal value is too small (Kiefer and Vogelsang 2005, Econometric Theory 21, 1130,
-    Table 1). Their values for the Bartlett kernel are approached within 2 % for b <= 0.5 by
+    Table 1). Their values for the Bartlett kernel are approached by
 
     .. math:: c = t_{\nu} / \sqrt{1 - b + b^2/3}, \qquad \nu = \frac{3}{2b}
 
-    :math:`\nu` being the kernel's equivalent degrees of freedom and the root the mean loss by centring.
+    :math:`\nu` being the kernel's equivalent degrees of freedom and the root the mean loss by centring:
+    within 1.5 % up to b = 0.2, and too wide beyond, by 5 % at b = 0.3 and 20 % at b = 0.5.
 
     Parameters
     ----------

@@ -17,7 +17,9 @@ Matrix = NDArray[np.float64]
 Statistic = Callable[[Matrix], float]
 """From the sums (n, sum x, sum x^2, sum x^3), x scaled by the mean, to a figure."""
 
-GROUPS_MAX = 40
+GROUPS_MAX = 20
+CLEARLY = 3.0
+"""Standard errors from zero beyond which a figure is taken as positive."""
 
 
 def variance(sums: Matrix) -> float:
@@ -48,9 +50,14 @@ def grouped_jackknife(
 
     .. math:: s^2 = \frac{G-1}{G} \sum_g (\theta_{(g)} - \bar\theta)^2
 
-    over G <= 40 groups of adjoining observations, each left out in turn; interval with Student's t and
-    G - 1 degrees of freedom (Wolter, *Introduction to Variance Estimation*, 4.2). For a statistic that
-    cannot be negative the logarithm is used, which holds better for skewed distributions.
+    over G <= 20 groups of adjoining observations, each left out in turn; the interval is Student's t with
+    G - 1 degrees of freedom about :math:`G \theta - (G - 1) \bar\theta`, which has less bias (Wolter,
+    *Introduction to Variance Estimation*, 4.2). A figure that is clearly positive is worked on by its
+    logarithm, which holds better for skewed distributions. `value` is the plain statistic.
+
+    Limitations: the tail that is not in the sample is in no interval. For exponential data a nominal
+    95 % interval holds the true variance in 88 to 95 % of samples of 40 to 1000, the true skewness in 78
+    to 88 %.
 
     Parameters
     ----------
@@ -61,7 +68,7 @@ def grouped_jackknife(
     level : float
         Confidence.
     positive : bool
-        Whether to work on the logarithm.
+        Whether the statistic cannot be negative.
     power : int
         Power of the values' unit in the statistic (2 for the variance): values are scaled by their mean.
 
@@ -82,15 +89,21 @@ def grouped_jackknife(
     total = sums.sum(axis=0)
     value = statistic(total)
     parts = np.array([statistic(total - group) for group in sums])
-    factor = scale**power
-    method = f"jackknife over {groups} groups"
-    on_log = positive and value > 0.0 and bool((parts > 0.0).all())
+    on_log = value > 0.0 and bool((parts > 0.0).all()) and (positive or value > CLEARLY * _error(parts))
     if on_log:
         parts = np.log(parts)
-    error = math.sqrt((groups - 1) / groups * float(np.sum((parts - parts.mean()) ** 2)))
-    reach = critical.student_t(level, groups - 1) * error
+    centre = groups * (math.log(value) if on_log else value) - (groups - 1) * float(parts.mean())
+    reach = critical.student_t(level, groups - 1) * _error(parts)
+    low, high = centre - reach, centre + reach
     if on_log:
-        low, high = value * math.exp(-min(reach, 700.0)), value * math.exp(min(reach, 700.0))
-    else:
-        low, high = value - reach, value + reach
-    return Interval(value * factor, low * factor, high * factor, n, method, level)
+        low, high = math.exp(low), math.exp(min(high, 700.0))
+    # The plain statistic can lie outside an interval about the corrected one.
+    low, high = min(low, value), max(high, value)
+    factor = scale**power
+    return Interval(value * factor, low * factor, high * factor, n, f"jackknife over {groups} groups", level)
+
+
+def _error(parts: Matrix) -> float:
+    """Jackknife standard error."""
+    groups = len(parts)
+    return math.sqrt((groups - 1) / groups * float(np.sum((parts - parts.mean()) ** 2)))

@@ -1,0 +1,206 @@
+"""Intervals cover the truth at their stated rate under autocorrelation; the textbook ones do not.
+
+Each test simulates with a fixed seed. For a true coverage p, the hits of R independent runs are binomial;
+a bound is the quantile that a correct interval misses with the false-alarm rate of 1 in 10 000.
+"""
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.signal import lfilter
+
+from thinktime.stats import bootstrap, critical, moments, series
+from thinktime.stats.covariance import LongRunCovariance, default_lags, newey_west
+from thinktime.stats.moments import grouped_jackknife
+from thinktime.stats.outliers import absorb_all
+from thinktime.stats.proportions import proportion
+from thinktime.stats.quantiles import quantile
+
+FALSE_ALARM = 1e-4
+
+
+def least_hits(runs: int, coverage: float) -> int:
+    return int(stats.binom.ppf(FALSE_ALARM, runs, coverage))
+
+
+def most_hits(runs: int, coverage: float) -> int:
+    return int(stats.binom.ppf(1 - FALSE_ALARM, runs, coverage))
+
+
+def autoregressive(random, n, rho):
+    """AR(1) with variance one."""
+    noise = random.normal(size=n + 200) * np.sqrt(1 - rho**2)
+    return lfilter([1.0], [1.0, -rho], noise)[200:]
+
+
+def regression_hits(runs, n, rho):
+    """Hits of the textbook, Newey-West and bootstrap intervals of a slope with AR(1) errors and rates."""
+    random = np.random.default_rng(20)
+    hits = {"textbook": 0, "newey_west": 0, "leverage": 0, "bootstrap": 0}
+    for run in range(runs):
+        x = np.column_stack([np.ones(n), 5 + autoregressive(random, n, rho)])
+        y = x @ [1.0, 2.0] + autoregressive(random, n, rho)
+        fit = absorb_all(x, y).solve()
+        off = abs(fit.coefficients[1] - 2.0)
+        residuals = y - x @ fit.coefficients
+        lags = default_lags(n)
+        reach = critical.fixed_b(0.95, lags / n, fit.degrees)
+        robust = [
+            np.sqrt(newey_west(fit, x, residuals, lags, leverage=leverage)[1, 1]) * reach
+            for leverage in (False, True)
+        ]
+        textbook = np.sqrt(fit.covariance()[1, 1]) * critical.student_t(0.95, fit.degrees)
+        low, high = bootstrap.coefficient_intervals(x, y, replications=199, seed=run)
+        hits["textbook"] += off <= textbook
+        hits["newey_west"] += off <= robust[0]
+        hits["leverage"] += off <= robust[1]
+        hits["bootstrap"] += low[1] <= 2.0 <= high[1]
+    return hits
+
+
+def test_regression_intervals_under_autocorrelation():
+    """H0: coverage is at least 0.92 (nominal 0.95 less what the lag window cannot see at n = 200)."""
+    runs = 250
+    hits = regression_hits(runs, n=200, rho=0.6)
+    for name in ("newey_west", "leverage", "bootstrap"):
+        assert hits[name] >= least_hits(runs, 0.92), hits
+    # The canary: independence is assumed, and the interval holds the truth far too rarely.
+    assert hits["textbook"] < least_hits(runs, 0.92), hits
+
+
+def test_regression_intervals_are_not_too_wide_without_autocorrelation():
+    """H0: coverage is at most 0.98: safety must not be bought with intervals that say nothing."""
+    runs = 250
+    hits = regression_hits(runs, n=200, rho=0.0)
+    for name, count in hits.items():
+        assert least_hits(runs, 0.92) <= count <= most_hits(runs, 0.98), (name, hits)
+
+
+@pytest.mark.parametrize(("burst", "coverage"), [(1, 0.90), (2, 0.75), (3, 0.85)])
+def test_leverage_tells_that_few_rows_fix_a_cost(burst, coverage):
+    """H0: coverage is at least `coverage` where a request came in one burst of 1 to 3 intervals.
+
+    The residuals of such rows are near zero whatever their errors, and so is the interval without leverage.
+    """
+    random = np.random.default_rng(3)
+    runs, hits = 300, {False: 0, True: 0}
+    x = np.column_stack([np.ones(80), np.zeros(80)])
+    x[40 : 40 + burst, 1] = 10.0 + np.arange(burst)
+    for _ in range(runs):
+        y = x @ [1.0, 2.0] + random.normal(size=80)
+        fit = absorb_all(x, y).solve()
+        for leverage in hits:
+            covariance = newey_west(fit, x, y - x @ fit.coefficients, 0, leverage=leverage)
+            hits[leverage] += abs(fit.coefficients[1] - 2.0) <= 2.0 * np.sqrt(covariance[1, 1])
+    assert hits[True] >= least_hits(runs, coverage), hits
+    assert hits[False] < least_hits(runs, coverage), hits
+
+
+@pytest.mark.parametrize(("rho", "coverage"), [(0.0, 0.94), (0.5, 0.92)])
+def test_batch_means_under_autocorrelation(rho, coverage):
+    """H0: coverage is at least `coverage` (nominal 0.95 less the correlation between batches)."""
+    runs, random = 600, np.random.default_rng(4)
+    hits = {"batches": 0, "plain": 0}
+    for _ in range(runs):
+        values = 10 + autoregressive(random, 400, rho)
+        batches, plain = series.batch_ratio(values), series.plain_mean(values)
+        hits["batches"] += batches.low <= 10 <= batches.high
+        hits["plain"] += plain.low <= 10 <= plain.high
+    assert hits["batches"] >= least_hits(runs, coverage)
+    assert (hits["plain"] < least_hits(runs, coverage)) == (rho > 0)
+
+
+@pytest.mark.parametrize("n", [20, 300])
+@pytest.mark.parametrize("q", [0.5, 0.9, 0.99])
+def test_quantile_interval_covers_whatever_the_distribution(n, q):
+    """H0: coverage is at least 0.95; an end that the data cannot bound is open and covers."""
+    runs, random = 500, np.random.default_rng(5)
+    truth = -np.log(1 - q)
+    hits = 0
+    for _ in range(runs):
+        found = quantile(random.exponential(size=n), q)
+        hits += (found.low is None or found.low <= truth) and (found.high is None or truth <= found.high)
+    assert hits >= least_hits(runs, 0.95)
+
+
+@pytest.mark.parametrize(
+    ("statistic", "truth", "coverage"),
+    [
+        (moments.variance, 1.0, 0.88),
+        (moments.coefficient_of_variation, 1.0, 0.90),
+        (moments.skewness, 2.0, 0.78),
+    ],
+)
+def test_jackknife_covers_as_its_docstring_says(statistic, truth, coverage):
+    """H0: coverage for exponential samples of 200 is at least what the docstring states."""
+    runs, random = 500, np.random.default_rng(6)
+    hits = 0
+    for _ in range(runs):
+        found = grouped_jackknife(random.exponential(size=200), statistic, positive=True)
+        hits += found.low <= truth <= found.high
+    assert hits >= least_hits(runs, coverage)
+
+
+def test_moments_do_not_depend_on_the_unit():
+    values = np.random.default_rng(7).lognormal(size=100)
+    seconds = grouped_jackknife(values, moments.variance, power=2)
+    milliseconds = grouped_jackknife(1e3 * values, moments.variance, power=2)
+    assert milliseconds.value == pytest.approx(1e6 * seconds.value)
+    assert milliseconds.high == pytest.approx(1e6 * seconds.high)
+    assert grouped_jackknife(5 * values, moments.skewness).value == pytest.approx(
+        grouped_jackknife(values, moments.skewness).value
+    )
+
+
+def test_streamed_autocovariances_are_those_of_the_whole():
+    rows = np.random.default_rng(8).normal(size=(100, 3))
+    whole, streamed = LongRunCovariance(3, 7), LongRunCovariance(3, 7)
+    whole.absorb(rows)
+    for part in np.array_split(rows, [1, 3, 4, 40, 41]):
+        streamed.absorb(part)
+    np.testing.assert_allclose(streamed.value(), whole.value())
+
+
+def test_a_gap_keeps_what_lies_apart_apart():
+    rows = np.random.default_rng(9).normal(size=(60, 2))
+    with_gap, first, second = (LongRunCovariance(2, 5) for _ in range(3))
+    with_gap.absorb(rows[:25])
+    with_gap.gap()
+    with_gap.absorb(rows[25:])
+    first.absorb(rows[:25])
+    second.absorb(rows[25:])
+    np.testing.assert_allclose(with_gap.value(), first.value() + second.value())
+
+
+def test_a_rate_weighs_intervals_by_their_length():
+    found = series.batch_ratio([10.0, 0.0], [1.0, 9.0])
+    assert found.value == 1.0
+    assert found.low == 0.0  # a count's rate is never negative
+
+
+def test_one_observation_has_no_interval():
+    assert series.batch_ratio([3.0], [2.0]).low is None
+    assert series.plain_mean([3.0]).high is None
+    with pytest.raises(ValueError, match="positive length"):
+        series.batch_ratio([], [])
+
+
+def test_the_autocorrelation_of_what_never_changes_is_not_defined():
+    assert np.isnan(series.autocorrelation(np.full(50, 0.1))).all()
+    assert np.isnan(series.autocorrelation([1.0, 2.0], lags=3)[1:]).all()
+
+
+def test_a_proportion_stays_between_none_and_all():
+    assert proportion(0, 10).low == 0.0
+    assert proportion(10, 10).high == 1.0
+    with pytest.raises(ValueError, match="11 of 10"):
+        proportion(11, 10)
+
+
+def test_bootstrap_is_the_same_for_the_same_seed():
+    x, y = np.column_stack([np.ones(50), np.arange(50.0)]), np.random.default_rng(1).normal(size=50)
+    first, again, other = (
+        bootstrap.coefficient_intervals(x, y, replications=99, seed=seed) for seed in (1, 1, 2)
+    )
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
