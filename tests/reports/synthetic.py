@@ -253,4 +253,5 @@ def write(path: Path, frames: Frames | None = None) -> Path:
         log.write("interactions", made.interactions)
         for key, value in made.session.items():
             log.set(key, value)
+        log.end_us = EPOCH_US + round(made.samples["length_s"].sum() * 1e6)
     return path

@@ -174,9 +174,12 @@ def _made_plain(value: Any) -> Any:
 
 
 def _embedded(svg: str, name: str) -> str:
-    """Drawing made fit to stand among others: names of its own, the size left to the page."""
-    svg = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', svg)
-    svg = re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", svg)
+    """Fit a drawing to stand among others: names of its own, the size left to the page."""
+    # Vega counts on from one drawing to the next: the same chart would not give the same bytes.
+    for number, old in enumerate(dict.fromkeys(re.findall(r'\bid="([^"]+)"', svg)), start=1):
+        svg = svg.replace(f'id="{old}"', f'id="{name}-{number}"').replace(
+            f"url(#{old})", f"url(#{name}-{number})"
+        )
     svg = re.sub(r'^<svg ([^>]*?) width="[\d.]+" height="[\d.]+"', r"<svg \1", svg)
     # The caption and the table say it in words; a screen reader is spared the marks.
     svg = re.sub(r' (role|aria-[a-z]+)="[^"]*"', "", svg)

@@ -305,6 +305,8 @@ def _fit_table(result: Overhead) -> Table:
         ("Outliers left out, of them above the fit", f"{result.outliers}, {result.outliers_positive}"),
         ("Correlation of a residual with the next", shown.number(result.autocorrelation)),
         ("Condition number", shown.number(result.condition_number)),
+        ("Busy CPU time, tick-sampled", None if check is None else shown.estimate(check.ticks)),
+        ("Busy CPU time, exact", None if check is None else shown.estimate(check.exact)),
         (
             "Ticks over exact CPU time, less one",
             None if check is None else shown.quantity(check.disagreement, "share"),

@@ -27,8 +27,7 @@ def section(log: Log, result: Response | NotApplicable) -> Section:
     del log
     if isinstance(result, NotApplicable):
         return refused("response", TITLE, result)
-    drawn = (_quantiles(result), _stretch(result), _throughput(result))
-    figures = [figure for figure in drawn if figure is not None]
+    figures = [figure for figure in (_quantiles(result), _stretch(result)) if figure is not None]
     groups = (*result.by_population, result.overall)
     tables = [
         _waits("response-population", "Response time by number of users", "users", groups),
@@ -68,9 +67,10 @@ def _sentences(result: Response) -> list[str]:
         if first.response is not None and last.response is not None:
             sentences.append(
                 f"With {users(first.label)} the median was {shown.estimate(first.response.p50)}, with "
-                f"{last.label} "
-                f"{shown.estimate(last.response.p50)}."
+                f"{users(last.label)} {shown.estimate(last.response.p50)}."
             )
+    if result.growth is not None:
+        sentences.append(f"From end to end the median grows {shown.estimate(result.growth)} times.")
     if overall.stretch is not None:
         sentences.append(
             f"An input took {shown.number(overall.stretch.value)} times as long as the service it received."
@@ -93,21 +93,8 @@ def _rows(result: Response, pick: str) -> list[dict[str, object]]:
     rows = []
     for group in result.by_population:
         waiting, at = group.response, _middle(group)
-        if waiting is None or at is None:
-            continue
-        value: Estimate = getattr(waiting, pick)
-        low, high = ends(value)
-        rows.append(
-            {
-                "x": at,
-                "series": pick,
-                "value": value.value,
-                "low": low,
-                "high": high,
-                "shown": shown.estimate(value),
-                "few": few(waiting.n),
-            }
-        )
+        if waiting is not None and at is not None:
+            rows.append(_point(at, pick, getattr(waiting, pick), few=few(waiting.n)))
     return rows
 
 
@@ -151,54 +138,41 @@ def _growth(first: Waiting | None, last: Waiting | None) -> str:
 
 def _stretch(result: Response) -> Figure | None:
     points = [(group, group.stretch) for group in result.by_population if group.stretch is not None]
-    words = "An input takes {0} times its service with {1}, {2} times with {3}; 1 is a machine of one's own."
-    axis = "response over service, both means"
-    return _against("response-stretch", "Stretch factor against users", axis, points, words)
-
-
-def _throughput(result: Response) -> Figure | None:
-    points = [(group, group.throughput) for group in result.by_population if group.throughput is not None]
-    words = "Completed: {0} with {1}, {2} with {3}."
-    axis = "interactions completed [1/s]"
-    return _against("response-throughput", "Throughput against users", axis, points, words)
-
-
-def _against(
-    name: str, title: str, axis: str, points: list[tuple[ResponseGroup, Estimate]], words: str
-) -> Figure | None:
-    """Figure of one estimate against the number of users."""
     rows: list[dict[str, object]] = []
     for group, value in points:
         at = _middle(group)
         if at is not None:
-            low, high = ends(value)
-            weak = group.response is None or few(group.response.n)
-            rows.append(
-                {
-                    "x": at,
-                    "series": title,
-                    "value": value.value,
-                    "low": low,
-                    "high": high,
-                    "shown": shown.estimate(value),
-                    "few": weak,
-                }
-            )
+            rows.append(_point(at, "stretch", value, few=group.response is None or few(group.response.n)))
     if len(rows) < 2:
         return None
     table = Table(
-        f"{name}-data",
-        title,
-        (Column("users"), Column("estimate")),
+        "response-stretch-data",
+        "Stretch factor by number of users",
+        (Column("users"), Column("stretch factor")),
         tuple((group.label, value) for group, value in points),
     )
-    (first, low_load), (last, high_load) = points[0], points[-1]
-    alt = words.format(
-        shown.estimate(low_load), users(first.label), shown.estimate(high_load), users(last.label)
+    (first, low), (last, high) = points[0], points[-1]
+    alt = (
+        f"An input takes {shown.estimate(low)} times its service with {users(first.label)}, "
+        f"{shown.estimate(high)} times with {users(last.label)}; 1 is a machine of one's own."
     )
-    y = charts.Axis.from_zero(axis, rows)
-    chart = partial(charts.curves, rows, (Key(title, "users"),), charts.Axis("users"), y)
-    return Figure(name, title, chart, table, alt, half=True)
+    y = charts.Axis.from_zero("response over service, both means", rows)
+    chart = partial(charts.curves, rows, (Key("stretch", "users"),), charts.Axis("users"), y)
+    return Figure("response-stretch", "Stretch factor against users", chart, table, alt)
+
+
+def _point(at: float, series: str, value: Estimate, few: bool) -> dict[str, object]:
+    """Row of `charts.curves`."""
+    low, high = ends(value)
+    return {
+        "x": at,
+        "series": series,
+        "value": value.value,
+        "low": low,
+        "high": high,
+        "shown": shown.estimate(value),
+        "few": few,
+    }
 
 
 def _waits(name: str, caption: str, what: str, groups: tuple[ResponseGroup, ...]) -> Table:

@@ -48,20 +48,30 @@ def section(log: Log, result: Throughput | NotApplicable) -> Section:
 
 
 def _sentences(result: Throughput) -> list[str]:
-    load = result.load.replace("_", " ")
+    load = _load(result)
     sentences = []
     if result.peak is not None:
-        sentences.append(f"User programs got most CPU time with {range_of(*result.peak)} {load}.")
+        most = _noun(range_of(*result.peak), load)
+        sentences.append(f"User programs got most CPU time with {most}.")
     pairs = zip(result.groups, result.per_capita, strict=True)
     reliable = [(group, each) for group, each in pairs if each is not None and not group.few]
     if len(reliable) > 1:
         (first, alone), (last, crowd) = reliable[0], reliable[-1]
         sentences.append(
-            f"With {_range(first)} {load} each got {shown.estimate(alone)} of CPU time, with "
+            f"With {_noun(_range(first), load)} each got {shown.estimate(alone)} of CPU time, with "
             f"{_range(last)} each got {shown.estimate(crowd)}."
         )
     sentences.append(f"{shown.count(result.n, 'interval')} were compared.")
     return sentences
+
+
+def _load(result: Throughput) -> str:
+    """Name what the load is counted in: `active users`; the population that was played is `users`."""
+    return "users" if result.load == "population" else result.load.replace("_", " ")
+
+
+def _noun(amount: str, load: str) -> str:
+    return f"{amount} {load.removesuffix('s') if amount == '1' else load}"
 
 
 def _range(group: Group) -> str:
@@ -74,7 +84,7 @@ def _label(group: Group) -> str:
 
 def _tables(result: Throughput, notes: tuple[str, ...]) -> tuple[Table, ...]:
     """Work and time by load, and the requests apart: they are many."""
-    load = result.load.replace("_", " ")
+    load = _load(result)
     work = [(at, item) for at, item in enumerate(result.measures) if item.useful or item.name in TIMES]
     rest = [(at, item) for at, item in enumerate(result.measures) if (at, item) not in work]
     table = _data(result, "throughput-groups", f"Work and CPU time by {load}", work)
@@ -108,7 +118,7 @@ def _points(result: Throughput, at: int, name: str) -> list[dict[str, object]]:
 
 def _data(result: Throughput, name: str, caption: str, wanted: list[tuple[int, Measure]]) -> Table:
     columns = (
-        Column(result.load.replace("_", " ")),
+        Column(_load(result)),
         Column("n"),
         *(Column(capital(item.label), item.unit) for _, item in wanted),
     )
@@ -125,7 +135,7 @@ def _times(result: Throughput) -> Figure | None:
         return None
     keys = tuple(TIMES[item.name] for _, item in wanted)
     rows = [row for at, item in wanted for row in _points(result, at, TIMES[item.name].name)]
-    load = result.load.replace("_", " ")
+    load = _load(result)
     table = _data(result, "throughput-time-data", f"CPU time by use, against {load}", wanted)
     y = charts.Axis.from_zero("CPU time a second of real time [s/s]", rows)
     chart = partial(charts.curves, rows, keys, charts.Axis(load), y)
@@ -141,7 +151,7 @@ def _interactions(result: Throughput) -> Figure | None:
     rows = _points(result, at, item.label)
     if len(rows) < 2:
         return None
-    load = result.load.replace("_", " ")
+    load = _load(result)
     table = _data(result, "throughput-interactions-data", f"Interactions against {load}", wanted)
     chart = partial(
         charts.curves,

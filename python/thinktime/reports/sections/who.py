@@ -21,15 +21,12 @@ AMOUNTS = ("cpu", "page_faults", "read_bytes", "write_bytes", "run_delay_s")
 def section(log: Log) -> Section:
     """Section of the users by CPU time."""
     if not log.has("users"):
-        return Section(
-            "who",
-            TITLE,
-            (),
-            not_applicable="the log tells no users apart; record with `--by uid` or `--by session`.",
-        )
+        reason = "The log tells no users apart. Record with `--by uid` or `--by session`."
+        return Section("who", TITLE, (), not_applicable=reason)
     rows, users = _rows(log)
     first = rows[0]
-    sentence = f"{shown.count(users, 'user')} used it; {first[0]} had {shown.cell(first[2], 'share')} of the CPU time."
+    most = shown.cell(first[2], "share")
+    sentence = f"{shown.count(users, 'user')} used it; {first[0]} had {most} of the CPU time."
     columns = (
         Column("user"),
         Column("CPU time", "s"),

@@ -1,0 +1,18 @@
+"""Logs for the report tests."""
+
+from __future__ import annotations
+
+import pytest
+import synthetic
+
+from thinktime.log import Log
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="write the golden reports anew")
+
+
+@pytest.fixture(scope="session")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Log:
+    """Log of the synthetic machine, 12 users."""
+    return Log.open(synthetic.write(tmp_path_factory.mktemp("synthetic") / "log"))

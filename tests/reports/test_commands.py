@@ -1,0 +1,77 @@
+"""`thinktime report` and `thinktime analyse` as they are called."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from thinktime.log import Log
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    code = "from thinktime.cli import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_text_goes_to_the_standard_output(log: Log) -> None:
+    done = run("report", log.path)
+    assert done.returncode == 0, done.stderr
+    assert "Findings\n--------" in done.stdout
+    assert done.stderr == ""
+
+
+def test_the_ending_chooses_the_form_and_nothing_is_written_over(log: Log, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    assert run("report", log.path, "-o", page).returncode == 0
+    first = page.read_bytes()
+    assert first.startswith(b"<!doctype html>")
+    again = run("report", log.path, "-o", page, "--format", "json")
+    assert again.returncode == 2
+    assert f"{page}: is there already; --force" in again.stderr
+    assert page.read_bytes() == first
+    forced = run("report", log.path, "-o", page, "--format", "json", "--force")
+    assert forced.returncode == 0
+    assert json.loads(page.read_text())["format"] == "thinktime-report"
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["report", "{tmp}/none"], "none"),
+        (["report", "{log}", "-o", "{tmp}/no/such/report.html"], "there is no folder"),
+        (["report", "{log}", "-o", "{tmp}"], "is a folder"),
+        (["analyse", "nothing", "{log}"], "the analyses are rates, throughput"),
+        (["analyse", "rates", "{tmp}"], "manifest"),
+        (["report"], "LOG"),
+        (["report", "{log}", "--format", "pdf"], "pdf"),
+    ],
+)
+def test_bad_use_is_told_and_ends_with_2(
+    arguments: list[str], message: str, log: Log, tmp_path: Path
+) -> None:
+    done = run(*(argument.format(log=log.path, tmp=tmp_path) for argument in arguments))
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize("form", ["text", "json", "csv"])
+def test_analyse_prints_one_answer(form: str, log: Log) -> None:
+    done = run("analyse", "overhead", log.path, "--format", form)
+    assert done.returncode == 0, done.stderr
+    if form == "json":
+        assert json.loads(done.stdout)["name"] == "overhead"
+    else:
+        assert "fork" in done.stdout

@@ -1,0 +1,233 @@
+"""The report of whole logs: of the synthetic machine, and of logs in which nearly everything is missing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import synthetic
+from test_renderers import Page
+
+from thinktime import reports
+from thinktime.log import Log, LogWriter, vocabulary
+
+GOLDEN = Path(__file__).parent / "golden"
+FORMS: tuple[reports.Form, ...] = ("text", "json", "csv", "html")
+
+
+@pytest.fixture(scope="module")
+def parsed(log: Log) -> dict[str, Any]:
+    return json.loads(reports.render(reports.build([log]), "json"))
+
+
+def table(parsed: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    for section in parsed["sections"]:
+        for item in (*section["tables"], *(figure["data"] for figure in section["figures"])):
+            if item["name"] == name:
+                heads = [column["name"] for column in item["columns"]]
+                return [dict(zip(heads, row, strict=True)) for row in item["rows"]]
+    raise AssertionError(f"no table {name}")
+
+
+@pytest.mark.parametrize(
+    ("label", "request_name"), [("fork", "forks"), ("minor page fault", "page_faults_minor")]
+)
+def test_the_report_recovers_what_the_synthetic_machine_charges(
+    parsed: dict[str, Any], label: str, request_name: str
+) -> None:
+    """The seed is fixed, so this cannot fail by chance; 5 % holds the noise that the machine adds (3 %)."""
+    cost = next(row for row in table(parsed, "overhead-table") if row["request"] == label)["cost"]
+    assert cost["value"] == pytest.approx(synthetic.COSTS[request_name], rel=0.05)
+
+
+def test_shares_of_the_capacity_add_up(parsed: dict[str, Any]) -> None:
+    assert sum(row["share"] for row in table(parsed, "capacity-total-data")) == pytest.approx(1.0, abs=0.005)
+
+
+def test_users_and_samples_agree_on_the_cpu_time(parsed: dict[str, Any], log: Log) -> None:
+    by_user = sum(row["CPU time"] for row in table(parsed, "who-users"))
+    assert by_user == pytest.approx(log.samples().collect()["busy_exact_s"].sum(), rel=1e-6)
+
+
+def test_every_analysis_has_its_section(parsed: dict[str, Any]) -> None:
+    names = [section["name"] for section in parsed["sections"]]
+    wanted = {
+        "capacity",
+        "timeline",
+        "who",
+        "throughput",
+        "response",
+        "overhead",
+        "saturation",
+        "service",
+        "rates",
+    }
+    assert wanted | {"recording"} == set(names)
+    assert not any(section["not_applicable"] for section in parsed["sections"])
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_same_log_gives_the_same_bytes(form: reports.Form, log: Log) -> None:
+    first = reports.render(reports.build([log]), form)
+    assert reports.render(reports.build([Log.open(log.path)]), form) == first
+
+
+@pytest.mark.parametrize(("form", "name"), [("text", "synthetic.txt"), ("json", "synthetic-small.json")])
+def test_golden(
+    form: reports.Form, name: str, log: Log, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """Did it change? Whether it is right is asked by the other tests. `--update-golden` writes it anew."""
+    if form == "json":
+        log = Log.open(synthetic.write(tmp_path / "log", synthetic.make(users=3, hold_s=24.0)))
+    made = reports.render(reports.build([log]), form)
+    path = GOLDEN / name
+    if request.config.getoption("--update-golden"):
+        path.write_text(made, encoding="utf-8")
+    assert path.exists(), f"{path}: run pytest {__file__} --update-golden"
+    if form == "text":
+        assert made == path.read_text(encoding="utf-8")
+    else:
+        assert list(differences(json.loads(made), json.loads(path.read_text(encoding="utf-8")))) == []
+
+
+def differences(one: Any, other: Any, at: str = "$") -> Iterator[str]:
+    """Places where two documents differ; numbers may differ by the last digits of another processor."""
+    if isinstance(one, float) and isinstance(other, (int, float)):
+        if one != pytest.approx(other, rel=1e-6, abs=1e-12):
+            yield f"{at}: {one} is not {other}"
+    elif isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
+        for key in one:
+            yield from differences(one[key], other[key], f"{at}.{key}")
+    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        for number, pair in enumerate(zip(one, other, strict=True)):
+            yield from differences(*pair, f"{at}[{number}]")
+    elif one != other:
+        yield f"{at}: {one!r} is not {other!r}"
+
+
+def samples(rows: int, **columns: list[Any]) -> pl.DataFrame:
+    start = datetime(2024, 1, 1, tzinfo=timezone.utc)
+    types = {"u64": pl.UInt64(), "i64": pl.Int64(), "f64": pl.Float64(), "text": pl.String()}
+    kinds = {
+        column.name: types.get(column.type, pl.Datetime("us", "UTC")) for column in vocabulary("samples")
+    }
+    data = {
+        "start": [start + timedelta(seconds=number) for number in range(rows)],
+        "length_s": [1.0] * rows,
+        **columns,
+    }
+    return pl.DataFrame(data, schema={name: kinds[name] for name in data})
+
+
+def write(path: Path, frame: pl.DataFrame | None, **session: Any) -> Log:
+    with LogWriter.open(path, source="test", start_us=0, **session) as writer:
+        if frame is not None:
+            writer.write("samples", frame)
+    return Log.open(path)
+
+
+HUGE = 2**63
+ALL = [column.name for column in vocabulary("samples") if column.name not in {"start", "length_s"}]
+STRANGE = {
+    "nothing at all": None,
+    "no rows": samples(0),
+    "one row": samples(1, forks=[3], user_s=[0.5], idle_s=[0.5]),
+    "two rows": samples(2, forks=[3, 4], user_s=[0.5, 0.4], idle_s=[0.5, 0.6]),
+    "all null": samples(40, **{name: [None] * 40 for name in ALL}),
+    "all zero": samples(40, **{name: [0] * 40 for name in ALL}),
+    "constant": samples(40, user_s=[0.25] * 40, idle_s=[0.75] * 40, forks=[7] * 40, active_users=[3] * 40),
+    "huge": samples(40, **{name: [HUGE + number for number in range(40)] for name in ALL}),
+    "nothing but time": samples(40),
+}
+
+
+@pytest.mark.parametrize("name", STRANGE)
+def test_a_strange_log_gives_a_report(name: str, tmp_path: Path) -> None:
+    log = write(tmp_path / "log", STRANGE[name])
+    document = reports.build([log])
+    for form in FORMS:
+        text = reports.render(document, form)
+        assert "nan" not in text.split("<script", 1)[0].lower().replace("tenant", "").split()
+        if form == "json":
+            json.loads(text)
+        if form == "html":
+            Page(text)
+    assert document.findings
+
+
+@pytest.mark.parametrize(
+    "name", ["rates", "throughput", "response", "service", "overhead", "saturation", "capacity"]
+)
+def test_an_empty_log_makes_no_analysis_fail(name: str, tmp_path: Path) -> None:
+    section = reports.answer(name, write(tmp_path / "log", None))
+    assert section.not_applicable
+
+
+def test_names_in_a_log_are_only_names(tmp_path: Path) -> None:
+    hostile = "<script>alert(1)</script>\x1b[2J"
+    frames = synthetic.make(users=2)
+    path = tmp_path / "log"
+    machine = {**synthetic.MACHINE, "hostname": hostile, "cpu_model": hostile}
+    with LogWriter.open(path, source=hostile, machine=machine, options={"by": hostile}, start_us=0) as writer:
+        writer.write("samples", frames.samples)
+        writer.write("users", frames.users.with_columns(user=pl.lit(hostile)))
+        writer.write("interactions", frames.interactions.with_columns(pl.lit(hostile).alias("class")))
+        writer.incident("damaged_block", hostile)
+        writer.set("recorder", {"method": hostile, hostile: [hostile]})
+    document = reports.build([Log.open(path)])
+    page = reports.render(document, "html")
+    assert "<script>alert" not in page
+    assert Page(page)
+    for form in FORMS[:1]:
+        assert "\x1b" not in reports.render(document, form)
+
+
+def test_incidents_and_dropped_intervals_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    with LogWriter.open(path, source="test", start_us=0) as writer:
+        writer.write("samples", samples(40, user_s=[0.5] * 40))
+        for _ in range(3):
+            writer.incident("interval_dropped", "spans a suspend")
+        writer.incident("killed", "the recorder was killed")
+    document = reports.build([Log.open(path)])
+    text = reports.render(document, "text")
+    assert "3 intervals had to be dropped" in text
+    assert "the recorder was killed" in text
+
+
+def test_ticks_that_disagree_with_exact_time_are_told(tmp_path: Path) -> None:
+    """A load in step with the tick: 40 s of exact CPU time of which the tick saw 0.4 s."""
+    frame = samples(40, user_s=[0.01] * 40, system_s=[0.0] * 40, idle_s=[1.99] * 40, busy_exact_s=[1.0] * 40)
+    document = reports.build([write(tmp_path / "log", frame, machine={"cpus": 2})])
+    assert any(item.tone == "warning" and "off by −99.0" in item.text for item in document.findings)
+
+
+def test_ticks_within_chance_are_not_complained_of(tmp_path: Path) -> None:
+    """40 s of exact time, sampled by ticks of 10 ms: the standard deviation is at most 0.63 s; 1 s is "
+    "chance."""
+    frame = samples(
+        40, user_s=[1.025] * 40, system_s=[0.0] * 40, idle_s=[0.975] * 40, busy_exact_s=[1.0] * 40
+    )
+    document = reports.build([write(tmp_path / "log", frame, machine={"cpus": 2})])
+    assert not any("clock tick" in item.text for item in document.findings)
+
+
+def test_several_logs_stand_beside_each_other(log: Log, tmp_path: Path) -> None:
+    other = write(tmp_path / "other", samples(40, user_s=[0.5] * 40, idle_s=[0.5] * 40))
+    document = reports.build([log, other])
+    names = [section.name for section in document.sections]
+    assert len(names) == len(set(names))
+    assert {section.group.split(":")[0] for section in document.sections} == {"Log 1", "Log 2"}
+    page = Page(reports.render(document, "html"))
+    ids = [attrs["id"] for _, attrs in page.elements if "id" in attrs]
+    assert len(ids) == len(set(ids))
+
+
+def test_a_report_needs_a_log() -> None:
+    with pytest.raises(ValueError, match="needs a log"):
+        reports.build([])

@@ -1,0 +1,188 @@
+"""Each section says what its result says: figures of hand-made results must be found in the words and "
+"tables."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass, replace
+from importlib import import_module
+from typing import Any
+
+import pytest
+import results
+
+from thinktime import reports
+from thinktime.log import Log
+from thinktime.reports import format as shown
+from thinktime.reports import machine, render_text
+from thinktime.reports.document import Section
+from thinktime.reports.evidence import Evidence
+from thinktime.reports.findings import findings
+from thinktime.reports.highlights import highlights
+from thinktime.stats.estimate import Estimate, NotApplicable
+
+NAMES = tuple(results.make_all())
+
+
+def made(name: str, log: Log, result: object | None = None) -> Section:
+    section = import_module(f"thinktime.reports.sections.{name}").section
+    return section(log, results.make_all()[name] if result is None else result)
+
+
+def said(section: Section) -> str:
+    return " ".join(render_text.render_section(section).split())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_result_that_does_not_apply_says_why_and_what_to_do(name: str, log: Log) -> None:
+    section = made(name, log, NotApplicable("the log has no samples", "record one"))
+    assert section.not_applicable == "The log has no samples. Record one."
+    assert not section.tables
+    assert not section.figures
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_figure_can_be_drawn_and_has_words_and_data(name: str, log: Log) -> None:
+    section = made(name, log)
+    for figure in section.figures:
+        assert figure.chart()["$schema"]
+        assert len(figure.alt) > 20
+        assert figure.data.rows
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_estimate_of_the_result_stands_in_the_report(name: str, log: Log) -> None:
+    """No interval is lost on the way: each estimate's value is in some cell, sentence or words."""
+    allowed = {
+        "textbook",
+        "bootstrap",
+        "non_negative",
+        "robust",
+        "quarters",
+        "filling",
+        "reaction",
+        "variance",
+        "first_output",
+    }
+    section = made(name, log)
+    cells = [cell for table in section.tables for row in table.rows for cell in row]
+    cells += [cell for figure in section.figures for row in figure.data.rows for cell in row]
+    values = {cell.value for cell in cells if isinstance(cell, Estimate)}
+    text = said(section)
+    for estimate in estimates(results.make_all()[name], allowed):
+        forms = {shown.estimate(estimate), shown.estimate(replace(estimate, unit="share"))}
+        forms.add(shown.quantity(estimate.value, "share"))
+        printed = any(" ".join(form.split()) in text for form in forms)
+        assert estimate.value == 0 or estimate.value in values or printed, estimate
+
+
+def estimates(value: Any, left_out: set[str]) -> list[Estimate]:
+    if isinstance(value, Estimate):
+        return [value]
+    if isinstance(value, tuple):
+        return [item for part in value for item in estimates(part, left_out)]
+    if isinstance(value, dict):
+        return [item for part in value.values() for item in estimates(part, left_out)]
+    if is_dataclass(value):
+        return [
+            item
+            for field in fields(value)
+            if field.name not in left_out
+            for item in estimates(getattr(value, field.name), left_out)
+        ]
+    return []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_caveats_are_kept(name: str, log: Log) -> None:
+    result = results.make_all()[name]
+    marked = replace(result, caveats=("Beware of the dog.",))  # type: ignore[type-var]
+    assert "Beware of the dog." in made(name, log, marked).caveats
+
+
+def test_capacity_says_how_much_was_used(log: Log) -> None:
+    text = said(made("capacity", log))
+    assert "63.0 % of the CPU time was used: 44.0 % by user programs, 19.0 % by the system" in text
+    assert "minor page faults 9.00 % and forks 4.00 %" in text
+
+
+def test_overhead_sets_the_direct_measurement_beside_the_regression(log: Log) -> None:
+    text = said(made("overhead", log))
+    assert "fork 400 ± 20 µs" in text
+    assert "fork 408 ± 20 µs (the intervals overlap)" in text
+    assert "minor page fault 4.08 ± 0.20 µs (the regression gives 0.980 times that)" in text
+    figure = next(figure for figure in made("overhead", log).figures if figure.name == "overhead-costs")
+    assert {key.name for key in figure.keys} == {"by regression", "measured directly"}
+
+
+def test_a_cost_below_zero_is_in_the_table_and_not_on_a_logarithmic_axis(log: Log) -> None:
+    result = results.make_overhead()
+    below = replace(result.costs[1], seconds=Estimate(-1e-6, "s/fork", 9, "regression", -2e-6, -0.5e-6))
+    section = made("overhead", log, replace(result, costs=(*result.costs[:1], below, *result.costs[2:])))
+    figure = next(figure for figure in section.figures if figure.name == "overhead-costs")
+    data = {"all": figure.chart()["data"]["values"]}
+    assert all(row["value"] > 0 for rows in data.values() for row in rows if "value" in row)
+    assert any("−1.00 ± " in part or "−1.00 (" in part for part in [said(section)])
+
+
+def test_response_speaks_only_of_loads_with_enough_interactions(log: Log) -> None:
+    result = results.make_response()
+    lonely = replace(result.by_population[0], response=replace(results.waiting(9.0), n=3))
+    section = made("response", log, replace(result, by_population=(lonely, *result.by_population[1:])))
+    assert "With 2 users the median was" in said(section)
+    figure = next(figure for figure in section.figures if figure.name == "response-users")
+    assert any(row[0] == "1" for row in figure.data.rows)  # shown all the same
+
+
+def evidence(log: Log, **other: object) -> Evidence:
+    host = machine.Machine.of(log)
+    return Evidence(host, machine.recording(log, host.cpus), {**results.make_all(), **other})
+
+
+def test_the_findings_tell_the_story(log: Log) -> None:
+    told = " ".join(" ".join(finding.text.split()) for finding in findings(evidence(log)))
+    for part in (
+        "were busy 63.0 % of the time: 44.0 % in user programs, 19.0 % in the system",
+        "saturates on the CPU, used up in 31.0 ± 1.",
+        "a fork costs 400 ± 20 µs",
+        "Measured directly in the same run: minor page fault 4.08 ± 0.20 µs",
+        "An input with 12 users is answered in 1.569 ± 0.078 s (median), one in ten takes longer than "
+        "3.14 ± 0.16 s",
+        "The median response time with 12 users is 2.85 ± 0.14 times that with 1 user",
+        "Find who makes the minor page faults: they are 50.0 % of the system's CPU time",
+    ):
+        assert part in told
+
+
+def test_a_load_that_saturates_nothing_is_not_called_saturated(log: Log) -> None:
+    calm = replace(results.make_saturation(), saturated_share={"cpu": results.estimate(0.01)})
+    known = evidence(log, saturation=calm)
+    told = " ".join(finding.text for finding in findings(known))
+    assert "does not saturate it" in told
+    assert next(card for card in highlights(known) if card.name == "limit").value == "nothing"
+
+
+def test_a_cost_that_may_be_zero_is_no_finding(log: Log) -> None:
+    result = results.make_overhead()
+    unsure = tuple(
+        replace(cost, seconds=replace(cost.seconds, low=-1e-6)) if cost.request == "forks" else cost
+        for cost in result.costs
+    )
+    told = " ".join(
+        finding.text for finding in findings(evidence(log, overhead=replace(result, costs=unsure)))
+    )
+    assert "a fork costs" not in told
+    assert "a minor page fault costs" in told
+
+
+def test_without_any_result_the_findings_say_what_to_do(log: Log) -> None:
+    nothing = {name: NotApplicable("no") for name in NAMES}
+    told = findings(evidence(log, **nothing))
+    assert any(finding.tone == "next" and "thinktime play" in finding.text for finding in told)
+    assert highlights(evidence(log, **nothing)) == ()
+
+
+def test_findings_link_to_sections_that_are_there(log: Log) -> None:
+    document = reports.build([log])
+    names = {section.name for section in document.sections}
+    for item in (*document.findings, *document.highlights):
+        assert item.section == "" or item.section in names
