@@ -17,7 +17,7 @@ static long seen;
 
 static void one_process(const char *pid)
 {
-	char path[64], text[1024];
+	char path[320], text[1024];
 	snprintf(path, sizeof path, "/proc/%s/stat", pid);
 	int file = open(path, O_RDONLY);
 	if (file < 0)

@@ -10,7 +10,8 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use thinktime_log::OpenMode;
 use thinktime_recorder::{
-    Control, OptionsText, Progress, RecordOptions, RecordSummary, RecorderError, SignalGuard, doctor, record_to,
+    Control, OptionsText, Progress, RecordOptions, RecordSummary, RecorderError, SignalGuard, doctor,
+    record_to,
 };
 
 use crate::log::{NativeLogWriter, json, to_json};

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::clock::Clock;
 use crate::error::RecorderError;
 
-/// What a recording reports after every sample.
+/// What a recording reports when it has begun and after every sample.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Progress {
     pub samples: u64,
@@ -37,8 +37,9 @@ pub struct Control(Arc<Shared>);
 
 impl Control {
     pub fn new() -> Result<Control, RecorderError> {
-        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
-            .map_err(|errno| RecorderError::System { action: "make an event counter", source: errno.into() })?;
+        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(|errno| {
+            RecorderError::System { action: "make an event counter", source: errno.into() }
+        })?;
         Ok(Control(Arc::new(Shared {
             stop: AtomicBool::new(false),
             new_part: AtomicBool::new(false),
@@ -48,7 +49,7 @@ impl Control {
         })))
     }
 
-    /// Calls `listener` after every sample, in the recording's thread.
+    /// Calls `listener` when recording has begun and after every sample, in the recording's thread.
     pub fn on_progress(&self, listener: impl FnMut(&Progress) + Send + 'static) {
         if let Ok(mut place) = self.0.listener.lock() {
             *place = Some(Box::new(listener));
@@ -162,7 +163,10 @@ impl SignalGuard {
         let wake = control.0.wake.as_raw_fd();
         if WAKE.compare_exchange(-1, wake, Ordering::SeqCst, Ordering::SeqCst).is_err() {
             let source = std::io::Error::from(std::io::ErrorKind::ResourceBusy);
-            return Err(RecorderError::System { action: "listen for signals: another recording does", source });
+            return Err(RecorderError::System {
+                action: "listen for signals: another recording does",
+                source,
+            });
         }
         STOPPED.store(false, Ordering::SeqCst);
         HUNG_UP.store(false, Ordering::SeqCst);

@@ -91,12 +91,19 @@ impl Differences {
     ///
     /// A counter that falls from the upper half of its range by more than half of it has started
     /// again at zero. Any other fall is a reset, and the interval has no figure.
-    pub fn take(&mut self, family: Family, before: u64, after: u64, name: impl FnOnce() -> String) -> Option<u64> {
+    pub fn take(
+        &mut self,
+        family: Family,
+        before: u64,
+        after: u64,
+        name: impl FnOnce() -> String,
+    ) -> Option<u64> {
         if after >= before {
             return Some(after - before);
         }
         if family.may_step_back() {
-            self.setbacks.push(Setback { kind: "counter_reset", counter: format!("{} ran backwards", name()) });
+            self.setbacks
+                .push(Setback { kind: "counter_reset", counter: format!("{} ran backwards", name()) });
             return Some(0);
         }
         let bits = self.bits(family);

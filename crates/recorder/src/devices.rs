@@ -53,7 +53,9 @@ impl Devices {
 /// The class by the naming rules of the kernel's drivers.
 pub fn by_name(name: &str) -> DeviceClass {
     let ends_in_digit = name.ends_with(|last: char| last.is_ascii_digit());
-    let numbered = ["nvme", "mmcblk", "loop", "nbd", "zram", "ram", "md", "dm-", "cciss/", "pmem", "bcache", "drbd", "sr"];
+    let numbered = [
+        "nvme", "mmcblk", "loop", "nbd", "zram", "ram", "md", "dm-", "cciss/", "pmem", "bcache", "drbd", "sr",
+    ];
     let is_part = if numbered.iter().any(|prefix| name.starts_with(prefix)) {
         // nvme0n1p2: a `p` between two digits.
         let digits = name.trim_end_matches(|last: char| last.is_ascii_digit());
@@ -107,7 +109,12 @@ impl DiskDelta {
         DiskDelta {
             reads: take(Family::DiskAmounts, "reads", before.reads, after.reads),
             writes: take(Family::DiskAmounts, "writes", before.writes, after.writes),
-            read_bytes: bytes(take(Family::DiskAmounts, "sectors read", before.read_sectors, after.read_sectors)),
+            read_bytes: bytes(take(
+                Family::DiskAmounts,
+                "sectors read",
+                before.read_sectors,
+                after.read_sectors,
+            )),
             write_bytes: bytes(take(
                 Family::DiskAmounts,
                 "sectors written",
@@ -115,7 +122,12 @@ impl DiskDelta {
                 after.write_sectors,
             )),
             read_wait_s: seconds(take(Family::DiskMilliseconds, "ms reading", before.read_ms, after.read_ms)),
-            write_wait_s: seconds(take(Family::DiskMilliseconds, "ms writing", before.write_ms, after.write_ms)),
+            write_wait_s: seconds(take(
+                Family::DiskMilliseconds,
+                "ms writing",
+                before.write_ms,
+                after.write_ms,
+            )),
             busy_s: seconds(take(Family::DiskMilliseconds, "ms busy", before.busy_ms, after.busy_ms)),
             queue_s: seconds(take(Family::DiskMilliseconds, "ms weighted", before.queue_ms, after.queue_ms)),
         }
@@ -158,7 +170,14 @@ pub struct NetDelta {
 impl NetDelta {
     pub fn zero() -> NetDelta {
         let none = Some(0);
-        NetDelta { packets_in: none, packets_out: none, bytes_in: none, bytes_out: none, errors: none, drops: none }
+        NetDelta {
+            packets_in: none,
+            packets_out: none,
+            bytes_in: none,
+            bytes_out: none,
+            errors: none,
+            drops: none,
+        }
     }
 
     pub fn between(before: &Interface, after: &Interface, differences: &mut Differences) -> NetDelta {
@@ -170,7 +189,8 @@ impl NetDelta {
             sum(&mut total, take(item, sent.0, sent.1));
             total
         };
-        let errors = both("errors", (before.errors_in, after.errors_in), (before.errors_out, after.errors_out));
+        let errors =
+            both("errors", (before.errors_in, after.errors_in), (before.errors_out, after.errors_out));
         let drops = both("drops", (before.drops_in, after.drops_in), (before.drops_out, after.drops_out));
         NetDelta {
             packets_in: take("packets received", before.packets_in, after.packets_in),

@@ -119,12 +119,18 @@ fn cpu_states(tick: io::Result<TickAccounting>) -> Finding {
                 100.0 * tick.lowest,
                 100.0 * tick.highest
             ),
-            Some("judge loads driven by timers by busy_exact_s and cpu_exact_s; a kernel with CONFIG_VIRT_CPU_ACCOUNTING_GEN, booted with nohz_full, measures the states too"),
+            Some(
+                "judge loads driven by timers by busy_exact_s and cpu_exact_s; a kernel with CONFIG_VIRT_CPU_ACCOUNTING_GEN, booted with nohz_full, measures the states too",
+            ),
         ),
         Ok(tick) => finding(
             item,
             State::Measured,
-            format!("a load in step with the tick showed as {:.0} % to {:.0} % of its time", 100.0 * tick.lowest, 100.0 * tick.highest),
+            format!(
+                "a load in step with the tick showed as {:.0} % to {:.0} % of its time",
+                100.0 * tick.lowest,
+                100.0 * tick.highest
+            ),
             None,
         ),
         Err(error) => finding(item, State::Partly, format!("the tick could not be tried: {error}"), None),
@@ -139,7 +145,9 @@ fn interrupt_time(snapshot: &Snapshot) -> Finding {
         Some(0) if served > 10_000 => finding(
             item,
             State::Zero,
-            format!("always zero here, after {served} interrupts: their time is inside what they interrupted"),
+            format!(
+                "always zero here, after {served} interrupts: their time is inside what they interrupted"
+            ),
             Some("a kernel with CONFIG_IRQ_TIME_ACCOUNTING measures it"),
         ),
         Some(_) => finding(item, State::Measured, "accounted", None),
@@ -188,7 +196,9 @@ fn system_wide(system: &SystemReader) -> Vec<Finding> {
         None => finding(item, State::Measured, format!("from {file}"), None),
         Some(why) => {
             let remedy = if why.contains("CONFIG_PSI") {
-                Some("boot a kernel with CONFIG_PSI, with psi=1 on its command line where it is off by default")
+                Some(
+                    "boot a kernel with CONFIG_PSI, with psi=1 on its command line where it is off by default",
+                )
             } else if why.contains("psi=1") {
                 Some("boot with psi=1 on the kernel's command line")
             } else {
@@ -255,7 +265,11 @@ fn other_processes(scan: &Scan) -> Finding {
     let item = "processes of other users";
     let sees_first = scan.processes.first().is_some_and(|(pid, _)| *pid == 1);
     if scan.unreadable > 0 || !sees_first {
-        let found = format!("{} processes are listed but hidden, process 1 is {}", scan.unreadable, if sees_first { "seen" } else { "not seen" });
+        let found = format!(
+            "{} processes are listed but hidden, process 1 is {}",
+            scan.unreadable,
+            if sees_first { "seen" } else { "not seen" }
+        );
         return finding(item, State::Partly, found, Some("run as root, or mount /proc with hidepid=0"));
     }
     finding(item, State::Measured, "all are seen", None)
@@ -284,7 +298,9 @@ fn block_delay(root: &Root) -> Finding {
             "always zero here (the recorder leaves it out)",
             Some("sysctl kernel.task_delayacct=1, if other tools are to show it"),
         ),
-        Some(_) => finding(item, State::Measured, "accounted by the kernel (the recorder leaves it out)", None),
+        Some(_) => {
+            finding(item, State::Measured, "accounted by the kernel (the recorder leaves it out)", None)
+        }
         None => finding(item, State::Absent, "this kernel does not have kernel.task_delayacct", None),
     }
 }
@@ -352,7 +368,8 @@ impl fmt::Display for Findings {
             (State::Absent, "Not to be had here"),
         ];
         for (state, heading) in headings {
-            let of_state: Vec<&Finding> = self.findings.iter().filter(|finding| finding.state == state).collect();
+            let of_state: Vec<&Finding> =
+                self.findings.iter().filter(|finding| finding.state == state).collect();
             if of_state.is_empty() {
                 continue;
             }

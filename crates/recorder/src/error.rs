@@ -34,7 +34,10 @@ impl RecorderError {
 
 fn is_input(error: &LogError) -> bool {
     match error {
-        LogError::NotALog { .. } | LogError::Exists { .. } | LogError::Locked { .. } | LogError::Newer { .. } => true,
+        LogError::NotALog { .. }
+        | LogError::Exists { .. }
+        | LogError::Locked { .. }
+        | LogError::Newer { .. } => true,
         LogError::Io { source, .. } => matches!(
             source.kind(),
             io::ErrorKind::NotFound

@@ -1,6 +1,7 @@
 //! Exact CPU time of the whole machine, as the scheduler books it and not as the tick samples it.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
@@ -37,7 +38,8 @@ impl ExactTime {
                 if usable {
                     return ExactTime::Cpuacct(file);
                 }
-                missing.insert(name.into(), "it does not account for the whole machine (a container?)".into());
+                missing
+                    .insert(name.into(), "it does not account for the whole machine (a container?)".into());
             }
         }
         for folder in CGROUP2 {
@@ -71,7 +73,9 @@ impl ExactTime {
     /// Nanoseconds since boot; `None` where the processes alone know.
     pub fn read(&mut self, buffer: &mut Vec<u8>, failures: &mut Vec<SourceFailure>) -> Option<u64> {
         let (name, parsed) = match self {
-            ExactTime::Cpuacct(file) => (&file.name, text_of(file, buffer, cpu_usage::parse_cpuacct).map(Some)),
+            ExactTime::Cpuacct(file) => {
+                (&file.name, text_of(file, buffer, cpu_usage::parse_cpuacct).map(Some))
+            }
             ExactTime::RunQueues(file) => (&file.name, text_of(file, buffer, schedstat::parse_run_queues)),
             ExactTime::Cgroup2(groups) => return Some(groups.read(buffer)),
             ExactTime::Processes => return None,
@@ -122,7 +126,9 @@ pub struct TopGroups {
 impl TopGroups {
     fn open(root: &Root, folder: &str) -> Option<TopGroups> {
         // Only a root group has no `cgroup.events`; in a container the root seen is no root.
-        if !root.exists(&format!("{folder}/cgroup.controllers")) || root.exists(&format!("{folder}/cgroup.events")) {
+        if !root.exists(&format!("{folder}/cgroup.controllers"))
+            || root.exists(&format!("{folder}/cgroup.events"))
+        {
             return None;
         }
         let mut groups =
@@ -135,9 +141,9 @@ impl TopGroups {
         let Ok(entries) = fs::read_dir(&self.folder) else { return };
         for entry in entries.flatten() {
             let Ok(name) = entry.file_name().into_string() else { continue };
-            if !self.groups.contains_key(&name) {
+            if let Entry::Vacant(place) = self.groups.entry(name) {
                 if let Ok(file) = fs::File::open(entry.path().join("cpu.stat")) {
-                    self.groups.insert(name, (file, 0));
+                    place.insert((file, 0));
                 }
             }
         }

@@ -24,7 +24,7 @@ impl Notifier {
         Notifier { socket: name.and_then(|name| connect(&name)), is_ready: false, told: None }
     }
 
-    /// Says that the first sample is in the log, and from time to time how it goes.
+    /// Says that recording has begun, and from time to time how it goes.
     pub fn progress(&mut self, progress: &Progress) {
         if !self.is_ready {
             self.is_ready = true;

@@ -82,7 +82,8 @@ impl TryFrom<OptionsText> for RecordOptions {
 
     fn try_from(text: OptionsText) -> Result<RecordOptions, RecorderError> {
         let time = |option, seconds: f64| {
-            Duration::try_from_secs_f64(seconds).map_err(|_| wrong(option, seconds, "a time from 0 up is needed"))
+            Duration::try_from_secs_f64(seconds)
+                .map_err(|_| wrong(option, seconds, "a time from 0 up is needed"))
         };
         let default = RecordOptions::default();
         Ok(RecordOptions {

@@ -99,8 +99,9 @@ impl<C: Clock> Recorder<C> {
         let cpu_ns = clock.thread_cpu_ns();
         let system = SystemReader::open(&root)
             .map_err(|source| crate::system::ReadError::Io { path: "/proc/stat".into(), source })?;
-        let watch = Watch::open(&root, options.by, options.method)
-            .map_err(|source| RecorderError::Processes { path: root.path("/proc").display().to_string(), source })?;
+        let watch = Watch::open(&root, options.by, options.method).map_err(|source| {
+            RecorderError::Processes { path: root.path("/proc").display().to_string(), source }
+        })?;
         let sheets = SystemSheets::default();
         let users = UserSheet::new(watch.has_wait());
         let mut open = locked(writer);
@@ -134,11 +135,13 @@ impl<C: Clock> Recorder<C> {
         self.sample(writer, 0.0)?;
         control.begin();
         let start_ns = self.clock.now().monotonic_ns;
-        let mut schedule = Schedule::new(start_ns, self.options.interval, self.options.jitter, self.options.seed);
+        let mut schedule =
+            Schedule::new(start_ns, self.options.interval, self.options.jitter, self.options.seed);
         let end_ns = self.options.duration.map_or(i64::MAX, |duration| {
             start_ns.saturating_add(i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX))
         });
         self.keep_house(writer, start_ns)?;
+        control.report(&self.progress(start_ns));
         let mut is_over = false;
         while !is_over {
             let (planned_ns, missed) = schedule.next_deadline(self.clock.now().monotonic_ns);
@@ -153,7 +156,8 @@ impl<C: Clock> Recorder<C> {
             is_over = control.is_stopped() || now_ns >= end_ns;
             // What is left at the end is an interval if it is half of one: shorter ones are mostly rounding.
             if !is_over || self.since_last_ns(now_ns) >= self.half_interval_ns() {
-                let late_s = if control.is_stopped() { 0.0 } else { (now_ns - deadline_ns).max(0) as f64 * 1e-9 };
+                let late_s =
+                    if control.is_stopped() { 0.0 } else { (now_ns - deadline_ns).max(0) as f64 * 1e-9 };
                 self.sample(writer, late_s)?;
                 control.report(&self.progress(start_ns));
             }
@@ -172,7 +176,12 @@ impl<C: Clock> Recorder<C> {
     }
 
     /// Sleeps until the deadline or until stopped; starts new parts meanwhile.
-    fn wait(&mut self, writer: &SharedWriter, control: &Control, deadline_ns: i64) -> Result<(), RecorderError> {
+    fn wait(
+        &mut self,
+        writer: &SharedWriter,
+        control: &Control,
+        deadline_ns: i64,
+    ) -> Result<(), RecorderError> {
         loop {
             if control.takes_new_part() {
                 locked(writer).seal()?;
@@ -286,8 +295,12 @@ impl<C: Clock> Recorder<C> {
         };
         let tables = self.tables;
         let mut rows = vec![(tables.samples, vec![sample.finish()])];
-        let others =
-            [(tables.users, users), (tables.cpus, system.cpus), (tables.disks, system.disks), (tables.interfaces, system.interfaces)];
+        let others = [
+            (tables.users, users),
+            (tables.cpus, system.cpus),
+            (tables.disks, system.disks),
+            (tables.interfaces, system.interfaces),
+        ];
         rows.extend(others.into_iter().filter(|(_, rows)| !rows.is_empty()));
         rows
     }
@@ -324,7 +337,8 @@ fn is_whole(
 ) -> Result<bool, RecorderError> {
     if elapsed.stepped_ns != 0 {
         let direction = if elapsed.stepped_ns > 0 { "forward" } else { "back" };
-        writer.incident("clock_step", &format!("the wall clock was set {direction}; lengths are monotonic"))?;
+        writer
+            .incident("clock_step", &format!("the wall clock was set {direction}; lengths are monotonic"))?;
     }
     if elapsed.suspended_ns > 0 {
         writer.incident("suspend", "the machine was suspended")?;
@@ -332,8 +346,11 @@ fn is_whole(
         return Ok(false);
     }
     // No counter of these goes back while a machine runs; a restored snapshot moves all at once.
-    let fell = |before: Option<u64>, after: Option<u64>| before.zip(after).is_some_and(|(old, new)| new < old);
-    if fell(before.stat.forks, after.stat.forks) && fell(before.stat.context_switches, after.stat.context_switches) {
+    let fell =
+        |before: Option<u64>, after: Option<u64>| before.zip(after).is_some_and(|(old, new)| new < old);
+    if fell(before.stat.forks, after.stat.forks)
+        && fell(before.stat.context_switches, after.stat.context_switches)
+    {
         writer.incident("reboot", "the machine's counters started again while it was recorded")?;
         writer.incident("interval_dropped", "the machine was rebooted in it")?;
         return Ok(false);

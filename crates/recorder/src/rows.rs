@@ -19,7 +19,8 @@ pub struct Sheet {
 
 impl Sheet {
     pub fn new(schema: TableSchema) -> Sheet {
-        let positions = schema.columns.iter().enumerate().map(|(at, column)| (column.name.clone(), at)).collect();
+        let positions =
+            schema.columns.iter().enumerate().map(|(at, column)| (column.name.clone(), at)).collect();
         Sheet { schema, positions }
     }
 
@@ -196,7 +197,11 @@ impl SystemSheets {
                 continue;
             }
             let delta = NetDelta::between(previous, interface, differences);
-            if interface.name == "lo" { loopback.add(&delta) } else { total.add(&delta) }
+            if interface.name == "lo" {
+                loopback.add(&delta)
+            } else {
+                total.add(&delta)
+            }
             let mut row = self.interfaces.row();
             row.set("start", Value::Time(interval.start_us));
             row.set("interface", interface.name.as_str());
@@ -306,7 +311,8 @@ fn memory_flow(sample: &mut Draft<'_>, before: &Snapshot, after: &Snapshot, diff
 
 fn pressure(sample: &mut Draft<'_>, before: &Snapshot, after: &Snapshot, differences: &mut Differences) {
     let mut take = |column: &str, before: Option<u64>, after: Option<u64>| {
-        let grown = differences.take_optional(Family::Pressure, before, after, || format!("pressure {column}"));
+        let grown =
+            differences.take_optional(Family::Pressure, before, after, || format!("pressure {column}"));
         sample.set(column, grown.map(|microseconds| microseconds as f64 * 1e-6));
     };
     let some = |of: &Option<Pressure>| of.and_then(|pressure| pressure.some_us);

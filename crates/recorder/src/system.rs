@@ -115,7 +115,8 @@ impl SystemReader {
     /// only `/proc/stat` is an error.
     pub fn read(&mut self, failures: &mut Vec<SourceFailure>) -> Result<Snapshot, ReadError> {
         let buffer = &mut self.buffer;
-        let text = self.stat.read(buffer).map_err(|source| ReadError::Io { path: "/proc/stat".into(), source })?;
+        let text =
+            self.stat.read(buffer).map_err(|source| ReadError::Io { path: "/proc/stat".into(), source })?;
         let stat = stat::parse(text, "/proc/stat")?;
         let vmstat = read(&self.vmstat, buffer, failures, vmstat::parse);
         let disks = read(&self.disks, buffer, failures, diskstats::parse);

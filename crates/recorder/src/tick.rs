@@ -35,7 +35,7 @@ impl TickAccounting {
         1e9 / self.tick_ns as f64
     }
 
-    /// True where one phase hides most of the load. What else runs on that CPU can only add to it.
+    /// True where one phase hides most of the load. Other work at a nice value can only add to it.
     pub fn is_sampled(&self) -> bool {
         self.lowest < 0.5
     }
@@ -67,18 +67,22 @@ pub fn compute_in_step(tick_ns: i64, phase_ns: i64, end_ns: i64) {
     }
 }
 
-/// CPU time of one CPU outside idle, in seconds.
-fn shown_s(cpu: u32) -> io::Result<f64> {
+/// Gives way a little to everything else, for good. What the thread uses is then shown as `nice`, a
+/// state that hardly anything else is in, so that its share can be told from other work.
+pub fn give_way() -> io::Result<()> {
+    Ok(rustix::process::nice(1).map(drop)?)
+}
+
+/// CPU time in state `nice` of all CPUs, in seconds.
+fn shown_s() -> io::Result<f64> {
     let text = std::fs::read("/proc/stat")?;
     let stat = stat::parse(&text, "/proc/stat").map_err(io::Error::other)?;
-    let of_cpu = stat.cpus.iter().find(|(number, _)| *number == cpu).map(|(_, ticks)| *ticks);
-    let ticks = of_cpu.ok_or_else(|| io::Error::other("the CPU has gone"))?;
-    Ok((ticks.user + ticks.nice + ticks.system) as f64 / machine::clock_ticks() as f64)
+    Ok(stat.total.nice as f64 / machine::clock_ticks() as f64)
 }
 
 /// Tries a load of known size in step with the tick; takes about two seconds.
 pub fn try_tick() -> io::Result<TickAccounting> {
-    // In a thread of its own, which is bound to one CPU and keeps that to itself.
+    // In a thread of its own, which is bound to one CPU, gives way, and keeps that to itself.
     let thread = std::thread::spawn(try_phases);
     thread.join().map_err(|_| io::Error::other("the trial stopped"))?
 }
@@ -91,14 +95,15 @@ fn try_phases() -> io::Result<TickAccounting> {
     let mut only = CpuSet::new();
     only.set(cpu);
     sched_setaffinity(None, &only)?;
+    give_way()?;
     let tick_ns = tick_ns();
     let mut found = TickAccounting { tick_ns, lowest: f64::INFINITY, highest: 0.0, hiding_phase_ns: 0 };
     for phase in 0..PHASES {
         let phase_ns = phase * tick_ns / PHASES;
-        let (shown, used) = (shown_s(cpu as u32)?, SystemClock.thread_cpu_ns());
+        let (shown, used) = (shown_s()?, SystemClock.thread_cpu_ns());
         compute_in_step(tick_ns, phase_ns, now_ns() + TRIAL.as_nanos() as i64);
         let used_s = (SystemClock.thread_cpu_ns() - used) as f64 * 1e-9;
-        let ratio = (shown_s(cpu as u32)? - shown) / used_s.max(1e-3);
+        let ratio = (shown_s()? - shown) / used_s.max(1e-3);
         if ratio < found.lowest {
             (found.lowest, found.hiding_phase_ns) = (ratio, phase_ns);
         }

@@ -64,17 +64,20 @@ impl Kernel {
         self.run(parent, MS / 10);
         let pid = self.next;
         self.next += 1;
-        self.processes.insert(pid, Process {
-            parent,
-            uid,
-            start: self.now,
-            run_ns: 0,
-            faults: 10,
-            waited_ns: 0,
-            waited_faults: 0,
-            threads: 1,
-            bytes: 0,
-        });
+        self.processes.insert(
+            pid,
+            Process {
+                parent,
+                uid,
+                start: self.now,
+                run_ns: 0,
+                faults: 10,
+                waited_ns: 0,
+                waited_faults: 0,
+                threads: 1,
+                bytes: 0,
+            },
+        );
         pid
     }
 
@@ -149,7 +152,14 @@ struct Observer {
 impl Observer {
     fn new() -> Observer {
         let census = Census::new(By::Uid, TICK_NS);
-        Observer { census, scan: Scan::default(), since: None, by_key: BTreeMap::new(), bytes: 0, ended_before: 0 }
+        Observer {
+            census,
+            scan: Scan::default(),
+            since: None,
+            by_key: BTreeMap::new(),
+            bytes: 0,
+            ended_before: 0,
+        }
     }
 
     /// Takes a sample. `ends` end while the scan is under way, each before its own number is reached or after.
@@ -166,12 +176,15 @@ impl Observer {
                 self.scan.changed(pid, facts);
             }
         }
-        self.census.step(&self.scan, Surroundings {
-            since_ticks: self.since,
-            capacity_ns: u64::MAX,
-            own_pid: None,
-            is_gone: &mut |pid| !kernel.processes.contains_key(&pid),
-        });
+        self.census.step(
+            &self.scan,
+            Surroundings {
+                since_ticks: self.since,
+                capacity_ns: u64::MAX,
+                own_pid: None,
+                is_gone: &mut |pid| !kernel.processes.contains_key(&pid),
+            },
+        );
         self.since = Some(kernel.now);
         kernel.now += 100;
         // Two samples back is far enough: by then every debt is settled.
@@ -221,7 +234,8 @@ fn play(acts: &[Act], orphans: bool) -> (Kernel, Observer) {
                 }
             }
             Act::Sample(ends) => {
-                let ends: Vec<_> = ends.iter().map(|(when, who)| (kernel.pick(*when), kernel.pick(*who))).collect();
+                let ends: Vec<_> =
+                    ends.iter().map(|(when, who)| (kernel.pick(*when), kernel.pick(*who))).collect();
                 observer.sample(&mut kernel, &ends);
             }
         }
@@ -314,8 +328,12 @@ fn threads_count_by_the_ticks_of_the_whole_process() {
     let mut scan = Scan::default();
     let kernel = Kernel::new();
     let around = |census: &mut Census, scan: &Scan| {
-        let surroundings =
-            Surroundings { since_ticks: Some(0), capacity_ns: u64::MAX, own_pid: None, is_gone: &mut |_| false };
+        let surroundings = Surroundings {
+            since_ticks: Some(0),
+            capacity_ns: u64::MAX,
+            own_pid: None,
+            is_gone: &mut |_| false,
+        };
         census.step(scan, surroundings);
         census.accounts()[&Key::Uid(0)].usage.exact_ns
     };
@@ -351,7 +369,10 @@ fn who_is_active() {
     };
     let mut step = |scan: &Scan, since| {
         let own = Some(9);
-        census.step(scan, Surroundings { since_ticks: since, capacity_ns: 1, own_pid: own, is_gone: &mut |_| false });
+        census.step(
+            scan,
+            Surroundings { since_ticks: since, capacity_ns: 1, own_pid: own, is_gone: &mut |_| false },
+        );
         census.active_users()
     };
     // 7 sleeps, 8 is a kernel thread, 9 is the recorder, 10 works for less than a tick.
@@ -402,5 +423,8 @@ fn memory_and_processes_follow_births_and_deaths() {
     kernel.exit(processes[49]);
     observer.sample(&mut kernel, &[]);
     observer.sample(&mut kernel, &[]);
-    assert!(!observer.census.accounts().contains_key(&Key::Uid(1000)), "a user without processes is forgotten");
+    assert!(
+        !observer.census.accounts().contains_key(&Key::Uid(1000)),
+        "a user without processes is forgotten"
+    );
 }

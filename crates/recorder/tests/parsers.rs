@@ -129,7 +129,8 @@ fn exact_times() {
     assert_eq!(cpu_usage::parse_cpu_stat(text, "cpu.stat").unwrap(), 12_000);
     let thread = schedstat::parse_thread(b"1234423 2455024 2\n", "schedstat").unwrap();
     assert_eq!((thread.run_ns, thread.wait_ns, thread.slices), (1_234_423, 2_455_024, 2));
-    let text = b"version 15\ntimestamp 4295\ncpu0 0 0 0 0 0 0 100 5 1\ndomain0 3 0\ncpu1 0 0 0 0 0 0 23 5 1\n";
+    let text =
+        b"version 15\ntimestamp 4295\ncpu0 0 0 0 0 0 0 100 5 1\ndomain0 3 0\ncpu1 0 0 0 0 0 0 23 5 1\n";
     assert_eq!(schedstat::parse_run_queues(text, "schedstat").unwrap(), Some(123));
 }
 

@@ -28,7 +28,9 @@ fn deadlines_do_not_drift_and_are_spread_evenly() {
     assert!(moves.iter().all(|share| share.abs() <= 0.1));
     // Phases of a 4 ms tick: each tenth of it is hit equally often (chi square, 9 degrees of freedom; 47.6 is 3e-7).
     let mut counts = [0f64; 10];
-    moves.iter().for_each(|share| counts[((share + 1.0) / 0.004).fract().mul_add(10.0, 0.0) as usize % 10] += 1.0);
+    moves
+        .iter()
+        .for_each(|share| counts[((share + 1.0) / 0.004).fract().mul_add(10.0, 0.0) as usize % 10] += 1.0);
     let expected = n as f64 / 10.0;
     let chi2: f64 = counts.iter().map(|count| (count - expected).powi(2) / expected).sum();
     assert!(chi2 < 47.6, "chi square {chi2}: {counts:?}");
@@ -103,7 +105,9 @@ proptest! {
 
 #[test]
 fn quantities() {
-    for (text, seconds) in [("5s", 5.0), ("0.1s", 0.1), ("250ms", 0.25), ("2m", 120.0), ("1.5h", 5400.0), ("3", 3.0)] {
+    for (text, seconds) in
+        [("5s", 5.0), ("0.1s", 0.1), ("250ms", 0.25), ("2m", 120.0), ("1.5h", 5400.0), ("3", 3.0)]
+    {
         assert_eq!(quantity::duration(text).unwrap().as_secs_f64(), seconds, "{text}");
     }
     for (text, bytes) in [("2GB", 2_000_000_000), ("1MiB", 1 << 20), ("500k", 500_000), ("7", 7)] {

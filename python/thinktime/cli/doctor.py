@@ -11,7 +11,9 @@ __all__ = ["command"]
 
 
 def command(
-    form: Annotated[Literal["text", "json"], typer.Option("--format", help="How the findings are printed.")] = "text",
+    form: Annotated[
+        Literal["text", "json"], typer.Option("--format", help="How the findings are printed.")
+    ] = "text",
 ) -> None:
     """Say what this machine can measure, what is sampled or always zero here, and what a sample costs.
 

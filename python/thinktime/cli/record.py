@@ -16,9 +16,12 @@ __all__ = ["command"]
 
 
 def command(
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="LOG", help="Folder of the log.")] = Path("run"),
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="LOG", help="Folder of the log.")] = Path(
+        "run"
+    ),
     interval: Annotated[
-        str, typer.Option("-i", "--interval", metavar="TIME", help="Mean time between samples, at least 0.1s.")
+        str,
+        typer.Option("-i", "--interval", metavar="TIME", help="Mean time between samples, at least 0.1s."),
     ] = "5s",
     duration: Annotated[
         str, typer.Option("-d", "--duration", metavar="TIME", help="End by itself after TIME.")
@@ -33,20 +36,30 @@ def command(
     ] = "auto",
     jitter: Annotated[
         float,
-        typer.Option("--jitter", min=0.0, max=0.45, help="Move each sample by up to this share of the interval."),
+        typer.Option(
+            "--jitter", min=0.0, max=0.45, help="Move each sample by up to this share of the interval."
+        ),
     ] = 0.1,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the random numbers that move the samples.")] = 0,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, help="Of the random numbers that move the samples.")
+    ] = 0,
     keep_bytes: Annotated[
-        str, typer.Option("--keep-bytes", metavar="SIZE", help="Remove the oldest parts beyond SIZE, as in 2GB.")
+        str,
+        typer.Option("--keep-bytes", metavar="SIZE", help="Remove the oldest parts beyond SIZE, as in 2GB."),
     ] = "",
     keep_days: Annotated[
         float | None, typer.Option("--keep-days", metavar="DAYS", help="Remove parts older than DAYS.")
     ] = None,
     go_on: Annotated[bool, typer.Option("--continue", help="Go on in a log that is there.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a log that is there.")] = False,
-    form: Annotated[Literal["text", "json"], typer.Option("--format", help="How the end is reported.")] = "text",
+    form: Annotated[
+        Literal["text", "json"], typer.Option("--format", help="How the end is reported.")
+    ] = "text",
     root: Annotated[
-        Path, typer.Option("--root", metavar="DIR", help="Record the tree below DIR, not this machine's.", hidden=True)
+        Path,
+        typer.Option(
+            "--root", metavar="DIR", help="Record the tree below DIR, not this machine's.", hidden=True
+        ),
     ] = Path("/"),
 ) -> None:
     """Record this machine into a log: its counters, and what each of its users uses.
@@ -83,7 +96,9 @@ def command(
     summary = record(output, options, mode, _show if shows else None)
     if shows:
         print(file=sys.stderr)
-    typer.echo(json.dumps({"log": str(output)} | summary, indent=2) if form == "json" else _text(summary, output))
+    typer.echo(
+        json.dumps({"log": str(output)} | summary, indent=2) if form == "json" else _text(summary, output)
+    )
 
 
 def _show(progress: dict[str, Any]) -> None:
@@ -101,7 +116,9 @@ def _text(summary: dict[str, Any], output: Path) -> str:
     lines = [f"{summary['samples']} samples, {facts['recorded_s']:.1f} s recorded"]
     cost = facts["cost"]["cpu_per_sample"]
     if cost is not None:
-        lines.append(f"a sample took {1000 * cost['mean_s']:.2f} ms of CPU time ({facts['processes']['method']})")
+        lines.append(
+            f"a sample took {1000 * cost['mean_s']:.2f} ms of CPU time ({facts['processes']['method']})"
+        )
     if summary["missed_deadlines"]:
         lines.append(f"{summary['missed_deadlines']} samples were missed: the one before took too long")
     if summary["dropped_intervals"]:
@@ -109,8 +126,8 @@ def _text(summary: dict[str, Any], output: Path) -> str:
     busy = facts["busy"]
     if busy is not None and busy["disagree"]:
         lines.append(
-            f"the kernel's tick shows {busy['sampled_s']:.2f} s of CPU time, exact are {busy['exact_s']:.2f} s: "
-            "the load is in step with the tick; believe the exact figure"
+            f"the kernel's tick shows {busy['sampled_s']:.2f} s of CPU time, exact are "
+            f"{busy['exact_s']:.2f} s: the load is in step with the tick; believe the exact figure"
         )
     if facts["missing"]:
         lines.append(f"not to be had here: {', '.join(sorted(facts['missing']))}; see `thinktime doctor`")

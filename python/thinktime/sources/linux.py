@@ -1,4 +1,4 @@
-"""The Linux recorder, from Python: record this machine into a log of its own, or into one that others write too.
+"""The Linux recorder, from Python: into a log of its own, or into one that others write too.
 
 The recorder itself is Rust (`crates/recorder`), with its own thread and no need of the interpreter, so
 that recording beside Python work costs that work nothing but the CPU time of the samples.
@@ -99,7 +99,7 @@ def record(
     mode : {"create", "continue", "replace"}
         What to do when there is a log already: refuse, go on in it, or remove it first.
     on_progress : callable, optional
-        Called after every sample with ``samples``, ``elapsed_s``, ``busy``, ``active_users`` and
+        Called when recording has begun and after every sample with ``samples``, ``elapsed_s``, ``busy``, ``active_users`` and
         ``written_bytes``. What it raises ends the recording and is raised here.
 
     Returns

@@ -8,7 +8,8 @@ use std::time::Duration;
 use clap::{Parser, Subcommand, ValueEnum};
 use thinktime_log::OpenMode;
 use thinktime_recorder::{
-    By, Control, Method, Progress, RecordOptions, RecorderError, SignalGuard, notify::Notifier, quantity, record_to,
+    By, Control, Method, Progress, RecordOptions, RecorderError, SignalGuard, notify::Notifier, quantity,
+    record_to,
 };
 
 /// Records this machine into a thinktime log.

@@ -18,7 +18,8 @@ pub fn parse_cpu_stat(text: &[u8], path: impl Display) -> Result<u64, ParseError
         if words.next() == Some(b"usage_usec") {
             let item = words.next().unwrap_or_default();
             let value = number(item).and_then(|microseconds| microseconds.checked_mul(1000));
-            let wrong = || ParseError::new(&path, at, "usage_usec", format!("{:?} is no number", shown(item)));
+            let wrong =
+                || ParseError::new(&path, at, "usage_usec", format!("{:?} is no number", shown(item)));
             return value.ok_or_else(wrong);
         }
     }

@@ -20,9 +20,9 @@ pub fn parse(text: &[u8], path: impl Display) -> Result<Loadavg, ParseError> {
     let mut average = |name: &str| -> Result<f64, ParseError> {
         let item = words.next().ok_or_else(|| ParseError::missing(&path, 1, name))?;
         let value = std::str::from_utf8(item).ok().and_then(|text| text.parse::<f64>().ok());
-        value.filter(|value| value.is_finite()).ok_or_else(|| {
-            ParseError::new(&path, 1, name, format!("{:?} is no number", shown(item)))
-        })
+        value
+            .filter(|value| value.is_finite())
+            .ok_or_else(|| ParseError::new(&path, 1, name, format!("{:?} is no number", shown(item))))
     };
     let (one_minute, five_minutes) = (average("load of 1 minute")?, average("load of 5 minutes")?);
     let fifteen_minutes = average("load of 15 minutes")?;
@@ -30,7 +30,8 @@ pub fn parse(text: &[u8], path: impl Display) -> Result<Loadavg, ParseError> {
         None => None,
         Some(item) => {
             let total = item.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-            let wrong = || ParseError::new(&path, 1, "threads", format!("{:?} is not running/all", shown(item)));
+            let wrong =
+                || ParseError::new(&path, 1, "threads", format!("{:?} is not running/all", shown(item)));
             Some(number(total).ok_or_else(wrong)?)
         }
     };

@@ -36,12 +36,7 @@ pub struct ParseError {
 
 impl ParseError {
     fn new(path: impl Display, line: usize, item: impl Display, problem: impl Display) -> Self {
-        ParseError {
-            path: path.to_string(),
-            line,
-            item: item.to_string(),
-            problem: problem.to_string(),
-        }
+        ParseError { path: path.to_string(), line, item: item.to_string(), problem: problem.to_string() }
     }
 
     fn missing(path: impl Display, line: usize, item: impl Display) -> Self {

@@ -26,7 +26,8 @@ pub fn parse(text: &[u8], path: impl Display) -> Result<Pressure, ParseError> {
         let item = words
             .find_map(|word| word.strip_prefix(b"total="))
             .ok_or_else(|| ParseError::missing(&path, at, "total="))?;
-        let wrong = || ParseError::new(&path, at, "total=", format!("{:?} is no number of 64 bits", shown(item)));
+        let wrong =
+            || ParseError::new(&path, at, "total=", format!("{:?} is no number of 64 bits", shown(item)));
         *total = Some(number(item).ok_or_else(wrong)?);
     }
     Ok(pressure)

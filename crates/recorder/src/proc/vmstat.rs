@@ -30,8 +30,7 @@ fn add(sum: &mut Option<u64>, part: u64) {
 /// Of the two ways in which newer kernels split one amount (by who reclaims, by what is reclaimed),
 /// only the first is summed, which is also the only one of older kernels.
 fn is_reclaim(key: &[u8], prefix: &[u8]) -> bool {
-    key.strip_prefix(prefix)
-        .is_some_and(|by| by != b"anon" && by != b"file" && by != b"direct_throttle")
+    key.strip_prefix(prefix).is_some_and(|by| by != b"anon" && by != b"file" && by != b"direct_throttle")
 }
 
 /// Reads `/proc/vmstat`.

@@ -6,8 +6,10 @@
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with};
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with,
+};
 
 const NLMSG_ERROR: u16 = 2;
 const NLM_F_REQUEST: u16 = 1;
@@ -116,10 +118,7 @@ pub fn parse_answer(message: &[u8]) -> io::Result<(u32, Option<Record>)> {
     let record = attribute(body, TASKSTATS_TYPE_AGGR_PID)
         .and_then(|nested| attribute(nested, TASKSTATS_TYPE_STATS))
         .and_then(|stats| {
-            Some(Record {
-                run_ns: u64_at(stats, AT_RUN_NS)?,
-                wait_ns: u64_at(stats, AT_WAIT_NS)?,
-            })
+            Some(Record { run_ns: u64_at(stats, AT_RUN_NS)?, wait_ns: u64_at(stats, AT_WAIT_NS)? })
         });
     Ok((sequence, Some(record.ok_or_else(short)?)))
 }
@@ -132,19 +131,31 @@ impl TaskstatsSocket {
         // The kernel answers before send returns; a lost answer must not stop the recorder.
         set_socket_timeout(&socket, Timeout::Recv, Some(std::time::Duration::from_millis(200)))?;
         let mut request = Vec::new();
-        put_message(&mut request, GENL_ID_CTRL, 0, CTRL_CMD_GETFAMILY, (CTRL_ATTR_FAMILY_NAME, b"TASKSTATS\0"));
+        put_message(
+            &mut request,
+            GENL_ID_CTRL,
+            0,
+            CTRL_CMD_GETFAMILY,
+            (CTRL_ATTR_FAMILY_NAME, b"TASKSTATS\0"),
+        );
         send(&socket, &request, SendFlags::empty())?;
         let mut answer = vec![0; 8192];
         let (length, _) = recv(&socket, &mut answer[..], RecvFlags::empty())?;
-        let family = attribute(body(&answer[..length])?, CTRL_ATTR_FAMILY_ID).and_then(|value| u16_at(value, 0));
-        let family = family.ok_or_else(|| io::Error::new(io::ErrorKind::Unsupported, "no taskstats family"))?;
+        let family =
+            attribute(body(&answer[..length])?, CTRL_ATTR_FAMILY_ID).and_then(|value| u16_at(value, 0));
+        let family =
+            family.ok_or_else(|| io::Error::new(io::ErrorKind::Unsupported, "no taskstats family"))?;
         let answers = vec![0; BATCH * ANSWER_BYTES];
         let mut opened = TaskstatsSocket { socket, family, requests: Vec::new(), answers };
         let own = rustix::process::getpid().as_raw_nonzero().get();
         let mut records = Vec::new();
         opened.ask(&[own], &mut records)?;
         let usable = matches!(records[..], [Some(record)] if record.run_ns > 0);
-        if usable { Ok(opened) } else { Err(io::Error::new(io::ErrorKind::Unsupported, "taskstats are zero here")) }
+        if usable {
+            Ok(opened)
+        } else {
+            Err(io::Error::new(io::ErrorKind::Unsupported, "taskstats are zero here"))
+        }
     }
 
     /// Fills `records` with one for each of `pids`; `None` for a process that has gone.
@@ -157,7 +168,13 @@ impl TaskstatsSocket {
             self.requests.reserve(BATCH * REQUEST_BYTES);
             for (at, pid) in batch.iter().enumerate() {
                 let attribute = (TASKSTATS_CMD_ATTR_PID, &pid.to_ne_bytes()[..]);
-                put_message(&mut self.requests, self.family, (first + at) as u32, TASKSTATS_CMD_GET, attribute);
+                put_message(
+                    &mut self.requests,
+                    self.family,
+                    (first + at) as u32,
+                    TASKSTATS_CMD_GET,
+                    attribute,
+                );
             }
             send(&self.socket, &self.requests, SendFlags::empty())?;
             self.receive(batch.len(), first, records)?;
@@ -211,7 +228,11 @@ impl TaskstatsSocket {
                 )
             };
             if received >= 0 {
-                return Ok(headers.iter().take(received as usize).map(|header| header.msg_len as usize).collect());
+                return Ok(headers
+                    .iter()
+                    .take(received as usize)
+                    .map(|header| header.msg_len as usize)
+                    .collect());
             }
             let error = io::Error::last_os_error();
             if error.kind() != io::ErrorKind::Interrupted {

@@ -68,7 +68,8 @@ impl Process {
     }
 
     fn descriptors(&self) -> u64 {
-        [&self.schedstat, &self.stat, &self.io].iter().filter(|kept| matches!(kept, Kept::Open(_))).count() as u64
+        [&self.schedstat, &self.stat, &self.io].iter().filter(|kept| matches!(kept, Kept::Open(_))).count()
+            as u64
     }
 }
 
@@ -302,11 +303,7 @@ impl Files {
     }
 }
 
-fn outcome<T>(
-    read: io::Result<&[u8]>,
-    file: &str,
-    parse: impl Fn(&[u8], &str) -> Option<T>,
-) -> Outcome<T> {
+fn outcome<T>(read: io::Result<&[u8]>, file: &str, parse: impl Fn(&[u8], &str) -> Option<T>) -> Outcome<T> {
     match read {
         Ok([]) => Outcome::Gone,
         Ok(text) => parse(text, file).map_or(Outcome::Gone, Outcome::Read),
@@ -325,11 +322,7 @@ pub struct Procfs {
 
 impl Procfs {
     pub fn open(root: &Root, by: By) -> io::Result<Procfs> {
-        Ok(Procfs {
-            files: Files::open(root, by)?,
-            has_schedstat: has_schedstat(root),
-            table: Vec::new(),
-        })
+        Ok(Procfs { files: Files::open(root, by)?, has_schedstat: has_schedstat(root), table: Vec::new() })
     }
 
     /// Reads what has to be read of a process; false when it has gone or may not be looked at.

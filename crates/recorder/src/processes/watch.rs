@@ -138,15 +138,20 @@ impl Each {
         self.source.scan(&mut self.scan, machine.forks)?;
         self.unreadable_max = self.unreadable_max.max(self.scan.unreadable);
         let ticks_at = |moment: Moment| u64::try_from(moment.boot_ns).unwrap_or(0) / self.tick_ns;
-        let length_ns = since.map_or(0, |since| u64::try_from(now.monotonic_ns - since.monotonic_ns).unwrap_or(0));
+        let length_ns =
+            since.map_or(0, |since| u64::try_from(now.monotonic_ns - since.monotonic_ns).unwrap_or(0));
         let source = &mut self.source;
-        self.census.step(&self.scan, Surroundings {
-            since_ticks: since.map(ticks_at),
-            // Books are settled late by up to one interval, and cut to ticks.
-            capacity_ns: 2 * length_ns.saturating_mul(machine.cpus.len().max(1) as u64) + 10 * self.tick_ns,
-            own_pid: self.own_pid,
-            is_gone: &mut |pid| source.is_gone(pid),
-        });
+        self.census.step(
+            &self.scan,
+            Surroundings {
+                since_ticks: since.map(ticks_at),
+                // Books are settled late by up to one interval, and cut to ticks.
+                capacity_ns: 2 * length_ns.saturating_mul(machine.cpus.len().max(1) as u64)
+                    + 10 * self.tick_ns,
+                own_pid: self.own_pid,
+                is_gone: &mut |pid| source.is_gone(pid),
+            },
+        );
         for pid in &self.census.orphans {
             self.source.refresh(*pid);
         }
@@ -154,7 +159,8 @@ impl Each {
             processes: self.census.processes(),
             terminal_sessions: Some(self.census.terminal_sessions()),
             active_users: since.map(|_| self.census.active_users()),
-            attributed_ns: since.map(|_| self.census.accounts().values().map(|account| account.usage.exact_ns).sum()),
+            attributed_ns: since
+                .map(|_| self.census.accounts().values().map(|account| account.usage.exact_ns).sum()),
             kernel_ns: self.census.kernel_ns,
         })
     }

@@ -58,7 +58,11 @@ fn copy_tree(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).unwrap() {
         let path = entry.unwrap().path();
         let target = to.join(path.file_name().unwrap());
-        if path.is_dir() { copy_tree(&path, &target) } else { fs::write(&target, fs::read(&path).unwrap()).unwrap() }
+        if path.is_dir() {
+            copy_tree(&path, &target)
+        } else {
+            fs::write(&target, fs::read(&path).unwrap()).unwrap()
+        }
     }
 }
 
@@ -66,9 +70,11 @@ impl Machine {
     fn new(capture: &str, by: By) -> Machine {
         let folder = tempfile::tempdir().unwrap();
         copy_tree(&captured(capture), &folder.path().join("tree"));
-        let writer = LogWriter::open(&folder.path().join("log"), OpenMode::Create, Session::default()).unwrap();
+        let writer =
+            LogWriter::open(&folder.path().join("log"), OpenMode::Create, Session::default()).unwrap();
         let writer = Arc::new(Mutex::new(writer));
-        let start = Moment { wall_ns: 1_800_000_000 * SECOND, monotonic_ns: 5000 * SECOND, boot_ns: 6000 * SECOND };
+        let start =
+            Moment { wall_ns: 1_800_000_000 * SECOND, monotonic_ns: 5000 * SECOND, boot_ns: 6000 * SECOND };
         let clock = TestClock(Arc::new(Mutex::new(start)));
         let options = RecordOptions { by, root: folder.path().join("tree"), ..RecordOptions::default() };
         let recorder = Recorder::open(&writer, &options, clock.clone()).unwrap();
@@ -123,7 +129,9 @@ fn rows_of(batch: &RecordBatch) -> Vec<Row> {
             DataType::UInt64 => Value::U64(column.as_primitive::<UInt64Type>().value(at)),
             DataType::Float64 => Value::F64(column.as_primitive::<Float64Type>().value(at)),
             DataType::Utf8 => Value::from(column.as_string::<i32>().value(at)),
-            DataType::Timestamp(..) => Value::Time(column.as_primitive::<TimestampMicrosecondType>().value(at)),
+            DataType::Timestamp(..) => {
+                Value::Time(column.as_primitive::<TimestampMicrosecondType>().value(at))
+            }
             other => panic!("no column of a recording is {other}"),
         }
     };
@@ -148,7 +156,10 @@ impl Recorded {
     }
 
     fn has(&self, kind: &str, words: &str) -> bool {
-        self.manifest.incidents.iter().any(|incident| incident.kind == kind && incident.detail.contains(words))
+        self.manifest
+            .incidents
+            .iter()
+            .any(|incident| incident.kind == kind && incident.detail.contains(words))
     }
 }
 
@@ -297,7 +308,8 @@ fn cpus_come_and_go() {
     machine.next();
     let recorded = machine.finish();
     let schema = vocabulary::cpus();
-    let found: Vec<_> = recorded.cpus.iter().map(|row| (value(row, &schema, "cpu"), value(row, &schema, "user_s"))).collect();
+    let found: Vec<_> =
+        recorded.cpus.iter().map(|row| (value(row, &schema, "cpu"), value(row, &schema, "user_s"))).collect();
     assert_eq!(found, [(Value::U64(1), Value::F64(0.1)), (Value::U64(2), Value::F64(0.05))]);
 }
 

@@ -1,0 +1,48 @@
+//! A load that hides between the ticks of this very kernel: the exact figure sees it.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use thinktime_log::{LogWriter, OpenMode};
+use thinktime_recorder::clock::{Clock, SystemClock};
+use thinktime_recorder::tick::{compute_in_step, give_way, try_tick};
+use thinktime_recorder::{By, Control, RecordOptions, record};
+
+/// Computes in step with the tick for `length`; the CPU seconds it used.
+fn hide(tick_ns: i64, phase_ns: i64, length: Duration) -> f64 {
+    give_way().unwrap();
+    let before = SystemClock.thread_cpu_ns();
+    let end_ns = SystemClock.now().monotonic_ns + length.as_nanos() as i64;
+    compute_in_step(tick_ns, phase_ns, end_ns);
+    (SystemClock.thread_cpu_ns() - before) as f64 * 1e-9
+}
+
+#[test]
+fn the_exact_figure_sees_what_hides_between_ticks() {
+    let tick = try_tick().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let options = RecordOptions {
+        interval: Duration::from_millis(200),
+        duration: Some(Duration::from_secs(2)),
+        by: By::Uid,
+        ..RecordOptions::default()
+    };
+    let writer = LogWriter::open(&folder.path().join("log"), OpenMode::Create, options.session()).unwrap();
+    let writer = Arc::new(Mutex::new(writer));
+    let load =
+        std::thread::spawn(move || hide(tick.tick_ns, tick.hiding_phase_ns, Duration::from_millis(1900)));
+    let summary = record(&writer, &options, &Control::new().unwrap()).unwrap();
+    let used_s = load.join().unwrap();
+    let busy = &summary.facts["busy"];
+    let figure = |name: &str| busy[name].as_f64().unwrap();
+    let hidden_s = figure("exact_s") - figure("sampled_s");
+    // Whatever else runs is in both figures; the tick's chance error on it is the stated one.
+    let chance_s = 4.0 * figure("sampling_error_s");
+    if tick.is_sampled() {
+        assert!(tick.highest > 1.2, "a phase that hides a load has one that doubles it: {tick:?}");
+        assert!(hidden_s > 0.4 * used_s - chance_s, "{used_s} s used in step with the tick: {busy}");
+    } else {
+        assert!(hidden_s.abs() < 0.2 * used_s + chance_s, "{used_s} s used, and nothing hides: {busy}");
+    }
+    assert!(figure("exact_s") > 0.9 * used_s, "{used_s} s used: {busy}");
+}

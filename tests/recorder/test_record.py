@@ -1,0 +1,357 @@
+"""`thinktime record` and the static recorder on this very machine: real kernel, real signals, real logs."""
+
+import json
+import os
+import random
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from thinktime.log import Log, vocabulary
+
+ROOT = Path(__file__).parents[2]
+STATIC = ROOT / "target" / "release" / "thinktime-recorder"
+CLI = [sys.executable, "-c", "from thinktime.cli import main; main()"]
+PROGRAMS = {"python": [*CLI, "record"], "static": [str(STATIC), "record"]}
+
+
+@pytest.fixture(params=PROGRAMS)
+def program(request):
+    if request.param == "static":
+        assert STATIC.is_file(), "build it with `make static`"
+    return PROGRAMS[request.param]
+
+
+def run(*arguments, timeout=60):
+    return subprocess.run(
+        arguments, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=timeout, check=False
+    )
+
+
+def begin(program, log, *options):
+    """Start a recorder and return it once its first rows are in the log."""
+    recorder = subprocess.Popen(
+        [*program, "-o", str(log), "--interval", "0.1s", *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    deadline = time.monotonic() + 30
+    while not rows(log):
+        assert recorder.poll() is None, recorder.stderr.read()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    return recorder
+
+
+def rows(log):
+    return Log.open(log).samples().collect().height if (log / "manifest.json").is_file() else 0
+
+
+def end(recorder, with_signal=signal.SIGTERM):
+    recorder.send_signal(with_signal)
+    began = time.monotonic()
+    output, errors = recorder.communicate(timeout=30)
+    return time.monotonic() - began, recorder.returncode, output.decode(), errors.decode()
+
+
+def facts(log):
+    return Log.open(log).manifest["sessions"][-1]
+
+
+def test_every_column_of_the_vocabulary_is_there_or_said_to_be_missing(program, tmp_path):
+    done = run(*program, "-o", str(tmp_path / "run"), "--interval", "0.2s", "--duration", "1s")
+    assert done.returncode == 0, done.stderr
+    log = Log.open(tmp_path / "run")
+    samples = log.samples().collect()
+    assert samples.height >= 4
+    assert samples.columns == [column.name for column in vocabulary("samples")]
+    session = facts(tmp_path / "run")
+    missing = session["recorder"]["missing"]
+    null = {name for name in samples.columns if samples[name].null_count() == samples.height}
+    pressure = {name for name in null if name.startswith("psi_")}
+    assert not pressure or any(name.startswith("/proc/pressure") for name in missing)
+    # What no kernel of the last ten years lacks.
+    assert not {"user_s", "idle_s", "context_switches", "forks", "page_faults_minor", "runnable"} & null
+    assert (
+        not {"active_users", "processes", "recorder_cpu_s", "recorder_written_bytes", "recorder_late_s"}
+        & null
+    )
+    assert session["source"] == "linux"
+    assert session["machine"]["cpus"] >= 1
+    assert session["recorder"]["processes"]["method"]
+    assert log.check() == []
+
+
+def test_states_of_all_cpus_add_up_to_the_time_that_went_by(tmp_path):
+    done = run(*PROGRAMS["python"], "-o", str(tmp_path / "run"), "--interval", "0.5s", "--duration", "3s")
+    assert done.returncode == 0, done.stderr
+    log = Log.open(tmp_path / "run")
+    samples = log.samples().collect()
+    states = ["user_s", "nice_s", "system_s", "irq_s", "softirq_s", "steal_s", "idle_s", "iowait_s"]
+    accounted = sum(samples[state].fill_null(0.0).sum() for state in states)
+    capacity = samples["length_s"].sum() * facts(tmp_path / "run")["machine"]["cpus"]
+    # Each of the states is cut to 10 ms at both ends, and the two clocks are read one after the other.
+    assert abs(accounted - capacity) < 0.03 * capacity + 0.16, (accounted, capacity)
+
+
+BURN = """
+import sys, time
+end = time.process_time() + float(sys.argv[1])
+while time.process_time() < end: pass
+"""
+
+
+def test_a_users_cpu_time_is_what_the_kernel_charged_also_for_commands_that_came_and_went(tmp_path):
+    recorder = begin(PROGRAMS["python"], tmp_path / "run", "--by", "session")
+    # A session of its own: half a second of work, then short commands, each gone before it can be seen.
+    script = (
+        f'{sys.executable} -c "$1" 0.5; for i in 1 2 3 4 5 6 7 8; do {sys.executable} -S -c "$1" 0.02; done'
+    )
+    worker = subprocess.Popen(["/bin/sh", "-c", script, "sh", BURN], start_new_session=True)
+    _, status, usage = os.wait4(worker.pid, 0)
+    worker.returncode = os.waitstatus_to_exitcode(status)
+    assert worker.returncode == 0
+    time.sleep(0.5)
+    end(recorder)
+    users = Log.open(tmp_path / "run").users().collect().filter(pl.col("user") == f"session:{worker.pid}")
+    used = usage.ru_utime + usage.ru_stime
+    counted = users["cpu_exact_s"].sum()
+    # 9 commands and a shell, cut to a tick of 10 ms each at worst.
+    assert abs(counted - used) < 0.11, (counted, used)
+    assert users["page_faults_minor"].sum() > 1000
+
+
+def test_active_users_are_those_at_a_terminal_who_compute(tmp_path):
+    import pty
+
+    recorder = begin(PROGRAMS["python"], tmp_path / "run", "--by", "session")
+    sessions = []
+    for _ in range(3):
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.execv(
+                sys.executable, [sys.executable, "-S", "-c", BURN + "\nwhile True: time.sleep(1)", "1.0"]
+            )
+        sessions.append((pid, terminal))
+    time.sleep(1.0)
+    for pid, terminal in sessions:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        os.close(terminal)
+    end(recorder)
+    samples = Log.open(tmp_path / "run").samples().collect()
+    # Others may be at work at terminals of this machine too; in most intervals these three were.
+    assert samples["active_users"].max() >= 3
+    assert samples["active_users"].min() <= samples["active_users"].max() - 3
+    assert samples["sessions"].null_count() == 0
+
+
+@pytest.mark.parametrize("with_signal", [signal.SIGINT, signal.SIGTERM])
+def test_signals_end_it_within_a_second_with_everything_flushed(program, with_signal, tmp_path):
+    recorder = begin(program, tmp_path / "run")
+    seen = rows(tmp_path / "run")
+    took, status, output, errors = end(recorder, with_signal)
+    assert status == 0, errors
+    assert took < 1.0
+    assert "Traceback" not in errors
+    assert "samples" in output
+    assert rows(tmp_path / "run") >= seen
+    assert facts(tmp_path / "run")["end_us"] is not None
+    assert not list((tmp_path / "run").glob("journal-*"))
+
+
+def test_a_signal_is_not_waited_for_until_the_next_sample(program, tmp_path):
+    recorder = subprocess.Popen(
+        [*program, "-o", str(tmp_path / "run"), "--interval", "1h"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    deadline = time.monotonic() + 30
+    while "recorder" not in (facts(tmp_path / "run") if (tmp_path / "run/manifest.json").is_file() else {}):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    took, status, _, errors = end(recorder)
+    assert (status, errors) == (0, "")
+    assert took < 1.0
+
+
+def test_hangup_starts_a_new_part(program, tmp_path):
+    recorder = begin(program, tmp_path / "run")
+    recorder.send_signal(signal.SIGHUP)
+    deadline = time.monotonic() + 20
+    while not list((tmp_path / "run/samples").glob("part-*.parquet")):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    seen = rows(tmp_path / "run")
+    while rows(tmp_path / "run") <= seen:
+        assert recorder.poll() is None
+        time.sleep(0.02)
+    assert end(recorder)[1] == 0
+    assert len(list((tmp_path / "run/samples").glob("part-*.parquet"))) == 2
+
+
+def test_two_recorders_cannot_write_one_log(program, tmp_path):
+    recorder = begin(program, tmp_path / "run")
+    second = run(*program, "-o", str(tmp_path / "run"), "--continue")
+    assert second.returncode == 2
+    assert f"process {recorder.pid}" in second.stderr
+    assert end(recorder)[1] == 0
+
+
+def test_killed_at_any_moment_it_loses_a_sample_at_most_and_the_next_one_goes_on(tmp_path):
+    log = tmp_path / "run"
+    seen, random_moments = 0, random.Random(1971)
+    for _ in range(6):
+        recorder = begin(PROGRAMS["static"], log, "--continue")
+        time.sleep(random_moments.uniform(0.0, 0.4))
+        before = rows(log)
+        recorder.kill()
+        recorder.communicate()
+        # The row that was seen is still there, and the log can be read.
+        assert rows(log) >= before >= seen
+        seen = before
+    done = run(*PROGRAMS["python"], "-o", str(log), "--continue", "--interval", "0.1s", "--duration", "0.3s")
+    assert done.returncode == 0, done.stderr
+    manifest = Log.open(log).manifest
+    killed = [incident for incident in manifest["incidents"] if incident["kind"] == "killed"]
+    assert killed[0]["count"] == 6
+    assert len(manifest["sessions"]) == 7
+    assert rows(log) > seen
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--interval", "0.01s"], ["--interval", "0.1s"]),
+        (["--interval", "soon"], ["--interval", "soon"]),
+        (["--root", "/nowhere"], ["--root", "/nowhere", "proc"]),
+        (["--keep-days", "0"], ["--keep-days", "above zero"]),
+        (["--duration", "0s"], ["--duration"]),
+        (["-o", "/proc/run"], ["/proc/run"]),
+    ],
+)
+def test_what_cannot_be_done_is_status_2_and_says_what_would_be_right(program, options, words, tmp_path):
+    done = (
+        run(*program, "-o", str(tmp_path / "run"), *options)
+        if "-o" not in options
+        else run(*program, *options)
+    )
+    assert done.returncode == 2, done.stderr
+    assert all(word in done.stderr for word in words), done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_log_is_not_written_over_without_force(program, tmp_path):
+    log = tmp_path / "run"
+    quick = ["-o", str(log), "--interval", "0.1s", "--duration", "0.3s"]
+    assert run(*program, *quick).returncode == 0
+    refused = run(*program, *quick)
+    assert refused.returncode == 2
+    assert "--force" in refused.stderr
+    assert run(*program, *quick, "--force").returncode == 0
+    assert len(Log.open(log).manifest["sessions"]) == 1
+
+
+def test_old_parts_go_when_the_log_is_to_stay_small(tmp_path):
+    log = tmp_path / "run"
+    for _ in range(3):
+        quick = [
+            "-o",
+            str(log),
+            "--continue",
+            "--interval",
+            "0.1s",
+            "--duration",
+            "0.5s",
+            "--keep-bytes",
+            "1",
+        ]
+        assert run(*PROGRAMS["static"], *quick).returncode == 0
+    assert len(list((log / "samples").glob("part-*.parquet"))) == 1
+    assert any(incident["kind"] == "retired" for incident in Log.open(log).manifest["incidents"])
+
+
+def test_an_ordinary_user_can_record(tmp_path):
+    # As root, become nobody; else this very user is an ordinary one.
+    as_nobody = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
+    tmp_path.chmod(0o777)
+    for folder in tmp_path.parents:
+        if folder.stat().st_uid == os.geteuid() and "pytest" in folder.name:
+            folder.chmod(folder.stat().st_mode | 0o011)
+    recorder = tmp_path / "recorder"
+    recorder.write_bytes(STATIC.read_bytes())
+    recorder.chmod(0o755)
+    done = subprocess.run(
+        [str(recorder), "record", "-o", str(tmp_path / "run"), "-i", "0.2s", "-d", "1s"],
+        capture_output=True, text=True, check=False, **as_nobody,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    users = Log.open(tmp_path / "run").users().collect()
+    assert users.height > 0
+    assert users["cpu_exact_s"].sum() > 0
+
+
+def test_by_none_looks_at_no_process_and_costs_little(tmp_path):
+    log = tmp_path / "run"
+    done = run(
+        *PROGRAMS["python"], "-o", str(log), "-i", "0.1s", "-d", "1s", "--by", "none", "--format", "json"
+    )
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    assert summary["samples"] >= 9
+    assert Log.open(log).users().collect().height == 0
+    samples = Log.open(log).samples().collect()
+    assert samples["active_users"].null_count() == samples.height
+    assert samples["processes"].min() > 0
+
+
+def test_readiness_and_status_go_to_the_service_manager(tmp_path):
+    address = tmp_path / "notify"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(address))
+        manager.settimeout(20)
+        recorder = subprocess.Popen(
+            [str(STATIC), "record", "-o", str(tmp_path / "run"), "-i", "0.1s"],
+            env=os.environ | {"NOTIFY_SOCKET": str(address)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        assert manager.recv(200) == b"READY=1"
+        assert manager.recv(200).startswith(b"STATUS=")
+        assert end(recorder)[1] == 0
+
+
+def test_the_static_recorder_needs_no_library():
+    """An ELF file without an interpreter (PT_INTERP) and without needed libraries (DT_NEEDED)."""
+    content = STATIC.read_bytes()
+    assert content[:5] == b"\x7fELF\x02", "a 64-bit ELF file"
+    start, size, count = (
+        struct.unpack_from(form, content, at)[0] for form, at in [("<Q", 32), ("<H", 54), ("<H", 56)]
+    )
+    headers = [struct.unpack_from("<IIQQQQ", content, start + size * number) for number in range(count)]
+    assert not [kind for kind, *_ in headers if kind == 3]
+    for kind, _, offset, _, _, length in headers:
+        if kind == 2:
+            entries = [struct.unpack_from("<QQ", content, offset + at)[0] for at in range(0, length, 16)]
+            assert 1 not in entries[: entries.index(0)]
+
+
+def test_memory_stays_constant(tmp_path):
+    """Resident memory after 60 samples is what it was after 10, but for the journal's buffers."""
+    recorder = begin(PROGRAMS["static"], tmp_path / "run", "--by", "session")
+
+    def resident_kib():
+        text = Path(f"/proc/{recorder.pid}/status").read_text()
+        return int(text.split("VmRSS:")[1].split()[0])
+
+    time.sleep(1)
+    early = resident_kib()
+    time.sleep(5)
+    late = resident_kib()
+    assert end(recorder)[1] == 0
+    assert late - early < 512, (early, late)
