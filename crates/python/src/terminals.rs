@@ -1,5 +1,7 @@
 //! Synthetic interactive users, for `thinktime.cli.play` and `thinktime.cli.demo`.
 
+use std::ffi::OsString;
+use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
 use pyo3::create_exception;
@@ -7,7 +9,7 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use thinktime_terminals::TerminalsError;
 use thinktime_terminals::driver::{Progress, Verdict};
-use thinktime_terminals::nursery::Nursery;
+use thinktime_terminals::nursery::{self, Nursery};
 use thinktime_terminals::play::{self, PlayOptions};
 use thinktime_terminals::population::Course;
 use thinktime_terminals::workload::{Workload, table_iii};
@@ -19,6 +21,7 @@ create_exception!(_native, NativePlayError, PyRuntimeError, "The users cannot be
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("NativePlayError", module.py().get_type::<NativePlayError>())?;
     module.add_class::<NativeNursery>()?;
+    module.add_function(wrap_pyfunction!(serve_nursery, module)?)?;
     module.add_function(wrap_pyfunction!(workload, module)?)?;
     module.add_function(wrap_pyfunction!(check_workload, module)?)?;
     module.add_function(wrap_pyfunction!(compute_loop, module)?)?;
@@ -61,15 +64,27 @@ fn course(users: &str, hold_s: f64, ramp_s: Option<f64>) -> PyResult<String> {
     to_json(&Course::new(users, hold_s, ramp_s).map_err(play_error)?)
 }
 
-/// The process that starts the users' processes. Make it before any thread is started.
+/// Serves as the nursery of the process that started this one; never returns.
+#[pyfunction]
+fn serve_nursery(py: Python<'_>) {
+    py.detach(|| nursery::serve())
+}
+
+/// The process that starts the users' processes: `command` must call `serve_nursery` at once.
 #[pyclass(frozen, module = "thinktime._native")]
 struct NativeNursery(Mutex<Option<Nursery>>);
 
 #[pymethods]
 impl NativeNursery {
     #[new]
-    fn new() -> PyResult<Self> {
-        Ok(NativeNursery(Mutex::new(Some(Nursery::open().map_err(play_error)?))))
+    fn new(py: Python<'_>, command: Vec<OsString>) -> PyResult<Self> {
+        let [program, arguments @ ..] = &command[..] else {
+            return Err(PyValueError::new_err("command: is empty; give a program and its arguments"));
+        };
+        let mut command = Command::new(program);
+        command.args(arguments);
+        let nursery = py.detach(|| Nursery::spawn(command)).map_err(play_error)?;
+        Ok(NativeNursery(Mutex::new(Some(nursery))))
     }
 
     /// Calibrates the compute loop and measures the floor.

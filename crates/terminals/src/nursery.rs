@@ -1,10 +1,11 @@
-//! The nursery: a process that is forked early and then starts the users' processes on request.
+//! The nursery: a process that starts the users' processes on request.
 //!
-//! Forking a Python process that runs threads is delicate: the child holds copies of locks whose owners
-//! are not there. So the nursery is forked once, as early as the caller can, and everything in it and
-//! below it is Rust that never returns to Python: it calls the allocator (glibc makes that safe in the
-//! child of a threaded process, and so does musl) and the kernel, and takes no other lock. It has a
-//! session of its own, default signal handling, and no descriptor of its parent but two sockets.
+//! Forking a process that runs threads is delicate: the child holds copies of locks whose owners are not
+//! there. And the cost of a fork grows with the image that is copied. So the users are not forked from the
+//! driver, but from a small process of one thread, which is either executed ([`Nursery::spawn`]) or forked
+//! early ([`Nursery::open`]). Everything in it and below it is Rust that calls the allocator (which glibc
+//! and musl make safe in the child of a threaded process) and the kernel, and takes no other lock. It has
+//! default signal handling, and no descriptor of its parent but two sockets.
 //!
 //! Nothing outlives the parent. When the parent ends, even by SIGKILL, the request socket closes; the
 //! nursery then kills its children, waits for them and ends. The children ask the kernel to be killed if
@@ -14,7 +15,9 @@ use std::ffi::CString;
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::process::CommandExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::Command;
 
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
@@ -42,7 +45,20 @@ pub struct Nursery {
 }
 
 impl Nursery {
-    /// Forks the nursery. Call it from the main thread, before other threads exist where that is possible.
+    /// Executes `command`, which must call [`serve`] at once, as the nursery.
+    pub fn spawn(mut command: Command) -> Result<Nursery, TerminalsError> {
+        let (requests, theirs) = packets()?;
+        let (reports, report) = packets()?;
+        // A group of its own: a Ctrl-C at the terminal is for the driver. Its standard error becomes the
+        // null device once it serves; before that, it may say why it cannot start.
+        let child = command.stdin(theirs).stdout(report).process_group(0).spawn();
+        let child = child.doing("start the nursery", PROCESS_REMEDY)?;
+        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        let pid = pid.ok_or_else(|| TerminalsError::nursery("has no process id"))?;
+        Ok(Nursery { requests: Some(requests), reports, pid, owner: getpid() })
+    }
+
+    /// Forks the nursery from this process: for programs that are small and have one thread.
     pub fn open() -> Result<Nursery, TerminalsError> {
         let (requests, theirs) = packets()?;
         let (reports, report) = packets()?;
@@ -168,6 +184,18 @@ pub(crate) fn exit_now(status: i32) -> ! {
 fn packets() -> Result<(OwnedFd, OwnedFd), TerminalsError> {
     socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
         .doing("make a pair of sockets", DESCRIPTOR_REMEDY)
+}
+
+/// Serves as the nursery whose sockets are the standard input and output, until the driver is gone, and ends
+/// this process.
+pub fn serve() -> ! {
+    let standard = |descriptor: BorrowedFd<'_>| descriptor.try_clone_to_owned();
+    if let (Ok(requests), Ok(report)) =
+        (standard(std::io::stdin().as_fd()), standard(std::io::stdout().as_fd()))
+    {
+        let _ = catch_unwind(AssertUnwindSafe(|| nursery_main(requests, report)));
+    }
+    exit_now(0)
 }
 
 fn nursery_main(requests: OwnedFd, report: OwnedFd) {

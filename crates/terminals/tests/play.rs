@@ -182,10 +182,11 @@ fn open_play_keeps_intended_arrivals() {
 fn a_dead_user_leaves_an_unfinished_row_and_the_play_goes_on() {
     let nursery = Nursery::open().expect("a nursery");
     let mut class = class_named("slow");
-    class.pause_s = constant(0.2);
+    // Longer than the play: whoever has typed is waiting.
+    class.pause_s = constant(3600.0);
     let program =
         Program { seed: 1, workload: one_class(class), steps_per_s: 1e9, scratch: std::env::temp_dir() };
-    let course = Course::new("2".parse().expect("users"), 1.5, None).expect("a course");
+    let course = Course::new("2".parse().expect("users"), 3.0, None).expect("a course");
     let think = constant(0.01);
     let play = Play { program: &program, course: &course, think: &think, open: false };
     let mut interactions: Vec<Interaction> = Vec::new();
@@ -198,7 +199,7 @@ fn a_dead_user_leaves_an_unfinished_row_and_the_play_goes_on() {
             Ok(())
         },
         &mut |progress| {
-            if progress.elapsed_s > 0.5 && !killed {
+            if progress.started == 2 && !killed {
                 killed = true;
                 let victim = find_thread("tt-user-1").expect("is alive");
                 rustix::process::kill_process(victim, rustix::process::Signal::KILL).expect("is ours");
@@ -208,11 +209,12 @@ fn a_dead_user_leaves_an_unfinished_row_and_the_play_goes_on() {
     )
     .expect("goes on");
     assert_eq!(outcome.lost, 1);
-    assert_eq!(interactions.len() as u64, outcome.completed + outcome.unfinished);
-    assert!(interactions.iter().any(|one| one.user == 1 && one.completion_ns.is_none()));
-    let last_of_2 = interactions.iter().filter(|one| one.user == 2).count();
-    let last_of_1 = interactions.iter().filter(|one| one.user == 1).count();
-    assert!(last_of_2 > last_of_1);
+    assert!(killed, "both users have typed within the play");
+    let users: BTreeMap<u32, bool> =
+        interactions.iter().map(|one| (one.user, one.completion_ns.is_some())).collect();
+    assert_eq!(users, BTreeMap::from([(1, false), (2, false)]));
+    assert_eq!((outcome.completed, outcome.unfinished), (0, 2));
+    assert!(!outcome.stopped && outcome.elapsed_s >= 2.999, "{outcome:?}");
 }
 
 /// The child of our nursery (grandchild of this process) with this name.

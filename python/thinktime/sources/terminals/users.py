@@ -4,14 +4,15 @@ The workload is the prototype process of B. J. Brachman, "A model of the UNIX ti
 disk saturation" (M.Sc. thesis, University of British Columbia, 1983), chapter 4; what the thesis leaves
 open, and what was chosen, stands in ``crates/terminals/src/workload.rs``.
 
-Open `Terminals` before importing anything that starts threads: it forks the process from which all users
-are made, and a fork is safest while there is one thread.
+The users' processes are made by a small process of its own, so `Terminals` can be used beside any library
+and any number of threads.
 """
 
 from __future__ import annotations
 
 import json
 import signal
+import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -171,8 +172,12 @@ class Terminals:
     """
 
     def __init__(self) -> None:
+        code = "import sys; sys.path.insert(0, sys.argv[1]); import thinktime._native as n; n.serve_nursery()"
+        # Without the user's site and environment: the users' processes are copies of this one, and what
+        # each of their forks costs grows with its size.
+        package = str(Path(_native.__file__).parents[1])
         try:
-            self._nursery = _native.NativeNursery()
+            self._nursery = _native.NativeNursery([sys.executable, "-I", "-S", "-c", code, package])
         except _native.NativePlayError as error:
             raise WorkError(str(error)) from None
 
