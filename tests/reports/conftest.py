@@ -8,10 +8,6 @@ import synthetic
 from thinktime.log import Log
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--update-golden", action="store_true", help="write the golden reports anew")
-
-
 @pytest.fixture(scope="session")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Log:
     """Log of the synthetic machine, 12 users."""
