@@ -312,6 +312,20 @@ def test_by_none_looks_at_no_process_and_costs_little(tmp_path):
     assert samples["processes"].min() > 0
 
 
+def test_taskstats_give_the_same_or_say_what_they_need(tmp_path):
+    options = ["-o", str(tmp_path / "run"), "-i", "0.1s", "-d", "1s", "--method", "taskstats"]
+    done = run(*PROGRAMS["static"], *options)
+    if done.returncode == 0:
+        recorder = facts(tmp_path / "run")["recorder"]
+        assert recorder["processes"]["method"] == "taskstats, batched"
+        # What the users used is what the machine used: within a tick for each process that ended.
+        users = recorder["users"]
+        assert abs(users["unattributed_s"]) < 0.1 * users["exact_s"] + 0.2, users
+    else:
+        assert done.returncode == 2
+        assert "CAP_NET_ADMIN" in done.stderr or "--method auto" in done.stderr
+
+
 def test_readiness_and_status_go_to_the_service_manager(tmp_path):
     address = tmp_path / "notify"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:

@@ -1,5 +1,6 @@
 //! The recording: wait, look, take the difference to the look before, write.
 
+use std::io;
 use std::path::Path;
 use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
@@ -15,7 +16,7 @@ use crate::devices::Devices;
 use crate::error::RecorderError;
 use crate::files::Root;
 use crate::machine;
-use crate::options::RecordOptions;
+use crate::options::{Method, RecordOptions};
 use crate::processes::watch::{ProcessFigures, Watch};
 use crate::rows::{Interval, SystemSheets};
 use crate::summary::Tally;
@@ -99,9 +100,8 @@ impl<C: Clock> Recorder<C> {
         let cpu_ns = clock.thread_cpu_ns();
         let system = SystemReader::open(&root)
             .map_err(|source| crate::system::ReadError::Io { path: "/proc/stat".into(), source })?;
-        let watch = Watch::open(&root, options.by, options.method).map_err(|source| {
-            RecorderError::Processes { path: root.path("/proc").display().to_string(), source }
-        })?;
+        let watch =
+            Watch::open(&root, options.by, options.method).map_err(|source| cannot_watch(options, source))?;
         let sheets = SystemSheets::default();
         let users = UserSheet::new(watch.has_wait());
         let mut open = locked(writer);
@@ -326,6 +326,16 @@ impl<C: Clock> Recorder<C> {
         }
         facts
     }
+}
+
+/// Why the processes cannot be read; a method that was asked for by name is to blame itself.
+fn cannot_watch(options: &RecordOptions, source: io::Error) -> RecorderError {
+    if options.method == Method::Taskstats {
+        let problem = format!("{source}: run as root, give CAP_NET_ADMIN, or say --method auto");
+        return RecorderError::Option { option: "method", given: "taskstats".into(), problem };
+    }
+    let path = Root::new(&options.root).path("/proc").display().to_string();
+    RecorderError::Processes { path, source }
 }
 
 /// Whether the interval may be used: an interval in which the machine slept or restarted may not.

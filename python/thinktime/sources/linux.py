@@ -99,8 +99,8 @@ def record(
     mode : {"create", "continue", "replace"}
         What to do when there is a log already: refuse, go on in it, or remove it first.
     on_progress : callable, optional
-        Called when recording has begun and after every sample with ``samples``, ``elapsed_s``, ``busy``, ``active_users`` and
-        ``written_bytes``. What it raises ends the recording and is raised here.
+        Called when recording has begun and after every sample with ``samples``, ``elapsed_s``, ``busy``,
+        ``active_users`` and ``written_bytes``. What it raises ends the recording and is raised here.
 
     Returns
     -------

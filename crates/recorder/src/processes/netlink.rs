@@ -241,3 +241,84 @@ impl TaskstatsSocket {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// An answer as the kernel lays it out: two headers, then the record nested in an attribute.
+    fn answer(sequence: u32, run_ns: u64, wait_ns: u64, stats_bytes: usize) -> Vec<u8> {
+        let mut stats = vec![0; stats_bytes];
+        stats[AT_WAIT_NS..AT_WAIT_NS + 8].copy_from_slice(&wait_ns.to_ne_bytes());
+        stats[AT_RUN_NS..AT_RUN_NS + 8].copy_from_slice(&run_ns.to_ne_bytes());
+        let mut nested = Vec::new();
+        put_attribute(&mut nested, TASKSTATS_CMD_ATTR_PID, &7u32.to_ne_bytes());
+        put_attribute(&mut nested, TASKSTATS_TYPE_STATS, &stats);
+        let mut message = Vec::new();
+        put_message(&mut message, 29, sequence, 2, (TASKSTATS_TYPE_AGGR_PID, &nested));
+        message
+    }
+
+    #[test]
+    fn answers_of_all_versions_are_read() {
+        // Version 1 was the shortest that has the fields; what later ones add comes behind.
+        for bytes in [80, 328, 416, 1000] {
+            let (sequence, record) = parse_answer(&answer(9, 123, 45, bytes)).unwrap();
+            assert_eq!((sequence, record), (9, Some(Record { run_ns: 123, wait_ns: 45 })));
+        }
+    }
+
+    #[test]
+    fn a_process_that_has_gone_is_no_error_and_a_refusal_is_one() {
+        let refusal = |errno: i32| {
+            let mut message = answer(3, 0, 0, 80);
+            message[4..6].copy_from_slice(&NLMSG_ERROR.to_ne_bytes());
+            message[HEADER_BYTES..HEADER_BYTES + 4].copy_from_slice(&(-errno).to_ne_bytes());
+            message
+        };
+        assert_eq!(parse_answer(&refusal(libc::ESRCH)).unwrap(), (3, None));
+        let error = parse_answer(&refusal(libc::EPERM)).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
+    }
+
+    #[test]
+    fn this_kernel_answers_or_refuses() {
+        match TaskstatsSocket::open() {
+            Ok(mut socket) => {
+                let own = rustix::process::getpid().as_raw_nonzero().get();
+                let mut records = Vec::new();
+                // More than a batch, with numbers that no process has.
+                let pids: Vec<i32> =
+                    (0..150).map(|at| if at % 3 == 0 { own } else { 4_000_000 + at }).collect();
+                socket.ask(&pids, &mut records).unwrap();
+                assert_eq!(records.len(), 150);
+                assert!(records.iter().enumerate().all(|(at, record)| record.is_some() == (at % 3 == 0)));
+            }
+            Err(error) => assert!(
+                matches!(
+                    error.kind(),
+                    io::ErrorKind::PermissionDenied | io::ErrorKind::Unsupported | io::ErrorKind::NotFound
+                ) || error.raw_os_error().is_some(),
+                "{error}"
+            ),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn noise_never_panics(message in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = parse_answer(&message);
+        }
+
+        #[test]
+        fn damaged_answers_never_panic(at in 0usize..140, byte in any::<u8>(), cut in 0usize..140) {
+            let mut message = answer(1, 2, 3, 80);
+            let at = at % message.len();
+            message[at] = byte;
+            message.truncate(cut.max(at));
+            let _ = parse_answer(&message);
+        }
+    }
+}

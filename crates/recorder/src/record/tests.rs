@@ -68,8 +68,18 @@ fn copy_tree(from: &Path, to: &Path) {
 
 impl Machine {
     fn new(capture: &str, by: By) -> Machine {
+        Machine::with(capture, by, &[])
+    }
+
+    /// A captured tree with more files.
+    fn with(capture: &str, by: By, files: &[(&str, &str)]) -> Machine {
         let folder = tempfile::tempdir().unwrap();
         copy_tree(&captured(capture), &folder.path().join("tree"));
+        for (name, text) in files {
+            let path = folder.path().join("tree").join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
         let writer =
             LogWriter::open(&folder.path().join("log"), OpenMode::Create, Session::default()).unwrap();
         let writer = Arc::new(Mutex::new(writer));
@@ -330,6 +340,74 @@ fn users_have_rows_only_when_they_did_something() {
     assert_eq!(value(&recorded.users[0], &schema, "user"), Value::from("session:6908"));
     close(value(&recorded.users[0], &schema, "cpu_exact_s"), 0.0025);
     assert_eq!(recorded.sample(1, "processes"), Value::U64(3));
+}
+
+#[test]
+fn exact_time_of_version_2_groups_outlives_them() {
+    let mut machine = Machine::with(
+        "linux-2.6.32",
+        By::Uid,
+        &[
+            ("sys/fs/cgroup/cgroup.controllers", "cpu io memory\n"),
+            ("sys/fs/cgroup/cpu.stat", "usage_usec 99999999\n"),
+            ("sys/fs/cgroup/user.slice/cpu.stat", "usage_usec 1000000\n"),
+            ("sys/fs/cgroup/system.slice/cpu.stat", "usage_usec 2000000\n"),
+        ],
+    );
+    machine.sample();
+    machine.write("sys/fs/cgroup/user.slice/cpu.stat", "usage_usec 1500000\n");
+    machine.next();
+    // A new group, and one whose file can no longer be read.
+    fs::create_dir(machine.folder.path().join("tree/sys/fs/cgroup/new.slice")).unwrap();
+    machine.write("sys/fs/cgroup/new.slice/cpu.stat", "usage_usec 250000\n");
+    machine.write("sys/fs/cgroup/user.slice/cpu.stat", "");
+    machine.next();
+    machine.write("sys/fs/cgroup/system.slice/cpu.stat", "usage_usec 2125000\n");
+    machine.next();
+    assert!(machine.recorder.facts()["exact_time"].as_str().unwrap().starts_with("cgroup2"));
+    let recorded = machine.finish();
+    close(recorded.sample(0, "busy_exact_s"), 0.5);
+    close(recorded.sample(1, "busy_exact_s"), 0.25);
+    close(recorded.sample(2, "busy_exact_s"), 0.125);
+}
+
+#[test]
+fn a_containers_group_is_not_taken_for_the_machine() {
+    let mut machine = Machine::with(
+        "linux-2.6.32",
+        By::Uid,
+        &[
+            // 1 s, where /proc/stat has counted 1000 s.
+            ("sys/fs/cgroup/cpuacct/cpuacct.usage", "1000000000\n"),
+            // Only a group below the root has this file.
+            ("sys/fs/cgroup/cgroup.controllers", "cpu\n"),
+            ("sys/fs/cgroup/cgroup.events", "populated 1\n"),
+            ("sys/fs/cgroup/app/cpu.stat", "usage_usec 1\n"),
+            ("proc/schedstat", "version 15\ncpu0 0 0 0 0 0 0 7000000000 0 0\n"),
+        ],
+    );
+    machine.sample();
+    machine.write("proc/schedstat", "version 15\ncpu0 0 0 0 0 0 0 8500000000 0 0\n");
+    machine.next();
+    let facts = machine.recorder.facts();
+    assert_eq!(facts["exact_time"], "/proc/schedstat");
+    assert!(facts["missing"]["/sys/fs/cgroup/cpuacct/cpuacct.usage"].as_str().unwrap().contains("container"));
+    close(machine.finish().sample(0, "busy_exact_s"), 1.5);
+}
+
+#[test]
+fn by_cgroup_the_path_is_the_user() {
+    let mut machine = Machine::new("linux-6.18", By::Cgroup);
+    machine.sample();
+    machine.replace("proc/4242/io", "read_bytes: 4096", "read_bytes: 12288");
+    let sched = machine.read("proc/4242/schedstat");
+    machine.write("proc/4242/schedstat", &format!("9{sched}"));
+    machine.next();
+    let recorded = machine.finish();
+    let schema = vocabulary::users();
+    let user = value(&recorded.users[0], &schema, "user");
+    assert_eq!(user, Value::from("/user.slice/user-1000.slice/session-3.scope"));
+    assert_eq!(value(&recorded.users[0], &schema, "read_bytes"), Value::U64(8192));
 }
 
 #[test]
