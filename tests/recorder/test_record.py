@@ -37,13 +37,14 @@ def run(*arguments, timeout=60):
 
 def begin(program, log, *options):
     """Start a recorder and return it once its first rows are in the log."""
+    there = rows(log)
     recorder = subprocess.Popen(
         [*program, "-o", str(log), "--interval", "0.1s", *options],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
     deadline = time.monotonic() + 30
-    while not rows(log):
+    while rows(log) <= there:
         assert recorder.poll() is None, recorder.stderr.read()
         assert time.monotonic() < deadline
         time.sleep(0.02)
