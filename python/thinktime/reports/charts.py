@@ -440,6 +440,7 @@ def _format(text: str) -> dict[str, Any]:
 
 
 def _axis(axis: Axis, title: bool = True) -> alt.Axis:
+    """Axis of a chart; that of y has its title above the plot, and room for all of `TICKS_MAX` labels."""
     import altair as alt
 
     options: dict[str, Any] = _format(axis.format)
@@ -448,7 +449,7 @@ def _axis(axis: Axis, title: bool = True) -> alt.Axis:
         options["labelExpr"] = f"{spaced} + '{axis.symbol}'"
     if axis.ticks:
         options["values"] = list(axis.ticks)
-        options["labelOverlap"] = "greedy"
+        options["labelOverlap"] = "greedy" if title else False
     return alt.Axis(title=axis.title if title else None, **options)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from thinktime.reports.machine import Machine, Recording
-from thinktime.reports.prose import few
+from thinktime.reports.prose import few, range_of, users
 from thinktime.reports.sections.capacity import BUSY
 from thinktime.reports.sections.overhead import requests
 from thinktime.stats.estimate import Estimate, NotApplicable
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from thinktime.analyses.response import Response, ResponseGroup
     from thinktime.analyses.saturation import Saturation
 
-__all__ = ["SATURATED", "Evidence"]
+__all__ = ["SATURATED", "Evidence", "crowd_of"]
 
 LIMITS = {"cpu": "the CPU", "disk": "a disk", "memory": "memory"}
 SATURATED = 0.1
@@ -113,3 +113,9 @@ class Evidence:
             return None
         group = self.populations[-1] if self.populations else self.response.overall
         return None if group.response is None else group
+
+
+def crowd_of(group: ResponseGroup) -> str:
+    """Write how many users a group of interactions had: 3 to 4 users."""
+    low, high = group.population_low, group.population_high
+    return users(group.label if low is None or high is None else range_of(low, high))

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from thinktime.reports import format as shown
 from thinktime.reports import machine as machines
 from thinktime.reports.document import Finding
-from thinktime.reports.evidence import SATURATED, Evidence
-from thinktime.reports.prose import bare, capital, listed, noun, share, users
+from thinktime.reports.evidence import SATURATED, Evidence, crowd_of
+from thinktime.reports.prose import bare, capital, listed, noun, share
 
 if TYPE_CHECKING:
     from thinktime.analyses.overhead import Cost, DirectCost
@@ -94,7 +94,7 @@ def _response(known: Evidence) -> Finding | None:
     group = known.crowd
     if group is None or group.response is None:
         return None
-    crowd = f" with {users(group.label)}" if known.populations else ""
+    crowd = f" with {crowd_of(group)}" if known.populations else ""
     stretch = ""
     if group.stretch is not None:
         stretch = f"; it takes {shown.number(group.stretch.value)} times the service that it receives"
@@ -112,8 +112,7 @@ def _crowding(known: Evidence) -> Finding | None:
     first, last = known.populations[0], known.populations[-1]
     growth = shown.estimate(known.response.growth)
     return Finding(
-        f"The median response time with {users(last.label)} is {growth} times that with "
-        f"{users(first.label)}.",
+        f"The median response time with {crowd_of(last)} is {growth} times that with {crowd_of(first)}.",
         "response",
     )
 

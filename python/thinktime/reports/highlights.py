@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from thinktime.reports import format as shown
 from thinktime.reports.document import Cell, Highlight
-from thinktime.reports.evidence import SATURATED, Evidence
-from thinktime.reports.prose import bare, noun, users
+from thinktime.reports.evidence import SATURATED, Evidence, crowd_of
+from thinktime.reports.prose import bare, noun
 
 __all__ = ["highlights"]
 
@@ -57,7 +57,7 @@ def _response(known: Evidence) -> Highlight | None:
     group = known.crowd
     if group is None or group.response is None:
         return None
-    whom = f"with {users(group.label)}" if known.populations else "all interactions"
+    whom = f"with {crowd_of(group)}" if known.populations else "all interactions"
     note = f"{whom}; median {shown.quantity(group.response.p50.value, 's')}"
     return Highlight("response", "Nine in ten answered within", group.response.p90, "s", note, "response")
 
@@ -67,7 +67,7 @@ def _throughput(known: Evidence) -> Highlight | None:
     if not groups:
         return None
     best, value = max(groups, key=lambda pair: pair[1].value)
-    note = f"at most, with {users(best.label)}"
+    note = f"at most, with {crowd_of(best)}"
     return Highlight(
         "throughput", "Interactions completed", replace(value, unit="1/s"), "1/s", note, "response"
     )

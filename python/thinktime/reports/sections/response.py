@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from thinktime.reports import charts
 from thinktime.reports import format as shown
 from thinktime.reports.document import Cell, Column, Figure, Key, Section, Table
-from thinktime.reports.prose import ends, few, refused, users
+from thinktime.reports.prose import ends, few, range_of, refused, users
 from thinktime.stats.estimate import Estimate, NotApplicable
 
 if TYPE_CHECKING:
@@ -66,8 +66,8 @@ def _sentences(result: Response) -> list[str]:
         first, last = reliable[0], reliable[-1]
         if first.response is not None and last.response is not None:
             sentences.append(
-                f"With {users(first.label)} the median was {shown.estimate(first.response.p50)}, with "
-                f"{users(last.label)} {shown.estimate(last.response.p50)}."
+                f"With {users(_label(first))} the median was {shown.estimate(first.response.p50)}, with "
+                f"{users(_label(last))} {shown.estimate(last.response.p50)}."
             )
     if result.growth is not None:
         sentences.append(f"From end to end the median grows {shown.estimate(result.growth)} times.")
@@ -113,14 +113,14 @@ def _quantiles(result: Response) -> Figure | None:
         "Response time by number of users",
         (Column("users"), Column("n"), *(Column(key.name, "s") for key in KEYS)),
         tuple(
-            (group.label, group.response.n, group.response.p50, group.response.p90, group.response.p99)
+            (_label(group), group.response.n, group.response.p50, group.response.p90, group.response.p99)
             for group in measured
             if group.response is not None
         ),
     )
     first, last = measured[0].response, measured[-1].response
     alt = (
-        f"From {measured[0].label} to {users(measured[-1].label)}: {_growth(first, last)}. "
+        f"From {_label(measured[0])} to {users(_label(measured[-1]))}: {_growth(first, last)}. "
         "p50 is the median; one in ten waits longer than p90, one in a hundred longer than p99."
     )
     chart = partial(charts.curves, drawn, KEYS, charts.Axis("users"), y)
@@ -149,12 +149,12 @@ def _stretch(result: Response) -> Figure | None:
         "response-stretch-data",
         "Stretch factor by number of users",
         (Column("users"), Column("stretch factor")),
-        tuple((group.label, value) for group, value in points),
+        tuple((_label(group), value) for group, value in points),
     )
     (first, low), (last, high) = points[0], points[-1]
     alt = (
-        f"An input takes {shown.estimate(low)} times its service with {users(first.label)}, "
-        f"{shown.estimate(high)} times with {users(last.label)}; 1 is a machine of one's own."
+        f"An input takes {shown.estimate(low)} times its service with {users(_label(first))}, "
+        f"{shown.estimate(high)} times with {users(_label(last))}; 1 is a machine of one's own."
     )
     y = charts.Axis.from_zero("response over service, both means", rows)
     chart = partial(charts.curves, rows, (Key("stretch", "users"),), charts.Axis("users"), y)
@@ -186,7 +186,7 @@ def _waits(name: str, caption: str, what: str, groups: tuple[ResponseGroup, ...]
     for group in groups:
         waiting = group.response
         times = tuple(None if waiting is None else getattr(waiting, kind) for kind in QUANTITIES)
-        rows.append((group.label, group.arrived, group.unfinished, *times))
+        rows.append((_label(group), group.arrived, group.unfinished, *times))
     return Table(name, caption, columns, tuple(rows))
 
 
@@ -197,8 +197,17 @@ def _work(name: str, caption: str, what: str, groups: tuple[ResponseGroup, ...])
         Column("stretch factor"),
         Column("completed", "interaction/s"),
     )
-    rows = tuple((group.label, group.service, group.stretch, group.throughput) for group in groups)
+    rows = tuple((_label(group), group.service, group.stretch, group.throughput) for group in groups)
+    if all(group.throughput is None for group in groups):
+        # A class is no stretch of time: nothing is completed in it per second.
+        return Table(name, caption, columns[:-1], tuple(row[:-1] for row in rows))
     return Table(name, caption, columns, rows)
+
+
+def _label(group: ResponseGroup) -> str:
+    """Range of users as the other sections write it; a class by its name."""
+    low, high = group.population_low, group.population_high
+    return group.label if low is None or high is None else range_of(low, high)
 
 
 def _parts(group: ResponseGroup) -> Table | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from thinktime.reports import charts
 from thinktime.reports import format as shown
-from thinktime.reports.document import Cell, Column, Figure, Key, Section, Table
+from thinktime.reports.document import Column, Figure, Key, Section, Table
 from thinktime.reports.prose import percent, refused, share
 from thinktime.stats.estimate import NotApplicable
 
@@ -29,7 +29,7 @@ def section(log: Log, result: Service | NotApplicable) -> Section:
     del log
     if isinstance(result, NotApplicable):
         return refused("service", TITLE, result)
-    tables = [_classes(result)]
+    tables = [*_classes(result)]
     if result.concentration:
         tables.append(_concentration(result))
     return Section(
@@ -105,37 +105,47 @@ def _figure(result: Service) -> Figure:
     )
 
 
-def _classes(result: Service) -> Table:
-    columns = (
-        Column("class"),
-        Column("n"),
-        Column("of interactions", "share"),
-        Column("of service", "share"),
-        Column("mean", "s"),
-        Column("std. deviation", "s"),
-        Column("variation"),
-        Column("skewness"),
-        Column("p50", "s"),
-        Column("p90", "s"),
-        Column("p99", "s"),
-    )
-    rows: list[tuple[Cell, ...]] = [
+def _classes(result: Service) -> tuple[Table, Table]:
+    items = (*result.classes, result.overall)
+    shares = Table(
+        "service-classes",
+        "Who gets the service, by class",
         (
-            item.name,
-            item.n,
-            share(item.share),
-            share(item.service_share),
-            item.mean,
-            item.standard_deviation,
-            item.coefficient_of_variation,
-            item.skewness,
-            item.p50,
-            item.p90,
-            item.p99,
-        )
-        for item in (*result.classes, result.overall)
-    ]
-    return Table("service-classes", "Service times by class", columns, tuple(rows))
+            Column("class"),
+            Column("n"),
+            Column("of interactions", "share"),
+            Column("of service", "share"),
+            *(Column(name, "s") for name in ("mean", "p50", "p90", "p99")),
+        ),
+        tuple(
+            (
+                item.name,
+                item.n,
+                share(item.share),
+                share(item.service_share),
+                item.mean,
+                item.p50,
+                item.p90,
+                item.p99,
+            )
+            for item in items
+        ),
+    )
+    moments = Table(
+        "service-moments",
+        "How uneven service times are, by class",
+        (
+            Column("class"),
+            Column("standard deviation", "s"),
+            Column("coefficient of variation"),
+            Column("skewness"),
+        ),
+        tuple(
+            (item.name, item.standard_deviation, item.coefficient_of_variation, item.skewness)
+            for item in items
+        ),
+    )
+    return shares, moments
 
 
 def _concentration(result: Service) -> Table:
