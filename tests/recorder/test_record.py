@@ -327,6 +327,22 @@ def test_taskstats_give_the_same_or_say_what_they_need(tmp_path):
         assert "CAP_NET_ADMIN" in done.stderr or "--method auto" in done.stderr
 
 
+def test_with_few_descriptors_files_are_opened_anew(tmp_path):
+    """A hard limit of 40 is enough for the log, not for the processes of any machine."""
+    sleepers = [subprocess.Popen(["sleep", "60"]) for _ in range(40)]
+    try:
+        command = [*PROGRAMS["static"], "-o", str(tmp_path / "run"), "-i", "0.1s", "-d", "1s"]
+        done = run("/bin/sh", "-c", 'ulimit -n 40; exec "$@"', "sh", *command)
+        assert done.returncode == 0, done.stderr
+        samples = Log.open(tmp_path / "run").samples().collect()
+        assert samples["processes"].min() >= 40
+        assert Log.open(tmp_path / "run").users().collect()["cpu_exact_s"].sum() > 0
+    finally:
+        for sleeper in sleepers:
+            sleeper.kill()
+            sleeper.wait()
+
+
 def test_readiness_and_status_go_to_the_service_manager(tmp_path):
     address = tmp_path / "notify"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:

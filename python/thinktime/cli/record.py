@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from pathlib import Path
@@ -108,7 +109,9 @@ def _show(progress: dict[str, Any]) -> None:
         f"\r{progress['samples']} samples, {progress['elapsed_s']:.0f} s, busy {busy}, active users {users}, "
         f"{progress['written_bytes'] / 1000:.0f} kB written\x1b[K"
     )
-    print(line, end="", file=sys.stderr, flush=True)
+    # A terminal that has gone is no reason to stop recording.
+    with contextlib.suppress(OSError):
+        print(line, end="", file=sys.stderr, flush=True)
 
 
 def _text(summary: dict[str, Any], output: Path) -> str:

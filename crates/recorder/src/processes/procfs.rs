@@ -81,10 +81,14 @@ struct Budget {
 }
 
 impl Budget {
-    /// A quarter of what the process may open is left for everything else.
     fn new() -> Budget {
-        let limits = getrlimit(Resource::Nofile);
-        Budget { used: 0, limit: limits.current.unwrap_or(u64::MAX) / 4 * 3 }
+        Budget { used: 0, limit: Budget::within(getrlimit(Resource::Nofile).current) }
+    }
+
+    /// A quarter of what the process may open is left for everything else, and at least 64.
+    fn within(limit: Option<u64>) -> u64 {
+        let limit = limit.unwrap_or(u64::MAX);
+        limit.saturating_sub((limit / 4).max(64))
     }
 
     /// Takes one, raising the soft limit to the hard one when it is needed.
@@ -95,7 +99,7 @@ impl Budget {
             if limits.current == limits.maximum || setrlimit(Resource::Nofile, raised).is_err() {
                 return false;
             }
-            self.limit = limits.maximum.unwrap_or(u64::MAX) / 4 * 3;
+            self.limit = Budget::within(limits.maximum);
         }
         self.used += 1;
         true
