@@ -92,17 +92,6 @@ def test_points_that_cannot_be_compared_are_refused(points):
         maximal(points)
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.integers(2, 4), st.integers(1, 12), st.integers(0, 10**6))
-def test_volume_is_the_share_of_random_points_that_are_dominated(dimensions, n, seed):
-    random = np.random.default_rng(seed)
-    points = random.random((n, dimensions))
-    cloud = random.random((4000, dimensions))
-    share = dominated(cloud, points).mean()
-    # Six standard errors of a share of 4000: false alarm below 1 in 10^8 an example.
-    assert abs(frontier.volume(points) - share) <= 6 * np.sqrt(0.25 / 4000)
-
-
 @settings(max_examples=100, deadline=None)
 @given(st.integers(1, 40), st.integers(0, 10**6), st.booleans())
 def test_the_hull_is_concave_above_all_points_and_falls(n, seed, rounded):

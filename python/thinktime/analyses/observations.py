@@ -140,7 +140,9 @@ def quantities(log: Log, names: Sequence[str]) -> tuple[Quantity, ...]:
         if name == "user_time":
             columns, unit, words = role_columns(log, "user_time"), "s", "user time"
         else:
-            columns = tuple(column for column in SUMS.get(name, (name,)) if column in schema)
+            # A source may count in one column what others count in several.
+            parts = (name,) if name in schema else SUMS.get(name, ())
+            columns = tuple(column for column in parts if column in schema)
             unit = schema[columns[0]].unit if columns else ""
             words = label(name)
         if columns:

@@ -212,7 +212,7 @@ def _caveats(groups: list[Group], n_few: int, load: str, interval_s: float) -> t
         return tuple(caveats)
     if interval_s < BRIEF_S:
         caveats.append(
-            f"Active users are those of {interval_s:.2g} s: who thinks for a whole interval is not counted in it."
+            f"Active users are those of {interval_s:.2g} s: who thinks all through one is not counted in it."
         )
     caveats.append(
         "Load was not assigned at random: what else differed between times of low and of high load "

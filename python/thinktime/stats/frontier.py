@@ -1,11 +1,11 @@
-"""The frontier of two kinds of work as a curve, and the volume below a frontier of any dimension."""
+"""The frontier of two kinds of work as a curve."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["concave_hull", "height", "slopes", "volume"]
+__all__ = ["concave_hull", "height", "slopes"]
 
 Matrix = NDArray[np.float64]
 
@@ -61,29 +61,3 @@ def slopes(hull: Matrix) -> Matrix:
         ]
     )[falling]
     return rows
-
-
-def volume(points: Matrix) -> float:
-    """Volume of the part of the positive orthant that at least one of `points` dominates.
-
-    By slices along the last dimension (While and others 2006, IEEE Transactions on Evolutionary
-    Computation 10, 29); meant for the few hundred points of a frontier.
-    """
-    data = np.maximum(points, 0.0)
-    if not len(data):
-        return 0.0
-    if data.shape[1] == 1:
-        return float(data.max())
-    if data.shape[1] == 2:
-        order = np.argsort(-data[:, 0], kind="stable")
-        x, y = data[order, 0], np.maximum.accumulate(data[order, 1])
-        return float(np.sum(x * np.diff(y, prepend=0.0)))
-    order = np.argsort(-data[:, -1], kind="stable")
-    levels = np.append(data[order, -1], 0.0)
-    return float(
-        sum(
-            (levels[at] - levels[at + 1]) * volume(data[order[: at + 1], :-1])
-            for at in range(len(data))
-            if levels[at] > levels[at + 1]
-        )
-    )

@@ -1,0 +1,226 @@
+"""Saturation and capacity against machines whose limits were put in."""
+
+import numpy as np
+import polars as pl
+import pytest
+from known_logs import starts
+
+from thinktime.analyses import ANALYSES, capacity, load, overhead, saturation
+from thinktime.stats.estimate import NotApplicable
+
+CPUS, FAULT_S, OPERATION_S, DISK_RATE = 2.0, 20e-6, 5e-6, 300.0
+
+
+def bounded(n=600, seed=1, pressure=1.0):
+    """Two CPUs and a disk: user time + 20 us a fault <= 2 s/s, at most 300 operations/s.
+
+    `pressure` scales what is asked for; an interval carries all of it or as much as fits.
+    """
+    random = np.random.default_rng(seed)
+    asked_user = random.gamma(2.0, 0.8, n) * pressure
+    asked_faults = random.gamma(2.0, 30_000.0, n) * pressure
+    asked_disk = random.gamma(2.0, 100.0, n) * pressure
+    fits = np.minimum(1.0, CPUS / (asked_user + FAULT_S * asked_faults))
+    user, faults = asked_user * fits, asked_faults * fits
+    disk = np.minimum(asked_disk, DISK_RATE)
+    length = np.full(n, 2.0)
+    system = FAULT_S * faults
+    return {
+        "start": starts(length),
+        "length_s": length,
+        "user_s": user * length,
+        "nice_s": 0 * length,
+        "system_s": system * length,
+        "irq_s": 0 * length,
+        "softirq_s": 0 * length,
+        "steal_s": 0 * length,
+        "iowait_s": 0 * length,
+        "idle_s": np.maximum(CPUS - user - system, 0.0) * length,
+        "page_faults_minor": faults * length,
+        "page_faults_major": 0 * length,
+        "disk_reads": disk * length,
+        "disk_writes": 0 * length,
+        "disk_busy_s": disk / DISK_RATE * length,
+        "psi_memory_some_s": 0 * length,
+    }
+
+
+def test_the_frontier_is_maximal_and_its_limits_are_those_put_in(log_of):
+    result = saturation.analyse(log_of(bounded()))
+    assert [item.name for item in result.dimensions] == ["user_time", "page_faults", "disk_operations"]
+    values = np.array([point.values for point in result.points])
+    for at, point in enumerate(values):
+        others = np.delete(values, at, axis=0)
+        assert not (others >= point).all(axis=1).any()
+    for point in result.points:
+        cpu_full = point.idle < 0.05
+        disk_full = point.disk_busy > 0.9
+        assert point.limit == ("cpu" if cpu_full else "disk" if disk_full else "none")
+        assert point.memory_stall == 0.0
+        assert point.swapping is None
+    assert sum(result.limits.values()) == len(result.points)
+    assert result.limits["cpu"] > 0
+    assert result.limits["memory"] == result.limits["unknown"] == 0
+    assert result.saturated_share["cpu"].value > 0.2
+
+
+def test_the_trade_off_is_the_cost_of_a_fault(log_of):
+    """On the CPU's frontier a fault costs 20 us of user time, as Bard's page cost 11 ms of problem state."""
+    result = saturation.analyse(log_of(bounded()))
+    found = next(item for item in result.pairs if (item.x.name, item.y.name) == ("user_time", "page_faults"))
+    assert found.overall.rate.unit == "s/fault"
+    assert found.overall.rate.value == pytest.approx(FAULT_S, rel=0.05)
+    assert found.overall.rate.low <= found.overall.rate.value <= found.overall.rate.high
+    # The line user + 20 us x faults = 2 lies on the curve, and the band close below it.
+    for x, low, high in found.band[8:-2]:
+        truth = (CPUS - x) / FAULT_S
+        assert 0.7 * truth <= low <= high <= 1.001 * truth + 1
+    assert all(x1 < x2 for (x1, _), (x2, _) in zip(found.points, found.points[1:], strict=False))
+    assert len(found.limits) == len(found.points)
+    assert len(found.cloud) == 600
+
+
+def test_a_frontier_of_one_sample_of_a_steady_machine_fills_in(log_of):
+    result = saturation.analyse(log_of(bounded()))
+    assert result.filling.settles is True
+    assert result.filling.outside.value == pytest.approx(result.filling.expected, abs=0.1)
+    assert 0.0 <= result.filling.growth < 0.1
+    assert result.filling.expected_growth < 0.1
+
+
+def test_a_load_that_grows_moves_the_frontier_and_that_is_said(log_of):
+    early, late = bounded(300, pressure=0.2), bounded(300, seed=2)
+    made = {name: np.concatenate([early[name], late[name]]) for name in early if name != "start"}
+    made["start"] = starts(made["length_s"])
+    result = saturation.analyse(log_of(made))
+    assert result.filling.settles is False
+    assert result.filling.growth > 1.0
+    assert any("still moved outwards" in text for text in result.caveats)
+
+
+def test_an_idle_machine_shows_its_load_not_its_limit(log_of):
+    result = saturation.analyse(log_of(bounded(pressure=0.05)))
+    assert result.limits["none"] == len(result.points)
+    assert any("the load that came" in text for text in result.caveats)
+
+
+def test_memory_comes_before_cpu_and_disk(log_of):
+    made = bounded()
+    made["psi_memory_some_s"] = 0.5 * made["length_s"]
+    assert saturation.analyse(log_of(made, name="psi")).limits["memory"] > 0
+    made["psi_memory_some_s"] = made["length_s"] * np.nan
+    made["swap_in_pages"], made["swap_out_pages"] = 100 * made["length_s"], 5 * made["length_s"]
+    found = saturation.analyse(log_of(made, name="swap"))
+    assert {point.limit for point in found.points} == {"memory"}
+    assert found.points[0].swapping == 5.0
+    made["swap_out_pages"] = 0 * made["length_s"]
+    assert saturation.analyse(log_of(made, name="in-only")).limits["memory"] == 0
+
+
+def test_the_busiest_disk_counts_where_disks_are_told_apart(log_of):
+    made = bounded(pressure=0.1)
+    length = made["length_s"][0]
+    disks = pl.concat(
+        [
+            pl.DataFrame({"start": made["start"], "device": "a", "busy_s": 0.3 * length}),
+            pl.DataFrame({"start": made["start"][100:], "device": "b", "busy_s": 0.95 * length}),
+        ]
+    )
+    result = saturation.analyse(log_of(made, disks={name: disks[name] for name in disks.columns}))
+    assert result.saturated_share["disk"].value == pytest.approx(500 / 600)
+    assert {round(point.disk_busy, 6) for point in result.points} <= {0.3, 0.95}
+
+
+def test_what_was_not_measured_is_unknown_and_said(log_of):
+    made = {
+        name: values
+        for name, values in bounded().items()
+        if name not in ("idle_s", "iowait_s", "disk_busy_s")
+    }
+    result = saturation.analyse(log_of(made))
+    assert {point.limit for point in result.points} == {"unknown"}
+    assert any("idle CPU time, disk busy time" in text for text in result.caveats)
+
+
+def test_other_kinds_of_work_can_be_named(log_of):
+    result = saturation.analyse(log_of(bounded()), dimensions=["page_faults_minor", "disk_reads"])
+    assert [item.name for item in result.dimensions] == ["page_faults_minor", "disk_reads"]
+    assert len(result.pairs) == 1
+
+
+@pytest.mark.parametrize("keep", [["user_s"], [], ["user_s", "page_faults_minor"]])
+def test_saturation_needs_two_kinds_of_work_and_some_intervals(log_of, keep):
+    made = bounded(600 if len(keep) < 2 else 5)
+    result = saturation.analyse(log_of({name: made[name] for name in ("start", "length_s", *keep)}))
+    assert isinstance(result, NotApplicable)
+
+
+def test_shares_of_the_capacity_add_to_one(log_of):
+    made = bounded()
+    result = capacity.analyse(log_of(made, machine={"cpus": 2}))
+    assert sum(part.share.value for part in result.parts) == pytest.approx(1.0, abs=1e-12)
+    by_name = {part.name: part.share for part in result.parts}
+    assert list(by_name) == ["user", "nice", "system", "irq", "softirq", "steal", "idle", "iowait"]
+    assert by_name["user"].value == pytest.approx(made["user_s"].sum() / (2 * made["length_s"].sum()))
+    assert by_name["user"].low < by_name["user"].value < by_name["user"].high
+    assert result.cpus == 2
+    assert result.recorder is None
+
+
+def test_an_events_share_is_its_overhead_over_the_time_between(log_of):
+    """Sekino 1971, Tables 1 to 3: N-3, for every event."""
+    result = capacity.analyse(log_of(bounded(), machine={"cpus": 2}))
+    fault = next(event for event in result.events if event.request == "page_faults_minor")
+    assert fault.overhead.value == pytest.approx(FAULT_S, rel=1e-3)
+    for event in result.events:
+        assert event.share.value == pytest.approx(event.overhead.value / event.time_between.value)
+        assert event.time_between.low < event.time_between.value < event.time_between.high
+    total = sum(event.share.value for event in result.events) + result.unattributed.value
+    assert total == pytest.approx(result.system.value)
+
+
+def test_a_result_of_overhead_is_used_as_it_is(log_of):
+    log = log_of(bounded(), machine={"cpus": 2})
+    given = overhead.analyse(log)
+    assert capacity.analyse(log, overhead=given) == capacity.analyse(log)
+    without = capacity.analyse(log, overhead=NotApplicable("it was not asked for"))
+    assert without.events == ()
+    assert without.unattributed is None
+    assert any("it was not asked for" in text for text in without.caveats)
+
+
+def test_time_that_is_missing_is_said(log_of):
+    made = bounded()
+    made["idle_s"] = 0.2 * made["idle_s"]
+    result = capacity.analyse(log_of(made, machine={"cpus": 2}))
+    assert any("while the machine has 2" in text for text in result.caveats)
+    assert sum(part.share.value for part in result.parts) == pytest.approx(1.0, abs=1e-12)
+
+
+def test_states_that_were_not_measured_are_named(log_of):
+    made = {name: values for name, values in bounded().items() if name != "steal_s"}
+    result = capacity.analyse(log_of(made))
+    assert any("Not measured: steal_s" in text for text in result.caveats)
+    assert any("does not say how many CPUs" in text for text in result.caveats)
+    assert result.cpus == 2
+
+
+def test_capacity_without_states_does_not_apply(log_of):
+    length = np.full(30, 1.0)
+    result = capacity.analyse(log_of({"start": starts(length), "length_s": length, "forks": length}))
+    assert isinstance(result, NotApplicable)
+
+
+def test_every_analysis_of_the_registry_answers_an_empty_log(log_of):
+    log = log_of()
+    for name in ANALYSES:
+        result = load(name).analyse(log)
+        assert isinstance(result, NotApplicable), name
+        assert result.reason
+        assert result.remedy
+
+
+def test_results_do_not_depend_on_the_run(log_of):
+    log = log_of(bounded())
+    for name in ANALYSES:
+        assert load(name).analyse(log) == load(name).analyse(log)
