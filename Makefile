@@ -37,6 +37,7 @@ build: $(VENV)/installed ## Build thinktime into .venv
 
 static: $(VENV)/installed ## Build the recorder as a static binary that needs no Python
 	$(CARGO) rustc --release --quiet -p thinktime-recorder --bin thinktime-recorder -- -C target-feature=+crt-static
+	@mkdir -p target/static && cp target/release/thinktime-recorder target/static/
 
 format: build ## Lay out all code as `make lint` wants it
 	$(BIN)/ruff check --fix-only --quiet .

@@ -18,7 +18,7 @@ from typing import Any
 
 from programs import ROOT, build_c
 
-RECORDER = ROOT / "target" / "release" / "thinktime-recorder"
+RECORDER = ROOT / "target" / "static" / "thinktime-recorder"
 POPULATIONS = (1000, 5000)
 INTERVAL_S = 0.1
 SHORT, LONG = 10, 40

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-STATIC = ROOT / "target" / "release" / "thinktime-recorder"
+STATIC = ROOT / "target" / "static" / "thinktime-recorder"
 CLI = [sys.executable, "-c", "from thinktime.cli import main; main()", "doctor"]
 ITEMS = {
     "CPU time by state",

@@ -17,7 +17,7 @@ import pytest
 from thinktime.log import Log, vocabulary
 
 ROOT = Path(__file__).parents[2]
-STATIC = ROOT / "target" / "release" / "thinktime-recorder"
+STATIC = ROOT / "target" / "static" / "thinktime-recorder"
 CLI = [sys.executable, "-c", "from thinktime.cli import main; main()"]
 PROGRAMS = {"python": [*CLI, "record"], "static": [str(STATIC), "record"]}
 
