@@ -10,7 +10,9 @@ pub enum LogError {
     Io { action: &'static str, path: PathBuf, source: io::Error, remedy: &'static str },
     #[error("{path} is no thinktime log: {reason}; name the folder that `thinktime record -o` made")]
     NotALog { path: PathBuf, reason: String },
-    #[error("{path} exists already; name another folder, or say --force to write it anew")]
+    #[error(
+        "{path} exists already; name another folder, or say --force to write it anew (a recorder can go on in it: --continue)"
+    )]
     Exists { path: PathBuf },
     #[error(
         "{path} is being written by process {holder}; end that recorder first, or write to another folder"
