@@ -21,7 +21,7 @@ ROOMS = {
     "stats": set(),
     "models": {"stats", "errors"},
     "analyses": {"stats", "errors", "log"},
-    "sources": {"stats", "errors", "log"},
+    "sources": {"stats", "errors", "log", "_native"},
     "reports": {"stats", "errors", "log", "analyses", "models"},
     "studies": {"stats", "errors", "log", "analyses", "models", "reports", "sources"},
 }
