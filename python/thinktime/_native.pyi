@@ -16,6 +16,7 @@ __all__ = [
     "examine_machine",
     "record",
     "record_session",
+    "serve_nursery",
     "vocabulary",
     "workload",
 ]
