@@ -6,7 +6,7 @@ use crate::counters::{Differences, Family};
 use crate::files::Root;
 use crate::proc::diskstats::{Disk, SECTOR_BYTES};
 use crate::proc::net_dev::Interface;
-use crate::rows::Draft;
+use crate::sheet::Draft;
 
 /// What kind of block device a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 
 use crate::files::{KernelFile, Root, read_whole};
+use crate::missing::{Missing, SourceFailure};
 use crate::proc::{cpu_usage, schedstat};
-use crate::system::{Missing, SourceFailure};
 
 /// Where the exact CPU time comes from, best first.
 #[derive(Debug)]

@@ -5,8 +5,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 use crate::files::{KernelFile, Root};
+use crate::missing::Missing;
 use crate::proc::utmp;
-use crate::system::Missing;
 
 /// The book of logged-in sessions.
 #[derive(Debug)]

@@ -1,10 +1,10 @@
 //! The system-wide sources: opened at start, read at every sample, absent ones named.
 
-use std::collections::BTreeMap;
 use std::io;
 
 use crate::exact::ExactTime;
 use crate::files::{KernelFile, Root};
+use crate::missing::{Missing, SourceFailure, why_missing};
 use crate::proc::{
     ParseError, diskstats, diskstats::Disk, loadavg, loadavg::Loadavg, meminfo, meminfo::Meminfo, net_dev,
     net_dev::Interface, pressure, pressure::Pressure, stat, stat::Stat, vmstat, vmstat::Vmstat,
@@ -28,16 +28,6 @@ pub struct Snapshot {
     pub sessions: Option<u64>,
 }
 
-/// Why a source has no figures: its file or purpose, and the reason.
-pub type Missing = BTreeMap<String, String>;
-
-/// A source that failed while recording.
-#[derive(Debug)]
-pub struct SourceFailure {
-    pub name: String,
-    pub reason: String,
-}
-
 /// Reads the system-wide sources.
 #[derive(Debug)]
 pub struct SystemReader {
@@ -54,22 +44,6 @@ pub struct SystemReader {
     pub sessions: Sessions,
     buffer: Vec<u8>,
     pub missing: Missing,
-}
-
-/// Why a file cannot be used, in words that name the remedy where there is one.
-pub fn why_missing(name: &str, error: &io::Error) -> String {
-    let pressure = name.starts_with("/proc/pressure");
-    match error.kind() {
-        io::ErrorKind::NotFound if pressure => {
-            "this kernel has no pressure stall information (CONFIG_PSI)".into()
-        }
-        io::ErrorKind::NotFound => "this kernel does not have it".into(),
-        io::ErrorKind::PermissionDenied => "not permitted: run as root".into(),
-        _ if pressure && error.raw_os_error() == Some(libc::EOPNOTSUPP) => {
-            "pressure stall information is switched off: boot with psi=1".into()
-        }
-        _ => error.to_string(),
-    }
 }
 
 fn open_and_try(root: &Root, name: &str, missing: &mut Missing, buffer: &mut Vec<u8>) -> Option<KernelFile> {

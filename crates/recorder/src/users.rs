@@ -4,7 +4,8 @@ use thinktime_log::{Row, Value, vocabulary};
 
 use crate::machine;
 use crate::processes::census::{Account, Census};
-use crate::rows::{Interval, Sheet};
+use crate::rows::Interval;
+use crate::sheet::Sheet;
 
 /// Makes the rows of the users who did anything.
 #[derive(Debug)]

@@ -1,0 +1,30 @@
+//! Sources that this machine has not, and those that failed while recording.
+
+use std::collections::BTreeMap;
+use std::io;
+
+/// Why a source has no figures: its file or purpose, and the reason.
+pub type Missing = BTreeMap<String, String>;
+
+/// A source that failed while recording.
+#[derive(Debug)]
+pub struct SourceFailure {
+    pub name: String,
+    pub reason: String,
+}
+
+/// Why a file cannot be used, in words that name the remedy where there is one.
+pub fn why_missing(name: &str, error: &io::Error) -> String {
+    let pressure = name.starts_with("/proc/pressure");
+    match error.kind() {
+        io::ErrorKind::NotFound if pressure => {
+            "this kernel has no pressure stall information (CONFIG_PSI)".into()
+        }
+        io::ErrorKind::NotFound => "this kernel does not have it".into(),
+        io::ErrorKind::PermissionDenied => "not permitted: run as root".into(),
+        _ if pressure && error.raw_os_error() == Some(libc::EOPNOTSUPP) => {
+            "pressure stall information is switched off: boot with psi=1".into()
+        }
+        _ => error.to_string(),
+    }
+}
