@@ -24,7 +24,7 @@ FLAGS = (
 )
 
 
-def _found(*names: str) -> str:
+def found(*names: str) -> str:
     path = next((path for name in names if (path := shutil.which(name))), None)
     if path is None:
         message = f"no {names[0]} on this machine; to run the browser tests: {REMEDY}"
@@ -37,12 +37,12 @@ def _found(*names: str) -> str:
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
     options = webdriver.ChromeOptions()
-    options.binary_location = _found("chromium", "chromium-browser", "google-chrome")
+    options.binary_location = found("chromium", "chromium-browser", "google-chrome")
     profile: Path = tmp_path_factory.mktemp("profile")
     for flag in (*FLAGS, f"--user-data-dir={profile}"):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(_found("chromedriver")))
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(found("chromedriver")))
     driver.set_page_load_timeout(60)
     yield driver
     driver.quit()

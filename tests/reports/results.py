@@ -162,7 +162,9 @@ def make_saturation() -> saturation.Saturation:
         {"cpu": 2, "disk": 1},
         {"cpu": estimate(0.31), "disk": estimate(0.05)},
         (pair,),
-        saturation.Filling(0.02, estimate(0.01), 0.02, True),
+        saturation.Filling(
+            growth=0.02, outside=estimate(0.01), expected=0.02, expected_growth=0.02, settles=True
+        ),
         2.0,
         0.05,
         0.9,

@@ -112,7 +112,8 @@ def _subtitle(known: Evidence) -> str:
     words = machine.words(known.machine)
     said = known.recording
     intervals = shown.count(said.intervals, "interval")
-    return f"{words}. Recorded for {shown.duration(said.measured_s)} in {intervals}."
+    begun = f" from {machine.moment(said.first)}" if said.first else ""
+    return f"{words}. Recorded{begun} for {shown.duration(said.measured_s)} in {intervals}."
 
 
 def _joined(logs: Sequence[Log], documents: Sequence[Document]) -> Document:

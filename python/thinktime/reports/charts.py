@@ -230,7 +230,7 @@ def curves(rows: Rows, series: Sequence[Key], x: Axis, y: Axis) -> Spec:
     ]
     layers: list[Any] = [
         base.mark_area(opacity=0.16, clip=True).encode(
-            y=alt.Y("low:Q", scale=_scale(y)), y2="high:Q", detail="series:N"
+            y=alt.Y("low:Q", scale=_scale(y), axis=_axis(y, title=False)), y2="high:Q", detail="series:N"
         ),
         base.mark_line(strokeWidth=2).encode(y=y_value),
         base.mark_point(filled=True, size=42, opacity=1).encode(y=y_value, tooltip=tooltip),
@@ -449,6 +449,7 @@ def _axis(axis: Axis, title: bool = True) -> alt.Axis:
         options["labelExpr"] = f"{spaced} + '{axis.symbol}'"
     if axis.ticks:
         options["values"] = list(axis.ticks)
+        options["tickCount"] = len(axis.ticks)  # Vega thins out even given values to their count
         options["labelOverlap"] = "greedy" if title else False
     return alt.Axis(title=axis.title if title else None, **options)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from thinktime.log import Log
 
-__all__ = ["Machine", "Recording", "facts", "length", "name", "recording", "words"]
+__all__ = ["Machine", "Recording", "facts", "length", "moment", "name", "recording", "words"]
 
 DISAGREEMENT = 0.05
 """Part of the exact CPU time by which the tick-sampled one may be off before anybody is warned."""
@@ -164,7 +164,7 @@ def facts(machine: Machine, said: Recording, manifest: Mapping[str, Any]) -> tup
         ("Memory", machine.memory_bytes and shown.quantity(float(machine.memory_bytes), "byte")),
         ("System", machine.system or None),
         ("Source", machine.source if len(sessions) == 1 else f"{machine.source}, {len(sessions)} sessions"),
-        ("First interval", _moment(said.first)),
+        ("First interval", moment(said.first)),
         ("Recorded", length(said)),
         ("Users told apart by", _text(options.get("by"))),
         ("Workload played", _workload(sessions[-1].get("terminals"))),
@@ -178,7 +178,8 @@ def _processor(machine: Machine) -> str | None:
     return f"{machine.cpus} × {machine.cpu_model}" if machine.cpu_model else f"{machine.cpus} CPUs"
 
 
-def _moment(first: datetime | None) -> str | None:
+def moment(first: datetime | None) -> str | None:
+    """Write an instant to the second."""
     return None if first is None else first.astimezone(timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
