@@ -5,6 +5,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 CARGO ?= cargo
+export PIP_QUIET := 1
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: help demo test bench lint docs build static format golden clean
 
@@ -58,11 +60,11 @@ test-tools:
 $(VENV)/installed: pyproject.toml scripts/check-toolchain
 	@PYTHON='$(PYTHON)' CARGO='$(CARGO)' sh scripts/check-toolchain
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --group dev
+	$(BIN)/python -m pip install --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --group dev
 	$(BIN)/maturin develop --release --quiet
 	@touch $@
 
 $(VENV)/docs-installed: pyproject.toml $(VENV)/installed
-	$(BIN)/python -m pip install --quiet --group docs
+	$(BIN)/python -m pip install --group docs
 	@touch $@
