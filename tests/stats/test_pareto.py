@@ -71,14 +71,14 @@ def test_streamed_and_merged_sets_are_that_of_the_whole(points, cuts):
 
 
 def test_layers_peel_off_one_frontier_after_another():
-    points = np.random.default_rng(1).random((300, 2))
-    expected, left = [], np.arange(300)
+    points = np.random.default_rng(1).random((100, 2))
+    expected, left = [], np.arange(100)
     for _ in range(3):
         on = by_definition(points[left])
         expected += left[on].tolist()
         left = np.delete(left, on)
     assert layers(points, 3).tolist() == sorted(expected)
-    assert len(layers(points, 1000)) == 300
+    assert len(layers(points, 1000)) == 100
 
 
 def test_dominated_is_at_most_equal_everywhere():

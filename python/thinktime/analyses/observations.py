@@ -23,6 +23,15 @@ SUMS: dict[str, tuple[str, ...]] = {
 }
 """Kinds of request that are counted in several columns."""
 
+LABELS = {
+    "page_faults_minor": "minor page faults",
+    "page_faults_major": "major page faults",
+    "net_packets": "network packets",
+    "net_packets_in": "network packets in",
+    "net_packets_out": "network packets out",
+}
+"""Names in words where the column's own order of words is that of a sorted list."""
+
 GAP_S = 1.0
 """Two intervals further apart than this, and than one interval, do not follow one another."""
 
@@ -127,6 +136,8 @@ def role_columns(log: Log, role: str) -> tuple[str, ...]:
 
 def label(name: str) -> str:
     """Name of a column in words, without its unit: ``disk_busy_s`` is ``disk busy``."""
+    if name in LABELS:
+        return LABELS[name]
     for ending in ("_s", "_bytes"):
         name = name.removesuffix(ending)
     return name.replace("_", " ")

@@ -29,9 +29,10 @@ def maximal(points: ArrayLike) -> Indices:
     """Positions of the Pareto-maximal points, growing; of equal points the first is kept.
 
     Two dimensions: sorted, O(n log n). Three: swept in falling order of the first with a staircase of
-    the other two, O(n log n) comparisons. More: in falling lexicographic order, so that no later point can
-    dominate an earlier one, each against the list of candidates; O(n f) for f maximal points. Before
-    that, points below a few large ones are dropped, which leaves little of most data.
+    the other two, O(n log n) comparisons. More: in falling lexicographic order, so that no later point
+    can dominate an earlier one, each against the list of candidates; O(n f) for f maximal points, which
+    is slow where most points are maximal. Before that, points below a few large ones are dropped, which
+    leaves little of most data: a million uniform points take half a second of CPU in four dimensions.
 
     Raises
     ------
