@@ -6,13 +6,15 @@ Exit status: 0 done, 1 the work failed, 2 bad usage or bad input.
 from __future__ import annotations
 
 import importlib
+import re
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import Annotated
 
+import typer
+
+from thinktime import __version__
 from thinktime.errors import InputError, WorkError
-
-if TYPE_CHECKING:
-    import typer
 
 __all__ = ["COMMANDS", "main"]
 
@@ -40,8 +42,6 @@ thinktime report run -o report.html
 
 
 def _application(arguments: list[str]) -> typer.Typer:
-    import typer
-
     app = typer.Typer(
         help="Measure, explain and predict interactive multi-user systems.",
         epilog=EPILOG,
@@ -51,15 +51,26 @@ def _application(arguments: list[str]) -> typer.Typer:
         pretty_exceptions_enable=False,
     )
 
-    @app.callback()
-    def root() -> None:
-        """Make the application a group even when one command alone is registered."""
+    # With a callback the application is a group even when one command alone is registered.
+    @app.callback(invoke_without_command=True)
+    def root(
+        version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+    ) -> None:
+        if version:
+            typer.echo(f"thinktime {__version__}")
+            raise typer.Exit
 
     # Only the command that is called is loaded; for `--help` and for a misspelt name, all are.
     called = [name for name in arguments[:1] if name in COMMANDS]
     for name in called or COMMANDS:
-        app.command(name)(importlib.import_module(COMMANDS[name]).command)
+        command = importlib.import_module(COMMANDS[name]).command
+        app.command(name, short_help=_short(command))(command)
     return app
+
+
+def _short(command: Callable[..., None]) -> str:
+    """Take the first words of a command's docstring, up to where its details begin."""
+    return re.split(r"[:.,]", command.__doc__ or "", maxsplit=1)[0].strip()
 
 
 def main() -> None:
