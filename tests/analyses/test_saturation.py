@@ -168,7 +168,7 @@ def test_shares_of_the_capacity_add_to_one(log_of):
 
 
 def test_an_events_share_is_its_overhead_over_the_time_between(log_of):
-    """Sekino 1971, Tables 1 to 3: N-3, for every event."""
+    """Sekino 1971, Tables 1 to 3, for every event."""
     result = capacity.analyse(log_of(bounded(), machine={"cpus": 2}))
     fault = next(event for event in result.events if event.request == "page_faults_minor")
     assert fault.overhead.value == pytest.approx(FAULT_S, rel=1e-3)

@@ -82,14 +82,14 @@ def test_table_8_shares_of_cp_time(cp67):
 
 
 def test_forward_selection_takes_vsio_first(cp67):
-    """B-19: VSIO is the largest consumer."""
+    """Table 8: VSIO is the largest consumer."""
     result = overhead.analyse(cp67)
     assert result.costs[1].request == "vsio"
     assert max(result.costs[1:], key=lambda cost: cost.share.value).request == "vsio"
 
 
 def test_table_4_an_omitted_request_is_charged_to_what_goes_along_with_it(cp67):
-    """B-14: without VMIO its cost goes to what moves with it, here to the base, which is independent."""
+    """Table 4: without VMIO its cost goes to what moves with it, here to the base, which is independent."""
     without = overhead.analyse(cp67, requests=["vsio", "page_io", "spool_io", "user_time"], threshold=100.0)
     base = without.costs[0].seconds
     assert base.value == pytest.approx((THETA[0] + THETA[2] * RATES[1]) / 1000, rel=0.2)
@@ -97,7 +97,7 @@ def test_table_4_an_omitted_request_is_charged_to_what_goes_along_with_it(cp67):
 
 
 def test_figure_6_dominance_and_maximal_points():
-    """B-23: 1 is dominated by 2, 3, 4 and 5; 2 by 4; 3 by 5; maximal are 4, 5 and 6."""
+    """Figure 6: 1 is dominated by 2, 3, 4 and 5; 2 by 4; 3 by 5; maximal are 4, 5 and 6."""
     points = np.array([[1.0, 1.0], [2.0, 2.5], [3.0, 1.5], [2.5, 3.5], [4.0, 2.0], [5.0, 0.5]])
     below = {i + 1: {j + 1 for j in range(6) if j != i and (points[j] >= points[i]).all()} for i in range(6)}
     assert below == {1: {2, 3, 4, 5}, 2: {4}, 3: {5}, 4: set(), 5: set(), 6: set()}

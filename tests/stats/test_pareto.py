@@ -1,4 +1,4 @@
-"""Pareto-maximal points against the definition (Bard 1971; B-23), in one to five dimensions."""
+"""Pareto-maximal points against the definition (Bard 1971, Figure 6), in one to five dimensions."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def by_definition(points):
 
 
 def bards_algorithm(points):
-    """B-24, word for word: the stream of candidates."""
+    """Bard 1971, word for word: the stream of candidates."""
     candidates = []
     for i, point in enumerate(points):
         if any((points[c] >= point).all() for c in candidates):

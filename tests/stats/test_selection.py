@@ -62,7 +62,7 @@ def test_selection_ends_when_everything_is_explained():
 
 
 def test_the_outlier_rule_drops_once_and_fits_once_more(random):
-    """Bard 1971, B-12: |r| > 2.5 s of the first fit; the second fit drops nothing more."""
+    """Bard 1971: |r| > 2.5 s of the first fit; the second fit drops nothing more."""
     n = 500
     x = np.column_stack([np.ones(n), random.random(n)])
     y = x @ [1.0, 2.0] + 0.1 * random.normal(size=n)

@@ -86,12 +86,12 @@ def analyse(
     r"""CPU capacity by state, and the system's part of it by event (Sekino 1971, Tables 1 to 3).
 
     A state's share is its time over the time of all states, :math:`\sum s_i / \sum \sum_k s_{ki}`, so that
-    the shares add to one (N-2), with batch-means intervals. An event's share of the capacity is
+    the shares add to one (Table 1), with batch-means intervals. An event's share of the capacity is
 
     .. math:: \text{share} = \frac{\text{overhead per event}}{\text{mean time between events per processor}}
 
-    (N-3), where the overhead is the regression's cost (`overhead.analyse`), not a meter's as on Multics,
-    and the time between events is CPUs x time / events.
+    (Tables 1 to 3), where the overhead is the regression's cost (`overhead.analyse`), not a meter's as
+    on Multics, and the time between events is CPUs x time / events.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ class Cost:
     robust: float
     """Cost by Huber's M-estimate on all observations, outliers included."""
     quarters: tuple[float, ...]
-    """Cost fitted on each quarter of the log by itself (Bard's stability test, B-16); empty if too short."""
+    """Cost fitted on each quarter of the log by itself (Bard's stability test); empty if too short."""
     direct: DirectCost | None
     """Direct measurement beside it, where the manifest has one."""
     concentration: float = 0.0
@@ -157,12 +157,12 @@ def analyse(
     .. math:: \tau = \theta_0 + \sum_i \theta_i x_i
 
     with :math:`\tau` system time per second, :math:`x_i` requests per second (user time: seconds per
-    second), fitted by least squares (equations 3 and 4). Requests enter by forward selection (B-13), as
+    second), fitted by least squares (equations 3 and 4). Requests enter by forward selection, as
     long as their cost is positive when they enter;
-    observations off by more than 2.5 s are dropped, and the fit is made once more on the rest (B-12);
+    observations off by more than 2.5 s are dropped, and the fit is made once more on the rest;
     R^2 by equation 5. A request's share of system time is :math:`\theta_i \bar x_i / \bar\tau` (Table 8).
 
-    Bard gives no intervals since errors are neither independent nor of one size (B-15). Here the interval
+    Bard gives no intervals since errors are neither independent nor of one size. Here the interval
     to rely on is Newey and West's, with residuals scaled by leverage and fixed-b critical values
     (`stats.covariance`, `stats.critical`); the textbook interval and that of the moving-block bootstrap
     stand beside it. None of them knows of what was not measured: activities that go along with a request

@@ -100,7 +100,7 @@ def _about_costs(result: Overhead) -> list[str]:
     if moved:
         caveats.append(
             f"The cost of {', '.join(moved)} differs between the quarters of the log by more than its "
-            "interval allows: what such a request asks for is not always the same (Bard 1971, B-16)."
+            "interval allows: what such a request asks for is not always the same (Bard 1971)."
         )
     unsure = [
         cost.label

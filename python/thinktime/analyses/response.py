@@ -81,9 +81,9 @@ def analyse(log: Log, *, width: int | None = None, level: float = 0.95) -> Respo
     r"""Response times by number of users and by class of interaction.
 
     Response time is :math:`R = t_{completion} - t_{arrival}`; to first output and to first service
-    (reaction time; Anderson and Sargent 1974, p. "Measures", A-15) likewise. Means have batch-means
+    (reaction time; Anderson and Sargent 1974) likewise. Means have batch-means
     intervals over successive interactions, quantiles intervals between order statistics. The stretch
-    factor is :math:`\sum R_i / \sum S_i`, S the CPU time received (Brachman 1983, U-15): a ratio of means,
+    factor is :math:`\sum R_i / \sum S_i`, S the CPU time received (Brachman 1983): a ratio of means,
     which short interactions cannot dominate. Throughput is completions per second while that number of
     users was playing, so that Little's law can be checked: users = X (R + think time).
 

@@ -122,12 +122,12 @@ def analyse(
 ) -> Saturation | NotApplicable:
     r"""Find what the machine can do at most: the Pareto-maximal intervals (Bard 1971, Figures 6 to 9).
 
-    Interval i is dominated by j if :math:`x_{ik} \le x_{jk}` for every kind of work k (B-23); what no
-    other dominates is the frontier, found as a stream (B-24; `stats.pareto`). Each point is labelled with
-    the resource that was used up there (B-27). For each pair of kinds of work the curve that Bard drew by
+    Interval i is dominated by j if :math:`x_{ik} \le x_{jk}` for every kind of work k (Figure 6); what no
+    other dominates is the frontier, found as a stream (`stats.pareto`). Each point is labelled with
+    the resource that was used up there. For each pair of kinds of work the curve that Bard drew by
     eye is the least concave one above the points (`stats.frontier`), with a block-bootstrap band; its
-    negative slope is the trade-off (B-28). Two checks that it is saturation: the second half of the log
-    must not push the frontier of the first outwards more than random halves do (B-26), by the volume
+    negative slope is the trade-off. Two checks that it is saturation: the second half of the log
+    must not push the frontier of the first outwards more than random halves do, by the volume
     below it, and a point without a used-up resource is no limit of the machine.
 
     Parameters
@@ -236,7 +236,7 @@ def _point(
 
 
 def _filling(values: Array, seed: int, level: float) -> Filling:
-    """Compare the halves in time with halves of blocks drawn at random (B-26)."""
+    """Compare the halves in time with halves of blocks drawn at random."""
     n = len(values)
     scaled = values / np.maximum(values.max(axis=0), np.finfo(np.float64).tiny)
     random = np.random.default_rng(seed)
@@ -279,9 +279,7 @@ def _caveats(
             "the load that came, not the most that the machine can do."
         )
     if filling.settles is False:
-        caveats.append(
-            "The frontier still moved outwards in the second half: more than this is possible (B-26)."
-        )
+        caveats.append("The frontier still moved outwards in the second half: more than this is possible.")
     if filling.settles is None:
         caveats.append(
             f"Fewer than {FILLING_LEAST} intervals: too few to say whether the frontier has settled."

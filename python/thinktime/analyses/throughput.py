@@ -77,7 +77,7 @@ def analyse(
 
     Observations are grouped by load, and each quantity's mean per second is taken in each group,
     :math:`\sum a_i / \sum l_i`, with a batch-means interval. Work is compared at equal load only: means
-    over whole logs differ with their loads and say nothing about the machine (Bard 1971; B-22).
+    over whole logs differ with their loads and say nothing about the machine (Bard 1971).
 
     Parameters
     ----------

@@ -59,7 +59,7 @@ def _chunks(x: Matrix, y: Matrix) -> Iterator[tuple[Matrix, Matrix]]:
 def drop_outliers(x: Matrix, y: Matrix, threshold: float = 2.5, *, as_printed: bool = False) -> Trimmed:
     """Fit, drop every row whose residual exceeds `threshold` times s, and fit once on the rest.
 
-    The rule of Bard (1971), with 2.5 s and one refit (B-12). It is not repeated: a second pass would
+    The rule of Bard (1971), with 2.5 s and one refit. It is not repeated: a second pass would
     cut into the body of the distribution.
 
     Parameters

@@ -17,7 +17,7 @@ CHUNK_ROWS = 1 << 16
 
 
 def dominated(points: Matrix, by: Matrix) -> NDArray[np.bool_]:
-    """Which `points` are at most equal, in every dimension, to one of `by` (Bard 1971; B-23)."""
+    """Which `points` are at most equal, in every dimension, to one of `by` (Bard 1971, Figure 6)."""
     result = np.zeros(len(points), dtype=np.bool_)
     for candidate in by:
         open_at = np.flatnonzero(~result)
@@ -67,7 +67,7 @@ def layers(points: Matrix, count: int) -> Indices:
 
 
 class ParetoSet:
-    """The maximal points of a stream (Bard 1971, algorithm B-24, a chunk at a time).
+    """The maximal points of a stream (the algorithm of Bard 1971, a chunk at a time).
 
     Equal points keep the first. Two sets merge into that of both streams.
 
