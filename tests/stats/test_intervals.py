@@ -152,6 +152,18 @@ def test_moments_do_not_depend_on_the_unit():
     )
 
 
+@pytest.mark.parametrize(("n", "lags"), [(1, 3), (5, 9), (7, 2), (4, 0), (60, 11)])
+def test_long_run_covariance_is_its_definition(n, lags):
+    rows = np.random.default_rng(n).normal(size=(n, 2))
+    expected = rows.T @ rows
+    for lag in range(1, min(lags, n - 1) + 1):
+        product = rows[lag:].T @ rows[:-lag]
+        expected = expected + (1 - lag / (lags + 1)) * (product + product.T)
+    found = LongRunCovariance(2, lags)
+    found.absorb(rows)
+    np.testing.assert_allclose(found.value(), expected)
+
+
 def test_streamed_autocovariances_are_those_of_the_whole():
     rows = np.random.default_rng(8).normal(size=(100, 3))
     whole, streamed = LongRunCovariance(3, 7), LongRunCovariance(3, 7)

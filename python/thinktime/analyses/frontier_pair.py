@@ -22,6 +22,10 @@ CLOUD_MAX = 1000
 GRID = 25
 LAYERS = 12
 """A resample's frontier lies in the first layers: before a deeper point all above would have to go."""
+WELL_BELOW = 0.5
+"""Part of the way from the origin to the curve, below which a point is passed over."""
+NEAR_MAX = 2000
+"""Points of which a resample is made: of more, every so many along the curve, and its corners."""
 PIECES_MAX = 5
 KNOWN_LEAST = 0.8
 
@@ -99,7 +103,7 @@ def pair(
     on = maximal(values)
     on = on[np.argsort(values[on, 0], kind="stable")]
     hull = frontier.concave_hull(values[on])
-    resampled = _resampled(values, replications, seed)
+    resampled = _resampled(values, hull, replications, seed)
     grid = np.linspace(0.0, float(hull[-1, 0]), GRID)
     tail = (1.0 - level) / 2.0
     low, high = np.quantile([frontier.height(item, grid) for item in resampled], [tail, 1.0 - tail], axis=0)
@@ -124,10 +128,17 @@ def _pairs(rows: Array) -> tuple[tuple[float, float], ...]:
     return tuple((float(x), float(y)) for x, y in rows)
 
 
-def _resampled(values: Array, replications: int, seed: int) -> list[Array]:
+def _resampled(values: Array, hull: Array, replications: int, seed: int) -> list[Array]:
     """Curves of resamples in blocks, from the points that can be on one."""
     n = len(values)
-    near = layers(values, LAYERS)
+    # What lies well below the curve is on no resample's.
+    upper = np.flatnonzero(values[:, 1] >= WELL_BELOW * frontier.height(hull, values[:, 0] / WELL_BELOW))
+    near = upper[layers(values[upper], LAYERS)]
+    if len(near) > NEAR_MAX:
+        along = near[np.argsort(values[near, 0], kind="stable")]
+        corners = upper[maximal(values[upper])]
+        corners = corners[np.isin(values[corners, 0], hull[:, 0])]
+        near = np.unique(np.concatenate([along[thinned(len(along), NEAR_MAX)], corners]))
     random = np.random.default_rng(seed)
     block = bootstrap.block_length(n)
     curves = []

@@ -46,7 +46,9 @@ FILLING_LEAST = 60
 FILLING_BLOCKS = 20
 FILLING_SPLITS = 100
 FILLING_QUANTILE = 0.95
+FILLING_POINTS = 2000
 VOLUME_POINTS = 4000
+POINTS_MAX = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,7 @@ class Saturation:
     dimensions: tuple[Dimension, ...]
     n: int
     points: tuple[FrontierPoint, ...]
-    """By falling first dimension."""
+    """By falling first dimension; evenly thinned where there are more than 1000."""
     limits: dict[Limit, int]
     """Number of frontier points that each resource limits."""
     saturated_share: dict[Limit, Estimate]
@@ -159,7 +161,8 @@ def analyse(
     limits = state.limits(idle_below, disk_above, stall_above)
     on = maximal(values)
     on = on[np.argsort(-values[on, 0], kind="stable")]
-    points = tuple(_point(seen, rows, values, state, limits, at) for at in on.tolist())
+    shown = on[observations.thinned(len(on), POINTS_MAX)]
+    points = tuple(_point(seen, rows, values, state, limits, at) for at in shown.tolist())
     pairs = tuple(
         pair(
             values[:, [a, b]], (named[a], named[b]), limits, replications=replications, seed=seed, level=level
@@ -171,7 +174,7 @@ def analyse(
         dimensions=named,
         n=len(rows),
         points=points,
-        limits={name: sum(point.limit == name for point in points) for name in LIMITS},
+        limits={name: int(np.count_nonzero(limits[on] == name)) for name in LIMITS},
         saturated_share={
             name: proportion(int(np.count_nonzero(limits == name)), len(rows), level).estimate("")
             for name in LIMITS
@@ -242,12 +245,13 @@ def _filling(values: Array, seed: int, level: float) -> Filling:
     random = np.random.default_rng(seed)
     cloud = random.random((VOLUME_POINTS, values.shape[1]))
     blocks = np.array_split(np.arange(n), min(n, FILLING_BLOCKS))
+    shown = observations.thinned(n, FILLING_POINTS)
     # What each block dominates, of the observations and of points that measure volume; what several
     # blocks dominate is then the union.
-    fronts = [scaled[rows][maximal(scaled[rows])] for rows in blocks]
+    fronts = [_edge(scaled[rows]) for rows in blocks]
     covered = np.array([dominated(cloud, front) for front in fronts])
-    beaten = np.array([dominated(scaled, front) for front in fronts])
-    block_of = np.repeat(np.arange(len(blocks)), [len(rows) for rows in blocks])
+    beaten = np.array([dominated(scaled[shown], front) for front in fronts])
+    block_of = np.repeat(np.arange(len(blocks)), [len(rows) for rows in blocks])[shown]
 
     def compare(inside: NDArray[np.bool_]) -> tuple[float, int, int]:
         before, whole = covered[inside].any(axis=0).sum(), covered.any(axis=0).sum()
@@ -266,6 +270,12 @@ def _filling(values: Array, seed: int, level: float) -> Filling:
         expected_growth=float(np.mean([item[0] for item in drawn])),
         settles=None if n < FILLING_LEAST else bool(growth <= limit),
     )
+
+
+def _edge(points: Array) -> Array:
+    """Maximal points, evenly thinned where there are more than a volume needs."""
+    edge = points[maximal(points)]
+    return edge[observations.thinned(len(edge), FILLING_POINTS)]
 
 
 def _caveats(

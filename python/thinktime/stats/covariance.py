@@ -35,7 +35,9 @@ class LongRunCovariance:
               \qquad \Gamma_l = \sum_t u_t u_{t-l}'
 
     with Bartlett weights (Newey and West 1987, Econometrica 55, 703, equation 5), so that S is never
-    negative. Products across a `gap` are left out.
+    negative. Computed as the sum over all windows of L + 1 rows, those that reach over the ends
+    included, of the square of the window's sum, over L + 1: the same number, in time that does not
+    depend on L. Products across a `gap` are left out.
 
     Parameters
     ----------
@@ -53,21 +55,28 @@ class LongRunCovariance:
     def absorb(self, rows: Matrix) -> None:
         """Add rows that follow directly on those before."""
         joined = np.vstack([self._tail, rows])
-        old = len(self._tail)
-        self._sum += rows.T @ rows
-        for lag in range(1, min(self.lags, len(joined) - 1) + 1):
-            first = max(old, lag)
-            product = joined[first:].T @ joined[first - lag : len(joined) - lag]
-            self._sum += (1.0 - lag / (self.lags + 1.0)) * (product + product.T)
-        self._tail = joined[max(0, len(joined) - self.lags) :] if self.lags else self._tail
+        running = np.vstack([np.zeros(joined.shape[1]), np.cumsum(joined, axis=0)])
+        ends = np.arange(len(self._tail) + 1, len(joined) + 1)
+        windows = running[ends] - running[np.maximum(ends - self.lags - 1, 0)]
+        self._sum += windows.T @ windows / (self.lags + 1)
+        self._tail = joined[max(0, len(joined) - self.lags) :]
 
     def gap(self) -> None:
         """Say that what follows does not follow directly: another session, or dropped intervals."""
+        self._sum += self._beyond()
         self._tail = self._tail[:0]
 
     def value(self) -> Matrix:
         """S of all rows so far."""
-        result: Matrix = self._sum.copy()
+        result: Matrix = self._sum + self._beyond()
+        return result
+
+    def _beyond(self) -> Matrix:
+        """Windows that reach beyond the last row: they hold the last L, L - 1, ... 1 rows, or all."""
+        suffixes = np.cumsum(self._tail[::-1], axis=0)
+        held = np.minimum(np.arange(1, self.lags + 1), len(self._tail)) - 1
+        windows = suffixes[held] if len(self._tail) else self._tail
+        result: Matrix = windows.T @ windows / (self.lags + 1)
         return result
 
 

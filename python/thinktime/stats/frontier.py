@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from thinktime.stats.pareto import maximal
+
 __all__ = ["concave_hull", "height", "slopes"]
 
 Matrix = NDArray[np.float64]
@@ -24,15 +26,13 @@ def concave_hull(points: Matrix) -> Matrix:
     """
     if not len(points):
         raise ValueError("a frontier needs at least one point")
-    top = float(points[:, 1].max())
-    ordered = points[np.lexsort((points[:, 1], points[:, 0]))]
+    edge = points[maximal(points)]
+    top = float(edge[:, 1].max())
+    ordered = edge[np.argsort(edge[:, 0])]
     hull: list[tuple[float, float]] = [(min(0.0, float(ordered[0, 0])), top)]
     for x, y in ordered.tolist():
-        if x == hull[-1][0]:
-            if len(hull) == 1:
-                continue
-            # Points come by growing y at the same x: this one lies above.
-            hull.pop()
+        if x == hull[-1][0]:  # the first point, where it lies on the axis
+            continue
         while len(hull) >= 2 and _turns_up(hull[-2], hull[-1], (x, y)):
             hull.pop()
         hull.append((x, y))

@@ -19,9 +19,15 @@ CHUNK_ROWS = 1 << 16
 def dominated(points: Matrix, by: Matrix) -> NDArray[np.bool_]:
     """Which `points` are at most equal, in every dimension, to one of `by` (Bard 1971, Figure 6)."""
     result = np.zeros(len(points), dtype=np.bool_)
-    for candidate in by:
-        open_at = np.flatnonzero(~result)
-        result[open_at] = (points[open_at] <= candidate).all(axis=1)
+    left = np.arange(len(points))
+    # In random order the first few candidates settle most points, whatever order they came in.
+    for at in np.random.default_rng(0).permutation(len(by)):
+        if not len(left):
+            break
+        below = (points[left] <= by[at]).all(axis=1)
+        if below.any():
+            result[left[below]] = True
+            left = left[~below]
     return result
 
 
