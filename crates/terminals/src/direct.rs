@@ -24,10 +24,11 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::ClockId;
 use serde::{Deserialize, Serialize};
 
+use crate::busy::BusyCpus;
 use crate::compute::nanoseconds;
 use crate::interval::{MedianInterval, median_interval};
 use crate::memory::{Array, Mapping, page_bytes};
-use crate::nursery::{exit_now, retry};
+use crate::process::{exit_now, retry};
 use crate::prototype::fork_and_wait;
 use crate::usage::Usage;
 
@@ -58,7 +59,7 @@ const ROUND_TRIPS_A_BATCH: u32 = 2000;
 /// Ticks in a second of CPU time, at the least, for the error of a tick-sampled split.
 const TICKS_PER_S: f64 = 100.0;
 
-/// The costs of a fork, a minor page fault and a context switch; takes three to five seconds.
+/// The costs of a fork, a minor page fault and a context switch; takes five to ten seconds.
 pub(crate) fn measure(array_bytes: u64) -> std::io::Result<Vec<DirectCost>> {
     let mut array = Array::resident(array_bytes)?;
     array.touch(1);
@@ -132,6 +133,7 @@ fn real_seconds(batches: &[Batch]) -> f64 {
 }
 
 fn fork(fault_s: f64, switch_s: f64) -> std::io::Result<DirectCost> {
+    let busy = BusyCpus::start()?;
     fork_and_wait(false)?;
     let batches = (0..BATCHES)
         .map(|_| {
@@ -143,6 +145,7 @@ fn fork(fault_s: f64, switch_s: f64) -> std::io::Result<DirectCost> {
             })
         })
         .collect::<std::io::Result<Vec<Batch>>>()?;
+    drop(busy);
     let system = SystemShare::of(&batches);
     let faults = mean_a_request(&batches, |usage| usage.page_faults_minor);
     let switches = mean_a_request(&batches, |usage| usage.context_switches);
@@ -155,8 +158,8 @@ fn fork(fault_s: f64, switch_s: f64) -> std::io::Result<DirectCost> {
         high: gross.high - brought_s,
         n: gross.n,
         method: format!(
-            "median of {BATCHES} batches of {FORKS_A_BATCH} fork + exit + wait, exact CPU time of the child and the \
-             system part ({:.0} %) of the parent's; less {faults:.0} page faults and {switches:.1} context switches \
+            "median of {BATCHES} batches of {FORKS_A_BATCH} fork + exit + wait while every CPU is busy with others, \
+             exact CPU time of the child and the system part ({:.0} %) of the parent's; less {faults:.0} page faults and {switches:.1} context switches \
              at their own cost",
             100.0 * system.share
         ),

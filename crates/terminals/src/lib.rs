@@ -21,6 +21,7 @@
 //! kernel's, on most kernels tick-sampled; the sum is exact. CPU time of children that only end counts as
 //! system time here, though the kernel books it as user time.
 
+mod busy;
 pub mod compute;
 pub mod direct;
 pub mod distribution;
@@ -33,6 +34,7 @@ mod message;
 pub mod nursery;
 pub mod play;
 pub mod population;
+mod process;
 mod prototype;
 pub mod random;
 pub mod terminal;

@@ -30,6 +30,7 @@ use rustix::process::{
 use crate::direct;
 use crate::error::{Doing, TerminalsError};
 use crate::message::{Answer, MESSAGE_BYTES_MAX, Program, Report, Request};
+use crate::process::{exit_now, retry};
 use crate::prototype;
 
 const PROCESS_REMEDY: &str = "raise the limit of processes (ulimit -u), or play fewer users";
@@ -163,22 +164,6 @@ impl Drop for Nursery {
     fn drop(&mut self) {
         self.end();
     }
-}
-
-/// Repeats a system call that a signal interrupted.
-pub(crate) fn retry<T>(mut call: impl FnMut() -> rustix::io::Result<T>) -> rustix::io::Result<T> {
-    loop {
-        match call() {
-            Err(rustix::io::Errno::INTR) => {}
-            result => return result,
-        }
-    }
-}
-
-/// Ends this process at once: no destructor, no handler of the program that it was forked from.
-pub(crate) fn exit_now(status: i32) -> ! {
-    // SAFETY: _exit is async-signal-safe, takes any status, and does not return.
-    unsafe { libc::_exit(status) }
 }
 
 fn packets() -> Result<(OwnedFd, OwnedFd), TerminalsError> {

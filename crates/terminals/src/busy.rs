@@ -1,0 +1,52 @@
+//! Company for a measurement: processes that keep every CPU busy.
+//!
+//! What one request costs is not the same on an idle machine: a fork then wakes an idle CPU, which in a
+//! virtual machine is dear, and on a busy one it does not. What is compared with a busy machine has to
+//! be measured on one.
+
+use rustix::process::{
+    Pid, Signal, WaitOptions, getpid, getppid, kill_process, set_parent_process_death_signal, waitpid,
+};
+use rustix::thread::sched_getaffinity;
+
+use crate::compute::spin;
+use crate::process::{exit_now, retry};
+
+const STEPS_BETWEEN_LOOKS: u64 = 1_000_000;
+
+/// One computing process for each CPU that this process may use; they end when this is dropped, and
+/// with their parent.
+pub(crate) struct BusyCpus(Vec<Pid>);
+
+impl BusyCpus {
+    pub(crate) fn start() -> std::io::Result<BusyCpus> {
+        let parent = getpid();
+        let mut busy = BusyCpus(Vec::new());
+        for _ in 0..sched_getaffinity(None)?.count() {
+            // SAFETY: this process has one thread, and the child ends by _exit.
+            match unsafe { libc::fork() } {
+                0 => {
+                    let dies_with_parent = set_parent_process_death_signal(Some(Signal::KILL));
+                    while dies_with_parent.is_ok() && getppid() == Some(parent) {
+                        spin(STEPS_BETWEEN_LOOKS);
+                    }
+                    exit_now(0)
+                }
+                pid => match Pid::from_raw(pid).filter(|_| pid > 0) {
+                    Some(pid) => busy.0.push(pid),
+                    None => return Err(std::io::Error::last_os_error()),
+                },
+            }
+        }
+        Ok(busy)
+    }
+}
+
+impl Drop for BusyCpus {
+    fn drop(&mut self) {
+        for pid in &self.0 {
+            let _ = kill_process(*pid, Signal::KILL);
+            let _ = retry(|| waitpid(Some(*pid), WaitOptions::empty()));
+        }
+    }
+}
