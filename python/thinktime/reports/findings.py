@@ -43,9 +43,8 @@ def _busy(known: Evidence) -> Finding | None:
     busy, user = shown.quantity(known.busy, "share"), shown.quantity(known.shares("user", "nice"), "share")
     system = shown.quantity(known.capacity.system.value, "share")
     return Finding(
-        f"The CPUs of {name} ({words}) were busy {busy} of the time: {user} in user programs, {system} "
-        "in the "
-        "system.",
+        f"The CPUs of {name} ({words}) were busy {busy} of the time: {user} in user programs, "
+        f"{system} in the system.",
         "capacity",
     )
 
@@ -99,9 +98,8 @@ def _response(known: Evidence) -> Finding | None:
     if group.stretch is not None:
         stretch = f"; it takes {shown.number(group.stretch.value)} times the service that it receives"
     return Finding(
-        f"An input{crowd} is answered in {shown.estimate(group.response.p50)} (median), one in ten "
-        "takes longer "
-        f"than {shown.estimate(group.response.p90)}{stretch}.",
+        f"An input{crowd} is answered in {shown.estimate(group.response.p50)} (median), "
+        f"one in ten takes longer than {shown.estimate(group.response.p90)}{stretch}.",
         "response",
     )
 
