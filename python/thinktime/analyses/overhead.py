@@ -157,9 +157,10 @@ def analyse(
     .. math:: \tau = \theta_0 + \sum_i \theta_i x_i
 
     with :math:`\tau` system time per second, :math:`x_i` requests per second (user time: seconds per
-    second), fitted by least squares (equations 3 and 4). Requests enter by forward selection, as long
-    as their cost is positive when they enter; observations off by more than 2.5 s are dropped, and the fit is made once more on the rest;
-    R^2 by equation 5. A request's share of system time is :math:`\theta_i \bar x_i / \bar\tau` (Table 8).
+    second), fitted by least squares (equations 3 and 4). Requests enter by forward selection, as long as
+    their cost is positive when they enter; observations off by more than 2.5 s are dropped, and the fit
+    is made once more on the rest; R^2 by equation 5. A request's share of system time is :math:`\theta_i
+    \bar x_i / \bar\tau` (Table 8).
 
     Bard gives no intervals since errors are neither independent nor of one size. Here the interval
     to rely on is Newey and West's, with residuals scaled by leverage and fixed-b critical values
