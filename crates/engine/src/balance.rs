@@ -1,0 +1,235 @@
+//! Conservation laws, checked outside the model: what a run counted one way must equal what it counted
+//! another way, to the nanosecond. All quantities are whole numbers, so there is no tolerance.
+
+use thiserror::Error;
+
+use crate::tally::Level;
+use crate::time::{Span, Time};
+
+/// A run that broke a law: its figures cannot be trusted, and it is a defect of the model.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "the simulation contradicts itself: {law} does not hold for {place}: {left} against {right}; its results \
+     are withheld (this is a defect of the model, not of its parameters)"
+)]
+pub struct Imbalance {
+    pub law: &'static str,
+    pub place: String,
+    pub left: String,
+    pub right: String,
+}
+
+impl Imbalance {
+    /// Compares two counts of the same thing.
+    pub fn compare<T: PartialEq + std::fmt::Display>(
+        law: &'static str,
+        place: &str,
+        left: T,
+        right: T,
+    ) -> Result<(), Imbalance> {
+        if left == right {
+            return Ok(());
+        }
+        Err(Imbalance { law, place: place.to_owned(), left: left.to_string(), right: right.to_string() })
+    }
+}
+
+/// Customers in one place, counted by level over time and by the stay of each.
+///
+/// Little's law L = X W with its boundary terms: the integral of the number present equals the sum of the
+/// stays of those who left and of the stays so far of those still there. The left side knows no customer,
+/// the right side no level.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Balance {
+    present: Level,
+    present_at_start: u64,
+    entered: u64,
+    left: u64,
+    /// Sum of the stays, since statistics began, of those who left [ns].
+    stays: u128,
+}
+
+impl Balance {
+    #[inline]
+    pub fn enter(&mut self, now: Time) {
+        self.present.add(now, 1);
+        self.entered += 1;
+    }
+
+    /// One leaves who came at `entered`.
+    #[inline]
+    pub fn leave(&mut self, now: Time, entered: Time) {
+        self.present.subtract(now, 1);
+        self.left += 1;
+        let entered = entered.max(self.present.since());
+        self.stays += u128::from(now.since(entered).0);
+    }
+
+    /// Number present now.
+    #[inline]
+    pub fn present(&self) -> u64 {
+        self.present.value()
+    }
+
+    /// Time average of the number present.
+    pub fn mean_present(&self, now: Time) -> f64 {
+        self.present.mean(now)
+    }
+
+    pub fn largest_present(&self) -> u64 {
+        self.present.largest()
+    }
+
+    pub fn entered(&self) -> u64 {
+        self.entered
+    }
+
+    pub fn left(&self) -> u64 {
+        self.left
+    }
+
+    /// Integral of the number present since statistics began [ns].
+    pub fn area(&self, now: Time) -> u128 {
+        self.present.area(now)
+    }
+
+    /// Flow balance and Little's law; `entries` are the times at which those present came.
+    pub fn check(
+        &self,
+        place: &str,
+        now: Time,
+        entries: impl Iterator<Item = Time>,
+    ) -> Result<(), Imbalance> {
+        let inside = (self.present_at_start + self.entered).wrapping_sub(self.left);
+        Imbalance::compare("flow balance (customers)", place, self.present(), inside)?;
+        let since = self.present.since();
+        let (mut waiting, mut stays) = (0, self.stays);
+        for entered in entries {
+            waiting += 1;
+            stays += u128::from(now.since(entered.max(since)).0);
+        }
+        Imbalance::compare("flow balance (customers found there)", place, self.present(), waiting)?;
+        Imbalance::compare("Little's law (customer-nanoseconds)", place, self.area(now), stays)
+    }
+
+    /// Statistics begin anew; those present stay.
+    pub fn restart(&mut self, now: Time) {
+        let present = self.present.value();
+        self.present.restart(now);
+        *self = Balance { present: self.present, present_at_start: present, ..Balance::default() };
+    }
+}
+
+/// Busy servers of a station, counted by level over time and by the service of each customer.
+///
+/// Utilisation law U = X S with its boundary terms: busy time equals the demands of the customers that were
+/// completed and the service so far of those still there.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Busy {
+    servers: Level,
+    /// Demands of the completed [ns].
+    demands: u128,
+    /// Service that those present at the start of statistics had received by then [ns].
+    earlier: u128,
+}
+
+impl Busy {
+    #[inline]
+    pub fn begin(&mut self, now: Time) {
+        self.servers.add(now, 1);
+    }
+
+    #[inline]
+    pub fn end(&mut self, now: Time) {
+        self.servers.subtract(now, 1);
+    }
+
+    /// Servers busy now.
+    #[inline]
+    pub fn servers(&self) -> u64 {
+        self.servers.value()
+    }
+
+    /// A customer has got all of its `demand`.
+    #[inline]
+    pub fn complete(&mut self, demand: Span) {
+        self.demands += u128::from(demand.0);
+    }
+
+    /// Mean number of busy servers; the utilisation where there is one.
+    pub fn mean(&self, now: Time) -> f64 {
+        self.servers.mean(now)
+    }
+
+    /// Busy time since statistics began [ns].
+    pub fn area(&self, now: Time) -> u128 {
+        self.servers.area(now)
+    }
+
+    /// Utilisation law; `received` is the service so far of those present, that of slices in progress included.
+    pub fn check(&self, place: &str, now: Time, received: u128) -> Result<(), Imbalance> {
+        Imbalance::compare(
+            "the utilisation law (server-nanoseconds)",
+            place,
+            self.area(now) + self.earlier,
+            self.demands + received,
+        )
+    }
+
+    /// Statistics begin anew; `received` as for [`Busy::check`].
+    pub fn restart(&mut self, now: Time, received: u128) {
+        self.servers.restart(now);
+        self.demands = 0;
+        self.earlier = received;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sound_run_balances_with_and_without_warm_up() {
+        let mut balance = Balance::default();
+        balance.enter(Time(5));
+        balance.enter(Time(7));
+        balance.leave(Time(9), Time(5));
+        balance.check("queue", Time(20), [Time(7)].into_iter()).unwrap();
+        balance.restart(Time(10));
+        balance.enter(Time(12));
+        balance.leave(Time(15), Time(7));
+        balance.check("queue", Time(20), [Time(12)].into_iter()).unwrap();
+        assert_eq!(balance.mean_present(Time(20)), (5.0 + 8.0) / 10.0);
+    }
+
+    fn broken(balance: &Balance, now: u64, entries: &[u64]) -> &'static str {
+        balance.check("queue", Time(now), entries.iter().map(|t| Time(*t))).unwrap_err().law
+    }
+
+    #[test]
+    fn a_lost_customer_and_a_wrong_stamp_are_seen() {
+        let mut balance = Balance::default();
+        balance.enter(Time(5));
+        assert_eq!(broken(&balance, 9, &[]), "flow balance (customers found there)");
+        assert!(broken(&balance, 9, &[6]).starts_with("Little"));
+        balance.leave(Time(9), Time(6));
+        assert!(broken(&balance, 9, &[]).starts_with("Little"));
+        balance.present.add(Time(9), 1);
+        assert_eq!(broken(&balance, 9, &[9]), "flow balance (customers)");
+    }
+
+    #[test]
+    fn service_that_was_not_given_is_seen() {
+        let mut busy = Busy::default();
+        busy.begin(Time(10));
+        busy.end(Time(14));
+        busy.complete(Span(3));
+        busy.begin(Time(20));
+        busy.check("cpu", Time(25), 6).unwrap();
+        assert!(busy.check("cpu", Time(25), 5).is_err());
+        busy.restart(Time(25), 5);
+        busy.end(Time(26));
+        busy.complete(Span(6));
+        busy.check("cpu", Time(30), 0).unwrap();
+    }
+}

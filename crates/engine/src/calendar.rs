@@ -1,0 +1,262 @@
+//! The calendar: what is due next. See the crate's documentation for the contract on order.
+
+use crate::time::Time;
+
+/// Place of one thing that can be due. Near slots are numbered before the far ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Slot(pub u32);
+
+/// Order of events at one time: the lower comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Priority {
+    /// What ends: completions, departures. Room is made before room is asked for.
+    Completion = 0,
+    /// What begins: arrivals, ends of think time.
+    Arrival = 1,
+    /// What only looks: samples, clocks.
+    Observation = 2,
+}
+
+const SLOT_BITS: u32 = 24;
+const SEQUENCE_BITS: u32 = 38;
+const NOTHING: u128 = u128::MAX;
+
+/// Slots with at most one due time each, in a tournament tree: the smallest key is at the root, a change
+/// climbs one path.
+///
+/// A key is (time 64 bits, priority 2, sequence 38, slot 24): 16.7 million slots, and 2.7e11 settings a run.
+#[derive(Clone, Debug)]
+pub struct Calendar {
+    now: Time,
+    sequence: u64,
+    near: Tournament,
+    far: Tournament,
+    near_slots: u32,
+}
+
+impl Calendar {
+    /// A calendar with `near` slots for what is rescheduled all the time and `far` slots for the many.
+    ///
+    /// # Panics
+    /// With more than 16.7 million slots.
+    pub fn new(near: u32, far: u32) -> Calendar {
+        assert!(
+            u64::from(near) + u64::from(far) < 1 << SLOT_BITS,
+            "a calendar has at most {} slots, not {near} + {far}",
+            (1 << SLOT_BITS) - 1
+        );
+        Calendar {
+            now: Time::ZERO,
+            sequence: 0,
+            near: Tournament::new(near as usize),
+            far: Tournament::new(far as usize),
+            near_slots: near,
+        }
+    }
+
+    /// The slot of near thing `index`.
+    pub fn near(&self, index: u32) -> Slot {
+        debug_assert!(index < self.near_slots);
+        Slot(index)
+    }
+
+    /// The slot of far thing `index`.
+    pub fn far(&self, index: u32) -> Slot {
+        Slot(self.near_slots + index)
+    }
+
+    /// The time of the event that is being handled.
+    #[inline]
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Makes `slot` due at `time`, instead of when it was due before.
+    ///
+    /// # Panics
+    /// In debug builds, when `time` is past.
+    #[inline]
+    pub fn set(&mut self, slot: Slot, time: Time, priority: Priority) {
+        debug_assert!(time >= self.now, "{time} is before now, {}", self.now);
+        self.sequence += 1;
+        let low = (u64::from(priority as u8) << (SEQUENCE_BITS + SLOT_BITS))
+            | (self.sequence << SLOT_BITS)
+            | u64::from(slot.0);
+        self.put(slot, (u128::from(time.0) << 64) | u128::from(low));
+    }
+
+    /// Withdraws what was due in `slot`.
+    #[inline]
+    pub fn clear(&mut self, slot: Slot) {
+        self.put(slot, NOTHING);
+    }
+
+    /// Whether something is due in `slot`.
+    pub fn is_set(&self, slot: Slot) -> bool {
+        let key = if slot.0 < self.near_slots {
+            self.near.leaf(slot.0 as usize)
+        } else {
+            self.far.leaf((slot.0 - self.near_slots) as usize)
+        };
+        key != NOTHING
+    }
+
+    #[inline]
+    fn put(&mut self, slot: Slot, key: u128) {
+        if slot.0 < self.near_slots {
+            self.near.put(slot.0 as usize, key);
+        } else {
+            self.far.put((slot.0 - self.near_slots) as usize, key);
+        }
+    }
+
+    /// Takes what is due next, if that is before `end`, and makes its time the present.
+    #[inline]
+    pub fn next(&mut self, end: Time) -> Option<Slot> {
+        let key = self.near.smallest().min(self.far.smallest());
+        let time = Time((key >> 64) as u64);
+        if time >= end {
+            return None;
+        }
+        self.now = time;
+        let slot = Slot((key as u32) & ((1 << SLOT_BITS) - 1));
+        self.put(slot, NOTHING);
+        Some(slot)
+    }
+
+    /// Ends the run at `end`: the present is now then.
+    pub fn finish(&mut self, end: Time) {
+        // Overflow would break the order of simultaneous events, so it is looked at once, here: a run of
+        // 2^38 settings takes hours.
+        assert!(self.sequence < 1 << SEQUENCE_BITS, "a run has at most {} events", 1u64 << SEQUENCE_BITS);
+        self.now = end;
+    }
+
+    /// How many times a slot was set: the number of events, but for those withdrawn.
+    pub fn settings(&self) -> u64 {
+        self.sequence
+    }
+}
+
+/// A winner tree: `nodes[1]` is the smallest of all, `nodes[i]` of its two children, leaves from `width`.
+#[derive(Clone, Debug)]
+struct Tournament {
+    nodes: Box<[u128]>,
+    width: usize,
+}
+
+impl Tournament {
+    fn new(leaves: usize) -> Tournament {
+        let width = leaves.next_power_of_two();
+        Tournament { nodes: vec![NOTHING; 2 * width].into(), width }
+    }
+
+    #[inline]
+    fn smallest(&self) -> u128 {
+        self.nodes[1]
+    }
+
+    fn leaf(&self, index: usize) -> u128 {
+        self.nodes[self.width + index]
+    }
+
+    #[inline]
+    fn put(&mut self, index: usize, key: u128) {
+        let nodes = &mut self.nodes[..];
+        let mut at = self.width + index;
+        let mut winner = key;
+        nodes[at] = key;
+        while at > 1 {
+            winner = winner.min(nodes[at ^ 1]);
+            at >>= 1;
+            if nodes[at] == winner {
+                return;
+            }
+            nodes[at] = winner;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn order(calendar: &mut Calendar) -> Vec<(u64, u32)> {
+        std::iter::from_fn(|| calendar.next(Time::NEVER).map(|slot| (calendar.now().0, slot.0))).collect()
+    }
+
+    #[test]
+    fn simultaneous_events_come_by_priority_and_then_in_the_order_of_setting() {
+        let mut calendar = Calendar::new(2, 3);
+        let far = [calendar.far(0), calendar.far(1), calendar.far(2)];
+        calendar.set(far[2], Time(7), Priority::Observation);
+        calendar.set(far[1], Time(7), Priority::Arrival);
+        calendar.set(calendar.near(1), Time(7), Priority::Completion);
+        calendar.set(far[0], Time(7), Priority::Arrival);
+        calendar.set(calendar.near(0), Time(6), Priority::Observation);
+        assert_eq!(order(&mut calendar), [(6, 0), (7, 1), (7, 3), (7, 2), (7, 4)]);
+    }
+
+    #[test]
+    fn setting_again_counts_as_new() {
+        let mut calendar = Calendar::new(0, 2);
+        let (a, b) = (calendar.far(0), calendar.far(1));
+        calendar.set(a, Time(5), Priority::Arrival);
+        calendar.set(b, Time(5), Priority::Arrival);
+        calendar.set(a, Time(5), Priority::Arrival);
+        assert_eq!(order(&mut calendar), [(5, 1), (5, 0)]);
+    }
+
+    #[test]
+    fn nothing_is_due_at_the_end_itself() {
+        let mut calendar = Calendar::new(0, 1);
+        let slot = calendar.far(0);
+        calendar.set(slot, Time(5), Priority::Arrival);
+        assert_eq!(calendar.next(Time(5)), None);
+        assert!(calendar.is_set(slot));
+        assert_eq!(calendar.next(Time(6)), Some(slot));
+        assert!(!calendar.is_set(slot));
+    }
+
+    proptest! {
+        /// Against a sorted map of keys, through any sequence of settings, clearings and takings.
+        #[test]
+        fn agrees_with_a_sorted_map(
+            near in 0u32..4,
+            far in 1u32..40,
+            steps in prop::collection::vec((0u8..4, any::<u32>(), 0u64..20, 0u8..3), 1..300),
+        ) {
+            let mut calendar = Calendar::new(near, far);
+            let mut reference: BTreeMap<(u64, u8, u64), u32> = BTreeMap::new();
+            for (sequence, (act, slot, delay, priority)) in steps.into_iter().enumerate() {
+                let slot = slot % (near + far);
+                match act {
+                    0 => {
+                        let expected = reference.pop_first();
+                        let got = calendar.next(Time::NEVER);
+                        prop_assert_eq!(got.map(|s| s.0), expected.map(|e| e.1));
+                        if let Some(((time, _, _), _)) = expected {
+                            prop_assert_eq!(calendar.now().0, time);
+                        }
+                    }
+                    1 => {
+                        calendar.clear(Slot(slot));
+                        reference.retain(|_, s| *s != slot);
+                    }
+                    _ => {
+                        let time = calendar.now().0 + delay;
+                        let kind = [Priority::Completion, Priority::Arrival, Priority::Observation];
+                        calendar.set(Slot(slot), Time(time), kind[priority as usize]);
+                        reference.retain(|_, s| *s != slot);
+                        reference.insert((time, priority, sequence as u64), slot);
+                    }
+                }
+            }
+        }
+    }
+}

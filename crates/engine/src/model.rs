@@ -1,0 +1,33 @@
+//! What a simulated system must do, and the loop that drives it.
+
+use crate::calendar::{Calendar, Slot};
+use crate::time::Time;
+
+/// A simulated system: it owns its users, stations, streams and statistics.
+pub trait Model {
+    /// Sets what is due first.
+    fn start(&mut self, calendar: &mut Calendar);
+
+    /// What was due in `slot` happens, at `calendar.now()`.
+    fn handle(&mut self, slot: Slot, calendar: &mut Calendar);
+
+    /// Statistics begin anew, at `calendar.now()`: the warm-up is over.
+    fn restart_statistics(&mut self, calendar: &Calendar);
+}
+
+/// Runs `model` from empty to `end`; statistics count from `warm_up` on. Events at `end` itself are not served.
+pub fn run<M: Model>(model: &mut M, calendar: &mut Calendar, warm_up: Time, end: Time) {
+    model.start(calendar);
+    if warm_up > Time::ZERO {
+        advance(model, calendar, warm_up.min(end));
+        model.restart_statistics(calendar);
+    }
+    advance(model, calendar, end);
+}
+
+fn advance<M: Model>(model: &mut M, calendar: &mut Calendar, end: Time) {
+    while let Some(slot) = calendar.next(end) {
+        model.handle(slot, calendar);
+    }
+    calendar.finish(end);
+}

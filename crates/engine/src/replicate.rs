@@ -1,0 +1,87 @@
+//! Independent replications on all cores.
+
+use std::ops::Range;
+
+use rayon::ThreadPool;
+use rayon::prelude::*;
+use thiserror::Error;
+
+/// Threads that run replications.
+pub struct Pool(ThreadPool);
+
+impl Pool {
+    /// A pool of `threads`, or of one a core.
+    ///
+    /// # Errors
+    /// The system refuses to start a thread.
+    pub fn new(threads: Option<usize>) -> Result<Pool, rayon::ThreadPoolBuildError> {
+        rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build().map(Pool)
+    }
+}
+
+/// Runs `one` for each replication; results stand in the order of their numbers, the same on one thread or
+/// many, since replication r draws only from streams addressed by r. Of several errors, the one of the
+/// lowest number is returned.
+pub fn replicate<T: Send, E: Send>(
+    pool: &Pool,
+    replications: Range<u64>,
+    one: impl Fn(u64) -> Result<T, E> + Sync + Send,
+) -> Result<Vec<T>, E> {
+    let results: Vec<Result<T, E>> = pool.0.install(|| replications.into_par_iter().map(one).collect());
+    results.into_iter().collect()
+}
+
+/// Replications that are copies of each other.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "all {replications} replications gave the same figures to the last bit: nothing in this configuration is \
+     random, so replications say nothing about spread; run one, or give think or service times a distribution"
+)]
+pub struct Identical {
+    pub replications: usize,
+}
+
+impl Identical {
+    /// Refuses two or more replications whose figures are all the same.
+    pub fn refuse(responses: &[Vec<f64>]) -> Result<(), Identical> {
+        let same = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(x, y)| x.to_bits() == y.to_bits());
+        if responses.len() > 1 && responses[1..].iter().all(|row| same(row, &responses[0])) {
+            return Err(Identical { replications: responses.len() });
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::{Component, Streams};
+
+    fn draw(replication: u64) -> Result<u64, u64> {
+        Ok((0..1000).fold(0, {
+            let mut stream = Streams { seed: 9, replication }.stream(Component("test"), 0);
+            move |sum: u64, _| sum.wrapping_add(stream.next_u64())
+        }))
+    }
+
+    #[test]
+    fn one_thread_and_many_give_the_same() {
+        let by = |threads| replicate(&Pool::new(Some(threads)).unwrap(), 5..64, draw).unwrap();
+        assert_eq!(by(1), by(7));
+        assert_eq!(by(1)[3], draw(8).unwrap());
+    }
+
+    #[test]
+    fn the_first_error_wins() {
+        let pool = Pool::new(Some(4)).unwrap();
+        let failed = replicate(&pool, 0..50, |r| if r % 10 == 7 { Err(r) } else { Ok(r) });
+        assert_eq!(failed, Err(7));
+    }
+
+    #[test]
+    fn copies_are_refused() {
+        assert!(Identical::refuse(&[vec![1.0, f64::NAN], vec![1.0, f64::NAN]]).is_err());
+        assert!(Identical::refuse(&[vec![1.0, 2.0], vec![1.0, 2.5]]).is_ok());
+        assert!(Identical::refuse(&[vec![1.0]]).is_ok());
+    }
+}

@@ -1,0 +1,316 @@
+//! Statistics in constant memory: time-weighted levels, moments, quantiles, batches.
+
+use hdrhistogram::Histogram;
+
+use crate::time::{Span, Time};
+
+/// A whole number that changes over time, and its integral: customers in a queue, busy servers, bytes held.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Level {
+    value: u64,
+    largest: u64,
+    changed: Time,
+    since: Time,
+    area: u128,
+}
+
+impl Level {
+    #[inline]
+    pub fn value(&self) -> u64 {
+        self.value
+    }
+
+    /// Largest value since statistics began.
+    pub fn largest(&self) -> u64 {
+        self.largest
+    }
+
+    #[inline]
+    fn advance(&mut self, now: Time) {
+        self.area += u128::from(self.value) * u128::from(now.since(self.changed).0);
+        self.changed = now;
+    }
+
+    #[inline]
+    pub fn set(&mut self, now: Time, value: u64) {
+        self.advance(now);
+        self.value = value;
+        self.largest = self.largest.max(value);
+    }
+
+    #[inline]
+    pub fn add(&mut self, now: Time, more: u64) {
+        self.set(now, self.value + more);
+    }
+
+    /// # Panics
+    /// In debug builds, when `less` is more than there is.
+    #[inline]
+    pub fn subtract(&mut self, now: Time, less: u64) {
+        self.set(now, self.value - less);
+    }
+
+    /// Integral of the level from when statistics began to `now` [ns].
+    pub fn area(&self, now: Time) -> u128 {
+        self.area + u128::from(self.value) * u128::from(now.since(self.changed).0)
+    }
+
+    /// Time average from when statistics began to `now`; the present value where no time has passed.
+    pub fn mean(&self, now: Time) -> f64 {
+        let length = now.since(self.since);
+        if length == Span::ZERO { self.value as f64 } else { self.area(now) as f64 / length.0 as f64 }
+    }
+
+    /// When statistics began.
+    pub fn since(&self) -> Time {
+        self.since
+    }
+
+    /// Statistics begin anew at `now`; the level stays.
+    pub fn restart(&mut self, now: Time) {
+        *self = Level { value: self.value, largest: self.value, changed: now, since: now, area: 0 };
+    }
+}
+
+/// Observed lengths of time: n, mean, variance, extremes, quantiles.
+///
+/// Sums are exact integers, so that tallies merge to the same bits in any order. Quantiles come from a
+/// histogram with two significant digits: they are within 1 % of an observation. Observations below 1 us or
+/// above 11.5 days count there.
+#[derive(Clone, Debug)]
+pub struct Tally {
+    count: u64,
+    sum: u128,
+    squares: u128,
+    smallest: Span,
+    largest: Span,
+    histogram: Histogram<u64>,
+}
+
+const HISTOGRAM_UNIT_NS: u64 = 1_000;
+const HISTOGRAM_LARGEST_NS: u64 = 1_000_000_000_000_000;
+const HISTOGRAM_DIGITS: u8 = 2;
+
+impl Default for Tally {
+    fn default() -> Self {
+        Tally {
+            count: 0,
+            sum: 0,
+            squares: 0,
+            smallest: Span(u64::MAX),
+            largest: Span::ZERO,
+            histogram: Histogram::new_with_bounds(HISTOGRAM_UNIT_NS, HISTOGRAM_LARGEST_NS, HISTOGRAM_DIGITS)
+                .expect("the bounds are constants that the crate allows"),
+        }
+    }
+}
+
+impl Tally {
+    #[inline]
+    pub fn record(&mut self, observed: Span) {
+        self.count += 1;
+        self.sum += u128::from(observed.0);
+        self.squares += u128::from(observed.0) * u128::from(observed.0);
+        self.smallest = self.smallest.min(observed);
+        self.largest = self.largest.max(observed);
+        self.histogram.saturating_record(observed.0);
+    }
+
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Sum of the observations [s].
+    pub fn total(&self) -> f64 {
+        self.sum as f64 * 1e-9
+    }
+
+    /// Mean [s]; not a number where there is no observation.
+    pub fn mean(&self) -> f64 {
+        self.sum as f64 / self.count as f64 * 1e-9
+    }
+
+    /// Variance with n - 1 [s^2]; not a number with fewer than two observations.
+    pub fn variance(&self) -> f64 {
+        // n * squares - sum^2 in whole numbers where they fit: no cancellation.
+        let n = u128::from(self.count);
+        let spread = match (n.checked_mul(self.squares), self.sum.checked_mul(self.sum)) {
+            (Some(all), Some(of_mean)) => (all - of_mean) as f64,
+            _ => {
+                let mean = self.sum as f64 / self.count as f64;
+                (self.squares as f64 / self.count as f64 - mean * mean) * (n * n) as f64
+            }
+        };
+        let n = self.count as f64;
+        if self.count < 2 { f64::NAN } else { spread / n / (n - 1.0) * 1e-18 }
+    }
+
+    /// Smallest observation [s]; not a number where there is none.
+    pub fn smallest(&self) -> f64 {
+        if self.count == 0 { f64::NAN } else { self.smallest.seconds() }
+    }
+
+    /// Largest observation [s]; not a number where there is none.
+    pub fn largest(&self) -> f64 {
+        if self.count == 0 { f64::NAN } else { self.largest.seconds() }
+    }
+
+    /// The value that a part `q` (0 to 1) of the observations does not exceed [s], to 1 %; not a number
+    /// where there is none.
+    pub fn quantile(&self, q: f64) -> f64 {
+        if self.count == 0 { f64::NAN } else { self.histogram.value_at_quantile(q) as f64 * 1e-9 }
+    }
+
+    /// Adds the observations of `other`.
+    pub fn merge(&mut self, other: &Tally) {
+        self.count += other.count;
+        self.sum += other.sum;
+        self.squares += other.squares;
+        self.smallest = self.smallest.min(other.smallest);
+        self.largest = self.largest.max(other.largest);
+        self.histogram.add(&other.histogram).expect("all tallies have the same bounds");
+    }
+
+    /// Forgets everything; the histogram's memory is kept.
+    pub fn clear(&mut self) {
+        if self.count > 0 {
+            self.histogram.reset();
+        }
+        self.count = 0;
+        self.sum = 0;
+        self.squares = 0;
+        self.smallest = Span(u64::MAX);
+        self.largest = Span::ZERO;
+    }
+}
+
+/// A series of observations as means of equal batches, in constant memory.
+///
+/// Batches begin with [`Batches::SMALLEST`] observations. When [`Batches::CAPACITY`] are full, neighbours
+/// are joined and the size of a batch doubles.
+#[derive(Clone, Debug)]
+pub struct Batches {
+    size: u64,
+    filled: u64,
+    current: u128,
+    /// Sum of the observations [ns] and time of the last one, a batch.
+    full: Vec<(u128, Time)>,
+}
+
+impl Default for Batches {
+    fn default() -> Self {
+        Batches { size: Self::SMALLEST, filled: 0, current: 0, full: Vec::new() }
+    }
+}
+
+impl Batches {
+    /// Observations in a batch at first: five, as MSER-5 wants them.
+    pub const SMALLEST: u64 = 5;
+    /// Batches kept at most.
+    pub const CAPACITY: usize = 2048;
+
+    #[inline]
+    pub fn record(&mut self, now: Time, observed: Span) {
+        self.current += u128::from(observed.0);
+        self.filled += 1;
+        if self.filled == self.size {
+            self.close(now);
+        }
+    }
+
+    fn close(&mut self, now: Time) {
+        self.full.push((self.current, now));
+        self.current = 0;
+        self.filled = 0;
+        if self.full.len() == Self::CAPACITY {
+            self.full = self.full.chunks(2).map(|pair| (pair[0].0 + pair[1].0, pair[1].1)).collect();
+            self.size *= 2;
+        }
+    }
+
+    /// Observations in each full batch.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Mean of each full batch [s], in order.
+    pub fn means(&self) -> Vec<f64> {
+        self.full.iter().map(|(sum, _)| *sum as f64 / self.size as f64 * 1e-9).collect()
+    }
+
+    /// When the last observation of each full batch was made.
+    pub fn ends(&self) -> Vec<Time> {
+        self.full.iter().map(|(_, end)| *end).collect()
+    }
+
+    pub fn clear(&mut self) {
+        *self = Batches::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tally(seconds: &[f64]) -> Tally {
+        let mut tally = Tally::default();
+        seconds.iter().for_each(|s| tally.record(Span::from_seconds(*s)));
+        tally
+    }
+
+    #[test]
+    fn moments_are_exact_and_merge_in_any_order() {
+        let all = tally(&[1.0, 2.0, 4.0, 9.0]);
+        let mut merged = tally(&[9.0, 4.0]);
+        merged.merge(&tally(&[1.0]));
+        merged.merge(&tally(&[2.0]));
+        for t in [&all, &merged] {
+            assert_eq!((t.count(), t.mean(), t.smallest(), t.largest()), (4, 4.0, 1.0, 9.0));
+            assert!((t.variance() - 38.0 / 3.0).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn a_small_variance_about_a_large_mean_is_not_lost() {
+        let t = tally(&[1e6 + 1e-9, 1e6 + 3e-9]);
+        assert!((t.variance() / 2e-18 - 1.0).abs() < 1e-9, "{}", t.variance());
+    }
+
+    #[test]
+    fn quantiles_are_within_one_per_cent() {
+        let t = tally(&(1..=1000).map(|i| f64::from(i) * 1e-3).collect::<Vec<_>>());
+        for q in [0.1, 0.5, 0.9, 0.99] {
+            assert!((t.quantile(q) / q - 1.0).abs() < 0.01, "{q}: {}", t.quantile(q));
+        }
+    }
+
+    #[test]
+    fn nothing_observed_is_no_number() {
+        let t = Tally::default();
+        assert!(
+            t.mean().is_nan() && t.variance().is_nan() && t.quantile(0.5).is_nan() && t.largest().is_nan()
+        );
+    }
+
+    #[test]
+    fn batches_double_and_keep_every_observation() {
+        let mut batches = Batches::default();
+        let n = 5 * Batches::CAPACITY as u64 * 3;
+        (0..n).for_each(|i| batches.record(Time(i), Span(i)));
+        assert_eq!(batches.size(), 20);
+        let means = batches.means();
+        assert_eq!(means.len() as u64, n / 20);
+        assert!((means[7] * 1e9 - (7.0 * 20.0 + 9.5)).abs() < 1e-6);
+        assert_eq!(batches.ends()[7], Time(7 * 20 + 19));
+    }
+
+    #[test]
+    fn a_level_averages_over_time() {
+        let mut level = Level::default();
+        level.set(Time(10), 3);
+        level.subtract(Time(20), 1);
+        assert_eq!(level.mean(Time(40)), (3.0 * 10.0 + 2.0 * 20.0) / 40.0);
+        level.restart(Time(40));
+        assert_eq!((level.mean(Time(50)), level.largest()), (2.0, 2));
+    }
+}

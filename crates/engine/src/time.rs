@@ -1,0 +1,120 @@
+//! Simulated time in whole nanoseconds.
+
+use std::fmt;
+use std::ops::{Add, AddAssign, Sub, SubAssign};
+
+const NANOSECONDS: f64 = 1e9;
+
+/// An instant [ns], counted from the start of the run. The largest is 584 years.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Time(pub u64);
+
+/// A length of time [ns].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Span(pub u64);
+
+impl Time {
+    pub const ZERO: Time = Time(0);
+    /// Later than anything: what never happens is due then.
+    pub const NEVER: Time = Time(u64::MAX);
+
+    /// The instant in seconds.
+    pub fn seconds(self) -> f64 {
+        self.0 as f64 / NANOSECONDS
+    }
+
+    /// Time since `earlier`, which must not be later.
+    #[inline]
+    pub fn since(self, earlier: Time) -> Span {
+        debug_assert!(earlier <= self, "{earlier:?} is after {self:?}");
+        Span(self.0 - earlier.0)
+    }
+}
+
+impl Span {
+    pub const ZERO: Span = Span(0);
+
+    /// `seconds` to the nearest nanosecond. What is negative or not a number counts as nothing; what is
+    /// longer than [`Time::NEVER`] is cut there.
+    #[inline]
+    pub fn from_seconds(seconds: f64) -> Span {
+        Span((seconds * NANOSECONDS + 0.5) as u64)
+    }
+
+    pub fn seconds(self) -> f64 {
+        self.0 as f64 / NANOSECONDS
+    }
+}
+
+impl Add<Span> for Time {
+    type Output = Time;
+
+    /// Stops at [`Time::NEVER`]: a heavy tail may reach beyond all time.
+    #[inline]
+    fn add(self, span: Span) -> Time {
+        Time(self.0.saturating_add(span.0))
+    }
+}
+
+impl Add for Span {
+    type Output = Span;
+
+    #[inline]
+    fn add(self, other: Span) -> Span {
+        Span(self.0 + other.0)
+    }
+}
+
+impl AddAssign for Span {
+    #[inline]
+    fn add_assign(&mut self, other: Span) {
+        self.0 += other.0;
+    }
+}
+
+impl Sub for Span {
+    type Output = Span;
+
+    #[inline]
+    fn sub(self, other: Span) -> Span {
+        Span(self.0 - other.0)
+    }
+}
+
+impl SubAssign for Span {
+    #[inline]
+    fn sub_assign(&mut self, other: Span) {
+        self.0 -= other.0;
+    }
+}
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} s", self.seconds())
+    }
+}
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} s", self.seconds())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_are_rounded_to_the_nearest_nanosecond() {
+        assert_eq!(Span::from_seconds(0.1), Span(100_000_000));
+        assert_eq!(Span::from_seconds(1.4e-9), Span(1));
+        assert_eq!(Span::from_seconds(-1.0), Span::ZERO);
+        assert_eq!(Span::from_seconds(f64::NAN), Span::ZERO);
+        assert_eq!(Span::from_seconds(1e300), Span(u64::MAX));
+    }
+
+    #[test]
+    fn what_never_happens_stays_there() {
+        assert_eq!(Time(5) + Span(u64::MAX), Time::NEVER);
+    }
+}

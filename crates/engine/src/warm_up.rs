@@ -1,0 +1,78 @@
+//! Where the warm-up of a run ends: MSER-5 (White 1997; White, Cobb and Spratt 2000).
+
+/// Where a series of batch means is best cut.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Truncation {
+    /// Batches to leave out at the beginning.
+    pub batches: usize,
+    /// Whether the best cut lies in the first half. If not, the run is too short to tell.
+    pub settled: bool,
+}
+
+/// The cut d that makes the squared standard error of the mean of what remains smallest,
+///
+/// ```text
+/// MSER(d) = sum_{i >= d} (y_i - mean_d)^2 / (k - d)^2
+/// ```
+///
+/// for k batch means y. With batches of five observations this is MSER-5. The last five batches are never
+/// tried: there the statistic is near zero by chance.
+pub fn mser(means: &[f64]) -> Truncation {
+    const LEAST: usize = 5;
+    let k = means.len();
+    if k <= 2 * LEAST {
+        return Truncation { batches: 0, settled: false };
+    }
+    // From the back, so that one pass gives every tail's mean and squares (Welford's update).
+    let (mut n, mut mean, mut squares) = (0.0, 0.0, 0.0);
+    let mut best = (f64::INFINITY, 0);
+    for (d, y) in means.iter().enumerate().rev() {
+        n += 1.0;
+        let from_mean = y - mean;
+        mean += from_mean / n;
+        squares += from_mean * (y - mean);
+        if d + LEAST <= k && squares / (n * n) <= best.0 {
+            best = (squares / (n * n), d);
+        }
+    }
+    Truncation { batches: best.1, settled: best.1 <= k / 2 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::{Component, Streams};
+
+    /// The statistic by its definition, a sum for every cut.
+    fn by_definition(means: &[f64]) -> usize {
+        let k = means.len();
+        let value = |d: usize| {
+            let tail = &means[d..];
+            let mean = tail.iter().sum::<f64>() / tail.len() as f64;
+            tail.iter().map(|y| (y - mean).powi(2)).sum::<f64>() / (tail.len() as f64).powi(2)
+        };
+        (0..=k - 5).min_by(|a, b| value(*a).total_cmp(&value(*b))).unwrap()
+    }
+
+    #[test]
+    fn one_pass_agrees_with_the_definition() {
+        let mut stream = Streams { seed: 3, replication: 0 }.stream(Component("test"), 0);
+        for length in [11, 40, 333] {
+            let means: Vec<f64> =
+                (0..length).map(|i| stream.normal() + 8.0 * (-f64::from(i) / 6.0).exp()).collect();
+            assert_eq!(mser(&means).batches, by_definition(&means));
+        }
+    }
+
+    #[test]
+    fn a_start_far_off_is_cut_and_a_trend_is_not_settled() {
+        let mut stream = Streams { seed: 4, replication: 0 }.stream(Component("test"), 0);
+        let noise: Vec<f64> = (0..400).map(|_| stream.normal()).collect();
+        let started: Vec<f64> =
+            noise.iter().enumerate().map(|(i, e)| e + if i < 50 { 10.0 } else { 0.0 }).collect();
+        let cut = mser(&started);
+        assert!(cut.settled && (50..80).contains(&cut.batches), "{cut:?}");
+        let trend: Vec<f64> = noise.iter().enumerate().map(|(i, e)| e + i as f64).collect();
+        assert!(!mser(&trend).settled);
+    }
+}

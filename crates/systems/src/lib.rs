@@ -1,0 +1,1 @@
+//! The simulated systems, one room each.
