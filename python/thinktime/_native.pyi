@@ -14,6 +14,10 @@ __all__ = [
     "compute_loop",
     "course",
     "examine_machine",
+    "mva",
+    "mva_classes",
+    "mva_course",
+    "mva_rates",
     "record",
     "record_session",
     "serve_nursery",
@@ -80,3 +84,19 @@ def record(
 ) -> str: ...
 def record_session(options_text: str) -> str: ...
 def examine_machine() -> tuple[str, str]: ...
+
+def mva(demands: Sequence[float], think: float, population: int) -> tuple[float, list[float]]: ...
+def mva_course(demands: Sequence[float], think: float, population: int) -> tuple[bytes, bytes]: ...
+def mva_rates(
+    fixed: Sequence[float],
+    think: float,
+    demands: Sequence[float],
+    rates: Sequence[Sequence[float]],
+    population: int,
+) -> tuple[bytes, bytes, bytes]: ...
+def mva_classes(
+    demands: Sequence[Sequence[float]],
+    rates: Sequence[Sequence[float] | None],
+    think: Sequence[float],
+    population: Sequence[int],
+) -> tuple[bytes, bytes]: ...

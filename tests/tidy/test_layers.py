@@ -13,13 +13,14 @@ CRATES = {
     "log": set(),
     "recorder": {"log"},
     "terminals": {"log"},
-    "python": {"log", "recorder", "terminals"},
+    "theory": set(),
+    "python": {"log", "recorder", "terminals", "theory"},
 }
 """What each crate of ours may depend on."""
 
 ROOMS = {
     "stats": set(),
-    "models": {"stats", "errors"},
+    "models": {"stats", "errors", "_native"},
     "analyses": {"stats", "errors", "log"},
     "sources": {"stats", "errors", "log", "_native"},
     "reports": {"stats", "errors", "log", "analyses", "models"},

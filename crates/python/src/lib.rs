@@ -5,10 +5,12 @@ use pyo3::prelude::*;
 mod log;
 mod recorder;
 mod terminals;
+mod theory;
 
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     log::register(module)?;
     recorder::register(module)?;
-    terminals::register(module)
+    terminals::register(module)?;
+    theory::register(module)
 }

@@ -1,0 +1,84 @@
+//! Exact solutions of closed networks, for `thinktime.models.networks`. Whoever calls has checked the numbers.
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use thinktime_theory::load_dependent::{self, Station};
+use thinktime_theory::{fixed_rate, multiclass};
+
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(mva, module)?)?;
+    module.add_function(wrap_pyfunction!(mva_course, module)?)?;
+    module.add_function(wrap_pyfunction!(mva_rates, module)?)?;
+    module.add_function(wrap_pyfunction!(mva_classes, module)?)
+}
+
+/// An array of f64 as NumPy reads it from a buffer.
+fn doubles<'py>(py: Python<'py>, values: &[f64]) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, 8 * values.len(), |bytes| {
+        for (place, value) in bytes.chunks_exact_mut(8).zip(values) {
+            place.copy_from_slice(&value.to_ne_bytes());
+        }
+        Ok(())
+    })
+}
+
+type Arrays<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>);
+
+/// Throughput and mean numbers with all customers.
+#[pyfunction]
+fn mva(demands: Vec<f64>, think: f64, population: u32) -> (f64, Vec<f64>) {
+    let solution = fixed_rate::at_population(&demands, think, population);
+    (solution.throughput, solution.queues)
+}
+
+/// Throughputs, and mean numbers as rows, with 1, 2, ... customers.
+#[pyfunction]
+fn mva_course(py: Python<'_>, demands: Vec<f64>, think: f64, population: u32) -> PyResult<Arrays<'_>> {
+    let course = py.detach(|| fixed_rate::all_populations(&demands, think, population));
+    Ok((doubles(py, &course.throughput)?, doubles(py, &course.queues)?))
+}
+
+type ThreeArrays<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
+
+/// The same with stations that have a rate for 1, 2, ... customers; of those, the mean numbers are a row a
+/// station.
+#[pyfunction]
+fn mva_rates(
+    py: Python<'_>,
+    fixed: Vec<f64>,
+    think: f64,
+    demands: Vec<f64>,
+    rates: Vec<Vec<f64>>,
+    population: u32,
+) -> PyResult<ThreeArrays<'_>> {
+    let stations: Vec<Station> =
+        demands.into_iter().zip(rates).map(|(demand, rates)| Station { demand, rates }).collect();
+    let course = py.detach(|| load_dependent::all_populations(&fixed, think, &stations, population));
+    Ok((
+        doubles(py, &course.throughput)?,
+        doubles(py, &course.fixed_queues)?,
+        doubles(py, &course.queues.concat())?,
+    ))
+}
+
+/// Throughputs of several classes, and residence times as rows of stations. `demands` are rows of stations;
+/// a station without rates is a delay.
+#[pyfunction]
+fn mva_classes(
+    py: Python<'_>,
+    demands: Vec<Vec<f64>>,
+    rates: Vec<Option<Vec<f64>>>,
+    think: Vec<f64>,
+    population: Vec<u32>,
+) -> PyResult<Arrays<'_>> {
+    let stations: Vec<multiclass::Station> = demands
+        .into_iter()
+        .zip(rates)
+        .map(|(demands, rates)| multiclass::Station {
+            demands,
+            service: rates.map_or(multiclass::Service::Delay, multiclass::Service::Rates),
+        })
+        .collect();
+    let solution = py.detach(|| multiclass::at_population(&stations, &think, &population));
+    Ok((doubles(py, &solution.throughput)?, doubles(py, &solution.residence)?))
+}

@@ -1,0 +1,208 @@
+//! One class, stations of fixed rate, and think time: Reiser and Lavenberg's recursion (JACM 27, 1980).
+//!
+//! The textbook form computes, for n = 1 ..= N,
+//!
+//! ```text
+//! R_k(n) = D_k (1 + Q_k(n-1)),   X(n) = n / (Z + sum R_k(n)),   Q_k(n) = X(n) R_k(n)
+//! ```
+//!
+//! where each step waits for a product, a sum over the stations and a division. Here the sum is made one
+//! step ahead: with E_k = D_k R_k,
+//!
+//! ```text
+//! Z + sum R_k(n) = (Z + sum D_k) + X(n-1) sum E_k(n-1)
+//! E_k(n)         = D_k^2 + X(n-1) D_k E_k(n-1)
+//! ```
+//!
+//! so that the sum over E_k(n-1) is ready when X(n-1) is, and a step waits for one product, one sum and the
+//! division alone. It is the same arithmetic in another order, and half the time.
+
+/// The network with all its customers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Solution {
+    pub throughput: f64,
+    /// Mean number at each station, in service or waiting.
+    pub queues: Vec<f64>,
+}
+
+/// The network with each population from 1 to N.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Course {
+    pub throughput: Vec<f64>,
+    /// Mean numbers: a row a population, a column a station.
+    pub queues: Vec<f64>,
+}
+
+/// Solves the network of these demands and think time at one population.
+pub fn at_population(demands: &[f64], think: f64, population: u32) -> Solution {
+    let mut queues = vec![0.0; demands.len()];
+    let throughput = recursion(demands, think, population, &mut |_| {}, &mut queues);
+    Solution { throughput, queues }
+}
+
+/// Solves the network at every population from 1 to `population`.
+pub fn all_populations(demands: &[f64], think: f64, population: u32) -> Course {
+    let mut throughput = Vec::with_capacity(population as usize);
+    recursion(demands, think, population, &mut |x| throughput.push(x), &mut vec![0.0; demands.len()]);
+    let queues = queues_of(demands, &throughput);
+    Course { throughput, queues }
+}
+
+/// The mean numbers at fixed-rate stations from the throughputs of their network at populations 1, 2, ...:
+/// Q(n) = X(n) D (1 + Q(n-1)). A row a population, a column a station.
+pub fn queues_of(demands: &[f64], throughput: &[f64]) -> Vec<f64> {
+    let mut row = vec![0.0; demands.len()];
+    let mut queues = Vec::with_capacity(throughput.len() * demands.len());
+    for &x in throughput {
+        for (queue, demand) in row.iter_mut().zip(demands) {
+            *queue = x * demand * (1.0 + *queue);
+        }
+        queues.extend_from_slice(&row);
+    }
+    queues
+}
+
+/// Shows X(1) to X(population) to `each`, gives the last, and leaves the mean numbers at that population in
+/// `queues`. The state of a usual network stays in registers.
+fn recursion(
+    demands: &[f64],
+    think: f64,
+    population: u32,
+    each: &mut impl FnMut(f64),
+    queues: &mut [f64],
+) -> f64 {
+    match demands.len() {
+        0..=2 => of_width::<2>(demands, think, population, each, queues),
+        3..=4 => of_width::<4>(demands, think, population, each, queues),
+        5..=6 => of_width::<6>(demands, think, population, each, queues),
+        7..=8 => of_width::<8>(demands, think, population, each, queues),
+        _ => of_any_width(demands, think, population, each, queues),
+    }
+}
+
+/// At most K stations: those that are not there have no demand.
+fn of_width<const K: usize>(
+    demands: &[f64],
+    think: f64,
+    population: u32,
+    each: &mut impl FnMut(f64),
+    queues: &mut [f64],
+) -> f64 {
+    let mut d = [0.0; K];
+    d[..demands.len()].copy_from_slice(demands);
+    let square = d.map(|demand| demand * demand);
+    let unloaded = think + demands.iter().sum::<f64>();
+    let (mut e, mut x) = ([0.0; K], 0.0);
+    for n in 1..population {
+        let cycle = unloaded + x * sum(&e);
+        for k in 0..K {
+            e[k] = square[k] + x * (d[k] * e[k]);
+        }
+        x = f64::from(n) / cycle;
+        each(x);
+    }
+    let last = f64::from(population) / (unloaded + x * sum(&e));
+    for (k, queue) in queues.iter_mut().enumerate() {
+        *queue = last * (d[k] + x * e[k]);
+    }
+    each(last);
+    last
+}
+
+/// Two sums side by side, for as many stations as registers hold.
+fn sum<const K: usize>(terms: &[f64; K]) -> f64 {
+    let (mut even, mut odd) = (0.0, 0.0);
+    for pair in terms.chunks_exact(2) {
+        even += pair[0];
+        odd += pair[1];
+    }
+    even + odd
+}
+
+/// Any number of stations; the sum is made in eight parts, so that it does not wait for itself.
+fn of_any_width(
+    demands: &[f64],
+    think: f64,
+    population: u32,
+    each: &mut impl FnMut(f64),
+    queues: &mut [f64],
+) -> f64 {
+    const LANES: usize = 8;
+    let padded = demands.len().next_multiple_of(LANES);
+    let mut d = demands.to_vec();
+    d.resize(padded, 0.0);
+    let unloaded = think + demands.iter().sum::<f64>();
+    let (mut e, mut x, mut ahead) = (vec![0.0; padded], 0.0, 0.0);
+    for n in 1..population {
+        let cycle = unloaded + x * ahead;
+        let mut parts = [0.0; LANES];
+        for (e, d) in e.chunks_exact_mut(LANES).zip(d.chunks_exact(LANES)) {
+            for k in 0..LANES {
+                e[k] = d[k] * (d[k] + x * e[k]);
+                parts[k] += e[k];
+            }
+        }
+        ahead = parts.iter().sum();
+        x = f64::from(n) / cycle;
+        each(x);
+    }
+    let last = f64::from(population) / (unloaded + x * ahead);
+    for (k, queue) in queues.iter_mut().enumerate() {
+        *queue = last * (d[k] + x * e[k]);
+    }
+    each(last);
+    last
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn close(a: f64, b: f64) -> bool {
+        (a - b).abs() <= 1e-12 * a.abs().max(b.abs())
+    }
+
+    /// The recursion as the textbooks have it.
+    fn textbook(demands: &[f64], think: f64, population: u32) -> Solution {
+        let (mut queues, mut throughput) = (vec![0.0; demands.len()], 0.0);
+        for n in 1..=population {
+            let residence: Vec<f64> = demands.iter().zip(&queues).map(|(d, q)| d * (1.0 + q)).collect();
+            throughput = f64::from(n) / (think + residence.iter().sum::<f64>());
+            queues = residence.iter().map(|r| throughput * r).collect();
+        }
+        Solution { throughput, queues }
+    }
+
+    proptest! {
+        #[test]
+        fn another_order_of_the_same_arithmetic(
+            demands in prop::collection::vec(prop_oneof![1 => Just(0.0), 5 => 1e-6f64..10.0], 1..40),
+            think in 0.0f64..1e4,
+            population in 1u32..2000,
+        ) {
+            prop_assume!(think > 0.0 || demands.iter().any(|&d| d > 0.0));
+            let (found, expected) = (at_population(&demands, think, population), textbook(&demands, think, population));
+            prop_assert!(close(found.throughput, expected.throughput));
+            let course = all_populations(&demands, think, population);
+            prop_assert_eq!(course.throughput.len(), population as usize);
+            prop_assert!(close(course.throughput[population as usize - 1], expected.throughput));
+            let last = &course.queues[(population as usize - 1) * demands.len()..];
+            for (k, &queue) in expected.queues.iter().enumerate() {
+                prop_assert!(close(found.queues[k], queue));
+                prop_assert!(close(last[k], queue));
+            }
+        }
+    }
+
+    #[test]
+    fn nobody_and_one() {
+        // Powers of two, so that the figures are exact.
+        assert_eq!(
+            at_population(&[2.0, 1.0], 5.0, 1),
+            Solution { throughput: 0.125, queues: vec![0.25, 0.125] }
+        );
+        assert_eq!(all_populations(&[2.0, 1.0], 5.0, 1).queues, [0.25, 0.125]);
+        assert_eq!(at_population(&[2.0, 1.0], 5.0, 0), Solution { throughput: 0.0, queues: vec![0.0, 0.0] });
+    }
+}

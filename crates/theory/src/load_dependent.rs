@@ -1,0 +1,197 @@
+//! One class, with stations whose rate depends on the number of customers there (several servers, or any
+//! other rates).
+//!
+//! Mean value analysis with marginal probabilities gets p(0|n) as one minus the others, which loses all
+//! digits at a busy station. Here a part of the network stands for itself by its throughput at each
+//! population (Chandy, Herzog and Woo, IBM J. Res. Dev. 19, 1975: Norton's theorem), and two parts are joined
+//! by their balance: of n customers, j are in the part B with the probability
+//!
+//! ```text
+//! p(j) = p(j-1) X_A(n-j+1) / X_B(j),   X(n) = sum_j p(j) X_B(j)
+//! ```
+//!
+//! Buzen's convolution is the same sum in normalisation constants; in throughputs nothing overflows.
+
+use crate::fixed_rate;
+
+/// A station that does `rates[j-1]` seconds of work in a second when j customers are there; the last rate
+/// holds for more. Rates are above zero, and there is one or more of them.
+#[derive(Clone, Debug)]
+pub struct Station {
+    pub demand: f64,
+    pub rates: Vec<f64>,
+}
+
+impl Station {
+    /// Completions in unit time with 1 to `population` customers.
+    fn throughput(&self, population: u32) -> Vec<f64> {
+        let last = self.rates[self.rates.len() - 1];
+        let rates = self.rates.iter().copied().chain(std::iter::repeat(last));
+        rates.take(population as usize).map(|rate| rate / self.demand).collect()
+    }
+}
+
+/// The network with each population from 1 to N.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Course {
+    pub throughput: Vec<f64>,
+    /// Mean numbers at the fixed-rate stations: a row a population, a column a station.
+    pub fixed_queues: Vec<f64>,
+    /// Mean numbers at the other stations, each station's for all populations.
+    pub queues: Vec<Vec<f64>>,
+}
+
+/// Solves a network of fixed-rate stations with the demands `fixed`, of `stations`, and of think time.
+pub fn all_populations(fixed: &[f64], think: f64, stations: &[Station], population: u32) -> Course {
+    let curves: Vec<Option<Vec<f64>>> = stations
+        .iter()
+        .map(|station| (station.demand > 0.0).then(|| station.throughput(population)))
+        .collect();
+    let base = (think > 0.0 || fixed.iter().any(|&demand| demand > 0.0))
+        .then(|| fixed_rate::all_populations(fixed, think, population).throughput);
+    let mut throughput = base.clone();
+    let mut queues = Vec::with_capacity(stations.len());
+    for (at, curve) in curves.iter().enumerate() {
+        let Some(curve) = curve else {
+            queues.push(vec![0.0; population as usize]);
+            continue;
+        };
+        let others = curves.iter().enumerate().filter(|(other, _)| *other != at);
+        let rest = others.filter_map(|(_, other)| other.as_ref()).fold(base.clone(), |rest, other| {
+            Some(rest.map_or_else(|| other.clone(), |rest| join(&rest, other).throughput))
+        });
+        let joined = match rest {
+            Some(rest) => join(&rest, curve),
+            None => Joined { throughput: curve.clone(), number: (1..=population).map(f64::from).collect() },
+        };
+        throughput = Some(joined.throughput);
+        queues.push(joined.number);
+    }
+    let throughput = throughput.unwrap_or_else(|| vec![f64::INFINITY; population as usize]);
+    let fixed_queues = fixed_rate::queues_of(fixed, &throughput);
+    Course { throughput, fixed_queues, queues }
+}
+
+/// Two parts of a network as one.
+struct Joined {
+    throughput: Vec<f64>,
+    /// Mean number in the second part.
+    number: Vec<f64>,
+}
+
+/// Probabilities are kept relative to one among them: beyond this factor another takes its place.
+const FAR: f64 = 1e150;
+
+/// Joins two parts given by their throughputs with 1, 2, ... customers.
+fn join(first: &[f64], second: &[f64]) -> Joined {
+    let population = first.len();
+    let seconds: Vec<f64> = second.iter().map(|rate| 1.0 / rate).collect();
+    let (mut throughput, mut number) = (Vec::with_capacity(population), Vec::with_capacity(population));
+    for n in 1..=population {
+        let (mut weight, mut total, mut work, mut count) = (1.0, 1.0, 0.0, 0.0);
+        // How many times FAR the weight lies below what is in the sums; they do not feel it then.
+        let mut below = 0u32;
+        for j in 1..=n {
+            weight *= first[n - j] * seconds[j - 1];
+            if weight > FAR {
+                weight /= FAR;
+                if below > 0 {
+                    below -= 1;
+                } else {
+                    (total, work, count) = (total / FAR, work / FAR, count / FAR);
+                }
+            } else if weight < 1.0 / FAR {
+                weight *= FAR;
+                below += 1;
+            }
+            if below == 0 {
+                total += weight;
+                work += weight * second[j - 1];
+                count += weight * j as f64;
+            }
+        }
+        throughput.push(work / total);
+        number.push(count / total);
+    }
+    Joined { throughput, number }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn close(a: f64, b: f64) -> bool {
+        (a - b).abs() <= 1e-11 * a.abs().max(b.abs())
+    }
+
+    /// p(j) of N customers at a station with rates, the rest thinking, from the balance of its birth and death
+    /// process: p(j+1) / p(j) = (N - j) D / (Z rate(j+1)).
+    fn repairman(population: u32, think: f64, station: &Station) -> (f64, f64) {
+        let rate = |j: u32| station.rates[(j as usize).min(station.rates.len()) - 1];
+        let mut log = vec![0.0];
+        for j in 0..population {
+            let step = f64::from(population - j) * station.demand / (think * rate(j + 1));
+            log.push(log[j as usize] + step.ln());
+        }
+        let most = log.iter().copied().fold(f64::MIN, f64::max);
+        let weights: Vec<f64> = log.iter().map(|w| (w - most).exp()).collect();
+        let total: f64 = weights.iter().sum();
+        let number = weights.iter().zip(0..).map(|(w, j)| w * f64::from(j)).sum::<f64>() / total;
+        let busy: f64 = (1..=population).map(|j| weights[j as usize] * rate(j)).sum();
+        (busy / total / station.demand, number)
+    }
+
+    #[test]
+    fn many_servers_and_thousands_of_users_are_the_repairman() {
+        for (population, servers) in [(35, 1), (35, 4), (1000, 64), (3000, 200)] {
+            let rates: Vec<f64> = (1..=servers).map(f64::from).collect();
+            let station = Station { demand: 0.9, rates };
+            let (throughput, number) = repairman(population, 10.0, &station);
+            let course = all_populations(&[], 10.0, &[station], population);
+            let at = population as usize - 1;
+            assert!(close(course.throughput[at], throughput), "{population} {servers}");
+            assert!(close(course.queues[0][at], number), "{population} {servers}");
+        }
+    }
+
+    #[test]
+    fn a_station_that_thrashes_has_two_likely_states() {
+        // The rate falls to a ten-thousandth: with think time to match, few or nearly all are there.
+        let rates: Vec<f64> = (1..=400).map(|j| if j <= 20 { 1.0 } else { 1e-4 }).collect();
+        let station = Station { demand: 1.0, rates };
+        for think in [30.0, 300.0, 500.0, 3000.0] {
+            let (throughput, number) = repairman(400, think, &station);
+            let course = all_populations(&[], think, std::slice::from_ref(&station), 400);
+            assert!(close(course.throughput[399], throughput), "{think}");
+            assert!(close(course.queues[0][399], number), "{think}");
+        }
+    }
+
+    #[test]
+    fn one_server_is_a_fixed_rate() {
+        let one = |demand| Station { demand, rates: vec![1.0] };
+        let plain = fixed_rate::all_populations(&[0.4, 0.3, 0.1], 5.0, 200);
+        let joined = all_populations(&[0.3], 5.0, &[one(0.4), one(0.1)], 200);
+        for n in 0..200 {
+            assert!(close(plain.throughput[n], joined.throughput[n]));
+            assert!(close(plain.queues[3 * n], joined.queues[0][n]));
+            assert!(close(plain.queues[3 * n + 1], joined.fixed_queues[n]));
+            assert!(close(plain.queues[3 * n + 2], joined.queues[1][n]));
+        }
+    }
+
+    #[test]
+    fn customers_are_conserved() {
+        let stations = [
+            Station { demand: 1.0, rates: vec![1.0, 1.8, 2.4] },
+            Station { demand: 0.0, rates: vec![1.0] },
+            Station { demand: 2.0, rates: vec![0.5, 2.0] },
+        ];
+        let course = all_populations(&[0.2], 3.0, &stations, 50);
+        for n in 0..50 {
+            let there: f64 = course.queues.iter().map(|q| q[n]).sum::<f64>() + course.fixed_queues[n];
+            assert!(close(there + 3.0 * course.throughput[n], (n + 1) as f64));
+            assert_eq!(course.queues[1][n], 0.0);
+        }
+    }
+}

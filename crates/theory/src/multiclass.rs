@@ -1,0 +1,368 @@
+//! Several classes: Reiser and Lavenberg's recursion over all populations of the classes (JACM 27, 1980).
+//!
+//! At stations with rates the recursion goes over the probabilities p(j|n) of j customers there. The usual
+//! p(0|n), one minus the others, loses all digits at a busy station; here it comes from the same network
+//! without the station, whose throughputs are X' (Reiser, Perform. Eval. 1, 1981):
+//!
+//! ```text
+//! p(0|n) = p(0|n - 1_r) X_r(n) / X'_r(n)      for any class r of n
+//! ```
+//!
+//! L stations with rates need 2^L networks.
+
+use std::collections::BTreeMap;
+
+/// What a station does with the customers there.
+#[derive(Clone, Debug)]
+pub enum Service {
+    /// Nobody waits.
+    Delay,
+    /// `rates[j-1]` seconds of work in a second with j customers; the last holds for more. A single one is a
+    /// server of fixed rate.
+    Rates(Vec<f64>),
+}
+
+#[derive(Clone, Debug)]
+pub struct Station {
+    /// A demand a class.
+    pub demands: Vec<f64>,
+    pub service: Service,
+}
+
+/// The network with all its customers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Solution {
+    /// A throughput a class.
+    pub throughput: Vec<f64>,
+    /// Residence times: a row a station, a column a class.
+    pub residence: Vec<f64>,
+}
+
+/// Number of populations that the recursion visits; None when it does not fit a machine word.
+pub fn populations(population: &[u32]) -> Option<usize> {
+    population.iter().try_fold(1usize, |product, &n| product.checked_mul(n as usize + 1))
+}
+
+/// Solves the network of these stations; `think` and `population` have a value a class. Needs memory for
+/// `populations` times the number of stations (and of rates).
+pub fn at_population(stations: &[Station], think: &[f64], population: &[u32]) -> Solution {
+    let lattice = Lattice::new(population);
+    let customers = population.iter().map(|&n| n as usize).sum();
+    let parts: Vec<Part> = stations.iter().map(|station| Part::new(station, customers)).collect();
+    let with_rates: Vec<usize> = (0..parts.len()).filter(|&k| !parts[k].extra.is_empty()).collect();
+    let mut networks: BTreeMap<usize, Network> = BTreeMap::new();
+    for present in 0..1usize << with_rates.len() {
+        let network = {
+            let here: Vec<usize> = (0..parts.len())
+                .filter(|k| with_rates.iter().position(|w| w == k).is_none_or(|bit| present >> bit & 1 == 1))
+                .collect();
+            let without: Vec<Option<&[f64]>> = here
+                .iter()
+                .map(|k| with_rates.iter().position(|w| w == k))
+                .map(|bit| bit.map(|bit| networks[&(present & !(1 << bit))].throughput.as_slice()))
+                .collect();
+            solve(&lattice, &here.iter().map(|&k| &parts[k]).collect::<Vec<_>>(), think, &without)
+        };
+        networks.insert(present, network);
+    }
+    let last = networks.pop_last().map(|(_, network)| network.solution);
+    last.unwrap_or(Solution { throughput: Vec::new(), residence: Vec::new() })
+}
+
+/// A station as the recursion wants it.
+struct Part {
+    demands: Vec<f64>,
+    delay: bool,
+    /// Rate with very many customers.
+    last: f64,
+    /// Reciprocal rates with 1, 2, ... customers, as long as they differ from the last.
+    seconds: Vec<f64>,
+    /// j (last / rate(j) - 1): what an arrival that finds j - 1 has to wait more than at the last rate.
+    extra: Vec<f64>,
+}
+
+impl Part {
+    fn new(station: &Station, customers: usize) -> Part {
+        let mut rates = match &station.service {
+            Service::Rates(rates) => rates.clone(),
+            Service::Delay => vec![1.0],
+        };
+        let mut last = rates[rates.len() - 1];
+        let fastest = rates.iter().copied().fold(0.0, f64::max);
+        if fastest > last {
+            // A station that slows down: with the fastest rate for more than there are, `extra` stays positive.
+            rates.resize(customers.max(1), last);
+            last = fastest;
+        } else {
+            rates.pop();
+        }
+        let extra = rates.iter().zip(1..).map(|(rate, j)| f64::from(j) * (last / rate - 1.0)).collect();
+        let seconds = rates.iter().map(|rate| 1.0 / rate).collect();
+        let delay = matches!(station.service, Service::Delay);
+        Part { demands: station.demands.clone(), delay, last, seconds, extra }
+    }
+
+    /// Time here of a customer of class r who finds `seen` customers on average, and j with `chances[j]`.
+    fn residence(&self, r: usize, seen: f64, chances: &[f64]) -> f64 {
+        if self.delay {
+            return self.demands[r];
+        }
+        let slower: f64 = self.extra.iter().zip(chances).map(|(extra, chance)| extra * chance).sum();
+        self.demands[r] / self.last * (1.0 + seen + slower)
+    }
+}
+
+/// All populations from none to all, in an order in which one customer less comes before.
+struct Lattice {
+    population: Vec<u32>,
+    strides: Vec<usize>,
+    size: usize,
+}
+
+impl Lattice {
+    fn new(population: &[u32]) -> Lattice {
+        let mut size = 1;
+        let strides = population
+            .iter()
+            .map(|&n| {
+                let stride = size;
+                size *= n as usize + 1;
+                stride
+            })
+            .collect();
+        Lattice { population: population.to_vec(), strides, size }
+    }
+
+    /// The next population in place.
+    fn advance(&self, n: &mut [u32]) {
+        for (count, &most) in n.iter_mut().zip(&self.population) {
+            if *count < most {
+                *count += 1;
+                return;
+            }
+            *count = 0;
+        }
+    }
+}
+
+struct Network {
+    /// At each population, of the first class that it has.
+    throughput: Vec<f64>,
+    solution: Solution,
+}
+
+/// Solves one network; `without` has, for each station with rates, the throughputs of the network without it.
+fn solve(lattice: &Lattice, parts: &[&Part], think: &[f64], without: &[Option<&[f64]>]) -> Network {
+    let mut recursion = Recursion::new(lattice, parts, think);
+    let mut throughput = vec![0.0; lattice.size];
+    let mut n = vec![0u32; lattice.population.len()];
+    let mut present = Vec::with_capacity(n.len());
+    for at in 1..lattice.size {
+        lattice.advance(&mut n);
+        present.clear();
+        present.extend((0..n.len()).filter(|&r| n[r] > 0));
+        recursion.visit(at, &n, &present);
+        throughput[at] = recursion.solution.throughput[present[0]];
+        for (k, without) in without.iter().enumerate() {
+            if let Some(without) = without {
+                recursion.set_chances(k, at, &present, without[at]);
+            }
+        }
+    }
+    Network { throughput, solution: recursion.solution }
+}
+
+/// The recursion over the lattice, as far as it has come.
+struct Recursion<'a> {
+    lattice: &'a Lattice,
+    parts: &'a [&'a Part],
+    think: &'a [f64],
+    /// Mean numbers: a row a population, a column a station.
+    queues: Vec<f64>,
+    /// Of each station: a row a population, a column a number of customers from 0.
+    chances: Vec<Vec<f64>>,
+    /// At the population of the last visit.
+    solution: Solution,
+}
+
+impl<'a> Recursion<'a> {
+    fn new(lattice: &'a Lattice, parts: &'a [&'a Part], think: &'a [f64]) -> Self {
+        let classes = lattice.population.len();
+        let chances = parts.iter().map(|part| {
+            let mut chances = vec![0.0; lattice.size * part.extra.len()];
+            chances.iter_mut().take(1).for_each(|nobody| *nobody = 1.0);
+            chances
+        });
+        let solution =
+            Solution { throughput: vec![0.0; classes], residence: vec![0.0; parts.len() * classes] };
+        Recursion {
+            lattice,
+            parts,
+            think,
+            queues: vec![0.0; lattice.size * parts.len()],
+            chances: chances.collect(),
+            solution,
+        }
+    }
+
+    /// Residence times, throughputs and mean numbers at the population n, which has the classes `present`.
+    fn visit(&mut self, at: usize, n: &[u32], present: &[usize]) {
+        let (stations, classes) = (self.parts.len(), n.len());
+        let Solution { throughput, residence } = &mut self.solution;
+        for &r in present {
+            let before = at - self.lattice.strides[r];
+            let mut cycle = self.think[r];
+            for (k, part) in self.parts.iter().enumerate() {
+                let chances = &self.chances[k][before * part.extra.len()..];
+                let time = part.residence(r, self.queues[before * stations + k], chances);
+                residence[k * classes + r] = time;
+                cycle += time;
+            }
+            throughput[r] = f64::from(n[r]) / cycle;
+        }
+        for (k, queue) in self.queues[at * stations..][..stations].iter_mut().enumerate() {
+            // A class that spends no time anywhere has an infinite throughput, and is nowhere.
+            let here = present.iter().filter(|&&r| residence[k * classes + r] > 0.0);
+            *queue = here.map(|&r| throughput[r] * residence[k * classes + r]).sum();
+        }
+    }
+
+    /// p(j|n) of station k, after the visit of n; `without` is the throughput of the first class of n in the
+    /// network without the station, infinite when the class has nowhere else to be.
+    fn set_chances(&mut self, k: usize, at: usize, present: &[usize], without: f64) {
+        let (part, throughput) = (&self.parts[k], &self.solution.throughput);
+        let levels = part.extra.len();
+        let before = |r: usize| (at - self.lattice.strides[r]) * levels;
+        let chances = &mut self.chances[k];
+        if without.is_finite() {
+            let first = present[0];
+            chances[at * levels] = chances[before(first)] * throughput[first] / without;
+        }
+        for j in 1..levels {
+            let visiting = present.iter().filter(|&&r| part.demands[r] > 0.0);
+            let flow = visiting.map(|&r| part.demands[r] * throughput[r] * chances[before(r) + j - 1]);
+            chances[at * levels + j] = flow.sum::<f64>() * part.seconds[j - 1];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{fixed_rate, load_dependent};
+    use proptest::prelude::*;
+
+    fn close(a: f64, b: f64) -> bool {
+        (a - b).abs() <= 1e-10 * a.abs().max(b.abs()) || a == b
+    }
+
+    fn fixed() -> Service {
+        Service::Rates(vec![1.0])
+    }
+
+    /// G(n) by its definition: the sum over all ways to spread the customers, each the product of its factors.
+    fn constant(stations: &[Station], think: &[f64], n: &[u32]) -> f64 {
+        let Some((station, rest)) = stations.split_first() else {
+            return n.iter().zip(think).map(|(&n, &z)| power(z, n)).product();
+        };
+        let lattice = Lattice::new(n);
+        let mut here = vec![0; n.len()];
+        let mut total = 0.0;
+        for at in 0..lattice.size {
+            if at > 0 {
+                lattice.advance(&mut here);
+            }
+            let left: Vec<u32> = n.iter().zip(&here).map(|(n, h)| n - h).collect();
+            total += factor(station, &here) * constant(rest, think, &left);
+        }
+        total
+    }
+
+    /// z^n / n!
+    fn power(z: f64, n: u32) -> f64 {
+        (1..=n).map(|i| z / f64::from(i)).product()
+    }
+
+    fn factor(station: &Station, here: &[u32]) -> f64 {
+        let classes: f64 = here.iter().zip(&station.demands).map(|(&n, &d)| power(d, n)).product();
+        let order = (1..=here.iter().sum::<u32>()).map(|j| match &station.service {
+            Service::Delay => 1.0,
+            Service::Rates(rates) => f64::from(j) / rates[(j as usize).min(rates.len()) - 1],
+        });
+        classes * order.product::<f64>()
+    }
+
+    fn service() -> impl Strategy<Value = Service> {
+        prop_oneof![
+            Just(fixed()),
+            Just(Service::Delay),
+            prop::collection::vec(0.1f64..5.0, 1..5).prop_map(Service::Rates),
+        ]
+    }
+
+    fn station() -> impl Strategy<Value = Station> {
+        let demand = prop_oneof![1 => Just(0.0), 4 => 0.01f64..3.0];
+        (prop::collection::vec(demand, 2), service())
+            .prop_map(|(demands, service)| Station { demands, service })
+    }
+
+    proptest! {
+        #[test]
+        fn throughputs_are_ratios_of_normalisation_constants(
+            stations in prop::collection::vec(station(), 1..4),
+            think in prop::collection::vec(prop_oneof![1 => Just(0.0), 4 => 0.1f64..5.0], 2),
+            population in prop::collection::vec(0u32..4, 2),
+        ) {
+            let everywhere = |r: usize| think[r] + stations.iter().map(|s| s.demands[r]).sum::<f64>();
+            prop_assume!((0..2).all(|r| everywhere(r) > 0.0));
+            let solution = at_population(&stations, &think, &population);
+            let all = constant(&stations, &think, &population);
+            for r in (0..2).filter(|&r| population[r] > 0) {
+                let mut less = population.clone();
+                less[r] -= 1;
+                let expected = constant(&stations, &think, &less) / all;
+                prop_assert!(close(solution.throughput[r], expected), "{} {expected}", solution.throughput[r]);
+                let times: f64 = (0..stations.len()).map(|k| solution.residence[k * 2 + r]).sum();
+                prop_assert!(close(solution.throughput[r] * (times + think[r]), f64::from(population[r])));
+            }
+        }
+
+        #[test]
+        fn alike_classes_are_one(
+            demand in 0.1f64..2.0,
+            rates in prop::collection::vec(0.2f64..4.0, 1..30),
+            think in 0.0f64..20.0,
+            first in 1u32..15,
+            second in 1u32..15,
+        ) {
+            let stations = [
+                Station { demands: vec![demand; 2], service: Service::Rates(rates.clone()) },
+                Station { demands: vec![0.7; 2], service: fixed() },
+            ];
+            let two = at_population(&stations, &[think; 2], &[first, second]);
+            let rated = load_dependent::Station { demand, rates };
+            let one = load_dependent::all_populations(&[0.7], think, &[rated], first + second);
+            prop_assert!(close(two.throughput.iter().sum(), one.throughput[(first + second) as usize - 1]));
+        }
+    }
+
+    #[test]
+    fn one_class_is_the_recursion_for_one_class() {
+        let demands = [0.3, 0.2, 0.9];
+        let stations = demands.map(|d| Station { demands: vec![d], service: fixed() });
+        let many = at_population(&stations, &[4.0], &[60]);
+        let one = fixed_rate::at_population(&demands, 4.0, 60);
+        assert!(close(many.throughput[0], one.throughput));
+    }
+
+    #[test]
+    fn a_busy_station_of_many_servers_keeps_its_digits() {
+        // p(0|n) as one minus the others gives nonsense here.
+        let rates: Vec<f64> = (1..=48).map(f64::from).collect();
+        let alike = [Station { demands: vec![48.0; 2], service: Service::Rates(rates.clone()) }];
+        let two = at_population(&alike, &[1.0; 2], &[150, 60]).throughput.iter().sum::<f64>();
+        let rated = load_dependent::Station { demand: 48.0, rates };
+        let one = load_dependent::all_populations(&[], 1.0, &[rated], 210).throughput[209];
+        assert!(close(two, one), "{two} {one}");
+    }
+}
