@@ -24,6 +24,7 @@ COMMANDS: dict[str, str] = {
     "report": "thinktime.cli.report",
     "analyse": "thinktime.cli.analyse",
     "import": "thinktime.cli.import_",
+    "study": "thinktime.cli.study",
     "check": "thinktime.cli.check",
     "doctor": "thinktime.cli.doctor",
     "demo": "thinktime.cli.demo",

@@ -28,6 +28,8 @@ class Column:
 
     name: str
     unit: str = ""
+    scaled: bool = True
+    """False: shown in this very unit, as a published table is; texts in it are printed numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +137,9 @@ class Document:
     facts: tuple[tuple[str, str], ...] = ()
     """What was measured, when, by what: label and value."""
     highlights: tuple[Highlight, ...] = ()
+    facts_title: str = "What was recorded?"
+    origin: str = "Made by thinktime from the log alone: the same log gives the same page."
+    """The last sentence of a page: what it was made from."""
 
     def tables(self) -> Iterator[tuple[Section, Table]]:
         """Every table with its section, the data of figures included, in the order of the report."""

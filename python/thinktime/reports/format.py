@@ -246,6 +246,9 @@ def column(head: Column, cells: Sequence[Cell]) -> FormattedColumn:
     A shared unit stands in the heading and the figures line up; costs of a fork and of a page fault
     (a hundredfold apart) stay readable with a unit of their own.
     """
+    if not head.scaled:
+        texts = tuple(_unitless(value, Scale(1.0, head.unit), None) for value in cells)
+        return FormattedColumn(plain(head.name), head.unit, texts, numeric=True)
     numbers = [value for value in cells if isinstance(value, (int, float, Estimate))]
     if not numbers:
         texts = tuple(ABSENT if value is None else plain(str(value)) for value in cells)

@@ -13,6 +13,8 @@ __all__ = ["render", "render_section"]
 
 WIDTH = 100
 ROWS_MAX = 60
+PROSE_MIN = 80
+"""A table with a longer cell is a list of sentences, not a grid of figures."""
 GAP = "  "
 
 
@@ -102,6 +104,8 @@ def _table(table: Table, width: int) -> str:
     columns = [
         shown.column(head, [row[index] for row in table.rows]) for index, head in enumerate(table.columns)
     ]
+    if any(len(text) > PROSE_MIN for column in columns for text in column.cells):
+        return "\n\n".join([_wrapped(table.caption, width), *_records(columns, width)])
     headings = [f"{column.heading} [{column.unit}]" if column.unit else column.heading for column in columns]
     sides = "".join(">" if column.numeric else "<" for column in columns)
     rows = list(zip(*(column.cells for column in columns), strict=True))
@@ -116,6 +120,17 @@ def _table(table: Table, width: int) -> str:
         lines.append("(no rows)")
     lines.extend(_wrapped(note, width) for note in table.notes)
     return "\n".join(lines)
+
+
+def _records(columns: Sequence[shown.FormattedColumn], width: int) -> Iterator[str]:
+    """Rows that hold sentences, one below the other: each cell in lines of its own."""
+    first, *others = columns
+    for number, text in enumerate(first.cells):
+        lines = [_wrapped(text, width, "* ", "  ")]
+        lines.extend(
+            _wrapped(column.cells[number], width, f"  {column.heading}: ", "    ") for column in others
+        )
+        yield "\n".join(lines)
 
 
 def _folded(table: Table, width: int) -> str:

@@ -1,1 +1,39 @@
-"""Studies: one a paper, its published tables beside ours."""
+"""Studies: one a paper, its published tables beside ours.
+
+A study is a folder: ``study.py``, which reads like a table of contents, the modules of its parts,
+``published/*.csv`` with the paper's tables as printed, and a README with question, method and verdict.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from typing import TYPE_CHECKING
+
+from thinktime.errors import InputError
+
+if TYPE_CHECKING:
+    from thinktime.studies.study import Study
+
+__all__ = ["STUDIES", "load"]
+
+STUDIES: dict[str, str] = {
+    "anderson-sargent-1974": "thinktime.studies.anderson_sargent_1974.study",
+}
+"""Name of each study, and the module whose ``STUDY`` it is."""
+
+
+def load(name: str) -> Study:
+    """Load a study.
+
+    Raises
+    ------
+    InputError
+        There is no such study.
+    """
+    if name not in STUDIES:
+        near = difflib.get_close_matches(name.lower().replace("_", "-"), STUDIES, n=1, cutoff=0.4)
+        meant = f"; did you mean {near[0]}?" if near else ""
+        raise InputError(f"there is no study {name!r}; the studies are {', '.join(STUDIES)}{meant}")
+    study: Study = importlib.import_module(STUDIES[name]).STUDY
+    return study

@@ -1,0 +1,72 @@
+"""Where a report goes: a file, whole or not at all, or standard output."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Literal
+
+import typer
+
+from thinktime.errors import InputError, WorkError
+
+__all__ = ["Form", "check", "form_of", "write"]
+
+Form = Literal["html", "text", "json", "csv"]
+SUFFIXES: dict[str, Form] = {".html": "html", ".htm": "html", ".txt": "text", ".json": "json", ".csv": "csv"}
+
+
+def form_of(output: Path | None) -> Form:
+    """Format that the name of a file asks for."""
+    if _target(output) is None or output is None:
+        return "text"
+    return SUFFIXES.get(output.suffix.lower(), "html")
+
+
+def check(output: Path | None, force: bool, form: Form) -> None:
+    """Refuse before the work, not after it.
+
+    Raises
+    ------
+    InputError
+        The file is there already, or cannot be made; or a page would go to a terminal.
+    """
+    if form == "html" and output is None and sys.stdout.isatty():
+        raise InputError("--format html: a page is not for a terminal; give a file with -o report.html")
+    target = _target(output)
+    if target is None:
+        return
+    if target.is_dir():
+        raise InputError(f"{target}: is a folder; give the name of a file with -o")
+    if target.exists() and not force:
+        raise InputError(f"{target}: is there already; --force writes over it, -o chooses another name")
+    if not target.parent.is_dir():
+        raise InputError(
+            f"{target}: there is no folder {target.parent}; make it, or choose another name with -o"
+        )
+
+
+def write(output: Path | None, text: str) -> None:
+    """Write all or nothing: a report that was cut short would look complete.
+
+    Raises
+    ------
+    WorkError
+        The file cannot be written.
+    """
+    target = _target(output)
+    if target is None:
+        sys.stdout.write(text)
+        return
+    part = target.with_name(f".{target.name}.part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(target)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise WorkError(f"{target}: cannot be written: {error.strerror or error}") from None
+    typer.echo(f"{target}", err=False)
+
+
+def _target(output: Path | None) -> Path | None:
+    return None if output is None or str(output) == "-" else output

@@ -1,0 +1,31 @@
+"""Anderson and Sargent 1974, part by part."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from thinktime.studies.anderson_sargent_1974 import recomputed
+from thinktime.studies.anderson_sargent_1974.tables import NAME, SHAPES
+from thinktime.studies.study import Part, Study
+
+STUDY = Study(
+    name=NAME,
+    title="Which scheduling serves an interactive system best?",
+    paper=(
+        "H. A. Anderson, Jr. and R. G. Sargent, Investigation into Scheduling for an Interactive Computing "
+        "System, IBM Journal of Research and Development 18, 2 (March 1974), 125 ff."
+    ),
+    question="APL/360 on a System/360 Model 50, measured, simulated, and given better swap schedulers.",
+    folder=Path(__file__).parent,
+    shapes=SHAPES,
+    parts=(
+        Part(
+            "recomputed",
+            "Do the printed numbers agree with each other?",
+            recomputed.TABLES,
+            recomputed.chapter,
+        ),
+    ),
+    begin=lambda settings: settings,
+    replications=64,
+)

@@ -1,0 +1,143 @@
+"""A paper as a study sees it: its published tables, its doubtful numbers, and figures beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from thinktime.reports.compared import Figure, Kind, Row, Tolerance
+from thinktime.stats.estimate import Estimate
+from thinktime.studies.published import Fact, Printed, Shape, Table, read, read_facts
+
+__all__ = ["Paper", "rounded"]
+
+
+@dataclass(frozen=True)
+class Paper:
+    """Published tables of one paper.
+
+    Parameters
+    ----------
+    study : str
+        Name of the study.
+    folder : Path
+        Where the tables are.
+    shapes : tuple of Shape
+        What their columns are.
+    doubts : mapping
+        Why a printed number is not to be trusted, by table, values of the key columns, and quantity.
+    """
+
+    study: str
+    folder: Path
+    shapes: tuple[Shape, ...]
+    doubts: Mapping[tuple[str, tuple[object, ...], str], str]
+
+    @cached_property
+    def tables(self) -> dict[str, Table]:
+        """Published tables by name."""
+        return {shape.name: read(self.folder, shape) for shape in self.shapes}
+
+    @cached_property
+    def facts(self) -> dict[str, Fact]:
+        """Numbers stated in the text, by identifier."""
+        return read_facts(self.folder)
+
+    def figure(
+        self, table: str, row: Row, quantity: str, ours: Estimate, kind: Kind, tolerance: Tolerance | None
+    ) -> Figure:
+        """Cell of a published table beside ours.
+
+        Raises
+        ------
+        KeyError
+            The table has no such row or column.
+        """
+        published = self.tables[table]
+        cell = published.cell(row, quantity)
+        if tolerance is not None and tolerance.way == "digits" and cell is not None:
+            tolerance = Tolerance("digits", cell.half)
+        doubt = self.doubts.get((table, tuple(row.values()), quantity), "")
+        unit = published.shape.quantities[quantity]
+        places = cell.places if cell is not None else published.places(quantity)
+        value = None if cell is None else cell.value
+        label = published.shape.words.format(**row)
+        beside = (unit, value, *_plain(ours), kind, tolerance, doubt, places, label)
+        return Figure(self.study, table, row, quantity, *beside)
+
+    def fact(
+        self, name: str, ours: Estimate, kind: Kind, tolerance: Tolerance | None, part: str = ""
+    ) -> Figure:
+        """Put a number stated in the text beside ours.
+
+        Parameters
+        ----------
+        name : str
+            Identifier of the fact.
+        ours : Estimate
+        kind : str
+        tolerance : Tolerance or None
+            ``digits`` with an amount of zero means the digits stated.
+        part : str
+            Which of several numbers stated together: the part of its context that names it.
+        """
+        fact = self.facts[name]
+        row: dict[str, str | int | float] = {"id": name}
+        if part:
+            contexts = [context.strip() for context in fact.context.split(";")]
+            printed = fact.values[contexts.index(part)]
+            row["context"] = part
+        else:
+            printed = fact.value
+        if tolerance is not None and tolerance.way == "digits" and not tolerance.amount:
+            tolerance = Tolerance("digits", printed.half)
+        doubt = self.doubts.get(("facts", (name,), "value"), "")
+        label = f"{fact.quantity}{f', {part}' if part else ''}{f' [{fact.unit}]' if fact.unit else ''}"
+        beside = (fact.unit, printed.value, *_plain(ours), kind, tolerance, doubt, printed.places, label)
+        return Figure(self.study, "facts", row, "value", *beside)
+
+    def each(self, table: str) -> Iterator[tuple[Row, str]]:
+        """Every cell of a table, printed or empty: its row and its quantity."""
+        published = self.tables[table]
+        for row in published.rows:
+            for quantity in published.shape.quantities:
+                yield row, quantity
+
+
+def _plain(ours: Estimate) -> tuple[float, float | None, float | None, int]:
+    """Value, ends and n as Python's own numbers: NumPy's cannot be written as JSON."""
+    low, high = (None if end is None else float(end) for end in (ours.low, ours.high))
+    return float(ours.value), low, high, int(ours.n)
+
+
+def rounded(work: Callable[..., float], inputs: Sequence[Printed], unit: str = "") -> Estimate:
+    r"""Compute with printed inputs, and find all that their rounding allows.
+
+    .. math:: f(x) \pm \sum_i \max |f(x \pm h_i e_i) - f(x)|
+
+    with :math:`h_i` half a unit of the last printed digit: the first-order bound of interval arithmetic.
+
+    Parameters
+    ----------
+    work : callable
+        Takes the inputs as numbers, one argument each.
+    inputs : sequence of Printed
+    unit : str
+        Of the result.
+    """
+    values = [item.value for item in inputs]
+    result = work(*values)
+    reach = 0.0
+    for at, item in enumerate(inputs):
+        moved = [
+            abs(work(*values[:at], item.value + sign * item.half, *values[at + 1 :]) - result)
+            for sign in (-1.0, 1.0)
+        ]
+        reach += float(np.max(moved))
+    return Estimate(
+        result, unit, len(values), "recomputed from printed numbers", result - reach, result + reach
+    )

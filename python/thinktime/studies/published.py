@@ -1,0 +1,202 @@
+"""Reads the published tables of a study: strictly, for a silent mistake here would be blamed on the paper."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from thinktime.errors import InputError
+from thinktime.reports.compared import Row
+
+__all__ = ["Fact", "Printed", "Shape", "Table", "read", "read_facts"]
+
+FACT_COLUMNS = ("id", "quantity", "value", "unit", "context")
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """A printed number with the digits it was printed with."""
+
+    value: float
+    places: int
+    """Decimals."""
+
+    @property
+    def half(self) -> float:
+        """Half a unit of the last printed digit: what rounding may have taken or added."""
+        return 0.5 * 10.0**-self.places
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What the columns of a published table are.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file without its ending.
+    place : str
+        Where it stands in the paper: ``Table 5``.
+    title : str
+        What it shows.
+    keys : sequence of str
+        Columns that name the row, together unlike any other row.
+    quantities : mapping of str to str
+        Columns of numbers, and their units.
+    remarks : sequence of str
+        Columns of words, not compared.
+    words : str
+        How a row is named to a reader, with its keys in braces; empty where the keys are words.
+    """
+
+    name: str
+    place: str
+    title: str
+    keys: Sequence[str]
+    quantities: Mapping[str, str]
+    remarks: Sequence[str] = ()
+    words: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A published table: its rows by their keys, its cells as printed."""
+
+    shape: Shape
+    rows: tuple[Row, ...]
+    _cells: Mapping[tuple[object, ...], Mapping[str, Printed | None]] = field(repr=False)
+
+    def cell(self, row: Row, quantity: str) -> Printed | None:
+        """Find a printed number; None where the cell is empty.
+
+        Raises
+        ------
+        KeyError
+            There is no such row or column.
+        """
+        return self._cells[tuple(row[key] for key in self.shape.keys)][quantity]
+
+    def places(self, quantity: str) -> int:
+        """Most decimals printed in a column."""
+        return max((cell.places for _, cell in self.printed(quantity)), default=3)
+
+    def printed(self, quantity: str) -> Iterator[tuple[Row, Printed]]:
+        """Rows with a printed number in a column, in the order of the table."""
+        for row in self.rows:
+            cell = self.cell(row, quantity)
+            if cell is not None:
+                yield row, cell
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A number stated in the text of a paper."""
+
+    name: str
+    quantity: str
+    printed: str
+    unit: str
+    context: str
+
+    @property
+    def value(self) -> Printed:
+        """The number.
+
+        Raises
+        ------
+        InputError
+            The text holds more than one number, or none.
+        """
+        return _number(self.printed, f"facts, {self.name}")
+
+    @property
+    def values(self) -> tuple[Printed, ...]:
+        """The numbers, where several are stated together: ``13; 14.5; 15``."""
+        return tuple(_number(part.strip(), f"facts, {self.name}") for part in self.printed.split(";"))
+
+
+def read(folder: Path, shape: Shape) -> Table:
+    """Read a published table.
+
+    Raises
+    ------
+    InputError
+        The columns are not those of `shape`, a row occurs twice, or a cell is not a number.
+    """
+    path = folder / f"{shape.name}.csv"
+    lines = _lines(path, (*shape.keys, *shape.quantities, *shape.remarks))
+    cells: dict[tuple[object, ...], dict[str, Printed | None]] = {}
+    rows: list[Row] = []
+    for number, line in lines:
+        row = {key: _key(line[key], f"{path}:{number}, {key}") for key in shape.keys}
+        name = tuple(row.values())
+        if name in cells:
+            raise InputError(f"{path}:{number}: row {name} was there before")
+        cells[name] = {
+            quantity: _number(line[quantity], f"{path}:{number}, {quantity}") if line[quantity] else None
+            for quantity in shape.quantities
+        }
+        rows.append(row)
+    return Table(shape, tuple(rows), cells)
+
+
+def read_facts(folder: Path) -> dict[str, Fact]:
+    """Read the numbers that the text states, by their identifiers.
+
+    Raises
+    ------
+    InputError
+        The columns are not those of facts, or an identifier occurs twice.
+    """
+    path = folder / "facts.csv"
+    facts: dict[str, Fact] = {}
+    for number, line in _lines(path, FACT_COLUMNS):
+        fact = Fact(*(line[column] for column in FACT_COLUMNS))
+        if fact.name in facts:
+            raise InputError(f"{path}:{number}: {fact.name} was there before")
+        facts[fact.name] = fact
+    return facts
+
+
+def _lines(path: Path, columns: Sequence[str]) -> list[tuple[int, dict[str, str]]]:
+    """Lines with their numbers in the file, each with all of the columns and no others."""
+    try:
+        rows = list(csv.reader(path.read_text(encoding="utf-8").splitlines(), strict=True))
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such table") from None
+    except csv.Error as error:
+        raise InputError(f"{path}: {error}") from None
+    head = rows[0] if rows else []
+    if sorted(head) != sorted(columns):
+        raise InputError(f"{path}:1: has the columns {', '.join(head)}; {', '.join(columns)} are expected")
+    for number, row in enumerate(rows[1:], start=2):
+        if len(row) != len(head):
+            raise InputError(f"{path}:{number}: has {len(row)} cells for {len(head)} columns")
+    return [
+        (number, dict(zip(head, (cell.strip() for cell in row), strict=True)))
+        for number, row in enumerate(rows[1:], start=2)
+    ]
+
+
+def _key(text: str, place: str) -> str | int | float:
+    if not text:
+        raise InputError(f"{place}: is empty, so the row has no name")
+    if re.fullmatch(r"[-+]?\d+", text):
+        return int(text)
+    return float(text) if re.fullmatch(r"[-+]?\d*\.\d+", text) else text
+
+
+def _number(text: str, place: str) -> Printed:
+    try:
+        value = float(text)
+    except ValueError:
+        raise InputError(f"{place}: {text!r} is not a number; an absent one is an empty cell") from None
+    if not math.isfinite(value):
+        raise InputError(f"{place}: {text!r} is not finite; an absent number is an empty cell")
+    mantissa, _, exponent = text.lower().partition("e")
+    decimals = len(mantissa.partition(".")[2])
+    return Printed(value, decimals - int(exponent or 0))

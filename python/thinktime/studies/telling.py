@@ -1,0 +1,95 @@
+"""A study that was run, as a document: what came out, table by table, published beside ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from thinktime.reports import beside
+from thinktime.reports.compared import Figure, Finding, tally
+from thinktime.reports.document import Document, Highlight, Section, Table
+from thinktime.reports.document import Finding as Sentence
+from thinktime.studies.study import Chapter, Outcome, Part
+
+__all__ = ["told"]
+
+ROWS_FOLDED = 40
+"""A published table with more cells than this stands folded on the page of a whole study."""
+
+
+def told(outcome: Outcome) -> Document:
+    """Document of a study."""
+    study = outcome.study
+    sections = [_section(outcome, part, chapter) for part, chapter in outcome.chapters]
+    settings = (
+        ("Paper", study.paper),
+        ("Seed", str(outcome.settings.seed)),
+        ("Replications", str(outcome.settings.replications)),
+    )
+    return Document(
+        title=study.title,
+        subtitle=f"{study.question} {study.paper}",
+        findings=tuple(_findings(outcome)),
+        sections=tuple(sections),
+        facts=(*settings, *study.facts),
+        highlights=() if outcome.table else tuple(_highlights(outcome)),
+        facts_title="What was simulated?",
+        origin="The published numbers are the paper's, as printed; the same seed gives the same page.",
+    )
+
+
+def _section(outcome: Outcome, part: Part, chapter: Chapter) -> Section:
+    tables: list[Table] = list(chapter.tables)
+    for name in outcome.study.tables:
+        own = [figure for figure in chapter.figures if figure.table == name]
+        if own:
+            folded = not outcome.table and len(own) > ROWS_FOLDED
+            notes = chapter.notes.get(name, ())
+            tables.extend(beside.tables(name, outcome.study.place(name), own, notes, folded))
+    if chapter.findings:
+        tables.insert(0, beside.findings_table(chapter.findings))
+    return Section(
+        part.name,
+        part.title,
+        chapter.summary,
+        tuple(tables),
+        chapter.pictures,
+        chapter.caveats,
+        chapter.method,
+    )
+
+
+def _findings(outcome: Outcome) -> Iterator[Sentence]:
+    yield Sentence(beside.sentence(outcome.figures))
+    for finding in outcome.findings:
+        yield _sentence(outcome, finding)
+
+
+def _sentence(outcome: Outcome, finding: Finding) -> Sentence:
+    place = next(part.name for part, chapter in outcome.chapters if finding in chapter.findings)
+    said = {True: "Holds", False: "Does not hold", None: "Undecided"}[finding.holds]
+    tone = "" if finding.holds else "warning"
+    return Sentence(f"{said}: {finding.text} ({finding.source}.)", place, tone)
+
+
+def _highlights(outcome: Outcome) -> Iterator[Highlight]:
+    notes = {
+        "arithmetic": "of the printed numbers follow from other printed numbers",
+        "fitted": "of the cells that the model was calibrated to agree",
+        "predicted": "of the cells that nothing was tuned to agree",
+    }
+    for item in tally(outcome.figures):
+        if item.judged:
+            value = f"{item.agree} of {item.judged}"
+            yield Highlight(item.kind, item.kind.capitalize(), value, "", f"{notes[item.kind]}")
+    held = [finding for finding in outcome.findings if finding.holds]
+    if outcome.findings:
+        value = f"{len(held)} of {len(outcome.findings)}"
+        yield Highlight("conclusions", "Conclusions", value, "", "of the paper hold here", "conclusions")
+
+
+def by_table(figures: tuple[Figure, ...]) -> dict[str, list[Figure]]:
+    """Figures of each published table."""
+    found: dict[str, list[Figure]] = {}
+    for figure in figures:
+        found.setdefault(figure.table, []).append(figure)
+    return found
