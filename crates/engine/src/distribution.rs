@@ -45,6 +45,16 @@ impl Distribution {
         }
     }
 
+    /// The description, complete.
+    pub fn to_json(&self) -> Value {
+        match self {
+            Distribution::Deterministic { value } => {
+                serde_json::json!({"kind": "deterministic", "value": value})
+            }
+            Distribution::Exponential { mean } => serde_json::json!({"kind": "exponential", "mean": mean}),
+        }
+    }
+
     /// Mean [s].
     pub fn mean(&self) -> f64 {
         match self {

@@ -1,1 +1,30 @@
-//! The simulated systems, one room each.
+//! The simulated systems, one room each, on the engine.
+//!
+//! ```text
+//! System  --settings-->  Prepared  --seed, replication-->  Outcome     (figures of one replication)
+//!   parameters             a checked configuration    \--> Recorder    (samples, interactions, events)
+//! ```
+//!
+//! A room holds the same files: `mod` (what the machine was, by page of its paper, and what is left out),
+//! `config` (parameters), `workload`, `scheduler`, `memory`, tests. Rooms do not import rooms.
+
+mod parameter;
+mod recorder;
+mod simulation;
+mod system;
+
+pub use parameter::{Allowed, Parameter, ParameterError, Settings};
+pub use recorder::{Interaction, Monitor, Recorder, Silent};
+pub use simulation::{Finished, Simulation, SimulationError, parameters};
+pub use system::{Outcome, Prepared, Replication, Response, System};
+
+/// Every simulated system, in the order in which they are listed.
+pub static SYSTEMS: [&dyn System; 0] = [];
+
+/// The system `name`.
+pub fn system(name: &str) -> Result<&'static dyn System, ParameterError> {
+    SYSTEMS.into_iter().find(|system| system.name() == name).ok_or_else(|| {
+        let names: Vec<&str> = SYSTEMS.iter().map(|system| system.name()).collect();
+        ParameterError::unknown("thinktime", "simulated system", name, &names)
+    })
+}

@@ -1,0 +1,204 @@
+//! The monitor of a simulated system: what it writes into the log.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use thinktime_engine::{Span, Time};
+use thinktime_log::{
+    Column, Kind, LogError, LogWriter, OpenMode, Row, Session, TableId, TableSchema, Type, Value, vocabulary,
+};
+
+/// Rows kept before they are written.
+const BLOCK_ROWS: usize = 4096;
+
+/// What a model tells of a run, as it goes.
+pub trait Monitor {
+    /// Whether anyone listens. False makes all of it cost nothing.
+    const LISTENS: bool;
+
+    /// An interval of `samples` has ended.
+    fn sample(&mut self, start: Time, length: Span, values: Vec<Value>);
+
+    /// Something happened to `user` (none: to the machine).
+    fn event(&mut self, now: Time, kind: &'static str, user: Option<u32>, amount: Option<f64>);
+
+    /// An interaction has ended, by its completion or by the end of the run.
+    fn interaction(&mut self, interaction: &Interaction);
+}
+
+/// Nobody listens.
+pub struct Silent;
+
+impl Monitor for Silent {
+    const LISTENS: bool = false;
+
+    fn sample(&mut self, _: Time, _: Span, _: Vec<Value>) {}
+    fn event(&mut self, _: Time, _: &'static str, _: Option<u32>, _: Option<f64>) {}
+    fn interaction(&mut self, _: &Interaction) {}
+}
+
+/// One input and all the work that it asked for.
+#[derive(Clone, Debug)]
+pub struct Interaction {
+    pub user: u32,
+    pub class: Arc<str>,
+    pub think: Span,
+    pub arrival: Time,
+    pub first_service: Option<Time>,
+    pub first_output: Option<Time>,
+    pub completion: Option<Time>,
+    /// Processor time received.
+    pub service: Span,
+}
+
+/// Writes a replication into a log, as a session of its own.
+pub struct Recorder {
+    writer: LogWriter,
+    samples: TableId,
+    trace: Option<Trace>,
+    epoch_us: i64,
+    sample_rows: Vec<Row>,
+    failure: Option<LogError>,
+}
+
+struct Trace {
+    interactions: TableId,
+    events: TableId,
+    population: u64,
+    interaction_rows: Vec<Row>,
+    event_rows: Vec<Row>,
+}
+
+/// The columns of `interactions` that a simulated system fills.
+const INTERACTION_COLUMNS: [&str; 10] = [
+    "user",
+    "class",
+    "population",
+    "think_s",
+    "arrival",
+    "sent",
+    "first_service",
+    "first_output",
+    "completion",
+    "service_s",
+];
+
+impl Recorder {
+    /// Begins a session in the log at `dir`; `columns` are those of `samples` beside start and length.
+    pub fn begin(
+        dir: &Path,
+        mode: OpenMode,
+        session: Session,
+        columns: Vec<Column>,
+        trace_of: Option<u64>,
+    ) -> Result<Recorder, LogError> {
+        let epoch_us = session.start_us;
+        let mut writer = LogWriter::open(dir, mode, session)?;
+        let length =
+            Column::new("length_s", Type::F64, "s", Kind::Time, "Length of the interval, simulated time");
+        let start =
+            Column::new("start", Type::Time, "us", Kind::Time, "Start of the interval, simulated time");
+        let all = [start, length].into_iter().chain(columns).collect();
+        let samples = writer.declare(TableSchema::new("samples", all))?;
+        let trace = trace_of.map(|population| Trace::declare(&mut writer, population)).transpose()?;
+        Ok(Recorder { writer, samples, trace, epoch_us, sample_rows: Vec::new(), failure: None })
+    }
+
+    fn instant(&self, time: Time) -> Value {
+        Value::Time(self.epoch_us + (time.0 / 1000) as i64)
+    }
+
+    /// The model calls cannot fail; what went wrong is kept for [`Recorder::finish`].
+    fn write(&mut self, least: usize) {
+        let trace_rows = self.trace.as_ref().map_or(0, |t| t.interaction_rows.len() + t.event_rows.len());
+        if self.failure.is_some() || self.sample_rows.len() + trace_rows < least {
+            return;
+        }
+        let mut rows = vec![(self.samples, std::mem::take(&mut self.sample_rows))];
+        if let Some(trace) = &mut self.trace {
+            rows.push((trace.interactions, std::mem::take(&mut trace.interaction_rows)));
+            rows.push((trace.events, std::mem::take(&mut trace.event_rows)));
+        }
+        rows.retain(|(_, rows)| !rows.is_empty());
+        self.failure = self.writer.append(rows).err();
+    }
+
+    /// Ends the session at `end`, with `facts` about it.
+    pub fn finish(mut self, end: Time, facts: &[(&str, serde_json::Value)]) -> Result<(), LogError> {
+        self.write(1);
+        if let Some(failure) = self.failure {
+            return Err(failure);
+        }
+        for (key, value) in facts {
+            self.writer.set(key, value.clone())?;
+        }
+        self.writer.finish_at(self.epoch_us + (end.0 / 1000) as i64)
+    }
+}
+
+impl Trace {
+    fn declare(writer: &mut LogWriter, population: u64) -> Result<Trace, LogError> {
+        let all = vocabulary::interactions();
+        let kept = INTERACTION_COLUMNS
+            .iter()
+            .filter_map(|name| all.columns.iter().find(|column| column.name == *name).cloned())
+            .collect();
+        Ok(Trace {
+            interactions: writer.declare(TableSchema::new("interactions", kept))?,
+            events: writer.declare(vocabulary::events())?,
+            population,
+            interaction_rows: Vec::new(),
+            event_rows: Vec::new(),
+        })
+    }
+}
+
+fn user_label(user: u32) -> Value {
+    Value::Text(format!("user:{user}").into())
+}
+
+impl Monitor for Recorder {
+    const LISTENS: bool = true;
+
+    fn sample(&mut self, start: Time, length: Span, values: Vec<Value>) {
+        let mut row = vec![self.instant(start), Value::F64(length.seconds())];
+        row.extend(values);
+        self.sample_rows.push(row);
+        self.write(BLOCK_ROWS);
+    }
+
+    fn event(&mut self, now: Time, kind: &'static str, user: Option<u32>, amount: Option<f64>) {
+        let time = self.instant(now);
+        let Some(trace) = &mut self.trace else { return };
+        trace.event_rows.push(vec![
+            time,
+            Value::Text(kind.into()),
+            user.map_or(Value::Null, user_label),
+            Value::U64(0),
+            amount.map_or(Value::Null, Value::F64),
+        ]);
+        self.write(BLOCK_ROWS);
+    }
+
+    fn interaction(&mut self, interaction: &Interaction) {
+        let instant = |time: Option<Time>| time.map_or(Value::Null, |time| self.instant(time));
+        let Some(population) = self.trace.as_ref().map(|trace| trace.population) else { return };
+        let arrival = instant(Some(interaction.arrival));
+        let row = vec![
+            user_label(interaction.user),
+            Value::Text(Arc::clone(&interaction.class)),
+            Value::U64(population),
+            Value::F64(interaction.think.seconds()),
+            arrival.clone(),
+            arrival,
+            instant(interaction.first_service),
+            instant(interaction.first_output),
+            instant(interaction.completion),
+            Value::F64(interaction.service.seconds()),
+        ];
+        if let Some(trace) = &mut self.trace {
+            trace.interaction_rows.push(row);
+        }
+        self.write(BLOCK_ROWS);
+    }
+}

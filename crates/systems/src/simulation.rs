@@ -1,0 +1,269 @@
+//! Runs of a system: its settings, how long, with which warm-up, how often; into memory or into a log.
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::{Map, Value, json};
+use thinktime_engine::{Identical, Imbalance, Pool, Span, Streams, Time, mser, replicate};
+use thinktime_log::{LogError, OpenMode, Session};
+use thiserror::Error;
+
+use crate::parameter::{Allowed, Parameter, ParameterError, Settings};
+use crate::recorder::Recorder;
+use crate::system::{Outcome, Prepared, Replication, System};
+
+/// Why a simulation gave nothing.
+#[derive(Debug, Error)]
+pub enum SimulationError {
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
+    #[error("replication {replication}: {imbalance}")]
+    Imbalance { replication: u64, imbalance: Imbalance },
+    #[error(transparent)]
+    Identical(#[from] Identical),
+    #[error(transparent)]
+    Log(#[from] LogError),
+    #[error("the system refuses to start {threads} threads: {problem}")]
+    Threads { threads: String, problem: String },
+    #[error("stopped")]
+    Stopped,
+}
+
+/// How the warm-up is chosen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum WarmUp {
+    Given(Span),
+    /// MSER-5 on the main response, the longest over the replications.
+    Mser5,
+}
+
+/// Length, warm-up and sampling interval of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Course {
+    pub length: Span,
+    pub warm_up: WarmUp,
+    pub interval: Span,
+}
+
+/// What replications gave.
+#[derive(Debug)]
+pub struct Finished {
+    pub first_replication: u64,
+    pub outcomes: Vec<Outcome>,
+    /// The warm-up that was cut.
+    pub warm_up: Span,
+    /// Whether MSER-5 found its end in the first half of every run; none where it was given.
+    pub settled: Option<bool>,
+}
+
+/// A system, ready to be replicated.
+pub struct Simulation {
+    system: &'static dyn System,
+    settings: Settings,
+    course: Course,
+    prepared: Box<dyn Prepared>,
+}
+
+/// Simulated time counts from here, in every log: 2000-01-01 00:00 UTC.
+const EPOCH_US: i64 = 946_684_800_000_000;
+
+impl Simulation {
+    /// Checks `given` parameters of `system`.
+    pub fn new(
+        system: &'static dyn System,
+        given: &Map<String, Value>,
+    ) -> Result<Simulation, ParameterError> {
+        let settings = Settings::resolve(system.name(), &parameters(system), given)?;
+        let course = Course::read(&settings)?;
+        let prepared = system.prepare(&settings)?;
+        Ok(Simulation { system, settings, course, prepared })
+    }
+
+    pub fn prepared(&self) -> &dyn Prepared {
+        &*self.prepared
+    }
+
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Runs `replications` on `threads` threads (one a core where none is given). `done` is told of each
+    /// that has ended, from any thread, and may stop the rest by returning false.
+    pub fn run(
+        &self,
+        seed: u64,
+        replications: Range<u64>,
+        threads: Option<usize>,
+        done: impl Fn(u64) -> bool + Sync + Send,
+    ) -> Result<Finished, SimulationError> {
+        let pool = Pool::new(threads).map_err(|problem| SimulationError::Threads {
+            threads: threads.map_or("any".into(), |n| n.to_string()),
+            problem: problem.to_string(),
+        })?;
+        let stopped = AtomicBool::new(false);
+        let pass = |warm_up: Span| {
+            replicate(&pool, replications.clone(), |replication| {
+                if stopped.load(Ordering::Relaxed) {
+                    return Err(SimulationError::Stopped);
+                }
+                let outcome = self.replication(seed, replication, warm_up, None)?;
+                stopped.fetch_or(!done(replication), Ordering::Relaxed);
+                Ok(outcome)
+            })
+        };
+        let (warm_up, settled) = match self.course.warm_up {
+            WarmUp::Given(warm_up) => (warm_up, None),
+            WarmUp::Mser5 => longest_warm_up(&pass(Span::ZERO)?),
+        };
+        let outcomes = pass(warm_up)?;
+        let rows: Vec<Vec<f64>> = outcomes.iter().map(|outcome| outcome.responses.clone()).collect();
+        Identical::refuse(&rows)?;
+        Ok(Finished { first_replication: replications.start, outcomes, warm_up, settled })
+    }
+
+    fn replication(
+        &self,
+        seed: u64,
+        number: u64,
+        warm_up: Span,
+        recorder: Option<&mut Recorder>,
+    ) -> Result<Outcome, SimulationError> {
+        let replication = Replication {
+            streams: Streams { seed, replication: number },
+            warm_up: Time::ZERO + warm_up,
+            end: Time::ZERO + self.course.length,
+            interval: self.course.interval,
+        };
+        self.prepared
+            .run(replication, recorder)
+            .map_err(|imbalance| SimulationError::Imbalance { replication: number, imbalance })
+    }
+
+    /// Runs one replication again, as a session of the log at `dir`, with its trace if asked for.
+    pub fn record(
+        &self,
+        dir: &Path,
+        mode: OpenMode,
+        seed: u64,
+        number: u64,
+        finished: &Finished,
+        trace: bool,
+    ) -> Result<(), SimulationError> {
+        // Replications follow one another, a second apart.
+        let length_us = (self.course.length.0 / 1000) as i64 + 1_000_000;
+        let session = Session {
+            source: self.system.name().into(),
+            boot_id: None,
+            machine: self.machine(),
+            options: json!({"seed": seed, "replication": number, "trace": trace}),
+            start_us: EPOCH_US + number as i64 * length_us,
+            end_us: None,
+            facts: Map::new(),
+        };
+        let population = trace.then(|| self.prepared.population());
+        let mut recorder = Recorder::begin(dir, mode, session, self.prepared.sample_columns(), population)?;
+        let outcome = self.replication(seed, number, finished.warm_up, Some(&mut recorder))?;
+        let facts = [("replication", self.facts(number, finished, &outcome))];
+        Ok(recorder.finish(Time::ZERO + self.course.length, &facts)?)
+    }
+
+    fn machine(&self) -> Value {
+        let mut machine = json!({"system": self.system.name(), "parameters": self.settings.to_json()});
+        let units: Map<String, Value> =
+            parameters(self.system).iter().map(|p| (p.name.to_owned(), json!(p.unit))).collect();
+        machine["units"] = Value::Object(units);
+        if let (Some(all), Value::Object(more)) = (machine.as_object_mut(), self.prepared.machine()) {
+            all.extend(more);
+        }
+        machine
+    }
+
+    fn facts(&self, number: u64, finished: &Finished, outcome: &Outcome) -> Value {
+        let responses: Map<String, Value> = self
+            .prepared
+            .responses()
+            .iter()
+            .zip(&outcome.responses)
+            .map(|(response, value)| {
+                // JSON knows no nan: an absent figure is null.
+                let figure =
+                    json!({"value": value, "unit": response.unit, "description": response.description});
+                (response.name.clone(), figure)
+            })
+            .collect();
+        json!({
+            "number": number,
+            "length_s": self.course.length.seconds(),
+            "warm_up_s": finished.warm_up.seconds(),
+            "warm_up_settled": finished.settled,
+            "responses": responses,
+            "laws_checked": outcome.laws,
+            "events": outcome.events,
+        })
+    }
+}
+
+fn longest_warm_up(outcomes: &[Outcome]) -> (Span, Option<bool>) {
+    let mut longest = Time::ZERO;
+    let mut settled = true;
+    for outcome in outcomes {
+        let cut = mser(&outcome.batches.means());
+        settled &= cut.settled;
+        if cut.batches > 0 {
+            longest = longest.max(outcome.batches.ends()[cut.batches - 1]);
+        }
+    }
+    (longest.since(Time::ZERO), Some(settled))
+}
+
+/// All parameters of a system: its own, and those that every system has.
+pub fn parameters(system: &dyn System) -> Vec<Parameter> {
+    let length = system.default_length_s();
+    let mut all = system.parameters();
+    all.push(Parameter {
+        name: "length",
+        unit: "s",
+        default: json!(length),
+        allowed: Allowed::Number { low: 0.0, high: 1e9, above: true },
+        description: "Simulated time of a replication, warm-up included",
+        source: "chosen",
+    });
+    all.push(Parameter {
+        name: "warm_up",
+        unit: "s",
+        default: json!(0),
+        allowed: Allowed::Structure("give a number of seconds, or mser5 to have it found"),
+        description: "Time from the empty start in which no statistics are kept; mser5: found by MSER-5",
+        source: "chosen",
+    });
+    all.push(Parameter {
+        name: "interval",
+        unit: "s",
+        default: json!(length.min(60.0)),
+        allowed: Allowed::Number { low: 0.0, high: 1e9, above: true },
+        description: "Length of the intervals of the log's samples",
+        source: "chosen",
+    });
+    all
+}
+
+impl Course {
+    fn read(settings: &Settings) -> Result<Course, ParameterError> {
+        let length = settings.span("length");
+        let warm_up = match settings.value("warm_up") {
+            Value::String(word) if word == "mser5" => WarmUp::Mser5,
+            value => match value.as_f64() {
+                Some(seconds) if seconds >= 0.0 && Span::from_seconds(seconds) < length => {
+                    WarmUp::Given(Span::from_seconds(seconds))
+                }
+                _ => {
+                    let remedy =
+                        format!("give a number of seconds from 0 to below the length, {length}, or mser5");
+                    return Err(settings.refuse("warm_up", &remedy));
+                }
+            },
+        };
+        Ok(Course { length, warm_up, interval: settings.span("interval") })
+    }
+}
