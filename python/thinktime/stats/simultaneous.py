@@ -10,7 +10,6 @@ from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from thinktime.stats import critical
 from thinktime.stats.estimate import Estimate
@@ -22,15 +21,17 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Mean number `second` less mean number `first`, with its simultaneous interval.
-
-    `p` is the probability of one difference at least as large among all, if all means were equal.
-    """
+    """Mean number `second` less mean number `first`, with its simultaneous interval."""
 
     first: int
     second: int
     estimate: Estimate
-    p: float
+
+    @property
+    def significant(self) -> bool:
+        """Whether the interval leaves out zero."""
+        low, high = self.estimate.low, self.estimate.high
+        return (low is not None and low > 0.0) or (high is not None and high < 0.0)
 
 
 def tukey(
@@ -63,8 +64,7 @@ def tukey(
             value + reach,
             level,
         )
-        met = math.sqrt(2.0) * abs(value) / error if error else math.inf
-        found.append(Difference(i, j, estimate, _range_tail(met, len(means), error_degrees)))
+        found.append(Difference(i, j, estimate))
     return tuple(found)
 
 
@@ -94,8 +94,7 @@ def bonferroni(paired: Array, *, unit: str = "", level: float = 0.95) -> tuple[D
         estimate = Estimate(
             value, unit, rows, "paired differences, Bonferroni", value - t * error, value + t * error, level
         )
-        tail = 2.0 * float(special.stdtr(rows - 1, -abs(value) / error)) if error else float(value == 0.0)
-        found.append(Difference(i, j, estimate, min(1.0, len(pairs) * tail)))
+        found.append(Difference(i, j, estimate))
     return tuple(found)
 
 
@@ -105,12 +104,3 @@ def studentized_range(level: float, means: int, degrees: int) -> float:
     from scipy import stats
 
     return float(stats.studentized_range.ppf(level, means, degrees))
-
-
-@cache
-def _range_tail(q: float, means: int, degrees: int) -> float:
-    from scipy import stats
-
-    if math.isinf(q):
-        return 0.0
-    return min(1.0, max(0.0, float(stats.studentized_range.sf(q, means, degrees))))
