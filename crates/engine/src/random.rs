@@ -45,6 +45,11 @@ impl Stream {
         self.0.next_u64()
     }
 
+    /// The generator itself, for the samplers of `rand_distr`.
+    pub(crate) fn generator(&mut self) -> &mut Xoshiro256PlusPlus {
+        &mut self.0
+    }
+
     /// Uniform on the open interval (0, 1): 53 bits, never an end, so that a logarithm is finite.
     #[inline]
     pub fn uniform(&mut self) -> f64 {

@@ -38,7 +38,13 @@ impl Span {
     /// longer than [`Time::NEVER`] is cut there.
     #[inline]
     pub fn from_seconds(seconds: f64) -> Span {
-        Span((seconds * NANOSECONDS + 0.5) as u64)
+        Span::from_nanoseconds(seconds * NANOSECONDS)
+    }
+
+    /// `nanoseconds` to the nearest one; for what is none of these as [`Span::from_seconds`].
+    #[inline]
+    pub fn from_nanoseconds(nanoseconds: f64) -> Span {
+        Span((nanoseconds + 0.5) as u64)
     }
 
     pub fn seconds(self) -> f64 {

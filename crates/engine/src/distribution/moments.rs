@@ -1,0 +1,202 @@
+//! The theory of each law: moments and cumulative distribution function.
+
+use libm::{erfc, lgamma};
+
+use super::{Distribution, Law};
+
+/// E T, E T^2, E T^3, and so on, in seconds to that power.
+type Raw = [f64; 3];
+
+impl Distribution {
+    /// Mean [s].
+    pub fn mean(&self) -> f64 {
+        match &self.0 {
+            Law::Deterministic { value, .. } => *value,
+            Law::Exponential { mean, .. } | Law::Erlang { mean, .. } | Law::Lognormal { mean, .. } => *mean,
+            _ => self.raw()[0],
+        }
+    }
+
+    /// Variance [s^2]; none where it is too large for a number.
+    pub fn variance(&self) -> Option<f64> {
+        let variance = match &self.0 {
+            Law::Deterministic { .. } => 0.0,
+            Law::Exponential { mean, .. } => mean * mean,
+            Law::Erlang { shape, mean, .. } => mean * mean / f64::from(*shape),
+            Law::Lognormal { sd, .. } => sd * sd,
+            Law::Uniform { low, high } => (high - low).powi(2) / 12.0,
+            _ => self.central()[0],
+        };
+        variance.is_finite().then_some(variance)
+    }
+
+    /// Standard deviation [s].
+    pub fn sd(&self) -> Option<f64> {
+        self.variance().map(f64::sqrt)
+    }
+
+    /// Third central moment over the cube of the standard deviation; none where nothing varies, or where it is
+    /// too large for a number.
+    pub fn skewness(&self) -> Option<f64> {
+        let skewness = match &self.0 {
+            Law::Deterministic { .. } => f64::NAN,
+            Law::Exponential { .. } => 2.0,
+            Law::Erlang { shape, .. } => 2.0 / f64::from(*shape).sqrt(),
+            Law::Lognormal { mean, sd, .. } => {
+                let cv = sd / mean;
+                if *sd > 0.0 { cv * (3.0 + cv * cv) } else { f64::NAN }
+            }
+            Law::Uniform { low, high } => {
+                if high > low {
+                    0.0
+                } else {
+                    f64::NAN
+                }
+            }
+            _ => {
+                let [variance, third] = self.central();
+                if variance > 0.0 { third / variance.powf(1.5) } else { f64::NAN }
+            }
+        };
+        skewness.is_finite().then_some(skewness)
+    }
+
+    /// Second and third central moment. About the mean in the sum where there is a sum: no cancellation.
+    fn central(&self) -> [f64; 2] {
+        let mean = self.mean();
+        if let Law::Discrete { values, weights, .. } = &self.0 {
+            let about = |power| values.iter().zip(weights).map(|(x, w)| w * (x - mean).powi(power)).sum();
+            return [about(2), about(3)];
+        }
+        let joined = |[second, third]: [f64; 2], weight: f64, [variance, skew]: [f64; 2], off: f64| {
+            [
+                second + weight * (variance + off * off),
+                third + weight * (skew + 3.0 * off * variance + off.powi(3)),
+            ]
+        };
+        if let Law::Mixture { weights, of, .. } = &self.0 {
+            return of.iter().zip(weights).fold([0.0; 2], |sum, (part, weight)| {
+                joined(sum, *weight, part.central(), part.mean() - mean)
+            });
+        }
+        if let Law::Empirical { values, cumulative, .. } = &self.0 {
+            return values.windows(2).zip(cumulative.windows(2)).fold([0.0; 2], |sum, (ends, below)| {
+                let spread = [(ends[1] - ends[0]).powi(2) / 12.0, 0.0];
+                joined(sum, below[1] - below[0], spread, (ends[0] + ends[1]) / 2.0 - mean)
+            });
+        }
+        let [_, second, third] = self.raw();
+        [second - mean * mean, third - 3.0 * mean * second + 2.0 * mean.powi(3)]
+    }
+
+    fn raw(&self) -> Raw {
+        match &self.0 {
+            Law::Deterministic { value, .. } => [1, 2, 3].map(|n| value.powi(n)),
+            Law::Exponential { mean, .. } => exponential(*mean),
+            Law::Hyperexponential { weights, means, .. } => {
+                mixed(weights, means.iter().map(|mean| exponential(*mean)))
+            }
+            Law::Erlang { shape, mean, .. } => {
+                let (k, stage) = (f64::from(*shape), mean / f64::from(*shape));
+                [*mean, mean * stage * (k + 1.0), mean * stage * stage * (k + 1.0) * (k + 2.0)]
+            }
+            Law::Lognormal { mu, sigma, .. } => {
+                [1.0, 2.0, 3.0].map(|n: f64| (n * mu + (n * sigma).powi(2) / 2.0).exp())
+            }
+            Law::Weibull { shape, scale } => {
+                [1.0, 2.0, 3.0].map(|n: f64| scale.powf(n) * lgamma(1.0 + n / shape).exp())
+            }
+            Law::BoundedPareto { shape, low, high } => {
+                [1.0, 2.0, 3.0].map(|n| bounded_pareto(*shape, *low, *high, n))
+            }
+            Law::Uniform { low, high } => piece(*low, *high),
+            Law::Discrete { values, weights, .. } => {
+                mixed(weights, values.iter().map(|value| [1, 2, 3].map(|n| value.powi(n))))
+            }
+            Law::Empirical { values, cumulative, .. } => {
+                let weights: Vec<f64> = cumulative.windows(2).map(|ends| ends[1] - ends[0]).collect();
+                mixed(&weights, values.windows(2).map(|ends| piece(ends[0], ends[1])))
+            }
+            Law::Mixture { weights, of, .. } => mixed(weights, of.iter().map(Distribution::raw)),
+        }
+    }
+
+    /// P(T <= t), of the law before rounding to nanoseconds.
+    pub fn cumulative(&self, t: f64) -> f64 {
+        if t < 0.0 {
+            return 0.0;
+        }
+        match &self.0 {
+            Law::Deterministic { value, .. } => f64::from(t >= *value),
+            Law::Exponential { mean, .. } => -(-t / mean).exp_m1(),
+            Law::Hyperexponential { weights, means, .. } => {
+                weights.iter().zip(means).map(|(weight, mean)| -weight * (-t / mean).exp_m1()).sum()
+            }
+            Law::Erlang { shape, mean, .. } => erlang(*shape, t * f64::from(*shape) / mean),
+            Law::Lognormal { mean, sigma, .. } if *sigma == 0.0 => f64::from(t >= *mean),
+            Law::Lognormal { mu, sigma, .. } => erfc(-(t.ln() - mu) / (sigma * 2f64.sqrt())) / 2.0,
+            Law::Weibull { shape, scale } => -(-(t / scale).powf(*shape)).exp_m1(),
+            Law::BoundedPareto { shape, low, high } => {
+                let within = t.clamp(*low, *high);
+                (1.0 - (low / within).powf(*shape)) / (1.0 - (low / high).powf(*shape))
+            }
+            Law::Uniform { low, high } if low == high => f64::from(t >= *low),
+            Law::Uniform { low, high } => ((t - low) / (high - low)).clamp(0.0, 1.0),
+            Law::Discrete { values, weights, .. } => {
+                values.iter().zip(weights).filter(|(value, _)| **value <= t).map(|(_, weight)| weight).sum()
+            }
+            Law::Empirical { values, cumulative, .. } => interpolated(values, cumulative, t),
+            Law::Mixture { weights, of, .. } => {
+                weights.iter().zip(of).map(|(weight, part)| weight * part.cumulative(t)).sum()
+            }
+        }
+    }
+}
+
+fn exponential(mean: f64) -> Raw {
+    [mean, 2.0 * mean.powi(2), 6.0 * mean.powi(3)]
+}
+
+/// Uniform from `low` to `high`: (high^(n+1) - low^(n+1)) / ((n+1) (high - low)), multiplied out.
+fn piece(low: f64, high: f64) -> Raw {
+    let (l, h) = (low, high);
+    [(l + h) / 2.0, (l * l + l * h + h * h) / 3.0, (l + h) * (l * l + h * h) / 4.0]
+}
+
+fn mixed(weights: &[f64], parts: impl Iterator<Item = Raw>) -> Raw {
+    weights
+        .iter()
+        .zip(parts)
+        .fold([0.0; 3], |sum, (weight, part)| std::array::from_fn(|n| sum[n] + weight * part[n]))
+}
+
+/// E T^n = a low^a (high^(n-a) - low^(n-a)) / ((n - a) (1 - (low/high)^a)), also near n = a.
+fn bounded_pareto(shape: f64, low: f64, high: f64, n: f64) -> f64 {
+    let stretch = (high / low).ln();
+    let over = |exponent: f64| {
+        if exponent == 0.0 { stretch } else { (exponent * stretch).exp_m1() / exponent }
+    };
+    low.powf(n) * over(n - shape) / over(-shape)
+}
+
+/// 1 - sum_{i < shape} x^i e^-x / i!
+fn erlang(shape: u32, x: f64) -> f64 {
+    if x == 0.0 {
+        return 0.0;
+    }
+    let term = |i: u32| (f64::from(i) * x.ln() - x - lgamma(f64::from(i) + 1.0)).exp();
+    1.0 - (0..shape).map(term).sum::<f64>()
+}
+
+fn interpolated(values: &[f64], cumulative: &[f64], t: f64) -> f64 {
+    let after = values.partition_point(|value| *value <= t);
+    match after {
+        0 => 0.0,
+        _ if after == values.len() => 1.0,
+        _ => {
+            let (from, to) = (after - 1, after);
+            let part = (t - values[from]) / (values[to] - values[from]);
+            cumulative[from] + part * (cumulative[to] - cumulative[from])
+        }
+    }
+}

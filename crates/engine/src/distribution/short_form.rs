@@ -1,0 +1,119 @@
+//! The short form of a description: `hyperexponential(weights=[0.9,0.1],means=[0.1,5])`.
+
+use serde_json::{Map, Number, Value};
+
+/// Descriptions within descriptions at most: deeper than any mixture makes sense.
+pub const DEEPEST: usize = 16;
+
+/// The table that the short form `text` stands for, or what is wrong with it.
+pub fn expand(text: &str) -> Result<Value, String> {
+    let mut reader = Reader { text, at: 0, depth: 0 };
+    let value = reader.value()?;
+    reader.skip_space();
+    if reader.at < text.len() { Err(reader.expected("the end")) } else { Ok(value) }
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+    depth: usize,
+}
+
+impl Reader<'_> {
+    fn rest(&self) -> &str {
+        &self.text[self.at..]
+    }
+
+    fn skip_space(&mut self) {
+        self.at = self.text.len() - self.rest().trim_start().len();
+    }
+
+    fn expected(&self, what: &str) -> String {
+        let found = self.rest().chars().next().map_or("it ends".to_owned(), |c| format!("{c:?} stands"));
+        format!("{found} at character {} where {what} is expected", self.text[..self.at].chars().count() + 1)
+    }
+
+    /// Takes `symbol` if it comes next.
+    fn take(&mut self, symbol: char) -> bool {
+        self.skip_space();
+        let comes = self.rest().starts_with(symbol);
+        self.at += if comes { symbol.len_utf8() } else { 0 };
+        comes
+    }
+
+    /// Takes the longest run of characters that are `part` of a word.
+    fn word(&mut self, part: impl Fn(char) -> bool) -> &str {
+        self.skip_space();
+        let from = self.at;
+        let length = self.rest().find(|c| !part(c)).unwrap_or(self.rest().len());
+        self.at += length;
+        &self.text[from..self.at]
+    }
+
+    fn value(&mut self) -> Result<Value, String> {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return Err(format!("it is nested deeper than {DEEPEST} levels"));
+        }
+        self.skip_space();
+        let value = match self.rest().chars().next() {
+            Some('[') => self.list(),
+            Some(c) if c.is_ascii_alphabetic() => self.description(),
+            _ => self.number(),
+        };
+        self.depth -= 1;
+        value
+    }
+
+    fn number(&mut self) -> Result<Value, String> {
+        let start = self.at;
+        let word = self.word(|c| c.is_ascii_alphanumeric() || "+-._".contains(c));
+        if let Some(number) = word.parse().ok().and_then(Number::from_f64) {
+            return Ok(Value::Number(number));
+        }
+        self.at = start;
+        Err(self.expected("a number, a list or a name"))
+    }
+
+    fn list(&mut self) -> Result<Value, String> {
+        self.take('[');
+        let mut items = Vec::new();
+        while !self.take(']') {
+            if !items.is_empty() && !self.take(',') {
+                return Err(self.expected("',' or ']'"));
+            }
+            items.push(self.value()?);
+        }
+        Ok(Value::Array(items))
+    }
+
+    fn description(&mut self) -> Result<Value, String> {
+        let kind = self.name();
+        let mut table = Map::new();
+        table.insert("kind".into(), Value::String(kind.clone()));
+        if !self.take('(') {
+            return Ok(Value::Object(table));
+        }
+        while !self.take(')') {
+            if table.len() > 1 && !self.take(',') {
+                return Err(self.expected("',' or ')'"));
+            }
+            let name = self.name();
+            if name.is_empty() || !self.take('=') {
+                return Err(format!(
+                    "{}; parameters are named, as in {kind}(name=value)",
+                    self.expected(if name.is_empty() { "a name" } else { "'='" })
+                ));
+            }
+            let value = self.value()?;
+            if table.insert(name.clone(), value).is_some() {
+                return Err(format!("{name} is given twice"));
+            }
+        }
+        Ok(Value::Object(table))
+    }
+
+    fn name(&mut self) -> String {
+        self.word(|c| c.is_ascii_alphanumeric() || c == '_').to_owned()
+    }
+}
