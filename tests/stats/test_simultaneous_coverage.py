@@ -91,10 +91,10 @@ def test_interval_of_the_effect_size_and_bias_of_its_estimates():
     hits, eta, omega = 0, [], []
     for _ in range(runs):
         effect = one_way(list(truth[:, None] + random.normal(size=(3, 8)))).effects[0]
-        found = partial_eta_squared(effect.f, 2, 21)
+        found = partial_eta_squared(effect.f, 2, 21, 24)
         hits += found.low <= part <= found.high
         eta.append(found.value)
-        omega.append(partial_omega_squared(effect.f, 2, 21).value)
+        omega.append(partial_omega_squared(effect.f, 2, 21, 24).value)
     low, high = bounds(runs, 0.95)
     assert low <= hits <= high
     assert abs(np.mean(omega) - part) < 0.02 < np.mean(eta) - part

@@ -15,31 +15,32 @@ __all__ = ["noncentrality_interval", "partial_eta_squared", "partial_omega_squar
 HALVINGS = 80
 
 
-def partial_eta_squared(f: float, degrees: int, error_degrees: int, level: float = 0.95) -> Estimate:
+def partial_eta_squared(f: float, degrees: int, error_degrees: int, n: int, level: float = 0.95) -> Estimate:
     r"""Partial eta squared: the effect's part of its own and the error's sum of squares.
 
     .. math:: \eta_p^2 = \frac{SS}{SS + SS_E} = \frac{\nu F}{\nu F + \nu_E}
 
     of this sample, hence too large for what a new one would show; see `partial_omega_squared`. Interval
-    by the noncentral F (Steiger 2004, Psychological Methods 9, 164, equations 30 to 33), with N replaced
-    by :math:`\nu + \nu_E + 1`.
+    by the noncentral F (Steiger 2004, Psychological Methods 9, 164, equations 30 to 33), N being all `n`
+    observations.
     """
     value = degrees * f / (degrees * f + error_degrees)
-    low, high = _ends(f, degrees, error_degrees, level)
-    n = degrees + error_degrees + 1
+    low, high = _ends(f, degrees, error_degrees, n, level)
     return Estimate(value, "", n, "partial eta squared, noncentral F", low, high, level)
 
 
-def partial_omega_squared(f: float, degrees: int, error_degrees: int, level: float = 0.95) -> Estimate:
+def partial_omega_squared(
+    f: float, degrees: int, error_degrees: int, n: int, level: float = 0.95
+) -> Estimate:
     r"""Partial omega squared, nearly unbiased; may be negative where there is no effect.
 
     .. math:: \omega_p^2 = \frac{\nu (F - 1)}{\nu (F - 1) + N}
 
-    (Hays, *Statistics*, 10.16), N as in `partial_eta_squared`, whose interval it shares.
+    (Olejnik and Algina 2003, Psychological Methods 8, 434), N as in `partial_eta_squared`, whose interval
+    it shares.
     """
-    n = degrees + error_degrees + 1
     value = degrees * (f - 1.0) / (degrees * (f - 1.0) + n)
-    low, high = _ends(f, degrees, error_degrees, level)
+    low, high = _ends(f, degrees, error_degrees, n, level)
     return Estimate(value, "", n, "partial omega squared, noncentral F", low, high, level)
 
 
@@ -51,8 +52,7 @@ def noncentrality_interval(
     return tuple(_noncentrality(f, degrees, error_degrees, p) for p in (1.0 - tail, tail))  # type: ignore[return-value]
 
 
-def _ends(f: float, degrees: int, error_degrees: int, level: float) -> tuple[float, float]:
-    n = degrees + error_degrees + 1
+def _ends(f: float, degrees: int, error_degrees: int, n: int, level: float) -> tuple[float, float]:
     low, high = noncentrality_interval(f, degrees, error_degrees, level)
     return low / (low + n), high / (high + n)
 

@@ -1,0 +1,130 @@
+"""The observations of an experiment, from a table of responses to a design."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thinktime.errors import InputError
+from thinktime.stats.estimate import NotApplicable
+from thinktime.stats.factorial import Factor, Level, Responses
+from thinktime.stats.transformations import Transformation
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Data", "read"]
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """What is analysed.
+
+    Parameters
+    ----------
+    response : str
+    responses : Responses
+        On the scale of the analysis.
+    raw : ndarray
+        The same observations in the response's own unit.
+    transformation : Transformation or None
+    not_measured : int
+        Rows left out because the response was null or not a number.
+    blocks_incomplete : int
+        Blocks left out because they lack a cell that others have.
+    """
+
+    response: str
+    responses: Responses
+    raw: NDArray[np.float64]
+    transformation: Transformation | None
+    not_measured: int
+    blocks_incomplete: int
+
+
+def read(
+    frame: pl.DataFrame,
+    response: str,
+    factors: Sequence[str] | Mapping[str, Sequence[Level]],
+    blocks: str | None,
+    transformation: Transformation | None,
+) -> Data | NotApplicable:
+    """Sort the observations of `response` into the cells of the design; see `experiment.analyse`."""
+    for name in (response, *factors, *([blocks] if blocks else [])):
+        if name not in frame.columns:
+            raise InputError(f"there is no column {name!r}; the columns are {', '.join(frame.columns)}")
+    if not frame[response].dtype.is_numeric():
+        raise InputError(f"response {response!r} is of type {frame[response].dtype}, and must be a number")
+    measured = frame.filter(frame[response].is_finite() & frame[response].is_not_null())
+    dropped = frame.height - measured.height
+    if not measured.height:
+        return NotApplicable(f"{response} was not measured in any run", "choose another response")
+    found = _factors(measured, factors)
+    if isinstance(found, NotApplicable):
+        return found
+    codes = np.column_stack([_codes(measured, factor) for factor in found])
+    raw = measured[response].cast(float).to_numpy().astype(np.float64)
+    numbers = None if blocks is None else np.unique(measured[blocks].to_numpy(), return_inverse=True)[1]
+    design = Responses(found, codes, raw, numbers)
+    kept, incomplete = _complete(design)
+    raw = raw[kept]
+    try:
+        y = raw if transformation is None else transformation.apply(raw)
+    except ValueError as error:
+        raise InputError(f"response {response!r}: {error}; give a shift, or another transformation") from None
+    used = Responses(found, codes[kept], y, None if numbers is None else numbers[kept])
+    return Data(response, used, raw, transformation, dropped, incomplete)
+
+
+def _factors(
+    frame: pl.DataFrame, factors: Sequence[str] | Mapping[str, Sequence[Level]]
+) -> tuple[Factor, ...] | NotApplicable:
+    found = []
+    for name in factors:
+        levels = factors[name] if isinstance(factors, Mapping) else _levels(frame, name)
+        if len(levels) < 2:
+            return NotApplicable(
+                f"factor {name} has one level only, {list(levels)}", "vary it, or make it a fixed parameter"
+            )
+        found.append(Factor(name, tuple(levels)))
+    if not found:
+        return NotApplicable("there is no factor", "name the factors of the design")
+    return tuple(found)
+
+
+def _levels(frame: pl.DataFrame, name: str) -> list[Level]:
+    seen = frame[name].unique(maintain_order=True)
+    return (seen.sort() if seen.dtype.is_numeric() else seen).to_list()
+
+
+def _codes(frame: pl.DataFrame, factor: Factor) -> NDArray[np.int64]:
+    positions = {level: at for at, level in enumerate(factor.levels)}
+    try:
+        return np.array([positions[level] for level in frame[factor.name].to_list()], dtype=np.int64)
+    except KeyError as error:
+        raise InputError(
+            f"factor {factor.name}: a run has the level {error.args[0]!r}, which is not among "
+            f"{', '.join(map(str, factor.levels))}"
+        ) from None
+
+
+def _complete(design: Responses) -> tuple[NDArray[np.bool_], int]:
+    """Rows of blocks that have every cell which any has, and the number of other blocks.
+
+    All rows where no block is complete: least squares then tell cells and blocks apart.
+    """
+    every = np.ones(design.n, dtype=bool)
+    if design.blocks is None:
+        return every, 0
+    cells = np.count_nonzero(design.counts())
+    held = {
+        block: len(np.unique(design.cell_of()[design.blocks == block])) for block in np.unique(design.blocks)
+    }
+    complete = [block for block, count in held.items() if count == cells]
+    if not complete:
+        return every, 0
+    return np.isin(design.blocks, complete), len(held) - len(complete)

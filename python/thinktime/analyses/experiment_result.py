@@ -1,0 +1,145 @@
+"""The answer of the analysis of an experiment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.stats.factorial import Factor, Level
+from thinktime.stats.hypothesis import SignificanceTest
+from thinktime.stats.transformations import BoxCox
+
+__all__ = ["Cell", "Contrast", "Difference", "Experiment", "LevelMean", "Source", "Transformed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One line of the analysis of variance."""
+
+    factors: tuple[str, ...]
+    """One for a main effect, several for an interaction, ``blocks`` or ``error`` for these."""
+    degrees: int
+    squares: float
+    mean_square: float
+    f: float | None
+    p: float | None
+    significant: bool
+    """Whether p is below `Experiment.significance`."""
+    counts: bool
+    """Whether the mean square is at least `Experiment.multiple` times the error's, which asks for no
+    normal errors (Anderson and Sargent 1974)."""
+    eta_squared: Estimate | None
+    """Part of the effect's and the error's squares that is the effect's, in this sample."""
+    omega_squared: Estimate | None
+    """The same part of the variances, nearly unbiased."""
+
+    @property
+    def name(self) -> str:
+        """Name for print: ``users × scheduler``."""
+        return " × ".join(self.factors)
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """One question to the cell means: a slope, a curvature, or how one depends on another factor."""
+
+    name: str
+    coefficients: tuple[tuple[str, tuple[float, ...]], ...]
+    """Of each factor in it, in the order of its levels."""
+    estimate: Estimate
+    """Scaled to a difference between two weighted means; the interval goes by the error of the analysis."""
+    paired: Estimate | None
+    """The same with the interval of its values in each block by themselves, which needs no equal
+    variances; None without blocks."""
+    mean_square: float
+    f: float
+    p: float
+    significant: bool
+    counts: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LevelMean:
+    """Mean of all observations at one level of one factor, in the response's own unit."""
+
+    factor: str
+    level: Level
+    mean: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One combination of levels."""
+
+    levels: tuple[Level, ...]
+    mean: Estimate
+    """In the response's own unit, Student t over the cell's own replications."""
+    deviation: float | None
+    """Standard deviation over replications; None for a single one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Two levels of a factor compared, on the scale of the analysis."""
+
+    factor: str
+    first: Level
+    second: Level
+    estimate: Estimate
+    """Mean at `second` less mean at `first`; the intervals of one factor hold together."""
+    significant: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Transformed:
+    """What the transformation that the errors ask for would do to the conclusions."""
+
+    name: str
+    """``log10(y)``."""
+    gained: tuple[str, ...]
+    """Sources that become significant."""
+    lost: tuple[str, ...]
+    """Sources that cease to be."""
+    normality: SignificanceTest | NotApplicable
+    equal_variances: SignificanceTest | NotApplicable
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """Analysis of one response of a factorial experiment."""
+
+    response: str
+    unit: str
+    transformation: str
+    """What was analysed: ``y`` is the response as it is."""
+    factors: tuple[Factor, ...]
+    replications: tuple[int, int]
+    """Least and most observations of a cell."""
+    n: int
+    blocked: bool
+    """Whether replications of one number are a block: the same workload in every cell."""
+    sources: tuple[Source, ...]
+    blocks: Source | None
+    error: Source
+    total_squares: float
+    r_squared: float
+    squares: str
+    """How the sums of squares were computed."""
+    without_blocks: tuple[Source, ...]
+    """The sources, then the error, with block effects left in the error; empty without blocks."""
+    efficiency: float | None
+    """How many times the observations would be needed without blocks; None without blocks."""
+    contrasts: tuple[Contrast, ...]
+    contrasts_unknown: tuple[tuple[str, str], ...]
+    """Contrasts that cannot be computed, and why."""
+    levels: tuple[LevelMean, ...]
+    cells: tuple[Cell, ...]
+    differences: tuple[Difference, ...]
+    normality: SignificanceTest | NotApplicable
+    equal_variances: SignificanceTest | NotApplicable
+    box_cox: BoxCox | NotApplicable
+    transformed: Transformed | None
+    """None where no transformation is asked for."""
+    significance: float
+    multiple: float
+    caveats: tuple[str, ...]
