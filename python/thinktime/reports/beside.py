@@ -85,7 +85,7 @@ def tables(
         for part, cells in _parts(own):
             suffix = "-recomputed" if recomputed else ""
             ending = f"-{part}" if part else ""
-            about = f": {label(part)}" if part else ""
+            about = f": {label(part)}" if part and len(_quantities(own)) > 1 else ""
             misses = any(figure.verdict == "misses" for figure in cells)
             remarks = (*_doubts(cells), *(notes if misses else ()))
             found.append(
@@ -105,12 +105,16 @@ def _parts(figures: Sequence[Figure]) -> list[tuple[str, list[Figure]]]:
     """Figures that share a table; named by their quantity where there is a table for each."""
     if not figures:
         return []
-    quantities = list(dict.fromkeys(figure.quantity for figure in figures))
+    quantities = _quantities(figures)
     if len(figures) <= LONG_ROWS_MAX and len(quantities) > 1:
         return [("", list(figures))]
     if len({tuple(figure.row.values()) for figure in figures}) <= LONG_ROWS_MAX and len(quantities) > 2:
         return [("", list(figures))]
     return [(name, [figure for figure in figures if figure.quantity == name]) for name in quantities]
+
+
+def _quantities(figures: Sequence[Figure]) -> list[str]:
+    return list(dict.fromkeys(figure.quantity for figure in figures))
 
 
 def _doubts(figures: Sequence[Figure]) -> tuple[str, ...]:

@@ -30,6 +30,8 @@ __all__ = [
     "curves",
     "dots",
     "frontier",
+    "histogram",
+    "laid_over",
     "scatter",
     "stack",
     "steps",
@@ -179,8 +181,13 @@ def bar(rows: Rows, series: Sequence[Key]) -> Spec:
     return _single((boxes + labels).resolve_scale(color="independent").properties(height=BAR_HEIGHT), "")
 
 
-def dots(rows: Rows, series: Sequence[Key], x: Axis) -> Spec:
-    """Estimates with intervals, a line a label. Rows: `label`, `series`, `value`, `low`, `high`, `shown`."""
+def dots(
+    rows: Rows, series: Sequence[Key], x: Axis, named: tuple[str, str, str] = ("request", "by", "cost")
+) -> Spec:
+    """Estimates with intervals, a line a label. Rows: `label`, `series`, `value`, `low`, `high`, `shown`.
+
+    `named` is what label, series and value are called when the pointer rests on a point.
+    """
     import altair as alt
 
     names = list(dict.fromkeys(str(row["label"]) for row in rows))
@@ -204,9 +211,9 @@ def dots(rows: Rows, series: Sequence[Key], x: Axis) -> Spec:
             scale=alt.Scale(domain=[item.name for item in series], range=[item.shape for item in series]),
         ),
         tooltip=[
-            alt.Tooltip("label:N", title="request"),
-            alt.Tooltip("series:N", title="by"),
-            alt.Tooltip("shown:N", title="cost"),
+            alt.Tooltip("label:N", title=named[0]),
+            alt.Tooltip("series:N", title=named[1]),
+            alt.Tooltip("shown:N", title=named[2]),
         ],
     )
     return _single((rules + points).properties(height=max(34 * len(names), 60)), "")
@@ -215,8 +222,9 @@ def dots(rows: Rows, series: Sequence[Key], x: Axis) -> Spec:
 def curves(rows: Rows, series: Sequence[Key], x: Axis, y: Axis) -> Spec:
     """Estimates against a load, with bands for their intervals.
 
-    Rows: `x`, `series`, `value`, `low`, `high`, `shown`, and `few` where there is too little data to join
-    the point to the others. `y` has both its ends.
+    Rows: `x`, `series`, `value`, `low`, `high`, `shown`, `few` where there is too little data to join the
+    point to the others, and `low_all`, `high_all` where a wider band holds the whole curve. `y` has both
+    its ends.
     """
     import altair as alt
 
@@ -235,6 +243,11 @@ def curves(rows: Rows, series: Sequence[Key], x: Axis, y: Axis) -> Spec:
         base.mark_line(strokeWidth=2).encode(y=y_value),
         base.mark_point(filled=True, size=42, opacity=1).encode(y=y_value, tooltip=tooltip),
     ]
+    if any("low_all" in row for row in solid):
+        whole = base.mark_area(opacity=0.1, clip=True)
+        layers.insert(
+            0, whole.encode(y=alt.Y("low_all:Q", scale=_scale(y)), y2="high_all:Q", detail="series:N")
+        )
     hollow = [row for row in rows if row.get("few")]
     if hollow:
         weak = alt.Chart(_data(hollow)).mark_point(filled=False, size=34, opacity=0.7)
@@ -319,6 +332,45 @@ def frontier(
     return _single(alt.layer(*layers).properties(height=HEIGHT + 20), y.title)
 
 
+def laid_over(spec: Spec, rows: Rows, series: Sequence[Key], x: Axis, y: Axis) -> Spec:
+    """Lay published points over a chart of ours. Rows: `x`, `y`, `series`, `shown`.
+
+    Parameters
+    ----------
+    spec : Spec
+        A chart with the axes `x` and `y`, whose ends are given.
+    rows : sequence of mappings
+    series : sequence of Key
+        Where the points come from, with a diamond for each.
+    x, y : Axis
+        Those of the chart.
+    """
+    import altair as alt
+
+    spec = copy.deepcopy(spec)
+    if "layer" not in spec:
+        spec["layer"] = [{part: spec.pop(part) for part in ("mark", "encoding", "data") if part in spec}]
+    for key in series:
+        own = [row for row in rows if row["series"] == key.name]
+        place: dict[str, Any] = {
+            "x": _x(x, "x"),
+            "y": alt.Y("y:Q", scale=_scale(y), axis=_axis(y, title=False)),
+        }
+        mark = alt.Chart(_data(own)).mark_point(
+            filled=True,
+            size=85,
+            opacity=1,
+            shape="diamond",
+            color=colour(key.colour),
+            stroke="var(--card)",
+            strokeWidth=1,
+        )
+        layer = mark.encode(**place, tooltip=[alt.Tooltip("shown:N", title=key.name)]).to_dict()
+        spec["layer"].append({part: layer[part] for part in ("mark", "encoding", "data")})
+        spec.setdefault("datasets", {}).update(layer.get("datasets", {}))
+    return spec
+
+
 def steps(rows: Rows, series: Sequence[Key], x: Axis, y: Axis) -> Spec:
     """Empirical distribution functions. Rows: `x`, `series`, `value`."""
     import altair as alt
@@ -336,6 +388,25 @@ def steps(rows: Rows, series: Sequence[Key], x: Axis, y: Axis) -> Spec:
                 alt.Tooltip("x:Q", title=x.title, format=".3~s"),
                 alt.Tooltip("value:Q", title=y.title, format=".1%"),
             ],
+        )
+        .properties(height=HEIGHT)
+    )
+    return _single(chart, y.title)
+
+
+def histogram(rows: Rows, x: Axis, y: Axis, shade: str) -> Spec:
+    """Boxes over ranges of `x`. Rows: `low`, `high`, `value`, `shown`."""
+    import altair as alt
+
+    chart = (
+        alt.Chart(_data([{**row, "base": 0} for row in rows]))
+        .mark_rect(color=colour(shade), stroke="var(--card)", strokeWidth=1, clip=True)
+        .encode(
+            x=_x(x, "low"),
+            x2="high:Q",
+            y=alt.Y("base:Q", scale=_scale(y), axis=_axis(y, title=False)),
+            y2="value:Q",
+            tooltip=[alt.Tooltip("shown:N", title="interactions")],
         )
         .properties(height=HEIGHT)
     )

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from thinktime.studies.anderson_sargent_1974 import recomputed
+from thinktime.studies.anderson_sargent_1974 import (
+    experiment,
+    modified,
+    recomputed,
+    validation,
+)
+from thinktime.studies.anderson_sargent_1974.machine import Machine
 from thinktime.studies.anderson_sargent_1974.tables import NAME, SHAPES
 from thinktime.studies.study import Part, Study
 
@@ -25,7 +31,20 @@ STUDY = Study(
             recomputed.TABLES,
             recomputed.chapter,
         ),
+        Part(
+            "validation",
+            "Does the model behave as the measured system?",
+            (validation.TABLE,),
+            validation.chapter,
+        ),
+        Part("modified", "What does it take to forget nobody?", (validation.TABLE,), modified.chapter),
+        Part(
+            "experiment",
+            "Which swap algorithm, how many regions, which slice?",
+            experiment.TABLES,
+            experiment.chapter,
+        ),
     ),
-    begin=lambda settings: settings,
+    begin=Machine.begin,
     replications=64,
 )

@@ -1,0 +1,86 @@
+"""The simulated APL/360 as this study runs it: each experiment once, with the same workloads in all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thinktime.stats import critical
+from thinktime.stats.estimate import Estimate
+from thinktime.studies.study import Settings
+
+if TYPE_CHECKING:
+    from thinktime.sources.simulated import Simulated
+
+__all__ = ["PERIOD_S", "SYSTEM", "USERS", "Machine", "interval", "ratio", "think"]
+
+Array = NDArray[np.float64]
+
+SYSTEM = "apl360"
+USERS = 35
+PERIOD_S = 600.0
+"""The unit of analysis of the paper: ten minutes."""
+
+
+def think(mean_s: float) -> dict[str, Any]:
+    """Exponential insertion times, as the paper's simulation takes them."""
+    return {"kind": "exponential", "mean": mean_s}
+
+
+def interval(values: Array, unit: str = "") -> Estimate:
+    """Mean over replications with the interval of Student's t."""
+    n = len(values)
+    mean = float(values.mean())
+    reach = critical.student_t(0.95, float(n - 1)) * float(values.std(ddof=1)) / n**0.5
+    return Estimate(mean, unit, n, "mean of replications, Student t", mean - reach, mean + reach)
+
+
+def ratio(parts: Array, wholes: Array) -> Estimate:
+    """Sum of parts over sum of wholes; the interval is that of the mean of what each adds to it."""
+    value = float(parts.sum() / wholes.sum())
+    n = len(parts)
+    influence = (parts - value * wholes) / wholes.mean()
+    reach = critical.student_t(0.95, float(n - 1)) * float(influence.std(ddof=1)) / n**0.5
+    return Estimate(value, "", n, "ratio of sums over replications, Student t", value - reach, value + reach)
+
+
+@dataclass(slots=True)
+class Machine:
+    """Runs experiments, and remembers them.
+
+    Replication r of every experiment has the same users, inputs and service times: common random numbers.
+    """
+
+    settings: Settings
+    _known: dict[str, Simulated]
+
+    @classmethod
+    def begin(cls, settings: Settings) -> Machine:
+        """Machine that has not run anything."""
+        return cls(settings, {})
+
+    def run(self, *, replications: int | None = None, **parameters: object) -> Simulated:
+        """Replications of one experiment.
+
+        Parameters
+        ----------
+        replications : int, optional
+            By default as many as the user wants.
+        parameters
+            Of the system.
+        """
+        from thinktime.sources.simulated import simulate
+
+        count = self.settings.replications if replications is None else replications
+        key = f"{count} {sorted(parameters.items())!r}"
+        if key not in self._known:
+            self._known[key] = simulate(SYSTEM, parameters, seed=self.settings.seed, replications=count)
+        return self._known[key]
+
+    def values(self, response: str, *, replications: int | None = None, **parameters: object) -> Array:
+        """One response of every replication."""
+        found: Array = self.run(replications=replications, **parameters).responses[response].to_numpy()
+        return found

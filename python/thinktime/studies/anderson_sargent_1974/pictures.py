@@ -1,0 +1,118 @@
+"""Charts of ten-minute periods: ours as circles, the published ones laid over them as diamonds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thinktime.reports import charts
+from thinktime.reports import format as shown
+from thinktime.reports.charts import Axis, Spec
+from thinktime.reports.document import Column, Figure, Key, Table
+from thinktime.studies.anderson_sargent_1974.tables import PAPER
+
+__all__ = ["MEASURED", "SIMULATED", "Points", "against", "published"]
+
+Array = NDArray[np.float64]
+COLOURS = ("user", "system", "memory")
+MEASURED = Key("measured, published", "plain", "diamond")
+SIMULATED = Key("simulated, published", "disk", "diamond")
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """Periods as points."""
+
+    x: Sequence[float]
+    y: Sequence[float]
+
+
+def published(table: str, x: str, y: str, **levels: object) -> Points:
+    """Columns of a published table, of the rows at these levels of its keys."""
+    found = PAPER.tables[table]
+    rows = [row for row in found.rows if all(row[key] == level for key, level in levels.items())]
+
+    def column(name: str) -> list[float]:
+        if name in found.shape.keys:
+            return [float(row[name]) for row in rows]
+        cells = [found.cell(row, name) for row in rows]
+        return [cell.value for cell in cells if cell is not None]
+
+    return Points(column(x), column(y))
+
+
+def against(
+    name: str,
+    title: str,
+    axes: tuple[str, str],
+    ours: Mapping[str, Points],
+    theirs: Mapping[Key, Points],
+    alt: str,
+) -> Figure:
+    """One quantity against another.
+
+    Parameters
+    ----------
+    name : str
+    title : str
+        With the number of the paper's figure.
+    axes : (str, str)
+        Names of x and y with their units.
+    ours : mapping of str to Points
+        By what was simulated.
+    theirs : mapping of Key to Points
+        By where it was published.
+    alt : str
+        What is to be seen.
+    """
+    keys = tuple(Key(label, COLOURS[at], "circle") for at, label in enumerate(ours))
+    every = [*ours.values(), *theirs.values()]
+    x = Axis(axes[0], low=0.0, high=_ceiling([value for each in every for value in each.x]))
+    y = Axis(axes[1], low=0.0, high=_ceiling([value for each in every for value in each.y]))
+    points = [row for label, each in ours.items() for row in _rows(label, each)]
+    over = [row for key, each in theirs.items() for row in _rows(key.name, each)]
+    columns = (Column("source"), Column(axes[0], scaled=False), Column(axes[1], scaled=False))
+    cells = tuple((str(row["series"]), _float(row["x"]), _float(row["y"])) for row in (*points, *over))
+    return Figure(
+        name,
+        title,
+        partial(_chart, points, over, keys, tuple(theirs), x, y),
+        Table(f"{name}-data", title, columns, cells),
+        alt,
+        (*keys, *theirs),
+        half=True,
+    )
+
+
+def _chart(
+    points: Sequence[Mapping[str, object]],
+    over: Sequence[Mapping[str, object]],
+    keys: Sequence[Key],
+    theirs: Sequence[Key],
+    x: Axis,
+    y: Axis,
+) -> Spec:
+    return charts.laid_over(charts.scatter(points, [], keys, x, y), over, theirs, x, y)
+
+
+def _rows(label: str, points: Points) -> list[dict[str, object]]:
+    return [
+        {"series": label, "x": x, "y": y, "shown": f"{shown.number(x)}, {shown.number(y)}"}
+        for x, y in zip(points.x, points.y, strict=True)
+    ]
+
+
+def _float(value: object) -> float:
+    return float(value) if isinstance(value, (int, float)) else math.nan
+
+
+def _ceiling(values: Sequence[float]) -> float:
+    """End of an axis from zero that holds all values."""
+    top = max(values)
+    step = 10.0 ** math.floor(math.log10(top)) / 2
+    return math.ceil(top / step) * step
