@@ -1,8 +1,10 @@
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, final
 
 __all__ = [
     "ArrowTable",
+    "NativeFinished",
     "NativeLog",
     "NativeLogError",
     "NativeLogWriter",
@@ -10,6 +12,8 @@ __all__ = [
     "NativePlayError",
     "NativeRecordError",
     "NativeRecording",
+    "NativeSimulation",
+    "NativeSimulationError",
     "check_workload",
     "compute_loop",
     "course",
@@ -21,6 +25,7 @@ __all__ = [
     "record",
     "record_session",
     "serve_nursery",
+    "simulated_systems",
     "vocabulary",
     "workload",
 ]
@@ -84,8 +89,7 @@ def record(
 ) -> str: ...
 def record_session(options_text: str) -> str: ...
 def examine_machine() -> tuple[str, str]: ...
-
-def mva(demands: Sequence[float], think: float, population: int) -> tuple[float, list[float]]: ...
+def mva(demands: Sequence[float], think: float, population: int) -> tuple[float, bytes]: ...
 def mva_course(demands: Sequence[float], think: float, population: int) -> tuple[bytes, bytes]: ...
 def mva_rates(
     fixed: Sequence[float],
@@ -100,3 +104,44 @@ def mva_classes(
     think: Sequence[float],
     population: Sequence[int],
 ) -> tuple[bytes, bytes]: ...
+
+class NativeSimulationError(RuntimeError): ...
+
+@final
+class NativeSimulation:
+    def __new__(cls, name: str, settings: str) -> NativeSimulation: ...
+    def parameters(self) -> str: ...
+    def responses(self) -> list[tuple[str, str, str]]: ...
+    def run(
+        self,
+        seed: int,
+        first: int,
+        count: int,
+        threads: int | None = None,
+        progress: Callable[[int], object] | None = None,
+    ) -> NativeFinished: ...
+    def record(
+        self,
+        path: Path,
+        mode: str,
+        seed: int,
+        number: int,
+        finished: NativeFinished,
+        trace: bool,
+    ) -> None: ...
+
+@final
+class NativeFinished:
+    @property
+    def first_replication(self) -> int: ...
+    @property
+    def warm_up_s(self) -> float: ...
+    @property
+    def settled(self) -> bool | None: ...
+    @property
+    def events(self) -> int: ...
+    def responses(self) -> list[list[float]]: ...
+    def batches(self, index: int) -> tuple[list[float], int] | None: ...
+    def laws(self) -> list[str]: ...
+
+def simulated_systems() -> str: ...

@@ -11,20 +11,22 @@ PACKAGE = ROOT / "python" / "thinktime"
 
 CRATES = {
     "log": set(),
+    "engine": set(),
+    "systems": {"engine", "log"},
     "recorder": {"log"},
     "terminals": {"log"},
     "theory": set(),
-    "python": {"log", "recorder", "terminals", "theory"},
+    "python": {"log", "recorder", "systems", "terminals", "theory"},
 }
 """What each crate of ours may depend on."""
 
 ROOMS = {
     "stats": set(),
     "models": {"stats", "errors", "_native"},
-    "analyses": {"stats", "errors", "log"},
-    "sources": {"stats", "errors", "log", "_native"},
-    "reports": {"stats", "errors", "log", "analyses", "models"},
-    "studies": {"stats", "errors", "log", "analyses", "models", "reports", "sources"},
+    "analyses": {"stats", "errors", "log", "runs"},
+    "sources": {"stats", "errors", "log", "runs", "toml", "_native"},
+    "reports": {"stats", "errors", "log", "runs", "analyses", "models"},
+    "studies": {"stats", "errors", "log", "runs", "analyses", "models", "reports", "sources"},
 }
 """What each room of the package may import of ours, itself apart."""
 

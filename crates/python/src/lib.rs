@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 
 mod log;
 mod recorder;
+mod simulation;
 mod terminals;
 mod theory;
 
@@ -11,6 +12,7 @@ mod theory;
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     log::register(module)?;
     recorder::register(module)?;
+    simulation::register(module)?;
     terminals::register(module)?;
     theory::register(module)
 }

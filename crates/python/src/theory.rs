@@ -24,11 +24,17 @@ fn doubles<'py>(py: Python<'py>, values: &[f64]) -> PyResult<Bound<'py, PyBytes>
 
 type Arrays<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>);
 
-/// Throughput and mean numbers with all customers.
+/// Throughput with all customers; and residence times, mean numbers and utilisations, a row each.
 #[pyfunction]
-fn mva(demands: Vec<f64>, think: f64, population: u32) -> (f64, Vec<f64>) {
+fn mva(
+    py: Python<'_>,
+    demands: Vec<f64>,
+    think: f64,
+    population: u32,
+) -> PyResult<(f64, Bound<'_, PyBytes>)> {
     let solution = fixed_rate::at_population(&demands, think, population);
-    (solution.throughput, solution.queues)
+    let rows = [solution.residence, solution.queues, solution.utilisation].concat();
+    Ok((solution.throughput, doubles(py, &rows)?))
 }
 
 /// Throughputs, and mean numbers as rows, with 1, 2, ... customers.

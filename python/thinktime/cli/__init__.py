@@ -21,6 +21,8 @@ __all__ = ["COMMANDS", "main"]
 COMMANDS: dict[str, str] = {
     "record": "thinktime.cli.record",
     "play": "thinktime.cli.play",
+    "simulate": "thinktime.cli.simulate",
+    "systems": "thinktime.cli.systems",
     "report": "thinktime.cli.report",
     "analyse": "thinktime.cli.analyse",
     "import": "thinktime.cli.import_",

@@ -1,0 +1,40 @@
+"""Parameters of a simulated system on the command line and in a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from thinktime import toml
+from thinktime.errors import InputError
+
+__all__ = ["read", "value"]
+
+
+def value(text: str) -> Any:
+    """Return what `text` means: a number, true or false, a JSON list or table, or else a word."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return text
+    # A bare nan or Infinity is no JSON, and no length of time.
+    return text if isinstance(found, float) and not abs(found) < float("inf") else found
+
+
+def read(config: Path | None, given: Sequence[str]) -> dict[str, Any]:
+    """Parameters of a TOML file, and those given one by one, which win.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or one of `given` is not NAME=VALUE.
+    """
+    parameters = {} if config is None else toml.read(config)
+    for item in given:
+        name, equals, text = item.partition("=")
+        if not equals or not name:
+            raise InputError(f"-p {item}: give NAME=VALUE, such as -p users=35")
+        parameters[name.strip()] = value(text.strip())
+    return parameters
