@@ -128,7 +128,8 @@ class Runs:
         if found.get("format") != FORMAT or found.get("schema_version", 0) > SCHEMA_VERSION:
             raise InputError(
                 f"{folder / FILE_NAME}: format {found.get('format')!r}, "
-                f"version {found.get('schema_version')!r}: this thinktime reads {FORMAT!r} up to version {SCHEMA_VERSION}"
+                f"version {found.get('schema_version')!r}: "
+                f"this thinktime reads {FORMAT!r} up to version {SCHEMA_VERSION}"
             )
         cells = tuple(Cell(cell["levels"], folder / cell["log"]) for cell in found["cells"])
         return cls(
@@ -217,7 +218,7 @@ class Runs:
         return {}
 
     def responses(self) -> pl.DataFrame:
-        """Return a row a cell and replication: the factors, `replication`, and every response (null: no figure)."""
+        """Return a row a cell and replication: factors, `replication`, all responses (null: no figure)."""
         import polars as pl
 
         rows = [
