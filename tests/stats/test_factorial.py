@@ -196,13 +196,13 @@ def test_box_cox_needs_positive_responses_that_vary():
 def test_transformations_keep_the_order_and_say_what_they_need():
     y = np.array([0.5, 1.0, 7.0])
     for name in ("none", "sqrt", "log10", "reciprocal_sqrt", "reciprocal"):
-        assert (np.diff(Transformation.named(name).apply(y)) > 0).all()
-    assert Transformation.named("log10", 0.5).name == "log10(y + 0.5)"
-    assert Transformation.named("log10", 0.5).apply(np.array([0.5]))[0] == 0.0
+        assert (np.diff(Transformation.parse(name).apply(y)) > 0).all()
+    assert Transformation.parse("log10(y + 0.5)").name == "log10(y + 0.5)"
+    assert Transformation.parse("log10(y+0.5)").apply(np.array([0.5]))[0] == 0.0
     with pytest.raises(ValueError, match="positive"):
-        Transformation.named("log10").apply(np.array([0.0]))
+        Transformation.parse("log10(y)").apply(np.array([0.0]))
     with pytest.raises(ValueError, match="'cube'"):
-        Transformation.named("cube")
+        Transformation.parse("cube")
 
 
 def test_stepwise_selection_drops_what_others_have_made_useless():

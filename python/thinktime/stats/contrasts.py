@@ -22,7 +22,7 @@ from thinktime.stats import critical
 from thinktime.stats.estimate import Estimate, NotApplicable
 from thinktime.stats.factorial import CellMeans, Factor
 
-__all__ = ["Component", "Contrast", "contrast", "orthogonal_polynomials", "polynomial_contrasts"]
+__all__ = ["Component", "Contrast", "contrast", "orthogonal_polynomials", "polynomial_contrasts", "weights"]
 
 Array = NDArray[np.float64]
 
@@ -124,17 +124,17 @@ def contrast(
 
     Not applicable where it needs the mean of a cell that is not known, or an error that is not.
     """
-    weights = _weights(cells, components)
-    if gaps := cells.missing(weights != 0.0):
+    weight = weights(cells, components)
+    used = weight != 0.0
+    if gaps := cells.missing(used):
         more = f" and {len(gaps) - 1} more" if len(gaps) > 1 else ""
         return NotApplicable(
             f"the mean of the cell {gaps[0]}{more} is not known", "run the cells that are missing"
         )
     if cells.error_degrees < 1 or not cells.error_mean_square > 0.0:
         return NotApplicable("there is no error to compare with", "replicate the cells")
-    used = weights != 0.0
-    value = float(np.sum(weights[used] * cells.means[used]))
-    spread = float(np.sum(weights[used] ** 2 / cells.counts[used]))
+    value = float(np.sum(weight[used] * cells.means[used]))
+    spread = float(np.sum(weight[used] ** 2 / cells.counts[used]))
     squares = value**2 / spread
     f = squares / cells.error_mean_square
     reach = critical.student_t(level, cells.error_degrees) * math.sqrt(cells.error_mean_square * spread)
@@ -177,14 +177,14 @@ def _components(factor: Factor, degree: int) -> list[Component]:
     return [Component(factor.name, power, row) for power, row in enumerate(rows, start=1)]
 
 
-def _weights(cells: CellMeans, components: Sequence[Component]) -> Array:
+def weights(cells: CellMeans, components: Sequence[Component]) -> Array:
     """Weight of each cell's mean: of each factor's, the positive ones sum to one, and the others to -1."""
     vectors = [np.full(len(factor.levels), 1.0 / len(factor.levels)) for factor in cells.factors]
     for component in components:
         row = np.asarray(component.coefficients, dtype=np.float64)
         vectors[cells.position(component.factor)] = 2.0 * row / np.abs(row).sum()
-    weights: Array = reduce(np.multiply.outer, vectors)
-    return weights
+    result: Array = reduce(np.multiply.outer, vectors)
+    return result
 
 
 def _inner(left: Sequence[Fraction], right: Sequence[Fraction]) -> Fraction:

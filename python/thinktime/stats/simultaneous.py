@@ -36,7 +36,7 @@ class Difference:
 
 def tukey(
     means: Sequence[float],
-    counts: Sequence[int],
+    counts: Sequence[float],
     error_mean_square: float,
     error_degrees: int,
     *,
@@ -58,7 +58,7 @@ def tukey(
         estimate = Estimate(
             value,
             unit,
-            counts[i] + counts[j],
+            round(counts[i] + counts[j]),
             "difference of means, Tukey",
             value - reach,
             value + reach,

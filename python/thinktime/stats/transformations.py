@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -19,6 +20,7 @@ Array = NDArray[np.float64]
 
 POWERS = {1.0: "none", 0.5: "sqrt", 0.0: "log10", -0.5: "reciprocal_sqrt", -1.0: "reciprocal"}
 """Powers that a reader can make sense of, and their names."""
+FORM = re.compile(r"(?P<name>\w+)(?:\(y(?: *\+ *(?P<shift>\d+(?:\.\d*)?))?\))?")
 LAMBDA_MAX = 4.0
 STEP = 0.05
 HALVINGS = 40
@@ -39,18 +41,22 @@ class Transformation:
     shift: float = 0.0
 
     @classmethod
-    def named(cls, name: str, shift: float = 0.0) -> Transformation:
-        """Find a transformation by its name, one of those in `POWERS`.
+    def parse(cls, text: str) -> Transformation:
+        """Read ``log10``, ``sqrt(y)``, ``log10(y + 0.5)``, ``none`` and the like; names are in `POWERS`.
 
         Raises
         ------
         ValueError
-            There is no such transformation.
+            It is none of these.
         """
         powers = {known: power for power, known in POWERS.items()}
-        if name not in powers:
-            raise ValueError(f"no transformation is called {name!r}; there are {', '.join(powers)}")
-        return cls(powers[name], shift)
+        match = FORM.fullmatch(text.strip())
+        if match is None or match["name"] not in powers:
+            raise ValueError(
+                f"no transformation is called {text!r}; there are {', '.join(powers)}, with a shift as in "
+                "'log10(y + 0.5)'"
+            )
+        return cls(powers[match["name"]], float(match["shift"] or 0.0))
 
     @property
     def name(self) -> str:
