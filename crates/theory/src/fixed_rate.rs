@@ -21,8 +21,11 @@
 #[derive(Clone, Debug, PartialEq)]
 pub struct Solution {
     pub throughput: f64,
+    /// Time at each station.
+    pub residence: Vec<f64>,
     /// Mean number at each station, in service or waiting.
     pub queues: Vec<f64>,
+    pub utilisation: Vec<f64>,
 }
 
 /// The network with each population from 1 to N.
@@ -35,9 +38,11 @@ pub struct Course {
 
 /// Solves the network of these demands and think time at one population.
 pub fn at_population(demands: &[f64], think: f64, population: u32) -> Solution {
-    let mut queues = vec![0.0; demands.len()];
-    let throughput = recursion(demands, think, population, &mut |_| {}, &mut queues);
-    Solution { throughput, queues }
+    let mut residence = vec![0.0; demands.len()];
+    let throughput = recursion(demands, think, population, &mut |_| {}, &mut residence);
+    let queues = residence.iter().map(|time| throughput * time).collect();
+    let utilisation = demands.iter().map(|demand| throughput * demand).collect();
+    Solution { throughput, residence, queues, utilisation }
 }
 
 /// Solves the network at every population from 1 to `population`.
@@ -62,21 +67,21 @@ pub fn queues_of(demands: &[f64], throughput: &[f64]) -> Vec<f64> {
     queues
 }
 
-/// Shows X(1) to X(population) to `each`, gives the last, and leaves the mean numbers at that population in
-/// `queues`. The state of a usual network stays in registers.
+/// Shows X(1) to X(population) to `each`, gives the last, and leaves the times at the stations with that
+/// population in `residence`. The state of a usual network stays in registers.
 fn recursion(
     demands: &[f64],
     think: f64,
     population: u32,
     each: &mut impl FnMut(f64),
-    queues: &mut [f64],
+    residence: &mut [f64],
 ) -> f64 {
     match demands.len() {
-        0..=2 => of_width::<2>(demands, think, population, each, queues),
-        3..=4 => of_width::<4>(demands, think, population, each, queues),
-        5..=6 => of_width::<6>(demands, think, population, each, queues),
-        7..=8 => of_width::<8>(demands, think, population, each, queues),
-        _ => of_any_width(demands, think, population, each, queues),
+        0..=2 => of_width::<2>(demands, think, population, each, residence),
+        3..=4 => of_width::<4>(demands, think, population, each, residence),
+        5..=6 => of_width::<6>(demands, think, population, each, residence),
+        7..=8 => of_width::<8>(demands, think, population, each, residence),
+        _ => of_any_width(demands, think, population, each, residence),
     }
 }
 
@@ -86,7 +91,7 @@ fn of_width<const K: usize>(
     think: f64,
     population: u32,
     each: &mut impl FnMut(f64),
-    queues: &mut [f64],
+    residence: &mut [f64],
 ) -> f64 {
     let mut d = [0.0; K];
     d[..demands.len()].copy_from_slice(demands);
@@ -102,8 +107,8 @@ fn of_width<const K: usize>(
         each(x);
     }
     let last = f64::from(population) / (unloaded + x * sum(&e));
-    for (k, queue) in queues.iter_mut().enumerate() {
-        *queue = last * (d[k] + x * e[k]);
+    for (k, time) in residence.iter_mut().enumerate() {
+        *time = d[k] + x * e[k];
     }
     each(last);
     last
@@ -125,7 +130,7 @@ fn of_any_width(
     think: f64,
     population: u32,
     each: &mut impl FnMut(f64),
-    queues: &mut [f64],
+    residence: &mut [f64],
 ) -> f64 {
     const LANES: usize = 8;
     let padded = demands.len().next_multiple_of(LANES);
@@ -147,8 +152,8 @@ fn of_any_width(
         each(x);
     }
     let last = f64::from(population) / (unloaded + x * ahead);
-    for (k, queue) in queues.iter_mut().enumerate() {
-        *queue = last * (d[k] + x * e[k]);
+    for (k, time) in residence.iter_mut().enumerate() {
+        *time = d[k] + x * e[k];
     }
     each(last);
     last
@@ -164,14 +169,14 @@ mod tests {
     }
 
     /// The recursion as the textbooks have it.
-    fn textbook(demands: &[f64], think: f64, population: u32) -> Solution {
+    fn textbook(demands: &[f64], think: f64, population: u32) -> (f64, Vec<f64>) {
         let (mut queues, mut throughput) = (vec![0.0; demands.len()], 0.0);
         for n in 1..=population {
             let residence: Vec<f64> = demands.iter().zip(&queues).map(|(d, q)| d * (1.0 + q)).collect();
             throughput = f64::from(n) / (think + residence.iter().sum::<f64>());
             queues = residence.iter().map(|r| throughput * r).collect();
         }
-        Solution { throughput, queues }
+        (throughput, queues)
     }
 
     proptest! {
@@ -182,13 +187,14 @@ mod tests {
             population in 1u32..2000,
         ) {
             prop_assume!(think > 0.0 || demands.iter().any(|&d| d > 0.0));
-            let (found, expected) = (at_population(&demands, think, population), textbook(&demands, think, population));
-            prop_assert!(close(found.throughput, expected.throughput));
+            let (throughput, queues) = textbook(&demands, think, population);
+            let found = at_population(&demands, think, population);
+            prop_assert!(close(found.throughput, throughput));
             let course = all_populations(&demands, think, population);
             prop_assert_eq!(course.throughput.len(), population as usize);
-            prop_assert!(close(course.throughput[population as usize - 1], expected.throughput));
+            prop_assert!(close(course.throughput[population as usize - 1], throughput));
             let last = &course.queues[(population as usize - 1) * demands.len()..];
-            for (k, &queue) in expected.queues.iter().enumerate() {
+            for (k, &queue) in queues.iter().enumerate() {
                 prop_assert!(close(found.queues[k], queue));
                 prop_assert!(close(last[k], queue));
             }
@@ -198,11 +204,11 @@ mod tests {
     #[test]
     fn nobody_and_one() {
         // Powers of two, so that the figures are exact.
-        assert_eq!(
-            at_population(&[2.0, 1.0], 5.0, 1),
-            Solution { throughput: 0.125, queues: vec![0.25, 0.125] }
-        );
-        assert_eq!(all_populations(&[2.0, 1.0], 5.0, 1).queues, [0.25, 0.125]);
-        assert_eq!(at_population(&[2.0, 1.0], 5.0, 0), Solution { throughput: 0.0, queues: vec![0.0, 0.0] });
+        let one = at_population(&[2.0, 1.0], 5.0, 1);
+        assert_eq!((one.throughput, &one.queues[..]), (0.125, &[0.25, 0.125][..]));
+        assert_eq!((&one.residence[..], &one.utilisation[..]), (&[2.0, 1.0][..], &[0.25, 0.125][..]));
+        assert_eq!(all_populations(&[2.0, 1.0], 5.0, 1).queues, one.queues);
+        let none = at_population(&[2.0, 1.0], 5.0, 0);
+        assert_eq!((none.throughput, &none.queues[..]), (0.0, &[0.0, 0.0][..]));
     }
 }

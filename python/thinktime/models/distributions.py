@@ -1,0 +1,299 @@
+"""Distributions of times, from their specification: moments, truncated moments, expectations.
+
+A specification is a table with `kind` and its parameters in seconds, ``{"kind": "exponential", "mean": 20}``,
+the short form of one, ``exponential(mean=20)``, or a number, which is deterministic.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from thinktime.errors import InputError
+from thinktime.models import parts
+from thinktime.models.parts import Part, Point
+from thinktime.models.quadrature import cumulative_integral, panels
+
+__all__ = ["Distribution", "Specification", "distribution"]
+
+Array = NDArray[np.float64]
+Specification = Mapping[str, Any] | str | float
+Weighted = list[tuple[float, Part]]
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """A mixture of simple distributions on the numbers from zero up.
+
+    Parameters
+    ----------
+    weights : tuple of float
+        Probability of each part; their sum is 1.
+    parts : tuple of Part
+        The simple distributions.
+    """
+
+    weights: tuple[float, ...]
+    parts: tuple[Part, ...]
+
+    def moment(self, k: int) -> float:
+        """E[X^k], in s^k."""
+        return math.fsum(weight * part.moment(k) for weight, part in self._each())
+
+    @property
+    def mean(self) -> float:
+        """Mean, in seconds."""
+        return self.moment(1)
+
+    @property
+    def variance(self) -> float:
+        """Variance, in seconds squared."""
+        mean = self.mean
+        return max(0.0, self.moment(2) - mean**2)
+
+    @property
+    def variation(self) -> float:
+        """Coefficient of variation: standard deviation over mean."""
+        return math.sqrt(self.variance) / self.mean if self.mean else 0.0
+
+    @property
+    def skewness(self) -> float:
+        """Third central moment over the cube of the standard deviation; 0 when there is no spread."""
+        mean, second, third = (self.moment(k) for k in (1, 2, 3))
+        spread = self.variance
+        return (third - 3 * mean * second + 2 * mean**3) / spread**1.5 if spread > 1e-14 * second else 0.0
+
+    @property
+    def exponential(self) -> bool:
+        """Whether this is an exponential distribution."""
+        shapes = {
+            (part.shape, part.scale) if isinstance(part, parts.Weibull) else None for part in self.parts
+        }
+        return len(shapes) == 1 and None not in shapes and all(shape[0] == 1.0 for shape in shapes if shape)
+
+    def cumulative(self, x: ArrayLike) -> Array:
+        """P(X <= x)."""
+        return self.partial_moment(0, x)
+
+    def survival(self, x: ArrayLike) -> Array:
+        """P(X > x), as exact in the tail as elsewhere."""
+        at = np.asarray(x, dtype=np.float64)
+        return np.asarray(sum(weight * part.survival(at) for weight, part in self._each()))
+
+    def below(self, x: ArrayLike) -> Array:
+        """P(X < x)."""
+        return self.cumulative(np.nextafter(np.asarray(x, dtype=np.float64), -np.inf))
+
+    def partial_moment(self, k: int, x: ArrayLike) -> Array:
+        """E[X^k; X <= x]: what values up to x give to the moment."""
+        at = np.asarray(x, dtype=np.float64)
+        return np.asarray(sum(weight * part.partial_moment(k, at) for weight, part in self._each()))
+
+    def limited_moment(self, k: int, x: ArrayLike) -> Array:
+        """E[min(X, x)^k]."""
+        at = np.asarray(x, dtype=np.float64)
+        return self.partial_moment(k, at) + at**k * self.survival(at)
+
+    @cached_property
+    def edges(self) -> Array:
+        """Zero, and the points between which every part is smooth."""
+        return np.unique(np.concatenate([[0.0], *(part.edges() for part in self.parts)]))
+
+    def expectation(self, function: Callable[[Array], Array]) -> float:
+        """E[f(X)], for a function that is smooth where the distribution is."""
+        total = 0.0
+        for weight, part in self._each():
+            if isinstance(part, Point):
+                total += weight * float(function(np.array([part.at]))[0])
+                continue
+            own = part.edges()
+            shared = self.edges[(self.edges > own[0]) & (self.edges < own[-1])]
+            nodes, weights = panels(part.coordinate(np.union1d(own, shared)))
+            x = part.value(nodes)
+            total += weight * float(function(x) @ (weights * part.density(x)))
+        return total
+
+    def integral(self, function: Callable[[Array], Array], x: ArrayLike) -> Array:
+        """Integral of a function from 0 to each of x; the function is smooth where the distribution is."""
+        return cumulative_integral(function, self.edges, np.asarray(x, dtype=np.float64))
+
+    def _each(self) -> zip[tuple[float, Part]]:
+        return zip(self.weights, self.parts, strict=True)
+
+
+def distribution(specification: Specification | Distribution, item: str = "distribution") -> Distribution:
+    """Read a specification.
+
+    Parameters
+    ----------
+    specification : mapping, str, float or Distribution
+        Table, short form or number of seconds; a Distribution is returned as it is.
+    item : str
+        What an error message calls it.
+
+    Raises
+    ------
+    InputError
+        An unknown kind or parameter, a missing one, or values that are no distribution of times.
+    """
+    if isinstance(specification, Distribution):
+        return specification
+    weighted = [(weight, part) for weight, part in _read(specification, item) if weight > 0.0]
+    return Distribution(tuple(weight for weight, _ in weighted), tuple(part for _, part in weighted))
+
+
+def _read(specification: Any, item: str) -> Weighted:
+    if isinstance(specification, str):
+        specification = _short_form(specification, item)
+    if isinstance(specification, (int, float)) and not isinstance(specification, bool):
+        specification = {"kind": "deterministic", "value": specification}
+    if not isinstance(specification, Mapping):
+        raise InputError(f"{item} is {specification!r}; give a number of seconds or a table with kind")
+    kind = specification.get("kind")
+    if kind not in KINDS:
+        raise InputError(f"{item}: kind is {kind!r}; give one of {', '.join(sorted(KINDS))}")
+    names, build = KINDS[kind]
+    given = {name: value for name, value in specification.items() if name != "kind"}
+    for name in given:
+        if name not in names:
+            raise InputError(f"{item}: {kind} has no parameter {name!r}; it has {', '.join(names)}")
+    for name in names:
+        if name not in given:
+            raise InputError(f"{item}: {kind} needs {name}; it has {', '.join(names)}")
+    return build(*(given[name] for name in names), f"{item}: {kind}")
+
+
+def _short_form(text: str, item: str) -> Any:
+    """``kind(name=value, ...)`` as a table; a number as a number."""
+    try:
+        return _table(ast.parse(text.strip(), mode="eval").body)
+    except (SyntaxError, ValueError):
+        example = "exponential(mean=20)"
+        raise InputError(f"{item} is {text!r}; give a number of seconds or a form like {example}") from None
+
+
+def _table(node: ast.expr) -> Any:
+    if isinstance(node, ast.List):
+        return [_table(element) for element in node.elts]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.args:
+        parameters = {keyword.arg: _table(keyword.value) for keyword in node.keywords if keyword.arg}
+        return {"kind": node.func.id, **parameters}
+    return ast.literal_eval(node)
+
+
+def _number(value: Any, name: str, item: str, *, zero: bool = False) -> float:
+    good = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    if not good or value < 0.0 or (value == 0.0 and not zero):
+        allowed = "a finite number from 0 up" if zero else "a finite number above 0"
+        raise InputError(f"{item}: {name} is {value!r}; give {allowed}")
+    return float(value)
+
+
+def _numbers(values: Any, name: str, item: str) -> list[float]:
+    if isinstance(values, str) or not isinstance(values, Sequence) or not values:
+        raise InputError(f"{item}: {name} is {values!r}; give a list of numbers")
+    return [_number(value, f"{name}[{at}]", item, zero=True) for at, value in enumerate(values)]
+
+
+def _probabilities(weights: Any, n: int, item: str) -> list[float]:
+    """Weights divided by their sum, which must be 1 but for rounding."""
+    values = _numbers(weights, "weights", item)
+    total = math.fsum(values)
+    if len(values) != n or abs(total - 1.0) > 1e-6:
+        raise InputError(f"{item}: weights are {list(weights)}; give {n} of them with the sum 1")
+    return [value / total for value in values]
+
+
+def _deterministic(value: Any, item: str) -> Weighted:
+    return [(1.0, Point(_number(value, "value", item, zero=True)))]
+
+
+def _exponential(mean: Any, item: str) -> Weighted:
+    return [(1.0, parts.Exponential(_number(mean, "mean", item)))]
+
+
+def _hyperexponential(weights: Any, means: Any, item: str) -> Weighted:
+    scales = [_number(mean, f"means[{at}]", item) for at, mean in enumerate(_numbers(means, "means", item))]
+    phases = map(parts.Exponential, scales)
+    return list(zip(_probabilities(weights, len(scales), item), phases, strict=True))
+
+
+def _erlang(shape: Any, mean: Any, item: str) -> Weighted:
+    stages = _number(shape, "shape", item)
+    if stages != int(stages):
+        raise InputError(f"{item}: shape is {shape!r}; give a whole number of stages")
+    return [(1.0, parts.Erlang(stages, _number(mean, "mean", item) / stages))]
+
+
+def _lognormal(mean: Any, sd: Any, item: str) -> Weighted:
+    m, s = _number(mean, "mean", item), _number(sd, "sd", item)
+    sigma2 = math.log1p((s / m) ** 2)
+    return [(1.0, parts.Lognormal(math.log(m) - sigma2 / 2.0, math.sqrt(sigma2)))]
+
+
+def _weibull(shape: Any, scale: Any, item: str) -> Weighted:
+    return [(1.0, parts.Weibull(_number(shape, "shape", item), _number(scale, "scale", item)))]
+
+
+def _bounded_pareto(shape: Any, low: Any, high: Any, item: str) -> Weighted:
+    lowest, highest = _ends(_number(low, "low", item), high, item)
+    return [(1.0, parts.BoundedPareto(_number(shape, "shape", item), lowest, highest))]
+
+
+def _uniform(low: Any, high: Any, item: str) -> Weighted:
+    return [(1.0, parts.Uniform(*_ends(_number(low, "low", item, zero=True), high, item)))]
+
+
+def _ends(low: float, high: Any, item: str) -> tuple[float, float]:
+    highest = _number(high, "high", item)
+    if highest <= low:
+        raise InputError(f"{item}: high is {high!r}; give a number above low, {low}")
+    return low, highest
+
+
+def _discrete(values: Any, weights: Any, item: str) -> Weighted:
+    points = [Point(value) for value in _numbers(values, "values", item)]
+    return list(zip(_probabilities(weights, len(points), item), points, strict=True))
+
+
+def _empirical(values: Any, cumulative: Any, item: str) -> Weighted:
+    x, upto = _numbers(values, "values", item), _numbers(cumulative, "cumulative", item)
+    rises = all(a < b for a, b in pairwise(x)) and upto == sorted(upto)
+    if len(x) != len(upto) or not rises or upto[-1] != 1.0:
+        raise InputError(f"{item}: give growing values, and for each its cumulative, growing to 1")
+    found: Weighted = [(upto[0], Point(x[0]))]
+    for at in range(1, len(x)):
+        found.append((upto[at] - upto[at - 1], parts.Uniform(x[at - 1], x[at])))
+    return found
+
+
+def _mixture(weights: Any, of: Any, item: str) -> Weighted:
+    if isinstance(of, str) or not isinstance(of, Sequence) or not of:
+        raise InputError(f"{item}: of is {of!r}; give a list of distributions")
+    each = zip(_probabilities(weights, len(of), item), of, strict=True)
+    components = [(weight, _read(one, f"{item}: of[{at}]")) for at, (weight, one) in enumerate(each)]
+    return [(weight * inner, part) for weight, component in components for inner, part in component]
+
+
+KINDS: dict[str, tuple[tuple[str, ...], Callable[..., Weighted]]] = {
+    "bounded_pareto": (("shape", "low", "high"), _bounded_pareto),
+    "deterministic": (("value",), _deterministic),
+    "discrete": (("values", "weights"), _discrete),
+    "empirical": (("values", "cumulative"), _empirical),
+    "erlang": (("shape", "mean"), _erlang),
+    "exponential": (("mean",), _exponential),
+    "hyperexponential": (("weights", "means"), _hyperexponential),
+    "lognormal": (("mean", "sd"), _lognormal),
+    "mixture": (("weights", "of"), _mixture),
+    "uniform": (("low", "high"), _uniform),
+    "weibull": (("shape", "scale"), _weibull),
+}
+"""Parameters of each kind, and what builds it."""
