@@ -88,6 +88,11 @@ impl Balance {
         self.left
     }
 
+    /// When statistics began.
+    pub fn since(&self) -> Time {
+        self.present.since()
+    }
+
     /// Integral of the number present since statistics began [ns].
     pub fn area(&self, now: Time) -> u128 {
         self.present.area(now)

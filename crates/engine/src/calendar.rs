@@ -1,6 +1,6 @@
 //! The calendar: what is due next. See the crate's documentation for the contract on order.
 
-use crate::time::Time;
+use crate::time::{Span, Time};
 
 /// Place of one thing that can be due. Near slots are numbered before the far ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,7 +29,11 @@ const NOTHING: u128 = u128::MAX;
 #[derive(Clone, Debug)]
 pub struct Calendar {
     now: Time,
+    /// Nothing at or after this is served for now.
+    end: Time,
     sequence: u64,
+    /// Events that needed no setting.
+    counted: u64,
     near: Tournament,
     far: Tournament,
     near_slots: u32,
@@ -48,7 +52,9 @@ impl Calendar {
         );
         Calendar {
             now: Time::ZERO,
+            end: Time::NEVER,
             sequence: 0,
+            counted: 0,
             near: Tournament::new(near as usize),
             far: Tournament::new(far as usize),
             near_slots: near,
@@ -64,6 +70,12 @@ impl Calendar {
     /// The slot of far thing `index`.
     pub fn far(&self, index: u32) -> Slot {
         Slot(self.near_slots + index)
+    }
+
+    /// Which far thing `slot` belongs to; none for a near slot.
+    #[inline]
+    pub fn far_index(&self, slot: Slot) -> Option<u32> {
+        slot.0.checked_sub(self.near_slots)
     }
 
     /// The time of the event that is being handled.
@@ -84,6 +96,12 @@ impl Calendar {
             | (self.sequence << SLOT_BITS)
             | u64::from(slot.0);
         self.put(slot, (u128::from(time.0) << 64) | u128::from(low));
+    }
+
+    /// Makes `slot` due `wait` nanoseconds from now; beyond all time it is never.
+    #[inline]
+    pub fn set_after(&mut self, slot: Slot, wait: u128, priority: Priority) {
+        self.set(slot, self.now + Span(u64::try_from(wait).unwrap_or(u64::MAX)), priority);
     }
 
     /// Withdraws what was due in `slot`.
@@ -116,6 +134,7 @@ impl Calendar {
     pub fn next(&mut self, end: Time) -> Option<Slot> {
         let key = self.near.smallest().min(self.far.smallest());
         let time = Time((key >> 64) as u64);
+        self.end = end;
         if time >= end {
             return None;
         }
@@ -123,6 +142,28 @@ impl Calendar {
         let slot = Slot((key as u32) & ((1 << SLOT_BITS) - 1));
         self.put(slot, NOTHING);
         Some(slot)
+    }
+
+    /// Before this, nothing but the event that is being handled can happen: what is handling it may go on by
+    /// itself up to here, not including it.
+    #[inline]
+    pub fn horizon(&self) -> Time {
+        let key = self.near.smallest().min(self.far.smallest());
+        Time((key >> 64) as u64).min(self.end)
+    }
+
+    /// What is being handled has gone on by itself to `time`, before the horizon, through `events` more events.
+    #[inline]
+    pub fn proceed(&mut self, time: Time, events: u64) {
+        debug_assert!(self.now <= time && (time == self.now || time < self.horizon()));
+        self.now = time;
+        self.counted += events;
+    }
+
+    /// What is being handled has gone through `events` more events.
+    #[inline]
+    pub fn count(&mut self, events: u64) {
+        self.counted += events;
     }
 
     /// Ends the run at `end`: the present is now then.
@@ -133,9 +174,10 @@ impl Calendar {
         self.now = end;
     }
 
-    /// How many times a slot was set: the number of events, but for those withdrawn.
-    pub fn settings(&self) -> u64 {
-        self.sequence
+    /// How many times a slot was set, and what stations went through by themselves: the number of events,
+    /// but for those withdrawn.
+    pub fn events(&self) -> u64 {
+        self.sequence + self.counted
     }
 }
 

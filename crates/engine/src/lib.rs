@@ -41,6 +41,7 @@ mod distribution;
 mod model;
 mod random;
 mod replicate;
+pub mod station;
 mod tally;
 mod time;
 mod warm_up;

@@ -1,0 +1,49 @@
+//! A delay without waiting: think time, a terminal, a line of one's own.
+
+use crate::calendar::{Calendar, Priority, Slot};
+use crate::time::Time;
+
+use super::{Roster, Station, Visit};
+
+/// A server for each customer. What is due stands in the customer's own far slot.
+#[derive(Clone, Debug)]
+pub struct Delay {
+    roster: Roster,
+}
+
+impl Delay {
+    pub fn new(roster: Roster) -> Delay {
+        Delay { roster }
+    }
+}
+
+impl Station for Delay {
+    #[inline]
+    fn arrive(&mut self, visit: Visit, calendar: &mut Calendar) {
+        let now = calendar.now();
+        self.roster.enter(visit, now);
+        self.roster.busy.begin(now);
+        calendar.set(calendar.far(visit.customer), now + visit.demand, Priority::Arrival);
+    }
+
+    #[inline]
+    fn due(&mut self, slot: Slot, calendar: &mut Calendar) -> Option<u32> {
+        let customer = calendar.far_index(slot)?;
+        self.roster.leave(customer, calendar.now());
+        self.roster.busy.end(calendar.now());
+        Some(customer)
+    }
+
+    fn roster(&self) -> &Roster {
+        &self.roster
+    }
+
+    fn roster_mut(&mut self) -> &mut Roster {
+        &mut self.roster
+    }
+
+    /// Service began on arrival: all of every stay.
+    fn received(&self, now: Time) -> u128 {
+        self.roster.entries().map(|entered| u128::from(now.since(entered).0)).sum()
+    }
+}

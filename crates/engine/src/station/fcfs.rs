@@ -1,0 +1,65 @@
+//! First come, first served, by one server.
+
+use std::collections::VecDeque;
+
+use crate::calendar::{Calendar, Priority, Slot};
+use crate::time::Time;
+
+use super::{Roster, Station, Visit};
+
+/// One server; the first to come is served to the end.
+#[derive(Clone, Debug)]
+pub struct Fcfs {
+    roster: Roster,
+    slot: Slot,
+    /// The first is being served.
+    queue: VecDeque<u32>,
+    started: Time,
+}
+
+impl Fcfs {
+    pub fn new(roster: Roster, slot: Slot) -> Fcfs {
+        Fcfs { roster, slot, queue: VecDeque::new(), started: Time::ZERO }
+    }
+
+    #[inline]
+    fn serve(&mut self, customer: u32, calendar: &mut Calendar) {
+        self.started = calendar.now();
+        calendar.set(self.slot, self.started + self.roster.demand(customer), Priority::Completion);
+    }
+}
+
+impl Station for Fcfs {
+    #[inline]
+    fn arrive(&mut self, visit: Visit, calendar: &mut Calendar) {
+        self.roster.enter(visit, calendar.now());
+        if self.queue.is_empty() {
+            self.roster.busy.begin(calendar.now());
+            self.serve(visit.customer, calendar);
+        }
+        self.queue.push_back(visit.customer);
+    }
+
+    #[inline]
+    fn due(&mut self, _: Slot, calendar: &mut Calendar) -> Option<u32> {
+        let served = self.queue.pop_front()?;
+        self.roster.leave(served, calendar.now());
+        match self.queue.front() {
+            Some(&next) => self.serve(next, calendar),
+            None => self.roster.busy.end(calendar.now()),
+        }
+        Some(served)
+    }
+
+    fn roster(&self) -> &Roster {
+        &self.roster
+    }
+
+    fn roster_mut(&mut self) -> &mut Roster {
+        &mut self.roster
+    }
+
+    fn received(&self, now: Time) -> u128 {
+        if self.queue.is_empty() { 0 } else { u128::from(now.since(self.started).0) }
+    }
+}

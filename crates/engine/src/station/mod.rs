@@ -1,0 +1,151 @@
+//! Stations: where customers wait and are served, each by its discipline.
+//!
+//! | station | who is served |
+//! | --- | --- |
+//! | [`Fcfs`] | the first to come, by one server |
+//! | [`Servers`] | the most urgent, and of these the first to come, by one of several servers, to the end |
+//! | [`PreemptivePriority`] | the most urgent; another waits and later goes on where it was |
+//! | [`RoundRobin`] | one after another for a time slice, in a circle |
+//! | [`Feedback`] | the first of the lowest level, for that level's time slice; then it goes a level up |
+//! | [`LeastAttained`] | all that have had the least service, in equal parts |
+//! | [`ProcessorSharing`] | all, in equal parts |
+//! | [`ShortestRemaining`] | the one with the least service to come (needs to know the demands) |
+//! | [`Delay`] | all, each by a server of its own |
+//!
+//! A station is told of arrivals and of what is due in its slot of the calendar; it returns who has been
+//! served. It counts its customers and its service in two ways each, and can tell whether they agree.
+//! Customers are numbers; a customer is in one station at a time.
+
+mod delay;
+mod fcfs;
+mod feedback;
+mod least_attained;
+mod preemptive;
+mod processor_sharing;
+mod roster;
+mod round_robin;
+mod servers;
+mod shortest_remaining;
+#[cfg(test)]
+mod tests;
+
+pub use delay::Delay;
+pub use fcfs::Fcfs;
+pub use feedback::Feedback;
+pub use least_attained::LeastAttained;
+pub use preemptive::PreemptivePriority;
+pub use processor_sharing::ProcessorSharing;
+pub use roster::Roster;
+pub use round_robin::RoundRobin;
+pub use servers::Servers;
+pub use shortest_remaining::ShortestRemaining;
+
+use crate::balance::Imbalance;
+use crate::calendar::{Calendar, Slot};
+use crate::time::{Span, Time};
+
+/// One visit of a customer to a station.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Visit {
+    pub customer: u32,
+    pub demand: Span,
+    /// The lower is the more urgent. Stations without priorities do not look at it.
+    pub priority: u32,
+}
+
+/// A place where customers are served.
+pub trait Station {
+    /// A customer comes, at `calendar.now()`.
+    fn arrive(&mut self, visit: Visit, calendar: &mut Calendar);
+
+    /// What was due in a `slot` of the station happens; returns the customer who has been served, if one has.
+    /// The station may go on by itself up to (not including) [`Calendar::horizon`]: `calendar.now()` is then
+    /// the time of the departure.
+    fn due(&mut self, slot: Slot, calendar: &mut Calendar) -> Option<u32>;
+
+    fn roster(&self) -> &Roster;
+
+    fn roster_mut(&mut self) -> &mut Roster;
+
+    /// Service so far of those present, that in progress included [ns].
+    fn received(&self, now: Time) -> u128;
+
+    /// Servers' time so far that was no service, such as for switching [ns].
+    fn overhead(&self, _now: Time) -> u128 {
+        0
+    }
+
+    /// Little's law, flow balance and the utilisation law, to the nanosecond.
+    ///
+    /// # Errors
+    /// One of them does not hold: a defect of the station.
+    fn check(&self, now: Time) -> Result<(), Imbalance> {
+        self.roster().check(now, self.received(now), self.overhead(now))
+    }
+
+    /// Statistics begin anew; those present stay.
+    fn restart_statistics(&mut self, now: Time) {
+        let (received, overhead) = (self.received(now), self.overhead(now));
+        self.roster_mut().restart(now, received, overhead);
+    }
+}
+
+/// A station whose discipline is chosen when a run is set up.
+#[derive(Clone, Debug)]
+pub enum AnyStation {
+    Fcfs(Fcfs),
+    Servers(Servers),
+    PreemptivePriority(PreemptivePriority),
+    RoundRobin(RoundRobin),
+    Feedback(Feedback),
+    LeastAttained(LeastAttained),
+    ProcessorSharing(ProcessorSharing),
+    ShortestRemaining(ShortestRemaining),
+    Delay(Delay),
+}
+
+macro_rules! each {
+    ($any:expr, $station:ident => $act:expr) => {
+        match $any {
+            AnyStation::Fcfs($station) => $act,
+            AnyStation::Servers($station) => $act,
+            AnyStation::PreemptivePriority($station) => $act,
+            AnyStation::RoundRobin($station) => $act,
+            AnyStation::Feedback($station) => $act,
+            AnyStation::LeastAttained($station) => $act,
+            AnyStation::ProcessorSharing($station) => $act,
+            AnyStation::ShortestRemaining($station) => $act,
+            AnyStation::Delay($station) => $act,
+        }
+    };
+}
+
+impl Station for AnyStation {
+    #[inline]
+    fn arrive(&mut self, visit: Visit, calendar: &mut Calendar) {
+        each!(self, station => station.arrive(visit, calendar));
+    }
+
+    #[inline]
+    fn due(&mut self, slot: Slot, calendar: &mut Calendar) -> Option<u32> {
+        each!(self, station => station.due(slot, calendar))
+    }
+
+    #[inline]
+    fn roster(&self) -> &Roster {
+        each!(self, station => station.roster())
+    }
+
+    #[inline]
+    fn roster_mut(&mut self) -> &mut Roster {
+        each!(self, station => station.roster_mut())
+    }
+
+    fn received(&self, now: Time) -> u128 {
+        each!(self, station => station.received(now))
+    }
+
+    fn overhead(&self, now: Time) -> u128 {
+        each!(self, station => station.overhead(now))
+    }
+}

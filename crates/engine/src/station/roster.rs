@@ -1,0 +1,125 @@
+//! Who is in a station, since when and for what; and what that amounts to.
+
+use crate::balance::{Balance, Busy, Imbalance};
+use crate::time::{Span, Time};
+
+use super::Visit;
+
+/// The customers of a station and its statistics.
+#[derive(Clone, Debug)]
+pub struct Roster {
+    name: String,
+    balance: Balance,
+    pub(super) busy: Busy,
+    /// By customer; those absent entered never.
+    stays: Vec<Stay>,
+    /// Sum of the stays of those who left, from their arrival on [ns].
+    stayed: u128,
+    /// Sum of their demands [ns].
+    served: u128,
+    overhead_before: u128,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Stay {
+    entered: Time,
+    demand: Span,
+}
+
+const ABSENT: Stay = Stay { entered: Time::NEVER, demand: Span::ZERO };
+
+impl Roster {
+    /// The roster of station `name`, with room for customers below `customers`; it grows where there are more.
+    pub fn new(name: &str, customers: usize) -> Roster {
+        Roster {
+            name: name.into(),
+            balance: Balance::default(),
+            busy: Busy::default(),
+            stays: vec![ABSENT; customers],
+            stayed: 0,
+            served: 0,
+            overhead_before: 0,
+        }
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    #[inline]
+    pub(super) fn enter(&mut self, visit: Visit, now: Time) {
+        let index = visit.customer as usize;
+        if index >= self.stays.len() {
+            self.grow(index);
+        }
+        debug_assert!(self.stays[index].entered == Time::NEVER, "{} is in {} already", index, self.name);
+        self.stays[index] = Stay { entered: now, demand: visit.demand };
+        self.balance.enter(now);
+    }
+
+    #[cold]
+    fn grow(&mut self, index: usize) {
+        self.stays.resize((index + 1).max(2 * self.stays.len()), ABSENT);
+    }
+
+    /// `customer` leaves, having got what it asked for.
+    #[inline]
+    pub(super) fn leave(&mut self, customer: u32, now: Time) {
+        let stay = std::mem::replace(&mut self.stays[customer as usize], ABSENT);
+        self.balance.leave(now, stay.entered);
+        self.busy.complete(stay.demand);
+        self.stayed += u128::from(now.since(stay.entered).0);
+        self.served += u128::from(stay.demand.0);
+    }
+
+    /// What `customer`, who is present, asked for.
+    #[inline]
+    pub(super) fn demand(&self, customer: u32) -> Span {
+        self.stays[customer as usize].demand
+    }
+
+    /// Customers in the station.
+    #[inline]
+    pub fn balance(&self) -> &Balance {
+        &self.balance
+    }
+
+    /// Servers at work, for customers or for themselves (switching).
+    pub fn busy(&self) -> &Busy {
+        &self.busy
+    }
+
+    /// Mean time from arrival to departure of those who left [s]; not a number where nobody did.
+    pub fn mean_stay(&self) -> f64 {
+        self.stayed as f64 / self.balance.left() as f64 * 1e-9
+    }
+
+    /// Mean time of that in which they were not served [s].
+    pub fn mean_wait(&self) -> f64 {
+        (self.stayed - self.served) as f64 / self.balance.left() as f64 * 1e-9
+    }
+
+    /// Part of the time that a server was at work for itself, summed over servers.
+    pub fn mean_overhead(&self, now: Time, overhead: u128) -> f64 {
+        let length = now.since(self.balance.since()).0 as f64;
+        if length > 0.0 { (overhead - self.overhead_before) as f64 / length } else { 0.0 }
+    }
+
+    /// When each of those present came.
+    pub(super) fn entries(&self) -> impl Iterator<Item = Time> + '_ {
+        self.stays.iter().map(|stay| stay.entered).filter(|entered| *entered != Time::NEVER)
+    }
+
+    pub(super) fn check(&self, now: Time, received: u128, overhead: u128) -> Result<(), Imbalance> {
+        self.balance.check(&self.name, now, self.entries())?;
+        self.busy.check(&self.name, now, received + (overhead - self.overhead_before))
+    }
+
+    pub(super) fn restart(&mut self, now: Time, received: u128, overhead: u128) {
+        self.balance.restart(now);
+        self.busy.restart(now, received);
+        self.stayed = 0;
+        self.served = 0;
+        self.overhead_before = overhead;
+    }
+}
