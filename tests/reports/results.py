@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
-from thinktime.analyses import capacity, overhead, rates, response, saturation, service, throughput
+from thinktime.analyses import (
+    ageing,
+    arrivals,
+    capacity,
+    overhead,
+    rates,
+    response,
+    saturation,
+    service,
+    stability,
+    throughput,
+    trace,
+)
 from thinktime.stats.estimate import Estimate
+from thinktime.stats.hypothesis import SignificanceTest
 
 
 def estimate(value: float, unit: str = "", relative: float = 0.05) -> Estimate:
@@ -189,9 +202,100 @@ def make_service() -> service.Service:
         estimate(2.4, "s"),
     )
     curve = tuple(
-        service.CurvePoint(0.02 * 1.1**step, step / 50, (step / 50) ** 2, 0.5) for step in range(1, 51)
+        service.CurvePoint(0.02 * 1.1**step, step / 50, estimate((step / 50) ** 2)) for step in range(1, 51)
     )
-    return service.Service(overall, (), (service.Concentration(0.1, estimate(0.4)),), curve, True, 3, ())
+    bins = tuple(service.HistogramBin(0.1 * 2**k, 0.2 * 2**k, estimate(0.3 / (k + 1))) for k in range(4))
+    periods = tuple(
+        stability.ServicePeriod(
+            600.0 * k, 600.0, 30.0, 200, estimate(0.5 + k / 9, "s"), estimate(0.31, "s"), estimate(1.25, "s")
+        )
+        for k in range(2)
+    )
+    test = stability.StabilityTest("all", 2, make_test(0.25), make_test(0.011), 0.031)
+    return service.Service(
+        overall,
+        (),
+        (service.Concentration(0.1, estimate(0.4)),),
+        curve,
+        (service.Below(0.2, estimate(0.778)),),
+        bins,
+        (make_ageing("all", 1), make_ageing("short", -1), make_ageing("long", 1)),
+        stability.Stability(periods, (test,)),
+        True,
+        3,
+        (),
+    )
+
+
+def make_test(p: float, direction: int = 0) -> SignificanceTest:
+    return SignificanceTest("nothing is the matter", 2.5, p, 400, "a test", direction)
+
+
+def make_ageing(name: str, direction: int) -> ageing.Ageing:
+    curve = tuple(
+        ageing.ResidualPoint(
+            0.1 * step, 0.9**step, estimate(0.5 * 1.2 ** (direction * step), "s"), 0.4**step, 3.0
+        )
+        for step in range(8)
+    )
+    return ageing.Ageing(
+        name,
+        400,
+        make_test(0.0002),
+        make_test(0.001, -direction),
+        make_test(0.002, direction),
+        make_test(0.003, direction),
+        direction > 0,
+        direction < 0,
+        curve,
+    )
+
+
+def make_arrivals() -> arrivals.Arrivals:
+    periods = tuple(
+        arrivals.ArrivalPeriod(
+            600.0 * k,
+            600.0,
+            30.0,
+            500,
+            estimate(0.8 + k / 9, "interaction/s"),
+            estimate(0.9 + k),
+            make_test(0.5),
+            make_test(0.6),
+            make_test(0.7),
+            1.0 if k else 0.01,
+        )
+        for k in range(3)
+    )
+    finite = arrivals.FinitePopulation(30.0, 25.0, 0.08)
+    return arrivals.Arrivals(periods, make_test(0.01, -1), make_test(0.4), make_test(0.8), finite, ())
+
+
+def make_trace() -> trace.Trace:
+    queues = tuple(
+        trace.Queue(name, estimate(1.5 + k), estimate(0.9 - k / 9, "1/s"), estimate(1.6 + k, "s"), 1.51 + k)
+        for k, name in enumerate(trace.QUEUES)
+    )
+    intervals = tuple(
+        trace.TraceInterval(
+            *(600.0 * k, 600.0, 30, 500, 499, 900 + 50 * k, 900, 60),
+            *((5.0, 1.0, 2.0, 1.0, 1.0), 0.5, 0.3, 0.4 + k, 2.0 + k, -0.1),
+        )
+        for k in range(4)
+    )
+    return trace.Trace(
+        queues,
+        estimate(3.2, "access/s"),
+        estimate(1.51, "swap/s"),
+        estimate(1.49, "swap/s"),
+        estimate(0.1, "load/s"),
+        estimate(0.55),
+        estimate(0.33),
+        estimate(0.12, "s"),
+        1,
+        intervals,
+        (),
+    )
 
 
 def make_throughput() -> throughput.Throughput:
@@ -223,5 +327,7 @@ def make_all() -> dict[str, object]:
         "overhead": make_overhead(),
         "saturation": make_saturation(),
         "service": make_service(),
+        "arrivals": make_arrivals(),
+        "trace": make_trace(),
         "rates": make_rates(),
     }

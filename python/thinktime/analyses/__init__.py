@@ -17,6 +17,8 @@ ANALYSES: dict[str, str] = {
     "throughput": "thinktime.analyses.throughput",
     "response": "thinktime.analyses.response",
     "service": "thinktime.analyses.service",
+    "arrivals": "thinktime.analyses.arrivals",
+    "trace": "thinktime.analyses.trace",
     "overhead": "thinktime.analyses.overhead",
     "saturation": "thinktime.analyses.saturation",
     "capacity": "thinktime.analyses.capacity",

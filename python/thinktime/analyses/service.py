@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.analyses import interactions, observations
+from thinktime.analyses import ageing, interactions, observations, stability
 from thinktime.stats import moments, series
 from thinktime.stats.estimate import Estimate, NotApplicable
 from thinktime.stats.moments import grouped_jackknife
+from thinktime.stats.proportions import proportion
 from thinktime.stats.quantiles import quantile
 
 if TYPE_CHECKING:
     from thinktime.log import Log
 
-__all__ = ["Concentration", "CurvePoint", "Service", "ServiceClass", "analyse"]
+__all__ = ["Below", "Concentration", "CurvePoint", "HistogramBin", "Service", "ServiceClass", "analyse"]
 
 Array = NDArray[np.float64]
 
@@ -28,6 +30,12 @@ N_TAIL = 200
 TIES = 0.2
 UPPER = (0.01, 0.04, 0.1, 0.2, 0.5)
 CURVE_POINTS = 100
+LIMITS = (0.1, 0.2, 2.0)
+"""Service times that Anderson and Sargent (1974) ask about [s]."""
+BINS_A_DECADE = 5
+DECADES_MAX = 12
+FOLLOWS = 0.1
+"""Correlation of successive service times above which it is said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +71,32 @@ class Concentration:
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
-    """One point of the concentration curve and of the mean residual life."""
+    """One point of the concentration curve."""
 
     service_s: float
     """A service time t [s]."""
     fraction: float
     """F(t): part of the interactions with at most t."""
-    concentration: float
+    concentration: Estimate
     """Q(t): part of all service time given by them."""
-    residual_s: float | None
-    """Mean service still to come for an interaction that has received t [s]; None at the largest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Below:
+    """Part of the interactions that ask for at most a limit."""
+
+    limit_s: float
+    share: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class HistogramBin:
+    """Interactions with service times above `low_s` and up to `high_s`."""
+
+    low_s: float
+    high_s: float
+    share: Estimate
+    """Part of all interactions, 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +109,25 @@ class Service:
     concentration: tuple[Concentration, ...]
     curve: tuple[CurvePoint, ...]
     """At most 100 points, equally spaced in F."""
+    below: tuple[Below, ...]
+    histogram: tuple[HistogramBin, ...]
+    """Bins of equal width in the logarithm; what is below the first is in it."""
+    ageing: tuple[ageing.Ageing, ...]
+    """Residual life and tests, all interactions first; empty with fewer than 20."""
+    stability: stability.Stability | NotApplicable
     heavier_than_exponential: bool
     """Whether the interval of the coefficient of variation lies above 1."""
     unfinished: int
     caveats: tuple[str, ...]
 
 
-def analyse(log: Log, *, level: float = 0.95) -> Service | NotApplicable:
+def analyse(
+    log: Log,
+    *,
+    level: float = 0.95,
+    limits: Sequence[float] = LIMITS,
+    period_s: float | None = None,
+) -> Service | NotApplicable:
     r"""Service times of the interactions, by class (Anderson and Sargent 1974, Table 1, Figures 1 to 3).
 
     For completed interactions with CPU time :math:`S_i`: mean, variance, coefficient of variation
@@ -100,15 +136,19 @@ def analyse(log: Log, *, level: float = 0.95) -> Service | NotApplicable:
 
     .. math:: \Big[\sum_i \max(S_i - \xi, 0) + n p \xi\Big] / \sum_i S_i, \qquad F(\xi) = 1 - p
 
-    (their Figure 2 read from above). Mean residual life (Figure 3):
-    :math:`E[S - t \mid S > t] = \int_t^\infty (1 - F) / (1 - F(t))`.
+    (their Figure 2 read from above). Mean residual life (Figures 3 and 4) and tests of the exponential:
+    `ageing.analyse`. Differences between periods: `stability.analyse`.
 
     Parameters
     ----------
     log : Log
     level : float
         Confidence of the intervals: batch means for means and shares, a grouped jackknife for the
-        higher moments, order statistics for quantiles.
+        higher moments, order statistics for quantiles, Wilson's for parts below a limit.
+    limits : sequence of float
+        Service times [s] for `Service.below`.
+    period_s : float, optional
+        Length of the periods that are compared [s]; by default about ten minutes.
     """
     seen = interactions.read(log)
     if seen is None:
@@ -135,11 +175,16 @@ def analyse(log: Log, *, level: float = 0.95) -> Service | NotApplicable:
     small = [name or "(none)" for name, inside in rows if inside.sum() < N_LEAST]
     overall = _class("all", values, everything, level)
     variation = overall.coefficient_of_variation
+    ordered = tuple(sorted(found, key=lambda item: -item.service_share.value)) if len(names) > 1 else ()
     return Service(
         overall,
-        tuple(sorted(found, key=lambda item: -item.service_share.value)) if len(names) > 1 else (),
+        ordered,
         tuple(_concentration(values, upper, level) for upper in UPPER if upper * len(values) >= 1),
-        _curve(values),
+        _curve(values, level),
+        tuple(_below(values, limit, level) for limit in limits),
+        _histogram(values, level),
+        ageing.analyse(_samples(values, classes, [item.name for item in ordered]), level),
+        stability.analyse(log, seen, done, level, period_s),
         variation.low is not None and variation.low > 1.0,
         int(np.count_nonzero(np.isnan(seen.times["completion"]))),
         _caveats(seen, values, small),
@@ -190,16 +235,41 @@ def _concentration(values: Array, upper: float, level: float) -> Concentration:
     return Concentration(upper, _within_one(series.batch_ratio(amounts, values, level)).estimate(""))
 
 
-def _curve(values: Array) -> tuple[CurvePoint, ...]:
-    ordered = np.sort(values)
-    n, total = len(ordered), float(ordered.sum())
-    running = np.cumsum(ordered)
+def _curve(values: Array, level: float) -> tuple[CurvePoint, ...]:
+    n, ordered = len(values), np.sort(values)
     points = []
     for at in observations.thinned(n, CURVE_POINTS).tolist():
-        longer = n - at - 1
-        residual = (total - float(running[at])) / longer - float(ordered[at]) if longer else None
-        points.append(CurvePoint(float(ordered[at]), (at + 1) / n, float(running[at]) / total, residual))
+        limit, above = float(ordered[at]), 1.0 - (at + 1) / n
+        # As in `_concentration`, read from below.
+        amounts = np.minimum(values, limit) - above * limit
+        share = _within_one(series.batch_ratio(amounts, values, level)).estimate("")
+        points.append(CurvePoint(limit, (at + 1) / n, share))
     return tuple(points)
+
+
+def _below(values: Array, limit: float, level: float) -> Below:
+    hits = int(np.count_nonzero(values <= limit))
+    return Below(limit, proportion(hits, len(values), level).estimate(""))
+
+
+def _histogram(values: Array, level: float) -> tuple[HistogramBin, ...]:
+    """Five bins a decade from the least positive value to the greatest, at most twelve decades."""
+    top = math.ceil(math.log10(float(values.max())) * BINS_A_DECADE - 1e-9)
+    least = float(values[values > 0].min())
+    bottom = math.floor(math.log10(least) * BINS_A_DECADE + 1e-9)
+    bottom = max(min(bottom, top - 1), top - DECADES_MAX * BINS_A_DECADE)
+    edges = 10.0 ** (np.arange(bottom, top + 1) / BINS_A_DECADE)
+    number = np.clip(np.searchsorted(edges, values, side="left") - 1, 0, len(edges) - 2)
+    counts = np.bincount(number, minlength=len(edges) - 1)
+    return tuple(
+        HistogramBin(low, high, proportion(int(count), len(values), level).estimate(""))
+        for low, high, count in zip(edges[:-1].tolist(), edges[1:].tolist(), counts, strict=True)
+    )
+
+
+def _samples(values: Array, classes: NDArray[np.str_], names: Sequence[str]) -> dict[str, Array]:
+    own = {name: values[classes == ("" if name == "(none)" else name)] for name in names}
+    return {"all": values} | own
 
 
 def _caveats(seen: interactions.Interactions, values: Array, small: list[str]) -> tuple[str, ...]:
@@ -216,6 +286,12 @@ def _caveats(seen: interactions.Interactions, values: Array, small: list[str]) -
         caveats.append(
             f"With {len(values)} interactions the tail is hardly seen: variance, skewness and p99 may be "
             "far too low."
+        )
+    follows = float(series.autocorrelation(np.argsort(np.argsort(values)))[0])
+    if abs(follows) > FOLLOWS:
+        caveats.append(
+            f"Successive service times are correlated ({follows:.2f} by rank): tests and the bands of the "
+            "mean residual life take them as independent and are too sure."
         )
     ties = 1.0 - len(np.unique(values)) / len(values)
     if ties > TIES:

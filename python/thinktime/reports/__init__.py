@@ -22,7 +22,17 @@ if TYPE_CHECKING:
 __all__ = ["Form", "answer", "build", "render", "render_section"]
 
 Form = Literal["html", "text", "json", "csv"]
-ORDER = ("capacity", "throughput", "response", "overhead", "saturation", "service", "rates")
+ORDER = (
+    "capacity",
+    "throughput",
+    "response",
+    "overhead",
+    "saturation",
+    "service",
+    "arrivals",
+    "trace",
+    "rates",
+)
 """The analyses as a report shows them: from where the capacity goes to the details."""
 
 

@@ -219,12 +219,12 @@ def dots(
     return _single((rules + points).properties(height=max(34 * len(names), 60)), "")
 
 
-def curves(rows: Rows, series: Sequence[Key], x: Axis, y: Axis) -> Spec:
+def curves(rows: Rows, series: Sequence[Key], x: Axis, y: Axis, dotted: bool = True) -> Spec:
     """Estimates against a load, with bands for their intervals.
 
     Rows: `x`, `series`, `value`, `low`, `high`, `shown`, `few` where there is too little data to join the
     point to the others, and `low_all`, `high_all` where a wider band holds the whole curve. `y` has both
-    its ends.
+    its ends. Points that are not `dotted` show only what they stand for, when asked.
     """
     import altair as alt
 
@@ -241,7 +241,7 @@ def curves(rows: Rows, series: Sequence[Key], x: Axis, y: Axis) -> Spec:
             y=alt.Y("low:Q", scale=_scale(y), axis=_axis(y, title=False)), y2="high:Q", detail="series:N"
         ),
         base.mark_line(strokeWidth=2).encode(y=y_value),
-        base.mark_point(filled=True, size=42, opacity=1).encode(y=y_value, tooltip=tooltip),
+        base.mark_point(filled=True, size=42, opacity=float(dotted)).encode(y=y_value, tooltip=tooltip),
     ]
     if any("low_all" in row for row in solid):
         whole = base.mark_area(opacity=0.1, clip=True)

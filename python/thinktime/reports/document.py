@@ -23,7 +23,7 @@ class Column:
     """A column of a table: what it holds and its unit.
 
     The unit is SI or a noun (``s``, ``byte``, ``fork/s``), ``share`` for a part of one (shown in per cent),
-    and empty for labels and pure numbers.
+    ``p`` for the probability that a test gives, and empty for labels and pure numbers.
     """
 
     name: str

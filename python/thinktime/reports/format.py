@@ -25,6 +25,7 @@ __all__ = [
     "number",
     "plain",
     "plural",
+    "probability",
     "quantity",
 ]
 
@@ -172,6 +173,11 @@ def quantity(value: float | None, unit: str = "") -> str:
     return _joined(number(value / chosen.factor), chosen.unit)
 
 
+def probability(p: float) -> str:
+    """Write the probability that a test gives: below 0.001 its size says nothing more."""
+    return "< 0.001" if p < 0.001 else _fixed(p, 3 if p < 0.1 else 2)
+
+
 def _counted(value: float, unit: str) -> bool:
     """Whether this is a whole number of things rather than an amount of something."""
     noun = unit.isalpha() and unit not in {"s", "byte", "share"}
@@ -249,6 +255,9 @@ def column(head: Column, cells: Sequence[Cell]) -> FormattedColumn:
     if not head.scaled:
         texts = tuple(_unitless(value, Scale(1.0, head.unit), None) for value in cells)
         return FormattedColumn(plain(head.name), head.unit, texts, numeric=True)
+    if head.unit == "p":
+        texts = tuple(probability(value) if isinstance(value, float) else ABSENT for value in cells)
+        return FormattedColumn(plain(head.name), "", texts, numeric=True)
     numbers = [value for value in cells if isinstance(value, (int, float, Estimate))]
     if not numbers:
         texts = tuple(ABSENT if value is None else plain(str(value)) for value in cells)

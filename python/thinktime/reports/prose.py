@@ -22,6 +22,7 @@ __all__ = [
     "refused",
     "share",
     "users",
+    "whole",
 ]
 
 
@@ -97,6 +98,11 @@ def range_of(low: float, high: float) -> str:
 def users(label: str) -> str:
     """Write a number or range of users: 1 user, 3 to 4 users."""
     return f"{label} user" if label == "1" else f"{label} users"
+
+
+def whole(value: float | None) -> float | None:
+    """Write a count that is kept as a float without decimals."""
+    return None if value is None else _whole(value)
 
 
 def _whole(value: float) -> float:

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 from thinktime.reports import charts
 from thinktime.reports import format as shown
 from thinktime.reports.document import Column, Figure, Key, Section, Table
-from thinktime.reports.prose import percent, refused, share
+from thinktime.reports.prose import ends, listed, percent, refused, share, whole
+from thinktime.reports.sections import ageing
 from thinktime.stats.estimate import NotApplicable
 
 if TYPE_CHECKING:
-    from thinktime.analyses.service import Service
+    from thinktime.analyses.service import CurvePoint, Service
+    from thinktime.analyses.stability import Stability
     from thinktime.log import Log
 
 __all__ = ["section"]
@@ -29,20 +31,30 @@ def section(log: Log, result: Service | NotApplicable) -> Section:
     del log
     if isinstance(result, NotApplicable):
         return refused("service", TITLE, result)
-    tables = [*_classes(result)]
+    tables = [*_classes(result), _below(result)]
     if result.concentration:
         tables.append(_concentration(result))
+    if result.ageing:
+        tables += [ageing.verdicts(result.ageing), ageing.tests(result.ageing)]
+    if not isinstance(result.stability, NotApplicable):
+        tables += [_stability(result.stability), _periods(result.stability)]
+    figures = [_histogram(result)]
+    if len(result.curve) > 1:
+        figures += [_figure(result), _lorenz(result)]
     return Section(
         "service",
         TITLE,
         tuple(_sentences(result)),
         tuple(tables),
-        () if len(result.curve) < 2 else (_figure(result),),
+        (*figures, *ageing.figures(result.ageing)),
         result.caveats,
         "Service time is the CPU time that an interaction received, user and system. Statistics by "
         "class after Anderson "
         "and Sargent (1974), Table 1; a coefficient of variation of 1 belongs to the exponential "
-        "distribution.",
+        f"distribution. {ageing.METHOD} Periods last about ten minutes, or less in a short log, and end "
+        "where a session ends or the number of users changes; they are compared by Anderson and Darling's "
+        "test for several samples (Scholz and Stephens 1987; 0.001 <= p <= 0.25 before adjustment) and "
+        "by rank correlation with time, adjusted over all classes (Holm).",
     )
 
 
@@ -63,28 +75,40 @@ def _sentences(result: Service) -> list[str]:
             f"The {percent(top.upper)} of the interactions with most service got "
             f"{shown.quantity(top.share.value, 'share')} of it."
         )
-    return sentences
+    return [*sentences, *ageing.sentences(result.ageing), _steadiness(result.stability)]
+
+
+def _steadiness(result: Stability | NotApplicable) -> str:
+    if isinstance(result, NotApplicable):
+        return f"Whether service times stay the same over time cannot be said: {result.reason}."
+    differing = [test for test in result.tests if not test.stable]
+    if not differing:
+        return (
+            f"They do not differ between the {len(result.periods)} periods of the log, as far as tests see."
+        )
+    names = listed([test.name for test in differing])
+    largest = max(test.effect for test in differing)
+    return (
+        f"They differ between the {len(result.periods)} periods of the log ({names}): which period it is "
+        f"explains {shown.quantity(largest, 'share')} of the variance of their ranks at most."
+    )
 
 
 def _figure(result: Service) -> Figure:
     rows: list[dict[str, object]] = []
     for point in result.curve:
-        for key, value in zip(KEYS, (point.fraction, point.concentration), strict=True):
+        for key, value in zip(KEYS, (point.fraction, point.concentration.value), strict=True):
             if point.service_s > 0:
                 rows.append({"x": point.service_s, "series": key.name, "value": value})
     table = Table(
         "service-curve-data",
-        "Interactions with at most a given service time, the service that they got, and the mean still "
-        "to come",
+        "Interactions with at most a given service time, and the service that they got",
         (
             Column("service time", "s"),
             Column("interactions", "share"),
             Column("service", "share"),
-            Column("still to come", "s"),
         ),
-        tuple(
-            (point.service_s, point.fraction, point.concentration, point.residual_s) for point in result.curve
-        ),
+        tuple((point.service_s, point.fraction, share(point.concentration)) for point in result.curve),
     )
     overall = result.overall
     alt = (
@@ -102,7 +126,70 @@ def _figure(result: Service) -> Figure:
         table,
         alt,
         KEYS,
+        half=True,
     )
+
+
+def _lorenz(result: Service) -> Figure:
+    rows: list[dict[str, object]] = []
+    for point in result.curve:
+        low, high = ends(point.concentration)
+        rows.append(
+            {
+                "x": point.fraction,
+                "series": "service",
+                "value": point.concentration.value,
+                "low": low,
+                "high": high,
+                "shown": shown.estimate(share(point.concentration) or point.concentration),
+            }
+        )
+    table = Table(
+        "service-concentration-curve-data",
+        "Part of all service that goes to the interactions with least service",
+        (Column("interactions", "share"), Column("service", "share")),
+        tuple((point.fraction, share(point.concentration)) for point in result.curve),
+    )
+    half = next((point for point in result.curve if point.fraction >= 0.5), result.curve[-1])
+    tenth = next((point for point in result.curve if point.fraction >= 0.9), result.curve[-1])
+    alt = (
+        f"The half of the interactions with least service gets {_part(half)} of all service, nine tenths get "
+        f"{_part(tenth)}. Were all alike, the line would rise evenly."
+    )
+    x = charts.Axis("interactions, those with least service", format=".0%", low=0.0, high=1.0)
+    y = charts.Axis("service that they got", format=".0%", low=0.0, high=1.0)
+    chart = partial(charts.curves, rows, (Key("service", "system", "line"),), x, y, dotted=False)
+    title = "Concentration: how little the many get"
+    return Figure("service-concentration-curve", title, chart, table, alt, half=True)
+
+
+def _part(point: CurvePoint) -> str:
+    return shown.quantity(point.concentration.value, "share")
+
+
+def _histogram(result: Service) -> Figure:
+    rows: list[dict[str, object]] = []
+    for item in result.histogram:
+        amount = shown.estimate(share(item.share) or item.share)
+        over = f"{shown.quantity(item.low_s, 's')} to {shown.quantity(item.high_s, 's')}: {amount}"
+        rows.append({"low": item.low_s, "high": item.high_s, "value": item.share.value, "shown": over})
+    table = Table(
+        "service-histogram-data",
+        "Interactions by service time",
+        (Column("above", "s"), Column("up to", "s"), Column("interactions", "share")),
+        tuple((item.low_s, item.high_s, share(item.share)) for item in result.histogram),
+    )
+    most = max(result.histogram, key=lambda item: item.share.value)
+    alt = (
+        f"Most often, in {shown.quantity(most.share.value, 'share')} of the cases, an interaction asks for "
+        f"{shown.quantity(most.low_s, 's')} to {shown.quantity(most.high_s, 's')}. Each box is a fifth of a "
+        "decade wide."
+    )
+    edges = [item.low_s for item in result.histogram] + [result.histogram[-1].high_s]
+    x = charts.Axis.logarithmic("service time", edges, "s")
+    y = charts.Axis.from_zero("share of interactions", rows, ".0%")
+    chart = partial(charts.histogram, rows, x, y, "user")
+    return Figure("service-histogram", "Service times", chart, table, alt)
 
 
 def _classes(result: Service) -> tuple[Table, Table]:
@@ -146,6 +233,41 @@ def _classes(result: Service) -> tuple[Table, Table]:
         ),
     )
     return shares, moments
+
+
+def _below(result: Service) -> Table:
+    columns = (Column("service time of at most", "s"), Column("of interactions", "share"))
+    rows = tuple((item.limit_s, share(item.share)) for item in result.below)
+    return Table("service-below", "How many ask for little", columns, rows)
+
+
+def _stability(result: Stability) -> Table:
+    columns = (
+        Column("class"),
+        Column("periods"),
+        Column("p, one distribution", "p"),
+        Column("p, no trend", "p"),
+        Column("explained by the period", "share"),
+    )
+    rows = tuple(
+        (test.name, test.periods, test.distribution.p, test.trend.p, test.effect) for test in result.tests
+    )
+    return Table("service-stability", "Do service times stay the same over time?", columns, rows)
+
+
+def _periods(result: Stability) -> Table:
+    columns = (
+        Column("from", "s"),
+        Column("length", "s"),
+        Column("users"),
+        Column("n"),
+        *(Column(name, "s") for name in ("mean", "p50", "p90")),
+    )
+    rows = tuple(
+        (item.start_s, item.length_s, whole(item.users), item.n, item.mean, item.p50, item.p90)
+        for item in result.periods
+    )
+    return Table("service-periods", "Service times by period", columns, rows, folded=True)
 
 
 def _concentration(result: Service) -> Table:
