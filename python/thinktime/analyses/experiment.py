@@ -21,6 +21,7 @@ from thinktime.analyses.experiment_result import (
     Source,
     Transformed,
 )
+from thinktime.runs import Runs
 from thinktime.stats import anova as variance
 from thinktime.stats import contrasts as polynomial
 from thinktime.stats import critical, effect_sizes, residual_checks, simultaneous
@@ -40,10 +41,10 @@ MULTIPLE = 10.0
 
 
 def analyse(
-    runs: pl.DataFrame,
+    runs: Runs | pl.DataFrame,
     *,
     response: str,
-    factors: Sequence[str] | Mapping[str, Sequence[Level]],
+    factors: Sequence[str] | Mapping[str, Sequence[Level]] | None = None,
     blocks: str | None = None,
     unit: str = "",
     transformation: Transformation | None = None,
@@ -62,8 +63,9 @@ def analyse(
 
     Parameters
     ----------
-    runs : polars.DataFrame
-        A row an observation: columns of the factors, of the blocks, and of responses.
+    runs : Runs or polars.DataFrame
+        A row an observation: columns of the factors, of the blocks, and of responses. Runs bring their
+        factors, units, and blocks if they were made with common random numbers.
     response : str
         Column to analyse; rows where it is null are left out and counted in the caveats.
     factors : sequence of str, or mapping of names to levels
@@ -95,7 +97,13 @@ def analyse(
         A column does not exist, a level is not among those given, or the transformation cannot be
         applied.
     """
-    data = read(runs, response, factors, blocks, transformation)
+    if isinstance(runs, Runs):
+        factors = runs.factors if factors is None else factors
+        blocks = blocks or ("replication" if runs.common_random_numbers else None)
+        frame, unit = runs.responses(), unit or runs.units.get(response, "")
+    else:
+        frame = runs
+    data = read(frame, response, factors or (), blocks, transformation)
     if isinstance(data, NotApplicable):
         return data
     used = data.responses

@@ -22,6 +22,7 @@ COMMANDS: dict[str, str] = {
     "record": "thinktime.cli.record",
     "play": "thinktime.cli.play",
     "simulate": "thinktime.cli.simulate",
+    "experiment": "thinktime.cli.experiment",
     "systems": "thinktime.cli.systems",
     "report": "thinktime.cli.report",
     "analyse": "thinktime.cli.analyse",

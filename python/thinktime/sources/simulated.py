@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from thinktime._native import NativeFinished, NativeSimulation
     from thinktime.stats.estimate import Estimate, NotApplicable
 
-__all__ = ["Simulated", "System", "SystemParameter", "resolve", "simulate", "systems"]
+__all__ = ["Simulated", "System", "SystemParameter", "resolve", "responses", "simulate", "systems"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +69,20 @@ def resolve(system: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
     native = _call(NativeSimulation, system, json.dumps(dict(parameters)))
     resolved: dict[str, Any] = json.loads(native.parameters())
     return resolved
+
+
+def responses(system: str, parameters: Mapping[str, Any] | None = None) -> dict[str, str]:
+    """Name and unit of each response of a system, without simulating it.
+
+    Raises
+    ------
+    InputError
+        A parameter cannot be.
+    """
+    from thinktime._native import NativeSimulation
+
+    native = _call(NativeSimulation, system, json.dumps(dict(parameters or {})))
+    return {name: unit for name, unit, _ in native.responses()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,21 +29,14 @@ def section(response: str, result: Experiment | NotApplicable) -> Section:
     name = f"experiment-{response}"
     if isinstance(result, NotApplicable):
         return refused(name, f"What decides {response}?", result)
-    tables = [
-        _anova(name, result),
-        _blocks_left_in(name, result),
-        _differences(name, result),
-        _levels(name, result),
-        _cells(name, result),
-    ]
-    tables.append(_contrasts(name, result))
-    tables.append(_checks(name, result))
+    made = (_anova, _sizes, _blocks_left_in, _differences, _levels, _cells, _contrasts, _checks)
+    tables = [table for make in made if (table := make(name, result)).rows]
     figure = _figure(name, result)
     return Section(
         name,
         f"What decides {response}?",
         tuple(_sentences(result)),
-        tuple(table for table in tables if table.rows),
+        tuple(tables),
         () if figure is None else (figure,),
         result.caveats,
         _method(result),

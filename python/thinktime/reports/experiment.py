@@ -1,0 +1,54 @@
+"""The report of a designed experiment: what was varied, and a section a response."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from thinktime.reports import format as shown
+from thinktime.reports.document import Document, Finding
+from thinktime.reports.prose import listed
+from thinktime.reports.sections import experiment
+from thinktime.stats.estimate import NotApplicable
+
+if TYPE_CHECKING:
+    from thinktime.analyses.experiment_result import Experiment
+    from thinktime.runs import Runs
+
+__all__ = ["document"]
+
+
+def document(runs: Runs, results: Mapping[str, Experiment | NotApplicable]) -> Document:
+    """Document of the analyses of `runs`, one of each response."""
+    sections = tuple(experiment.section(name, result) for name, result in results.items())
+    shape = " × ".join(str(len(levels)) for levels in runs.factors.values())
+    return Document(
+        title=f"What {listed(list(runs.factors))} do to {runs.system}",
+        subtitle=f"A {shape} factorial experiment: {shown.count(len(runs.cells), 'cell')}, each simulated "
+        f"{_replicated(results)}.",
+        findings=tuple(
+            Finding(section.not_applicable or section.summary[0], section.name) for section in sections
+        ),
+        sections=sections,
+        facts=_facts(runs),
+    )
+
+
+def _replicated(results: Mapping[str, Experiment | NotApplicable]) -> str:
+    counts = [result.replications for result in results.values() if not isinstance(result, NotApplicable)]
+    if not counts:
+        return "some times"
+    least, most = min(low for low, _ in counts), max(high for _, high in counts)
+    return f"{least} times" if least == most else f"{least} to {most} times"
+
+
+def _facts(runs: Runs) -> tuple[tuple[str, str], ...]:
+    workloads = "the same in every cell" if runs.common_random_numbers else "different in every cell"
+    return (
+        ("System", runs.system),
+        *((f"Factor {name}", ", ".join(map(str, levels))) for name, levels in runs.factors.items()),
+        *((name, str(value)) for name, value in runs.parameters.items()),
+        ("Seed", str(runs.seed)),
+        ("Workload of a replication", workloads),
+        ("Runs", str(runs.path)),
+    )

@@ -1,0 +1,204 @@
+"""The design of an experiment: a TOML file, read strictly, for a typo passed over runs for hours."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from thinktime import toml
+from thinktime.errors import InputError
+from thinktime.runs import Level
+from thinktime.stats.factorial import full_factorial
+from thinktime.stats.transformations import Transformation
+
+__all__ = ["Design", "read"]
+
+KEYS: dict[str, str] = {
+    "system": 'the name of a simulated system, such as "apl360" (see `thinktime systems`)',
+    "seed": "a whole number, 0 or more",
+    "replications": "a whole number, 2 or more (8 by default)",
+    "blocks": "true (by default: replication r meets the same workload in every cell) or false",
+    "trace": "true or false (by default): log every interaction and event",
+    "responses": 'a list of names, such as ["mean_response_s"]; all responses by default',
+    "transformation": 'such as "log10" or "log10(y + 0.5)"; or a table of one for each response',
+    "parameters": "a table of parameters that are the same in all cells",
+    "factors": 'a table of lists, such as scheduler = ["fb2", "fb_infinity"]',
+}
+"""What a design may hold, and what is allowed there."""
+NEEDED = ("system", "seed", "factors")
+REPLICATIONS = 8
+CELLS_MAX = 999
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """A factorial experiment.
+
+    Attributes
+    ----------
+    name : str
+        Where it comes from, for messages: the file.
+    system : str
+    seed : int
+    replications : int
+        Of each cell.
+    factors : dict
+        Levels of each factor, in the order in which they are shown.
+    parameters : dict
+        What all cells have in common.
+    blocks : bool
+        Whether replication r has the same random numbers in every cell.
+    trace : bool
+        Whether interactions and events are logged.
+    responses : tuple of str
+        What is analysed; empty for all.
+    transformations : dict
+        Of responses that are not analysed as they are; under ``*`` that of all others.
+    """
+
+    name: str
+    system: str
+    seed: int
+    replications: int
+    factors: dict[str, list[Level]]
+    parameters: dict[str, Any] = field(default_factory=dict)
+    blocks: bool = True
+    trace: bool = False
+    responses: tuple[str, ...] = ()
+    transformations: dict[str, Transformation] = field(default_factory=dict)
+
+    @property
+    def cells(self) -> tuple[dict[str, Level], ...]:
+        """All combinations of levels."""
+        return full_factorial(self.factors)
+
+    def transformation(self, response: str) -> Transformation | None:
+        """How `response` is transformed for the analysis; None for not at all."""
+        return self.transformations.get(response, self.transformations.get("*"))
+
+
+def read(path: str | Path) -> Design:
+    """Read a design; whether the system has such parameters is found out by `experiments.check`.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, a key is unknown or missing, or a value is not allowed. The message names
+        file and key, what was given, and what is allowed.
+    """
+    return _Reader(str(path), toml.read(Path(path))).design()
+
+
+class _Reader:
+    """Checks a table key by key."""
+
+    def __init__(self, name: str, table: Mapping[str, Any]) -> None:
+        self.name = name
+        self.table = table
+
+    def design(self) -> Design:
+        """Read the whole design."""
+        for key in self.table:
+            if key not in KEYS:
+                raise InputError(f"{self.name}: there is no key {key!r}; {nearest(key, list(KEYS))}")
+        for key in NEEDED:
+            if key not in self.table:
+                raise InputError(f"{self.name}: {key!r} is missing; give {KEYS[key]}")
+        factors = self._factors()
+        parameters = self._of("parameters", dict, {})
+        for name in factors:
+            if name in parameters:
+                raise InputError(
+                    f"{self.name}: {name!r} is both a factor and a fixed parameter; leave it out of one"
+                )
+        return Design(
+            self.name,
+            self._of("system", str, ""),
+            self._whole("seed", 0, 0),
+            self._whole("replications", 2, REPLICATIONS),
+            factors,
+            parameters,
+            self._of("blocks", bool, True),
+            self._of("trace", bool, False),
+            self._responses(),
+            self._transformations(),
+        )
+
+    def _of(self, key: str, kind: type, default: Any) -> Any:
+        value = self.table.get(key, default)
+        if not isinstance(value, kind):
+            raise self._refused(key, value)
+        return value
+
+    def _whole(self, key: str, least: int, default: int) -> int:
+        value = self.table.get(key, default)
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise self._refused(key, value)
+        return value
+
+    def _refused(self, key: str, value: object) -> InputError:
+        return InputError(f"{self.name}: {key} is {_shown(value)}; give {KEYS[key]}")
+
+    def _factors(self) -> dict[str, list[Level]]:
+        table = self._of("factors", dict, {})
+        if not table:
+            raise self._refused("factors", table)
+        factors = {name: self._levels(name, levels) for name, levels in table.items()}
+        cells = len(full_factorial(factors))
+        if cells > CELLS_MAX:
+            raise InputError(
+                f"{self.name}: factors make {cells} cells; at most {CELLS_MAX} are run in one experiment"
+            )
+        return factors
+
+    def _levels(self, name: str, levels: object) -> list[Level]:
+        place = f"{self.name}: factors.{name}"
+        if not isinstance(levels, list) or len(levels) < 2:
+            raise InputError(
+                f"{place} is {_shown(levels)}; give a list of two levels or more, and put what is not varied "
+                "under [parameters]"
+            )
+        for level in levels:
+            if not isinstance(level, (str, int, float)):
+                raise InputError(
+                    f"{place} has the level {_shown(level)}; give numbers, words, true or false, and "
+                    'distributions in short form, such as "exponential(mean=20)"'
+                )
+        if len({str(level) for level in levels}) < len(levels):
+            raise InputError(f"{place} is {_shown(levels)}; give each level once")
+        return list(levels)
+
+    def _responses(self) -> tuple[str, ...]:
+        names = self._of("responses", list, [])
+        if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+            raise self._refused("responses", names)
+        return tuple(names)
+
+    def _transformations(self) -> dict[str, Transformation]:
+        value = self.table.get("transformation", {})
+        table = {"*": value} if isinstance(value, str) else value
+        if not isinstance(table, dict) or not all(isinstance(text, str) for text in table.values()):
+            raise self._refused("transformation", value)
+        try:
+            return {name: Transformation.parse(text) for name, text in table.items()}
+        except ValueError as error:
+            raise InputError(f"{self.name}: transformation: {error}") from None
+
+
+def nearest(given: str, known: Sequence[str]) -> str:
+    """Hint at what may have been meant, and what there is."""
+    close = difflib.get_close_matches(given, known, n=1)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    return f"{hint}there are: {', '.join(known)}"
+
+
+def _shown(value: object) -> str:
+    """Write a value as it may stand in the file."""
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except TypeError:
+        return str(value)

@@ -1,0 +1,326 @@
+"""Designed experiments: every cell of a design simulated, on all cores, as `Runs` that can be continued."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from thinktime.errors import InputError, WorkError
+from thinktime.runs import FILE_NAME, Cell, Level, Runs
+from thinktime.sources import simulated
+from thinktime.sources.design import Design, nearest
+
+__all__ = ["DESIGN_NAME", "Progress", "Simulate", "check", "prepare", "run"]
+
+DESIGN_NAME = "design.toml"
+"""Copy of the design in the folder of its runs."""
+UNFINISHED, REPLACED = ".new", ".old"
+LOOK_S = 0.1
+"""How often Ctrl-C is looked for and progress is shown."""
+
+
+class Replications(Protocol):
+    """What a simulation gives: `simulated.Simulated`."""
+
+    def record(
+        self,
+        path: str | Path,
+        *,
+        trace: bool,
+        mode: Literal["create", "continue"],
+        progress: Callable[[int], object],
+    ) -> None: ...
+
+
+class Simulate(Protocol):
+    """What makes replications: `simulated.simulate`."""
+
+    def __call__(  # noqa: D102
+        self,
+        system: str,
+        parameters: Mapping[str, Any],
+        *,
+        seed: int,
+        replications: int,
+        first_replication: int,
+        threads: int | None,
+        progress: Callable[[int], object] | None,
+    ) -> Replications: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an experiment is; replications that a cell held before count as done."""
+
+    cells: int
+    cells_done: int
+    replications: int
+    replications_done: int
+
+
+def check(design: Design) -> None:
+    """Refuse a design whose cells cannot all be simulated, or whose responses the system does not have.
+
+    Raises
+    ------
+    InputError
+        Names file, cell, parameter, what was given and what is allowed.
+    """
+    for levels in design.cells:
+        _resolve(design, levels)
+    known = simulated.responses(design.system, design.parameters | design.cells[0])
+    for name in (*design.responses, *(key for key in design.transformations if key != "*")):
+        if name not in known:
+            raise InputError(
+                f"{design.name}: {design.system} has no response {name!r}; {nearest(name, list(known))}"
+            )
+
+
+def _resolve(design: Design, levels: Mapping[str, Level]) -> None:
+    try:
+        simulated.resolve(design.system, design.parameters | dict(levels))
+    except InputError as error:
+        raise InputError(f"{design.name}: cell {named(levels)}: {error}") from None
+
+
+def named(levels: Mapping[str, Level]) -> str:
+    """Write a cell in words: ``scheduler = fb2, regions = 3``."""
+    return ", ".join(f"{name} = {level}" for name, level in levels.items())
+
+
+def prepare(design: Design, output: Path, *, resume: bool = False, force: bool = False) -> Runs:
+    """Make the folder of the runs, or find what there is of them.
+
+    Raises
+    ------
+    InputError
+        The folder is there and neither `resume` nor `force` is given, or holds something else.
+    """
+    if output.exists() and not resume:
+        if not force:
+            raise InputError(
+                f"{output}: is there already; --resume continues it, --force replaces it, "
+                "-o chooses another name"
+            )
+        if not (output / FILE_NAME).exists():
+            raise InputError(f"{output}: holds no runs, and is not replaced; choose another name with -o")
+        shutil.rmtree(output)
+    if (output / FILE_NAME).exists():
+        runs = Runs.open(output)
+        _same(design, runs)
+    else:
+        runs = Runs.create(
+            output,
+            system=design.system,
+            seed=design.seed,
+            factors=design.factors,
+            levels=design.cells,
+            parameters=design.parameters,
+            common_random_numbers=design.blocks,
+        )
+    if Path(design.name).is_file():
+        # With it, the runs can be analysed again as the design says.
+        shutil.copyfile(design.name, output / DESIGN_NAME)
+    return runs
+
+
+def _same(design: Design, runs: Runs) -> None:
+    """Refuse to continue runs of another design: what they held would be taken for what is asked."""
+    pairs = {
+        "system": (runs.system, design.system),
+        "seed": (runs.seed, design.seed),
+        "factors": (runs.factors, design.factors),
+        "parameters": (runs.parameters, design.parameters),
+        "blocks": (runs.common_random_numbers, design.blocks),
+    }
+    for key, (there, wanted) in pairs.items():
+        if there != wanted:
+            raise InputError(
+                f"{runs.path}: was made with {key} = {there}, and {design.name} has {wanted}; "
+                "continue it with its own design, or choose another name with -o"
+            )
+
+
+def run(
+    design: Design,
+    runs: Runs,
+    *,
+    threads: int | None = None,
+    progress: Callable[[Progress], object] | None = None,
+    simulate: Simulate = simulated.simulate,
+) -> None:
+    """Simulate what is missing of each cell up to `design.replications`, several cells at a time.
+
+    A cell appears, or its replications are added, when its log is whole: one that was cut off is made
+    anew. Figures do not depend on threads, on interruptions, or on the order in which cells end.
+
+    Raises
+    ------
+    InputError
+        A cell cannot be simulated.
+    WorkError
+        A conservation law does not hold, or the work was interrupted.
+    """
+    cores = threads or os.cpu_count() or 1
+    work = _Work(design, max(1, cores // len(runs.cells)), simulate)
+    missing = work.count(runs.cells)
+    with ThreadPoolExecutor(min(cores, max(1, len(missing)))) as pool:
+        waiting = [pool.submit(work.cell, cell) for cell in missing]
+        try:
+            if progress is not None:
+                progress(work.progress())
+            while not _settled(waiting):
+                if progress is not None:
+                    progress(work.progress())
+        except BaseException as error:
+            # Simulations under way look at this between replications; cells not begun are not begun.
+            work.stopping.set()
+            pool.shutdown(wait=True, cancel_futures=True)
+            if isinstance(error, KeyboardInterrupt):
+                done = work.progress()
+                raise WorkError(
+                    f"interrupted after {done.cells_done} of {done.cells} cells, which are kept; "
+                    "--resume goes on"
+                ) from None
+            raise
+    if progress is not None:
+        progress(work.progress())
+
+
+def _settled(waiting: Sequence[Future[None]]) -> bool:
+    """Wait a moment; whether all are done. Raises what the first failure raised."""
+    done, rest = wait(waiting, LOOK_S, return_when=FIRST_EXCEPTION)
+    for future in done:
+        future.result()
+    return not rest
+
+
+class _StoppedError(Exception):
+    """Another cell has failed, or the user has had enough."""
+
+
+class _Work:
+    """What the threads share."""
+
+    def __init__(self, design: Design, threads: int, simulate: Simulate) -> None:
+        self.design = design
+        self.threads = threads
+        self.simulate = simulate
+        self.stopping = threading.Event()
+        self._lock = threading.Lock()
+        self._under_way: dict[Path, int] = {}
+        self._cells = self._cells_done = self._replications_done = 0
+
+    def count(self, cells: Sequence[Cell]) -> list[Cell]:
+        """Take stock before the work; returns the cells that lack replications."""
+        for cell in cells:
+            _recover(cell)
+        wanted = self.design.replications
+        held = [min(_held(cell), wanted) for cell in cells]
+        missing = [cell for cell, count in zip(cells, held, strict=True) if count < wanted]
+        self._cells, self._cells_done = len(cells), len(cells) - len(missing)
+        self._replications_done = sum(held)
+        return missing
+
+    def progress(self) -> Progress:
+        """How far all cells are."""
+        with self._lock:
+            done = self._replications_done + sum(self._under_way.values())
+            return Progress(self._cells, self._cells_done, self._cells * self.design.replications, done)
+
+    def cell(self, cell: Cell) -> None:
+        """Simulate what is missing of one cell, and put it into place."""
+        if self.stopping.is_set():
+            return
+        first = _held(cell)
+        parameters = self.design.parameters | cell.levels
+        if first and parameters.get("warm_up") == "mser5":
+            # The warm-up that was found before holds for what is added: all are cut alike.
+            parameters["warm_up"] = cell.replications()[0].warm_up_s
+        try:
+            made = self.simulate(
+                self.design.system,
+                parameters,
+                seed=_seed(self.design, cell.levels),
+                replications=self.design.replications - first,
+                first_replication=first,
+                threads=self.threads,
+                progress=partial(self._seen, cell),
+            )
+            self._keep(cell, made, first)
+        except _StoppedError:
+            return
+        except (InputError, WorkError) as error:
+            raise type(error)(f"cell {named(cell.levels)}: {error}") from None
+
+    def _seen(self, cell: Cell, done: int) -> None:
+        """Note how far a cell is; raises where it is to go no further."""
+        if self.stopping.is_set():
+            raise _StoppedError
+        with self._lock:
+            self._under_way[cell.path] = done
+
+    def _keep(self, cell: Cell, made: Replications, first: int) -> None:
+        """Write the log beside its place and then move it there, so that a kill leaves no half cell."""
+        draft, old = _beside(cell, UNFINISHED), _beside(cell, REPLACED)
+        if draft.exists():
+            shutil.rmtree(draft)
+        draft.parent.mkdir(parents=True, exist_ok=True)
+        if first:
+            shutil.copytree(cell.path, draft)
+        made.record(
+            draft,
+            trace=self.design.trace,
+            mode="continue" if first else "create",
+            progress=lambda _: self._seen(cell, self.design.replications - first),
+        )
+        if cell.path.exists():
+            cell.path.rename(old)
+        draft.rename(cell.path)
+        if old.exists():
+            shutil.rmtree(old)
+        with self._lock:
+            self._under_way.pop(cell.path, None)
+            self._replications_done += self.design.replications - first
+            self._cells_done += 1
+
+
+def _held(cell: Cell) -> int:
+    """Count the replications, from the first on, that the cell's log holds; 0 if it is not whole."""
+    if not cell.exists:
+        return 0
+    sessions = cell.log().manifest["sessions"]
+    numbers = [session["replication"]["number"] for session in sessions if "replication" in session]
+    whole = len(numbers) == len(sessions) and sorted(numbers) == list(range(len(numbers)))
+    return len(numbers) if whole else 0
+
+
+def _recover(cell: Cell) -> None:
+    """Tidy up after a kill: what was to be replaced is as good as before, drafts are worth nothing."""
+    draft, old = _beside(cell, UNFINISHED), _beside(cell, REPLACED)
+    if old.exists() and not cell.path.exists():
+        old.rename(cell.path)
+    for left in (draft, old):
+        if left.exists():
+            shutil.rmtree(left)
+
+
+def _beside(cell: Cell, ending: str) -> Path:
+    return cell.path.with_name(cell.path.name + ending)
+
+
+def _seed(design: Design, levels: Mapping[str, Level]) -> int:
+    """Seed of a cell: that of the design, or without blocks one of the cell's own, from design and levels."""
+    if design.blocks:
+        return design.seed
+    address = json.dumps([design.seed, sorted(levels.items())]).encode()
+    return int.from_bytes(hashlib.blake2b(address, digest_size=7).digest(), "big")
