@@ -20,7 +20,8 @@ def command(
         str,
         typer.Argument(
             metavar="NAME",
-            help="rates, throughput, response, service, arrivals, trace, overhead, saturation or capacity.",
+            help="rates, throughput, response, service, arrivals, trace, overhead, saturation or capacity; "
+            "or experiment, of a folder of runs.",
         ),
     ],
     log: Annotated[Path, typer.Argument(metavar="LOG", help="Folder of a log.")],
@@ -57,6 +58,12 @@ def command(
     from thinktime.errors import InputError
     from thinktime.log import Log
 
+    if name == "experiment":
+        from thinktime.cli.experiment import analysed
+        from thinktime.runs import Runs
+
+        sys.stdout.write(reports.render(analysed(Runs.open(log), []), form))
+        return
     if fit is not None and name != "service":
         raise InputError(f"--fit: {name} fits no distribution; thinktime analyse service LOG --fit FILE does")
     if fit is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
@@ -9,7 +10,7 @@ from thinktime.reports import charts
 from thinktime.reports import format as shown
 from thinktime.reports.document import Cell, Column, Figure, Key, Section, Table
 from thinktime.reports.prose import ends, listed, percent, refused
-from thinktime.stats.estimate import NotApplicable
+from thinktime.stats.estimate import Estimate, NotApplicable
 
 if TYPE_CHECKING:
     from thinktime.analyses.experiment_result import Contrast, Difference, Experiment, Source
@@ -120,6 +121,8 @@ def _transformation(result: Experiment) -> str:
     ]
     conclusion = listed(changed) if changed else "the same effects are significant"
     power = shown.estimate(result.box_cox.power)
+    if result.transformed.name == "y":
+        return f"The errors ask for no transformation (Box-Cox λ = {power}); without it {conclusion}."
     return f"The errors ask for {result.transformed.name} (Box-Cox λ = {power}); on that scale {conclusion}."
 
 
@@ -225,14 +228,24 @@ def _contrast(item: Contrast, paired: bool) -> tuple[Cell, ...]:
 
 def _differences(name: str, result: Experiment) -> Table:
     unit = result.differences[0].estimate.unit if result.differences else ""
-    rows = tuple(
-        (f"{item.factor}: {item.second} − {item.first}", item.estimate, "yes" if item.significant else "no")
-        for item in result.differences
-    )
-    columns = (Column("levels"), Column("difference", unit), Column("not zero"))
-    return Table(
-        f"{name}-differences", "Differences between levels, intervals of a factor together", columns, rows
-    )
+    logarithmic = result.transformation.startswith("log10")
+    columns = [Column("levels"), Column("difference", unit), Column("not zero")]
+    if logarithmic:
+        columns.insert(2, Column("ratio"))
+    rows = []
+    for item in result.differences:
+        row: list[Cell] = [f"{item.factor}: {item.second} − {item.first}", item.estimate]
+        if logarithmic:
+            row.append(_ratio(item.estimate))
+        rows.append((*row, "yes" if item.significant else "no"))
+    caption = "Differences between levels, intervals of a factor together"
+    return Table(f"{name}-differences", caption, tuple(columns), tuple(rows))
+
+
+def _ratio(difference: Estimate) -> Estimate:
+    """Turn a difference of logarithms to base ten into the ratio of what they are of."""
+    ends = [None if end is None else 10.0**end for end in (difference.low, difference.high)]
+    return replace(difference, value=10.0**difference.value, unit="", low=ends[0], high=ends[1])
 
 
 def _levels(name: str, result: Experiment) -> Table:
