@@ -14,13 +14,14 @@ from thinktime.studies.study import Settings
 
 if TYPE_CHECKING:
     from thinktime.sources.simulated import Simulated
+    from thinktime.studies.anderson_sargent_1974.monitor import Monitored
 
-__all__ = ["PERIOD_S", "SYSTEM", "USERS", "Machine", "interval", "ratio", "think"]
+__all__ = ["PERIOD_S", "SYSTEM", "Machine", "interval", "ratio", "think"]
 
 Array = NDArray[np.float64]
 
 SYSTEM = "apl360"
-USERS = 35
+CLASSES = ("compute", "command", "output_bound")
 PERIOD_S = 600.0
 """The unit of analysis of the paper: ten minutes."""
 
@@ -56,6 +57,7 @@ class Machine:
 
     settings: Settings
     _known: dict[str, Simulated]
+    _monitored: Monitored | None = None
 
     @classmethod
     def begin(cls, settings: Settings) -> Machine:
@@ -84,3 +86,28 @@ class Machine:
         """One response of every replication."""
         found: Array = self.run(replications=replications, **parameters).responses[response].to_numpy()
         return found
+
+    @property
+    def monitored(self) -> Monitored:
+        """The system with its original scheduler, as its monitor saw it."""
+        from thinktime.studies.anderson_sargent_1974.monitor import monitor
+
+        if self._monitored is None:
+            self._monitored = monitor(self.settings)
+        return self._monitored
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """Share of each class among the inputs."""
+        return {name: float(self._defaults[f"{name}_share"]) for name in CLASSES}
+
+    @property
+    def service_times(self) -> dict[str, Any]:
+        """Fitted distribution of the service time of each class."""
+        return {name: self._defaults[f"{name}_service"] for name in CLASSES}
+
+    @property
+    def _defaults(self) -> dict[str, Any]:
+        from thinktime.sources.simulated import resolve
+
+        return resolve(SYSTEM, {})

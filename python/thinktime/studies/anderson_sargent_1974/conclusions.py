@@ -1,0 +1,323 @@
+"""What the paper concludes from its experiments, and whether it holds here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thinktime.reports.compared import Finding
+from thinktime.stats import critical
+from thinktime.stats.estimate import Estimate
+from thinktime.studies.anderson_sargent_1974.experiment import MEASURES, Experiment
+from thinktime.studies.anderson_sargent_1974.machine import Machine, interval, think
+from thinktime.studies.anderson_sargent_1974.modified import modified, slope
+from thinktime.studies.anderson_sargent_1974.tables import NAME, PAPER
+from thinktime.studies.anderson_sargent_1974.validation import original
+from thinktime.studies.anderson_sargent_1974.variance import COUNTS
+from thinktime.studies.study import Chapter
+
+__all__ = ["chapter"]
+
+Array = NDArray[np.float64]
+
+MODIFIED, FB2, FB_INFINITY = range(3)
+WORDS = ("modified", "FB2", "FB-infinity")
+PLACES = {"queued_workspaces": 2, "inputs_serviced": 1}
+
+
+def chapter(machine: Machine) -> Chapter:
+    """Every conclusion of the experiments, by a statistic on the same workloads."""
+    seen = Seen(Experiment(machine))
+    findings = (
+        *_load(seen),
+        *_reaction(seen),
+        *_response(seen),
+        *_completions(seen),
+        *_effects(seen),
+        *_further(machine),
+        *_least_change(machine),
+    )
+    method = (
+        "Differences are taken workload by workload (common random numbers) with Student's t at 95 %; an "
+        "order holds where the interval of every difference lies on its side of zero; an effect counts "
+        f"where its F is at least {COUNTS:g}."
+    )
+    return Chapter((), findings, (_summary(findings),), method=method)
+
+
+def _summary(findings: Sequence[Finding]) -> str:
+    held = sum(finding.holds is True for finding in findings)
+    return f"Of {len(findings)} conclusions drawn from the experiments, {held} hold here."
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The experiment with its responses averaged over cells."""
+
+    experiment: Experiment
+
+    def mean(
+        self,
+        response: str,
+        algorithm: int,
+        regions: int | slice = slice(None),
+        time_slice: int | slice = slice(None),
+    ) -> Array:
+        """One response of each replication, averaged over the cells named."""
+        y = self.experiment.all(response)[algorithm, regions, time_slice]
+        result: Array = y.reshape(-1, y.shape[-1]).mean(axis=0)
+        return result
+
+    def order(self, response: str, algorithms: Sequence[int]) -> tuple[bool, str]:
+        """Whether the response rises along the algorithms, and the differences that say so."""
+        means = [self.mean(response, algorithm) for algorithm in algorithms]
+        steps = [interval(after - before) for before, after in pairwise(means)]
+        levels = ", ".join(
+            f"{WORDS[at]} {values.mean():.{PLACES.get(response, 3)}f}"
+            for at, values in zip(algorithms, means, strict=True)
+        )
+        said = "; ".join(shown(step, PLACES.get(response, 3)) for step in steps)
+        return all(step.low is not None and step.low > 0.0 for step in steps), f"{levels}; differences {said}"
+
+
+def shown(value: Estimate, places: int) -> str:
+    """Estimate with its interval, for a sentence."""
+    if value.low is None or value.high is None:
+        return f"{value.value:.{places}f}"
+    return f"{value.value:.{places}f} ({value.low:.{places}f} to {value.high:.{places}f})"
+
+
+def _found(finding: str, source: str, holds: bool | None, statistic: str, text: str) -> Finding:
+    return Finding(NAME, finding, source, holds, statistic, text)
+
+
+def _load(seen: Seen) -> Iterator[Finding]:
+    holds, said = seen.order("queued_workspaces", (FB_INFINITY, FB2, MODIFIED))
+    text = "fewest workspaces are queued under FB-infinity, then FB2, then modified"
+    yield _found("queued-order", "Table 5", holds, said, text)
+    holds, said = seen.order("inputs_serviced", (MODIFIED, FB2, FB_INFINITY))
+    text = "most inputs are serviced under FB-infinity, then FB2, then modified"
+    yield _found("throughput-order", "Table 6", holds, said, text)
+
+
+def _reaction(seen: Seen) -> Iterator[Finding]:
+    analysis = seen.experiment.analyses["table07_anova"]
+    f = [analysis.f[name].value for name in ("A_linear", "A_quadratic")]
+    yield _found(
+        "reaction-algorithm",
+        "Table 7",
+        max(f) < COUNTS,
+        f"F of the algorithm {f[0]:.1f} (linear) and {f[1]:.1f} (quadratic); it counts from {COUNTS:g}",
+        "the swap algorithm does not affect the reaction time",
+    )
+    y = seen.experiment.all("mean_reaction_s")
+    by_slice = [interval(y[:, 0, at].mean(axis=0)) for at in (0, 1)]
+    near = all(
+        abs(mean.value - PAPER.facts[fact].value.value) <= 0.1 * PAPER.facts[fact].value.value
+        for mean, fact in zip(by_slice, ("A-F47", "A-F48"), strict=True)
+    )
+    yield _found(
+        "reaction-slice",
+        "Table 7",
+        near,
+        f"with three resident workspaces {shown(by_slice[0], 3)} s and {shown(by_slice[1], 3)} s",
+        "the reaction time is about 0.40 s with slices of 0.1 s and 0.55 s with 0.2 s (within 10 %)",
+    )
+    longer = interval((y[:, 1] - y[:, 0]).mean(axis=(0, 1)))
+    yield _found(
+        "reaction-regions",
+        "Table 7",
+        longer.low is not None and longer.high is not None and longer.high >= 0.02 and longer.low <= 0.05,
+        f"four less three resident workspaces: {shown(longer, 3)} s",
+        "the reaction time is 0.02 to 0.05 s longer with four resident workspaces",
+    )
+    yield _utilisation(seen)
+
+
+def _utilisation(seen: Seen) -> Finding:
+    """Reaction times of the cells against utilisations, the slice taken out."""
+    y = seen.experiment.all("mean_reaction_s").mean(axis=-1)
+    load = [seen.experiment.all(name).mean(axis=-1) for name in ("processor_utilisation", "disk_utilisation")]
+    rest, *x = [(each - each.mean(axis=(0, 1), keepdims=True)).ravel() for each in (y, *load)]
+    columns = np.column_stack(x)
+    fitted = columns @ np.linalg.lstsq(columns, rest, rcond=None)[0]
+    explained, left = float(fitted @ fitted), float((rest - fitted) @ (rest - fitted))
+    degrees = len(rest) - 4
+    f = explained / 2.0 / (left / degrees)
+    p = critical.f_tail(f, 2.0, degrees)
+    return _found(
+        "reaction-utilisation",
+        "text on Table 7",
+        p < 0.05,
+        f"processor and disk utilisation explain {100 * explained / (explained + left):.0f} % of the "
+        f"variance of the twelve cells once the slice is taken out (F {f:.1f}, p {p:.2g})",
+        "what small differences in reaction time are left come from processor and disk utilisation",
+    )
+
+
+def _response(seen: Seen) -> Iterator[Finding]:
+    y = seen.experiment.all("mean_response_s")
+    cells = y.mean(axis=-1)
+    best = np.unravel_index(int(cells.argmin()), cells.shape)
+    where = f"{WORDS[best[0]]} with {(3, 4)[best[1]]} workspaces and {(0.1, 0.2)[best[2]]} s"
+    yield _found(
+        "best-cell",
+        "Table 8",
+        tuple(map(int, best)) == (FB_INFINITY, 0, 0),
+        f"the shortest of the twelve mean response times is {cells.min():.3f} s, {where}",
+        "FB-infinity with three resident workspaces and slices of 0.1 s serves 35 users best",
+    )
+    less = interval(seen.mean("mean_response_s", MODIFIED) - seen.mean("mean_response_s", FB_INFINITY))
+    also = interval(seen.mean("mean_response_s", FB2) - seen.mean("mean_response_s", FB_INFINITY))
+    yield _found(
+        "response-lowest",
+        "Table 8",
+        bool(less.low and less.low > 0 and also.low and also.low > 0),
+        f"longer than under FB-infinity by {shown(less, 3)} s under modified, {shown(also, 3)} s under FB2",
+        "the response time is shortest under FB-infinity",
+    )
+    gain = interval(seen.mean("mean_response_s", MODIFIED) - seen.mean("mean_response_s", FB2))
+    yield _found(
+        "fb2-response",
+        "Table 8",
+        gain.low is not None and gain.low <= 0.0,
+        f"modified less FB2: {shown(gain, 3)} s",
+        "FB2 is no better than modified in response time",
+    )
+    inputs = interval(seen.mean("inputs_serviced", FB2) - seen.mean("inputs_serviced", MODIFIED))
+    busy = interval(seen.mean("processor_utilisation", FB2) - seen.mean("processor_utilisation", MODIFIED))
+    yield _found(
+        "fb2-throughput",
+        "text on Table 6",
+        bool(inputs.low and inputs.low > 0 and busy.high is not None and busy.high < 0),
+        f"FB2 less modified: {shown(inputs, 1)} inputs in ten minutes, {shown(busy, 4)} of the processor",
+        "FB2 serves more inputs than modified with slightly less of the processor",
+    )
+    more = interval((y[FB_INFINITY, 1] - y[FB_INFINITY, 0]).mean(axis=0))
+    yield _found(
+        "response-regions",
+        "Table 8",
+        bool(more.low and more.low > 0),
+        f"FB-infinity, four less three resident workspaces: {shown(more, 3)} s; F of A'C "
+        f"{seen.experiment.analyses['table08_anova'].f['A_linear_x_C'].value:.1f}",
+        "a fourth resident workspace costs FB-infinity response time",
+    )
+
+
+def _completions(seen: Seen) -> Iterator[Finding]:
+    more, larger = [], []
+    for limit in (5, 10, 15):
+        counts = [seen.mean(f"within_{limit}_s", at) for at in range(3)]
+        shares = [counts[at].mean() / seen.mean("responses", at).mean() for at in range(3)]
+        more.append([interval(counts[at] - counts[MODIFIED]) for at in (FB2, FB_INFINITY)])
+        larger.append([share - shares[MODIFIED] for share in shares[1:]])
+    yield _found(
+        "completions",
+        "Table 9",
+        all(step.low is not None and step.low > 0.0 for pair in more for step in pair),
+        "more than under modified within 5, 10, 15 s: "
+        + "; ".join(f"FB2 {pair[0].value:.1f}, FB-infinity {pair[1].value:.1f}" for pair in more)
+        + " in ten minutes",
+        "more transactions are answered within 5, 10 and 15 s under FB2 and FB-infinity than under modified",
+    )
+    yield _found(
+        "completion-share",
+        "Table 9",
+        all(fb_infinity > 0.005 and fb2 < 0.005 for fb2, fb_infinity in larger),
+        "share more than under modified within 5, 10, 15 s: "
+        + "; ".join(
+            f"FB2 {100 * fb2:+.1f}, FB-infinity {100 * fb_infinity:+.1f} points"
+            for fb2, fb_infinity in larger
+        )
+        + "; half a point counts",
+        "a larger share is answered in time only under FB-infinity",
+    )
+
+
+def _effects(seen: Seen) -> Iterator[Finding]:
+    """Compare the effects that count, in each of the four analyses of variance."""
+    for measure in MEASURES:
+        table = PAPER.tables[measure.anova]
+        printed = {str(row["effect"]) for row, cell in table.printed("f_ratio") if cell.value >= COUNTS}
+        ours = set(seen.experiment.analyses[measure.anova].counting())
+        f = seen.experiment.analyses[measure.anova].f
+        listed = ", ".join(f"{name} {f[name].value:.1f}" for name in f if f[name].value >= 1.0)
+        yield _found(
+            f"effects-{measure.table.split('_', 1)[1].replace('_', '-')}",
+            table.shape.place,
+            ours == printed,
+            f"F of eight replications: {listed}",
+            f"of all effects on {table.shape.title.removeprefix('analysis of variance of ')}, "
+            f"{', '.join(sorted(printed))} count",
+        )
+
+
+def _further(machine: Machine) -> Iterator[Finding]:
+    """Do the further runs that the paper mentions: a moderate load, and two resident workspaces."""
+    for name, text, users, regions in (
+        ("moderate-load", "FB-infinity is superior at a moderate load too (26 users)", 26, 3),
+        ("two-regions", "FB-infinity is superior with two resident workspaces too", 35, 2),
+    ):
+        y = [
+            machine.values(
+                "mean_response_s",
+                users=users,
+                insertion_time=think(20.0),
+                scheduler=scheduler,
+                regions=regions,
+                time_slice=0.1,
+            )
+            for scheduler in ("fb_infinity", "fb2", "modified")
+        ]
+        gains = [interval(other - y[0]) for other in y[1:]]
+        yield _found(
+            name,
+            "text on further experiments",
+            all(gain.low is not None and gain.low > 0.0 for gain in gains),
+            f"mean response {y[0].mean():.3f} s; longer by {shown(gains[0], 3)} s under FB2 and "
+            f"{shown(gains[1], 3)} s under modified",
+            text,
+        )
+
+
+def _least_change(machine: Machine) -> Iterator[Finding]:
+    pairs = {
+        name: interval(original(machine, name, 35, 20.0) - modified(machine, name, 35))
+        for name in ("mean_reaction_s", "max_reaction_s")
+    }
+    yield _found(
+        "least-change",
+        "conclusions",
+        all(gain.low is not None and gain.low > 0.0 for gain in pairs.values()),
+        f"original less modified: mean reaction {shown(pairs['mean_reaction_s'], 2)} s, largest "
+        f"{shown(pairs['max_reaction_s'], 1)} s",
+        "the modified algorithm is the least change that stops the forgetting of foreground workspaces",
+    )
+    slopes = {
+        name: (
+            slope(original(machine, "swap_rate", 35, 20.0), original(machine, name, 35, 20.0)),
+            slope(modified(machine, "swap_rate", 35), modified(machine, name, 35)),
+        )
+        for name in ("mean_reaction_s", "max_reaction_s")
+    }
+    said = "; ".join(
+        f"{name.split('_')[0]} reaction {1000 * before.value:.2f} s under the original, "
+        f"{shown(_thousand(after), 2)} s under modified"
+        for name, (before, after) in slopes.items()
+    )
+    yield _found(
+        "modified-swapping",
+        "Figure 11",
+        all(abs(after.value) < 0.25 * abs(before.value) for before, after in slopes.values()),
+        f"slope on a thousand disk accesses: {said}; less than a quarter counts as independent",
+        "under modified, mean and largest reaction times no longer depend on the swap rate",
+    )
+
+
+def _thousand(value: Estimate) -> Estimate:
+    low, high = (None if end is None else 1000.0 * end for end in (value.low, value.high))
+    return Estimate(1000.0 * value.value, "", value.n, value.method, low, high)

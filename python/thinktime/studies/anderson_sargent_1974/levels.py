@@ -1,0 +1,154 @@
+"""Users and input rate as predictors of the reaction time: a 3x3 design of recorded periods (Table 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thinktime.reports.compared import Figure, Tolerance
+from thinktime.stats import critical
+from thinktime.stats.contrasts import orthogonal_polynomials
+from thinktime.stats.estimate import Estimate
+from thinktime.studies.anderson_sargent_1974.machine import Machine
+from thinktime.studies.anderson_sargent_1974.monitor import Period
+from thinktime.studies.anderson_sargent_1974.tables import PAPER
+from thinktime.studies.study import Chapter
+
+__all__ = ["TABLES", "Design", "chapter"]
+
+Array = NDArray[np.float64]
+
+CELLS = "table03_log_reaction_cells"
+ANOVA = "table03_anova"
+TABLES = (CELLS, ANOVA)
+USERS = ((26, 27), (30, 31), (35, 36))
+RATES_PER_MIN = (1.36, 1.62, 1.88)
+REPLICATIONS = 8
+CANDIDATES = 12
+"""Periods of a cell nearest to its rate; the eight nearest are taken, other eights show the chance."""
+DRAWS = 400
+LINEAR, QUADRATIC = orthogonal_polynomials((1, 2, 3))
+POLYNOMIALS: Mapping[str, Sequence[float]] = {"": (1.0, 1.0, 1.0), "linear": LINEAR, "quadratic": QUADRATIC}
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """Mean log reaction times of the candidates of each cell, nearest first: users, rate, candidate."""
+
+    candidates: Array
+
+    @classmethod
+    def of(cls, periods: Sequence[Period]) -> Design:
+        """Choose periods by users and by the nearness of their input rate."""
+        cells = [_nearest(periods, users, rate) for users, rate in product(USERS, RATES_PER_MIN)]
+        return cls(np.array(cells).reshape(len(USERS), len(RATES_PER_MIN), CANDIDATES))
+
+    @property
+    def chosen(self) -> Array:
+        """The eight nearest of each cell."""
+        return self.candidates[..., :REPLICATIONS]
+
+    @property
+    def error(self) -> float:
+        """Error mean square."""
+        return _error(self.chosen)
+
+    def squares(self) -> dict[str, Estimate]:
+        """Mean square of each effect and of the error, with their ranges over choices of eight."""
+        return self._ranged(_squares)
+
+    def f(self) -> dict[str, Estimate]:
+        """F of each effect, with its range over choices of eight."""
+
+        def ratios(y: Array) -> dict[str, float]:
+            error = _error(y)
+            return {name: square / error for name, square in _squares(y).items() if name != "error"}
+
+        return self._ranged(ratios)
+
+    def _ranged(self, work: Callable[[Array], dict[str, float]]) -> dict[str, Estimate]:
+        random = np.random.default_rng(1)
+        drawn = [work(_choice(self.candidates, random)) for _ in range(DRAWS)]
+        found = {}
+        for name, value in work(self.chosen).items():
+            low, high = np.quantile([each[name] for each in drawn], [0.025, 0.975]).tolist()
+            method = f"range over {DRAWS} choices of eight of {CANDIDATES} periods"
+            found[name] = Estimate(value, "", REPLICATIONS, method, low, high)
+        return found
+
+    def significant(self) -> list[str]:
+        """Effects that are significant at 5 per cent."""
+        degrees = self.chosen.size - len(USERS) * len(RATES_PER_MIN)
+        return [name for name, f in self.f().items() if critical.f_tail(f.value, 1.0, degrees) < 0.05]
+
+
+def _nearest(periods: Sequence[Period], users: Sequence[int], rate: float) -> list[float]:
+    own = [period for period in periods if period.users in users and period.seen.reaction_log is not None]
+    own.sort(key=lambda period: abs(period.rate_per_min - rate))
+    return [float(period.seen.reaction_log or 0.0) for period in own[:CANDIDATES]]
+
+
+def _choice(candidates: Array, random: np.random.Generator) -> Array:
+    """Eight of the candidates of each cell."""
+    order = random.permuted(np.broadcast_to(np.arange(CANDIDATES), candidates.shape), axis=-1)
+    chosen: Array = np.take_along_axis(candidates, order[..., :REPLICATIONS], axis=-1)
+    return chosen
+
+
+def _error(y: Array) -> float:
+    within = y - y.mean(axis=-1, keepdims=True)
+    cells = y.size // REPLICATIONS
+    return float(np.square(within).sum()) / (cells * (REPLICATIONS - 1))
+
+
+def _squares(y: Array) -> dict[str, float]:
+    """8 (sum c ybar)^2 / sum c^2 for each effect, as the table names it; and the error."""
+    means = y.mean(axis=-1)
+    found = {}
+    for users, rate in ((u, i) for u in POLYNOMIALS for i in POLYNOMIALS if u or i):
+        weights = np.outer(POLYNOMIALS[users], POLYNOMIALS[rate])
+        name = "_x_".join(f"{power}_{letter}" for power, letter in ((users, "U"), (rate, "I")) if power)
+        found[name] = REPLICATIONS * float(np.sum(weights * means)) ** 2 / float(np.sum(weights**2))
+    return {**found, "error": _error(y)}
+
+
+def chapter(machine: Machine) -> Chapter:
+    """Table 3 and its analysis of variance."""
+    design = Design.of(machine.monitored.periods)
+    summary = (
+        "As in the paper, each cell is eight periods of the log: those of its numbers of users whose input "
+        "rates are nearest to the one asked for.",
+    )
+    method = (
+        "A printed cell agrees if it differs from ours by no more than two means of eight periods do in 95 % "
+        f"of cases; a mean square or F if it lies in its range over {DRAWS} choices of eight of the "
+        f"{CANDIDATES} nearest periods."
+    )
+    return Chapter((*_cells(design), *_anova(design)), (), summary, method=method)
+
+
+def _cells(design: Design) -> Iterator[Figure]:
+    degrees = float(design.chosen.size - design.chosen.size // REPLICATIONS)
+    reach = critical.student_t(0.95, degrees) * (2.0 * design.error / REPLICATIONS) ** 0.5
+    means = design.chosen.mean(axis=-1)
+    for row in PAPER.tables[CELLS].rows:
+        users = USERS.index((int(row["active_users_low"]), int(row["active_users_high"])))
+        rate = RATES_PER_MIN.index(float(row["input_rate_per_min_per_user"]))
+        mean = float(means[users, rate])
+        ours = Estimate(
+            mean, "", REPLICATIONS, "two means of eight periods differ by less", mean - reach, mean + reach
+        )
+        yield PAPER.figure(CELLS, row, "mean_log10_reaction", ours, "predicted", Tolerance("range"))
+
+
+def _anova(design: Design) -> Iterator[Figure]:
+    squares, ratios = design.squares(), design.f()
+    for row in PAPER.tables[ANOVA].rows:
+        name = str(row["effect"])
+        yield PAPER.figure(ANOVA, row, "mean_square", squares[name], "predicted", Tolerance("range"))
+        if name in ratios:
+            yield PAPER.figure(ANOVA, row, "f_ratio", ratios[name], "predicted", Tolerance("range"))

@@ -1,0 +1,198 @@
+"""What the monitor shows: service times, traffic, reaction and swapping (Tables 1, 2; Figures 1 to 5)."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from thinktime.models.distributions import Distribution, distribution
+from thinktime.reports import document
+from thinktime.reports.compared import Figure, Tolerance
+from thinktime.reports.document import Column, Table
+from thinktime.stats.estimate import Estimate
+from thinktime.studies.anderson_sargent_1974 import pictures
+from thinktime.studies.anderson_sargent_1974.machine import Machine
+from thinktime.studies.anderson_sargent_1974.monitor import Monitored, Period
+from thinktime.studies.anderson_sargent_1974.pictures import MEASURED, Points
+from thinktime.studies.anderson_sargent_1974.tables import PAPER
+from thinktime.studies.study import Chapter
+
+__all__ = ["SERVICE_TABLES", "TABLES", "chapter", "pooled", "service_times"]
+
+SERVICE_TIMES = "table01_service_times"
+REACTION = "table02_reaction_vs_swapping"
+SERVICE_TABLES = (SERVICE_TIMES, "facts")
+TABLES = (REACTION,)
+POOLED_OUTPUT_BOUND = 0.0621
+"""Share of output-bound inputs with which the printed classes give the printed moments of all inputs."""
+FIT = Tolerance("relative", 0.05)
+POINT = Tolerance("absolute", 1.0)
+UPPER = 0.04
+NEAREST = 24
+"""Periods of ours beside which a measured one is held: those with the most similar swap rate."""
+TITLES = {
+    "service-histogram": "How service times are spread (Figure 1)",
+    "service-curve": "How few inputs ask for most of the service (Figure 2)",
+    "service-residual": "How much service is still to come (Figure 3)",
+    "service-residual-classes": "How much service is still to come, by class (Figure 4)",
+}
+
+
+def chapter(machine: Machine) -> Chapter:
+    """Table 2 and Figures 1 to 5, from the log of the monitored system."""
+    seen = machine.monitored
+    hours = sum(period.seen.length_s for period in seen.periods) / 3600.0
+    inputs = sum(period.seen.inputs for period in seen.periods)
+    summary = (
+        f"The monitor traced {hours:.0f} hours with 25 to 36 users and {inputs} inputs; all this is computed "
+        "from its log.",
+    )
+    drawn = [
+        dataclasses.replace(figure, title=TITLES[figure.name])
+        for figure in seen.section.figures
+        if figure.name in TITLES
+    ]
+    return Chapter(
+        tuple(_table_2(seen)),
+        (),
+        summary,
+        (*drawn, *_figure_5(seen.periods)),
+        (_sampled(seen),),
+        method="A measured period of Table 2 agrees if it lies in the range of 95 % of the "
+        f"{NEAREST} periods of ours whose swap rates are nearest.",
+    )
+
+
+def service_times(machine: Machine) -> Chapter:
+    """Table 1, and what the text says of service times: the fitted distributions."""
+    summary = (
+        "Table 1 and the facts about service times are those of the fitted distributions themselves: a "
+        "sample with so long a tail shows its moments far too uncertainly, as the table of the sample says.",
+        f"The moments of all inputs go with an output-bound share of {100 * POOLED_OUTPUT_BOUND:.2f} %, that "
+        "of the pooled sample; the shares are those of the simulated inputs.",
+    )
+    return Chapter((*_table_1(machine), *_facts(machine)), (), summary)
+
+
+def pooled(machine: Machine) -> Distribution:
+    """Service times of all inputs, with the share of output-bound ones that the pooled sample had."""
+    shares, specs = machine.shares, machine.service_times
+    others = 1.0 - shares["output_bound"]
+    weights = {
+        name: POOLED_OUTPUT_BOUND if name == "output_bound" else share / others * (1.0 - POOLED_OUTPUT_BOUND)
+        for name, share in shares.items()
+    }
+    return distribution(
+        {"kind": "mixture", "weights": list(weights.values()), "of": [specs[name] for name in weights]}
+    )
+
+
+def _exact(value: float, unit: str = "") -> Estimate:
+    return Estimate(value, unit, 0, "of the distribution itself")
+
+
+def _table_1(machine: Machine) -> Iterator[Figure]:
+    every = {"all": pooled(machine)} | {
+        name: distribution(spec) for name, spec in machine.service_times.items()
+    }
+    for row in PAPER.tables[SERVICE_TIMES].rows:
+        name = str(row["input_class"])
+        found = every[name]
+        moments = {
+            "mean_s": found.mean,
+            "variance_s2": found.variance,
+            "std_dev_s": found.variance**0.5,
+            "coeff_of_var": found.variation,
+            "skew": found.skewness,
+        }
+        for quantity, value in moments.items():
+            yield PAPER.figure(SERVICE_TIMES, row, quantity, _exact(value), "fitted", FIT)
+        share = 100.0 * machine.shares.get(name, 1.0)
+        yield PAPER.figure(SERVICE_TIMES, row, "percent_of_inputs", _exact(share), "fitted", POINT)
+
+
+def _facts(machine: Machine) -> Iterator[Figure]:
+    found = pooled(machine)
+    below = {limit: 100.0 * float(found.cumulative(limit)) for limit in (0.1, 0.2, 2.0)}
+    yield PAPER.fact("A-F09", _exact(below[0.2]), "fitted", POINT)
+    yield PAPER.fact("A-F10", _exact(100.0 - below[2.0]), "fitted", POINT)
+    yield PAPER.fact("A-F12", _exact(100.0 * _upper_part(found)), "fitted", POINT)
+    yield PAPER.fact("A-F13", _exact(below[0.1]), "fitted", POINT)
+    for name, at in (("A-F24", "compute"), ("A-F25", "output_bound"), ("A-F26", "command")):
+        yield PAPER.fact(name, _exact(machine.shares[at]), "fitted", Tolerance("digits"))
+
+
+def _upper_part(found: Distribution) -> float:
+    """Part of all service that the upper 4 per cent of the inputs ask for."""
+    from scipy.optimize import brentq
+
+    limit = brentq(lambda x: float(found.cumulative(x)) - (1.0 - UPPER), 1e-6, 1e6)
+    return 1.0 - float(found.partial_moment(1, limit)) / found.mean
+
+
+def _table_2(seen: Monitored) -> Iterator[Figure]:
+    rates = np.array([period.accesses for period in seen.periods])
+    for row in PAPER.tables[REACTION].rows:
+        nearest = np.argsort(np.abs(rates - float(row["disk_accesses_per_10_min"])), kind="stable")[:NEAREST]
+        for quantity, name in (("avg_reaction_s", "reaction_mean_s"), ("max_reaction_s", "reaction_max_s")):
+            values = np.array([getattr(seen.periods[at].seen, name) for at in nearest.tolist()])
+            low, high = np.quantile(values, [0.025, 0.975]).tolist()
+            ours = Estimate(
+                float(values.mean()), "s", len(values), "range of periods of similar swap rate", low, high
+            )
+            yield PAPER.figure(REACTION, row, quantity, ours, "predicted", Tolerance("range"))
+
+
+def _sampled(seen: Monitored) -> Table:
+    """Moments of the sample, as the analysis of any log gives them."""
+    columns = (
+        Column("class"),
+        Column("n"),
+        Column("mean"),
+        Column("variance"),
+        Column("coefficient of variation"),
+        Column("skewness"),
+        Column("share of inputs", "share"),
+    )
+    service = seen.service
+    rows = tuple(
+        (
+            each.name,
+            each.n,
+            each.mean,
+            each.variance,
+            each.coefficient_of_variation,
+            each.skewness,
+            each.share,
+        )
+        for each in (service.overall, *service.classes)
+    )
+    return Table(
+        "sampled-service-times",
+        "Service times as the monitor saw them",
+        columns,
+        rows,
+        ("Long ones that a session's end cut off are not among them, so that the tail is too short.",),
+    )
+
+
+def _figure_5(periods: Sequence[Period]) -> Iterator[document.Figure]:
+    for name, attribute, quantity, words in (
+        ("figure-5-mean", "reaction_mean_s", "avg_reaction_s", "mean"),
+        ("figure-5-maximum", "reaction_max_s", "max_reaction_s", "largest"),
+    ):
+        title = f"{words.capitalize()} reaction time against swapping (Figure 5)"
+        values = [float(getattr(each.seen, attribute)) for each in periods]
+        ours = Points([each.accesses for each in periods], values)
+        theirs = {MEASURED: pictures.published(REACTION, "disk_accesses_per_10_min", quantity)}
+        calm = [y for x, y in zip(ours.x, ours.y, strict=True) if x < 2000.0]
+        busy = [y for x, y in zip(ours.x, ours.y, strict=True) if x > 3000.0]
+        alt = (
+            f"{len(ours.x)} periods of ten minutes as circles, the nine of Table 2 as diamonds. "
+            f"Below 2000 accesses the mean of ours is {np.mean(calm or [np.nan]):.2f} s, "
+            f"above 3000 it is {np.mean(busy or [np.nan]):.2f} s."
+        )
+        axes = ("disk accesses in ten minutes", f"{words} reaction time, s")
+        yield pictures.against(name, title, axes, {"simulated, original scheduler": ours}, theirs, alt)
