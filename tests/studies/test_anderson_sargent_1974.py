@@ -1,0 +1,155 @@
+"""The arithmetic of Anderson and Sargent (1974): what their printed numbers say of each other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from thinktime.reports import beside, render_section
+from thinktime.reports.compared import Figure
+from thinktime.reports.document import Section
+from thinktime.stats.anova import anova
+from thinktime.stats.factorial import Factor, Responses
+from thinktime.studies.anderson_sargent_1974 import recomputed, tables, variance
+from thinktime.studies.paper import rounded
+from thinktime.studies.published import Printed, read
+
+GOLDEN = Path(__file__).parent / "golden"
+PAPER = tables.PAPER
+
+
+@pytest.fixture(scope="module")
+def figures() -> list[Figure]:
+    return list(recomputed.chapter(None).figures)
+
+
+def of(figures: list[Figure], table: str, quantity: str) -> dict[str, Figure]:
+    return {
+        str(next(iter(figure.row.values()))): figure
+        for figure in figures
+        if (figure.table, figure.quantity) == (table, quantity)
+    }
+
+
+def test_every_analysis_of_variance_follows_from_the_printed_numbers(figures: list[Figure]) -> None:
+    """Where all cells are printed, their mean squares; everywhere, F as mean square over error."""
+    squares = of(figures, "table03_anova", "mean_square")
+    assert len(squares) == 8
+    assert {name for name, figure in squares.items() if figure.verdict != "agrees"} == {"quadratic_U"}
+    assert squares["quadratic_U"].ours == pytest.approx(0.0115, abs=5e-5)
+    for table, effects in (("table05", 4), ("table06", 3), ("table07", 3), ("table08", 3)):
+        ratios = of(figures, f"{table}_anova", "f_ratio")
+        assert len(ratios) == effects
+        assert {figure.verdict for figure in ratios.values()} == {"agrees"}
+
+
+def test_the_moments_of_all_inputs_need_another_share(figures: list[Figure]) -> None:
+    mean = of(figures, "table01_service_times", "mean_s")["all"]
+    assert mean.verdict == "doubtful"
+    assert mean.ours == pytest.approx(1.881, abs=5e-4)
+
+
+def test_numbers_that_contradict_each_other_are_found(figures: list[Figure]) -> None:
+    contradicting = {
+        (figure.table, *figure.row.values(), figure.quantity)
+        for figure in figures
+        if figure.verdict in {"misses", "doubtful"}
+    }
+    assert contradicting == {
+        ("table01_service_times", "output_bound", "coeff_of_var"),
+        ("table01_service_times", "all", "mean_s"),
+        ("table01_service_times", "all", "variance_s2"),
+        ("table01_service_times", "all", "skew"),
+        ("table03_anova", "quadratic_U", "mean_square"),
+        ("table03_anova", "quadratic_U", "f_ratio"),
+        ("table09_response_histogram", 5, "fb_inf", 3, 0.1, "fraction"),
+        ("table09_response_histogram", 5, "fb_inf", 3, 0.2, "fraction"),
+        ("table09_response_histogram", 15, "fb_inf", 3, 0.2, "fraction"),
+    }
+
+
+def test_a_wrong_digit_in_a_cell_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The canary: the same check on a table with one digit changed must miss."""
+    text = (tables.FOLDER / "table03_log_reaction_cells.csv").read_text(encoding="utf-8")
+    (tmp_path / "table03_log_reaction_cells.csv").write_text(text.replace("0.077", "0.177"), encoding="utf-8")
+    shape = next(shape for shape in tables.SHAPES if shape.name == "table03_log_reaction_cells")
+    changed = {**PAPER.tables, shape.name: read(tmp_path, shape)}
+    monkeypatch.setitem(PAPER.__dict__, "tables", changed)
+    squares = of(list(recomputed.chapter(None).figures), "table03_anova", "mean_square")
+    assert squares["linear_U"].verdict == "misses"
+
+
+def test_the_regression_describes_its_own_periods_only_as_read_here() -> None:
+    (table,) = recomputed.chapter(None).tables
+    measured, printed, read_here = (np.array([row[at] for row in table.rows]) for at in (1, 2, 3))
+    assert np.abs(printed - measured).max() > 4.0
+    assert np.abs(read_here - measured).max() < 0.07
+
+
+def test_rounding_reaches_as_far_as_the_corners() -> None:
+    """The product of 2.0 and 3.0, each within 0.05, lies between 1.95 x 2.95 and 2.05 x 3.05."""
+    product = rounded(lambda a, b: a * b, [Printed(2.0, 1), Printed(3.0, 1)])
+    assert product.low is not None
+    assert product.high is not None
+    assert product.value == 6.0
+    assert product.low <= 1.95 * 2.95 + 0.0025 + 1e-12
+    assert product.high >= 2.05 * 3.05 - 0.0025 - 1e-12
+
+
+def test_the_quick_error_mean_square_is_that_of_the_analysis() -> None:
+    random = np.random.default_rng(1)
+    y = random.normal(size=(3, 2, 2, 8)) + random.normal(size=8)
+    factors = [
+        Factor("algorithm", ("a", "b", "c")),
+        Factor("regions", (3, 4)),
+        Factor("slice", (0.1, 0.2)),
+    ]
+    slow = anova(Responses.of_cells(factors, y, blocked=True))
+    # All interactions of the treatments are in the model of both.
+    assert variance._blocked_error(y) == pytest.approx(slow.error_mean_square, rel=1e-12)
+
+
+def test_effects_are_scaled_to_eight_replications() -> None:
+    """Linear effect of the algorithm: 8 L^2 / sum c^2, L the last less the first over eight cells."""
+    random = np.random.default_rng(2)
+    y = random.normal(size=(3, 2, 2, 32))
+    y[2] += 5.0
+    found = variance.Analysis.of(y, seed=1)
+    contrast = float((y[2] - y[0]).mean(axis=-1).sum())
+    assert found.squares["A_linear"].value == pytest.approx(8 * contrast**2 / 8)
+    assert found.counting() == ["A_linear", "A_quadratic"]
+    low, high = found.f["A_linear"].low, found.f["A_linear"].high
+    assert low is not None
+    assert high is not None
+    assert low < found.f["A_linear"].value < high
+
+
+def test_golden(figures: list[Figure], request: pytest.FixtureRequest) -> None:
+    """Did it change? Whether it is right is asked by the other tests. `--update-golden` writes it anew."""
+    shown = [
+        table
+        for name in recomputed.TABLES
+        for table in beside.tables(name, name, [figure for figure in figures if figure.table == name])
+    ]
+    text = render_section(Section("recomputed", "Recomputed", (), tuple(shown)), "text")
+    path = GOLDEN / "anderson-sargent-1974-recomputed.txt"
+    if request.config.getoption("--update-golden"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    assert path.exists(), f"{path}: run pytest {__file__} --update-golden"
+    assert path.read_text(encoding="utf-8") == text
+
+
+def test_a_doubt_belongs_to_a_printed_cell() -> None:
+    for table, row, quantity in PAPER.doubts:
+        keys = PAPER.tables[table].shape.keys
+        assert PAPER.tables[table].cell(dict(zip(keys, row, strict=True)), quantity) is not None
+
+
+def test_a_figure_takes_unit_digits_and_doubt_from_its_table(figures: list[Figure]) -> None:
+    fraction = next(figure for figure in figures if figure.table == "table09_response_histogram")
+    assert (fraction.unit, fraction.places, fraction.published) == ("", 3, 0.952)
+    assert replace(fraction, ours=1.0, low=None, high=None).verdict == "misses"
