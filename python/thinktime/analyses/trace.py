@@ -9,7 +9,7 @@ Any source that writes these kinds of `events` is read by the same code, a simul
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -143,7 +143,8 @@ def analyse(log: Log, *, interval_s: float | None = None, level: float = 0.95) -
     trace = trace.censored(spans)
     pieces = cut(spans, interval_s)
     visits = _visits(trace)
-    intervals = tuple(_interval(trace, visits, span) for span in pieces)
+    present = _present(trace, visits, pieces)
+    intervals = tuple(_interval(trace, present, at, span) for at, span in enumerate(pieces))
     lengths = np.array([item.length_s for item in intervals])
 
     def rate(amounts: Sequence[float], unit: str) -> Estimate:
@@ -200,18 +201,32 @@ def _visits(trace: EventTrace) -> Visits:
     }
 
 
-def _interval(trace: EventTrace, visits: Visits, span: Span) -> TraceInterval:
-    edges = np.array([span.start, span.end])
+def _present(trace: EventTrace, visits: Visits, pieces: Sequence[Span]) -> dict[str, list[float]]:
+    """Mean number in each queue, of slices that run, and of disk accesses in progress, by interval."""
+    starts = np.array([span.start for span in pieces])
+    ends = np.array([span.end for span in pieces])
 
-    def mean_number(start: Array, end: Array) -> float:
-        return float(np.diff(integral(start, end, edges))[0]) / span.length
+    def mean_numbers(start: Array, end: Array) -> Array:
+        # All edges at once: the visits are sorted once.
+        reached: Array = integral(start, end, np.concatenate([starts, ends]))
+        means: Array = (reached[len(starts) :] - reached[: len(starts)]) / (ends - starts)
+        return means
 
+    disk = [trace.swap_ins, trace.swap_outs, trace.library_loads]
+    found = {name: mean_numbers(*visit) for name, visit in visits.items()}
+    found["slices"] = mean_numbers(trace.slices.start, trace.slices.end)
+    found["disk"] = np.sum([mean_numbers(kind.start, kind.end) for kind in disk], axis=0)
+    return {name: means.tolist() for name, means in found.items()}
+
+
+def _interval(
+    trace: EventTrace, present: Mapping[str, Sequence[float]], at: int, span: Span
+) -> TraceInterval:
     own = (trace.arrival >= span.start) & (trace.arrival < span.end)
     active = (trace.arrival < span.end) & (trace.completion > span.start)
     reaction = (trace.first_slice - trace.arrival)[own]
     reaction = reaction[~np.isnan(reaction)]
     some = len(reaction) > 0
-    disk = [trace.swap_ins, trace.swap_outs, trace.library_loads]
     return TraceInterval(
         span.start,
         span.length,
@@ -221,9 +236,9 @@ def _interval(trace: EventTrace, visits: Visits, span: Span) -> TraceInterval:
         trace.swap_ins.begun_in(span),
         trace.swap_outs.begun_in(span),
         trace.library_loads.begun_in(span),
-        tuple(mean_number(*visits[name]) for name in QUEUES),
-        mean_number(trace.slices.start, trace.slices.end) / trace.cpus,
-        sum(mean_number(kind.start, kind.end) for kind in disk),
+        tuple(present[name][at] for name in QUEUES),
+        present["slices"][at] / trace.cpus,
+        present["disk"][at],
         float(reaction.mean()) if some else None,
         float(reaction.max()) if some else None,
         float(np.log10(reaction + 0.5).mean()) if some else None,
