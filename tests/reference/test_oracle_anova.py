@@ -8,7 +8,7 @@ from scipy import stats
 from statsmodels.formula.api import ols
 from statsmodels.stats.multicomp import pairwise_tukeyhsd
 
-from thinktime.stats import effect_sizes, residual_checks
+from thinktime.stats import effect_sizes, linear_anova, residual_checks
 from thinktime.stats.anova import anova, one_way
 from thinktime.stats.contrasts import Component, contrast
 from thinktime.stats.factorial import CellMeans, Factor, Responses
@@ -79,8 +79,6 @@ def test_unbalanced(cube, kind):
 
 
 def test_least_squares_agree_with_the_exact_sums_of_a_balanced_design(cube):
-    from thinktime.stats import linear_anova
-
     responses = Responses.of_cells(FACTORS, cube, blocked=True)
     terms = [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2)]
     exact = anova(responses)
@@ -199,3 +197,15 @@ def test_box_cox_of_one_sample_is_that_of_scipy():
     assert found.power.value == pytest.approx(stats.boxcox_normmax(y, method="mle"), abs=1e-6)
     wide = stats.boxcox(y, alpha=0.05)[2]
     assert (found.power.low, found.power.high) == pytest.approx(wide, abs=0.01)
+
+
+def test_errors_of_a_model_without_high_interactions(cube):
+    whole = Responses.of_cells(FACTORS, cube, blocked=True)
+    kept = np.random.default_rng(6).random(whole.n) < 0.5
+    part = Responses(FACTORS, whole.codes[kept], whole.y[kept], whole.blocks[kept])
+    formulas = {1: "y ~ C(a) + C(b) + C(c) + C(block)", 2: "y ~ (C(a) + C(b) + C(c))**2 + C(block)"}
+    for order, formula in formulas.items():
+        ours, theirs = linear_anova.errors(part, order), ols(formula, frame(part)).fit()
+        np.testing.assert_allclose(ours.of(part.y), theirs.resid, atol=1e-10)
+        assert ours.degrees == theirs.df_resid
+    np.testing.assert_allclose(linear_anova.errors(part).of(part.y), part.residuals())

@@ -24,7 +24,7 @@ from thinktime.analyses.experiment_result import (
 from thinktime.runs import Runs
 from thinktime.stats import anova as variance
 from thinktime.stats import contrasts as polynomial
-from thinktime.stats import critical, effect_sizes, residual_checks, simultaneous
+from thinktime.stats import critical, effect_sizes, linear_anova, residual_checks, simultaneous
 from thinktime.stats.estimate import Estimate, NotApplicable
 from thinktime.stats.factorial import CellMeans, Level, Responses
 from thinktime.stats.hypothesis import ALPHA
@@ -149,7 +149,8 @@ def _result(
     scale = unit if data.transformation is None or data.transformation.power == 1.0 else ""
     left = variance.anova(used, blocks_out=False, order=order, squares=squares) if blocked else None
     known, unknown = _contrasts(used, table, degree, scale, rule)
-    offer = box_cox(replace(used, y=data.raw), level=rule.level)
+    offer = box_cox(replace(used, y=data.raw), order=order, level=rule.level)
+    rest = linear_anova.errors(used, order).of(used.y)
     counts = used.counts()[used.counts() > 0]
     return Experiment(
         response=data.response,
@@ -172,8 +173,8 @@ def _result(
         levels=_levels(replace(used, y=data.raw), unit, order, rule.level),
         cells=_cells(replace(used, y=data.raw), unit, rule.level),
         differences=_differences(used, table, scale, rule.level),
-        normality=residual_checks.normality(used.residuals()),
-        equal_variances=residual_checks.equal_variances(used),
+        normality=residual_checks.normality(rest),
+        equal_variances=residual_checks.equal_variances(used, rest),
         box_cox=offer,
         transformed=_transformed(data, table, offer, order, squares, rule),
         significance=rule.significance,
@@ -344,10 +345,11 @@ def _transformed(
     before = {item.name for item in _sources(table, rule) if item.significant}
     after = {item.name for item in _sources(again, rule) if item.significant}
     names = [effect.source for effect in table.effects]
+    rest = linear_anova.errors(other, order).of(other.y)
     return Transformed(
         offer.offered.name,
         tuple(name for name in names if name in after - before),
         tuple(name for name in names if name in before - after),
-        residual_checks.normality(other.residuals()),
-        residual_checks.equal_variances(other),
+        residual_checks.normality(rest),
+        residual_checks.equal_variances(other, rest),
     )

@@ -52,6 +52,12 @@ def command(
         int | None,
         typer.Option("--threads", min=1, help="By default one a core; figures do not depend on it."),
     ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            "--report", metavar="FILE", help="Write a page with figures too (or .txt, .json, .csv)."
+        ),
+    ] = None,
     form: Annotated[
         Form, typer.Option("--format", help="How the figures are printed; json and csv are unrounded.")
     ] = "text",
@@ -75,13 +81,19 @@ def command(
       thinktime experiment scheduling --response mean_response_s --format json | jq '.findings'
     """
     from thinktime import reports
+    from thinktime.cli import writing
 
+    if report is not None:
+        writing.check(report, force, "text")
     runs = _opened(design) if (design / "runs.json").exists() else None
     if runs is None:
         runs = _run(design, output, replications, resume=resume, force=force, threads=threads)
-    elif output or replications or resume or force:
+    elif output or replications or resume:
         raise InputError(f"{design}: is a folder of runs and is analysed; give the design to simulate")
-    sys.stdout.write(reports.render(analysed(runs, response or []), form))
+    document = analysed(runs, response or [])
+    sys.stdout.write(reports.render(document, form))
+    if report is not None:
+        writing.write(report, reports.render(document, writing.form_of(report)))
 
 
 def _opened(folder: Path) -> Runs:

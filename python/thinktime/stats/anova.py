@@ -9,7 +9,6 @@ goes by least squares (`stats.linear_anova`).
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -146,7 +145,7 @@ def anova(
     if order is not None and order < 1:
         raise ValueError(f"order {order}: a main effect has order 1")
     used = replace(responses, blocks=None) if not blocks_out else responses
-    terms = _terms(len(used.factors), order)
+    terms = linear_anova.terms_up_to(len(used.factors), order)
     if used.balanced:
         found = _swept(used.array(), terms, blocked=used.blocks is not None)
         how = "exact sums of squares of a balanced design"
@@ -192,7 +191,7 @@ def effects_of_means(cells: CellMeans, order: int | None = None) -> tuple[Effect
     replications = int(cells.counts.flat[0])
     if (cells.counts != replications).any():
         raise ValueError("cells hold different numbers of observations")
-    terms = _terms(len(cells.factors), order)
+    terms = linear_anova.terms_up_to(len(cells.factors), order)
     found = _swept(cells.means[..., None], terms, blocked=False)
     error = Effect(("error",), cells.error_degrees, cells.error_degrees * cells.error_mean_square)
     return tuple(
@@ -222,12 +221,6 @@ def relative_efficiency(blocked: Anova) -> float:
     if error == 0.0:
         return float("inf")
     return (blocked.blocks.squares + rows * (cells - 1) * error) / ((blocked.n - 1) * error)
-
-
-def _terms(factors: int, order: int | None) -> list[tuple[int, ...]]:
-    """Positions of the factors of each effect: main effects, pairs, triples."""
-    most = factors if order is None else min(order, factors)
-    return [term for size in range(1, most + 1) for term in itertools.combinations(range(factors), size)]
 
 
 def _names(factors: Sequence[Factor], term: Sequence[int]) -> tuple[str, ...]:

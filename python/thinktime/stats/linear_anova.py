@@ -6,21 +6,26 @@ is a matter of definition: the type. Nothing here is needed for a balanced desig
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import linalg
 
 from thinktime.stats.factorial import Codes, Responses
 from thinktime.stats.least_squares import LeastSquares
 
-__all__ = ["Sums", "Type", "chosen_type", "sums"]
+__all__ = ["Errors", "Sums", "Type", "chosen_type", "errors", "sums", "terms_up_to"]
 
 Array = NDArray[np.float64]
 Term = tuple[int, ...]
+
+RANK_BELOW = 1e-10
+"""A column of which less than this part is its own is a combination of others."""
 
 Type = Literal["II", "III"]
 """II: what an effect explains beyond all effects that do not contain it (main effects beside each other,
@@ -61,6 +66,56 @@ def chosen_type(responses: Responses, asked: str | None) -> Type:
     return "II" if asked == "II" or empty else "III"
 
 
+def terms_up_to(factors: int, order: int | None) -> list[Term]:
+    """Positions of the factors of each effect: main effects, pairs, triples, up to `order`."""
+    most = factors if order is None else min(order, factors)
+    return [term for size in range(1, most + 1) for term in itertools.combinations(range(factors), size)]
+
+
+@dataclass(frozen=True, slots=True)
+class Errors:
+    """What a model leaves of responses in its cells and blocks.
+
+    Parameters
+    ----------
+    of : callable
+        Residuals of any responses in the same places.
+    degrees : int
+        Degrees of freedom of the residuals.
+    """
+
+    of: Callable[[Array], Array]
+    degrees: int
+
+
+def errors(responses: Responses, order: int | None = None, *, blocks_out: bool = True) -> Errors:
+    """Errors of the model with interactions up to `order` and, where there are any, blocks.
+
+    With all interactions cells and blocks are swept; else what an orthonormal basis of the model explains
+    is taken away.
+    """
+    if order is None or order >= len(responses.factors):
+
+        def swept(y: Array) -> Array:
+            return replace(responses, y=y).residuals(blocks_out=blocks_out)
+
+        return Errors(swept, responses.error_degrees(blocks_out=blocks_out))
+    groups = [np.ones((responses.n, 1))]
+    groups += [_columns(responses, term) for term in terms_up_to(len(responses.factors), order)]
+    if responses.blocks is not None and blocks_out:
+        groups.append(_block_columns(responses.blocks))
+    basis, triangle, _ = linalg.qr(np.hstack(groups), mode="economic", pivoting=True)
+    lengths = np.abs(np.diagonal(triangle))
+    basis = basis[:, : int(np.count_nonzero(lengths > RANK_BELOW * lengths[0]))]
+
+    def left(y: Array) -> Array:
+        centred = y - y[0]
+        result: Array = centred - basis @ (basis.T @ centred)
+        return result
+
+    return Errors(left, responses.n - basis.shape[1])
+
+
 def sums(responses: Responses, terms: Sequence[Term], kind: Type) -> Sums:
     """Compute the sums of squares of `terms`, and of the blocks beside them.
 
@@ -71,8 +126,7 @@ def sums(responses: Responses, terms: Sequence[Term], kind: Type) -> Sums:
     groups += [_columns(responses, term) for term in terms]
     blocked = responses.blocks is not None
     if responses.blocks is not None:
-        _, block = np.unique(responses.blocks, return_inverse=True)
-        groups.append(_coded(block.astype(np.int64), int(block.max()) + 1))
+        groups.append(_block_columns(responses.blocks))
     ends = np.cumsum([group.shape[1] for group in groups])
     places = [list(range(end - group.shape[1], end)) for group, end in zip(groups, ends, strict=True)]
     target = responses.y - responses.y[0]
@@ -99,6 +153,11 @@ def sums(responses: Responses, terms: Sequence[Term], kind: Type) -> Sums:
     blocks = beyond(last, whole[:-1]) if blocked else None
     rank, error = fitted(whole)
     return Sums(tuple(found), blocks, error, fitted([0])[1], rank)
+
+
+def _block_columns(blocks: Codes) -> Array:
+    _, block = np.unique(blocks, return_inverse=True)
+    return _coded(block.astype(np.int64), int(block.max()) + 1)
 
 
 def _columns(responses: Responses, term: Term) -> Array:

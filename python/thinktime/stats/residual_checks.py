@@ -58,10 +58,11 @@ def brown_forsythe(groups: Sequence[Array]) -> SignificanceTest | NotApplicable:
     return SignificanceTest("errors have one variance", found.f, found.p, n, "Brown and Forsythe's F")
 
 
-def equal_variances(responses: Responses, *, blocks_out: bool = True) -> SignificanceTest | NotApplicable:
-    """Brown and Forsythe's test on the residuals of the cells."""
-    rest, cells = responses.residuals(blocks_out=blocks_out), responses.cell_of()
-    return brown_forsythe([rest[cells == cell] for cell in np.unique(cells)])
+def equal_variances(responses: Responses, rest: Array | None = None) -> SignificanceTest | NotApplicable:
+    """Brown and Forsythe's test on the residuals of each cell, those of the full model by default."""
+    used = responses.residuals() if rest is None else rest
+    cells = responses.cell_of()
+    return brown_forsythe([used[cells == cell] for cell in np.unique(cells)])
 
 
 def _anderson_darling(values: Array) -> float:

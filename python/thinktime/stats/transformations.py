@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from thinktime.stats import linear_anova
 from thinktime.stats.estimate import Estimate, NotApplicable
 from thinktime.stats.factorial import Responses
 
@@ -104,9 +105,14 @@ class BoxCox:
 
 
 def box_cox(
-    responses: Responses, *, blocks_out: bool = True, shift: float = 0.0, level: float = 0.95
+    responses: Responses,
+    *,
+    order: int | None = None,
+    blocks_out: bool = True,
+    shift: float = 0.0,
+    level: float = 0.95,
 ) -> BoxCox | NotApplicable:
-    r"""Maximum-likelihood power for the errors of the full model (Box and Cox 1964, JRSS B 26, 211).
+    r"""Maximum-likelihood power for the errors of a model (Box and Cox 1964, JRSS B 26, 211).
 
     .. math:: \ell(\lambda) = -\frac{\nu}{2} \ln SS_E\!\left(\frac{y^\lambda - 1}
               {\lambda\, \dot y^{\lambda - 1}}\right), \qquad
@@ -114,6 +120,18 @@ def box_cox(
 
     with :math:`\dot y` the geometric mean and :math:`\nu` the error's degrees of freedom in place of n
     (their equation 18), without which the interval of a design of many cells is too short.
+
+    Parameters
+    ----------
+    responses : Responses
+    order : int, optional
+        Most factors of an interaction in the model; all by default.
+    blocks_out : bool
+        Whether blocks are in the model.
+    shift : float
+        Added to the responses first.
+    level : float
+        Confidence of the interval.
     """
     y = responses.y + shift
     if not (y > 0.0).all():
@@ -122,9 +140,10 @@ def box_cox(
             f"the least response is {least:g}, and powers need positive ones",
             f"give a shift of more than {max(-least, 0.0):g}",
         )
-    likelihood, degrees = _likelihood(responses, y, blocks_out)
-    if degrees < 1:
+    errors = linear_anova.errors(responses, order, blocks_out=blocks_out)
+    if errors.degrees < 1:
         return NotApplicable("there are no degrees of freedom for the error", "replicate the cells")
+    likelihood = _likelihood(errors, y)
     grid = np.arange(-LAMBDA_MAX, LAMBDA_MAX + STEP / 2, STEP)
     values = np.array([likelihood(float(power)) for power in grid])
     if not np.isfinite(values).all():
@@ -137,20 +156,18 @@ def box_cox(
     return BoxCox(estimate, Transformation(_offered(estimate), shift))
 
 
-def _likelihood(responses: Responses, y: Array, blocks_out: bool) -> tuple[Callable[[float], float], int]:
-    """Return the profile likelihood of a power, and the error's degrees of freedom."""
-    mean_log = float(np.log(y).mean())
-    logs = np.log(y) - mean_log
-    degrees = responses.error_degrees(blocks_out=blocks_out)
+def _likelihood(errors: linear_anova.Errors, y: Array) -> Callable[[float], float]:
+    """Profile likelihood of a power."""
+    log = np.log(y)
+    logs = log - log.mean()
 
     def value(power: float) -> float:
         # In units of the geometric mean, so that no power can overflow.
-        scaled = logs if abs(power) < 1e-9 else np.expm1(power * logs) / power
-        rest = replace(responses, y=scaled).residuals(blocks_out=blocks_out)
-        error = float(rest @ rest)
-        return -degrees / 2.0 * math.log(error) if error > 0.0 else math.inf
+        rest = errors.of(logs if abs(power) < 1e-9 else np.expm1(power * logs) / power)
+        squares = float(rest @ rest)
+        return -errors.degrees / 2.0 * math.log(squares) if squares > 0.0 else math.inf
 
-    return value, degrees
+    return value
 
 
 def _highest(likelihood: Callable[[float], float], grid: Array, values: Array) -> float:

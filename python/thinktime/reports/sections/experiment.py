@@ -71,7 +71,7 @@ def _sentences(result: Experiment) -> list[str]:
     sentences = [first]
     if others := [item.name for item in result.sources if not item.significant]:
         sentences.append(f"Not told apart from chance at {level}: {listed(others)}.")
-    sentences += [_compared(item) for item in _widest(result)]
+    sentences += [_compared(result, item) for item in _widest(result)]
     sentences.append(_size(result))
     if offer := _transformation(result):
         sentences.append(offer)
@@ -96,8 +96,15 @@ def _widest(result: Experiment) -> list[Difference]:
     return list(widest.values())[:SENTENCES_MAX]
 
 
-def _compared(item: Difference) -> str:
-    return f"{item.factor} {item.second} against {item.first}: {shown.estimate(item.estimate)}."
+def _compared(result: Experiment, item: Difference) -> str:
+    levels = f"{item.factor} {item.second} against {item.first}"
+    if _logarithmic(result):
+        return f"{levels}: {shown.estimate(_ratio(item.estimate))} times."
+    return f"{levels}: {shown.estimate(item.estimate)}."
+
+
+def _logarithmic(result: Experiment) -> bool:
+    return result.transformation.startswith("log10")
 
 
 def _size(result: Experiment) -> str:
@@ -228,7 +235,7 @@ def _contrast(item: Contrast, paired: bool) -> tuple[Cell, ...]:
 
 def _differences(name: str, result: Experiment) -> Table:
     unit = result.differences[0].estimate.unit if result.differences else ""
-    logarithmic = result.transformation.startswith("log10")
+    logarithmic = _logarithmic(result)
     columns = [Column("levels"), Column("difference", unit), Column("not zero")]
     if logarithmic:
         columns.insert(2, Column("ratio"))
@@ -337,6 +344,8 @@ def _figure(name: str, result: Experiment) -> Figure | None:
         f"The least is {shown.estimate(best.mean)} ({', '.join(map(str, best.levels))}), the most "
         f"{shown.estimate(worst.mean)} ({', '.join(map(str, worst.levels))})."
     )
+    if result.blocked:
+        alt += " Intervals hold the differences between workloads, which comparisons of cells do not."
     data = _cells(f"{name}-figure", result)
     chart = partial(charts.dots, rows, keys, axis, ("cell", "level", "mean"))
     return Figure(f"{name}-cells-drawn", f"Mean {result.response} of each cell", chart, data, alt, keys)
