@@ -33,7 +33,10 @@ def sentence(figures: Sequence[Figure]) -> str:
     tallies = tally(figures)
     judged = [item for item in tallies if item.judged]
     words = [f"{item.agree} of {item.judged} {COUNTED[item.kind]}" for item in judged]
-    said = f"{_joined(words)} cells agree" if words else "Nothing is printed to compare with"
+    if not words:
+        printed = any(figure.published is not None for figure in figures)
+        return "No tolerance is claimed." if printed else "Nothing is printed to compare with."
+    said = f"{_joined(words)} cells agree"
     ways = {figure.tolerance.words for figure in figures if figure.tolerance and figure.published is not None}
     if len(ways) == 1:
         said += f" {ways.pop()}"
@@ -93,7 +96,7 @@ def tables(
                     f"{name}{suffix}{ending}".replace("_", "-"),
                     f"{caption}{about}, {ORIGINS[recomputed]}. {sentence(cells)}",
                     _columns(cells, part),
-                    tuple(_row(figure, part, _mixed(cells)) for figure in cells),
+                    tuple(_row(figure, part, _mixed(cells), _positive(cells)) for figure in cells),
                     remarks,
                     folded,
                 )
@@ -147,18 +150,23 @@ def _numeric(figures: Sequence[Figure], key: str) -> bool:
     return all(isinstance(figure.row.get(key), (int, float)) for figure in figures)
 
 
+def _positive(figures: Sequence[Figure]) -> bool:
+    """Whether a difference in per cent means something: numbers on both sides of zero have none."""
+    return all(figure.published is None or figure.published >= 0.0 for figure in figures)
+
+
 def _mixed(figures: Sequence[Figure]) -> bool:
     return len({figure.kind for figure in figures}) > 1
 
 
-def _row(figure: Figure, part: str, mixed: bool) -> tuple[Cell, ...]:
-    published = None if figure.published is None else f"{figure.published:.{max(figure.places, 0)}f}"
+def _row(figure: Figure, part: str, mixed: bool, relative: bool) -> tuple[Cell, ...]:
+    published = None if figure.published is None else _fixed(figure.published, figure.places)
     return (
         *((figure.label,) if figure.label else map(str, figure.row.values())),
         *(() if part else (label(figure.quantity),)),
         published,
         _ours(figure),
-        _difference(figure),
+        _difference(figure, relative),
         MARKS[figure.verdict],
         *((figure.kind,) if mixed else ()),
     )
@@ -167,23 +175,28 @@ def _row(figure: Figure, part: str, mixed: bool) -> tuple[Cell, ...]:
 def _ours(figure: Figure) -> Cell:
     # The unit stands in the name of the column, as in the published table.
     if figure.low is None and figure.high is None:
-        return f"{figure.ours:.{max(figure.places, 0)}f}"
+        return _fixed(figure.ours, figure.places + 1)
     method = (
         "what the rounding of the printed inputs allows" if figure.kind == "arithmetic" else "95 % interval"
     )
     return Estimate(figure.ours, "", figure.n, method, figure.low, figure.high)
 
 
-def _difference(figure: Figure) -> Cell:
+def _difference(figure: Figure, relative: bool) -> Cell:
     if figure.published is None:
         return None
-    if figure.difference is None or (figure.tolerance is not None and figure.tolerance.way == "absolute"):
-        return _signed(figure.ours - figure.published, max(figure.places, 0))
+    absolute = figure.tolerance is not None and figure.tolerance.way == "absolute"
+    if figure.difference is None or absolute or not relative:
+        return _signed(figure.ours - figure.published, figure.places + 1)
     return _signed(100 * figure.difference, 1) + " %"
 
 
+def _fixed(value: float, places: int) -> str:
+    return f"{value:.{max(places, 0)}f}".replace("-", "−")
+
+
 def _signed(value: float, places: int) -> str:
-    text = f"{value:+.{places}f}"
+    text = f"{value:+.{max(places, 0)}f}"
     return text.replace("-", "−") if float(text) else text[1:]
 
 
