@@ -87,6 +87,54 @@ def test_a_bad_design_names_file_key_what_was_given_and_what_is_allowed(tmp_path
         assert part in str(refused.value)
 
 
+NESTED = """
+system = "network"
+seed = 1
+
+[parameters]
+users = 35
+
+[[parameters.stations]]
+name = "cpu"
+discipline = "fcfs"
+[[parameters.stations]]
+name = "disk"
+
+[factors]
+users = [20, 35]
+stations.cpu.discipline = ["fcfs", "ps"]
+"""
+
+
+def test_a_factor_may_lie_inside_a_parameter(tmp_path):
+    path = tmp_path / "design.toml"
+    path.write_text(NESTED.replace("users = 35\n", ""))
+    design = designs.read(path)
+    assert list(design.factors) == ["users", "stations.cpu.discipline"]
+    first, second = (design.parameters_of(cell) for cell in design.cells[:2])
+    assert first == {"users": 20, "stations": [{"name": "cpu", "discipline": "fcfs"}, {"name": "disk"}]}
+    assert second["stations"][0]["discipline"] == "ps"
+    assert design.parameters["stations"][0]["discipline"] == "fcfs"
+
+
+@pytest.mark.parametrize(
+    ("factor", "said"),
+    [
+        ("stations.cup.discipline", "no 'cup' to be varied; did you mean 'cpu'? there are: cpu, disk"),
+        ("station.cpu.discipline", "no 'station' to be varied; did you mean 'stations'?"),
+        ("stations.cpu.name.x", "no 'x' to be varied; write it as a table"),
+    ],
+)
+def test_a_factor_that_leads_nowhere(tmp_path, factor, said):
+    path = tmp_path / "design.toml"
+    path.write_text(NESTED.replace("users = 35\n", "").replace("stations.cpu.discipline", factor))
+    design = designs.read(path)
+    with pytest.raises(InputError) as refused:
+        design.parameters_of(design.cells[0])
+    assert said in str(refused.value)
+    assert factor in str(refused.value)
+
+
 def test_a_design_that_is_not_there(tmp_path):
     with pytest.raises(InputError, match=r"nothing\.toml: cannot be read"):
         designs.read(tmp_path / "nothing.toml")

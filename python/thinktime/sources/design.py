@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import difflib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,46 @@ class Design:
         """All combinations of levels."""
         return full_factorial(self.factors)
 
+    def parameters_of(self, levels: Mapping[str, Level]) -> dict[str, Any]:
+        """Parameters of a cell: the common ones with the cell's levels in their places.
+
+        A factor's name is that of a parameter, or a path into one: ``stations.cpu.discipline`` is the
+        discipline of the station whose name is ``cpu``.
+
+        Raises
+        ------
+        InputError
+            A path leads nowhere.
+        """
+        parameters = copy.deepcopy(self.parameters)
+        for name, level in levels.items():
+            *way, last = name.split(".")
+            place: Any = parameters
+            for step in way:
+                place = self._inside(name, place, step)
+            if not isinstance(place, dict):
+                raise self._astray(name, last, place)
+            place[last] = level
+        return parameters
+
+    def _inside(self, name: str, place: Any, step: str) -> Any:
+        """Return what `step` names in a table, or in a list of named tables."""
+        if isinstance(place, dict) and step in place:
+            return place[step]
+        if isinstance(place, list):
+            for entry in place:
+                if isinstance(entry, dict) and entry.get("name") == step:
+                    return entry
+        raise self._astray(name, step, place)
+
+    def _astray(self, name: str, step: str, place: Any) -> InputError:
+        if isinstance(place, list):
+            known = [str(entry["name"]) for entry in place if isinstance(entry, dict) and "name" in entry]
+        else:
+            known = list(place) if isinstance(place, dict) else []
+        there = nearest(step, known) if known else "write it as a table under [parameters]"
+        return InputError(f"{self.name}: factors.{name}: there is no {step!r} to be varied; {there}")
+
     def transformation(self, response: str) -> Transformation | None:
         """How `response` is transformed for the analysis; None for not at all."""
         return self.transformations.get(response, self.transformations.get("*"))
@@ -144,7 +185,7 @@ class _Reader:
         return InputError(f"{self.name}: {key} is {_shown(value)}; give {KEYS[key]}")
 
     def _factors(self) -> dict[str, list[Level]]:
-        table = self._of("factors", dict, {})
+        table = dict(_flat(self._of("factors", dict, {})))
         if not table:
             raise self._refused("factors", table)
         factors = {name: self._levels(name, levels) for name, levels in table.items()}
@@ -187,6 +228,15 @@ class _Reader:
             return {name: Transformation.parse(text) for name, text in table.items()}
         except ValueError as error:
             raise InputError(f"{self.name}: transformation: {error}") from None
+
+
+def _flat(table: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+    """Entries of nested tables under their paths: TOML reads ``a.b = [1, 2]`` as a table in a table."""
+    for name, value in table.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{path}{name}.")
+        else:
+            yield f"{path}{name}", value
 
 
 def nearest(given: str, known: Sequence[str]) -> str:

@@ -77,7 +77,7 @@ def check(design: Design) -> None:
     """
     for levels in design.cells:
         _resolve(design, levels)
-    known = simulated.responses(design.system, design.parameters | design.cells[0])
+    known = simulated.responses(design.system, design.parameters_of(design.cells[0]))
     for name in (*design.responses, *(key for key in design.transformations if key != "*")):
         if name not in known:
             raise InputError(
@@ -87,7 +87,7 @@ def check(design: Design) -> None:
 
 def _resolve(design: Design, levels: Mapping[str, Level]) -> None:
     try:
-        simulated.resolve(design.system, design.parameters | dict(levels))
+        simulated.resolve(design.system, design.parameters_of(levels))
     except InputError as error:
         raise InputError(f"{design.name}: cell {named(levels)}: {error}") from None
 
@@ -242,7 +242,7 @@ class _Work:
         if self.stopping.is_set():
             return
         first = _held(cell)
-        parameters = self.design.parameters | cell.levels
+        parameters = self.design.parameters_of(cell.levels)
         if first and parameters.get("warm_up") == "mser5":
             # The warm-up that was found before holds for what is added: all are cut alike.
             parameters["warm_up"] = cell.replications()[0].warm_up_s
