@@ -72,6 +72,20 @@ impl Calendar {
         Slot(self.near_slots + index)
     }
 
+    /// Makes room for far things below `count`, where there is less.
+    ///
+    /// # Panics
+    /// With more than 16.7 million slots.
+    pub fn reserve_far(&mut self, count: u32) {
+        assert!(
+            u64::from(self.near_slots) + u64::from(count) < 1 << SLOT_BITS,
+            "a calendar has at most {} slots, not {} + {count}",
+            (1 << SLOT_BITS) - 1,
+            self.near_slots
+        );
+        self.far.grow(count as usize);
+    }
+
     /// Which far thing `slot` belongs to; none for a near slot.
     #[inline]
     pub fn far_index(&self, slot: Slot) -> Option<u32> {
@@ -192,6 +206,17 @@ impl Tournament {
     fn new(leaves: usize) -> Tournament {
         let width = leaves.next_power_of_two();
         Tournament { nodes: vec![NOTHING; 2 * width].into(), width }
+    }
+
+    fn grow(&mut self, leaves: usize) {
+        if leaves <= self.width {
+            return;
+        }
+        let mut larger = Tournament::new(leaves);
+        for index in 0..self.width {
+            larger.put(index, self.leaf(index));
+        }
+        *self = larger;
     }
 
     #[inline]

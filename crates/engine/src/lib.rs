@@ -48,9 +48,9 @@ mod warm_up;
 
 pub use balance::{Balance, Busy, Imbalance};
 pub use calendar::{Calendar, Priority, Slot};
-pub use distribution::{Distribution, DistributionError};
+pub use distribution::{Alias, Distribution, DistributionError};
 pub use model::{Model, run};
-pub use random::{Component, Stream, Streams};
+pub use random::{Address, Component, Stream, Streams};
 pub use replicate::{Identical, Pool, replicate};
 pub use tally::{Batches, Level, Tally};
 pub use time::{Span, Time};

@@ -6,7 +6,7 @@ use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 
 /// What draws from a stream. The name is the address: two components of a system have different ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Component(pub &'static str);
+pub struct Component<'a>(pub &'a str);
 
 /// The streams of one replication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +17,12 @@ pub struct Streams {
 
 impl Streams {
     /// The stream of `component` for `user` (or for the machine, by convention user 0).
-    pub fn stream(&self, component: Component, user: u64) -> Stream {
+    pub fn stream(&self, component: Component<'_>, user: u64) -> Stream {
+        self.address(component).stream(user)
+    }
+
+    /// The streams of `component`.
+    pub fn address(&self, component: Component<'_>) -> Address {
         let mut state = fold(0, self.seed);
         state = fold(state, self.replication);
         state = fold(state, component.0.len() as u64);
@@ -26,7 +31,23 @@ impl Streams {
             word[..chunk.len()].copy_from_slice(chunk);
             state = fold(state, u64::from_le_bytes(word));
         }
-        Stream(Xoshiro256PlusPlus::seed_from_u64(fold(state, user)))
+        Address(state)
+    }
+}
+
+/// The beginning of an address: the streams below it differ in what comes after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Address(u64);
+
+impl Address {
+    /// The addresses of one thing among many, such as a job.
+    pub fn of(self, number: u64) -> Address {
+        Address(fold(self.0, number))
+    }
+
+    /// The stream of `user`.
+    pub fn stream(self, user: u64) -> Stream {
+        Stream(Xoshiro256PlusPlus::seed_from_u64(fold(self.0, user)))
     }
 }
 

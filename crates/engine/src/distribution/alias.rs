@@ -40,6 +40,16 @@ impl<T: Copy> Alias<T> {
         Alias { columns: columns.into() }
     }
 
+    /// The same table of other values.
+    pub fn map<U>(&self, of: impl Fn(T) -> U) -> Alias<U> {
+        let column = |column: &Column<T>| Column {
+            threshold: column.threshold,
+            own: of(column.own),
+            other: of(column.other),
+        };
+        Alias { columns: self.columns.iter().map(column).collect() }
+    }
+
     #[inline]
     pub fn choose(&self, stream: &mut Stream) -> T {
         let scaled = u128::from(stream.next_u64()) * self.columns.len() as u128;

@@ -1,0 +1,364 @@
+//! The network at work.
+
+use std::sync::Arc;
+
+use thinktime_engine::station::{AnyStation, Delay, Roster, Station, Visit};
+use thinktime_engine::{
+    Address, Balance, Batches, Calendar, Component, Imbalance, Priority, Slot, Span, Stream, Streams, Tally,
+    Time,
+};
+
+use crate::recorder::{Interaction, Monitor};
+use crate::system::{Outcome, Replication};
+
+use super::plan::{ClassPlan, Plan, Source};
+use super::route::{LEAVE, Next};
+use super::statistics::{self, Sampler};
+
+/// A replication of a network.
+pub struct Model<'a, M> {
+    plan: &'a Plan,
+    replication: Replication,
+    monitor: &'a mut M,
+    pub(super) stations: Vec<AnyStation>,
+    pub(super) think: Delay,
+    customers: Vec<Customer>,
+    /// Numbers of customers from outside who have left.
+    free: Vec<u32>,
+    draws: Draws,
+    outside: Vec<Outside>,
+    /// Customers on their way through the stations.
+    pub(super) system: Balance,
+    /// Response times by class.
+    pub(super) responses: Vec<Tally>,
+    batches: Batches,
+    sampler: Sampler,
+    labels: Vec<Arc<str>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Customer {
+    class: u32,
+    /// The step on the way, or [`THINKING`], or [`ABSENT`].
+    step: u32,
+    /// When the interaction began.
+    arrived: Time,
+    thought: Span,
+    served: Span,
+    /// Number of the arrival, for one from outside; then of the visit.
+    arrival: u64,
+    visit: u64,
+}
+
+const THINKING: u32 = u32::MAX;
+const ABSENT: u32 = u32::MAX - 1;
+
+/// Where customers of a class come from outside.
+struct Outside {
+    class: u32,
+    stream: Stream,
+    arrivals: u64,
+}
+
+/// What random numbers are drawn from: a stream for each user and purpose, so that what a user asks for does
+/// not depend on what others do, nor on the disciplines.
+struct Draws {
+    /// Streams of each user: think time, way, and service at each station.
+    users: Vec<Stream>,
+    each: usize,
+    /// Way and services of customers from outside, who have streams of their own by number.
+    addresses: Vec<Address>,
+}
+
+const THINK: usize = 0;
+const WAY: usize = 1;
+const SERVICE: usize = 2;
+
+impl Draws {
+    fn new(plan: &Plan, streams: Streams) -> Draws {
+        let mut addresses = vec![streams.address(Component("think")), streams.address(Component("way"))];
+        let service = |name: &String| streams.address(Component(&format!("service at {name}")));
+        addresses.extend(plan.stations.iter().map(|station| service(&station.name)));
+        let each = addresses.len();
+        let users =
+            (0..plan.users()).flat_map(|user| addresses.iter().map(move |address| address.stream(user)));
+        Draws { users: users.collect(), each, addresses }
+    }
+
+    /// Lets `draw` draw for `customer`: a user from the stream of the purpose, one from outside from a stream of
+    /// the purpose, arrival and visit.
+    #[inline]
+    fn of<T>(
+        &mut self,
+        customer: usize,
+        who: &Customer,
+        purpose: usize,
+        draw: impl FnOnce(&mut Stream) -> T,
+    ) -> T {
+        match self.users.get_mut(customer * self.each + purpose) {
+            Some(stream) => draw(stream),
+            None => {
+                let address = self.addresses[purpose].of(u64::from(who.class)).of(who.arrival);
+                draw(&mut address.stream(who.visit))
+            }
+        }
+    }
+}
+
+impl<'a, M: Monitor> Model<'a, M> {
+    pub fn new(plan: &'a Plan, replication: Replication, monitor: &'a mut M) -> Model<'a, M> {
+        let users = plan.users() as usize;
+        let streams = replication.streams;
+        let stations = plan.stations.iter().enumerate();
+        let mut customers = Vec::with_capacity(users);
+        let mut outside = Vec::new();
+        for (class, described) in plan.classes.iter().enumerate() {
+            let class = class as u32;
+            match described.source {
+                Source::Users { users, .. } => {
+                    customers.extend((0..users).map(|_| Customer::new(class, 0)));
+                }
+                Source::Arrivals { .. } => {
+                    let stream = streams.stream(Component(&format!("arrivals of {}", described.name)), 0);
+                    outside.push(Outside { class, stream, arrivals: 0 });
+                }
+            }
+        }
+        Model {
+            plan,
+            replication,
+            monitor,
+            stations: stations.map(|(index, station)| station.build(Slot(index as u32), users)).collect(),
+            think: Delay::new(Roster::new("think", users)),
+            customers,
+            free: Vec::new(),
+            draws: Draws::new(plan, streams),
+            outside,
+            system: Balance::default(),
+            responses: vec![Tally::default(); plan.classes.len()],
+            batches: Batches::default(),
+            sampler: Sampler::new(plan),
+            labels: plan.classes.iter().map(|class| class.name.as_str().into()).collect(),
+        }
+    }
+
+    /// A calendar for this model: near slots for stations, for arrivals of each class, and for samples.
+    pub fn calendar(&self) -> Calendar {
+        let near = self.stations.len() + self.outside.len() + usize::from(M::LISTENS);
+        Calendar::new(near as u32, self.customers.len().max(1) as u32)
+    }
+
+    fn class(&self, who: &Customer) -> &'a ClassPlan {
+        &self.plan.classes[who.class as usize]
+    }
+
+    fn think(&mut self, customer: u32, calendar: &mut Calendar) {
+        let who = &mut self.customers[customer as usize];
+        let Source::Users { think, .. } = &self.plan.classes[who.class as usize].source else { return };
+        who.step = THINKING;
+        let thought = self.draws.of(customer as usize, who, THINK, |stream| think.sample(stream));
+        who.thought = thought;
+        self.think.arrive(Visit { customer, demand: thought, priority: 0 }, calendar);
+    }
+
+    /// An interaction begins.
+    fn begin(&mut self, customer: u32, calendar: &mut Calendar) {
+        let now = calendar.now();
+        self.system.enter(now);
+        let who = &mut self.customers[customer as usize];
+        who.arrived = now;
+        who.served = Span::ZERO;
+        let class = self.class(&self.customers[customer as usize]);
+        self.go(customer, &class.start, calendar);
+    }
+
+    /// The customer goes where `next` says.
+    #[inline]
+    fn go(&mut self, customer: u32, next: &Next, calendar: &mut Calendar) {
+        let index = customer as usize;
+        let step = match next {
+            Next::Step(step) => *step,
+            Next::Leave => LEAVE,
+            Next::Random(table) => {
+                let who = &self.customers[index];
+                self.draws.of(index, who, WAY, |stream| table.choose(stream))
+            }
+        };
+        if step == LEAVE {
+            return self.complete(customer, calendar);
+        }
+        let who = &mut self.customers[index];
+        let described = &self.plan.steps[step as usize];
+        who.step = step;
+        who.visit += 1;
+        let purpose = SERVICE + described.station as usize;
+        let demand = self.draws.of(index, who, purpose, |stream| described.service.sample(stream));
+        if M::LISTENS {
+            who.served += demand;
+        }
+        let priority = self.plan.classes[who.class as usize].priority;
+        self.stations[described.station as usize].arrive(Visit { customer, demand, priority }, calendar);
+    }
+
+    /// The customer has been served at the station of its step.
+    #[inline]
+    fn go_on(&mut self, customer: u32, calendar: &mut Calendar) {
+        let plan = self.plan;
+        let step = self.customers[customer as usize].step;
+        self.go(customer, &plan.steps[step as usize].next, calendar);
+    }
+
+    /// The interaction ends.
+    fn complete(&mut self, customer: u32, calendar: &mut Calendar) {
+        let now = calendar.now();
+        let who = &mut self.customers[customer as usize];
+        self.system.leave(now, who.arrived);
+        let response = now.since(who.arrived);
+        self.responses[who.class as usize].record(response);
+        self.batches.record(now, response);
+        if M::LISTENS {
+            self.sampler.completions += 1;
+            self.monitor.interaction(&Interaction {
+                user: customer,
+                class: Arc::clone(&self.labels[who.class as usize]),
+                think: who.thought,
+                arrival: who.arrived,
+                first_service: None,
+                first_output: None,
+                completion: Some(now),
+                service: who.served,
+            });
+        }
+        match self.plan.classes[who.class as usize].source {
+            Source::Users { .. } => self.think(customer, calendar),
+            Source::Arrivals { .. } => {
+                who.step = ABSENT;
+                self.free.push(customer);
+            }
+        }
+    }
+
+    /// One comes from outside, and the next is on the way.
+    fn arrive(&mut self, source: usize, calendar: &mut Calendar) {
+        self.await_arrival(source, calendar);
+        let outside = &mut self.outside[source];
+        outside.arrivals += 1;
+        let arrived = Customer::new(outside.class, outside.arrivals);
+        let customer = match self.free.pop() {
+            Some(free) => {
+                self.customers[free as usize] = arrived;
+                free
+            }
+            None => {
+                self.customers.push(arrived);
+                calendar.reserve_far(self.customers.len() as u32);
+                self.customers.len() as u32 - 1
+            }
+        };
+        self.begin(customer, calendar);
+    }
+
+    fn await_arrival(&mut self, source: usize, calendar: &mut Calendar) {
+        let outside = &mut self.outside[source];
+        let Source::Arrivals { between } = &self.plan.classes[outside.class as usize].source else { return };
+        let wait = between.sample(&mut outside.stream);
+        let slot = calendar.near((self.stations.len() + source) as u32);
+        calendar.set(slot, calendar.now() + wait, Priority::Arrival);
+    }
+
+    fn await_sample(&self, calendar: &mut Calendar) {
+        let slot = calendar.near((self.stations.len() + self.outside.len()) as u32);
+        let next = (calendar.now() + self.replication.interval).min(self.replication.end);
+        calendar.set(slot, next, Priority::Observation);
+    }
+
+    fn sample(&mut self, now: Time) {
+        let (start, length, values) = self.sampler.take(now, &self.stations, self.system.present());
+        self.monitor.sample(start, length, values);
+    }
+
+    /// Checks every law, and sums up.
+    pub fn outcome(mut self, calendar: &Calendar) -> Result<Outcome, Imbalance> {
+        let now = calendar.now();
+        if M::LISTENS {
+            self.sample(now);
+        }
+        for station in &self.stations {
+            station.check(now)?;
+        }
+        self.think.check(now)?;
+        let inside = |who: &&Customer| who.step != THINKING && who.step != ABSENT;
+        let arrivals = self.customers.iter().filter(inside).map(|who| who.arrived);
+        self.system.check("the network", now, arrivals)?;
+        let at_stations: u64 = self.stations.iter().map(|station| station.roster().balance().present()).sum();
+        let law = "conservation of customers";
+        Imbalance::compare(law, "the network", self.system.present(), at_stations)?;
+        let elsewhere = self.think.roster().balance().present() + self.free.len() as u64;
+        Imbalance::compare(law, "users", self.customers.len() as u64, at_stations + elsewhere)?;
+        Ok(Outcome {
+            responses: statistics::figures(&self, self.plan, now),
+            batches: self.batches,
+            laws: vec!["flow balance", "Little's law", "utilisation law", "conservation of customers"],
+            events: calendar.events(),
+        })
+    }
+}
+
+impl Customer {
+    fn new(class: u32, arrival: u64) -> Customer {
+        Customer {
+            class,
+            step: ABSENT,
+            arrived: Time::ZERO,
+            thought: Span::ZERO,
+            served: Span::ZERO,
+            arrival,
+            visit: 0,
+        }
+    }
+}
+
+impl<M: Monitor> thinktime_engine::Model for Model<'_, M> {
+    fn start(&mut self, calendar: &mut Calendar) {
+        (0..self.customers.len() as u32).for_each(|user| self.think(user, calendar));
+        (0..self.outside.len()).for_each(|source| self.await_arrival(source, calendar));
+        if M::LISTENS {
+            self.await_sample(calendar);
+        }
+    }
+
+    #[inline]
+    fn handle(&mut self, slot: Slot, calendar: &mut Calendar) {
+        let stations = self.stations.len();
+        if let Some(customer) = calendar.far_index(slot) {
+            let step = self.customers[customer as usize].step;
+            if step == THINKING {
+                self.think.due(slot, calendar);
+                self.begin(customer, calendar);
+            } else {
+                let station = self.plan.steps[step as usize].station;
+                self.stations[station as usize].due(slot, calendar);
+                self.go_on(customer, calendar);
+            }
+        } else if let Some(station) = self.stations.get_mut(slot.0 as usize) {
+            if let Some(customer) = station.due(slot, calendar) {
+                self.go_on(customer, calendar);
+            }
+        } else if let Some(_source) = self.outside.get(slot.0 as usize - stations) {
+            self.arrive(slot.0 as usize - stations, calendar);
+        } else {
+            self.sample(calendar.now());
+            self.await_sample(calendar);
+        }
+    }
+
+    fn restart_statistics(&mut self, calendar: &Calendar) {
+        let now = calendar.now();
+        self.sampler.restart(now, &self.stations);
+        self.stations.iter_mut().for_each(|station| station.restart_statistics(now));
+        self.think.restart_statistics(now);
+        self.system.restart(now);
+        self.responses.iter_mut().for_each(Tally::clear);
+        self.batches.clear();
+    }
+}

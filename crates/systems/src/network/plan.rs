@@ -1,0 +1,389 @@
+//! The network as described: stations and classes, checked.
+
+use serde_json::{Value, json};
+use thinktime_engine::station::{
+    AnyStation, Delay, Fcfs, Feedback, LeastAttained, PreemptivePriority, ProcessorSharing, Roster,
+    RoundRobin, Servers, ShortestRemaining,
+};
+use thinktime_engine::{Distribution, Slot, Span};
+
+use crate::parameter::{ParameterError, Settings};
+
+use super::fields::{self, Fields, SYSTEM};
+use super::route::{Next, Route};
+
+/// More would not find room in the calendar.
+pub const MOST_USERS: u64 = 10_000_000;
+const MOST_STATIONS: usize = 1000;
+const MOST_SERVERS: u64 = 1_000_000;
+const LEAST_URGENT: u64 = 100;
+
+/// A network, ready to be simulated.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub stations: Vec<StationPlan>,
+    pub classes: Vec<ClassPlan>,
+    /// The steps of all classes, one after another.
+    pub steps: Vec<Step>,
+}
+
+/// One visit of a class to a station.
+#[derive(Clone, Debug)]
+pub struct Step {
+    pub station: u32,
+    pub service: Distribution,
+    pub next: Next,
+}
+
+/// A station.
+#[derive(Clone, Debug)]
+pub struct StationPlan {
+    pub name: String,
+    pub discipline: Discipline,
+    service: Option<Distribution>,
+}
+
+/// Who is served, and how.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Discipline {
+    Fcfs { servers: u64 },
+    Priority { servers: u64 },
+    PreemptivePriority,
+    RoundRobin { slice: Span, switching: Span },
+    Feedback { slices: Vec<Span>, switching: Span },
+    LeastAttained,
+    ProcessorSharing,
+    ShortestRemaining,
+    Delay,
+}
+
+const DISCIPLINES: [&str; 9] = [
+    "fcfs",
+    "priority",
+    "preemptive_priority",
+    "round_robin",
+    "feedback",
+    "least_attained",
+    "processor_sharing",
+    "shortest_remaining",
+    "delay",
+];
+
+/// Where customers of a class come from.
+#[derive(Clone, Debug)]
+pub enum Source {
+    Users { users: u32, think: Distribution },
+    Arrivals { between: Distribution },
+}
+
+/// A class of customers.
+#[derive(Clone, Debug)]
+pub struct ClassPlan {
+    pub name: String,
+    pub source: Source,
+    pub priority: u32,
+    /// The first step, by its number among those of all classes.
+    pub start: Next,
+}
+
+impl StationPlan {
+    fn read(index: usize, value: &Value) -> Result<StationPlan, ParameterError> {
+        let known = ["name", "discipline", "service", "servers", "time_slice", "time_slices", "switching"];
+        let fields = Fields::new(format!("stations[{index}]"), value, &known)?;
+        let name = fields.word("name", "give the station's name, such as cpu")?.to_owned();
+        let discipline = Discipline::read(&fields)?;
+        Ok(StationPlan { name, discipline, service: fields.distribution("service")? })
+    }
+
+    /// Servers; none where there is one for each customer.
+    pub fn servers(&self) -> Option<u64> {
+        match self.discipline {
+            Discipline::Fcfs { servers } | Discipline::Priority { servers } => Some(servers),
+            Discipline::Delay => None,
+            _ => Some(1),
+        }
+    }
+
+    pub fn switches(&self) -> bool {
+        matches!(self.discipline, Discipline::RoundRobin { .. } | Discipline::Feedback { .. })
+    }
+
+    pub fn to_json(&self) -> Value {
+        let servers = self.servers();
+        let service = self.service.as_ref().map(Distribution::to_json);
+        json!({"name": self.name, "discipline": self.discipline.name(), "servers": servers, "service": service})
+    }
+
+    /// The station itself, at near slot `slot`, with room for `customers`.
+    pub fn build(&self, slot: Slot, customers: usize) -> AnyStation {
+        let roster = Roster::new(&self.name, customers);
+        match &self.discipline {
+            Discipline::Fcfs { servers: 1 } => AnyStation::Fcfs(Fcfs::new(roster, slot)),
+            Discipline::Fcfs { servers } | Discipline::Priority { servers } => {
+                AnyStation::Servers(Servers::new(roster, slot, *servers as usize))
+            }
+            Discipline::PreemptivePriority => {
+                AnyStation::PreemptivePriority(PreemptivePriority::new(roster, slot))
+            }
+            Discipline::RoundRobin { slice, switching } => {
+                AnyStation::RoundRobin(RoundRobin::new(roster, slot, *slice, *switching))
+            }
+            Discipline::Feedback { slices, switching } => {
+                AnyStation::Feedback(Feedback::new(roster, slot, slices, *switching))
+            }
+            Discipline::LeastAttained => AnyStation::LeastAttained(LeastAttained::new(roster, slot)),
+            Discipline::ProcessorSharing => AnyStation::ProcessorSharing(ProcessorSharing::new(roster, slot)),
+            Discipline::ShortestRemaining => {
+                AnyStation::ShortestRemaining(ShortestRemaining::new(roster, slot))
+            }
+            Discipline::Delay => AnyStation::Delay(Delay::new(roster)),
+        }
+    }
+}
+
+impl Discipline {
+    fn read(fields: &Fields<'_>) -> Result<Discipline, ParameterError> {
+        let remedy = format!("give one of: {}", DISCIPLINES.join(", "));
+        let word = fields.word("discipline", &remedy)?;
+        if !DISCIPLINES.contains(&word) {
+            let what = format!("discipline, in {}", fields.at("discipline"));
+            return Err(ParameterError::unknown(SYSTEM, &what, word, &DISCIPLINES));
+        }
+        let takes: &[&str] = match word {
+            "fcfs" | "priority" => &["servers"],
+            "round_robin" => &["time_slice", "switching"],
+            "feedback" => &["time_slices", "switching"],
+            _ => &[],
+        };
+        for name in ["servers", "time_slice", "time_slices", "switching"] {
+            if !takes.contains(&name) {
+                let takes = if takes.is_empty() { "none of these".into() } else { takes.join(" and ") };
+                fields.absent(name, &format!("leave it out: {word} takes {takes}"))?;
+            }
+        }
+        let servers = fields.integer("servers", 1, 1, MOST_SERVERS)?;
+        Ok(match word {
+            "fcfs" => Discipline::Fcfs { servers },
+            "priority" => Discipline::Priority { servers },
+            "preemptive_priority" => Discipline::PreemptivePriority,
+            "round_robin" => Discipline::RoundRobin {
+                slice: fields.slice("time_slice")?,
+                switching: fields.span_or_zero("switching")?,
+            },
+            "feedback" => Discipline::Feedback {
+                slices: fields.slices("time_slices")?,
+                switching: fields.span_or_zero("switching")?,
+            },
+            "least_attained" => Discipline::LeastAttained,
+            "processor_sharing" => Discipline::ProcessorSharing,
+            "shortest_remaining" => Discipline::ShortestRemaining,
+            _ => Discipline::Delay,
+        })
+    }
+
+    fn name(&self) -> &'static str {
+        match self {
+            Discipline::Fcfs { .. } => "fcfs",
+            Discipline::Priority { .. } => "priority",
+            Discipline::PreemptivePriority => "preemptive_priority",
+            Discipline::RoundRobin { .. } => "round_robin",
+            Discipline::Feedback { .. } => "feedback",
+            Discipline::LeastAttained => "least_attained",
+            Discipline::ProcessorSharing => "processor_sharing",
+            Discipline::ShortestRemaining => "shortest_remaining",
+            Discipline::Delay => "delay",
+        }
+    }
+}
+
+/// A list that a shell may have given as text.
+fn list(name: &str, value: &Value, remedy: &str) -> Result<Vec<Value>, ParameterError> {
+    let parsed = match value {
+        Value::String(text) => serde_json::from_str(text).unwrap_or(Value::Null),
+        _ => value.clone(),
+    };
+    match parsed {
+        Value::Array(items) if items.len() <= MOST_STATIONS => Ok(items),
+        Value::Array(items) => {
+            let remedy = format!("give at most {MOST_STATIONS}");
+            Err(ParameterError::new(SYSTEM, name, format!("a list of {}", items.len()), &remedy))
+        }
+        _ => Err(ParameterError::new(SYSTEM, name, value, remedy)),
+    }
+}
+
+impl Plan {
+    /// Reads the parameters.
+    pub fn read(settings: &Settings) -> Result<Plan, ParameterError> {
+        let remedy = "give a list of tables, each with name, discipline and service";
+        let given = list("stations", settings.value("stations"), remedy)?;
+        if given.is_empty() {
+            return Err(settings.refuse("stations", "give at least one station"));
+        }
+        let stations: Vec<StationPlan> = given
+            .iter()
+            .enumerate()
+            .map(|(index, value)| StationPlan::read(index, value))
+            .collect::<Result<_, _>>()?;
+        for (index, station) in stations.iter().enumerate() {
+            let taken: Vec<&str> = stations[..index].iter().map(|station| station.name.as_str()).collect();
+            fields::check_name(&format!("stations[{index}].name"), &station.name, &taken)?;
+        }
+        let length = settings.span("length");
+        if let Some((index, slice)) = longest_slice(&stations).filter(|(_, slice)| *slice > length) {
+            let remedy = format!("give time slices that are not longer than the run, {length}");
+            return Err(ParameterError::new(SYSTEM, &format!("stations[{index}]"), slice, &remedy));
+        }
+        let mut plan = Plan { stations, classes: Vec::new(), steps: Vec::new() };
+        let classes = list("classes", settings.value("classes"), "give a list of tables, each with a name")?;
+        if classes.is_empty() {
+            plan.read_only_class(settings)?;
+        } else {
+            let fields = [("users", json!(0)), ("arrivals", json!("none")), ("route", json!("all"))];
+            for (name, default) in fields {
+                if *settings.value(name) != default {
+                    return Err(
+                        settings.refuse(name, "leave it out: there are classes, give it to each of them")
+                    );
+                }
+            }
+            for (index, value) in classes.iter().enumerate() {
+                plan.read_class(index, value)?;
+            }
+        }
+        let users = plan.users();
+        if users > MOST_USERS {
+            let remedy = format!("give at most {MOST_USERS} users in all");
+            return Err(ParameterError::new(SYSTEM, "classes", format!("{users} users"), &remedy));
+        }
+        Ok(plan)
+    }
+
+    /// Users of all classes.
+    pub fn users(&self) -> u64 {
+        let users = |class: &ClassPlan| match class.source {
+            Source::Users { users, .. } => u64::from(users),
+            Source::Arrivals { .. } => 0,
+        };
+        self.classes.iter().map(users).sum()
+    }
+
+    /// The class that users, think, arrivals and route describe.
+    fn read_only_class(&mut self, settings: &Settings) -> Result<(), ParameterError> {
+        let users = settings.integer("users") as u32;
+        let arrivals = settings.value("arrivals");
+        let source = match (users, arrivals.as_str() == Some("none")) {
+            (0, false) => Source::Arrivals {
+                between: positive(fields::distribution("arrivals", arrivals)?, "arrivals")?,
+            },
+            (0, true) => {
+                let remedy = "give users (with think), or arrivals, or classes";
+                return Err(ParameterError::new(SYSTEM, "users", "nobody", remedy));
+            }
+            (_, true) => Source::Users { users, think: settings.distribution("think").clone() },
+            (_, false) => {
+                let remedy = "give users or arrivals, not both; for both, give classes";
+                return Err(ParameterError::new(SYSTEM, "arrivals", arrivals, remedy));
+            }
+        };
+        self.add("all".into(), source, 0, ("route", settings.value("route")), None)
+    }
+
+    fn read_class(&mut self, index: usize, value: &Value) -> Result<(), ParameterError> {
+        let known = ["name", "users", "think", "arrivals", "route", "service", "priority"];
+        let fields = Fields::new(format!("classes[{index}]"), value, &known)?;
+        let name = fields.word("name", "give the class's name, such as editing")?;
+        let stations = self.stations.iter().map(|station| station.name.as_str());
+        let taken: Vec<&str> = stations.chain(self.classes.iter().map(|class| class.name.as_str())).collect();
+        fields::check_name(&fields.at("name"), name, &taken)?;
+        let source = match (fields.get("users"), fields.distribution("arrivals")?) {
+            (Some(_), None) => Source::Users {
+                users: fields.integer("users", 0, 1, MOST_USERS)? as u32,
+                think: fields.distribution("think")?.unwrap_or(Distribution::deterministic(0.0)),
+            },
+            (None, Some(between)) => {
+                fields.absent("think", "leave it out: customers who arrive from outside do not think")?;
+                Source::Arrivals { between: positive(between, &fields.at("arrivals"))? }
+            }
+            (None, None) => return Err(fields.wrong("users", "give users (with think) or arrivals")),
+            (Some(_), Some(_)) => return Err(fields.wrong("arrivals", "give users or arrivals, not both")),
+        };
+        let priority = fields.integer("priority", 0, 0, LEAST_URGENT)? as u32;
+        let route_path = fields.at("route");
+        let all = json!("all");
+        let route = (route_path.as_str(), fields.get("route").unwrap_or(&all));
+        let names: Vec<&str> = self.stations.iter().map(|station| station.name.as_str()).collect();
+        let service = fields
+            .get("service")
+            .map(|value| Fields::new(fields.at("service"), value, &names))
+            .transpose()?;
+        self.add(name.to_owned(), source, priority, route, service.as_ref())
+    }
+
+    /// Adds a class that takes `route`, with the services of its own.
+    fn add(
+        &mut self,
+        name: String,
+        source: Source,
+        priority: u32,
+        route: (&str, &Value),
+        own: Option<&Fields<'_>>,
+    ) -> Result<(), ParameterError> {
+        let names: Vec<&str> = self.stations.iter().map(|station| station.name.as_str()).collect();
+        let route = Route::read(route.0, route.1, &names)?;
+        let first = self.steps.len() as u32;
+        for (number, next) in route.steps {
+            let station = &self.stations[number];
+            let of_class = own.map(|own| own.distribution(&station.name)).transpose()?.flatten();
+            let service = of_class.or(station.service.clone()).ok_or_else(|| ParameterError {
+                system: SYSTEM.into(),
+                parameter: format!("stations[{number}].service"),
+                problem: "must be given".into(),
+                remedy: "give a distribution, such as exponential(mean=0.5), here or to every class".into(),
+            })?;
+            self.steps.push(Step { station: number as u32, service, next: next.moved(first) });
+        }
+        self.check_time_passes(&name, &source, first as usize)?;
+        self.classes.push(ClassPlan { name, source, priority, start: route.start.moved(first) });
+        Ok(())
+    }
+
+    /// Users who neither think nor are served would go round for ever at one instant.
+    fn check_time_passes(&self, class: &str, source: &Source, first: usize) -> Result<(), ParameterError> {
+        let Source::Users { think, .. } = source else { return Ok(()) };
+        let idle = self.steps[first..].iter().find(|step| step.service.mean() < 1e-9);
+        match idle {
+            Some(step) if think.mean() < 1e-9 => {
+                let station = &self.stations[step.station as usize].name;
+                let given =
+                    format!("no time, for class {class}, whose service at {station} takes none either");
+                Err(ParameterError::new(
+                    SYSTEM,
+                    "think",
+                    given,
+                    "give a think time, or a service at each station",
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The longest time slice, and its station.
+fn longest_slice(stations: &[StationPlan]) -> Option<(usize, Span)> {
+    let slices = stations.iter().enumerate().filter_map(|(index, station)| match &station.discipline {
+        Discipline::RoundRobin { slice, .. } => Some((index, *slice)),
+        Discipline::Feedback { slices, .. } => slices.iter().max().map(|slice| (index, *slice)),
+        _ => None,
+    });
+    slices.max_by_key(|(_, slice)| *slice)
+}
+
+/// Times between arrivals that are always zero would be arrivals without end at one time.
+fn positive(between: Distribution, path: &str) -> Result<Distribution, ParameterError> {
+    if between.mean() >= 1e-9 {
+        return Ok(between);
+    }
+    let given = format!("a mean of {} s", between.mean());
+    Err(ParameterError::new(SYSTEM, path, given, "give times between arrivals with a mean above 1e-9 [s]"))
+}
