@@ -1,0 +1,257 @@
+//! The figures of a replication, and the rows of the log's samples.
+
+use thinktime_engine::{Tally, Time};
+use thinktime_log::{Column, Kind, Role, Type, Value};
+
+use super::measures::{LIMITS_S, Measures, QUEUES, Queue, SHORT_S, SIZES, Sampled};
+use crate::system::Response;
+
+/// Rates count per this time, the paper's unit of analysis [s].
+const PERIOD_S: f64 = 600.0;
+
+/// A figure of a replication, and how it follows from what was measured.
+struct Figure {
+    response: Response,
+    value: fn(&Ended) -> f64,
+}
+
+/// A run that has ended.
+pub(super) struct Ended<'a> {
+    pub measures: &'a Measures,
+    pub now: Time,
+    pub disk_busy: u128,
+    pub accesses: [u64; 3],
+}
+
+impl Ended<'_> {
+    fn length_s(&self) -> f64 {
+        self.now.since(self.measures.since).seconds()
+    }
+
+    fn per_period(&self, count: u64) -> f64 {
+        count as f64 / self.length_s() * PERIOD_S
+    }
+
+    fn mean(&self, queue: Queue) -> f64 {
+        self.measures.queues[queue as usize].mean_present(self.now)
+    }
+
+    fn part_of_time(&self, area_ns: u128) -> f64 {
+        area_ns as f64 * 1e-9 / self.length_s()
+    }
+
+    fn within(&self, limit: usize) -> f64 {
+        self.measures.within[limit] as f64
+    }
+
+    fn share_within(&self, limit: usize) -> f64 {
+        self.within(limit) / self.measures.short.count() as f64
+    }
+
+    fn slowdown(&self, size: usize) -> f64 {
+        let stretch = self.measures.stretches[size];
+        stretch.response as f64 / stretch.service as f64
+    }
+}
+
+fn sd(tally: &Tally) -> f64 {
+    tally.variance().sqrt()
+}
+
+fn figure(name: impl Into<String>, unit: &'static str, what: &str, value: fn(&Ended) -> f64) -> Figure {
+    Figure { response: Response::new(name, unit, what), value }
+}
+
+fn figures() -> Vec<Figure> {
+    let mut all = service();
+    all.extend(times());
+    all.extend(shares());
+    all.extend(load());
+    all.extend(slowdowns());
+    all
+}
+
+fn service() -> Vec<Figure> {
+    vec![
+        figure("queued_workspaces", "workspace", "Mean number of inputs in the system", |run| {
+            run.measures.system.mean_present(run.now)
+        }),
+        figure("inputs_serviced", PERIOD_INPUTS, "Inputs serviced", |run| {
+            run.per_period(run.measures.serviced)
+        }),
+        figure("inputs_received", PERIOD_INPUTS, "Inputs received", |run| {
+            run.per_period(run.measures.inputs)
+        }),
+        figure("unfinished", "input", "Inputs in the system at the end", |run| {
+            run.measures.system.present() as f64
+        }),
+    ]
+}
+
+const PERIOD_INPUTS: &str = "input/(10 min)";
+const PERIOD_ACCESSES: &str = "access/(10 min)";
+
+fn times() -> Vec<Figure> {
+    vec![
+        figure("mean_reaction_s", "s", "Mean time from an input to its first slice", |run| {
+            run.measures.reaction.mean()
+        }),
+        figure("max_reaction_s", "s", "Largest reaction time", |run| run.measures.reaction.largest()),
+        figure("sd_reaction_s", "s", "Standard deviation of the reaction times", |run| {
+            sd(&run.measures.reaction)
+        }),
+        figure("mean_log_reaction", "", "Mean of log10(R + 0.5), R the reaction time in seconds", |run| {
+            run.measures.log_reaction / run.measures.reaction.count() as f64
+        }),
+        figure("mean_response_s", "s", SHORT_RESPONSE, |run| run.measures.short.mean()),
+        figure("sd_response_s", "s", "Standard deviation of these response times", |run| {
+            sd(&run.measures.short)
+        }),
+        figure("mean_command_response_s", "s", "Mean response time of commands", |run| {
+            run.measures.command.mean()
+        }),
+    ]
+}
+
+const SHORT_RESPONSE: &str = "Mean response time of compute transactions of at most 2 s of service";
+
+fn shares() -> Vec<Figure> {
+    let what = format!("Compute transactions of at most {SHORT_S} s of service that were completed");
+    let mut all = vec![figure("responses", "input", &what, |run| run.measures.short.count() as f64)];
+    let counts: [fn(&Ended) -> f64; 3] = [|run| run.within(0), |run| run.within(1), |run| run.within(2)];
+    let shares: [fn(&Ended) -> f64; 3] =
+        [|run| run.share_within(0), |run| run.share_within(1), |run| run.share_within(2)];
+    for ((limit, count), share) in LIMITS_S.iter().zip(counts).zip(shares) {
+        all.push(figure(format!("within_{limit}_s"), "input", &format!("Of these, within {limit} s"), count));
+        let what = format!("Part of these within {limit} s");
+        all.push(figure(format!("share_within_{limit}_s"), "", &what, share));
+    }
+    all
+}
+
+fn load() -> Vec<Figure> {
+    vec![
+        figure("swap_rate", PERIOD_ACCESSES, "Disk accesses", |run| {
+            run.per_period(run.accesses.iter().sum())
+        }),
+        figure("swap_outs", PERIOD_ACCESSES, "Workspaces written to disk", |run| {
+            run.per_period(run.accesses[0])
+        }),
+        figure("swap_ins", PERIOD_ACCESSES, "Workspaces read from disk", |run| {
+            run.per_period(run.accesses[1])
+        }),
+        figure("library_loads", PERIOD_ACCESSES, "Disk accesses to libraries", |run| {
+            run.per_period(run.accesses[2])
+        }),
+        figure("mean_foreground", "workspace", "Mean number waiting for or in their first slice", |run| {
+            run.mean(Queue::Foreground)
+        }),
+        figure("mean_background", "workspace", "Mean number after their first slice, not waiting", |run| {
+            run.mean(Queue::Background)
+        }),
+        figure("mean_output_bound", "workspace", "Mean number waiting for output", |run| {
+            run.mean(Queue::OutputBound)
+        }),
+        figure("mean_command", "workspace", "Mean number of commands after their first slice", |run| {
+            run.mean(Queue::Command)
+        }),
+        figure("processor_utilisation", "", "Part of the time in which the processor was busy", |run| {
+            run.part_of_time(run.measures.processor.area(run.now))
+        }),
+        figure("processor_service", "", "Part of the time in which the interpreter ran", |run| {
+            let busy = run.measures.processor.area(run.now);
+            run.part_of_time(busy - run.measures.overhead_so_far(run.now))
+        }),
+        figure("disk_utilisation", "", "Part of the time in which the disk was busy", |run| {
+            run.part_of_time(run.disk_busy)
+        }),
+    ]
+}
+
+fn slowdowns() -> Vec<Figure> {
+    let values: [fn(&Ended) -> f64; 5] = [
+        |run| run.slowdown(0),
+        |run| run.slowdown(1),
+        |run| run.slowdown(2),
+        |run| run.slowdown(3),
+        |run| run.slowdown(4),
+    ];
+    let mut low = 0.0;
+    let mut all = Vec::new();
+    for ((name, high), value) in SIZES.iter().zip(values) {
+        let range = if high.is_finite() { format!("{low} to {high} s") } else { format!("above {low} s") };
+        let what = format!("Response time over service time, sums over completed inputs of {range}");
+        all.push(figure(format!("slowdown_{name}"), "", &what, value));
+        low = *high;
+    }
+    all
+}
+
+pub(super) fn responses() -> Vec<Response> {
+    figures().into_iter().map(|figure| figure.response).collect()
+}
+
+pub(super) fn values(run: &Ended) -> Vec<f64> {
+    figures().iter().map(|figure| (figure.value)(run)).collect()
+}
+
+/// Columns of the log's `samples`, beside start and length.
+pub(super) fn sample_columns() -> Vec<Column> {
+    let seconds = |name: &str, what: &str| Column::new(name, Type::F64, "s", Kind::Counter, what);
+    let count = |name: &str, unit: &str, what: &str| Column::new(name, Type::U64, unit, Kind::Counter, what);
+    let mut columns = vec![
+        Column::new("users_active", Type::U64, "user", Kind::Gauge, "Users with something to be done")
+            .role(Role::Load),
+        seconds("user_s", "Processor time of the interpreter").role(Role::UserTime),
+        seconds("system_s", "Processor time of the supervisor").role(Role::SystemTime),
+        seconds("idle_s", "Processor time that nobody used").role(Role::IdleTime),
+        count("inputs", "input", "Inputs received"),
+        count("completions", "input", "Inputs serviced").role(Role::Throughput),
+        count("swap_outs", "access", "Workspaces written to disk").role(Role::Request),
+        count("swap_ins", "access", "Workspaces read from disk").role(Role::Request),
+        count("library_loads", "access", "Disk accesses to libraries").role(Role::Request),
+        seconds("disk_busy_s", "Time in which the disk was busy"),
+    ];
+    columns.extend(QUEUES.iter().map(|(_, name)| {
+        let what = format!("Mean number of users, {}", name.replace('_', " "));
+        Column::new(&format!("mean_{name}"), Type::F64, "user", Kind::Gauge, &what)
+    }));
+    columns
+}
+
+/// One row of `samples`, up to `now`; `disk` is its busy time and its accesses so far.
+pub(super) fn sample_row(
+    measures: &mut Measures,
+    now: Time,
+    users_active: u64,
+    disk: (u128, [u64; 3]),
+) -> Vec<Value> {
+    let old = measures.sampled;
+    let new = Sampled {
+        at: now,
+        queues: QUEUES.map(|(queue, _)| measures.queues[queue as usize].area(now)),
+        inputs: measures.inputs,
+        serviced: measures.serviced,
+        busy: measures.processor.area(now),
+        overhead: measures.overhead_so_far(now),
+        disk: disk.0,
+        accesses: disk.1,
+    };
+    measures.sampled = new;
+    let length = u128::from(now.since(old.at).0);
+    let seconds = |nanoseconds: u128| Value::F64(nanoseconds as f64 * 1e-9);
+    let (busy, overhead) = (new.busy - old.busy, new.overhead - old.overhead);
+    let mut row = vec![
+        Value::U64(users_active),
+        seconds(busy - overhead),
+        seconds(overhead),
+        seconds(length - busy),
+        Value::U64(new.inputs - old.inputs),
+        Value::U64(new.serviced - old.serviced),
+    ];
+    row.extend(new.accesses.iter().zip(old.accesses).map(|(new, old)| Value::U64(new - old)));
+    row.push(seconds(new.disk - old.disk));
+    let means = new.queues.iter().zip(old.queues);
+    row.extend(means.map(|(new, old)| Value::F64((new - old) as f64 / length as f64)));
+    row
+}

@@ -1,0 +1,527 @@
+//! The machine as it runs: what happens at each event.
+//!
+//! An input goes from its terminal to the foreground; after its first slice it is done, or goes to the
+//! background, or, if a command, to the command queue; an output-bound one goes to and fro between
+//! background and the wait for output (Figure 6).
+
+use std::collections::{BTreeSet, VecDeque};
+
+use thinktime_engine::{Calendar, Imbalance, Model, Priority, Slot, Span, Streams, Time};
+
+use super::config::Config;
+use super::disk::{Access, Disk};
+use super::figures::sample_row;
+use super::measures::{Measures, Queue};
+use super::memory::Memory;
+use super::scheduler::{Criterion, Dispatcher};
+use super::workload::{Activity, Class, Place, User, labels};
+use crate::recorder::{Interaction, Monitor};
+
+/// Near slots of the calendar; each user has a far one, for the end of thinking, typing or output.
+pub(super) const PROCESSOR: Slot = Slot(0);
+pub(super) const DISK: Slot = Slot(1);
+const CLOCK: Slot = Slot(2);
+pub(super) const NEAR_SLOTS: u32 = 3;
+
+/// A time slice in progress, after the supervisor's part.
+#[derive(Clone, Copy, Debug)]
+struct Slice {
+    user: u32,
+    begun: Time,
+    overhead: Span,
+    service: Span,
+}
+
+/// The swapper: one workspace at a time leaves or comes.
+#[derive(Clone, Copy, Debug)]
+struct Swapper {
+    busy: bool,
+    /// Inputs of workspaces on disk since the last swap-out decision (cause 1).
+    inputs: u64,
+    /// Slices since the last input, library load or swap-out (cause 3).
+    slices: u64,
+    criterion: Criterion,
+}
+
+pub(super) struct Machine<'a, M> {
+    config: &'a Config,
+    users: Vec<User>,
+    /// Active workspaces on disk, by address.
+    waiting: BTreeSet<u32>,
+    /// Resident active workspaces in dispatching order, the running one left out.
+    ready: VecDeque<u32>,
+    running: Option<Slice>,
+    swapper: Swapper,
+    memory: Memory,
+    disk: Disk,
+    /// Commands after their first slice; the first one is being served.
+    commands: VecDeque<u32>,
+    /// A command whose library directory has to be loaded (cause 2).
+    directory_wanted: Option<u32>,
+    library_accesses_to_go: u32,
+    turns: u64,
+    pub measures: Measures,
+    interval: Span,
+    sampled: Time,
+    monitor: &'a mut M,
+    labels: [std::sync::Arc<str>; 3],
+}
+
+impl<'a, M: Monitor> Machine<'a, M> {
+    pub fn new(config: &'a Config, streams: &Streams, interval: Span, monitor: &'a mut M) -> Self {
+        let users: Vec<User> = (0..config.users).map(|user| User::new(streams, user)).collect();
+        Machine {
+            config,
+            measures: Measures::new(config.users),
+            users,
+            waiting: BTreeSet::new(),
+            ready: VecDeque::new(),
+            running: None,
+            swapper: Swapper { busy: false, inputs: 0, slices: 0, criterion: Criterion::FirstSlice },
+            memory: Memory::new(config.regions),
+            disk: Disk::new(config.disk, DISK, config.users, streams),
+            commands: VecDeque::new(),
+            directory_wanted: None,
+            library_accesses_to_go: 0,
+            turns: 0,
+            interval,
+            sampled: Time::ZERO,
+            monitor,
+            labels: labels(),
+        }
+    }
+
+    fn user(&mut self, user: u32) -> &mut User {
+        &mut self.users[user as usize]
+    }
+
+    fn event(&mut self, now: Time, kind: &'static str, user: u32, amount: Option<f64>) {
+        if M::LISTENS {
+            self.monitor.event(now, kind, Some(user), amount);
+        }
+    }
+
+    fn go(&mut self, user: u32, to: Activity, now: Time) {
+        let moved = &mut self.users[user as usize];
+        let (old, new) = (Queue::of(moved.activity), Queue::of(to));
+        moved.activity = to;
+        if old != new {
+            self.measures.leave(old, now, moved.entered);
+            self.measures.enter(new, now);
+            moved.entered = now;
+        }
+    }
+
+    /// The user begins to think; before, the reply of the last input is typed.
+    fn think(&mut self, user: u32, first: bool, calendar: &mut Calendar) {
+        let config = self.config;
+        let source = &mut self.user(user).source;
+        let reply = if first { Span::ZERO } else { source.think(&config.reply) };
+        let think = reply + source.think(&config.insertion);
+        self.user(user).think = think;
+        calendar.set(calendar.far(user), calendar.now() + think, Priority::Arrival);
+    }
+
+    fn input(&mut self, user: u32, now: Time) {
+        let mix = &self.config.mix;
+        self.go(user, Activity::Foreground, now);
+        let turn = self.next_turn();
+        let asking = self.user(user);
+        asking.transaction = asking.source.input(mix);
+        asking.attained = Span::ZERO;
+        asking.to_stop = asking.transaction.piece.unwrap_or(Span(u64::MAX));
+        (asking.arrived, asking.first_slice, asking.first_output) = (now, None, None);
+        asking.turn = turn;
+        let place = asking.place;
+        self.measures.input(now);
+        self.swapper.slices = 0;
+        match place {
+            Place::Resident => self.ready.push_front(user),
+            Place::Disk => {
+                self.swapper.inputs += 1;
+                self.waiting.insert(user);
+            }
+            Place::Loading | Place::Leaving => self.swapper.inputs += 1,
+        }
+        self.event(now, "input", user, None);
+    }
+
+    fn next_turn(&mut self) -> u64 {
+        self.turns += 1;
+        self.turns
+    }
+
+    /// A user's workspace wants the processor again, after a wait for output or for the library.
+    fn resume(&mut self, user: u32, as_what: Activity, now: Time) {
+        self.go(user, as_what, now);
+        let turn = self.next_turn();
+        self.user(user).turn = turn;
+        match self.user(user).place {
+            Place::Resident => self.ready.push_back(user),
+            Place::Disk => {
+                self.waiting.insert(user);
+            }
+            Place::Loading | Place::Leaving => {}
+        }
+    }
+
+    /// Original scheduler: I/O asks the interpreter to end the slice (page 127). The supervisor's own part
+    /// is not interrupted.
+    fn cut_slice(&mut self, calendar: &mut Calendar) {
+        let Some(slice) = &mut self.running else { return };
+        if !self.config.scheduler.cuts_slices() {
+            return;
+        }
+        let started = slice.begun + slice.overhead;
+        let end = calendar.now().max(started);
+        if end >= started + slice.service {
+            return;
+        }
+        slice.service = end.since(started);
+        if end == calendar.now() {
+            calendar.clear(PROCESSOR);
+            self.slice_ends(calendar);
+        } else {
+            calendar.set(PROCESSOR, end, Priority::Completion);
+        }
+    }
+
+    fn slice_ends(&mut self, calendar: &mut Calendar) {
+        let Some(slice) = self.running.take() else { return };
+        let (now, user) = (calendar.now(), slice.user);
+        self.measures.slice_ends(now, slice.overhead);
+        self.swapper.slices += 1;
+        self.event(now, "slice_end", user, Some(slice.service.seconds()));
+        let served = self.user(user);
+        let first = served.is_foreground();
+        served.attained += slice.service;
+        served.to_stop = served.to_stop - slice.service;
+        let (class, done) = (served.transaction.class, served.remaining() == Span::ZERO);
+        let stops = served.to_stop == Span::ZERO;
+        if class == Class::Command && first {
+            self.go(user, Activity::CommandWait, now);
+            self.commands.push_back(user);
+            if self.commands.len() == 1 {
+                self.begin_command(user, calendar);
+            }
+        } else if done {
+            self.complete(user, calendar);
+        } else if stops {
+            self.stop_for_output(user, calendar);
+        } else {
+            if first {
+                self.go(user, Activity::Background, now);
+            }
+            self.ready.push_back(user);
+        }
+    }
+
+    fn stop_for_output(&mut self, user: u32, calendar: &mut Calendar) {
+        let (now, mix) = (calendar.now(), &self.config.mix);
+        self.go(user, Activity::OutputWait, now);
+        let stopped = self.user(user);
+        stopped.first_output.get_or_insert(now);
+        stopped.to_stop = stopped.transaction.piece.unwrap_or(Span(u64::MAX));
+        let drain = stopped.source.drain(mix);
+        calendar.set(calendar.far(user), now + drain, Priority::Completion);
+        self.event(now, "output_wait_start", user, None);
+    }
+
+    /// The turn of a command has come: its libraries are read, or it wants the processor at once.
+    fn begin_command(&mut self, user: u32, calendar: &mut Calendar) {
+        if self.config.mix.library_accesses == 0 {
+            self.library_is_ready(user, calendar);
+        } else {
+            self.swapper.slices = 0;
+            self.directory_wanted = Some(user);
+        }
+    }
+
+    fn library_is_ready(&mut self, user: u32, calendar: &mut Calendar) {
+        if self.user(user).remaining() == Span::ZERO {
+            self.complete(user, calendar);
+        } else {
+            self.resume(user, Activity::CommandService, calendar.now());
+        }
+    }
+
+    fn complete(&mut self, user: u32, calendar: &mut Calendar) {
+        let now = calendar.now();
+        self.go(user, Activity::Thinking, now);
+        self.event(now, "completion", user, None);
+        self.measures.complete(&self.users[user as usize], now);
+        self.tell(user, Some(now));
+        self.think(user, false, calendar);
+        if self.users[user as usize].transaction.class == Class::Command {
+            self.commands.pop_front();
+            if let Some(next) = self.commands.front().copied() {
+                self.begin_command(next, calendar);
+            }
+        }
+    }
+
+    fn tell(&mut self, user: u32, completion: Option<Time>) {
+        if !M::LISTENS {
+            return;
+        }
+        let told = &self.users[user as usize];
+        self.monitor.interaction(&Interaction {
+            user,
+            class: self.labels[told.transaction.class as usize].clone(),
+            think: told.think,
+            arrival: told.arrived,
+            first_service: told.first_slice,
+            first_output: told.first_output.or(completion),
+            completion,
+            service: told.attained,
+        });
+    }
+
+    fn access_ends(&mut self, calendar: &mut Calendar) {
+        let now = calendar.now();
+        let Some(access) = self.disk.end(now) else { return };
+        self.event(now, access.events()[1], access.user(), None);
+        match access {
+            Access::SwapOut(user) => self.has_left(user, now),
+            Access::SwapIn(user) => {
+                self.user(user).place = Place::Resident;
+                self.swapper.busy = false;
+                self.ready.push_front(user);
+            }
+            Access::Library(user) => {
+                self.library_accesses_to_go -= 1;
+                if self.library_accesses_to_go > 0 {
+                    self.disk.request(Access::Library(user));
+                } else {
+                    self.memory.drop_directory(now);
+                    self.library_is_ready(user, calendar);
+                }
+            }
+        }
+    }
+
+    fn has_left(&mut self, user: u32, now: Time) {
+        self.memory.unload(now, user);
+        self.swapper.busy = false;
+        let turn = self.next_turn();
+        let gone = self.user(user);
+        gone.place = Place::Disk;
+        if gone.activity.is_active() {
+            if !gone.is_foreground() {
+                gone.turn = turn;
+            }
+            self.waiting.insert(user);
+        }
+    }
+
+    /// The supervisor: swaps, and gives the processor to the next. While the interpreter runs a slice that
+    /// I/O does not cut, there is no supervisor.
+    fn supervise(&mut self, calendar: &mut Calendar) {
+        if self.running.is_none() || self.config.scheduler.cuts_slices() {
+            self.swap(calendar);
+        }
+        if let Some(access) = self.disk.begin(calendar) {
+            self.event(calendar.now(), access.events()[0], access.user(), None);
+        }
+        self.dispatch(calendar);
+    }
+
+    fn swap(&mut self, calendar: &mut Calendar) {
+        if self.swapper.busy {
+            return;
+        }
+        let now = calendar.now();
+        if self.memory.has_room() {
+            self.fill(now);
+        } else if let Some(victim) = self.victim() {
+            self.swapper.inputs = self.swapper.inputs.saturating_sub(1);
+            self.swapper.slices = 0;
+            self.swapper.busy = true;
+            self.ready.retain(|user| *user != victim);
+            self.user(victim).place = Place::Leaving;
+            self.disk.request(Access::SwapOut(victim));
+        }
+    }
+
+    /// A free region goes to a library directory, or to the workspace that the scheduler chooses.
+    fn fill(&mut self, now: Time) {
+        if let Some(user) = self.directory_wanted.take() {
+            self.memory.load_directory(now);
+            self.library_accesses_to_go = self.config.mix.library_accesses;
+            self.disk.request(Access::Library(user));
+            return;
+        }
+        if !self.config.criterion_persists {
+            self.swapper.criterion = Criterion::FirstSlice;
+        }
+        let Config { scheduler, slice, .. } = self.config;
+        let criterion = &mut self.swapper.criterion;
+        let arm = self.disk.arm();
+        if let Some(user) = scheduler.choose(&self.users, &self.waiting, arm, *slice, criterion) {
+            self.waiting.remove(&user);
+            self.memory.load(now, user);
+            self.user(user).place = Place::Loading;
+            self.swapper.busy = true;
+            self.disk.request(Access::SwapIn(user));
+        }
+    }
+
+    /// The workspace that has to leave, if one has to: the longest resident, but none that waits for its
+    /// first slice. If it is running it leaves after its slice.
+    fn victim(&self) -> Option<u32> {
+        let cause = self.directory_wanted.is_some()
+            || (!self.waiting.is_empty()
+                && (self.input_asks()
+                    || self.swapper.slices >= self.config.slices_before_swap
+                    || self.memory.holders().iter().any(|user| self.is_idle(*user))));
+        if !cause {
+            return None;
+        }
+        let running = self.running.map(|slice| slice.user);
+        let can_leave = |user: &u32| {
+            let holder = &self.users[*user as usize];
+            holder.place == Place::Resident && !holder.is_foreground()
+        };
+        let longest = self.memory.holders().iter().copied().find(can_leave);
+        longest.filter(|user| Some(*user) != running)
+    }
+
+    /// Cause 1. The original scheduler takes one decision an input, whichever workspace that brings in;
+    /// the others go on until there is no foreground on disk.
+    fn input_asks(&self) -> bool {
+        if self.config.scheduler.cuts_slices() {
+            self.swapper.inputs > 0
+        } else {
+            self.waiting.iter().any(|user| self.users[*user as usize].is_foreground())
+        }
+    }
+
+    /// Cause 4: a resident workspace that needs no more service.
+    fn is_idle(&self, user: u32) -> bool {
+        let holder = &self.users[user as usize];
+        holder.place == Place::Resident && !holder.activity.is_active()
+    }
+
+    fn dispatch(&mut self, calendar: &mut Calendar) {
+        if self.running.is_some() {
+            return;
+        }
+        let Some(user) = self.next_to_run() else { return };
+        let (now, config) = (calendar.now(), self.config);
+        let chosen = &mut self.users[user as usize];
+        if chosen.is_foreground() {
+            chosen.first_slice = Some(now);
+            self.measures.reaction(now.since(chosen.arrived));
+        }
+        let service = config.slice.min(chosen.remaining()).min(chosen.to_stop);
+        self.measures.slice_begins(now, config.dispatch);
+        self.running = Some(Slice { user, begun: now, overhead: config.dispatch, service });
+        calendar.set(PROCESSOR, now + config.dispatch + service, Priority::Completion);
+        self.event(now, "slice_start", user, None);
+    }
+
+    fn next_to_run(&mut self) -> Option<u32> {
+        if self.config.dispatcher == Dispatcher::RoundRobin {
+            return self.ready.pop_front();
+        }
+        let Config { scheduler, slice, .. } = self.config;
+        let rank = |user: &u32| scheduler.rank(&self.users[*user as usize], *slice);
+        let (place, _) = self.ready.iter().enumerate().min_by_key(|(_, user)| rank(user))?;
+        self.ready.remove(place)
+    }
+
+    fn sample(&mut self, now: Time) {
+        if M::LISTENS {
+            let users_active = self.users_active();
+            let disk = (self.disk.busy(now), self.disk.begun());
+            let row = sample_row(&mut self.measures, now, users_active, disk);
+            self.monitor.sample(self.sampled, now.since(self.sampled), row);
+        }
+        self.sampled = now;
+    }
+
+    /// Users who had something to be done since the last sample.
+    fn users_active(&self) -> u64 {
+        let active = |user: &&User| user.activity != Activity::Thinking || user.entered > self.sampled;
+        self.users.iter().filter(active).count() as u64
+    }
+
+    /// Ends the run: the last sample, the unfinished interactions, and every law.
+    pub fn finish(&mut self, now: Time) -> Result<(), Imbalance> {
+        if now > self.sampled {
+            self.sample(now);
+        }
+        for user in 0..self.config.users {
+            if self.users[user as usize].activity != Activity::Thinking {
+                self.tell(user, None);
+            }
+        }
+        self.measures.check(now, &self.users, self.running_parts(now))?;
+        self.disk.check(now)?;
+        self.memory.check(now)
+    }
+
+    pub fn disk_busy(&self, now: Time) -> u128 {
+        self.disk.busy(now)
+    }
+
+    pub fn accesses(&self) -> [u64; 3] {
+        self.disk.begun()
+    }
+
+    /// Overhead and service of the slice in progress, so far.
+    fn running_parts(&self, now: Time) -> (Span, Span) {
+        self.running.map_or((Span::ZERO, Span::ZERO), |slice| {
+            let so_far = now.since(slice.begun);
+            let overhead = so_far.min(slice.overhead);
+            (overhead, so_far - overhead)
+        })
+    }
+}
+
+impl<M: Monitor> Model for Machine<'_, M> {
+    fn start(&mut self, calendar: &mut Calendar) {
+        for user in 0..self.config.users {
+            self.measures.enter(Queue::Thinking, Time::ZERO);
+            self.think(user, true, calendar);
+        }
+        if M::LISTENS {
+            calendar.set(CLOCK, Time::ZERO + self.interval, Priority::Observation);
+        }
+    }
+
+    fn handle(&mut self, slot: Slot, calendar: &mut Calendar) {
+        let now = calendar.now();
+        match calendar.far_index(slot) {
+            Some(user) => {
+                if self.users[user as usize].activity == Activity::Thinking {
+                    self.input(user, now);
+                } else {
+                    self.event(now, "output_wait_end", user, None);
+                    self.resume(user, Activity::Background, now);
+                }
+                self.cut_slice(calendar);
+            }
+            None if slot == PROCESSOR => self.slice_ends(calendar),
+            None if slot == DISK => {
+                self.access_ends(calendar);
+                self.cut_slice(calendar);
+            }
+            None => {
+                self.sample(now);
+                calendar.set(CLOCK, now + self.interval, Priority::Observation);
+                return;
+            }
+        }
+        self.supervise(calendar);
+    }
+
+    fn restart_statistics(&mut self, calendar: &Calendar) {
+        let now = calendar.now();
+        let parts = self.running_parts(now);
+        self.measures.restart(now, &self.users, parts);
+        self.disk.restart_statistics(now);
+        self.memory.restart_statistics(now);
+        self.sampled = now;
+    }
+}

@@ -1,0 +1,221 @@
+//! What is measured as a run goes, and the laws that must hold for it.
+
+use thinktime_engine::{Balance, Batches, Busy, Imbalance, Level, Span, Tally, Time};
+
+use super::workload::{Activity, Class, User};
+
+/// Where an input is, after Figure 6, or that there is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Queue {
+    Thinking = 0,
+    Foreground = 1,
+    Background = 2,
+    OutputBound = 3,
+    Command = 4,
+}
+
+pub(super) const QUEUES: [(Queue, &str); 5] = [
+    (Queue::Thinking, "thinking"),
+    (Queue::Foreground, "foreground"),
+    (Queue::Background, "background"),
+    (Queue::OutputBound, "output_bound"),
+    (Queue::Command, "command"),
+];
+
+impl Queue {
+    pub fn of(activity: Activity) -> Queue {
+        match activity {
+            Activity::Thinking => Queue::Thinking,
+            Activity::Foreground => Queue::Foreground,
+            Activity::Background => Queue::Background,
+            Activity::OutputWait => Queue::OutputBound,
+            Activity::CommandWait | Activity::CommandService => Queue::Command,
+        }
+    }
+}
+
+/// Service up to which a compute transaction's response time counts (page 136) [s].
+pub(super) const SHORT_S: f64 = 2.0;
+/// Response times within which Table 9 counts [s].
+pub(super) const LIMITS_S: [u64; 3] = [5, 10, 15];
+/// Classes of service time for the slowdown, by their upper ends [s].
+pub(super) const SIZES: [(&str, f64); 5] =
+    [("tiny", 0.1), ("small", 0.5), ("medium", 2.0), ("large", 10.0), ("huge", f64::INFINITY)];
+
+/// Response and service time of a size class, summed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Stretch {
+    pub response: u128,
+    pub service: u128,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Measures {
+    /// When statistics began.
+    pub since: Time,
+    pub queues: [Balance; 5],
+    pub system: Balance,
+    users: u64,
+    pub processor: Busy,
+    idle: Level,
+    /// Supervisor's part of the slices that have ended [ns].
+    overhead: u128,
+    /// That of the slice in progress: since when, and how long in all.
+    current_overhead: (Time, Span),
+    pub inputs: u64,
+    pub serviced: u64,
+    pub reaction: Tally,
+    /// Sum of log10(R + 0.5), R the reaction time [s].
+    pub log_reaction: f64,
+    /// Response times of short compute transactions.
+    pub short: Tally,
+    pub within: [u64; 3],
+    pub command: Tally,
+    pub stretches: [Stretch; 5],
+    /// The series of the short responses.
+    pub batches: Batches,
+    pub sampled: Sampled,
+}
+
+/// Counts and areas when the last sample was taken.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sampled {
+    pub at: Time,
+    pub queues: [u128; 5],
+    pub inputs: u64,
+    pub serviced: u64,
+    pub busy: u128,
+    pub overhead: u128,
+    pub disk: u128,
+    pub accesses: [u64; 3],
+}
+
+impl Measures {
+    pub fn new(users: u32) -> Measures {
+        let mut idle = Level::default();
+        idle.set(Time::ZERO, 1);
+        Measures {
+            since: Time::ZERO,
+            queues: [Balance::default(); 5],
+            system: Balance::default(),
+            users: u64::from(users),
+            processor: Busy::default(),
+            idle,
+            overhead: 0,
+            current_overhead: (Time::ZERO, Span::ZERO),
+            inputs: 0,
+            serviced: 0,
+            reaction: Tally::default(),
+            log_reaction: 0.0,
+            short: Tally::default(),
+            within: [0; 3],
+            command: Tally::default(),
+            stretches: [Stretch::default(); 5],
+            batches: Batches::default(),
+            sampled: Sampled::default(),
+        }
+    }
+
+    pub fn enter(&mut self, queue: Queue, now: Time) {
+        self.queues[queue as usize].enter(now);
+    }
+
+    pub fn leave(&mut self, queue: Queue, now: Time, entered: Time) {
+        self.queues[queue as usize].leave(now, entered);
+    }
+
+    pub fn input(&mut self, now: Time) {
+        self.inputs += 1;
+        self.system.enter(now);
+    }
+
+    pub fn reaction(&mut self, time: Span) {
+        self.reaction.record(time);
+        self.log_reaction += (time.seconds() + 0.5).log10();
+    }
+
+    pub fn slice_begins(&mut self, now: Time, overhead: Span) {
+        self.idle.set(now, 0);
+        self.processor.begin(now);
+        self.current_overhead = (now, overhead);
+    }
+
+    /// Supervisor's part of the processor's busy time [ns].
+    pub fn overhead_so_far(&self, now: Time) -> u128 {
+        let (begun, length) = self.current_overhead;
+        self.overhead + u128::from(now.since(begun).min(length).0)
+    }
+
+    pub fn slice_ends(&mut self, now: Time, overhead: Span) {
+        self.processor.end(now);
+        self.idle.set(now, 1);
+        // Overhead belongs to no one: it counts as a completed demand of the supervisor.
+        self.processor.complete(overhead);
+        self.overhead = self.overhead_so_far(now);
+        self.current_overhead = (now, Span::ZERO);
+    }
+
+    pub fn complete(&mut self, user: &User, now: Time) {
+        let asked = &user.transaction;
+        let response = now.since(user.arrived);
+        self.system.leave(now, user.arrived);
+        self.serviced += 1;
+        self.processor.complete(asked.demand);
+        let service_s = asked.demand.seconds();
+        if let Some(size) = SIZES.iter().position(|(_, up_to)| service_s <= *up_to) {
+            self.stretches[size].response += u128::from(response.0);
+            self.stretches[size].service += u128::from(asked.demand.0);
+        }
+        match asked.class {
+            Class::Compute if service_s <= SHORT_S => {
+                self.short.record(response);
+                self.batches.record(now, response);
+                for (count, limit) in self.within.iter_mut().zip(LIMITS_S) {
+                    *count += u64::from(response.seconds() <= limit as f64);
+                }
+            }
+            Class::Command => self.command.record(response),
+            _ => {}
+        }
+    }
+
+    /// Service received so far by inputs that are not done, and what the slice in progress has had.
+    fn received(users: &[User], (overhead, service): (Span, Span)) -> u128 {
+        let unfinished = users.iter().filter(|user| user.activity != Activity::Thinking);
+        let attained: u128 = unfinished.map(|user| u128::from(user.attained.0)).sum();
+        attained + u128::from(overhead.0) + u128::from(service.0)
+    }
+
+    /// Little's law and flow balance for each queue and the system, the utilisation law, time adds up.
+    pub fn check(&self, now: Time, users: &[User], running: (Span, Span)) -> Result<(), Imbalance> {
+        for (queue, name) in QUEUES {
+            let inside = users.iter().filter(|user| Queue::of(user.activity) == queue);
+            self.queues[queue as usize].check(name, now, inside.map(|user| user.entered))?;
+        }
+        let inside = users.iter().filter(|user| user.activity != Activity::Thinking);
+        self.system.check("system", now, inside.map(|user| user.arrived))?;
+        let present: u64 = self.queues.iter().map(Balance::present).sum();
+        Imbalance::compare("flow balance (users)", "all queues", present, self.users)?;
+        self.processor.check("processor", now, Self::received(users, running))?;
+        let length = u128::from(now.since(self.since).0);
+        let all = self.processor.area(now) + self.idle.area(now);
+        Imbalance::compare("time adds up (nanoseconds)", "processor", all, length)
+    }
+
+    pub fn restart(&mut self, now: Time, users: &[User], running: (Span, Span)) {
+        let mut fresh = Measures::new(self.users as u32);
+        fresh.since = now;
+        fresh.queues = self.queues;
+        fresh.queues.iter_mut().for_each(|queue| queue.restart(now));
+        fresh.system = self.system;
+        fresh.system.restart(now);
+        fresh.processor = self.processor;
+        fresh.processor.restart(now, Self::received(users, running));
+        fresh.idle = self.idle;
+        fresh.idle.restart(now);
+        let (begun, length) = self.current_overhead;
+        fresh.current_overhead = (now, length - now.since(begun).min(length));
+        fresh.sampled.at = now;
+        *self = fresh;
+    }
+}

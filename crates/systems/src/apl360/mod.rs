@@ -1,0 +1,146 @@
+//! APL/360 on an IBM System/360 Model 50, as H. A. Anderson, Jr. and R. G. Sargent measured and simulated it:
+//! "Investigation into Scheduling for an Interactive Computing System", IBM Journal of Research and
+//! Development 18, 2 (March 1974), page 125.
+//!
+//! # The machine
+//!
+//! A finite number of users at typewriters, each with a workspace of up to 36 000 bytes (page 126). Main
+//! memory has four regions of that size; all other workspaces lie on one IBM 2314 disk, which does one access
+//! at a time, in about 0.1 s. A workspace whose input waits or is in service is *active*.
+//!
+//! - **Swap-in** ([`scheduler`]): the original scheduler searches the active workspaces on disk by address
+//!   from the arm on, by one of two criteria that take turns (page 127); the modified one brings in
+//!   foreground, that is who waits for the first slice, in order of arrival and before all others (page 135);
+//!   FB2 and FB-infinity as on page 136.
+//! - **Swap-out** ([`machine`], page 127): when all regions are taken and an input comes, a library directory
+//!   has to be loaded, ten slices have been given without either, or a resident workspace needs no more service
+//!   while an active one is on disk. The longest resident leaves.
+//! - **Dispatching**: resident active workspaces in turn, a newly loaded one first. Under the original
+//!   scheduler every I/O interrupt ends the slice, which makes its length random between 0 and 0.2 s (page 127);
+//!   in the modified system nothing does (page 135), so that swapping waits for its end.
+//! - **Inputs** ([`workload`], Table 1): compute transactions; commands, served one at a time; output-bound
+//!   transactions, which stop when they would take all output buffers. Queues as in Figure 6.
+//!
+//! # What the paper leaves open, and what was taken
+//!
+//! - *The criteria of the original scheduler*: the criterion lasts from search to search, and changes once in a
+//!   search that fails (`criterion_persists`). Workspaces in foreground are overlooked then, as reported.
+//! - *Victims*: no workspace that waits for its first slice; one that runs leaves after its slice.
+//! - *The start*: with all users thinking. Service demanded is more than the processor's time (0.9 inputs a
+//!   second of 1.9 s), so the ten minutes are no steady state: long work piles up until they end.
+//! - *Service times*: hyperexponential by class, fitted to what is printed of them (decreasing failure rate,
+//!   so that mean residual life increases as in Figures 3 and 4).
+//! - *Output*: an output-bound transaction stops a geometric number of times; each stop lasts until the
+//!   typewriter has emptied the buffers.
+//! - *Libraries*: a command's accesses follow one another while the directory takes a region.
+//! - *Overhead*: a constant before each slice. Channel interference and the cost of a swap are part of it.
+//!
+//! # Left out
+//!
+//! Sizes of workspaces (regions hold the largest), the contents of libraries, typing of characters one by
+//! one, break signals, sign-on and sign-off.
+
+mod config;
+mod disk;
+mod figures;
+mod machine;
+mod measures;
+mod memory;
+mod scheduler;
+#[cfg(test)]
+mod tests;
+mod workload;
+
+use serde_json::{Value, json};
+use thinktime_engine::{Calendar, Imbalance, run};
+use thinktime_log::Column;
+
+use self::config::Config;
+use self::figures::Ended;
+use self::machine::{Machine, NEAR_SLOTS};
+use crate::parameter::{Parameter, ParameterError, Settings};
+use crate::recorder::{Monitor, Recorder, Silent};
+use crate::system::{Outcome, Prepared, Replication, Response, System};
+
+/// The system `apl360`.
+pub struct Apl360;
+
+impl System for Apl360 {
+    fn name(&self) -> &'static str {
+        "apl360"
+    }
+
+    fn summary(&self) -> &'static str {
+        "APL/360 on a System/360 Model 50: workspaces swapped between a few regions and one disk"
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        config::parameters()
+    }
+
+    fn default_length_s(&self) -> f64 {
+        600.0
+    }
+
+    fn prepare(&self, settings: &Settings) -> Result<Box<dyn Prepared>, ParameterError> {
+        Config::read(settings).map(|config| Box::new(config) as Box<dyn Prepared>)
+    }
+}
+
+impl Prepared for Config {
+    fn responses(&self) -> Vec<Response> {
+        figures::responses()
+    }
+
+    fn sample_columns(&self) -> Vec<Column> {
+        figures::sample_columns()
+    }
+
+    fn machine(&self) -> Value {
+        json!({"cpus": 1, "name": "IBM System/360 Model 50 with APL/360 (simulated)"})
+    }
+
+    fn population(&self) -> u64 {
+        u64::from(self.users)
+    }
+
+    fn run(&self, replication: Replication, recorder: Option<&mut Recorder>) -> Result<Outcome, Imbalance> {
+        match recorder {
+            Some(recorder) => replicate(self, replication, recorder),
+            None => replicate(self, replication, &mut Silent),
+        }
+    }
+}
+
+const LAWS: [&str; 6] = [
+    "flow balance",
+    "Little's law per queue and for the system",
+    "utilisation law of the processor",
+    "utilisation law of the disk",
+    "time adds up",
+    "memory is conserved",
+];
+
+fn replicate<M: Monitor>(
+    config: &Config,
+    replication: Replication,
+    monitor: &mut M,
+) -> Result<Outcome, Imbalance> {
+    let mut calendar = Calendar::new(NEAR_SLOTS, config.users);
+    let mut machine = Machine::new(config, &replication.streams, replication.interval, monitor);
+    run(&mut machine, &mut calendar, replication.warm_up, replication.end);
+    let now = calendar.now();
+    machine.finish(now)?;
+    let ended = Ended {
+        measures: &machine.measures,
+        now,
+        disk_busy: machine.disk_busy(now),
+        accesses: machine.accesses(),
+    };
+    Ok(Outcome {
+        responses: figures::values(&ended),
+        batches: machine.measures.batches.clone(),
+        laws: LAWS.to_vec(),
+        events: calendar.events(),
+    })
+}

@@ -1,0 +1,187 @@
+//! Users and what they ask for.
+
+use std::sync::Arc;
+
+use thinktime_engine::{Component, Span, Stream, Streams, Time};
+
+use super::config::Mix;
+
+/// Class of an input (page 126 and Table 1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    /// Needs the interpreter only.
+    Compute = 0,
+    /// Needs libraries on disk; commands are served one at a time.
+    Command = 1,
+    /// Stops when it would take all output buffers, and goes on when all have been released.
+    OutputBound = 2,
+}
+
+pub(super) const CLASSES: [Class; 3] = [Class::Compute, Class::Command, Class::OutputBound];
+
+impl Class {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Class::Compute => "compute",
+            Class::Command => "command",
+            Class::OutputBound => "output_bound",
+        }
+    }
+}
+
+/// Names of the classes as the log keeps them.
+pub(super) fn labels() -> [Arc<str>; 3] {
+    CLASSES.map(|class| Arc::from(class.name()))
+}
+
+/// One input and what it asks for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Transaction {
+    pub class: Class,
+    pub demand: Span,
+    /// Processor time between two stops for output; none for other classes.
+    pub piece: Option<Span>,
+}
+
+/// A user's random streams. A user asks for the same things whatever the machine does.
+#[derive(Clone, Debug)]
+pub(super) struct Source {
+    think: Stream,
+    input: Stream,
+    output: Stream,
+}
+
+impl Source {
+    pub fn new(streams: &Streams, user: u32) -> Source {
+        let stream = |name| streams.stream(Component(name), u64::from(user));
+        Source { think: stream("think"), input: stream("input"), output: stream("output") }
+    }
+
+    pub fn think(&mut self, of: &thinktime_engine::Distribution) -> Span {
+        of.sample(&mut self.think)
+    }
+
+    pub fn drain(&mut self, mix: &Mix) -> Span {
+        mix.drain.sample(&mut self.output)
+    }
+
+    pub fn input(&mut self, mix: &Mix) -> Transaction {
+        let drawn = self.input.uniform();
+        let class = if drawn < mix.up_to[0] {
+            Class::Compute
+        } else if drawn < mix.up_to[1] {
+            Class::Command
+        } else {
+            Class::OutputBound
+        };
+        // Nothing is served in no time at all.
+        let demand = mix.service[class as usize].sample(&mut self.input).max(Span(1));
+        let piece = (class == Class::OutputBound).then(|| {
+            let stops = geometric(self.input.uniform(), mix.stops);
+            Span(demand.0.div_ceil(stops + 1))
+        });
+        Transaction { class, demand, piece }
+    }
+}
+
+/// Number of at least one with this mean, from a uniform number: P(n > k) = (1 - 1/mean)^k.
+fn geometric(uniform: f64, mean: f64) -> u64 {
+    if mean <= 1.0 {
+        return 1;
+    }
+    1 + (uniform.ln() / (1.0 - 1.0 / mean).ln()) as u64
+}
+
+/// Where the input of a user is (Figure 6); in a queue of its own each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Activity {
+    Thinking,
+    /// Waiting for the first slice, or in it.
+    Foreground,
+    Background,
+    /// Waiting until the typewriter has emptied the buffers.
+    OutputWait,
+    /// Waiting for the commands before it, or for the library.
+    CommandWait,
+    /// The command whose turn it is: wants the processor.
+    CommandService,
+}
+
+impl Activity {
+    /// Whether it could use the processor at once.
+    pub fn is_active(self) -> bool {
+        matches!(self, Activity::Foreground | Activity::Background | Activity::CommandService)
+    }
+}
+
+/// Where the workspace of a user is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    Disk,
+    Loading,
+    Resident,
+    Leaving,
+}
+
+/// A user with a workspace.
+#[derive(Clone, Debug)]
+pub(super) struct User {
+    pub source: Source,
+    pub activity: Activity,
+    pub place: Place,
+    /// Since when in this queue.
+    pub entered: Time,
+    pub think: Span,
+    pub arrived: Time,
+    pub first_slice: Option<Time>,
+    pub first_output: Option<Time>,
+    pub transaction: Transaction,
+    pub attained: Span,
+    /// Processor time to the next stop for output.
+    pub to_stop: Span,
+    /// Order in which it came to wait in its level.
+    pub turn: u64,
+}
+
+impl User {
+    pub fn new(streams: &Streams, user: u32) -> User {
+        User {
+            source: Source::new(streams, user),
+            activity: Activity::Thinking,
+            place: Place::Disk,
+            entered: Time::ZERO,
+            think: Span::ZERO,
+            arrived: Time::ZERO,
+            first_slice: None,
+            first_output: None,
+            transaction: Transaction { class: Class::Compute, demand: Span::ZERO, piece: None },
+            attained: Span::ZERO,
+            to_stop: Span(u64::MAX),
+            turn: 0,
+        }
+    }
+
+    pub fn is_foreground(&self) -> bool {
+        self.activity == Activity::Foreground
+    }
+
+    pub fn remaining(&self) -> Span {
+        self.transaction.demand - self.attained
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn geometric_numbers_have_their_mean() {
+        // H0: the mean is 7, standard deviation sqrt(42). Bound of five standard errors: false alarm 6e-7.
+        let mut stream = Streams { seed: 4, replication: 0 }.stream(Component("test"), 0);
+        let n = 100_000;
+        let sum: u64 = (0..n).map(|_| geometric(stream.uniform(), 7.0)).sum();
+        let mean = sum as f64 / n as f64;
+        assert!((mean - 7.0).abs() < 5.0 * (42.0_f64 / n as f64).sqrt(), "{mean}");
+        assert_eq!(geometric(0.3, 1.0), 1);
+    }
+}
