@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -47,8 +48,12 @@ def _facts(runs: Runs) -> tuple[tuple[str, str], ...]:
     return (
         ("System", runs.system),
         *((f"Factor {name}", ", ".join(map(str, levels))) for name, levels in runs.factors.items()),
-        *((name, str(value)) for name, value in runs.parameters.items()),
+        *((name, _written(value)) for name, value in runs.parameters.items()),
         ("Seed", str(runs.seed)),
         ("Workload of a replication", workloads),
         ("Runs", str(runs.path)),
     )
+
+
+def _written(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

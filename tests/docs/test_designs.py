@@ -1,0 +1,96 @@
+"""The designs in the documentation run, as they stand, with the command that the documentation shows."""
+
+import csv
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from thinktime.cli.experiment import command
+from thinktime.errors import InputError
+from thinktime.runs import Runs
+
+DESIGNS = sorted((Path(__file__).parents[2] / "docs").glob("**/designs/*.toml"))
+COMMAND = [sys.executable, "-c", "from thinktime.cli import main; main()", "experiment"]
+
+
+def experiment(*arguments):
+    done = subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def refused(design, **options):
+    """What the command says to bad use, in this process: starting one costs a second."""
+    given = {"output": None, "replications": None, "resume": False, "force": False, "response": None}
+    with pytest.raises(InputError) as said:
+        command(design, **(given | options), threads=None, report=None, form="text")
+    return str(said.value)
+
+
+def figures(text):
+    rows = list(csv.DictReader(io.StringIO(text)))
+    return {(row["table"], row["row"], row["quantity"]): row["value"] for row in rows}
+
+
+@pytest.fixture(scope="module", params=DESIGNS, ids=lambda design: design.stem)
+def made(request, tmp_path_factory):
+    """A design, and its runs with three replications."""
+    folder = tmp_path_factory.mktemp("runs") / request.param.stem
+    page = folder.with_suffix(".html")
+    options = ("--replications", 3, "--format", "csv", "--report", page)
+    return request.param, folder, experiment(request.param, "-o", folder, *options).removesuffix(f"{page}\n")
+
+
+def test_there_are_designs():
+    assert DESIGNS
+
+
+def test_a_design_of_the_documentation_runs(made):
+    _, folder, printed = made
+    runs = Runs.open(folder)
+    assert all(len(cell.replications()) == 3 for cell in runs.cells)
+    found = figures(printed)
+    assert all(float(found[f"experiment-{name}-anova", "error", "df"]) > 0 for name in responses(found))
+    # Analysed again, from the folder alone, the figures are the same.
+    again = [*COMMAND[:-1], "analyse", "experiment", str(folder), "--format", "csv"]
+    assert subprocess.run(again, capture_output=True, text=True).stdout == printed
+    page = folder.with_suffix(".html").read_text()
+    assert page.startswith("<!doctype html>")
+    assert "Analysis of variance" in page
+
+
+def responses(found):
+    return {
+        table.removeprefix("experiment-").removesuffix("-anova")
+        for table, _, _ in found
+        if table.endswith("-anova")
+    }
+
+
+def test_replications_that_are_added_leave_the_others_as_they_were(made):
+    design, folder, _ = made
+    before = Runs.open(folder).responses()
+    experiment(design, "-o", folder, "--resume", "--replications", 4)
+    after = Runs.open(folder).responses()
+    assert after.height == before.height // 3 * 4
+    assert after.filter(pl.col("replication") < 3).equals(before)
+
+
+def test_bad_use_says_what_would_be_right(made, tmp_path):
+    design, folder, _ = made
+    assert "--resume continues it" in refused(design, output=folder)
+    assert "is a folder of runs" in refused(folder, output=tmp_path / "other")
+    assert "has no response 'speed'; there are: " in refused(folder, response=["speed"])
+    assert "cannot be read" in refused(tmp_path / "nothing.toml")
+    misspelt = tmp_path / "misspelt.toml"
+    misspelt.write_text(design.read_text().replace("[parameters]", "[parameters]\nlenth = 600"))
+    said = refused(misspelt)
+    for part in (str(misspelt), "cell ", "lenth", "did you mean"):
+        assert part in said
+    misspelt.write_text(design.read_text().replace('responses = ["', 'responses = ["mean_respons_s", "'))
+    assert "no response 'mean_respons_s'; did you mean 'mean_response_s'?" in refused(misspelt)
+    assert not misspelt.with_suffix("").exists()
