@@ -29,6 +29,7 @@ __all__ = [
     "colour",
     "curves",
     "dots",
+    "finished",
     "frontier",
     "histogram",
     "laid_over",
@@ -441,13 +442,13 @@ def strips(items: Sequence[Strip], x: Axis) -> Spec:
         area = base.mark_area(interpolate="step-after", opacity=0.22, color=colour(item.colour), clip=True)
         line = base.mark_line(interpolate="step-after", strokeWidth=1.4, color=colour(item.colour), clip=True)
         views.append((area + line).properties(height=STRIP_HEIGHT, title=_title(item.title)))
-    return _finished(alt.vconcat(*views, spacing=14).resolve_scale(y="independent").to_dict())
+    return finished(alt.vconcat(*views, spacing=14).resolve_scale(y="independent").to_dict())
 
 
 def _single(chart: Any, y_title: str) -> Spec:
     if y_title:
         chart = chart.properties(title=_title(y_title))
-    spec = _finished(chart.to_dict())
+    spec = finished(chart.to_dict())
     spec["autosize"] = {"type": "fit-x", "contains": "padding"}
     return spec
 
@@ -461,7 +462,8 @@ def _title(text: str) -> alt.TitleParams:
     )
 
 
-def _finished(spec: Spec) -> Spec:
+def finished(spec: Spec) -> Spec:
+    """Give a specification the fonts, colours and lines that all charts share."""
     hair, quiet = "var(--hair)", "var(--quiet)"
     spec["config"] = {
         "background": None,

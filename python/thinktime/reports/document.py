@@ -12,7 +12,21 @@ from typing import Any, Literal
 
 from thinktime.stats.estimate import Estimate
 
-__all__ = ["Cell", "Column", "Document", "Figure", "Finding", "Highlight", "Key", "Section", "Table"]
+__all__ = [
+    "DATA_IN",
+    "Cell",
+    "Column",
+    "Document",
+    "Figure",
+    "Finding",
+    "Highlight",
+    "Key",
+    "Section",
+    "Table",
+]
+
+DATA_IN = "--format json and csv"
+"""Where all figures of a report are."""
 
 Cell = str | int | float | None | Estimate
 """One cell of a table. An Estimate is shown with its interval; None as not measured."""
@@ -138,6 +152,8 @@ class Document:
     """What was measured, when, by what: label and value."""
     highlights: tuple[Highlight, ...] = ()
     facts_title: str = "What was recorded?"
+    data_in: str = DATA_IN
+    """Where a text sends its reader for the figures that it does not print."""
     origin: str = "Made by thinktime from the log alone: the same log gives the same page."
     """The last sentence of a page: what it was made from."""
 

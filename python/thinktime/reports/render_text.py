@@ -7,12 +7,14 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 
 from thinktime.reports import format as shown
-from thinktime.reports.document import Document, Figure, Section, Table
+from thinktime.reports.document import DATA_IN, Document, Figure, Section, Table
 
 __all__ = ["render", "render_section"]
 
 WIDTH = 100
 ROWS_MAX = 60
+NAMES_MAX = 1000
+"""Characters of the rows' names beyond which a folded table says only how many there are."""
 PROSE_MIN = 80
 """A table with a longer cell is a list of sentences, not a grid of figures."""
 GAP = "  "
@@ -35,19 +37,19 @@ def render(document: Document, width: int = WIDTH) -> str:
         if section.group != group:
             group = section.group
             blocks.append(_headline(group, "="))
-        blocks.append(render_section(section, width))
+        blocks.append(render_section(section, width, document.data_in))
     return _printable("\n\n".join(blocks) + "\n")
 
 
-def render_section(section: Section, width: int = WIDTH) -> str:
-    """One section: its answer, its tables, and what to beware of."""
+def render_section(section: Section, width: int = WIDTH, data_in: str = DATA_IN) -> str:
+    """One section: its answer, its tables, and what to beware of; `data_in` says where all figures are."""
     blocks = [_headline(section.title, "-")]
     if section.not_applicable:
         blocks.append(_wrapped(f"Not applicable: {section.not_applicable}", width))
         return _printable("\n\n".join(blocks))
     blocks.extend(_wrapped(sentence, width) for sentence in section.summary)
-    blocks.extend(_figure(figure, width) for figure in section.figures)
-    blocks.extend(_table(table, width) for table in section.tables)
+    blocks.extend(_figure(figure, width, data_in) for figure in section.figures)
+    blocks.extend(_table(table, width, data_in) for table in section.tables)
     if section.caveats:
         blocks.append("\n".join(_wrapped(caveat, width, "Beware: ", " " * 8) for caveat in section.caveats))
     if section.method:
@@ -90,17 +92,15 @@ def _pairs(facts: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
         yield _wrapped(value, width, _padded(label, label_width, "<") + GAP, " " * (label_width + len(GAP)))
 
 
-def _figure(figure: Figure, width: int) -> str:
+def _figure(figure: Figure, width: int, data_in: str) -> str:
     # Its words only: what it shows stands in the section's tables, or is too long to be read as numbers.
     rows = shown.count(len(figure.data.rows), "row")
-    return _wrapped(
-        f"{figure.title}. {figure.alt} ({rows} in --format json and csv: {figure.data.name}.)", width
-    )
+    return _wrapped(f"{figure.title}. {figure.alt} ({rows} in {data_in}: {figure.data.name}.)", width)
 
 
-def _table(table: Table, width: int) -> str:
+def _table(table: Table, width: int, data_in: str) -> str:
     if table.folded:
-        return _folded(table, width)
+        return _folded(table, width, data_in)
     columns = [
         shown.column(head, [row[index] for row in table.rows]) for index, head in enumerate(table.columns)
     ]
@@ -115,7 +115,7 @@ def _table(table: Table, width: int) -> str:
         grid = list(_grid(body, "".join(sides[index] for index in block), None))
         lines.extend(["", grid[0], "-" * max(_columns(line) for line in grid), *grid[1:]])
     if len(rows) > ROWS_MAX:
-        lines.append(f"... and {len(rows) - ROWS_MAX} more rows, all in --format json and csv")
+        lines.append(f"... and {len(rows) - ROWS_MAX} more rows, all in {data_in}")
     if not rows:
         lines.append("(no rows)")
     lines.extend(_wrapped(note, width) for note in table.notes)
@@ -133,12 +133,13 @@ def _records(columns: Sequence[shown.FormattedColumn], width: int) -> Iterator[s
         yield "\n".join(lines)
 
 
-def _folded(table: Table, width: int) -> str:
+def _folded(table: Table, width: int, data_in: str) -> str:
     """Names of the rows where they say something; the figures stand in the other forms."""
     firsts = [row[0] for row in table.rows]
-    if len(set(map(str, firsts))) < len(firsts) or not all(isinstance(first, str) for first in firsts):
+    telling = len(set(map(str, firsts))) == len(firsts) and all(isinstance(first, str) for first in firsts)
+    if not telling or sum(map(len, map(str, firsts))) > NAMES_MAX:
         amount = shown.count(len(firsts), "row")
-        return _wrapped(f"{table.caption}: {amount} in --format json and csv: {table.name}.", width)
+        return _wrapped(f"{table.caption.rstrip('.')}: {amount} in {data_in}: {table.name}.", width)
     return _wrapped(f"{table.caption} ({len(firsts)}): {', '.join(map(str, firsts))}.", width)
 
 

@@ -12,7 +12,7 @@ from thinktime.studies.study import Chapter, Outcome, Part
 
 __all__ = ["told"]
 
-ROWS_FOLDED = 40
+ROWS_FOLDED = 100
 """A published table with more cells than this stands folded on the page of a whole study."""
 
 
@@ -21,7 +21,6 @@ def told(outcome: Outcome) -> Document:
     study = outcome.study
     sections = [_section(outcome, part, chapter) for part, chapter in outcome.chapters]
     settings = (
-        ("Paper", study.paper),
         ("Seed", str(outcome.settings.seed)),
         ("Replications", str(outcome.settings.replications)),
     )
@@ -32,7 +31,8 @@ def told(outcome: Outcome) -> Document:
         sections=tuple(sections),
         facts=(*settings, *study.facts),
         highlights=() if outcome.table else tuple(_highlights(outcome)),
-        facts_title="What was simulated?",
+        facts_title="How was it run?",
+        data_in="-o FILE.html",
         origin="The published numbers are the paper's, as printed; the same seed gives the same page.",
     )
 

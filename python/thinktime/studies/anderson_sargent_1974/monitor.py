@@ -1,13 +1,14 @@
 """The monitored system: APL/360 with its original scheduler, traced into a log and analysed from it.
 
-Six hours of days with 25 to 36 users of different haste stand for the paper's four weeks. What follows is
-computed from the log alone, by the analyses that read the log of any machine.
+Periods of ten minutes with 25 to 36 users of different haste stand for the paper's four weeks. What follows
+is computed from the log alone, by the analyses that read the log of any machine.
 """
 
 from __future__ import annotations
 
 import tempfile
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,7 @@ __all__ = ["INSERTION_S", "USERS", "Monitored", "Period", "monitor"]
 USERS = (25, 26, 27, 30, 31, 35, 36)
 INSERTION_S = (16.0, 20.0, 24.0, 28.0)
 PERIODS = 4
-"""Of ten minutes, in each session."""
+"""Of ten minutes, for each number of users and each haste."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +79,14 @@ def monitor(settings: Settings) -> Monitored:
 
     with tempfile.TemporaryDirectory(prefix="thinktime-study-") as folder:
         path = Path(folder) / "log"
-        sessions = [(users, insertion) for users in USERS for insertion in INSERTION_S]
-        for number, (users, insertion) in enumerate(sessions):
+        sessions = list(product(USERS, INSERTION_S, range(PERIODS)))
+        for number, (users, insertion, _) in enumerate(sessions):
             _record(path, number, users, insertion, settings.seed)
-        return _analysed(Log.open(path), sessions)
+        return _analysed(Log.open(path), [session[:2] for session in sessions])
 
 
 def _record(path: Path, number: int, users: int, insertion_s: float, seed: int) -> None:
-    """One session; its number keeps sessions apart in time and in their random numbers."""
+    """Record one period; its number keeps it apart from the others in time and in random numbers."""
     from thinktime.sources.simulated import simulate
 
     parameters = {
@@ -93,7 +94,7 @@ def _record(path: Path, number: int, users: int, insertion_s: float, seed: int) 
         "insertion_time": think(insertion_s),
         "scheduler": "original",
         "regions": 4,
-        "length": PERIODS * PERIOD_S,
+        "length": PERIOD_S,
     }
     run = simulate(SYSTEM, parameters, seed=seed, first_replication=number)
     run.record(path, trace=True, mode="continue")
@@ -113,6 +114,6 @@ def _analysed(log: Log, sessions: list[tuple[int, float]]) -> Monitored:
     assert not isinstance(came, NotApplicable)
     assert not isinstance(seen, NotApplicable)
     periods = tuple(
-        Period(*sessions[number // PERIODS], interval) for number, interval in enumerate(seen.intervals)
+        Period(*session, interval) for session, interval in zip(sessions, seen.intervals, strict=True)
     )
     return Monitored(asked, section(log, asked), came, periods)

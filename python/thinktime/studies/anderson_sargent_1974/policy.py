@@ -26,6 +26,7 @@ __all__ = ["chapter"]
 Array = NDArray[np.float64]
 
 BOUND = "SRPT, times known"
+CHOICE = "FB-infinity"
 POLICIES: dict[str, dict[str, Any]] = {
     "modified": {"scheduler": "modified"},
     "FB2": {"scheduler": "fb2"},
@@ -33,7 +34,8 @@ POLICIES: dict[str, dict[str, Any]] = {
     "4 levels": {"scheduler": "mlf", "levels": 4},
     "8 levels": {"scheduler": "mlf", "levels": 8},
     "FB-infinity": {"scheduler": "fb_infinity"},
-    BOUND: {"scheduler": "srpt"},
+    "FB-infinity, dispatcher too": {"scheduler": "fb_infinity", "dispatcher": "scheduler"},
+    BOUND: {"scheduler": "srpt", "dispatcher": "scheduler"},
 }
 DRAWN = {"modified": "system", "4 levels": "memory", "FB-infinity": "user", BOUND: "disk"}
 """Policies in the figure, and their colours."""
@@ -52,7 +54,7 @@ def chapter(machine: Machine) -> Chapter:
     }
     fitted = next(iter(tails))
     bound = responses[fitted, BOUND]
-    excess = {policy: interval(responses[fitted, policy] / bound - 1.0) for policy in POLICIES}
+    excess = {policy: interval(responses[fitted, policy] / bound - 1.0, "share") for policy in POLICIES}
     summary = (
         f"SRPT with known service times answers in {bound.mean():.3f} s on the mean, FB-infinity in "
         f"{responses[fitted, 'FB-infinity'].mean():.3f} s: "
@@ -68,10 +70,14 @@ def chapter(machine: Machine) -> Chapter:
     slowdowns = _slowdowns(machine)
     return Chapter(
         (),
-        (_near_bound(excess),),
+        (_near_bound(excess, {policy: responses[fitted, policy] for policy in POLICIES}),),
         summary,
         (_figure(slowdowns),),
-        (_table(tails, responses, excess, slowdowns),),
+        (_table(machine, tails, responses, excess, slowdowns),),
+        caveats=(
+            "Slowdowns are those of completed inputs: long ones that the ten minutes cut off are not among "
+            "them, and their number differs between policies (column unfinished).",
+        ),
         method=method,
     )
 
@@ -107,21 +113,25 @@ def _slowdowns(machine: Machine) -> dict[str, dict[str, Estimate]]:
         run = machine.run(**SETTING, **parameters)
         names = [name for name in run.units if name.startswith("slowdown_")]
         found[policy] = {
-            run.descriptions[name]: interval(run.responses[name].drop_nulls().to_numpy()) for name in names
+            run.descriptions[name].rpartition(" of ")[2]: interval(
+                run.responses[name].drop_nulls().to_numpy()
+            )
+            for name in names
         }
     return found
 
 
-def _near_bound(excess: Mapping[str, Estimate]) -> Finding:
+def _near_bound(excess: Mapping[str, Estimate], responses: Mapping[str, Array]) -> Finding:
     listed = ", ".join(f"{policy} {100 * value.value:.0f} %" for policy, value in excess.items())
-    closest = min((name for name in excess if name != BOUND), key=lambda name: excess[name].value)
+    rivals = [name for name in POLICIES if name not in {BOUND, CHOICE}]
+    gains = [interval(responses[CHOICE] - responses[name]) for name in rivals]
     return Finding(
         NAME,
         "fb-infinity-near-bound",
         "beyond the paper",
-        closest == "FB-infinity",
+        not any(gain.low is not None and gain.low > 0.0 for gain in gains),
         f"mean response above SRPT with known times: {listed}",
-        "of the policies that know no service times, FB-infinity comes closest to SRPT",
+        "no policy that knows no service times answers faster than FB-infinity",
     )
 
 
@@ -167,6 +177,7 @@ def _data(slowdowns: Mapping[str, Mapping[str, Estimate]]) -> Table:
 
 
 def _table(
+    machine: Machine,
     tails: Mapping[str, object],
     responses: Mapping[tuple[str, str], Array],
     excess: Mapping[str, Estimate],
@@ -177,6 +188,7 @@ def _table(
         Column("policy"),
         *(Column(f"response, {tail}, s", scaled=False) for tail in tails),
         Column("above SRPT", "share"),
+        Column("unfinished", scaled=False),
         Column(f"slowdown, {sizes[0]}", scaled=False),
         Column(f"slowdown, {sizes[-1]}", scaled=False),
     )
@@ -185,6 +197,7 @@ def _table(
             policy,
             *(interval(responses[tail, policy]) for tail in tails),
             excess[policy],
+            interval(machine.values("unfinished", **SETTING, **POLICIES[policy])),
             slowdowns[policy][sizes[0]],
             slowdowns[policy][sizes[-1]],
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from thinktime.studies.anderson_sargent_1974 import (
     conclusions,
+    configuration,
     experiment,
     levels,
     measurement,
@@ -51,6 +52,7 @@ STUDY = Study(
             validation.chapter,
         ),
         Part("modified", "What does it take to forget nobody?", (validation.TABLE,), modified.chapter),
+        Part("configuration", "What was simulated?", (), configuration.chapter),
         Part("policy", "How far is FB-infinity from the best?", (), policy.chapter),
         Part(
             "recomputed",
