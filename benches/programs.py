@@ -14,15 +14,15 @@ ROOT = Path(__file__).parents[1]
 BUILT = ROOT / "target" / "benches"
 
 
-def build_c(name: str) -> Path:
-    """Compile ``benches/NAME.c`` for this machine; gives the program's path."""
+def build_c(name: str, *options: str) -> Path:
+    """Compile ``benches/NAME.c`` for this machine, by options more than one way; gives the program's path."""
     compiler = os.environ.get("CC") or shutil.which("cc")
     if compiler is None:
         raise RuntimeError("no C compiler: apt install gcc, or set CC")
     BUILT.mkdir(parents=True, exist_ok=True)
-    program = BUILT / name
+    program = BUILT / "".join([name, *options])
     source = Path(__file__).with_name(f"{name}.c")
-    subprocess.run([compiler, "-O3", "-march=native", "-o", program, source, "-lm"], check=True)
+    subprocess.run([compiler, "-O3", "-march=native", *options, "-o", program, source, "-lm"], check=True)
     return program
 
 
@@ -36,10 +36,25 @@ def build_example(crate: str, name: str) -> Path:
 
 def cpu_seconds(command: Sequence[str | Path]) -> float:
     """User and system CPU time of a command and what it started."""
+    return output_and_cpu_seconds(command)[1]
+
+
+def output_and_cpu_seconds(command: Sequence[str | Path]) -> tuple[bytes, float]:
+    """What a command prints, and its CPU time."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    output = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+    return output, after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+
+
+def peak_bytes(command: Sequence[str | Path]) -> float:
+    """Largest resident set of a command, its libraries included."""
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    return usage.ru_maxrss * 1024.0
 
 
 def own_cpu_seconds(work: Callable[[], object]) -> float:
