@@ -17,6 +17,7 @@ from thinktime.stats.estimate import Estimate, NotApplicable
 from thinktime.stats.moments import grouped_jackknife
 from thinktime.stats.proportions import proportion
 from thinktime.stats.quantiles import quantile
+from thinktime.stats.ranks import shared
 
 if TYPE_CHECKING:
     from thinktime.log import Log
@@ -29,7 +30,7 @@ N_LEAST = 5
 N_TAIL = 200
 TIES = 0.2
 UPPER = (0.01, 0.04, 0.1, 0.2, 0.5)
-CURVE_POINTS = 100
+CURVE_POINTS = 50
 LIMITS = (0.1, 0.2, 2.0)
 """Service times that Anderson and Sargent (1974) ask about [s]."""
 BINS_A_DECADE = 5
@@ -108,10 +109,10 @@ class Service:
     """By falling share of service time; empty where there is one class only."""
     concentration: tuple[Concentration, ...]
     curve: tuple[CurvePoint, ...]
-    """At most 100 points, equally spaced in F."""
+    """At most 100 points, half of them equally spaced in F, half in the logarithm of 1 - F."""
     below: tuple[Below, ...]
     histogram: tuple[HistogramBin, ...]
-    """Bins of equal width in the logarithm; what is below the first is in it."""
+    """Bins of equal width in the logarithm; before them one from 0 where there are values of zero."""
     ageing: tuple[ageing.Ageing, ...]
     """Residual life and tests, all interactions first; empty with fewer than 20."""
     stability: stability.Stability | NotApplicable
@@ -237,8 +238,9 @@ def _concentration(values: Array, upper: float, level: float) -> Concentration:
 
 def _curve(values: Array, level: float) -> tuple[CurvePoint, ...]:
     n, ordered = len(values), np.sort(values)
+    tail = (n - np.geomspace(n, 1, CURVE_POINTS)).round().astype(np.int64)
     points = []
-    for at in observations.thinned(n, CURVE_POINTS).tolist():
+    for at in np.union1d(observations.thinned(n, CURVE_POINTS), tail).tolist():
         limit, above = float(ordered[at]), 1.0 - (at + 1) / n
         # As in `_concentration`, read from below.
         amounts = np.minimum(values, limit) - above * limit
@@ -253,17 +255,20 @@ def _below(values: Array, limit: float, level: float) -> Below:
 
 
 def _histogram(values: Array, level: float) -> tuple[HistogramBin, ...]:
-    """Five bins a decade from the least positive value to the greatest, at most twelve decades."""
+    """Five bins a decade from the least positive value to the greatest, at most twelve decades; one for 0."""
     top = math.ceil(math.log10(float(values.max())) * BINS_A_DECADE - 1e-9)
     least = float(values[values > 0].min())
     bottom = math.floor(math.log10(least) * BINS_A_DECADE + 1e-9)
     bottom = max(min(bottom, top - 1), top - DECADES_MAX * BINS_A_DECADE)
     edges = 10.0 ** (np.arange(bottom, top + 1) / BINS_A_DECADE)
-    number = np.clip(np.searchsorted(edges, values, side="left") - 1, 0, len(edges) - 2)
-    counts = np.bincount(number, minlength=len(edges) - 1)
+    counts = np.bincount(np.searchsorted(edges, values, side="left"), minlength=len(edges) + 1)
+    # The least value can lie on the first edge, by rounding the greatest beyond the last.
+    counts[-2] += counts[-1]
+    ends = [0.0, *edges.tolist()]
     return tuple(
         HistogramBin(low, high, proportion(int(count), len(values), level).estimate(""))
-        for low, high, count in zip(edges[:-1].tolist(), edges[1:].tolist(), counts, strict=True)
+        for low, high, count in zip(ends[:-1], ends[1:], counts[:-1], strict=True)
+        if low > 0.0 or count
     )
 
 
@@ -287,7 +292,7 @@ def _caveats(seen: interactions.Interactions, values: Array, small: list[str]) -
             f"With {len(values)} interactions the tail is hardly seen: variance, skewness and p99 may be "
             "far too low."
         )
-    follows = float(series.autocorrelation(np.argsort(np.argsort(values)))[0])
+    follows = float(series.autocorrelation(shared(values))[0])
     if abs(follows) > FOLLOWS:
         caveats.append(
             f"Successive service times are correlated ({follows:.2f} by rank): tests and the bands of the "

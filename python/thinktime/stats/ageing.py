@@ -87,8 +87,8 @@ def _checked(values: ArrayLike) -> Array:
     data = np.sort(np.asarray(values, dtype=np.float64))
     if len(data) < N_LEAST:
         raise ValueError(f"{len(data)} values are too few for a test of ageing; {N_LEAST} are needed")
-    if not data[0] >= 0.0 or data[-1] <= 0.0:
-        raise ValueError("a test of ageing needs values that are not negative, and not all zero")
+    if not (data[0] >= 0.0 and 0.0 < data[-1] < np.inf):
+        raise ValueError("a test of ageing needs finite values that are not negative, and not all zero")
     return data
 
 

@@ -40,8 +40,8 @@ def exponentiality(values: ArrayLike, what: str = "the values") -> SignificanceT
     n = len(data)
     if n < N_LEAST:
         raise ValueError(f"{n} values are too few for a test of the exponential; {N_LEAST} are needed")
-    if not data[0] >= 0.0 or data[-1] <= 0.0:
-        raise ValueError("a test of the exponential needs values that are not negative, and not all zero")
+    if not (data[0] >= 0.0 and 0.0 < data[-1] < np.inf):
+        raise ValueError("a test of the exponential needs finite values, none negative, not all zero")
     scaled = data / data.mean()
     # A value of zero (a coarse clock) has no logarithm: it counts as the least that is seen.
     least = float(scaled[scaled > 0.0][0])

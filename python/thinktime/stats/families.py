@@ -32,6 +32,8 @@ Array = NDArray[np.float64]
 Spec = dict[str, Any]
 
 EM_STEPS = 3000
+EM_STEPS_WARM = 200
+"""From a start near the end, as in a bootstrap."""
 EM_TOLERANCE = 1e-10
 CELLS = 400
 """Cells into which a large sample is put for the EM algorithm, each kept by its mean."""
@@ -342,7 +344,7 @@ def hyperexponential(x: Array, phases: int, start: Hyperexponential | None = Non
     else:
         means, weights = np.array(start.means), np.array(start.weights)
     total, before = float(sizes.sum()), -math.inf
-    for _ in range(EM_STEPS):
+    for _ in range(EM_STEPS if start is None else EM_STEPS_WARM):
         terms = np.log(weights / means) - points[:, None] / means
         logs = _log_sum(terms)
         likelihood = float(sizes @ logs)

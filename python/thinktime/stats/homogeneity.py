@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from thinktime.stats.hypothesis import SignificanceTest
+from thinktime.stats.ranks import broken, shared
 
 __all__ = ["N_LEAST", "effect", "same_distribution", "trend"]
 
@@ -19,19 +20,19 @@ N_LEAST = 5
 """Observations that each sample needs."""
 
 
-def _ranks(values: Array) -> Array:
-    """Ranks from 1, ties sharing their mean rank."""
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    shared: Array = (last - (counts - 1) / 2.0)[inverse]
-    return shared
-
-
-def same_distribution(samples: Sequence[ArrayLike]) -> SignificanceTest:
-    """Test that all samples have one distribution: k-sample Anderson and Darling, ties by mid-ranks.
+def same_distribution(samples: Sequence[ArrayLike], *, seed: int = 1) -> SignificanceTest:
+    """Test that all samples have one distribution: k-sample Anderson and Darling.
 
     It sees differences of spread and tail as well as of location (Scholz and Stephens 1987, JASA 82,
-    918). p is interpolated in their table, hence between 0.001 and 0.25.
+    918). p is interpolated in their table, hence between 0.001 and 0.25. Ties are broken at random: the
+    test depends on ranks only, and broken ties keep it exact, where with mid-ranks and a coarse clock it
+    rejects twice as often as it says.
+
+    Parameters
+    ----------
+    samples : sequence of array
+    seed : int
+        Of the order among ties.
 
     Raises
     ------
@@ -41,11 +42,12 @@ def same_distribution(samples: Sequence[ArrayLike]) -> SignificanceTest:
     arrays = _checked(samples)
     from scipy import stats
 
+    sizes = [len(part) for part in arrays]
+    edges, n = np.cumsum(sizes)[:-1], sum(sizes)
     with warnings.catch_warnings():
         # Beyond the ends of the table, and about options of other versions of SciPy.
         warnings.simplefilter("ignore")
-        found = stats.anderson_ksamp(arrays)
-    n = sum(map(len, arrays))
+        found = stats.anderson_ksamp(np.split(broken(np.concatenate(arrays), seed), edges))
     p = float(np.clip(found.pvalue, 0.001, 0.25))
     return SignificanceTest(
         "all periods have one distribution",
@@ -71,7 +73,7 @@ def trend(samples: Sequence[ArrayLike]) -> SignificanceTest:
     arrays = _checked(samples)
     values = np.concatenate(arrays)
     number = np.repeat(np.arange(len(arrays)), [len(part) for part in arrays]).astype(np.float64)
-    rho = float(np.corrcoef(_ranks(values), _ranks(number))[0, 1])
+    rho = float(np.corrcoef(shared(values), shared(number))[0, 1])
     n = len(values)
     p = 2.0 * float(special.ndtr(-abs(rho) * np.sqrt(n - 1.0)))
     return SignificanceTest(
@@ -93,7 +95,7 @@ def effect(samples: Sequence[ArrayLike]) -> float:
     """
     arrays = _checked(samples)
     values = np.concatenate(arrays)
-    ranks = _ranks(values)
+    ranks = shared(values)
     n, k = len(values), len(arrays)
     edges = np.concatenate([[0], np.cumsum([len(part) for part in arrays])[:-1]])
     sums = np.add.reduceat(ranks, edges)

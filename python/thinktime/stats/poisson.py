@@ -8,6 +8,7 @@ from scipy import special
 
 from thinktime.stats.exponentiality import exponentiality
 from thinktime.stats.hypothesis import SignificanceTest
+from thinktime.stats.ranks import shared
 from thinktime.stats.series import Interval, autocorrelation
 
 __all__ = [
@@ -122,10 +123,8 @@ def order_test(arrivals: ArrayLike) -> SignificanceTest:
     """
     gaps = _gaps(arrivals)
     n = len(gaps)
-    ranks = np.empty(n)
-    ranks[np.argsort(gaps, kind="stable")] = np.arange(1, n + 1)
     lags = max(1, min(LAGS_MAX, n // 10))
-    r = autocorrelation(special.ndtri(ranks / (n + 1.0)), lags)
+    r = autocorrelation(special.ndtri(shared(gaps) / (n + 1.0)), lags)
     q = n * (n + 2.0) * float((r**2 / (n - np.arange(1, lags + 1))).sum())
     p = float(special.chdtrc(lags, q))
     name = f"Ljung and Box's Q over {lags} lags, normal scores"

@@ -17,7 +17,7 @@ N_ABOVE = 20
 """Observations that must lie above a point for it to be shown: the band rests on their variance."""
 POINTS = 24
 """Points evenly spread over the bulk, and as many over the tail."""
-CHAINS = 20_000
+CHAINS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +62,10 @@ def residual_life(values: ArrayLike, level: float = 0.95, *, seed: int = 1) -> R
     (Hall and Wellner, *Estimation of mean residual life*, 1984; Yang 1978, Annals of Statistics 6, 112),
     so that the standardized errors at :math:`s < t` have correlation :math:`\sqrt{v(t)/v(s)}`. The
     simultaneous band has the same shape with the c that the largest of them exceeds with probability
-    1 - `level`, found from 20 000 chains (equal precision; within 0.02 of c).
+    1 - `level`, found from 10 000 chains (equal precision; within 0.03 of c).
 
-    Limitations: observations count as independent, and what lies beyond the largest is in no band.
+    Limitations: observations count as independent, and what lies beyond the largest is in no band. For 300
+    exponential or hyperexponential values a nominal 95 % band of either kind holds 92 to 95 % of the truth.
 
     Parameters
     ----------
@@ -84,8 +85,8 @@ def residual_life(values: ArrayLike, level: float = 0.95, *, seed: int = 1) -> R
     n = len(data)
     if n < N_ABOVE:
         raise ValueError(f"{n} values are too few for a residual life; {N_ABOVE} are needed")
-    if not data[0] >= 0.0 or data[-1] <= 0.0:
-        raise ValueError("a residual life needs values that are not negative, and not all zero")
+    if not (data[0] >= 0.0 and 0.0 < data[-1] < np.inf):
+        raise ValueError("a residual life needs finite values that are not negative, and not all zero")
     at = _points(data)
     start = np.searchsorted(data, at, side="right")
     above = n - start

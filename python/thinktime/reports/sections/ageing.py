@@ -65,9 +65,9 @@ def _rule(item: Ageing) -> str:
     """Sentence on scheduling; who is right about what stands in `analyses.ageing.Ageing.rule`."""
     if item.rule == "least attained service":
         proven = (
-            "the hazard rate falls too, which makes that rule optimal"
+            "the hazard rate is shown to fall too, and where it falls throughout, no such rule is better"
             if item.hazard_falls
-            else "that it is the best of all rules would need a falling hazard rate, which is not shown"
+            else "that no such rule is better would need a falling hazard rate, which is not shown"
         )
         return (
             "For a short mean response without knowing service times, serve first those that have received "

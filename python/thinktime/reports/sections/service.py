@@ -172,7 +172,8 @@ def _histogram(result: Service) -> Figure:
     for item in result.histogram:
         amount = shown.estimate(share(item.share) or item.share)
         over = f"{shown.quantity(item.low_s, 's')} to {shown.quantity(item.high_s, 's')}: {amount}"
-        rows.append({"low": item.low_s, "high": item.high_s, "value": item.share.value, "shown": over})
+        low = item.low_s or item.high_s / 10**0.2  # a logarithmic axis has no zero
+        rows.append({"low": low, "high": item.high_s, "value": item.share.value, "shown": over})
     table = Table(
         "service-histogram-data",
         "Interactions by service time",
@@ -185,7 +186,7 @@ def _histogram(result: Service) -> Figure:
         f"{shown.quantity(most.low_s, 's')} to {shown.quantity(most.high_s, 's')}. Each box is a fifth of a "
         "decade wide."
     )
-    edges = [item.low_s for item in result.histogram] + [result.histogram[-1].high_s]
+    edges = [end for row in rows for end in (row["low"], row["high"])]
     x = charts.Axis.logarithmic("service time", edges, "s")
     y = charts.Axis.from_zero("share of interactions", rows, ".0%")
     chart = partial(charts.histogram, rows, x, y, "user")

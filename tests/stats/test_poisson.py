@@ -1,0 +1,176 @@
+"""Tests of a Poisson process and of equal distributions: size, power, and oracles.
+
+Rejections in R samples with fixed seeds are binomial when the stated rate is right; bounds are missed by a
+correct test with probability 1 in 10 000.
+"""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from thinktime.stats import homogeneity, poisson
+
+FALSE_ALARM = 1e-4
+TESTS = {
+    "counts": lambda times, end: poisson.dispersion_test(poisson.counts_in_cells(times, 0.0, end)),
+    "gaps": lambda times, _: poisson.gaps_test(times),
+    "order": lambda times, _: poisson.order_test(times),
+}
+
+
+def within(hits, runs, rate, slack=0.0):
+    low = stats.binom.ppf(FALSE_ALARM / 2, runs, max(rate - slack, 0.0))
+    high = stats.binom.ppf(1 - FALSE_ALARM / 2, runs, rate + slack)
+    return low <= hits <= high
+
+
+def poisson_process(random, mean, end=600.0):
+    return np.sort(random.uniform(0.0, end, max(30, random.poisson(mean))))
+
+
+@pytest.mark.parametrize("mean", [60, 400])
+@pytest.mark.parametrize("name", TESTS)
+def test_a_poisson_process_is_rejected_at_the_false_alarm_rate(name, mean):
+    random = np.random.default_rng(50 + mean)
+    p = np.array([TESTS[name](poisson_process(random, mean), 600.0).p for _ in range(1000)])
+    for rate in (0.05, 0.01):
+        # Chi-square and Q are approximations: a point at 60 arrivals.
+        assert within(int((p < rate).sum()), len(p), rate, slack=0.01 if mean < 100 else 0.0)
+
+
+def renewal(gaps, end=600.0):
+    times = np.cumsum(gaps)
+    return times[times < end]
+
+
+@pytest.mark.parametrize(
+    ("name", "test", "side"),
+    [
+        ("more even: Erlang gaps", "counts", -1),
+        ("more even: Erlang gaps", "gaps", 0),
+        ("bursts", "counts", 1),
+        ("bursts", "order", 1),
+        ("heavy gaps", "gaps", 0),
+    ],
+)
+def test_power(name, test, side):
+    """With some 400 arrivals each departure is seen in 8 of 10 samples."""
+    random = np.random.default_rng(51)
+
+    def draw():
+        if name.startswith("more even"):
+            return renewal(random.gamma(2.0, 0.75, 900))
+        if name == "heavy gaps":
+            return renewal(1.5 * random.weibull(0.7, 900))
+        # The rate is three times as high in every other stretch of 50 s.
+        parts = [50.0 * k + poisson_process(random, 33 if k % 2 else 100, 50.0) for k in range(12)]
+        return np.concatenate(parts)
+
+    found = [TESTS[test](draw(), 600.0) for _ in range(60)]
+    assert sum(one.rejected() and side in {0, one.direction} for one in found) >= 48
+
+
+def test_a_finite_population_that_waits_is_too_even():
+    """Five users, think 3 s, answered in exactly 3 s: the counts vary less than Poisson's, and it is seen."""
+    random = np.random.default_rng(52)
+    hits = 0
+    for _ in range(40):
+        times = np.concatenate([renewal(random.exponential(3.0, 200) + 3.0) for _ in range(5)])
+        found = TESTS["counts"](np.sort(times), 600.0)
+        hits += found.rejected() and found.direction < 0
+    assert hits >= 36
+
+
+def test_dispersion_of_equal_counts_is_zero_and_its_interval_the_chi_square():
+    assert poisson.dispersion([4.0] * 10).value == 0.0
+    counts = np.random.default_rng(53).poisson(6.0, 50)
+    found = poisson.dispersion(counts)
+    assert found.value == pytest.approx(counts.var(ddof=1) / counts.mean())
+    assert found.low == pytest.approx(49 * found.value / stats.chi2.ppf(0.975, 49))
+    assert found.high == pytest.approx(49 * found.value / stats.chi2.ppf(0.025, 49))
+
+
+def test_ljung_box_is_that_of_statsmodels():
+    from statsmodels.stats.diagnostic import acorr_ljungbox
+
+    times = np.cumsum(np.random.default_rng(54).exponential(1.0, 301))
+    gaps = np.diff(times)
+    scores = stats.norm.ppf(stats.rankdata(gaps) / (len(gaps) + 1))
+    reference = acorr_ljungbox(scores, lags=[10])
+    found = poisson.order_test(times)
+    assert found.statistic == pytest.approx(float(reference["lb_stat"].iloc[0]))
+    assert found.p == pytest.approx(float(reference["lb_pvalue"].iloc[0]))
+
+
+def test_cells_hold_all_arrivals():
+    times = poisson_process(np.random.default_rng(55), 500)
+    counts = poisson.counts_in_cells(times, 0.0, 600.0)
+    assert counts.sum() == len(times)
+    assert 5 < counts.mean() < 12
+
+
+@pytest.mark.parametrize("few", [0, 1, 29])
+def test_few_arrivals_are_refused(few):
+    times = np.arange(float(few))
+    for test in TESTS.values():
+        with pytest.raises(ValueError, match="too few"):
+            test(times, 100.0)
+
+
+# Samples of several periods
+
+
+def test_equal_periods_are_rejected_at_the_false_alarm_rate():
+    random = np.random.default_rng(56)
+    p = []
+    for _ in range(600):
+        samples = [random.lognormal(0.0, 1.0, size) for size in (40, 60, 50, 30)]
+        p.append((homogeneity.same_distribution(samples).p, homogeneity.trend(samples).p))
+    for column in np.array(p).T:
+        assert within(int((column < 0.05).sum()), 600, 0.05)
+
+
+def test_ties_do_not_change_the_size():
+    random = np.random.default_rng(57)
+    samples = [[np.ceil(random.exponential(2.0, 50)) for _ in range(4)] for _ in range(400)]
+    for test in (homogeneity.same_distribution, homogeneity.trend):
+        assert within(sum(test(sample).rejected() for sample in samples), 400, 0.05, slack=0.005)
+
+
+def test_a_change_of_spread_and_a_drift_are_seen_by_the_test_that_looks_for_them():
+    random = np.random.default_rng(58)
+    spread = drift = blind = 0
+    for _ in range(60):
+        wide = [random.normal(0.0, scale, 80) for scale in (1.0, 2.5, 1.0, 2.5)]
+        moving = [random.normal(0.15 * k, 1.0, 80) for k in range(6)]
+        spread += homogeneity.same_distribution(wide).rejected()
+        blind += homogeneity.trend(wide).rejected()
+        found = homogeneity.trend(moving)
+        drift += found.rejected() and found.direction > 0
+    assert spread >= 54
+    assert drift >= 54
+    assert blind <= stats.binom.ppf(1 - FALSE_ALARM, 60, 0.1)  # the trend test is no test of spread
+
+
+def test_effect_is_zero_for_equal_and_one_for_apart():
+    random = np.random.default_rng(59)
+    assert homogeneity.effect([random.normal(size=400) for _ in range(4)]) < 0.02
+    assert homogeneity.effect([random.normal(1000.0 * k, 1.0, 50) for k in range(3)]) > 0.8
+
+
+def test_rank_tests_are_those_of_scipy():
+    random = np.random.default_rng(60)
+    samples = [np.round(random.exponential(1.0, 40), 1) for _ in range(3)]
+    number = np.repeat([0, 1, 2], 40)
+    reference = stats.spearmanr(np.concatenate(samples), number)
+    assert homogeneity.trend(samples).statistic == pytest.approx(reference.statistic)
+    assert homogeneity.trend(samples).p == pytest.approx(reference.pvalue, abs=0.01)
+    h = stats.kruskal(*samples).statistic
+    assert homogeneity.effect(samples) == pytest.approx(max(0.0, (h - 2) / (120 - 3)))
+
+
+@pytest.mark.parametrize("samples", [[[1.0] * 9], [[1.0, 2.0] * 5, [1.0] * 4], [[1.0] * 9, [1.0] * 9]])
+def test_samples_that_cannot_be_compared_are_refused(samples):
+    for test in (homogeneity.same_distribution, homogeneity.trend, homogeneity.effect):
+        with pytest.raises(ValueError, match=r"compared|equal"):
+            test(samples)
