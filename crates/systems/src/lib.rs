@@ -8,6 +8,7 @@
 //! A room holds the same files: `mod` (what the machine was, by page of its paper, and what is left out),
 //! `config` (parameters), `workload`, `scheduler`, `memory`, tests. Rooms do not import rooms.
 
+mod apl360;
 mod network;
 mod parameter;
 mod recorder;
@@ -20,7 +21,7 @@ pub use simulation::{Finished, Simulation, SimulationError, parameters};
 pub use system::{Outcome, Prepared, Replication, Response, System};
 
 /// Every simulated system, in the order in which they are listed.
-pub static SYSTEMS: [&dyn System; 1] = [&network::Network];
+pub static SYSTEMS: [&dyn System; 2] = [&apl360::Apl360, &network::Network];
 
 /// The system `name`.
 pub fn system(name: &str) -> Result<&'static dyn System, ParameterError> {

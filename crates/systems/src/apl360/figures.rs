@@ -29,7 +29,7 @@ impl Ended<'_> {
     }
 
     fn per_period(&self, count: u64) -> f64 {
-        count as f64 / self.length_s() * PERIOD_S
+        count as f64 * PERIOD_S / self.length_s()
     }
 
     fn mean(&self, queue: Queue) -> f64 {

@@ -12,14 +12,22 @@ pub(super) enum Scheduler {
     /// In order of disk address from the arm on, by the first criterion (waiting for the first slice) or the
     /// second (any); the other one when nothing is found.
     Original,
-    /// Foreground in order of arrival, then the others in order of disk address from the arm on.
-    Modified,
+    /// Foreground in order of arrival, then the others in order of disk address, from the arm on or from the
+    /// beginning.
+    Modified { search: Search },
     /// By level, and within a level in turn. Level 0 is the foreground.
     Feedback { levels: u64 },
     /// The least service received; of equals the first that came.
     FeedbackInfinity,
     /// The least service to come.
     ShortestRemaining,
+}
+
+/// Where a search by address begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Search {
+    Arm,
+    List,
 }
 
 /// Which resident workspace gets the next slice.
@@ -48,7 +56,7 @@ impl Criterion {
 
 impl Scheduler {
     pub fn by_address(self) -> bool {
-        matches!(self, Scheduler::Original | Scheduler::Modified)
+        matches!(self, Scheduler::Original | Scheduler::Modified { .. })
     }
 
     /// Whether I/O ends slices early, and the supervisor acts on it at once (page 127); without, it acts
@@ -60,7 +68,7 @@ impl Scheduler {
     /// Place of `user` in the order; the lower goes first. Not for schedulers by address.
     pub fn rank(self, user: &User, slice: Span) -> (u64, u64) {
         match self {
-            Scheduler::Original | Scheduler::Modified => (0, user.turn),
+            Scheduler::Original | Scheduler::Modified { .. } => (0, user.turn),
             Scheduler::Feedback { levels } => (level(user, slice).min(levels - 1), user.turn),
             Scheduler::FeedbackInfinity => (user.attained.0, user.arrived.0),
             Scheduler::ShortestRemaining => (user.remaining().0, user.arrived.0),
@@ -89,9 +97,12 @@ impl Scheduler {
                     found(*criterion)
                 })
             }
-            Scheduler::Modified => {
+            Scheduler::Modified { search } => {
                 let foreground = waiting.iter().copied().filter(first);
-                foreground.min_by_key(|user| users[*user as usize].turn).or_else(|| from(waiting, arm).next())
+                foreground.min_by_key(|user| users[*user as usize].turn).or_else(|| match search {
+                    Search::Arm => from(waiting, arm).next(),
+                    Search::List => waiting.first().copied(),
+                })
             }
             _ => waiting.iter().copied().min_by_key(|user| self.rank(&users[*user as usize], slice)),
         }
@@ -151,11 +162,15 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_searched_from_the_arm_on() {
-        assert_eq!(choose(Scheduler::Modified, &[1, 2, 4], 2), Some(4));
-        assert_eq!(choose(Scheduler::Modified, &[1, 2], 2), Some(1));
-        assert_eq!(choose(Scheduler::Modified, &[0, 1, 2], 0), Some(0));
-        assert_eq!(choose(Scheduler::Modified, &[], 0), None);
+    fn addresses_are_searched_after_foreground() {
+        let [arm, list] = [Search::Arm, Search::List].map(|search| Scheduler::Modified { search });
+        assert_eq!(choose(arm, &[1, 2, 4], 2), Some(4));
+        assert_eq!(choose(arm, &[1, 2], 2), Some(1));
+        assert_eq!(choose(list, &[1, 2, 4], 2), Some(1));
+        for modified in [arm, list] {
+            assert_eq!(choose(modified, &[0, 1, 2], 0), Some(0));
+            assert_eq!(choose(modified, &[], 0), None);
+        }
     }
 
     #[test]
@@ -173,7 +188,7 @@ mod tests {
     fn the_original_criterion_stays_until_a_search_fails() {
         let users = users();
         let mut criterion = Criterion::FirstSlice;
-        let mut search = |waiting: &[u32], criterion: &mut Criterion| {
+        let search = |waiting: &[u32], criterion: &mut Criterion| {
             let waiting = waiting.iter().copied().collect();
             Scheduler::Original.choose(&users, &waiting, 3, SLICE, criterion)
         };
