@@ -9,25 +9,31 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from thinktime.cli import analyse
 from thinktime.cli.experiment import command
 from thinktime.errors import InputError
 from thinktime.runs import Runs
 
 DESIGNS = sorted((Path(__file__).parents[2] / "docs").glob("**/designs/*.toml"))
-COMMAND = [sys.executable, "-c", "from thinktime.cli import main; main()", "experiment"]
+GIVEN = {
+    "output": None,
+    "replications": None,
+    "resume": False,
+    "force": False,
+    "response": None,
+    "report": None,
+}
 
 
-def experiment(*arguments):
-    done = subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+def experiment(design, **options):
+    """Run the command in this process: starting one costs a second."""
+    command(design, **(GIVEN | options), threads=None, form="csv")
 
 
 def refused(design, **options):
-    """What the command says to bad use, in this process: starting one costs a second."""
-    given = {"output": None, "replications": None, "resume": False, "force": False, "response": None}
+    """What the command says to bad use."""
     with pytest.raises(InputError) as said:
-        command(design, **(given | options), threads=None, report=None, form="text")
+        experiment(design, **options)
     return str(said.value)
 
 
@@ -40,27 +46,26 @@ def figures(text):
 def made(request, tmp_path_factory):
     """A design, and its runs with three replications."""
     folder = tmp_path_factory.mktemp("runs") / request.param.stem
-    page = folder.with_suffix(".html")
-    options = ("--replications", 3, "--format", "csv", "--report", page)
-    return request.param, folder, experiment(request.param, "-o", folder, *options).removesuffix(f"{page}\n")
+    main = "from thinktime.cli import main; main()"
+    arguments = ["experiment", request.param, "-o", folder, "--replications", "3", "--format", "csv"]
+    done = subprocess.run([sys.executable, "-c", main, *arguments], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return request.param, folder, done.stdout
 
 
 def test_there_are_designs():
     assert DESIGNS
 
 
-def test_a_design_of_the_documentation_runs(made):
+def test_a_design_of_the_documentation_runs(made, capsys):
     _, folder, printed = made
     runs = Runs.open(folder)
     assert all(len(cell.replications()) == 3 for cell in runs.cells)
     found = figures(printed)
     assert all(float(found[f"experiment-{name}-anova", "error", "df"]) > 0 for name in responses(found))
     # Analysed again, from the folder alone, the figures are the same.
-    again = [*COMMAND[:-1], "analyse", "experiment", str(folder), "--format", "csv"]
-    assert subprocess.run(again, capture_output=True, text=True).stdout == printed
-    page = folder.with_suffix(".html").read_text()
-    assert page.startswith("<!doctype html>")
-    assert "Analysis of variance" in page
+    analyse.command("experiment", folder, form="csv")
+    assert capsys.readouterr().out == printed
 
 
 def responses(found):
@@ -74,7 +79,7 @@ def responses(found):
 def test_replications_that_are_added_leave_the_others_as_they_were(made):
     design, folder, _ = made
     before = Runs.open(folder).responses()
-    experiment(design, "-o", folder, "--resume", "--replications", 4)
+    experiment(design, output=folder, resume=True, replications=4)
     after = Runs.open(folder).responses()
     assert after.height == before.height // 3 * 4
     assert after.filter(pl.col("replication") < 3).equals(before)
@@ -94,3 +99,14 @@ def test_bad_use_says_what_would_be_right(made, tmp_path):
     misspelt.write_text(design.read_text().replace('responses = ["', 'responses = ["mean_respons_s", "'))
     assert "no response 'mean_respons_s'; did you mean 'mean_response_s'?" in refused(misspelt)
     assert not misspelt.with_suffix("").exists()
+    with pytest.raises(InputError, match="nothing was varied"):
+        analyse.command("experiment", folder / "cells" / "000")
+
+
+def test_a_page_with_figures(made, tmp_path):
+    _, folder, _ = made
+    one = next(iter(Runs.open(folder).units))
+    experiment(folder, response=[one], report=tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert page.startswith("<!doctype html>")
+    assert f"Analysis of variance of {one}" in page

@@ -136,6 +136,10 @@ def analysed(runs: Runs, wanted: list[str]) -> Document:
     from thinktime.analyses.experiment import analyse
     from thinktime.reports.experiment import document
 
+    if not runs.factors:
+        raise InputError(
+            f"{runs.path}: is one configuration, in which nothing was varied; run a design instead"
+        )
     design = _design(runs)
     frame, units = runs.responses(), runs.units
     if not units:

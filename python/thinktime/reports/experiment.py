@@ -21,18 +21,36 @@ __all__ = ["document"]
 
 def document(runs: Runs, results: Mapping[str, Experiment | NotApplicable]) -> Document:
     """Document of the analyses of `runs`, one of each response."""
-    sections = tuple(experiment.section(name, result) for name, result in results.items())
-    shape = " × ".join(str(len(levels)) for levels in runs.factors.values())
+    verb = "does" if len(runs.factors) == 1 else "do"
     return Document(
-        title=f"What {listed(list(runs.factors))} do to {runs.system}",
-        subtitle=f"A {shape} factorial experiment: {shown.count(len(runs.cells), 'cell')}, each simulated "
+        title=f"What {listed(list(runs.factors))} {verb} to {runs.system}",
+        subtitle=f"{_shape(runs)}: {shown.count(len(runs.cells), 'cell')}, each simulated "
         f"{_replicated(results)}.",
-        findings=tuple(
-            Finding(section.not_applicable or section.summary[0], section.name) for section in sections
-        ),
-        sections=sections,
+        findings=_findings(results),
+        sections=tuple(experiment.section(name, result) for name, result in results.items()),
         facts=_facts(runs),
     )
+
+
+def _shape(runs: Runs) -> str:
+    levels = [str(len(each)) for each in runs.factors.values()]
+    return (
+        f"A {' × '.join(levels)} factorial experiment" if len(levels) > 1 else "An experiment with one factor"
+    )
+
+
+def _findings(results: Mapping[str, Experiment | NotApplicable]) -> tuple[Finding, ...]:
+    """Effects, a line a response, and in one line the responses on which nothing has an effect."""
+    found, without = [], []
+    for name, result in results.items():
+        section = experiment.section(name, result)
+        if not isinstance(result, NotApplicable) and not any(item.significant for item in result.sources):
+            without.append(name)
+        else:
+            found.append(Finding(section.not_applicable or section.summary[0], section.name))
+    if without:
+        found.append(Finding(f"No factor has an effect that could not be chance on {listed(without, 'or')}."))
+    return tuple(found)
 
 
 def _replicated(results: Mapping[str, Experiment | NotApplicable]) -> str:

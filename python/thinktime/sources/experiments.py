@@ -171,8 +171,9 @@ def run(
         A conservation law does not hold, or the work was interrupted.
     """
     cores = threads or os.cpu_count() or 1
-    work = _Work(design, max(1, cores // len(runs.cells)), simulate)
+    work = _Work(design, simulate)
     missing = work.count(runs.cells)
+    work.threads = max(1, cores // max(1, len(missing)))
     with ThreadPoolExecutor(min(cores, max(1, len(missing)))) as pool:
         waiting = [pool.submit(work.cell, cell) for cell in missing]
         try:
@@ -211,9 +212,9 @@ class _StoppedError(Exception):
 class _Work:
     """What the threads share."""
 
-    def __init__(self, design: Design, threads: int, simulate: Simulate) -> None:
+    def __init__(self, design: Design, simulate: Simulate) -> None:
         self.design = design
-        self.threads = threads
+        self.threads = 1
         self.simulate = simulate
         self.stopping = threading.Event()
         self._lock = threading.Lock()

@@ -87,11 +87,16 @@ def _part(item: Source) -> str:
 
 
 def _widest(result: Experiment) -> list[Difference]:
-    """Of each factor that matters, the two levels that are farthest apart."""
+    """Of each factor that matters by both tests, the two levels that are farthest apart."""
+    matter = {item.name for item in result.sources if item.significant}
     widest: dict[str, Difference] = {}
     for item in result.differences:
         known = widest.get(item.factor)
-        if item.significant and (known is None or abs(item.estimate.value) > abs(known.estimate.value)):
+        if (
+            item.factor in matter
+            and item.significant
+            and (known is None or abs(item.estimate.value) > abs(known.estimate.value))
+        ):
             widest[item.factor] = item
     return list(widest.values())[:SENTENCES_MAX]
 
@@ -246,7 +251,13 @@ def _differences(name: str, result: Experiment) -> Table:
             row.append(_ratio(item.estimate))
         rows.append((*row, "yes" if item.significant else "no"))
     caption = "Differences between levels, intervals of a factor together"
-    return Table(f"{name}-differences", caption, tuple(columns), tuple(rows))
+    note = (
+        "Compared workload by workload, each with an error of its own: they may see what an F test with one "
+        "error for all does not, and the other way round."
+    )
+    return Table(
+        f"{name}-differences", caption, tuple(columns), tuple(rows), (note,) if result.blocked else ()
+    )
 
 
 def _ratio(difference: Estimate) -> Estimate:
