@@ -10,7 +10,7 @@ from scipy import integrate, stats
 from thinktime.errors import InputError
 from thinktime.models.distributions import distribution
 
-EMPIRICAL = {"kind": "empirical", "values": [0.0, 1.0, 3.0, 10.0], "cumulative": [0.2, 0.5, 0.5, 1.0]}
+EMPIRICAL = {"kind": "empirical", "values": [0, 0, 1, 3, 10], "cumulative": [0, 0.2, 0.5, 0.5, 1]}
 CONTINUOUS = {
     "exponential(mean=20)": stats.expon(scale=20),
     "erlang(shape=3, mean=1.5)": stats.gamma(3, scale=0.5),
@@ -24,6 +24,7 @@ CONTINUOUS = {
     "uniform(low=1, high=4)": stats.uniform(1, 3),
 }
 MIXED = [
+    "bounded_pareto(shape=300, low=1, high=50)",
     "hyperexponential(weights=[0.9, 0.1], means=[0.1, 5])",
     "discrete(values=[0, 1, 5], weights=[0.2, 0.5, 0.3])",
     "mixture(weights=[0.5, 0.25, 0.25], of=[exponential(mean=1), 2, uniform(low=1, high=3)])",
@@ -78,6 +79,11 @@ def test_a_short_form_is_the_table():
     assert distribution(distribution(nested)) == distribution(table)
 
 
+def test_without_spread_it_is_a_point():
+    for form in ("lognormal(mean=2, sd=0)", "uniform(low=2, high=2)", "discrete(values=[2], weights=[1])"):
+        assert distribution(form) == distribution(2)
+
+
 def test_shape_figures():
     exponential = distribution("exponential(mean=3)")
     assert (exponential.variation, exponential.skewness) == pytest.approx((1.0, 2.0))
@@ -97,7 +103,7 @@ def test_shape_figures():
         ("exponential(mean=-1)", "mean is -1"),
         ({"kind": "exponential", "mean": math.nan}, "mean is nan"),
         ({"kind": "exponential", "mean": "1"}, "mean is '1'"),
-        ("uniform(low=3, high=1)", "high is 1; give a number above low, 3"),
+        ("uniform(low=3, high=1)", "high is 1; give a number from low, 3, up"),
         ("bounded_pareto(shape=1, low=0, high=1)", "low is 0"),
         ("erlang(shape=2.5, mean=1)", "whole number of stages"),
         ("hyperexponential(weights=[0.5, 0.4], means=[1, 2])", "with the sum 1"),
@@ -105,7 +111,8 @@ def test_shape_figures():
         ("discrete(values=[], weights=[])", "give a list of numbers"),
         ("discrete(values=[-1], weights=[1])", "values[0] is -1"),
         ("mixture(weights=[1], of=[exponential(mean=-2)])", "of[0]: exponential: mean is -2"),
-        ("empirical(values=[0, 1], cumulative=[0, 0.9])", "growing to 1"),
+        ("empirical(values=[0, 1], cumulative=[0, 0.9])", "from 0 to 1"),
+        ("empirical(values=[0, 2, 1], cumulative=[0, 0.5, 1])", "values that do not fall"),
         ("exponential(mean=1", "give a number of seconds or a form like"),
         ("import os", "give a number"),
         ([1, 2], "give a number of seconds or a table"),

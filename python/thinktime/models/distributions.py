@@ -234,7 +234,9 @@ def _erlang(shape: Any, mean: Any, item: str) -> Weighted:
 
 
 def _lognormal(mean: Any, sd: Any, item: str) -> Weighted:
-    m, s = _number(mean, "mean", item), _number(sd, "sd", item)
+    m, s = _number(mean, "mean", item), _number(sd, "sd", item, zero=True)
+    if s == 0.0:
+        return [(1.0, Point(m))]
     sigma2 = math.log1p((s / m) ** 2)
     return [(1.0, parts.Lognormal(math.log(m) - sigma2 / 2.0, math.sqrt(sigma2)))]
 
@@ -244,19 +246,21 @@ def _weibull(shape: Any, scale: Any, item: str) -> Weighted:
 
 
 def _bounded_pareto(shape: Any, low: Any, high: Any, item: str) -> Weighted:
-    lowest, highest = _ends(_number(low, "low", item), high, item)
+    lowest, highest = _number(low, "low", item), _number(high, "high", item)
+    if highest <= lowest:
+        raise InputError(f"{item}: high is {high!r}; give a number above low, {low}")
     return [(1.0, parts.BoundedPareto(_number(shape, "shape", item), lowest, highest))]
 
 
 def _uniform(low: Any, high: Any, item: str) -> Weighted:
-    return [(1.0, parts.Uniform(*_ends(_number(low, "low", item, zero=True), high, item)))]
+    lowest, highest = _number(low, "low", item, zero=True), _number(high, "high", item, zero=True)
+    if highest < lowest:
+        raise InputError(f"{item}: high is {high!r}; give a number from low, {low}, up")
+    return [(1.0, _between(lowest, highest))]
 
 
-def _ends(low: float, high: Any, item: str) -> tuple[float, float]:
-    highest = _number(high, "high", item)
-    if highest <= low:
-        raise InputError(f"{item}: high is {high!r}; give a number above low, {low}")
-    return low, highest
+def _between(low: float, high: float) -> Part:
+    return parts.Uniform(low, high) if high > low else Point(low)
 
 
 def _discrete(values: Any, weights: Any, item: str) -> Weighted:
@@ -266,13 +270,10 @@ def _discrete(values: Any, weights: Any, item: str) -> Weighted:
 
 def _empirical(values: Any, cumulative: Any, item: str) -> Weighted:
     x, upto = _numbers(values, "values", item), _numbers(cumulative, "cumulative", item)
-    rises = all(a < b for a, b in pairwise(x)) and upto == sorted(upto)
-    if len(x) != len(upto) or not rises or upto[-1] != 1.0:
-        raise InputError(f"{item}: give growing values, and for each its cumulative, growing to 1")
-    found: Weighted = [(upto[0], Point(x[0]))]
-    for at in range(1, len(x)):
-        found.append((upto[at] - upto[at - 1], parts.Uniform(x[at - 1], x[at])))
-    return found
+    if len(x) != len(upto) or x != sorted(x) or upto != sorted(upto) or (upto[0], upto[-1]) != (0.0, 1.0):
+        raise InputError(f"{item}: give values that do not fall, and for each its cumulative, from 0 to 1")
+    ends = zip(pairwise(x), pairwise(upto), strict=True)
+    return [(b - a, _between(low, high)) for (low, high), (a, b) in ends]
 
 
 def _mixture(weights: Any, of: Any, item: str) -> Weighted:

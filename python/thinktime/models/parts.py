@@ -257,10 +257,10 @@ class BoundedPareto(Part):
 
     def survival(self, x: Array) -> Array:
         """P(X > x)."""
-        above = np.log(self.high / np.clip(x, self.low, self.high))
-        beyond = np.log(self.high / self.low)
-        # (x^-a - h^-a) / (l^-a - h^-a), without cancellation at either end.
-        result: Array = np.expm1(self.shape * above) / np.expm1(self.shape * beyond)
+        at = np.clip(x, self.low, self.high)
+        # (x^-a - h^-a) / (l^-a - h^-a), without cancellation or overflow at either end.
+        above = np.expm1(-self.shape * np.log(self.high / at))
+        result: Array = (at / self.low) ** -self.shape * above * (self._factor / -self.shape)
         return result
 
     def partial_moment(self, k: int, x: Array) -> Array:
@@ -272,8 +272,11 @@ class BoundedPareto(Part):
         return result
 
     def edges(self) -> Array:
-        """Panels of at most a factor two."""
-        return np.geomspace(self.low, self.high, math.ceil(math.log2(self.high / self.low)) + 1)
+        """Panels of at most a factor two, close at the low end, where a large shape is."""
+        most = math.log(self.high / self.low)
+        far = np.linspace(0.0, most, math.ceil(most / math.log(2.0)) + 1)
+        close = GRADED / self.shape
+        return self.value(math.log(self.low) + np.union1d(far, close[close < most]))
 
     def density(self, x: Array) -> Array:
         """Density of log x."""
