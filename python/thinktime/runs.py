@@ -69,13 +69,13 @@ class Cell:
 
 
 def _replication(facts: Mapping[str, Any]) -> Replication:
-    figures: Mapping[str, Mapping[str, Any]] = facts["responses"]
+    figures: Sequence[Mapping[str, Any]] = facts["responses"]
     return Replication(
         int(facts["number"]),
         float(facts["warm_up_s"]),
-        {name: figure["value"] for name, figure in figures.items()},
-        {name: figure["unit"] for name, figure in figures.items()},
-        {name: figure["description"] for name, figure in figures.items()},
+        {figure["name"]: figure["value"] for figure in figures},
+        {figure["name"]: figure["unit"] for figure in figures},
+        {figure["name"]: figure["description"] for figure in figures},
     )
 
 

@@ -180,16 +180,19 @@ impl Simulation {
     }
 
     fn facts(&self, number: u64, finished: &Finished, outcome: &Outcome) -> Value {
-        let responses: Map<String, Value> = self
+        // A list, which keeps their order. JSON knows no nan: an absent figure is null.
+        let responses: Vec<Value> = self
             .prepared
             .responses()
             .iter()
             .zip(&outcome.responses)
             .map(|(response, value)| {
-                // JSON knows no nan: an absent figure is null.
-                let figure =
-                    json!({"value": value, "unit": response.unit, "description": response.description});
-                (response.name.clone(), figure)
+                json!({
+                    "name": response.name,
+                    "value": value,
+                    "unit": response.unit,
+                    "description": response.description,
+                })
             })
             .collect();
         json!({

@@ -200,7 +200,7 @@ pub(super) fn sample_columns() -> Vec<Column> {
     let seconds = |name: &str, what: &str| Column::new(name, Type::F64, "s", Kind::Counter, what);
     let count = |name: &str, unit: &str, what: &str| Column::new(name, Type::U64, unit, Kind::Counter, what);
     let mut columns = vec![
-        Column::new("users_active", Type::U64, "user", Kind::Gauge, "Users with something to be done")
+        Column::new("active_users", Type::U64, "user", Kind::Gauge, "Users with something to be done")
             .role(Role::Load),
         seconds("user_s", "Processor time of the interpreter").role(Role::UserTime),
         seconds("system_s", "Processor time of the supervisor").role(Role::SystemTime),

@@ -1,0 +1,42 @@
+"""The laws, on logs of the simulated systems: the same that hold for a real machine."""
+
+import pytest
+from identities import LAWS
+
+from thinktime.log import Log
+from thinktime.sources.simulated import simulate
+
+CONFIGURATIONS = {
+    "apl360": ("apl360", {"users": 35}),
+    "apl360 original": ("apl360", {"users": 26, "scheduler": "original", "regions": 2}),
+    "network": (
+        "network",
+        {
+            "users": 35,
+            "think": "exponential(mean=20)",
+            "stations": [
+                {"name": "disk", "discipline": "fcfs", "service": 0.1},
+                {
+                    "name": "cpu",
+                    "discipline": "round_robin",
+                    "time_slice": 0.1,
+                    "service": "hyperexponential(weights=[0.9,0.1],means=[0.1,5])",
+                },
+            ],
+            "length": 600,
+        },
+    ),
+}
+
+
+@pytest.fixture(scope="module", params=CONFIGURATIONS, ids=str)
+def log(request, tmp_path_factory):
+    system, parameters = CONFIGURATIONS[request.param]
+    path = tmp_path_factory.mktemp("laws") / "run"
+    simulate(system, parameters, seed=11, replications=3).record(path, trace=True)
+    return Log.open(path)
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
+def test_law_holds(law, log):
+    law(log)

@@ -1,0 +1,214 @@
+"""Simulations from Python and the command line: the same bits however run, and logs that hold them."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from thinktime.errors import InputError
+from thinktime.log import Log
+from thinktime.runs import Runs, over_replications
+from thinktime.sources.simulated import simulate, systems
+from thinktime.stats.estimate import Estimate, NotApplicable
+
+MAIN = [sys.executable, "-c", "from thinktime.cli import main; main()"]
+REPAIRMAN = {
+    "users": 12,
+    "think": "exponential(mean=20)",
+    "stations": [{"name": "cpu", "discipline": "fcfs", "service": "exponential(mean=0.5)"}],
+    "length": 400,
+}
+CLOCKWORK = REPAIRMAN | {
+    "think": 20,
+    "stations": [{"name": "cpu", "discipline": "fcfs", "service": 0.5}],
+}
+EVERY = [("network", REPAIRMAN), ("apl360", {"users": 20, "length": 120})]
+
+
+def thinktime(*arguments):
+    command = [*MAIN, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+
+
+def test_every_system_is_tried_here():
+    assert {system.name for system in systems()} == {name for name, _ in EVERY}
+
+
+@pytest.mark.parametrize(("system", "parameters"), EVERY, ids=[name for name, _ in EVERY])
+class TestEverySystem:
+    def test_one_thread_and_many_give_the_same_bits(self, system, parameters):
+        one, many = (simulate(system, parameters, seed=3, replications=9, threads=n) for n in (1, 5))
+        assert_frame_equal(one.responses, many.responses, check_exact=True)
+
+    def test_a_study_in_two_parts_is_the_study_in_one(self, system, parameters):
+        whole = simulate(system, parameters, seed=3, replications=5)
+        parts = [
+            simulate(system, parameters, seed=3, replications=count, first_replication=first)
+            for first, count in ((0, 2), (2, 3))
+        ]
+        assert_frame_equal(whole.responses, pl.concat(part.responses for part in parts), check_exact=True)
+
+    def test_another_seed_gives_other_figures(self, system, parameters):
+        one, other = (simulate(system, parameters, seed=seed).responses for seed in (1, 2))
+        assert not one.equals(other)
+
+    def test_the_log_holds_what_the_simulation_gave(self, system, parameters, tmp_path):
+        simulated = simulate(system, parameters, seed=3, replications=3)
+        simulated.record(tmp_path / "run", trace=True)
+        log = Log.open(tmp_path / "run")
+        assert log.check() == []
+        assert_frame_equal(Runs.open(tmp_path / "run").responses(), simulated.responses, check_exact=True)
+        assert [session["options"]["replication"] for session in log.manifest["sessions"]] == [0, 1, 2]
+        assert log.manifest["sessions"][0]["machine"]["parameters"] == simulated.parameters
+        length = log.samples().select(pl.col("length_s").sum()).collect().item()
+        assert length == pytest.approx(3 * parameters["length"])
+        assert not log.interactions().collect().is_empty()
+        assert not log.events().collect().is_empty()
+
+    def test_recording_changes_nothing(self, system, parameters, tmp_path):
+        simulated = simulate(system, parameters, seed=3, replications=2)
+        simulated.record(tmp_path / "traced", trace=True)
+        simulated.record(tmp_path / "sampled")
+        both = [Runs.open(tmp_path / name) for name in ("traced", "sampled")]
+        assert_frame_equal(both[0].responses(), both[1].responses(), check_exact=True)
+        assert "interactions" not in Log.open(tmp_path / "sampled").tables
+
+    def test_every_parameter_tells_where_it_comes_from(self, system, parameters):
+        del parameters
+        described = next(found for found in systems() if found.name == system)
+        for parameter in described.parameters:
+            assert parameter.description, parameter.name
+            assert parameter.source, parameter.name
+            assert parameter.allowed, parameter.name
+
+    def test_laws_were_checked(self, system, parameters):
+        laws = " ".join(simulate(system, parameters, seed=1).laws)
+        assert all(law in laws for law in ("Little's law", "flow balance", "utilisation law"))
+
+
+def test_the_same_users_come_whatever_the_scheduler(tmp_path):
+    """Common random numbers: what a user thinks and asks for does not depend on how it is served."""
+    asked = {}
+    for scheduler in ("modified", "fb_infinity"):
+        simulated = simulate("apl360", {"scheduler": scheduler, "length": 200}, seed=5)
+        simulated.record(tmp_path / scheduler, trace=True)
+        first = Log.open(tmp_path / scheduler).interactions().sort("arrival").group_by("user").first()
+        asked[scheduler] = first.select("user", "class", "think_s", "arrival").collect().sort("user")
+    assert len(asked["modified"]) > 30
+    assert_frame_equal(asked["modified"], asked["fb_infinity"])
+
+
+class TestEstimates:
+    def test_copies_are_refused(self):
+        with pytest.raises(InputError, match="nothing in this configuration is random"):
+            simulate("network", CLOCKWORK, seed=1, replications=3)
+        assert len(simulate("network", CLOCKWORK, seed=1).responses) == 1
+
+    def test_an_unknown_response_is_named(self):
+        with pytest.raises(InputError, match="has no response 'respnse'; it has: "):
+            simulate("network", REPAIRMAN, seed=1).estimate("respnse")
+
+    def test_what_no_replication_has_and_what_has_no_spread(self):
+        frame = pl.DataFrame(
+            {"wait": [None, None], "lost": [0.0, 0.0]}, schema_overrides={"wait": pl.Float64}
+        )
+        assert isinstance(over_replications(frame, "wait", "s"), NotApplicable)
+        found = over_replications(frame, "lost", "")
+        assert isinstance(found, Estimate)
+        assert (found.value, found.low, found.n) == (0.0, None, 2)
+
+
+class TestBadInput:
+    @pytest.mark.parametrize(
+        ("system", "parameters", "message"),
+        [
+            ("apl36", {}, 'did you mean "apl360"'),
+            ("apl360", {"usres": 3}, 'did you mean "users"'),
+            ("apl360", {"scheduler": "fb_infinty"}, "fb_infinity"),
+            ("apl360", {"regions": 0}, "regions: 0 was given; give a whole number from 1"),
+            ("apl360", {"time_slice": -0.1}, "time_slice: -0.1 was given"),
+            ("apl360", {"time_slice": 700}, "time_slice: 700 was given"),
+            ("apl360", {"warm_up": 700}, "warm_up: 700 was given; give a number of seconds from 0"),
+            ("apl360", {"warm_up": "mser"}, "mser5"),
+            ("apl360", {"length": 0}, "length: 0 was given"),
+            ("network", {"users": 3, "stations": []}, "stations"),
+            ("network", REPAIRMAN | {"think": "exponential(mean=-1)"}, "think"),
+            ("network", REPAIRMAN | {"think": "hyperexponential(weights=[1,2],means=[1])"}, "think"),
+        ],
+    )
+    def test_the_message_names_parameter_value_and_remedy(self, system, parameters, message):
+        with pytest.raises(InputError) as refused:
+            simulate(system, parameters, seed=1)
+        assert message in str(refused.value)
+
+    def test_replications_and_seed(self):
+        with pytest.raises(InputError, match="replications is 0"):
+            simulate("apl360", seed=1, replications=0)
+        with pytest.raises(InputError, match="seed is -1"):
+            simulate("apl360", seed=-1)
+
+
+class TestCommand:
+    def test_figures_are_those_of_python(self):
+        done = thinktime("simulate", "apl360", "-p", "length=100", "--replications", 3, "--format", "json")
+        assert done.returncode == 0, done.stderr
+        assert done.stderr == ""
+        simulated = simulate("apl360", {"length": 100}, seed=1, replications=3)
+        rows = {row[0]: row[1] for row in json.loads(done.stdout)["tables"][0]["rows"]}
+        assert rows["mean_reaction_s"]["value"] == simulated.estimate("mean_reaction_s").value
+
+    def test_a_log_is_extended_and_not_written_over(self, tmp_path):
+        run = tmp_path / "run"
+        common = ("simulate", "apl360", "-p", "length=100", "--replications", 2, "-o", run)
+        assert thinktime(*common).returncode == 0
+        again = thinktime(*common)
+        assert again.returncode == 2
+        assert "--add extends it, --force replaces it" in again.stderr
+        assert thinktime(*common, "--add").returncode == 0
+        assert_frame_equal(
+            Runs.open(run).responses(), simulate("apl360", {"length": 100}, seed=1, replications=4).responses
+        )
+        other = thinktime(*common[:3], "length=200", *common[4:], "--add")
+        assert other.returncode == 2
+        assert "was made with another length" in other.stderr
+        assert thinktime(*common, "--force").returncode == 0
+        assert len(Runs.open(run).responses()) == 2
+
+    def test_what_is_added_is_cut_like_what_was_there(self, tmp_path):
+        run = tmp_path / "run"
+        common = ("simulate", "apl360", "-p", "length=400", "-p", "warm_up=mser5", "-o", run)
+        assert thinktime(*common, "--replications", 2).returncode == 0
+        assert thinktime(*common, "--replications", 1, "--add").returncode == 0
+        facts = [session["replication"] for session in Log.open(run).manifest["sessions"]]
+        assert len({fact["warm_up_s"] for fact in facts}) == 1
+
+    def test_a_file_of_parameters(self, tmp_path):
+        config = tmp_path / "queue.toml"
+        config.write_text('users = 3\nthink = "exponential(mean=2)"\n[[stations]]\nname = "cpu"\n')
+        done = thinktime("simulate", "network", "--config", config, "-p", "length=50")
+        assert done.returncode == 2
+        assert "stations" in done.stderr
+        config.write_text("users = = 3\n")
+        done = thinktime("simulate", "network", "--config", config)
+        assert done.returncode == 2
+        assert "line 1" in done.stderr
+
+    def test_systems_are_listed_with_their_parameters(self):
+        assert "apl360" in thinktime("systems").stdout
+        listed = thinktime("systems", "apl360", "--format", "csv").stdout
+        assert "time_slice" in listed
+        assert thinktime("systems", "apl").returncode == 2
+
+    def test_an_interrupt_ends_it(self):
+        command = [*MAIN, "simulate", "apl360", "-p", "length=1e8", "--replications", "50"]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+            time.sleep(1.5)
+            process.send_signal(signal.SIGINT)
+            _, error = process.communicate(timeout=60)
+        assert process.returncode not in (0, None)
+        assert b"Traceback" not in error
