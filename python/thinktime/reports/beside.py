@@ -200,9 +200,9 @@ def _signed(value: float, places: int) -> str:
     return text.replace("-", "−") if float(text) else text[1:]
 
 
-def findings_table(findings: Sequence[Finding]) -> Table:
+def findings_table(name: str, findings: Sequence[Finding]) -> Table:
     """Show the conclusions of a paper, each with whether it holds and by which statistic."""
-    said = {True: "✓ holds", False: "✗ does not hold", None: "? undecided"}
+    said = {True: "✓ yes", False: "✗ no", None: "? open"}
     rows = tuple((item.text, item.source, said[item.holds], item.statistic) for item in findings)
-    columns = (Column("conclusion"), Column("source"), Column("here"), Column("statistic"))
-    return Table("conclusions-table", "The conclusions of the paper", columns, rows)
+    columns = (Column("conclusion"), Column("source"), Column("holds here"), Column("statistic"))
+    return Table(f"{name}-conclusions", "Conclusions, and whether they hold here", columns, rows)

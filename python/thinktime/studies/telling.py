@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from thinktime.reports import beside
-from thinktime.reports.compared import Figure, Finding, tally
+from thinktime.reports.compared import Finding, tally
 from thinktime.reports.document import Document, Highlight, Section, Table
 from thinktime.reports.document import Finding as Sentence
 from thinktime.studies.study import Chapter, Outcome, Part
@@ -46,7 +47,7 @@ def _section(outcome: Outcome, part: Part, chapter: Chapter) -> Section:
             notes = chapter.notes.get(name, ())
             tables.extend(beside.tables(name, outcome.study.place(name), own, notes, folded))
     if chapter.findings:
-        tables.insert(0, beside.findings_table(chapter.findings))
+        tables.insert(0, beside.findings_table(part.name, chapter.findings))
     return Section(
         part.name,
         part.title,
@@ -68,7 +69,7 @@ def _sentence(outcome: Outcome, finding: Finding) -> Sentence:
     place = next(part.name for part, chapter in outcome.chapters if finding in chapter.findings)
     said = {True: "Holds", False: "Does not hold", None: "Undecided"}[finding.holds]
     tone = "" if finding.holds else "warning"
-    return Sentence(f"{said}: {finding.text} ({finding.source}.)", place, tone)
+    return Sentence(_kept(f"{said}: {finding.text} ({finding.source})."), place, tone)
 
 
 def _highlights(outcome: Outcome) -> Iterator[Highlight]:
@@ -79,17 +80,14 @@ def _highlights(outcome: Outcome) -> Iterator[Highlight]:
     }
     for item in tally(outcome.figures):
         if item.judged:
-            value = f"{item.agree} of {item.judged}"
+            value = f"{item.agree}/{item.judged}"
             yield Highlight(item.kind, item.kind.capitalize(), value, "", f"{notes[item.kind]}")
     held = [finding for finding in outcome.findings if finding.holds]
     if outcome.findings:
-        value = f"{len(held)} of {len(outcome.findings)}"
+        value = f"{len(held)}/{len(outcome.findings)}"
         yield Highlight("conclusions", "Conclusions", value, "", "of the paper hold here", "conclusions")
 
 
-def by_table(figures: tuple[Figure, ...]) -> dict[str, list[Figure]]:
-    """Figures of each published table."""
-    found: dict[str, list[Figure]] = {}
-    for figure in figures:
-        found.setdefault(figure.table, []).append(figure)
-    return found
+def _kept(text: str) -> str:
+    """Text whose numbers stay with their units."""
+    return re.sub(r"(?<=\d) (?=(?:s|%)(?!\w))", "\N{NO-BREAK SPACE}", text)

@@ -31,7 +31,7 @@ PLACES = {"queued_workspaces": 2, "inputs_serviced": 1}
 
 def chapter(machine: Machine) -> Chapter:
     """Every conclusion of the experiments, by a statistic on the same workloads."""
-    seen = Seen(Experiment(machine))
+    seen = Seen(machine.experiment)
     findings = (
         *_load(seen),
         *_reaction(seen),

@@ -107,7 +107,7 @@ class Experiment:
 
 def chapter(machine: Machine) -> Chapter:
     """Tables 5 to 9, their analyses of variance, and what the text says of them."""
-    experiment = Experiment(machine)
+    experiment = machine.experiment
     figures = (*_cells(experiment), *_anovas(experiment), *_histogram(experiment), *_facts(experiment))
     summary = (
         "Every cell is 35 users with a mean insertion time of 20 s for ten minutes from an empty system, "

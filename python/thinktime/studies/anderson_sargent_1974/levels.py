@@ -9,13 +9,13 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.reports.compared import Figure, Tolerance
+from thinktime.reports.compared import Figure, Finding, Tolerance
 from thinktime.stats import critical
 from thinktime.stats.contrasts import orthogonal_polynomials
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.anderson_sargent_1974.machine import Machine
 from thinktime.studies.anderson_sargent_1974.monitor import Period
-from thinktime.studies.anderson_sargent_1974.tables import PAPER
+from thinktime.studies.anderson_sargent_1974.tables import NAME, PAPER
 from thinktime.studies.study import Chapter
 
 __all__ = ["TABLES", "Design", "chapter"]
@@ -128,7 +128,21 @@ def chapter(machine: Machine) -> Chapter:
         f"of cases; a mean square or F if it lies in its range over {DRAWS} choices of eight of the "
         f"{CANDIDATES} nearest periods."
     )
-    return Chapter((*_cells(design), *_anova(design)), (), summary, method=method)
+    return Chapter((*_cells(design), *_anova(design)), (_finding(design),), summary, method=method)
+
+
+def _finding(design: Design) -> Finding:
+    ratios = design.f()
+    significant = design.significant()
+    listed = ", ".join(f"{name} {ratios[name].value:.1f}" for name in ("linear_U", "linear_I"))
+    return Finding(
+        NAME,
+        "only-users-count",
+        "Table 3",
+        significant == ["linear_U"],
+        f"F {listed}; significant at 5 %: {', '.join(significant) or 'none'}",
+        "of users and input rate, only the linear effect of users is significant",
+    )
 
 
 def _cells(design: Design) -> Iterator[Figure]:

@@ -14,9 +14,10 @@ from thinktime.studies.study import Settings
 
 if TYPE_CHECKING:
     from thinktime.sources.simulated import Simulated
+    from thinktime.studies.anderson_sargent_1974.experiment import Experiment
     from thinktime.studies.anderson_sargent_1974.monitor import Monitored
 
-__all__ = ["PERIOD_S", "SYSTEM", "Machine", "interval", "ratio", "think"]
+__all__ = ["PERIOD_S", "SYSTEM", "Machine", "interval", "ratio", "think", "welch"]
 
 Array = NDArray[np.float64]
 
@@ -48,6 +49,17 @@ def ratio(parts: Array, wholes: Array) -> Estimate:
     return Estimate(value, "", n, "ratio of sums over replications, Student t", value - reach, value + reach)
 
 
+def welch(one: Array, other: Array) -> Estimate:
+    """Difference of two means of independent values of any variances (Welch 1947, Biometrika 34, 28)."""
+    parts = [values.var(ddof=1) / len(values) for values in (one, other)]
+    spread = float(sum(parts))
+    degrees = spread**2 / sum(float(p) ** 2 / (len(v) - 1) for p, v in zip(parts, (one, other), strict=True))
+    difference = float(one.mean() - other.mean())
+    reach = critical.student_t(0.95, degrees) * spread**0.5
+    n = len(one) + len(other)
+    return Estimate(difference, "", n, "difference of means, Welch", difference - reach, difference + reach)
+
+
 @dataclass(slots=True)
 class Machine:
     """Runs experiments, and remembers them.
@@ -58,6 +70,7 @@ class Machine:
     settings: Settings
     _known: dict[str, Simulated]
     _monitored: Monitored | None = None
+    _experiment: Experiment | None = None
 
     @classmethod
     def begin(cls, settings: Settings) -> Machine:
@@ -95,6 +108,15 @@ class Machine:
         if self._monitored is None:
             self._monitored = monitor(self.settings)
         return self._monitored
+
+    @property
+    def experiment(self) -> Experiment:
+        """The 3x2x2 experiment."""
+        from thinktime.studies.anderson_sargent_1974.experiment import Experiment
+
+        if self._experiment is None:
+            self._experiment = Experiment(self)
+        return self._experiment
 
     @property
     def shares(self) -> dict[str, float]:

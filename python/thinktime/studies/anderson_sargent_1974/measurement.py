@@ -9,14 +9,14 @@ import numpy as np
 
 from thinktime.models.distributions import Distribution, distribution
 from thinktime.reports import document
-from thinktime.reports.compared import Figure, Tolerance
+from thinktime.reports.compared import Figure, Finding, Tolerance
 from thinktime.reports.document import Column, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.anderson_sargent_1974 import pictures
-from thinktime.studies.anderson_sargent_1974.machine import Machine
+from thinktime.studies.anderson_sargent_1974.machine import Machine, welch
 from thinktime.studies.anderson_sargent_1974.monitor import Monitored, Period
 from thinktime.studies.anderson_sargent_1974.pictures import MEASURED, Points
-from thinktime.studies.anderson_sargent_1974.tables import PAPER
+from thinktime.studies.anderson_sargent_1974.tables import NAME, PAPER
 from thinktime.studies.study import Chapter
 
 __all__ = ["SERVICE_TABLES", "TABLES", "chapter", "pooled", "service_times"]
@@ -28,6 +28,8 @@ TABLES = (REACTION,)
 POOLED_OUTPUT_BOUND = 0.0621
 """Share of output-bound inputs with which the printed classes give the printed moments of all inputs."""
 FIT = Tolerance("relative", 0.05)
+CALM, BUSY = 2000.0, 3000.0
+"""Disk accesses in ten minutes between which Table 2 goes from quick to slow reactions."""
 POINT = Tolerance("absolute", 1.0)
 UPPER = 0.04
 NEAREST = 24
@@ -56,12 +58,52 @@ def chapter(machine: Machine) -> Chapter:
     ]
     return Chapter(
         tuple(_table_2(seen)),
-        (),
+        tuple(_findings(seen)),
         summary,
         (*drawn, *_figure_5(seen.periods)),
         (_sampled(seen),),
         method="A measured period of Table 2 agrees if it lies in the range of 95 % of the "
         f"{NEAREST} periods of ours whose swap rates are nearest.",
+    )
+
+
+def _findings(seen: Monitored) -> Iterator[Finding]:
+    overall, *classes = seen.service.ageing
+    exponential = overall.exponential
+    yield Finding(
+        NAME,
+        "not-exponential",
+        "Table 1",
+        exponential.rejected(),
+        f"{exponential.method}: {exponential.statistic:.0f}, p {max(exponential.p, 0.001):.1g} or less",
+        "service times are not exponential",
+    )
+    yield Finding(
+        NAME,
+        "residual-life-increases",
+        "Figures 3 and 4",
+        all(item.direction == "increasing" for item in (overall, *classes)),
+        "; ".join(
+            f"{item.name}: {item.curve[0].residual.value:.2g} s at the start, "
+            f"{item.curve[-1].residual.value:.2g} s after {item.curve[-1].service_s:.2g} s, {item.direction}"
+            for item in (overall, *classes)
+        ),
+        "the mean residual life of service times increases, overall and in each class",
+    )
+    calm, busy = (
+        np.array([p.seen.reaction_mean_s or 0.0 for p in seen.periods if low <= p.accesses < high])
+        for low, high in ((0.0, CALM), (BUSY, np.inf))
+    )
+    more = welch(busy, calm)
+    yield Finding(
+        NAME,
+        "swapping-delays",
+        "Table 2, Figure 5",
+        more.low is not None and more.low > 0.0,
+        f"mean reaction {calm.mean():.2f} s in {len(calm)} periods below {CALM:.0f} disk accesses, "
+        f"{busy.mean():.2f} s in {len(busy)} above {BUSY:.0f}; "
+        f"difference {more.value:.2f} s ({more.low:.2f} to {more.high:.2f})",
+        "the reaction time grows with the swap rate",
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.reports.compared import Figure
+from thinktime.reports.compared import Figure, Finding
 from thinktime.reports.document import Column, Table
 from thinktime.stats import critical
 from thinktime.stats.estimate import Estimate
@@ -16,7 +16,7 @@ from thinktime.stats.least_squares import LeastSquares
 from thinktime.stats.selection import Selection, forward
 from thinktime.studies.anderson_sargent_1974.machine import Machine
 from thinktime.studies.anderson_sargent_1974.monitor import Period
-from thinktime.studies.anderson_sargent_1974.tables import PAPER
+from thinktime.studies.anderson_sargent_1974.tables import NAME, PAPER
 from thinktime.studies.study import Chapter
 
 __all__ = ["F_TO_ENTER", "Regression", "chapter"]
@@ -104,7 +104,26 @@ def chapter(machine: Machine) -> Chapter:
         f"an F to enter of {F_TO_ENTER:g}; W_F = L_F / λ_F. Traffic intensity is taken as inputs a second, "
         "as the mean service time is the same in all periods."
     )
-    return Chapter(tuple(_figures(printed)), (), summary, tables=(_table(stepwise, printed),), method=method)
+    return Chapter(
+        tuple(_figures(printed)),
+        (_finding(stepwise),),
+        summary,
+        tables=(_table(stepwise, printed),),
+        method=method,
+    )
+
+
+def _finding(stepwise: Regression) -> Finding:
+    first = stepwise.chosen[:2]
+    entered = ", ".join(f"{name} (F {f:.0f})" for name, f in zip(stepwise.chosen, stepwise.f, strict=True))
+    return Finding(
+        NAME,
+        "swapping-and-foreground",
+        "stepwise regression",
+        set(first) == {"D a minute", "W_F, min"},
+        f"forward selection takes {entered}",
+        "the swap rate and the time in foreground are what the reaction time goes with before all else",
+    )
 
 
 def _figures(printed: Regression) -> Iterator[Figure]:

@@ -1,0 +1,20 @@
+"""A study that was run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from thinktime.studies import load
+from thinktime.studies.anderson_sargent_1974 import monitor
+from thinktime.studies.study import Outcome, Settings, run
+
+
+@pytest.fixture(scope="session")
+def outcome() -> Iterator[Outcome]:
+    """Anderson and Sargent (1974) with eight replications and half of the monitored periods."""
+    patch = pytest.MonkeyPatch()
+    patch.setattr(monitor, "PERIODS", 2)
+    yield run(load("anderson-sargent-1974"), Settings(seed=1, replications=8))
+    patch.undo()

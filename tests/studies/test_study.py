@@ -1,0 +1,228 @@
+"""A whole study: every cell has a figure, every conclusion a statistic, every form the same numbers."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from thinktime import reports
+from thinktime.errors import InputError
+from thinktime.reports import render_figures
+from thinktime.studies import load
+from thinktime.studies.published import read
+from thinktime.studies.study import Chapter, Outcome, Part, Settings, run
+from thinktime.studies.telling import told
+
+NAME = "anderson-sargent-1974"
+
+
+def command(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    called = [sys.executable, "-c", "from thinktime.cli import main; main()", "study", *arguments]
+    return subprocess.run(called, capture_output=True, text=True, stdin=subprocess.DEVNULL, cwd=cwd)
+
+
+def cells(outcome: Outcome) -> Iterator[tuple[str, tuple[tuple[str, Any], ...], str, float | None]]:
+    for shape in outcome.study.shapes:
+        table = read(outcome.study.folder / "published", shape)
+        for row in table.rows:
+            for quantity in shape.quantities:
+                cell = table.cell(row, quantity)
+                yield shape.name, tuple(row.items()), quantity, cell.value if cell else None
+
+
+def test_every_cell_is_computed_whether_it_is_printed_or_not(outcome: Outcome) -> None:
+    """But the F of an error, which no table has."""
+    simulated = {
+        (figure.table, tuple(figure.row.items()), figure.quantity): figure
+        for figure in outcome.figures
+        if figure.kind != "arithmetic"
+    }
+    wanted = [
+        cell for cell in cells(outcome) if not (cell[2] == "f_ratio" and cell[1] == (("effect", "error"),))
+    ]
+    assert len(wanted) > 350
+    for table, row, quantity, printed in wanted:
+        figure = simulated[table, row, quantity]
+        assert figure.published == printed
+        assert math.isfinite(figure.ours)
+        assert figure.n > 0 or figure.low is None
+
+
+def test_only_what_was_calibrated_to_is_called_fitted(outcome: Outcome) -> None:
+    for figure in outcome.figures:
+        if figure.kind == "fitted" and figure.table[:7] in {
+            "table05",
+            "table06",
+            "table07",
+            "table08",
+            "table09",
+        }:
+            assert (figure.row["algorithm"], figure.row["time_slice_s"]) == ("modified", 0.2)
+        if figure.kind == "fitted" and figure.table.startswith("table04"):
+            assert figure.row["block"] in {"empirical", "simulated_original"}
+
+
+def test_intervals_hold_their_figures(outcome: Outcome) -> None:
+    for figure in outcome.figures:
+        if (
+            figure.low is not None
+            and figure.high is not None
+            and figure.n > 8
+            and "anova" not in figure.table
+        ):
+            assert figure.low <= figure.ours <= figure.high
+
+
+def test_every_finding_has_a_name_of_its_own_and_a_statistic(outcome: Outcome) -> None:
+    names = [finding.finding for finding in outcome.findings]
+    assert len(names) == len(set(names)) >= 25
+    for finding in outcome.findings:
+        assert finding.study == NAME
+        assert re.search(r"\d", finding.statistic), finding
+        assert finding.source
+        assert finding.text
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "response-lowest",
+        "best-cell",
+        "reaction-slice",
+        "not-exponential",
+        "residual-life-increases",
+        "moderate-load",
+        "two-regions",
+    ],
+)
+def test_the_main_conclusions_hold(outcome: Outcome, name: str) -> None:
+    """With the seed fixed they cannot fail by chance; their differences are many standard errors wide."""
+    assert next(finding for finding in outcome.findings if finding.finding == name).holds
+
+
+def test_json_has_exactly_the_fields_of_figures_and_findings(outcome: Outcome) -> None:
+    parsed = json.loads(render_figures.to_json(outcome.figures, outcome.findings))
+    figures = [item for item in parsed if "table" in item]
+    findings = [item for item in parsed if "finding" in item]
+    assert len(figures) + len(findings) == len(parsed)
+    for item in figures:
+        assert list(item) == list(render_figures.HEADER)
+        assert item["table"] in outcome.study.tables
+        assert item["kind"] in {"arithmetic", "fitted", "predicted"}
+        assert item["published"] is None or isinstance(item["published"], float)
+        assert isinstance(item["row"], dict)
+    for item in findings:
+        assert list(item) == ["study", "finding", "source", "holds", "statistic", "text"]
+        assert item["holds"] in {True, False, None}
+
+
+def test_every_form_says_the_same(outcome: Outcome) -> None:
+    document = told(outcome)
+    text, page = reports.render(document, "text"), reports.render(document, "html")
+    assert "✓ agrees" in text
+    assert "nan" not in re.findall(r"\b\w+\b", text)
+    for finding in outcome.findings:
+        # A line ends anywhere in a text.
+        assert finding.text in " ".join(text.split())
+    ids = set(re.findall(r' id="([^"]+)"', page))
+    for link in re.findall(r'href="#([^"]+)"', page):
+        assert link in ids
+    rows = list(csv.DictReader(render_figures.to_csv(outcome.figures).splitlines()))
+    assert [float(row["ours"]) for row in rows] == [figure.ours for figure in outcome.figures]
+
+
+def test_all_figures_of_the_paper_are_drawn(outcome: Outcome) -> None:
+    titles = " ".join(figure.title for section in told(outcome).sections for figure in section.figures)
+    assert {int(number) for number in re.findall(r"\(Figure (\d+)\)", titles)} == set(range(1, 12))
+
+
+def test_one_table_is_that_table_and_the_same_numbers(outcome: Outcome) -> None:
+    alone = run(outcome.study, Settings(seed=1, replications=8), "table07")
+    assert {figure.table for figure in alone.figures} == {"table07_reaction_time", "table07_anova"}
+    whole = [figure for figure in outcome.figures if figure.table == "table07_reaction_time"]
+    assert [figure for figure in alone.figures if figure.table == "table07_reaction_time"] == whole
+    assert alone.findings == ()
+
+
+def test_another_seed_gives_other_numbers(outcome: Outcome) -> None:
+    other = run(outcome.study, Settings(seed=2, replications=8), "table07_reaction_time")
+    own = [figure.ours for figure in outcome.figures if figure.table == "table07_reaction_time"]
+    assert [figure.ours for figure in other.figures] != own
+
+
+def test_progress_goes_from_nothing_to_done() -> None:
+    seen: list[tuple[float, str]] = []
+    study = replace(
+        load(NAME), parts=(Part("a", "A", (), lambda _: Chapter()), Part("b", "B", (), lambda _: Chapter()))
+    )
+    run(study, Settings(progress=lambda done, doing: seen.append((done, doing))))
+    assert seen == [(0.0, "A"), (0.5, "B"), (1.0, "done")]
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("tabel05_anova", r"did you mean table05_anova\?"),
+        ("99", "has no table '99'"),
+        ("zzz", "it has table01"),
+    ],
+)
+def test_a_misspelt_table_is_refused(table: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        run(load(NAME), Settings(), table)
+
+
+def test_one_replication_is_refused() -> None:
+    with pytest.raises(InputError, match="replications is 1; intervals need at least 2"):
+        run(load(NAME), Settings(replications=1))
+
+
+def test_the_command_lists_studies() -> None:
+    done = command()
+    assert done.returncode == 0
+    assert NAME in done.stdout
+    assert "table05_queued_workspaces" in done.stdout
+
+
+def test_the_command_prints_a_table(tmp_path: Path) -> None:
+    done = command(NAME, "--table", "table07_reaction_time", "--replications", "4", "--format", "json")
+    assert (done.returncode, done.stderr) == (0, "")
+    parsed = json.loads(done.stdout)
+    assert len(parsed) == 12
+    assert {item["n"] for item in parsed} == {4}
+    assert sum(item["published"] is None for item in parsed) == 6
+
+
+def test_the_command_writes_a_page_and_not_over_one(tmp_path: Path) -> None:
+    arguments = (NAME, "--table", "7", "--replications", "4", "-o", "study.html")
+    assert command(*arguments, cwd=tmp_path).returncode == 0
+    assert (tmp_path / "study.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    again = command(*arguments, cwd=tmp_path)
+    assert again.returncode == 2
+    assert "--force" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("anderson-sergent",), "did you mean anderson-sargent-1974?"),
+        ((NAME, "--table", "tabel05"), "did you mean"),
+        ((NAME, "--replications", "0"), "replications is 0"),
+        ((NAME, "--seed", "-1", "--table", "7"), "seed is -1"),
+    ],
+)
+def test_bad_usage_is_status_2_with_a_remedy(arguments: tuple[str, ...], message: str) -> None:
+    done = command(*arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
