@@ -10,6 +10,7 @@ from thinktime.analyses import arrivals, periods, service, service_fit
 from thinktime.cli import main
 from thinktime.log import Log, LogWriter, vocabulary
 from thinktime.reports import distributions
+from thinktime.sources.simulated import simulate
 from thinktime.stats.estimate import NotApplicable
 
 
@@ -279,6 +280,13 @@ def test_the_toml_is_what_a_simulation_reads(fitted):
     assert read["classes"]["a command"]["service"] == result.classes[1].fits.chosen
     assert read["classes"]["compute"]["share"] == pytest.approx(400 / 640)
     assert "with" not in read
+
+
+def test_a_simulation_takes_every_fit(fitted):
+    fits = fitted.overall
+    for spec in (*(fit.spec for fit in fits.fits), fits.empirical):
+        run = simulate("apl360", {"users": 3, "length": 30.0, "insertion_time": spec}, seed=1)
+        assert run.parameters["insertion_time"]["kind"] == spec["kind"]
 
 
 def test_fits_from_the_command_line(log_of, tmp_path, monkeypatch, capsys):

@@ -8,6 +8,7 @@ from known_logs import EPOCH_US, frame, instants
 
 from thinktime.analyses import event_trace, trace
 from thinktime.log import Log, LogWriter, vocabulary
+from thinktime.sources.simulated import simulate
 from thinktime.stats.estimate import NotApplicable
 
 WARM_UP_S = 50.0
@@ -38,18 +39,20 @@ def test_mean_numbers_are_the_integrals_of_the_system_itself(result, systems):
 
 def test_the_parts_add_up_to_the_whole_in_every_interval(result):
     for item in result.intervals:
-        system, *parts = item.numbers
+        system, *parts, unserved = item.numbers
         assert sum(parts) == pytest.approx(system, abs=1e-9)
+        assert unserved <= parts[0] + 1e-9
         assert 0.0 <= item.processor <= 1.0 + 1e-9
         assert 0.0 <= item.disk <= 1.0 + 1e-9
 
 
 def test_little_holds_between_the_two_tables(result):
     """Integrated numbers and rate times mean time differ only by who is inside at the ends."""
-    for queue in result.queues[:2]:
+    named = {queue.name: queue for queue in result.queues}
+    for queue in (named.pop("system"), named.pop("unserved")):
         assert queue.by_interactions == pytest.approx(queue.number.value, rel=0.05)
         assert queue.time.value * queue.entered.value == pytest.approx(queue.number.value)
-    assert all(queue.by_interactions is None for queue in result.queues[2:])
+    assert all(queue.by_interactions is None for queue in named.values())
 
 
 def test_counts_are_those_of_the_events(result, systems):
@@ -86,6 +89,28 @@ def test_intervals_do_not_reach_over_the_ends_of_sessions(result):
     assert len(result.intervals) == 30
     assert all(item.length_s == pytest.approx(60.0, rel=0.01) for item in result.intervals)
     assert not any("before the same user" in text for text in result.caveats)
+
+
+def test_a_simulated_machine_is_read_as_it_measures_itself(tmp_path):
+    """APL/360: what the run counted online, derived again from its trace."""
+    run = simulate("apl360", {"users": 35, "length": 600.0}, seed=3, replications=2)
+    run.record(tmp_path / "log", trace=True)
+    found = trace.analyse(Log.open(tmp_path / "log"), interval_s=600.0)
+    named = {queue.name: queue.number.value for queue in found.queues}
+    for value, response, per in (
+        (named["system"], "queued_workspaces", 1.0),
+        (named["foreground"], "mean_foreground", 1.0),
+        (named["background"], "mean_background", 1.0),
+        (named["output_bound"], "mean_output_bound", 1.0),
+        (named["command"], "mean_command", 1.0),
+        (found.accesses.value, "swap_rate", 600.0),
+        (found.processor.value, "processor_utilisation", 1.0),
+        (found.disk.value, "disk_utilisation", 1.0),
+    ):
+        # The trace begins with its first and ends with its last event.
+        assert value == pytest.approx(run.responses[response].mean() / per, rel=0.01), response
+    reactions = [item.reaction_max_s for item in found.intervals]
+    assert max(reactions) == pytest.approx(run.responses["max_reaction_s"].max(), abs=1e-5)
 
 
 def test_a_lost_table_is_seen(systems, tmp_path):
@@ -133,13 +158,14 @@ def test_a_trace_that_can_be_followed_by_hand(tmp_path):
     )
     found = trace.analyse(log, interval_s=10.0)
     (item,) = found.intervals
-    assert item.numbers == pytest.approx((1.0, 0.6, 0.3, 0.1, 0.0))
+    assert item.numbers == pytest.approx((1.0, 0.8, 0.1, 0.1, 0.0, 0.6))
     assert (item.users, item.inputs, item.completions, item.accesses) == (2, 2, 1, 2)
     assert item.processor == pytest.approx(0.3)
     assert item.disk == pytest.approx(0.2)
     assert item.reaction_mean_s == pytest.approx(2.0)
     assert found.slice.value == pytest.approx(1.5)
-    assert [queue.name for queue in found.queues] == ["system", "foreground", "background", "output_bound"]
+    names = ["system", "foreground", "background", "output_bound", "unserved"]
+    assert [queue.name for queue in found.queues] == names
     assert any("1 of 2 interactions" in text for text in found.caveats)
 
 

@@ -80,8 +80,8 @@ class System:
         service = self.random.exponential(MEANS[kind][int(self.random.random() < 0.15)])
         job = Job(user, kind, self.now, service, service)
         self.jobs.append(job)
-        self.number["foreground"] += 1
-        self.number["system"] += 1
+        for name in ("system", "foreground", "unserved"):
+            self.number[name] += 1
         self.note("input", user)
         self.use_disk(job, "swap_in")
 
@@ -118,7 +118,7 @@ class System:
             job = self.ready.popleft()
             if np.isnan(job.first):
                 job.first = self.now
-                self.move(job, "command" if job.kind == "command" else "background")
+                self.number["unserved"] -= 1
             self.note("slice_start", job.user, 0)
             self.after(min(SLICE_S, job.left), self.slice_ends, job)
 
@@ -126,6 +126,8 @@ class System:
         length = min(SLICE_S, job.left)
         job.left -= length
         self.note("slice_end", job.user, 0, length)
+        if job.state == "foreground":
+            self.move(job, "command" if job.kind == "command" else "background")
         if job.kind == "command" and not job.loaded:
             job.loaded = True
             self.use_disk(job, "library_load")
@@ -153,7 +155,7 @@ class System:
         self.after(self.random.exponential(self.think_s), self.input, job.user)
 
 
-NAMES = ("system", "foreground", "background", "output_bound", "command", "cpu", "disk")
+NAMES = ("system", "foreground", "background", "output_bound", "command", "unserved", "cpu", "disk")
 
 
 def tables(system, first_s=0.0):

@@ -62,6 +62,7 @@ class EventTrace:
     arrival: Array
     first_slice: Array
     """Start of the first slice; nan where there was none."""
+    first_slice_end: Array
     completion: Array
     completed: Array
     """Completions as they were seen; `completion` has the end of the session where there was none."""
@@ -94,12 +95,14 @@ class EventTrace:
         same = np.append(self.user[1:] == self.user[:-1], False)
         closing = until(self.arrival)
         open_ended = np.isnan(self.completion)
+        in_first = ~np.isnan(self.first_slice) & np.isnan(self.first_slice_end)
         # A new input of the same user in the same session ends what was never completed.
         overtaken = open_ended & same & (following < closing)
         closing = np.where(overtaken, following, closing)
         return dataclasses.replace(
             self,
             overlapping=int(overtaken.sum()),
+            first_slice_end=np.where(in_first, closing, self.first_slice_end),
             completion=np.where(open_ended, closing, self.completion),
             slices=self.slices.censored(until(self.slices.start)),
             swap_ins=self.swap_ins.censored(until(self.swap_ins.start)),
@@ -159,16 +162,23 @@ def _made(log: Log, frame: pl.DataFrame) -> EventTrace:
     def stretches(name: str) -> Stretches:
         return _stretches(time, user, number, kind, name)
 
+    slices = stretches("slice")
+    which, at = np.unique(slices.interaction, return_index=True)
+    first_slice, first_slice_end = np.full(count, np.nan), np.full(count, np.nan)
+    first_slice[which[which >= 0]] = slices.start[at[which >= 0]]
+    first_slice_end[which[which >= 0]] = slices.end[at[which >= 0]]
+
     return EventTrace(
         origin,
         float(time.max()),
         owner,
         time[inputs],
-        _first(time, number, kind == "slice_start", count),
+        first_slice,
+        first_slice_end,
         completion,
         completion[ended],
         loads | _commands(log, frame["user"].to_numpy()[inputs], epoch[inputs]),
-        stretches("slice"),
+        slices,
         stretches("swap_in"),
         stretches("swap_out"),
         stretches("library_load"),

@@ -31,10 +31,11 @@ Array = NDArray[np.float64]
 
 QUEUES: dict[str, str] = {
     "system": "input received, not completed",
-    "foreground": "waiting for the first slice",
-    "background": "between slices and in them, after the first began",
+    "foreground": "waiting for the first slice or in it",
+    "background": "after the first slice, not waiting for output",
     "output_bound": "waiting for output buffers",
-    "command": "commands after their first slice began",
+    "command": "commands after their first slice",
+    "unserved": "the part of foreground whose first slice has not begun",
 }
 """Where an interaction can be, and what that means (Anderson and Sargent 1974, Figure 6)."""
 
@@ -133,7 +134,8 @@ def analyse(log: Log, *, interval_s: float | None = None, level: float = 0.95) -
     trace = read(log)
     if trace is None:
         return NotApplicable(
-            "the log has no events", "use a source that traces, such as `thinktime simulate` with --trace"
+            "the log has no events",
+            "use a source that writes them, such as `thinktime simulate apl360 --trace`",
         )
     if not len(trace.arrival):
         return NotApplicable(
@@ -178,7 +180,8 @@ Visits = dict[str, tuple[Array, Array]]
 def _visits(trace: EventTrace) -> Visits:
     """Start and end of each visit to each queue."""
     served = ~np.isnan(trace.first_slice)
-    until = np.where(served, trace.first_slice, trace.completion)
+    unserved = np.where(served, trace.first_slice, trace.completion)
+    foreground = np.where(served, trace.first_slice_end, trace.completion)
     commands = served & trace.command
     others = served & ~trace.command
     waits = trace.output_waits
@@ -188,16 +191,17 @@ def _visits(trace: EventTrace) -> Visits:
     def outside_waits(own: NDArray[np.bool_], waiting: NDArray[np.bool_]) -> tuple[Array, Array]:
         # Waits for output are taken out of the visits that they interrupt.
         return (
-            np.concatenate([trace.first_slice[own], waits.end[waiting]]),
+            np.concatenate([trace.first_slice_end[own], waits.end[waiting]]),
             np.concatenate([trace.completion[own], waits.start[waiting]]),
         )
 
     return {
         "system": (trace.arrival, trace.completion),
-        "foreground": (trace.arrival, until),
+        "foreground": (trace.arrival, foreground),
         "background": outside_waits(others, within & ~by_command),
         "output_bound": (waits.start, waits.end),
         "command": outside_waits(commands, by_command),
+        "unserved": (trace.arrival, unserved),
     }
 
 
@@ -278,7 +282,7 @@ def _by_interactions(
     total = sum(span.length for span in spans)
 
     def number(name: str) -> float | None:
-        end = {"system": seen.times["completion"], "foreground": seen.times["first_service"]}.get(name)
+        end = {"system": seen.times["completion"], "unserved": seen.times["first_service"]}.get(name)
         if end is None or np.isnan(end).all():
             return None
         waited = 0.0

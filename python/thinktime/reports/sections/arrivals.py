@@ -58,7 +58,8 @@ def _sentences(result: Arrivals) -> list[str]:
     else:
         first = f"Over {periods} together, nothing speaks against a Poisson process."
     some = str(len(against)) if against else "none"
-    second = f"Taken one by one, {some} of {count} periods speaks against it."
+    verb = "speak" if len(against) > 1 else "speaks"
+    second = f"Taken one by one, {some} of {count} periods {verb} against it."
     uneven = [item.dispersion.value for item in result.periods]
     third = (
         f"The variance of the counts is {shown.number(sum(uneven) / count)} times their mean on average: 1 "

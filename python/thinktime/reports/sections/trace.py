@@ -23,6 +23,7 @@ TITLE = "Where do interactions wait?"
 NAMES = {
     "system": "system, all",
     "foreground": "foreground",
+    "unserved": "no slice yet",
     "background": "background",
     "output_bound": "output-bound",
     "command": "commands",
@@ -57,7 +58,7 @@ def _sentences(result: Trace) -> list[str]:
         whole = names["system"]
         time = f", each for {shown.estimate(whole.time)}" if whole.time is not None else ""
         sentences.append(f"On average {shown.estimate(whole.number)} interactions were in the system{time}.")
-    inner = [queue for queue in result.queues if queue.name != "system"]
+    inner = [queue for queue in result.queues if queue.name not in {"system", "unserved"}]
     if inner:
         fullest = max(inner, key=lambda queue: queue.number.value)
         sentences.append(
