@@ -41,9 +41,10 @@ class StandIn:
             log.set("replication", self._facts(row))
 
     def _facts(self, row):
-        described = {
-            name: {"value": row[name], "unit": unit, "description": name} for name, unit in UNITS.items()
-        }
+        described = [
+            {"name": name, "value": row[name], "unit": unit, "description": name}
+            for name, unit in UNITS.items()
+        ]
         return {"number": row["replication"], "warm_up_s": 0.0, "responses": described}
 
 

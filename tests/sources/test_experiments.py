@@ -144,7 +144,7 @@ def test_cells_have_the_workloads_of_the_design_and_all_figures(design, tmp_path
     runs = run(design, tmp_path / "runs")
     frame = runs.responses()
     assert frame.height == 6 * 4
-    assert set(frame.columns) == {"scheduler", "time_slice", "replication", "mean_response_s", "completed"}
+    assert frame.columns == ["scheduler", "time_slice", "replication", "mean_response_s", "completed"]
     assert runs.units == stand_in.UNITS
     alone = stand_in.simulate(
         "stand_in", {"users": 35, "scheduler": "fb2", "time_slice": 0.1}, seed=7, replications=4
