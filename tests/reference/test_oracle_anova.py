@@ -6,12 +6,14 @@ import pytest
 import statsmodels.api as sm
 from scipy import stats
 from statsmodels.formula.api import ols
+from statsmodels.stats.anova import AnovaRM
 from statsmodels.stats.multicomp import pairwise_tukeyhsd
 
 from thinktime.stats import effect_sizes, linear_anova, residual_checks
 from thinktime.stats.anova import anova, one_way
 from thinktime.stats.contrasts import Component, contrast
 from thinktime.stats.factorial import CellMeans, Factor, Responses
+from thinktime.stats.own_error import own_error
 from thinktime.stats.simultaneous import bonferroni, tukey
 from thinktime.stats.transformations import BoxCox, box_cox
 
@@ -145,6 +147,23 @@ def test_tukey_of_statsmodels(cube):
     by_scipy = stats.tukey_hsd(*(values[groups == name] for name in "xyz")).confidence_interval()
     scipy_ends = [(by_scipy.low[at.second, at.first], by_scipy.high[at.second, at.first]) for at in ours]
     np.testing.assert_allclose(ends, scipy_ends, rtol=1e-8)
+
+
+def test_own_errors_are_those_of_repeated_measures(cube):
+    """Before the correction; epsilon by its definition on orthonormal contrasts."""
+    responses = Responses.of_cells(FACTORS, cube, blocked=True)
+    theirs = AnovaRM(frame(responses), "y", "block", within=["a", "b", "c"]).fit().anova_table
+    for axes, name in (((0,), "a"), ((1,), "b"), ((0, 2), "a:c"), ((1, 2), "b:c"), ((0, 1, 2), "a:b:c")):
+        ours = own_error(cube, axes)
+        assert ours.f == pytest.approx(theirs.loc[name, "F Value"], rel=1e-9)
+        assert (ours.degrees, ours.error_degrees) == tuple(theirs.loc[name, ["Num DF", "Den DF"]])
+        if ours.degrees == 1:
+            assert ours.epsilon == pytest.approx(1.0)
+            assert ours.p == pytest.approx(theirs.loc[name, "Pr > F"], rel=1e-9)
+    contrasts = np.array([[-1, 0, 1], [1, -2, 1]]) / np.sqrt([[2.0], [6.0]])
+    covariance = np.cov(contrasts @ cube.mean(axis=(1, 2)))
+    expected = np.trace(covariance) ** 2 / (2 * np.trace(covariance @ covariance))
+    assert own_error(cube, (0,)).epsilon == pytest.approx(expected, rel=1e-10)
 
 
 def test_bonferroni_is_the_paired_t_test_of_scipy(cube):

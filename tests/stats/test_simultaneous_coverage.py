@@ -12,6 +12,7 @@ from thinktime.stats import critical, residual_checks
 from thinktime.stats.anova import anova, one_way
 from thinktime.stats.effect_sizes import partial_eta_squared, partial_omega_squared
 from thinktime.stats.factorial import Factor, Responses
+from thinktime.stats.own_error import own_error
 from thinktime.stats.simultaneous import bonferroni, tukey
 from thinktime.stats.transformations import box_cox
 
@@ -80,6 +81,20 @@ def test_f_keeps_its_false_alarm_rate_in_blocks(taken_out):
     low, high = bounds(runs, 0.05)
     assert (low <= alarms <= high) == taken_out, alarms
     assert taken_out or alarms < low
+
+
+def test_own_errors_keep_their_rate_where_one_error_for_all_does_not():
+    """H0: at most 5 % false alarms where one of three cells varies tenfold (canary: one error for all)."""
+    random, runs = np.random.default_rng(16), 1500
+    factor = (Factor("a", (1, 2, 3)),)
+    alarms = {"own": 0, "one": 0}
+    for _ in range(runs):
+        y = (random.normal(size=(8, 1)) + random.normal(size=(8, 3)) * [0.1, 0.1, 3.0]).T
+        alarms["own"] += own_error(y, (0,)).p < 0.05
+        alarms["one"] += anova(Responses.of_cells(factor, y, blocked=True)).effects[0].p < 0.05
+    _, high = bounds(runs, 0.05)
+    assert alarms["own"] <= high, alarms
+    assert alarms["one"] > high, alarms
 
 
 def test_interval_of_the_effect_size_and_bias_of_its_estimates():

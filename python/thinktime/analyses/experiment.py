@@ -28,6 +28,7 @@ from thinktime.stats import critical, effect_sizes, linear_anova, residual_check
 from thinktime.stats.estimate import Estimate, NotApplicable
 from thinktime.stats.factorial import CellMeans, Level, Responses
 from thinktime.stats.hypothesis import ALPHA
+from thinktime.stats.own_error import own_error
 from thinktime.stats.transformations import BoxCox, Transformation, box_cox
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ def _result(
         replications=(int(counts.min()), int(counts.max())),
         n=used.n,
         blocked=blocked,
-        sources=_sources(table, rule),
+        sources=_against_own_error(used, _sources(table, rule)),
         blocks=None if table.blocks is None else _source(table, table.blocks, rule),
         error=_source(table, table.error, rule),
         total_squares=table.total_squares,
@@ -185,6 +186,17 @@ def _result(
 
 def _sources(table: variance.Anova, rule: _Rule) -> tuple[Source, ...]:
     return tuple(_source(table, effect, rule) for effect in table.effects)
+
+
+def _against_own_error(used: Responses, sources: tuple[Source, ...]) -> tuple[Source, ...]:
+    if used.blocks is None or not used.balanced or len(np.unique(used.blocks)) < 2:
+        return sources
+    y = used.array()
+    names = [factor.name for factor in used.factors]
+    return tuple(
+        replace(item, own_error=own_error(y, [names.index(name) for name in item.factors]))
+        for item in sources
+    )
 
 
 def _source(table: variance.Anova, effect: variance.Effect, rule: _Rule) -> Source:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from thinktime.stats.estimate import Estimate, NotApplicable
 from thinktime.stats.factorial import Factor, Level
 from thinktime.stats.hypothesis import SignificanceTest
+from thinktime.stats.own_error import OwnError
 from thinktime.stats.transformations import BoxCox
 
 __all__ = ["Cell", "Contrast", "Difference", "Experiment", "LevelMean", "Source", "Transformed"]
@@ -32,6 +33,9 @@ class Source:
     """Part of the effect's and the error's squares that is the effect's, in this sample."""
     omega_squared: Estimate | None
     """The same part of the variances, nearly unbiased."""
+    own_error: OwnError | None = None
+    """The effect against its own differences from block to block, which asks for no equal variances; None
+    without blocks, or where cells are missing."""
 
     @property
     def name(self) -> str:

@@ -30,7 +30,7 @@ def section(response: str, result: Experiment | NotApplicable) -> Section:
     name = f"experiment-{response}"
     if isinstance(result, NotApplicable):
         return refused(name, f"What decides {response}?", result)
-    made = (_anova, _sizes, _blocks_left_in, _differences, _levels, _cells, _contrasts, _checks)
+    made = (_anova, _own_errors, _sizes, _blocks_left_in, _differences, _levels, _cells, _contrasts, _checks)
     tables = [table for make in made if (table := make(name, result)).rows]
     figure = _figure(name, result)
     return Section(
@@ -168,6 +168,22 @@ def _anova(name: str, result: Experiment) -> Table:
     )
 
 
+def _own_errors(name: str, result: Experiment) -> Table:
+    """Put beside the one error for all the tests that need no equal variances."""
+    rows = tuple(
+        (item.name, own.degrees, own.error_degrees, own.f, own.epsilon, own.p)
+        for item in result.sources
+        if (own := item.own_error) is not None
+    )
+    columns = ("source", "df", "error df", "F", "ε", "p")
+    note = (
+        "Asks for no equal variances; df are multiplied by Greenhouse and Geisser's ε. Where this p and that "
+        "of the table before disagree, this one is safe."
+    )
+    caption = "Each effect against its own differences between blocks"
+    return Table(f"{name}-own-errors", caption, tuple(map(Column, columns)), rows, (note,))
+
+
 def _sizes(name: str, result: Experiment) -> Table:
     """How large each effect is, as part of its own and the error's variance."""
     rows = tuple((item.name, item.omega_squared, item.eta_squared) for item in result.sources)
@@ -251,13 +267,8 @@ def _differences(name: str, result: Experiment) -> Table:
             row.append(_ratio(item.estimate))
         rows.append((*row, "yes" if item.significant else "no"))
     caption = "Differences between levels, intervals of a factor together"
-    note = (
-        "Compared workload by workload, each with an error of its own: they may see what an F test with one "
-        "error for all does not, and the other way round."
-    )
-    return Table(
-        f"{name}-differences", caption, tuple(columns), tuple(rows), (note,) if result.blocked else ()
-    )
+    notes = ("Compared workload by workload, each with an error of its own.",) if result.blocked else ()
+    return Table(f"{name}-differences", caption, tuple(columns), tuple(rows), notes)
 
 
 def _ratio(difference: Estimate) -> Estimate:
