@@ -68,7 +68,8 @@ class TestEverySystem:
         length = log.samples().select(pl.col("length_s").sum()).collect().item()
         assert length == pytest.approx(3 * parameters["length"])
         assert not log.interactions().collect().is_empty()
-        assert not log.events().collect().is_empty()
+        if system != "network":  # which has no machine whose doings could be traced
+            assert not log.events().collect().is_empty()
 
     def test_recording_changes_nothing(self, system, parameters, tmp_path):
         simulated = simulate(system, parameters, seed=3, replications=2)
