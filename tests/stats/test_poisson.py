@@ -4,6 +4,8 @@ Rejections in R samples with fixed seeds are binomial when the stated rate is ri
 correct test with probability 1 in 10 000.
 """
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -156,6 +158,18 @@ def test_effect_is_zero_for_equal_and_one_for_apart():
     random = np.random.default_rng(59)
     assert homogeneity.effect([random.normal(size=400) for _ in range(4)]) < 0.02
     assert homogeneity.effect([random.normal(1000.0 * k, 1.0, 50) for k in range(3)]) > 0.8
+
+
+@pytest.mark.parametrize(("scale", "k"), [(1.0, 3), (1.2, 2), (1.25, 5), (4.0, 3)])
+def test_k_sample_anderson_darling_is_that_of_scipy(scale, k):
+    random = np.random.default_rng(61)
+    samples = [random.exponential(scale**number, 40 + 7 * number) for number in range(k)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        reference = stats.anderson_ksamp(samples, midrank=False)
+    found = homogeneity.same_distribution(samples)
+    assert found.statistic == pytest.approx(reference.statistic, rel=1e-9)
+    assert found.p == pytest.approx(reference.pvalue, rel=1e-6)
 
 
 def test_rank_tests_are_those_of_scipy():

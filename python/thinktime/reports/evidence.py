@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from thinktime.analyses.rates import Rates
     from thinktime.analyses.response import Response, ResponseGroup
     from thinktime.analyses.saturation import Saturation
+    from thinktime.analyses.service import Service
 
 __all__ = ["SATURATED", "Evidence", "crowd_of"]
 
@@ -53,6 +54,11 @@ class Evidence:
     def rates(self) -> Rates | None:
         """Rates, where they apply."""
         return cast("Rates | None", self._result("rates"))
+
+    @property
+    def service(self) -> Service | None:
+        """Service times, where there are any."""
+        return cast("Service | None", self._result("service"))
 
     @property
     def response(self) -> Response | None:

@@ -32,7 +32,15 @@ def findings(known: Evidence) -> tuple[Finding, ...]:
             Finding("The log holds no samples and no interactions: nothing was measured.", "", "warning"),
             Finding("Record a load with `thinktime record`, or play one with `thinktime play`.", "", "next"),
         )
-    news = (_busy(known), _limit(known), _cost(known), _direct(known), _response(known), _crowding(known))
+    news = (
+        _busy(known),
+        _limit(known),
+        _cost(known),
+        _direct(known),
+        _response(known),
+        _crowding(known),
+        _scheduling(known),
+    )
     return (*(finding for finding in news if finding is not None), *_warnings(known), *_next(known))
 
 
@@ -113,6 +121,26 @@ def _crowding(known: Evidence) -> Finding | None:
         f"The median response time with {crowd_of(last)} is {growth} times that with {crowd_of(first)}.",
         "response",
     )
+
+
+def _scheduling(known: Evidence) -> Finding | None:
+    if known.service is None or not known.service.ageing:
+        return None
+    overall = known.service.ageing[0]
+    first, last = overall.curve[0], overall.curve[-1]
+    course = (
+        f"{shown.quantity(first.residual.value, 's')} of CPU time are still to come at the start of an "
+        f"input, {shown.quantity(last.residual.value, 's')} after {shown.quantity(last.service_s, 's')}"
+    )
+    if overall.rule == "least attained service":
+        text = f"Long inputs stay long: {course}. Serving first who received least keeps short ones fast."
+    elif overall.rule == "first come, first served":
+        text = (
+            f"What has been begun is soon done: {course}. Finishing it first keeps the mean response short."
+        )
+    else:
+        return None
+    return Finding(text, "service")
 
 
 def _warnings(known: Evidence) -> list[Finding]:
