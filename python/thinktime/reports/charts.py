@@ -333,30 +333,25 @@ def frontier(
     return _single(alt.layer(*layers).properties(height=HEIGHT + 20), y.title)
 
 
-def laid_over(spec: Spec, rows: Rows, series: Sequence[Key], x: Axis, y: Axis) -> Spec:
-    """Lay published points over a chart of ours. Rows: `x`, `y`, `series`, `shown`.
+def laid_over(spec: Spec, rows: Rows, series: Sequence[Key]) -> Spec:
+    """Lay points from elsewhere over a chart, on its own axes. Rows: `x`, `y`, `series`, `shown`.
 
     Parameters
     ----------
     spec : Spec
-        A chart with the axes `x` and `y`, whose ends are given.
+        A chart with one x and one y axis.
     rows : sequence of mappings
     series : sequence of Key
         Where the points come from, with a diamond for each.
-    x, y : Axis
-        Those of the chart.
     """
     import altair as alt
 
     spec = copy.deepcopy(spec)
     if "layer" not in spec:
         spec["layer"] = [{part: spec.pop(part) for part in ("mark", "encoding", "data") if part in spec}]
+    axes = next(layer["encoding"] for layer in spec["layer"] if {"x", "y"} <= layer["encoding"].keys())
     for key in series:
         own = [row for row in rows if row["series"] == key.name]
-        place: dict[str, Any] = {
-            "x": _x(x, "x"),
-            "y": alt.Y("y:Q", scale=_scale(y), axis=_axis(y, title=False)),
-        }
         mark = alt.Chart(_data(own)).mark_point(
             filled=True,
             size=85,
@@ -366,7 +361,10 @@ def laid_over(spec: Spec, rows: Rows, series: Sequence[Key], x: Axis, y: Axis) -
             stroke="var(--card)",
             strokeWidth=1,
         )
-        layer = mark.encode(**place, tooltip=[alt.Tooltip("shown:N", title=key.name)]).to_dict()
+        layer = mark.encode(x="x:Q", y="y:Q", tooltip=[alt.Tooltip("shown:N", title=key.name)]).to_dict()
+        for side in ("x", "y"):
+            shared = {part: axes[side][part] for part in ("axis", "scale") if part in axes[side]}
+            layer["encoding"][side] |= shared
         spec["layer"].append({part: layer[part] for part in ("mark", "encoding", "data")})
         spec.setdefault("datasets", {}).update(layer.get("datasets", {}))
     return spec

@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterator
 
 from thinktime.reports import beside
-from thinktime.reports.compared import Finding, tally
-from thinktime.reports.document import Document, Highlight, Section, Table
+from thinktime.reports.compared import KINDS, Finding, tally
+from thinktime.reports.document import Column, Document, Highlight, Section, Table
 from thinktime.reports.document import Finding as Sentence
 from thinktime.studies.study import Chapter, Outcome, Part
 
 __all__ = ["told"]
 
+AGREEMENT = "agreement"
 ROWS_FOLDED = 100
 """A published table with more cells than this stands folded on the page of a whole study."""
 
@@ -21,6 +22,8 @@ def told(outcome: Outcome) -> Document:
     """Document of a study."""
     study = outcome.study
     sections = [_section(outcome, part, chapter) for part, chapter in outcome.chapters]
+    if not outcome.table:
+        sections.insert(0, _agreement(outcome))
     settings = (
         ("Seed", str(outcome.settings.seed)),
         ("Replications", str(outcome.settings.replications)),
@@ -59,10 +62,43 @@ def _section(outcome: Outcome, part: Part, chapter: Chapter) -> Section:
     )
 
 
+def _agreement(outcome: Outcome) -> Section:
+    """Count agreeing cells, table by table."""
+    rows = []
+    for name in outcome.study.tables:
+        own = [figure for figure in outcome.figures if figure.table == name]
+        counts = {item.kind: f"{item.agree}/{item.judged}" for item in tally(own) if item.judged}
+        doubtful = sum(figure.verdict == "doubtful" for figure in own)
+        empty = sum(figure.published is None for figure in own)
+        cells = (*(counts.get(kind) for kind in KINDS), doubtful or None, empty or None)
+        rows.append((name, *cells))
+    columns = (
+        Column("published table"),
+        *(Column(kind, scaled=False) for kind in KINDS),
+        Column("doubtful", scaled=False),
+        Column("not printed", scaled=False),
+    )
+    caption = "Cells that agree, of those with a printed number and a tolerance"
+    notes = (
+        "Doubtful: printed numbers that contradict others of the paper, and ours. "
+        "Not printed: cells that are ours alone.",
+    )
+    table = Table("agreement-table", caption, columns, tuple(rows), notes)
+    summary = (
+        "Arithmetic cells follow from other printed numbers. Fitted ones were calibrated to, and prove "
+        "nothing. Predicted ones are what the model is judged by.",
+    )
+    return Section(AGREEMENT, "How many cells agree?", summary, (table,))
+
+
 def _findings(outcome: Outcome) -> Iterator[Sentence]:
-    yield Sentence(beside.sentence(outcome.figures))
+    yield Sentence(beside.sentence(outcome.figures), "" if outcome.table else AGREEMENT)
+    held = sum(finding.holds is True for finding in outcome.findings)
+    if outcome.findings:
+        yield Sentence(f"{held} of {len(outcome.findings)} conclusions of the paper hold here.")
     for finding in outcome.findings:
-        yield _sentence(outcome, finding)
+        if not finding.holds:
+            yield _sentence(outcome, finding)
 
 
 def _sentence(outcome: Outcome, finding: Finding) -> Sentence:

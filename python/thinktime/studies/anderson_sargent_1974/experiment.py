@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thinktime.reports import charts, document
+from thinktime.reports import format as shown
+from thinktime.reports.charts import Axis
 from thinktime.reports.compared import Figure, Kind, Tolerance
-from thinktime.reports.document import Column, Table
+from thinktime.reports.document import Column, Key, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.anderson_sargent_1974.machine import Machine, interval, ratio, think
-from thinktime.studies.anderson_sargent_1974.tables import PAPER, SCHEDULERS, cell_row
+from thinktime.studies.anderson_sargent_1974.tables import ALGORITHM_NAMES, PAPER, SCHEDULERS, cell_row
 from thinktime.studies.anderson_sargent_1974.variance import (
     ALGORITHMS,
     DRAWS,
@@ -30,6 +33,7 @@ __all__ = ["INSERTION_S", "TABLES", "Experiment", "chapter", "kind_of"]
 Array = NDArray[np.float64]
 
 LIMITS_S = (5, 10, 15)
+OURS, THEIRS = Key("ours", "user", "circle"), Key("published", "plain", "diamond")
 USERS = 35
 INSERTION_S = 20.0
 
@@ -41,6 +45,7 @@ class Measure:
     response: str
     table: str
     quantity: str
+    axis: str
     tolerance: Tolerance
 
     @property
@@ -54,16 +59,30 @@ MEASURES = (
         "queued_workspaces",
         "table05_queued_workspaces",
         "avg_queued_workspaces",
+        "workspaces queued",
         Tolerance("relative", 0.05),
     ),
     Measure(
         "inputs_serviced",
         "table06_inputs_serviced",
         "avg_inputs_serviced_per_10_min",
+        "inputs in ten minutes",
         Tolerance("relative", 0.05),
     ),
-    Measure("mean_reaction_s", "table07_reaction_time", "avg_reaction_s", Tolerance("relative", 0.10)),
-    Measure("mean_response_s", "table08_response_time", "avg_response_s", Tolerance("relative", 0.15)),
+    Measure(
+        "mean_reaction_s",
+        "table07_reaction_time",
+        "avg_reaction_s",
+        "reaction time, s",
+        Tolerance("relative", 0.10),
+    ),
+    Measure(
+        "mean_response_s",
+        "table08_response_time",
+        "avg_response_s",
+        "response time, s",
+        Tolerance("relative", 0.15),
+    ),
 )
 HISTOGRAM = "table09_response_histogram"
 TABLES = (*(name for measure in MEASURES for name in (measure.table, measure.anova)), HISTOGRAM, "facts")
@@ -121,7 +140,38 @@ def chapter(machine: Machine) -> Chapter:
         f"95 % of {DRAWS} experiments of eight replications drawn from ours. An effect counts where F is at "
         "least ten."
     )
-    return Chapter(figures, (), summary, tables=(_errors(experiment),), method=method)
+    drawn = tuple(_picture(experiment, measure) for measure in MEASURES)
+    return Chapter(figures, (), summary, drawn, (_errors(experiment),), method=method)
+
+
+def _picture(experiment: Experiment, measure: Measure) -> document.Figure:
+    """One response in the twelve cells, published beside ours."""
+    shape = PAPER.tables[measure.table].shape
+    rows: list[dict[str, object]] = []
+    for levels in product(ALGORITHMS, REGIONS, SLICES):
+        mean = interval(experiment.cell(measure.response, *levels))
+        label = f"{ALGORITHM_NAMES[levels[0]]}, {levels[1]}, {levels[2]} s"
+        ends = {"value": mean.value, "low": mean.low, "high": mean.high}
+        rows.append({"label": label, "series": OURS.name, "shown": shown.estimate(mean), **ends})
+        cell = PAPER.tables[measure.table].cell(cell_row(*levels), measure.quantity)
+        if cell is not None:
+            at = {"value": cell.value, "low": cell.value, "high": cell.value}
+            rows.append({"label": label, "series": THEIRS.name, "shown": f"{cell.value:g}", **at})
+    unit = measure.axis
+    columns = (Column("algorithm, workspaces, slice"), Column("source"), Column(unit, scaled=False))
+    data = tuple((str(row["label"]), str(row["series"]), str(row["shown"])) for row in rows)
+    x = Axis(unit)
+    words = ("cell", "source", unit)
+    return document.Figure(
+        f"cells-{measure.table.partition('_')[0]}",
+        f"{shape.title.capitalize()} ({shape.place})",
+        partial(charts.dots, rows, (OURS, THEIRS), x, words),
+        Table(f"cells-{measure.table.partition('_')[0]}-data", shape.title, columns, data),
+        f"{shape.title.capitalize()} for each algorithm, number of resident workspaces and time slice: ours "
+        "with its interval as a circle, the published one where there is one as a diamond.",
+        (OURS, THEIRS),
+        half=True,
+    )
 
 
 def _cells(experiment: Experiment) -> Iterator[Figure]:

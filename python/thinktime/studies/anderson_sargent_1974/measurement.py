@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
 from thinktime.models.distributions import Distribution, distribution
-from thinktime.reports import document
+from thinktime.reports import charts, document
+from thinktime.reports.charts import Chart
 from thinktime.reports.compared import Figure, Finding, Tolerance
-from thinktime.reports.document import Column, Table
+from thinktime.reports.document import Column, Key, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.anderson_sargent_1974 import pictures
 from thinktime.studies.anderson_sargent_1974.machine import Machine, welch
@@ -32,6 +34,7 @@ CALM, BUSY = 2000.0, 3000.0
 """Disk accesses in ten minutes between which Table 2 goes from quick to slow reactions."""
 POINT = Tolerance("absolute", 1.0)
 UPPER = 0.04
+STATED = Key("stated in the paper", "plain", "diamond")
 NEAREST = 24
 """Periods of ours beside which a measured one is held: those with the most similar swap rate."""
 TITLES = {
@@ -51,11 +54,7 @@ def chapter(machine: Machine) -> Chapter:
         f"The monitor traced {hours:.0f} hours with 25 to 36 users and {inputs} inputs; all this is computed "
         "from its log.",
     )
-    drawn = [
-        dataclasses.replace(figure, title=TITLES[figure.name])
-        for figure in seen.section.figures
-        if figure.name in TITLES
-    ]
+    drawn = [_titled(figure) for figure in seen.section.figures if figure.name in TITLES]
     return Chapter(
         tuple(_table_2(seen)),
         tuple(_findings(seen)),
@@ -65,6 +64,32 @@ def chapter(machine: Machine) -> Chapter:
         method="A measured period of Table 2 agrees if it lies in the range of 95 % of the "
         f"{NEAREST} periods of ours whose swap rates are nearest.",
     )
+
+
+def _titled(figure: document.Figure) -> document.Figure:
+    """Chart of the report on any log as a figure of the paper, with what the text states laid over it."""
+    figure = dataclasses.replace(figure, title=TITLES[figure.name])
+    if figure.name != "service-curve":
+        return figure
+    below = {0.1: "A-F13", 0.2: "A-F09"}
+    points = [
+        {
+            "x": limit,
+            "y": PAPER.facts[name].value.value / 100.0,
+            "series": STATED.name,
+            "shown": f"at most {limit} s",
+        }
+        for limit, name in below.items()
+    ]
+    above = 1.0 - PAPER.facts["A-F10"].value.value / 100.0
+    points.append({"x": 2.0, "y": above, "series": STATED.name, "shown": "at most 2 s"})
+    return dataclasses.replace(
+        figure, chart=partial(_over, figure.chart, points), keys=(*figure.keys, STATED)
+    )
+
+
+def _over(chart: Chart, points: charts.Rows) -> charts.Spec:
+    return charts.laid_over(chart(), points, (STATED,))
 
 
 def _findings(seen: Monitored) -> Iterator[Finding]:

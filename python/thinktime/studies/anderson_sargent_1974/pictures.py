@@ -97,7 +97,7 @@ def _chart(
     x: Axis,
     y: Axis,
 ) -> Spec:
-    return charts.laid_over(charts.scatter(points, [], keys, x, y), over, theirs, x, y)
+    return charts.laid_over(charts.scatter(points, [], keys, x, y), over, theirs)
 
 
 def _rows(label: str, points: Points) -> list[dict[str, object]]:

@@ -8,13 +8,14 @@ from thinktime.reports.compared import Row
 from thinktime.studies.paper import Paper
 from thinktime.studies.published import Shape
 
-__all__ = ["CELL", "FOLDER", "NAME", "PAPER", "SCHEDULERS", "SHAPES", "cell_row"]
+__all__ = ["ALGORITHM_NAMES", "CELL", "FOLDER", "NAME", "PAPER", "SCHEDULERS", "SHAPES", "cell_row"]
 
 NAME = "anderson-sargent-1974"
 FOLDER = Path(__file__).parent / "published"
 
 CELL = ("algorithm", "resident_workspaces", "time_slice_s")
 """Factors of the 3x2x2 experiment, as its tables name them."""
+ALGORITHM_NAMES = {"modified": "modified", "fb2": "FB2", "fb_inf": "FB-infinity"}
 SCHEDULERS = {"modified": "modified", "fb2": "fb2", "fb_inf": "fb_infinity"}
 """Swap algorithms as the tables and as the simulated system name them."""
 
