@@ -117,9 +117,13 @@ impl Distribution {
         }
     }
 
-    /// Whether it draws no random number.
-    pub fn is_deterministic(&self) -> bool {
-        matches!(self.0, Law::Deterministic { .. })
+    /// The time, where it is always the same.
+    #[inline]
+    pub fn fixed(&self) -> Option<Span> {
+        match &self.0 {
+            Law::Deterministic { span, .. } => Some(*span),
+            _ => None,
+        }
     }
 }
 

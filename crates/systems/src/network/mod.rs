@@ -53,6 +53,7 @@
 //! Blocking, batches, losses, several servers but with fcfs and priority; the systems of the other rooms have
 //! what they need of these.
 
+mod draws;
 mod fields;
 mod model;
 mod plan;

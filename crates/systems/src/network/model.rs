@@ -11,6 +11,7 @@ use thinktime_engine::{
 use crate::recorder::{Interaction, Monitor};
 use crate::system::{Outcome, Replication};
 
+use super::draws::{Draws, SERVICE, THINK};
 use super::plan::{ClassPlan, Plan, Source};
 use super::route::{LEAVE, Next};
 use super::statistics::{self, Sampler};
@@ -58,51 +59,6 @@ struct Outside {
     class: u32,
     stream: Stream,
     arrivals: u64,
-}
-
-/// What random numbers are drawn from: a stream for each user and purpose, so that what a user asks for does
-/// not depend on what others do, nor on the disciplines.
-struct Draws {
-    /// Streams of each user: think time, way, and service at each station.
-    users: Vec<Stream>,
-    each: usize,
-    /// Way and services of customers from outside, who have streams of their own by number.
-    addresses: Vec<Address>,
-}
-
-const THINK: usize = 0;
-const WAY: usize = 1;
-const SERVICE: usize = 2;
-
-impl Draws {
-    fn new(plan: &Plan, streams: Streams) -> Draws {
-        let mut addresses = vec![streams.address(Component("think")), streams.address(Component("way"))];
-        let service = |name: &String| streams.address(Component(&format!("service at {name}")));
-        addresses.extend(plan.stations.iter().map(|station| service(&station.name)));
-        let each = addresses.len();
-        let users =
-            (0..plan.users()).flat_map(|user| addresses.iter().map(move |address| address.stream(user)));
-        Draws { users: users.collect(), each, addresses }
-    }
-
-    /// Lets `draw` draw for `customer`: a user from the stream of the purpose, one from outside from a stream of
-    /// the purpose, arrival and visit.
-    #[inline]
-    fn of<T>(
-        &mut self,
-        customer: usize,
-        who: &Customer,
-        purpose: usize,
-        draw: impl FnOnce(&mut Stream) -> T,
-    ) -> T {
-        match self.users.get_mut(customer * self.each + purpose) {
-            Some(stream) => draw(stream),
-            None => {
-                let address = self.addresses[purpose].of(u64::from(who.class)).of(who.arrival);
-                draw(&mut address.stream(who.visit))
-            }
-        }
-    }
 }
 
 impl<'a, M: Monitor> Model<'a, M> {
@@ -156,7 +112,7 @@ impl<'a, M: Monitor> Model<'a, M> {
         let who = &mut self.customers[customer as usize];
         let Source::Users { think, .. } = &self.plan.classes[who.class as usize].source else { return };
         who.step = THINKING;
-        let thought = self.draws.of(customer as usize, who, THINK, |stream| think.sample(stream));
+        let thought = self.draws.time(customer, THINK, who.address(), think);
         who.thought = thought;
         self.think.arrive(Visit { customer, demand: thought, priority: 0 }, calendar);
     }
@@ -179,10 +135,7 @@ impl<'a, M: Monitor> Model<'a, M> {
         let step = match next {
             Next::Step(step) => *step,
             Next::Leave => LEAVE,
-            Next::Random(table) => {
-                let who = &self.customers[index];
-                self.draws.of(index, who, WAY, |stream| table.choose(stream))
-            }
+            Next::Random(table) => self.draws.way(customer, self.customers[index].address(), table),
         };
         if step == LEAVE {
             return self.complete(customer, calendar);
@@ -192,7 +145,7 @@ impl<'a, M: Monitor> Model<'a, M> {
         who.step = step;
         who.visit += 1;
         let purpose = SERVICE + described.station as usize;
-        let demand = self.draws.of(index, who, purpose, |stream| described.service.sample(stream));
+        let demand = self.draws.time(customer, purpose, who.address(), &described.service);
         if M::LISTENS {
             who.served += demand;
         }
@@ -305,6 +258,10 @@ impl<'a, M: Monitor> Model<'a, M> {
 }
 
 impl Customer {
+    fn address(&self) -> [u64; 3] {
+        [u64::from(self.class), self.arrival, self.visit]
+    }
+
     fn new(class: u32, arrival: u64) -> Customer {
         Customer {
             class,

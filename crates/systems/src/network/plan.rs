@@ -1,5 +1,7 @@
 //! The network as described: stations and classes, checked.
 
+use std::ops::Range;
+
 use serde_json::{Value, json};
 use thinktime_engine::station::{
     AnyStation, Delay, Fcfs, Feedback, LeastAttained, PreemptivePriority, ProcessorSharing, Roster,
@@ -84,6 +86,8 @@ pub struct ClassPlan {
     pub priority: u32,
     /// The first step, by its number among those of all classes.
     pub start: Next,
+    /// Its steps among those of all classes.
+    pub steps: Range<usize>,
 }
 
 impl StationPlan {
@@ -344,7 +348,8 @@ impl Plan {
             self.steps.push(Step { station: number as u32, service, next: next.moved(first) });
         }
         self.check_time_passes(&name, &source, first as usize)?;
-        self.classes.push(ClassPlan { name, source, priority, start: route.start.moved(first) });
+        let steps = first as usize..self.steps.len();
+        self.classes.push(ClassPlan { name, source, priority, start: route.start.moved(first), steps });
         Ok(())
     }
 

@@ -1,0 +1,102 @@
+//! Random numbers of a network: a stream for each user and purpose, so that what a user asks for does not depend
+//! on what others do, on other stations, nor on the disciplines.
+
+use thinktime_engine::{Address, Alias, Component, Distribution, Span, Stream, Streams};
+
+use super::plan::{ClassPlan, Plan, Source};
+use super::route::Next;
+
+/// Purpose of a think time.
+pub const THINK: usize = 0;
+/// Purpose of a choice of the way.
+const WAY: usize = 1;
+/// Purpose of the service at station 0; the others follow.
+pub const SERVICE: usize = 2;
+
+/// All streams of a replication.
+pub struct Draws {
+    /// Lanes of each user, one a purpose that is random for any.
+    users: Vec<Lane>,
+    each: usize,
+    /// Which of a user's lanes is for a purpose.
+    lane: Vec<usize>,
+    /// Of customers from outside, who have streams by their number.
+    addresses: Vec<Address>,
+}
+
+/// A stream and the next time from it, which is drawn before it is wanted: the processor then has it at hand when
+/// the calendar waits for it.
+struct Lane {
+    stream: Stream,
+    ready: Span,
+}
+
+impl Draws {
+    pub fn new(plan: &Plan, streams: Streams) -> Draws {
+        let mut addresses = vec![streams.address(Component("think")), streams.address(Component("way"))];
+        let service = |name: &String| streams.address(Component(&format!("service at {name}")));
+        addresses.extend(plan.stations.iter().map(|station| service(&station.name)));
+        let random = |purpose: &usize| plan.classes.iter().any(|class| is_random(plan, class, *purpose));
+        let purposes: Vec<usize> = (0..addresses.len()).filter(random).collect();
+        let lane = |purpose| purposes.iter().position(|random| *random == purpose).unwrap_or(0);
+        let mut users = Vec::with_capacity(plan.users() as usize * purposes.len());
+        let mut user = 0;
+        for class in &plan.classes {
+            let Source::Users { users: count, .. } = class.source else { continue };
+            for _ in 0..count {
+                users.extend(purposes.iter().map(|purpose| {
+                    let mut stream = addresses[*purpose].stream(user);
+                    let ready = law(plan, class, *purpose).map_or(Span::ZERO, |law| law.sample(&mut stream));
+                    Lane { stream, ready }
+                }));
+                user += 1;
+            }
+        }
+        Draws { users, each: purposes.len(), lane: (0..addresses.len()).map(lane).collect(), addresses }
+    }
+
+    /// The next time of `customer` for `purpose`, by `law`. One from outside, at `[class, arrival, visit]`, draws
+    /// it from a stream of that address.
+    #[inline]
+    pub fn time(&mut self, customer: u32, purpose: usize, outside: [u64; 3], law: &Distribution) -> Span {
+        if let Some(fixed) = law.fixed() {
+            return fixed;
+        }
+        match self.users.get_mut(customer as usize * self.each + self.lane[purpose]) {
+            Some(lane) => std::mem::replace(&mut lane.ready, law.sample(&mut lane.stream)),
+            None => law.sample(&mut self.outside(purpose, outside)),
+        }
+    }
+
+    /// Where `customer` goes, by `table`.
+    pub fn way(&mut self, customer: u32, outside: [u64; 3], table: &Alias<u32>) -> u32 {
+        match self.users.get_mut(customer as usize * self.each + self.lane[WAY]) {
+            Some(lane) => table.choose(&mut lane.stream),
+            None => table.choose(&mut self.outside(WAY, outside)),
+        }
+    }
+
+    fn outside(&self, purpose: usize, [class, arrival, visit]: [u64; 3]) -> Stream {
+        self.addresses[purpose].of(class).of(arrival).stream(visit)
+    }
+}
+
+/// By which law users of `class` draw times for `purpose`: one, wherever they are on their way.
+fn law<'a>(plan: &'a Plan, class: &'a ClassPlan, purpose: usize) -> Option<&'a Distribution> {
+    match (purpose, &class.source) {
+        (THINK, Source::Users { think, .. }) => Some(think),
+        (THINK | WAY, _) => None,
+        _ => {
+            let steps = &plan.steps[class.steps.clone()];
+            steps.iter().find(|step| step.station as usize == purpose - SERVICE).map(|step| &step.service)
+        }
+    }
+}
+
+fn is_random(plan: &Plan, class: &ClassPlan, purpose: usize) -> bool {
+    if purpose == WAY {
+        let ways = plan.steps[class.steps.clone()].iter().map(|step| &step.next);
+        return ways.chain([&class.start]).any(|next| matches!(next, Next::Random(_)));
+    }
+    law(plan, class, purpose).is_some_and(|law| law.fixed().is_none())
+}
