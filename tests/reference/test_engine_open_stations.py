@@ -1,6 +1,7 @@
 """The engine against theory: one station at which customers arrive in a Poisson stream.
 
-Each case is simulated once, agrees with its theory, and must differ from that of service times 2 % longer.
+Each case is simulated once, agrees with its theory, and must differ from that of service times 4 % longer
+(responses by size: from that of 5 % more arrivals).
 """
 
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ HYPER = {"kind": "hyperexponential", "weights": [0.9, 0.1], "means": [0.3, 3.0]}
 TWO_POINTS = {"kind": "discrete", "values": [0.4, 2.0], "weights": [0.85, 0.15]}
 WEIBULL = {"kind": "weibull", "shape": 0.5, "scale": 0.3}
 ERLANG = {"kind": "erlang", "shape": 4, "mean": 0.75}
-LENGTH_S, WARM_UP_S, REPLICATIONS = 150_000.0, 2_000.0, 16
+LENGTH_S, WARM_UP_S, REPLICATIONS = 100_000.0, 2_000.0, 16
 
 
 def longer(service, factor):
@@ -85,7 +86,7 @@ def test_a_station_is_as_its_theory(name):
     case = CASES[name]
     simulated = case.simulated()
     assert_agrees(simulated, case.expected())
-    assert_differs(simulated, case.expected(1.02))
+    assert_differs(simulated, case.expected(1.04))
 
 
 def classes_of(arrivals_per_s, services):
@@ -127,7 +128,7 @@ def test_priorities_are_as_their_theory(discipline, preemptive, services):
         }
 
     assert_agrees(simulated, expected(1.0, preemptive))
-    assert_differs(simulated, expected(1.02, preemptive))
+    assert_differs(simulated, expected(1.04, preemptive))
     assert_differs(simulated, expected(1.0, not preemptive))
 
 
@@ -155,4 +156,4 @@ def test_who_pays_is_as_in_theory(discipline, theory):
         return {"first_mean_response_s": small, "second_mean_response_s": large}
 
     assert_agrees(simulated, expected(1.0))
-    assert_differs(simulated, expected(1.02))
+    assert_differs(simulated, expected(1.05))
