@@ -59,7 +59,8 @@ def residual_life(values: ArrayLike, level: float = 0.95, *, seed: int = 1) -> R
     The interval at a point is :math:`\hat m \exp(\pm c\, s / \hat m)`: the delta method on the logarithm,
     which suits a mean of skewed and positive values, with Student's c for n(t) - 1 degrees of freedom.
     :math:`\bar F(t) (\hat m(t) - m(t))` is a Brownian motion in the time :math:`v(t) = \bar F^2 s^2`
-    (Hall and Wellner, *Estimation of mean residual life*, 1984; Yang 1978, Annals of Statistics 6, 112),
+    (Hall and Wellner 1979, *Estimation of Mean Residual Life*, section 5, arXiv:1707.02484; Yang 1978,
+    Annals of Statistics 6, 112),
     so that the standardized errors at :math:`s < t` have correlation :math:`\sqrt{v(t)/v(s)}`. The
     simultaneous band has the same shape with the c that the largest of them exceeds with probability
     1 - `level`, found from 10 000 chains (equal precision; within 0.03 of c).
