@@ -30,8 +30,8 @@ pub(super) struct Mix {
     /// Shares added up, in the order of [`CLASSES`].
     pub up_to: [f64; 3],
     pub service: [Distribution; 3],
-    /// Mean number of times that an output-bound transaction fills the buffers.
-    pub stops: f64,
+    /// Processor time in which an output-bound transaction fills the buffers.
+    pub burst: Span,
     pub drain: Distribution,
     pub library_accesses: u32,
 }
@@ -109,7 +109,7 @@ impl Mix {
         Ok(Mix {
             up_to: [shares[0] / all, (shares[0] + shares[1]) / all, 1.0],
             service: CLASSES.map(|class| settings.distribution(&format!("{}_service", class.name())).clone()),
-            stops: settings.number("output_stops"),
+            burst: settings.span("output_burst"),
             drain: settings.distribution("output_drain").clone(),
             library_accesses: settings.integer("library_accesses") as u32,
         })
@@ -163,7 +163,7 @@ fn population() -> Vec<Parameter> {
         parameter(
             "reply_time",
             "s",
-            json!(1.1),
+            json!(0.7),
             Allowed::Distribution,
             "Time in which the typewriter types the reply to an input, before the next insertion begins",
             CALIBRATED,
@@ -210,7 +210,7 @@ fn scheduling() -> Vec<Parameter> {
         parameter(
             "dispatch_overhead",
             "s",
-            json!(0.012),
+            json!(0.022),
             seconds(0.0, 10.0, false),
             "Supervisor time before each slice",
             CALIBRATED,
@@ -246,8 +246,8 @@ fn scheduling() -> Vec<Parameter> {
 
 fn workload() -> Vec<Parameter> {
     let share = "page 134; Table 1";
-    let fitted = "fitted to Table 1, to the percentages of page 130, to the concentration curve (Figure 2), and \
-         to the share of short compute transactions among the inputs serviced (Tables 6 and 9)";
+    let fitted =
+        "fitted to Table 1, to the percentages of page 130 and to the concentration curve (Figure 2)";
     let part = || seconds(0.0, 1.0, false);
     let service = |weights: &[f64], means: &[f64]| json!({"kind": "hyperexponential", "weights": weights, "means": means});
     vec![
@@ -257,7 +257,7 @@ fn workload() -> Vec<Parameter> {
         parameter(
             "compute_service",
             "s",
-            service(&[0.7138046, 0.22131, 0.061151, 0.0037344], &[0.030611, 0.62206, 4.0259, 112.55]),
+            service(&[0.79246, 0.19096, 0.014689, 0.001891], &[0.034578, 0.59008, 28.925, 138.03]),
             Allowed::Distribution,
             "Processor time of a compute transaction",
             fitted,
@@ -265,7 +265,7 @@ fn workload() -> Vec<Parameter> {
         parameter(
             "command_service",
             "s",
-            service(&[0.9246984, 0.072264, 0.0030376], &[0.10067, 6.6949, 54.026]),
+            service(&[0.6896146, 0.30404, 0.0063454], &[0.15394, 1.1932, 42.877]),
             Allowed::Distribution,
             "Processor time of a command",
             fitted,
@@ -273,24 +273,24 @@ fn workload() -> Vec<Parameter> {
         parameter(
             "output_bound_service",
             "s",
-            service(&[0.785595, 0.17465, 0.039755], &[0.061505, 75.177, 194.44]),
+            service(&[0.27261, 0.61657, 0.11082], &[0.026124, 7.1331, 148.95]),
             Allowed::Distribution,
             "Processor time of an output-bound transaction",
             fitted,
         ),
         parameter(
-            "output_stops",
-            "",
-            json!(7.0),
-            seconds(1.0, 1e6, false),
-            "Mean number of times (geometric, at least one) that an output-bound transaction has filled all \
-             output buffers and stops; its processor time lies in equal parts between the stops",
+            "output_burst",
+            "s",
+            json!(0.7),
+            seconds(0.0, f64::INFINITY, true),
+            "Processor time in which an output-bound transaction fills all output buffers; one that asks for less \
+             than twice as much fills them once, half-way",
             CALIBRATED,
         ),
         parameter(
             "output_drain",
             "s",
-            json!({"kind": "exponential", "mean": 37.0}),
+            json!({"kind": "exponential", "mean": 26.0}),
             Allowed::Distribution,
             "Time in which the typewriter empties the buffers and the transaction waits",
             CALIBRATED,

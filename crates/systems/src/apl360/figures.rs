@@ -180,7 +180,8 @@ fn slowdowns() -> Vec<Figure> {
     let mut all = Vec::new();
     for ((name, high), value) in SIZES.iter().zip(values) {
         let range = if high.is_finite() { format!("{low} to {high} s") } else { format!("above {low} s") };
-        let what = format!("Response time over service time, sums over completed inputs of {range}");
+        let what =
+            format!("Response time over service time, sums over completed compute transactions of {range}");
         all.push(figure(format!("slowdown_{name}"), "", &what, value));
         low = *high;
     }

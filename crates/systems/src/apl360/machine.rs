@@ -195,7 +195,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
         let served = self.user(user);
         let first = served.is_foreground();
         served.attained += slice.service;
-        served.to_stop = served.to_stop - slice.service;
+        served.to_stop -= slice.service;
         let (class, done) = (served.transaction.class, served.remaining() == Span::ZERO);
         let stops = served.to_stop == Span::ZERO;
         if class == Class::Command && first {

@@ -162,7 +162,8 @@ impl Measures {
         self.serviced += 1;
         self.processor.complete(asked.demand);
         let service_s = asked.demand.seconds();
-        if let Some(size) = SIZES.iter().position(|(_, up_to)| service_s <= *up_to) {
+        let computes = asked.class == Class::Compute;
+        if let Some(size) = SIZES.iter().position(|(_, up_to)| computes && service_s <= *up_to) {
             self.stretches[size].response += u128::from(response.0);
             self.stretches[size].service += u128::from(asked.demand.0);
         }

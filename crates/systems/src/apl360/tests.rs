@@ -105,19 +105,19 @@ fn fb2_is_feedback_with_two_levels() {
     }
 }
 
-/// H0: an algorithm makes no difference, so that each of 24 pairs with common random numbers differs either way
-/// with probability 1/2: 22 of them one way have probability 1.8e-5. The order of pages 136 and 137.
+/// H0: an algorithm makes no difference, so that each of 60 pairs with common random numbers differs either way
+/// with probability 1/2: 46 of them one way have probability 2.4e-5. The order of pages 136 and 137.
 #[test]
 fn algorithms_come_in_the_order_of_the_paper() {
-    let cell = |scheduler: &str| outcomes(&json!({"scheduler": scheduler, "regions": 3}), 24);
+    let cell = |scheduler: &str| outcomes(&json!({"scheduler": scheduler, "regions": 3}), 60);
     let [original, modified, infinity] = ["original", "modified", "fb_infinity"].map(cell);
     let more = |a: &[Outcome], b: &[Outcome], name: &str| {
         a.iter().zip(b).filter(|(a, b)| figure(a, name) > figure(b, name)).count()
     };
-    assert!(more(&modified, &infinity, "queued_workspaces") >= 22);
-    assert!(more(&infinity, &modified, "inputs_serviced") >= 22);
-    assert!(more(&modified, &infinity, "mean_response_s") >= 22);
-    assert!(more(&original, &modified, "max_reaction_s") >= 22);
+    assert!(more(&modified, &infinity, "queued_workspaces") >= 46);
+    assert!(more(&infinity, &modified, "inputs_serviced") >= 46);
+    assert!(more(&modified, &infinity, "mean_response_s") >= 46);
+    assert!(more(&original, &modified, "max_reaction_s") >= 46);
 }
 
 #[test]

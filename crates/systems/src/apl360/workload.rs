@@ -76,20 +76,10 @@ impl Source {
         };
         // Nothing is served in no time at all.
         let demand = mix.service[class as usize].sample(&mut self.input).max(Span(1));
-        let piece = (class == Class::OutputBound).then(|| {
-            let stops = geometric(self.input.uniform(), mix.stops);
-            Span(demand.0.div_ceil(stops + 1))
-        });
+        // One that never filled the buffers would not be output-bound.
+        let piece = (class == Class::OutputBound).then(|| mix.burst.min(Span(demand.0.div_ceil(2))));
         Transaction { class, demand, piece }
     }
-}
-
-/// Number of at least one with this mean, from a uniform number: P(n > k) = (1 - 1/mean)^k.
-fn geometric(uniform: f64, mean: f64) -> u64 {
-    if mean <= 1.0 {
-        return 1;
-    }
-    1 + (uniform.ln() / (1.0 - 1.0 / mean).ln()) as u64
 }
 
 /// Where the input of a user is (Figure 6); in a queue of its own each.
@@ -167,21 +157,5 @@ impl User {
 
     pub fn remaining(&self) -> Span {
         self.transaction.demand - self.attained
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn geometric_numbers_have_their_mean() {
-        // H0: the mean is 7, standard deviation sqrt(42). Bound of five standard errors: false alarm 6e-7.
-        let mut stream = Streams { seed: 4, replication: 0 }.stream(Component("test"), 0);
-        let n = 100_000;
-        let sum: u64 = (0..n).map(|_| geometric(stream.uniform(), 7.0)).sum();
-        let mean = sum as f64 / n as f64;
-        assert!((mean - 7.0).abs() < 5.0 * (42.0_f64 / n as f64).sqrt(), "{mean}");
-        assert_eq!(geometric(0.3, 1.0), 1);
     }
 }
