@@ -36,8 +36,11 @@
 //! from one, changes no other stream: systems that are compared see the same users (common random numbers).
 
 mod balance;
+pub mod cache;
 mod calendar;
+pub mod disk;
 mod distribution;
+pub mod memory;
 mod model;
 mod random;
 mod replicate;
@@ -54,4 +57,4 @@ pub use random::{Address, Component, Stream, Streams};
 pub use replicate::{Identical, Pool, replicate};
 pub use tally::{Batches, Level, Tally};
 pub use time::{Span, Time};
-pub use warm_up::{Truncation, mser};
+pub use warm_up::{Truncation, common_cut, mser};

@@ -235,12 +235,16 @@ impl Batches {
 
     /// Mean of each full batch [s], in order.
     pub fn means(&self) -> Vec<f64> {
-        self.full.iter().map(|(sum, _)| *sum as f64 / self.size as f64 * 1e-9).collect()
+        self.joined(self.size).map(|(mean, _)| mean).collect()
     }
 
-    /// When the last observation of each full batch was made.
-    pub fn ends(&self) -> Vec<Time> {
-        self.full.iter().map(|(_, end)| *end).collect()
+    /// Mean of each full batch of `size` observations [s], and when the last of them was made. `size` is
+    /// that of this series times a power of two.
+    pub fn joined(&self, size: u64) -> impl Iterator<Item = (f64, Time)> + '_ {
+        self.full.chunks_exact((size / self.size) as usize).map(move |batches| {
+            let sum: u128 = batches.iter().map(|(sum, _)| sum).sum();
+            (sum as f64 / size as f64 * 1e-9, batches[batches.len() - 1].1)
+        })
     }
 
     pub fn clear(&mut self) {
@@ -301,7 +305,9 @@ mod tests {
         let means = batches.means();
         assert_eq!(means.len() as u64, n / 20);
         assert!((means[7] * 1e9 - (7.0 * 20.0 + 9.5)).abs() < 1e-6);
-        assert_eq!(batches.ends()[7], Time(7 * 20 + 19));
+        assert_eq!(batches.joined(20).nth(7).unwrap().1, Time(7 * 20 + 19));
+        let (mean, end) = batches.joined(80).nth(1).unwrap();
+        assert!((mean * 1e9 - (80.0 + 39.5)).abs() < 1e-6 && end == Time(159), "{mean} {end}");
     }
 
     #[test]

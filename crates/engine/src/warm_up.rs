@@ -1,5 +1,8 @@
 //! Where the warm-up of a run ends: MSER-5 (White 1997; White, Cobb and Spratt 2000).
 
+use crate::tally::Batches;
+use crate::time::Time;
+
 /// Where a series of batch means is best cut.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Truncation {
@@ -38,10 +41,29 @@ pub fn mser(means: &[f64]) -> Truncation {
     Truncation { batches: best.1, settled: best.1 <= k / 2 }
 }
 
+/// Where replications are best cut, all at one time: [`mser`] on the average of their series, batch by batch,
+/// since the warm-up is what they have in common. Returns the time at which the last of them had the
+/// observations that are left out.
+///
+/// Of a single replication chance alone may put the cut anywhere; the longest of many single cuts would cut
+/// nearly all.
+pub fn common_cut(series: &[&Batches]) -> (Time, Truncation) {
+    let size = series.iter().map(|batches| batches.size()).max().unwrap_or(Batches::SMALLEST);
+    let joined: Vec<Vec<(f64, Time)>> = series.iter().map(|batches| batches.joined(size).collect()).collect();
+    let length = joined.iter().map(Vec::len).min().unwrap_or(0);
+    let averages: Vec<f64> = (0..length)
+        .map(|at| joined.iter().map(|means| means[at].0).sum::<f64>() / joined.len() as f64)
+        .collect();
+    let cut = mser(&averages);
+    let ends = joined.iter().filter_map(|means| cut.batches.checked_sub(1).map(|last| means[last].1));
+    (ends.max().unwrap_or(Time::ZERO), cut)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::random::{Component, Streams};
+    use crate::time::Span;
 
     /// The statistic by its definition, a sum for every cut.
     fn by_definition(means: &[f64]) -> usize {
@@ -62,6 +84,26 @@ mod tests {
                 (0..length).map(|i| stream.normal() + 8.0 * (-f64::from(i) / 6.0).exp()).collect();
             assert_eq!(mser(&means).batches, by_definition(&means));
         }
+    }
+
+    #[test]
+    fn replications_are_cut_at_one_time_and_chance_averages_out() {
+        // 200 short series of noise that begins 3 standard deviations too high for 20 batches.
+        let series: Vec<Batches> = (0..200)
+            .map(|replication| {
+                let mut stream = Streams { seed: 5, replication }.stream(Component("test"), 0);
+                let mut batches = Batches::default();
+                for i in 0..400u64 {
+                    let level = if i < 100 { 13.0 } else { 10.0 };
+                    batches.record(Time(i), Span::from_seconds(level + stream.normal()));
+                }
+                batches
+            })
+            .collect();
+        let (time, cut) = common_cut(&series.iter().collect::<Vec<_>>());
+        assert_eq!((cut.batches, time), (20, Time(99)));
+        assert!(cut.settled);
+        assert_eq!(common_cut(&[]).0, Time::ZERO);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::Visit;
 pub struct Roster {
     name: String,
     balance: Balance,
-    pub(super) busy: Busy,
+    pub(crate) busy: Busy,
     /// By customer; those absent entered never.
     stays: Vec<Stay>,
     /// Sum of the stays of those who left, from their arrival on [ns].
@@ -47,7 +47,7 @@ impl Roster {
     }
 
     #[inline]
-    pub(super) fn enter(&mut self, visit: Visit, now: Time) {
+    pub(crate) fn enter(&mut self, visit: Visit, now: Time) {
         let index = visit.customer as usize;
         if index >= self.stays.len() {
             self.grow(index);
@@ -64,7 +64,7 @@ impl Roster {
 
     /// `customer` leaves, having got what it asked for.
     #[inline]
-    pub(super) fn leave(&mut self, customer: u32, now: Time) {
+    pub(crate) fn leave(&mut self, customer: u32, now: Time) {
         let stay = std::mem::replace(&mut self.stays[customer as usize], ABSENT);
         self.balance.leave(now, stay.entered);
         self.busy.complete(stay.demand);
@@ -76,6 +76,11 @@ impl Roster {
     #[inline]
     pub(super) fn demand(&self, customer: u32) -> Span {
         self.stays[customer as usize].demand
+    }
+
+    /// What `customer` asks for turns out to be `demand`.
+    pub(crate) fn set_demand(&mut self, customer: u32, demand: Span) {
+        self.stays[customer as usize].demand = demand;
     }
 
     /// Customers in the station.
@@ -110,12 +115,12 @@ impl Roster {
         self.stays.iter().map(|stay| stay.entered).filter(|entered| *entered != Time::NEVER)
     }
 
-    pub(super) fn check(&self, now: Time, received: u128, overhead: u128) -> Result<(), Imbalance> {
+    pub(crate) fn check(&self, now: Time, received: u128, overhead: u128) -> Result<(), Imbalance> {
         self.balance.check(&self.name, now, self.entries())?;
         self.busy.check(&self.name, now, received + (overhead - self.overhead_before))
     }
 
-    pub(super) fn restart(&mut self, now: Time, received: u128, overhead: u128) {
+    pub(crate) fn restart(&mut self, now: Time, received: u128, overhead: u128) {
         self.balance.restart(now);
         self.busy.restart(now, received);
         self.stayed = 0;

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use thinktime_engine::station::{AnyStation, Delay, Roster, Station, Visit};
 use thinktime_engine::{
-    Address, Balance, Batches, Calendar, Component, Imbalance, Priority, Slot, Span, Stream, Streams, Tally,
-    Time,
+    Balance, Batches, Calendar, Component, Imbalance, Priority, Slot, Span, Stream, Tally, Time,
 };
 
 use crate::recorder::{Interaction, Monitor};

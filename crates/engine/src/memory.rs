@@ -1,0 +1,315 @@
+//! Main memory, or swap space: fixed regions, and storage given out by first fit without compaction.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::balance::{Balance, Imbalance};
+use crate::tally::Level;
+use crate::time::Time;
+
+/// A fixed number of equal places, each held by one at most.
+#[derive(Clone, Debug)]
+pub struct Regions {
+    holders: Vec<Option<u32>>,
+    held: Level,
+}
+
+impl Regions {
+    pub fn new(regions: usize) -> Regions {
+        Regions { holders: vec![None; regions], held: Level::default() }
+    }
+
+    /// The lowest free region, now held by `customer`; none where all are held.
+    pub fn take(&mut self, now: Time, customer: u32) -> Option<usize> {
+        let region = self.holders.iter().position(Option::is_none)?;
+        self.holders[region] = Some(customer);
+        self.held.add(now, 1);
+        Some(region)
+    }
+
+    /// Frees `region`; returns who held it.
+    pub fn release(&mut self, now: Time, region: usize) -> Option<u32> {
+        let holder = self.holders[region].take()?;
+        self.held.subtract(now, 1);
+        Some(holder)
+    }
+
+    pub fn holder(&self, region: usize) -> Option<u32> {
+        self.holders[region]
+    }
+
+    /// Time average of the regions held.
+    pub fn mean_held(&self, now: Time) -> f64 {
+        self.held.mean(now)
+    }
+
+    /// Regions held are as many as have a holder, and nobody holds two.
+    ///
+    /// # Errors
+    /// That does not hold: a defect of the model.
+    pub fn check(&self, place: &str) -> Result<(), Imbalance> {
+        let mut holders: Vec<u32> = self.holders.iter().flatten().copied().collect();
+        let law = "conservation of memory (regions)";
+        Imbalance::compare(law, place, self.held.value(), holders.len() as u64)?;
+        holders.sort_unstable();
+        holders.dedup();
+        Imbalance::compare(law, place, self.held.value(), holders.len() as u64)
+    }
+
+    pub fn restart_statistics(&mut self, now: Time) {
+        self.held.restart(now);
+    }
+}
+
+/// Storage that is given out from the lowest free place that is large enough. What is held never moves, so
+/// that free space may be in pieces that are each too small.
+#[derive(Clone, Debug)]
+pub struct FirstFit {
+    size: u64,
+    /// Length by start; no two touch.
+    free: BTreeMap<u64, u64>,
+    /// Length by start.
+    held: BTreeMap<u64, u64>,
+    level: Level,
+}
+
+impl FirstFit {
+    pub fn new(size: u64) -> FirstFit {
+        let free = if size > 0 { BTreeMap::from([(0, size)]) } else { BTreeMap::new() };
+        FirstFit { size, free, held: BTreeMap::new(), level: Level::default() }
+    }
+
+    /// Takes `length`, which is not zero; returns where it begins, or nothing where no piece is large enough.
+    pub fn take(&mut self, now: Time, length: u64) -> Option<u64> {
+        debug_assert!(length > 0, "nothing cannot be held");
+        let (start, piece) = self.free.iter().find(|(_, piece)| **piece >= length).map(|(s, p)| (*s, *p))?;
+        self.free.remove(&start);
+        if piece > length {
+            self.free.insert(start + length, piece - length);
+        }
+        self.held.insert(start, length);
+        self.level.add(now, length);
+        Some(start)
+    }
+
+    /// Frees what begins at `start`, and joins it with its free neighbours; returns its length, or nothing where
+    /// nothing begins there.
+    pub fn release(&mut self, now: Time, start: u64) -> Option<u64> {
+        let length = self.held.remove(&start)?;
+        self.level.subtract(now, length);
+        let (mut from, mut to) = (start, start + length);
+        if let Some((before, piece)) = self.free.range(..start).next_back().map(|(s, p)| (*s, *p)) {
+            if before + piece == start {
+                self.free.remove(&before);
+                from = before;
+            }
+        }
+        if let Some(piece) = self.free.remove(&to) {
+            to += piece;
+        }
+        self.free.insert(from, to - from);
+        Some(length)
+    }
+
+    /// Makes what begins at `start` longer by `more` where it stands; false where that space is not free.
+    pub fn grow(&mut self, now: Time, start: u64, more: u64) -> bool {
+        let Some(length) = self.held.get_mut(&start) else { return false };
+        let end = start + *length;
+        match self.free.get(&end).copied() {
+            Some(piece) if piece >= more => {
+                *length += more;
+                self.free.remove(&end);
+                if piece > more {
+                    self.free.insert(end + more, piece - more);
+                }
+                self.level.add(now, more);
+                true
+            }
+            _ => more == 0,
+        }
+    }
+
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    pub fn free(&self) -> u64 {
+        self.size - self.level.value()
+    }
+
+    /// Longest free piece.
+    pub fn largest_free(&self) -> u64 {
+        self.free.values().copied().max().unwrap_or(0)
+    }
+
+    /// Time average of what is held.
+    pub fn mean_held(&self, now: Time) -> f64 {
+        self.level.mean(now)
+    }
+
+    /// Pieces held and free lie one after another from 0 to the end, and sum to what the level says.
+    ///
+    /// # Errors
+    /// That does not hold: a defect of the model.
+    pub fn check(&self, place: &str) -> Result<(), Imbalance> {
+        let law = "conservation of memory";
+        let mut pieces: Vec<(u64, u64)> = self.free.iter().chain(&self.held).map(|(s, l)| (*s, *l)).collect();
+        pieces.sort_unstable();
+        let mut end = 0;
+        for (start, length) in pieces {
+            Imbalance::compare(law, place, start, end)?;
+            end = start + length;
+        }
+        Imbalance::compare(law, place, self.size, end)?;
+        Imbalance::compare(law, place, self.level.value(), self.held.values().sum())
+    }
+
+    pub fn restart_statistics(&mut self, now: Time) {
+        self.level.restart(now);
+    }
+}
+
+/// A queue for storage: the first waits until it fits, and all behind it wait for their turn, even if they fit.
+#[derive(Clone, Debug)]
+pub struct Admission {
+    memory: FirstFit,
+    /// (customer, length, since when).
+    waiting: VecDeque<(u32, u64, Time)>,
+    balance: Balance,
+}
+
+impl Admission {
+    pub fn new(memory: FirstFit) -> Admission {
+        Admission { memory, waiting: VecDeque::new(), balance: Balance::default() }
+    }
+
+    /// `customer` asks for `length`; [`Admission::admit`] tells when it has it. False where it is more than there
+    /// is at all.
+    pub fn ask(&mut self, now: Time, customer: u32, length: u64) -> bool {
+        if length > self.memory.size() {
+            return false;
+        }
+        self.balance.enter(now);
+        self.waiting.push_back((customer, length, now));
+        true
+    }
+
+    /// The first in the queue and where its storage begins, if there is room. To be called after
+    /// [`Admission::ask`] and [`Admission::release`] until it returns nothing.
+    pub fn admit(&mut self, now: Time) -> Option<(u32, u64)> {
+        let (customer, length, since) = *self.waiting.front()?;
+        let start = self.memory.take(now, length)?;
+        self.waiting.pop_front();
+        self.balance.leave(now, since);
+        Some((customer, start))
+    }
+
+    /// Frees the storage that begins at `start`.
+    pub fn release(&mut self, now: Time, start: u64) -> Option<u64> {
+        self.memory.release(now, start)
+    }
+
+    pub fn memory(&self) -> &FirstFit {
+        &self.memory
+    }
+
+    /// Those who wait.
+    pub fn balance(&self) -> &Balance {
+        &self.balance
+    }
+
+    /// Memory is conserved, and Little's law holds for those who wait.
+    ///
+    /// # Errors
+    /// One of them does not hold: a defect of the model.
+    pub fn check(&self, place: &str, now: Time) -> Result<(), Imbalance> {
+        self.memory.check(place)?;
+        self.balance.check(place, now, self.waiting.iter().map(|(.., since)| *since))
+    }
+
+    pub fn restart_statistics(&mut self, now: Time) {
+        self.memory.restart_statistics(now);
+        self.balance.restart(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// First fit by looking at every unit.
+    fn first_fit(units: &[bool], length: usize) -> Option<usize> {
+        (0..=units.len().checked_sub(length)?)
+            .find(|start| units[*start..start + length].iter().all(|held| !held))
+    }
+
+    proptest! {
+        #[test]
+        fn storage_agrees_with_a_map_of_units(
+            steps in prop::collection::vec((0u8..4, 1u64..20, any::<prop::sample::Index>()), 1..200),
+        ) {
+            const SIZE: usize = 64;
+            let mut memory = FirstFit::new(SIZE as u64);
+            let mut units = [false; SIZE];
+            let mut held: Vec<(u64, u64)> = Vec::new();
+            for (time, (act, length, which)) in steps.into_iter().enumerate() {
+                let now = Time(time as u64);
+                if act < 2 {
+                    let taken = memory.take(now, length);
+                    prop_assert_eq!(taken, first_fit(&units, length as usize).map(|start| start as u64));
+                    if let Some(start) = taken {
+                        units[start as usize..(start + length) as usize].fill(true);
+                        held.push((start, length));
+                    }
+                } else if !held.is_empty() {
+                    let index = which.index(held.len());
+                    let (start, had) = held[index];
+                    let end = (start + had) as usize;
+                    if act == 2 {
+                        prop_assert_eq!(memory.release(now, start), Some(had));
+                        units[start as usize..end].fill(false);
+                        held.swap_remove(index);
+                    } else {
+                        let to = end + length as usize;
+                        let fits = to <= SIZE && units[end..to].iter().all(|held| !held);
+                        prop_assert_eq!(memory.grow(now, start, length), fits);
+                        if fits {
+                            units[end..to].fill(true);
+                            held[index].1 += length;
+                        }
+                    }
+                }
+                memory.check("memory").unwrap();
+                prop_assert_eq!(memory.free(), units.iter().filter(|held| !**held).count() as u64);
+            }
+        }
+    }
+
+    #[test]
+    fn regions_are_held_by_one_each() {
+        let mut regions = Regions::new(2);
+        assert_eq!((regions.take(Time(0), 7), regions.take(Time(5), 8)), (Some(0), Some(1)));
+        assert_eq!(regions.take(Time(6), 9), None);
+        assert_eq!((regions.release(Time(10), 0), regions.release(Time(10), 0)), (Some(7), None));
+        assert_eq!(regions.mean_held(Time(10)), 1.5);
+        regions.check("memory").unwrap();
+        regions.take(Time(11), 8);
+        assert!(regions.check("memory").is_err(), "8 holds two");
+    }
+
+    #[test]
+    fn the_first_in_the_queue_keeps_its_place() {
+        let mut admission = Admission::new(FirstFit::new(10));
+        assert!(!admission.ask(Time(0), 0, 11));
+        for (customer, length) in [(1, 6), (2, 5), (3, 1)] {
+            assert!(admission.ask(Time(0), customer, length));
+        }
+        assert_eq!(admission.admit(Time(0)), Some((1, 0)));
+        assert_eq!(admission.admit(Time(0)), None, "3 would fit, but 2 is before it");
+        assert_eq!(admission.release(Time(9), 0), Some(6));
+        assert_eq!((admission.admit(Time(9)), admission.admit(Time(9))), (Some((2, 0)), Some((3, 5))));
+        admission.check("memory", Time(12)).unwrap();
+        assert_eq!(admission.balance().mean_present(Time(12)), 18.0 / 12.0);
+    }
+}
