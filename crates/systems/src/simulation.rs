@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Map, Value, json};
-use thinktime_engine::{Identical, Imbalance, Pool, Span, Streams, Time, mser, replicate};
+use thinktime_engine::{Batches, Identical, Imbalance, Pool, Span, Streams, Time, common_cut, replicate};
 use thinktime_log::{LogError, OpenMode, Session};
 use thiserror::Error;
 
@@ -34,7 +34,7 @@ pub enum SimulationError {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum WarmUp {
     Given(Span),
-    /// MSER-5 on the main response, the longest over the replications.
+    /// MSER-5 on the main response, averaged over the replications.
     Mser5,
 }
 
@@ -53,7 +53,7 @@ pub struct Finished {
     pub outcomes: Vec<Outcome>,
     /// The warm-up that was cut.
     pub warm_up: Span,
-    /// Whether MSER-5 found its end in the first half of every run; none where it was given.
+    /// Whether MSER-5 found its end in the first half of the runs; none where it was given.
     pub settled: Option<bool>,
 }
 
@@ -114,7 +114,12 @@ impl Simulation {
         };
         let (warm_up, settled) = match self.course.warm_up {
             WarmUp::Given(warm_up) => (warm_up, None),
-            WarmUp::Mser5 => longest_warm_up(&pass(Span::ZERO)?),
+            WarmUp::Mser5 => {
+                let uncut = pass(Span::ZERO)?;
+                let series: Vec<&Batches> = uncut.iter().map(|outcome| &outcome.batches).collect();
+                let (time, cut) = common_cut(&series);
+                (time.since(Time::ZERO), Some(cut.settled))
+            }
         };
         let outcomes = pass(warm_up)?;
         let rows: Vec<Vec<f64>> = outcomes.iter().map(|outcome| outcome.responses.clone()).collect();
@@ -205,19 +210,6 @@ impl Simulation {
             "events": outcome.events,
         })
     }
-}
-
-fn longest_warm_up(outcomes: &[Outcome]) -> (Span, Option<bool>) {
-    let mut longest = Time::ZERO;
-    let mut settled = true;
-    for outcome in outcomes {
-        let cut = mser(&outcome.batches.means());
-        settled &= cut.settled;
-        if cut.batches > 0 {
-            longest = longest.max(outcome.batches.ends()[cut.batches - 1]);
-        }
-    }
-    (longest.since(Time::ZERO), Some(settled))
 }
 
 /// All parameters of a system: its own, and those that every system has.
