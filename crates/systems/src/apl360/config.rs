@@ -210,7 +210,7 @@ fn scheduling() -> Vec<Parameter> {
         parameter(
             "dispatch_overhead",
             "s",
-            json!(0.022),
+            json!(0.028),
             seconds(0.0, 10.0, false),
             "Supervisor time before each slice",
             CALIBRATED,
@@ -290,7 +290,7 @@ fn workload() -> Vec<Parameter> {
         parameter(
             "output_drain",
             "s",
-            json!({"kind": "exponential", "mean": 26.0}),
+            json!({"kind": "exponential", "mean": 28.0}),
             Allowed::Distribution,
             "Time in which the typewriter empties the buffers and the transaction waits",
             CALIBRATED,

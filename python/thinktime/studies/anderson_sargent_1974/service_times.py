@@ -7,10 +7,10 @@ the mean, variance and skewness of each class (Table 1), three percentages and t
 each class gets one, with as few phases as the figures need: four for compute transactions, three for the
 others.
 
-`fit` minimises the sum of squares of (fitted - target) / width over the targets, by a trust-region search from
-a stated start; it draws no random number and gives the same result each time. Weights of the phases enter by
-their logarithms relative to the last one, means by their logarithms. A weak pull to the start (a width of 20
-in these logarithms) settles what no target does.
+`fit` minimises the sum of squares of (fitted - target) / width over the targets, by a trust-region search
+from a stated start; it draws no random number and gives the same result each time. Weights of the phases
+enter by their logarithms relative to the last one, means by their logarithms. A weak pull to the start (a
+width of 20 in these logarithms) settles what no target does.
 
     python -m thinktime.studies.anderson_sargent_1974.service_times
 
