@@ -13,8 +13,8 @@ from thinktime.studies.study import Outcome, Settings, run
 
 @pytest.fixture(scope="session")
 def outcome() -> Iterator[Outcome]:
-    """Anderson and Sargent (1974) with eight replications and half of the monitored periods."""
+    """Anderson and Sargent (1974) with 64 replications and half of the monitored periods."""
     patch = pytest.MonkeyPatch()
     patch.setattr(monitor, "PERIODS", 2)
-    yield run(load("anderson-sargent-1974"), Settings(seed=1, replications=8))
+    yield run(load("anderson-sargent-1974"), Settings(seed=1, replications=64))
     patch.undo()

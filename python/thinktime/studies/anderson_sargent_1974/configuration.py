@@ -48,7 +48,7 @@ def chapter(machine: Machine) -> Chapter:
         f"{system.summary}. One set of parameters serves all experiments; what varies between them is said "
         "with each.",
         f"Nothing printed gives {', '.join(calibrated)}: these were calibrated against the modified "
-        "algorithm with slices of 0.2 s and the first two blocks of Table 4.",
+        "algorithm with slices of 0.2 s and Table 4.",
     )
     return Chapter(summary=summary, pictures=(_network(machine),), tables=(_parameters(system),))
 

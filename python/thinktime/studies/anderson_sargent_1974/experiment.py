@@ -33,9 +33,38 @@ __all__ = ["INSERTION_S", "TABLES", "Experiment", "chapter", "kind_of"]
 Array = NDArray[np.float64]
 
 LIMITS_S = (5, 10, 15)
+HISTOGRAM = "table09_response_histogram"
 OURS, THEIRS = Key("ours", "user", "circle"), Key("published", "plain", "diamond")
 USERS = 35
 INSERTION_S = 20.0
+
+
+_ALGORITHM = (
+    "F of the algorithm is lower than printed as our error is higher: in a few of the workloads the modified "
+    "algorithm lets a background workspace wait for minutes, which the printed error does not show."
+)
+NOTES: dict[str, tuple[str, ...]] = {
+    "table05_anova": (
+        _ALGORITHM,
+        "The slice has an effect on our queues that theirs do not have: each slice costs the overhead before "
+        "it, which was calibrated to slices of 0.2 s, and shorter slices pay it twice as often.",
+    ),
+    "table06_anova": (_ALGORITHM,),
+    "table07_anova": (
+        "A fourth resident workspace lengthens our reaction times by a third of what it does theirs, hence "
+        "smaller effects of C and BC.",
+    ),
+    "table08_anova": (
+        _ALGORITHM,
+        "By the printed A'' the response under FB2 is near that under modified; ours lies in the middle.",
+    ),
+    HISTOGRAM: (
+        "Counts follow from the share of short compute transactions among the inputs serviced, 0.84 here and "
+        "0.814 to 0.818 there; fractions do not.",
+        "Under modified with slices of 0.1 s, fewer of ours take longer than 5 and 10 s than of theirs.",
+    ),
+}
+"""Why cells miss."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +113,6 @@ MEASURES = (
         Tolerance("relative", 0.15),
     ),
 )
-HISTOGRAM = "table09_response_histogram"
 TABLES = (*(name for measure in MEASURES for name in (measure.table, measure.anova)), HISTOGRAM, "facts")
 
 
@@ -141,7 +169,7 @@ def chapter(machine: Machine) -> Chapter:
         "least ten."
     )
     drawn = tuple(_picture(experiment, measure) for measure in MEASURES)
-    return Chapter(figures, (), summary, drawn, (_errors(experiment),), method=method)
+    return Chapter(figures, (), summary, drawn, (_errors(experiment),), NOTES, method=method)
 
 
 def _picture(experiment: Experiment, measure: Measure) -> document.Figure:
@@ -215,7 +243,7 @@ def _scaled(estimate: Estimate, factor: float) -> Estimate:
 
 
 def _facts(experiment: Experiment) -> Iterator[Figure]:
-    """Numbers that the text states of these tables."""
+    """Numbers that the text states of these tables; fitted where they hold a cell that was calibrated to."""
     near = Tolerance("relative", 0.05)
 
     def mean(response: str, at: tuple[int | slice, int | slice, int | slice]) -> Estimate:
@@ -224,12 +252,15 @@ def _facts(experiment: Experiment) -> Iterator[Figure]:
 
     every = slice(None)
     for place, name in ((2, "FB-infinity"), (1, "FB2"), (0, "modified")):
-        yield PAPER.fact("A-F37", mean("queued_workspaces", (place, every, every)), "predicted", near, name)
+        kind: Kind = "fitted" if place == 0 else "predicted"
+        yield PAPER.fact("A-F37", mean("queued_workspaces", (place, every, every)), kind, near, name)
     for place, name in ((0, "A-F41"), (1, "A-F42"), (2, "A-F43")):
-        yield PAPER.fact(name, mean("inputs_serviced", (place, every, every)), "predicted", near)
+        kind = "fitted" if place == 0 else "predicted"
+        yield PAPER.fact(name, mean("inputs_serviced", (place, every, every)), kind, near)
     tenth = Tolerance("relative", 0.10)
     for place, name in ((0, "A-F47"), (1, "A-F48")):
-        yield PAPER.fact(name, mean("mean_reaction_s", (every, 0, place)), "predicted", tenth)
+        kind = "fitted" if place == 1 else "predicted"
+        yield PAPER.fact(name, mean("mean_reaction_s", (every, 0, place)), kind, tenth)
     yield PAPER.fact("A-F52", mean("mean_reaction_s", (2, 0, 0)), "predicted", tenth)
     yield PAPER.fact("A-F53", mean("mean_response_s", (2, 0, 0)), "predicted", Tolerance("relative", 0.15))
     inside = Tolerance("range")

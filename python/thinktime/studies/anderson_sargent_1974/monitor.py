@@ -65,6 +65,8 @@ class Monitored:
     """The report's section on service times: its charts are Figures 1 to 4."""
     arrivals: Arrivals
     periods: tuple[Period, ...]
+    unfinished: dict[str, float]
+    """Part of the inputs of each class that the end of their period cut off."""
 
 
 def monitor(settings: Settings) -> Monitored:
@@ -116,4 +118,17 @@ def _analysed(log: Log, sessions: list[tuple[int, float]]) -> Monitored:
     periods = tuple(
         Period(*session, interval) for session, interval in zip(sessions, seen.intervals, strict=True)
     )
-    return Monitored(asked, section(log, asked), came, periods)
+    return Monitored(asked, section(log, asked), came, periods, _unfinished(log))
+
+
+def _unfinished(log: Log) -> dict[str, float]:
+    import polars as pl
+
+    frame = (
+        log.interactions()
+        .group_by(pl.col("class").cast(pl.String))
+        .agg(pl.col("completion").is_null().mean().alias("part"))
+        .sort("class")
+        .collect()
+    )
+    return dict(zip(frame["class"], frame["part"], strict=True))

@@ -31,8 +31,7 @@ CHOICE = "FB-infinity"
 DISPATCHED = "FB-infinity, dispatcher too"
 POLICIES: dict[str, dict[str, Any]] = {
     "modified": {"scheduler": "modified"},
-    "FB2": {"scheduler": "fb2"},
-    "2 levels": {"scheduler": "mlf", "levels": 2},
+    "2 levels, FB2": {"scheduler": "mlf", "levels": 2},
     "4 levels": {"scheduler": "mlf", "levels": 4},
     "8 levels": {"scheduler": "mlf", "levels": 8},
     CHOICE: {"scheduler": "fb_infinity"},

@@ -62,5 +62,5 @@ STUDY = Study(
         ),
     ),
     begin=Machine.begin,
-    replications=64,
+    replications=256,
 )
