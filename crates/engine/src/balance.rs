@@ -3,7 +3,6 @@
 
 use thiserror::Error;
 
-use crate::tally::Level;
 use crate::time::{Span, Time};
 
 /// A run that broke a law: its figures cannot be trusted, and it is a defect of the model.
@@ -34,6 +33,53 @@ impl Imbalance {
     }
 }
 
+/// How many there are of something, and for how long, by counting who comes and who goes: the integral of the
+/// level is what the times of going sum to, less what the times of coming sum to.
+#[derive(Clone, Copy, Debug, Default)]
+struct Flow {
+    at_start: u64,
+    came: u64,
+    went: u64,
+    /// Sums of the times [ns].
+    came_at: u128,
+    went_at: u128,
+    since: Time,
+}
+
+impl Flow {
+    #[inline]
+    fn come(&mut self, now: Time) {
+        self.came += 1;
+        self.came_at += u128::from(now.0);
+    }
+
+    #[inline]
+    fn go(&mut self, now: Time) {
+        self.went += 1;
+        self.went_at += u128::from(now.0);
+    }
+
+    fn level(&self) -> u64 {
+        (self.at_start + self.came).wrapping_sub(self.went)
+    }
+
+    /// Integral from the start of statistics to `now` [ns].
+    fn area(&self, now: Time) -> u128 {
+        let gone = self.went_at + u128::from(self.level()) * u128::from(now.0);
+        gone.wrapping_sub(self.came_at + u128::from(self.at_start) * u128::from(self.since.0))
+    }
+
+    /// Time average; the present level where no time has passed.
+    fn mean(&self, now: Time) -> f64 {
+        let length = now.since(self.since);
+        if length == Span::ZERO { self.level() as f64 } else { self.area(now) as f64 / length.0 as f64 }
+    }
+
+    fn restart(&mut self, now: Time) {
+        *self = Flow { at_start: self.level(), since: now, ..Flow::default() };
+    }
+}
+
 /// Customers in one place, counted by level over time and by the stay of each.
 ///
 /// Little's law L = X W with its boundary terms: the integral of the number present equals the sum of the
@@ -41,10 +87,7 @@ impl Imbalance {
 /// the right side no level.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Balance {
-    present: Level,
-    present_at_start: u64,
-    entered: u64,
-    left: u64,
+    flow: Flow,
     /// Sum of the stays, since statistics began, of those who left [ns].
     stays: u128,
 }
@@ -52,50 +95,44 @@ pub struct Balance {
 impl Balance {
     #[inline]
     pub fn enter(&mut self, now: Time) {
-        self.present.add(now, 1);
-        self.entered += 1;
+        self.flow.come(now);
     }
 
     /// One leaves who came at `entered`.
     #[inline]
     pub fn leave(&mut self, now: Time, entered: Time) {
-        self.present.subtract(now, 1);
-        self.left += 1;
-        let entered = entered.max(self.present.since());
+        self.flow.go(now);
+        let entered = entered.max(self.flow.since);
         self.stays += u128::from(now.since(entered).0);
     }
 
     /// Number present now.
     #[inline]
     pub fn present(&self) -> u64 {
-        self.present.value()
+        self.flow.level()
     }
 
     /// Time average of the number present.
     pub fn mean_present(&self, now: Time) -> f64 {
-        self.present.mean(now)
-    }
-
-    pub fn largest_present(&self) -> u64 {
-        self.present.largest()
+        self.flow.mean(now)
     }
 
     pub fn entered(&self) -> u64 {
-        self.entered
+        self.flow.came
     }
 
     pub fn left(&self) -> u64 {
-        self.left
+        self.flow.went
     }
 
     /// When statistics began.
     pub fn since(&self) -> Time {
-        self.present.since()
+        self.flow.since
     }
 
     /// Integral of the number present since statistics began [ns].
     pub fn area(&self, now: Time) -> u128 {
-        self.present.area(now)
+        self.flow.area(now)
     }
 
     /// Flow balance and Little's law; `entries` are the times at which those present came.
@@ -105,23 +142,20 @@ impl Balance {
         now: Time,
         entries: impl Iterator<Item = Time>,
     ) -> Result<(), Imbalance> {
-        let inside = (self.present_at_start + self.entered).wrapping_sub(self.left);
-        Imbalance::compare("flow balance (customers)", place, self.present(), inside)?;
-        let since = self.present.since();
+        let since = self.flow.since;
         let (mut waiting, mut stays) = (0, self.stays);
         for entered in entries {
             waiting += 1;
             stays += u128::from(now.since(entered.max(since)).0);
         }
-        Imbalance::compare("flow balance (customers found there)", place, self.present(), waiting)?;
+        Imbalance::compare("flow balance (customers)", place, self.present(), waiting)?;
         Imbalance::compare("Little's law (customer-nanoseconds)", place, self.area(now), stays)
     }
 
     /// Statistics begin anew; those present stay.
     pub fn restart(&mut self, now: Time) {
-        let present = self.present.value();
-        self.present.restart(now);
-        *self = Balance { present: self.present, present_at_start: present, ..Balance::default() };
+        self.flow.restart(now);
+        self.stays = 0;
     }
 }
 
@@ -131,7 +165,7 @@ impl Balance {
 /// completed and the service so far of those still there.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Busy {
-    servers: Level,
+    servers: Flow,
     /// Demands of the completed [ns].
     demands: u128,
     /// Service that those present at the start of statistics had received by then [ns].
@@ -141,24 +175,29 @@ pub struct Busy {
 impl Busy {
     #[inline]
     pub fn begin(&mut self, now: Time) {
-        self.servers.add(now, 1);
+        self.servers.come(now);
     }
 
     #[inline]
     pub fn end(&mut self, now: Time) {
-        self.servers.subtract(now, 1);
+        self.servers.go(now);
     }
 
     /// Servers busy now.
     #[inline]
     pub fn servers(&self) -> u64 {
-        self.servers.value()
+        self.servers.level()
     }
 
     /// A customer has got all of its `demand`.
     #[inline]
     pub fn complete(&mut self, demand: Span) {
         self.demands += u128::from(demand.0);
+    }
+
+    /// Sum of the demands of those completed since statistics began [ns].
+    pub fn completed(&self) -> u128 {
+        self.demands
     }
 
     /// Mean number of busy servers; the utilisation where there is one.
@@ -215,12 +254,12 @@ mod tests {
     fn a_lost_customer_and_a_wrong_stamp_are_seen() {
         let mut balance = Balance::default();
         balance.enter(Time(5));
-        assert_eq!(broken(&balance, 9, &[]), "flow balance (customers found there)");
+        assert_eq!(broken(&balance, 9, &[]), "flow balance (customers)");
         assert!(broken(&balance, 9, &[6]).starts_with("Little"));
         balance.leave(Time(9), Time(6));
         assert!(broken(&balance, 9, &[]).starts_with("Little"));
-        balance.present.add(Time(9), 1);
-        assert_eq!(broken(&balance, 9, &[9]), "flow balance (customers)");
+        balance.flow.came += 1;
+        assert_eq!(broken(&balance, 9, &[]), "flow balance (customers)");
     }
 
     #[test]

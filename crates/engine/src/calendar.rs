@@ -235,31 +235,52 @@ impl Tournament {
     /// Sets leaf `index`, and climbs as long as that changes who wins.
     #[inline]
     fn put(&mut self, index: usize, key: u128) {
-        let nodes = &mut self.nodes[..];
-        let mut at = self.width + index;
-        let mut winner = key;
-        nodes[at] = key;
-        while at > 1 {
-            winner = smaller(winner, nodes[at ^ 1]);
-            at >>= 1;
-            if nodes[at] == winner {
+        let mut climb = Climb::begin(self, index, key);
+        while climb.at > 1 {
+            let (before, now) = climb.step();
+            if before == now {
                 return;
             }
-            nodes[at] = winner;
         }
     }
 
     /// Empties leaf `index`, which is the smallest: every node up to the root changes.
     #[inline]
     fn remove_smallest(&mut self, index: usize) {
-        let nodes = &mut self.nodes[..];
-        let mut at = self.width + index;
-        let mut winner = NOTHING;
-        nodes[at] = NOTHING;
-        while at > 1 {
-            winner = smaller(winner, nodes[at ^ 1]);
-            at >>= 1;
-            nodes[at] = winner;
+        let mut climb = Climb::begin(self, index, NOTHING);
+        while climb.at > 1 {
+            climb.step();
+        }
+    }
+}
+
+/// A way from a leaf to the root.
+struct Climb<'a> {
+    nodes: &'a mut [u128],
+    /// At least 1, and below the number of nodes.
+    at: usize,
+    winner: u128,
+}
+
+impl Climb<'_> {
+    #[inline]
+    fn begin(tree: &mut Tournament, index: usize, key: u128) -> Climb<'_> {
+        let at = tree.width + index;
+        tree.nodes[at] = key;
+        Climb { nodes: &mut tree.nodes, at, winner: key }
+    }
+
+    /// To the parent: returns who won there before, and who wins now.
+    #[inline]
+    fn step(&mut self) -> (u128, u128) {
+        debug_assert!(self.at > 1 && self.at < self.nodes.len());
+        // SAFETY: `at` was checked by the first write and only shrinks. The number of nodes is even, so that
+        // with `at` its sibling `at ^ 1` is below it; the parent is lower still.
+        unsafe {
+            self.winner = smaller(self.winner, *self.nodes.get_unchecked(self.at ^ 1));
+            self.at >>= 1;
+            let before = std::mem::replace(self.nodes.get_unchecked_mut(self.at), self.winner);
+            (before, self.winner)
         }
     }
 }

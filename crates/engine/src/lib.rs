@@ -48,6 +48,7 @@ pub mod station;
 mod tally;
 mod time;
 mod warm_up;
+mod ziggurat;
 
 pub use balance::{Balance, Busy, Imbalance};
 pub use calendar::{Calendar, Priority, Slot};

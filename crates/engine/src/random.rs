@@ -1,8 +1,11 @@
 //! Random streams, each addressed by (seed, replication, component, user).
 
 use rand_core::{Rng, SeedableRng};
-use rand_distr::{Distribution as _, Exp1, StandardNormal};
+use rand_distr::{Distribution as _, StandardNormal};
+
 use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
+
+use crate::ziggurat::{EDGES, LAYERS, TAIL};
 
 /// What draws from a stream. The name is the address: two components of a system have different ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +83,24 @@ impl Stream {
     /// Exponential with mean 1, by the ziggurat.
     #[inline]
     pub fn exponential(&mut self) -> f64 {
-        Exp1.sample(&mut self.0)
+        let bits = self.next_u64();
+        let (layer, part) = ((bits & 0xff) as usize, bits >> 11);
+        if part < LAYERS[layer].inside {
+            return part as i64 as f64 * LAYERS[layer].unit;
+        }
+        self.exponential_at_edge(layer, part)
+    }
+
+    /// One time in 50, where the layer's end hangs over the density, or in the tail.
+    #[cold]
+    #[inline(never)]
+    fn exponential_at_edge(&mut self, layer: usize, part: u64) -> f64 {
+        if layer == 0 {
+            return TAIL - self.uniform().ln();
+        }
+        let x = part as f64 * LAYERS[layer].unit;
+        let (low, high) = ((-EDGES[layer]).exp(), (-EDGES[layer + 1]).exp());
+        if low + (high - low) * self.uniform() < (-x).exp() { x } else { self.exponential() }
     }
 
     /// Normal with mean 0 and variance 1, by the ziggurat.

@@ -15,8 +15,6 @@ pub struct Roster {
     stays: Vec<Stay>,
     /// Sum of the stays of those who left, from their arrival on [ns].
     stayed: u128,
-    /// Sum of their demands [ns].
-    served: u128,
     overhead_before: u128,
 }
 
@@ -37,7 +35,6 @@ impl Roster {
             busy: Busy::default(),
             stays: vec![ABSENT; customers],
             stayed: 0,
-            served: 0,
             overhead_before: 0,
         }
     }
@@ -69,7 +66,6 @@ impl Roster {
         self.balance.leave(now, stay.entered);
         self.busy.complete(stay.demand);
         self.stayed += u128::from(now.since(stay.entered).0);
-        self.served += u128::from(stay.demand.0);
     }
 
     /// What `customer`, who is present, asked for.
@@ -101,7 +97,7 @@ impl Roster {
 
     /// Mean time of that in which they were not served [s].
     pub fn mean_wait(&self) -> f64 {
-        (self.stayed - self.served) as f64 / self.balance.left() as f64 * 1e-9
+        (self.stayed - self.busy.completed()) as f64 / self.balance.left() as f64 * 1e-9
     }
 
     /// Part of the time that a server was at work for itself, summed over servers.
@@ -124,7 +120,6 @@ impl Roster {
         self.balance.restart(now);
         self.busy.restart(now, received);
         self.stayed = 0;
-        self.served = 0;
         self.overhead_before = overhead;
     }
 }
