@@ -134,6 +134,7 @@ fn seconds(low: f64, high: f64, above: bool) -> Allowed {
 pub(super) fn parameters() -> Vec<Parameter> {
     let mut all = population();
     all.extend(scheduling());
+    all.extend(supervising());
     all.extend(workload());
     all.extend(hardware());
     all
@@ -207,6 +208,11 @@ fn scheduling() -> Vec<Parameter> {
             "Longest time for which the interpreter runs one workspace",
             "pages 127, 135, 136: up to 0.2 s; 0.1 and 0.2 s in the experiment",
         ),
+    ]
+}
+
+fn supervising() -> Vec<Parameter> {
+    vec![
         parameter(
             "dispatch_overhead",
             "s",
