@@ -32,7 +32,7 @@ class Settings:
     seed : int
         Of everything that is simulated.
     replications : int
-        Simulated runs of each experiment.
+        Simulated runs of each experiment whose figures are judged; what needs fewer takes fewer.
     progress : callable
         Told what is being done.
     """

@@ -131,6 +131,7 @@ class Experiment:
         """One response of every replication of a cell."""
         return self.machine.values(
             response,
+            replications=self.machine.settings.replications,
             users=USERS,
             insertion_time=think(INSERTION_S),
             scheduler=SCHEDULERS[algorithm],

@@ -23,6 +23,8 @@ Array = NDArray[np.float64]
 
 SYSTEM = "apl360"
 CLASSES = ("compute", "command", "output_bound")
+ENOUGH = 256
+"""Replications that show ranges of periods and differences on the same workloads."""
 PERIOD_S = 600.0
 """The unit of analysis of the paper: ten minutes."""
 
@@ -83,13 +85,13 @@ class Machine:
         Parameters
         ----------
         replications : int, optional
-            By default as many as the user wants.
+            By default as many as the user wants, up to `ENOUGH`.
         parameters
             Of the system.
         """
         from thinktime.sources.simulated import simulate
 
-        count = self.settings.replications if replications is None else replications
+        count = min(self.settings.replications, ENOUGH) if replications is None else replications
         key = f"{count} {sorted(parameters.items())!r}"
         if key not in self._known:
             self._known[key] = simulate(SYSTEM, parameters, seed=self.settings.seed, replications=count)

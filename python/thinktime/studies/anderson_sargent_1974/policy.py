@@ -161,7 +161,7 @@ def _figure(slowdowns: Mapping[str, Mapping[str, Estimate]]) -> Figure:
     )
     return Figure(
         "policy-slowdown",
-        "Who pays: response over service by size",
+        "Who pays: response over service of compute transactions",
         partial(charts.curves, rows, keys, x, y),
         _data(slowdowns),
         f"{sizes[0]}: {first}. {sizes[-1]}: {last}.",
@@ -184,7 +184,7 @@ def _data(slowdowns: Mapping[str, Mapping[str, Estimate]]) -> Table:
     ]
     return Table(
         "policy-slowdown-data",
-        "Response over service by service time; waits for output count as response",
+        "Response over service of compute transactions, by service time",
         columns,
         tuple(rows),
     )

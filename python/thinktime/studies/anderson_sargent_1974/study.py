@@ -62,5 +62,5 @@ STUDY = Study(
         ),
     ),
     begin=Machine.begin,
-    replications=256,
+    replications=1024,
 )
