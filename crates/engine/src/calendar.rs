@@ -102,7 +102,7 @@ impl Calendar {
     ///
     /// # Panics
     /// In debug builds, when `time` is past.
-    #[inline]
+    #[inline(always)]
     pub fn set(&mut self, slot: Slot, time: Time, priority: Priority) {
         debug_assert!(time >= self.now, "{time} is before now, {}", self.now);
         self.sequence += 1;
@@ -134,7 +134,7 @@ impl Calendar {
         key != NOTHING
     }
 
-    #[inline]
+    #[inline(always)]
     fn put(&mut self, slot: Slot, key: u128) {
         if slot.0 < self.near_slots {
             self.near.put(slot.0 as usize, key);
@@ -144,7 +144,7 @@ impl Calendar {
     }
 
     /// Takes what is due next, if that is before `end`, and makes its time the present.
-    #[inline]
+    #[inline(always)]
     pub fn next(&mut self, end: Time) -> Option<Slot> {
         let key = smaller(self.near.smallest(), self.far.smallest());
         let time = Time((key >> 64) as u64);
@@ -208,7 +208,7 @@ struct Tournament {
 
 impl Tournament {
     fn new(leaves: usize) -> Tournament {
-        let width = leaves.next_power_of_two();
+        let width = leaves.max(1);
         Tournament { nodes: vec![NOTHING; 2 * width].into(), width }
     }
 
@@ -216,43 +216,48 @@ impl Tournament {
         if leaves <= self.width {
             return;
         }
-        let mut larger = Tournament::new(leaves);
+        let mut larger = Tournament::new(leaves.next_power_of_two());
         for index in 0..self.width {
             larger.put(index, self.leaf(index));
         }
         *self = larger;
     }
 
-    #[inline]
+    #[inline(always)]
     fn smallest(&self) -> u128 {
-        self.nodes[1]
+        // SAFETY: there are two nodes at least.
+        unsafe { *self.nodes.get_unchecked(1) }
     }
 
     fn leaf(&self, index: usize) -> u128 {
         self.nodes[self.width + index]
     }
 
-    /// Sets leaf `index`, and climbs as long as that changes who wins.
-    #[inline]
+    /// Sets leaf `index`.
+    #[inline(always)]
     fn put(&mut self, index: usize, key: u128) {
+        let before = self.nodes[self.width + index];
         let mut climb = Climb::begin(self, index, key);
-        while climb.at > 1 {
-            let (before, now) = climb.step();
-            if before == now {
-                return;
-            }
+        if key > before {
+            return climb.up_to_the_root();
+        }
+        if climb.at >= 2 << SURE_LEVELS {
+            (0..SURE_LEVELS).for_each(|_| climb.replace_larger());
+        }
+        while climb.at > 1 && climb.wins_at_parent() {
+            climb.replace_larger();
         }
     }
 
     /// Empties leaf `index`, which is the smallest: every node up to the root changes.
-    #[inline]
+    #[inline(always)]
     fn remove_smallest(&mut self, index: usize) {
-        let mut climb = Climb::begin(self, index, NOTHING);
-        while climb.at > 1 {
-            climb.step();
-        }
+        Climb::begin(self, index, NOTHING).up_to_the_root();
     }
 }
+
+/// Levels that a smaller key climbs before it is asked whether it wins: most win no further, which can be guessed.
+const SURE_LEVELS: u32 = 3;
 
 /// A way from a leaf to the root.
 struct Climb<'a> {
@@ -270,18 +275,31 @@ impl Climb<'_> {
         Climb { nodes: &mut tree.nodes, at, winner: key }
     }
 
-    /// To the parent: returns who won there before, and who wins now.
-    #[inline]
-    fn step(&mut self) -> (u128, u128) {
-        debug_assert!(self.at > 1 && self.at < self.nodes.len());
-        // SAFETY: `at` was checked by the first write and only shrinks. The number of nodes is even, so that
-        // with `at` its sibling `at ^ 1` is below it; the parent is lower still.
-        unsafe {
-            self.winner = smaller(self.winner, *self.nodes.get_unchecked(self.at ^ 1));
-            self.at >>= 1;
-            let before = std::mem::replace(self.nodes.get_unchecked_mut(self.at), self.winner);
-            (before, self.winner)
+    /// All matches on the way are played again.
+    #[inline(always)]
+    fn up_to_the_root(&mut self) {
+        while self.at > 1 {
+            // SAFETY: `at` was checked by the first write and only shrinks. The number of nodes is even, so that
+            // with `at` its sibling `at ^ 1` is below it; the parent is lower still.
+            unsafe {
+                self.winner = smaller(self.winner, *self.nodes.get_unchecked(self.at ^ 1));
+                self.at >>= 1;
+                *self.nodes.get_unchecked_mut(self.at) = self.winner;
+            }
         }
+    }
+
+    /// Whether the key, which has become smaller, is smaller than who won at the parent.
+    #[inline(always)]
+    fn wins_at_parent(&self) -> bool {
+        self.winner < self.nodes[self.at >> 1]
+    }
+
+    /// To the parent, where the key, which has become smaller, replaces who won before if that was larger.
+    #[inline(always)]
+    fn replace_larger(&mut self) {
+        self.at >>= 1;
+        self.nodes[self.at] = smaller(self.winner, self.nodes[self.at]);
     }
 }
 

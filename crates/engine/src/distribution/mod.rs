@@ -75,7 +75,7 @@ impl Distribution {
 
     /// Draws one. The same law takes the same number of random numbers only where it says so: exponential
     /// and hyperexponential times are drawn by the ziggurat, which now and then takes more than one.
-    #[inline]
+    #[inline(always)]
     pub fn sample(&self, stream: &mut Stream) -> Span {
         match &self.0 {
             Law::Deterministic { span, .. } => *span,
@@ -88,6 +88,7 @@ impl Distribution {
         }
     }
 
+    #[inline(never)]
     fn sample_other(&self, stream: &mut Stream) -> Span {
         match &self.0 {
             Law::Deterministic { .. } | Law::Exponential { .. } | Law::Hyperexponential { .. } => {

@@ -18,7 +18,7 @@ impl Delay {
 }
 
 impl Station for Delay {
-    #[inline]
+    #[inline(always)]
     fn arrive(&mut self, visit: Visit, calendar: &mut Calendar) {
         let now = calendar.now();
         self.roster.enter(visit, now);
@@ -26,7 +26,7 @@ impl Station for Delay {
         calendar.set(calendar.far(visit.customer), now + visit.demand, Priority::Arrival);
     }
 
-    #[inline]
+    #[inline(always)]
     fn due(&mut self, slot: Slot, calendar: &mut Calendar) -> Option<u32> {
         let customer = calendar.far_index(slot)?;
         self.roster.leave(customer, calendar.now());

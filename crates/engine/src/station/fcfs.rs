@@ -22,7 +22,7 @@ impl Fcfs {
         Fcfs { roster, slot, queue: VecDeque::new(), started: Time::ZERO }
     }
 
-    #[inline]
+    #[inline(always)]
     fn serve(&mut self, customer: u32, calendar: &mut Calendar) {
         self.started = calendar.now();
         calendar.set(self.slot, self.started + self.roster.demand(customer), Priority::Completion);
@@ -30,7 +30,7 @@ impl Fcfs {
 }
 
 impl Station for Fcfs {
-    #[inline]
+    #[inline(always)]
     fn arrive(&mut self, visit: Visit, calendar: &mut Calendar) {
         self.roster.enter(visit, calendar.now());
         if self.queue.is_empty() {
@@ -40,7 +40,7 @@ impl Station for Fcfs {
         self.queue.push_back(visit.customer);
     }
 
-    #[inline]
+    #[inline(always)]
     fn due(&mut self, _: Slot, calendar: &mut Calendar) -> Option<u32> {
         let served = self.queue.pop_front()?;
         self.roster.leave(served, calendar.now());

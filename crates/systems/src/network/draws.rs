@@ -57,7 +57,7 @@ impl Draws {
 
     /// The next time of `customer` for `purpose`, by `law`. One from outside, at `[class, arrival, visit]`, draws
     /// it from a stream of that address.
-    #[inline]
+    #[inline(always)]
     pub fn time(&mut self, customer: u32, purpose: usize, outside: [u64; 3], law: &Distribution) -> Span {
         if let Some(fixed) = law.fixed() {
             return fixed;

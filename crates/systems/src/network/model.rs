@@ -11,7 +11,7 @@ use crate::recorder::{Interaction, Monitor};
 use crate::system::{Outcome, Replication};
 
 use super::draws::{Draws, SERVICE, THINK};
-use super::plan::{ClassPlan, Plan, Source};
+use super::plan::{Plan, Source};
 use super::route::{LEAVE, Next};
 use super::statistics::{self, Sampler};
 
@@ -103,10 +103,7 @@ impl<'a, M: Monitor> Model<'a, M> {
         Calendar::new(near as u32, self.customers.len().max(1) as u32)
     }
 
-    fn class(&self, who: &Customer) -> &'a ClassPlan {
-        &self.plan.classes[who.class as usize]
-    }
-
+    #[inline(always)]
     fn think(&mut self, customer: u32, calendar: &mut Calendar) {
         let who = &mut self.customers[customer as usize];
         let Source::Users { think, .. } = &self.plan.classes[who.class as usize].source else { return };
@@ -117,29 +114,34 @@ impl<'a, M: Monitor> Model<'a, M> {
     }
 
     /// An interaction begins.
+    #[inline(always)]
     fn begin(&mut self, customer: u32, calendar: &mut Calendar) {
         let now = calendar.now();
         self.system.enter(now);
         let who = &mut self.customers[customer as usize];
         who.arrived = now;
         who.served = Span::ZERO;
-        let class = self.class(&self.customers[customer as usize]);
-        self.go(customer, &class.start, calendar);
+        let (plan, class) = (self.plan, who.class as usize);
+        let step = self.choose(customer, &plan.classes[class].start);
+        self.visit(customer, step, calendar);
     }
 
-    /// The customer goes where `next` says.
-    #[inline]
-    fn go(&mut self, customer: u32, next: &Next, calendar: &mut Calendar) {
-        let index = customer as usize;
-        let step = match next {
+    /// The step, or [`LEAVE`], that the customer takes.
+    #[inline(always)]
+    fn choose(&mut self, customer: u32, next: &Next) -> u32 {
+        match next {
             Next::Step(step) => *step,
             Next::Leave => LEAVE,
-            Next::Random(table) => self.draws.way(customer, self.customers[index].address(), table),
-        };
-        if step == LEAVE {
-            return self.complete(customer, calendar);
+            Next::Random(table) => {
+                self.draws.way(customer, self.customers[customer as usize].address(), table)
+            }
         }
-        let who = &mut self.customers[index];
+    }
+
+    /// The customer takes a step.
+    #[inline(always)]
+    fn visit(&mut self, customer: u32, step: u32, calendar: &mut Calendar) {
+        let who = &mut self.customers[customer as usize];
         let described = &self.plan.steps[step as usize];
         who.step = step;
         who.visit += 1;
@@ -157,7 +159,10 @@ impl<'a, M: Monitor> Model<'a, M> {
     fn go_on(&mut self, customer: u32, calendar: &mut Calendar) {
         let plan = self.plan;
         let step = self.customers[customer as usize].step;
-        self.go(customer, &plan.steps[step as usize].next, calendar);
+        match self.choose(customer, &plan.steps[step as usize].next) {
+            LEAVE => self.complete(customer, calendar),
+            step => self.visit(customer, step, calendar),
+        }
     }
 
     /// The interaction ends.
