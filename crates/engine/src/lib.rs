@@ -40,6 +40,7 @@ pub mod cache;
 mod calendar;
 pub mod disk;
 mod distribution;
+mod histogram;
 pub mod memory;
 mod model;
 mod random;

@@ -1,7 +1,6 @@
 //! Statistics in constant memory: time-weighted levels, moments, quantiles, batches.
 
-use hdrhistogram::Histogram;
-
+use crate::histogram::Histogram;
 use crate::time::{Span, Time};
 
 /// A whole number that changes over time, and its integral: customers in a queue, busy servers, bytes held.
@@ -75,8 +74,8 @@ impl Level {
 /// Observed lengths of time: n, mean, variance, extremes, quantiles.
 ///
 /// Sums are exact integers, so that tallies merge to the same bits in any order. Quantiles come from a
-/// histogram with two significant digits: they are within 1 % of an observation. Observations below 1 us or
-/// above 11.5 days count there.
+/// histogram whose cells are below 1 % of their place: they are within 1 % of an observation of 0.1 ms or more,
+/// and within 1 us of a shorter one. Observations above 13 days count there.
 #[derive(Clone, Debug)]
 pub struct Tally {
     count: u64,
@@ -84,12 +83,8 @@ pub struct Tally {
     squares: u128,
     smallest: Span,
     largest: Span,
-    histogram: Histogram<u64>,
+    histogram: Histogram,
 }
-
-const HISTOGRAM_UNIT_NS: u64 = 1_000;
-const HISTOGRAM_LARGEST_NS: u64 = 1_000_000_000_000_000;
-const HISTOGRAM_DIGITS: u8 = 2;
 
 impl Default for Tally {
     fn default() -> Self {
@@ -99,8 +94,7 @@ impl Default for Tally {
             squares: 0,
             smallest: Span(u64::MAX),
             largest: Span::ZERO,
-            histogram: Histogram::new_with_bounds(HISTOGRAM_UNIT_NS, HISTOGRAM_LARGEST_NS, HISTOGRAM_DIGITS)
-                .expect("the bounds are constants that the crate allows"),
+            histogram: Histogram::default(),
         }
     }
 }
@@ -113,7 +107,7 @@ impl Tally {
         self.squares += u128::from(observed.0) * u128::from(observed.0);
         self.smallest = self.smallest.min(observed);
         self.largest = self.largest.max(observed);
-        self.histogram.saturating_record(observed.0);
+        self.histogram.record(observed);
     }
 
     pub fn count(&self) -> u64 {
@@ -158,7 +152,7 @@ impl Tally {
     /// The value that a part `q` (0 to 1) of the observations does not exceed [s], to 1 %; not a number
     /// where there is none.
     pub fn quantile(&self, q: f64) -> f64 {
-        if self.count == 0 { f64::NAN } else { self.histogram.value_at_quantile(q) as f64 * 1e-9 }
+        if self.count == 0 { f64::NAN } else { self.histogram.quantile(q, self.count).seconds() }
     }
 
     /// Adds the observations of `other`.
@@ -168,13 +162,13 @@ impl Tally {
         self.squares += other.squares;
         self.smallest = self.smallest.min(other.smallest);
         self.largest = self.largest.max(other.largest);
-        self.histogram.add(&other.histogram).expect("all tallies have the same bounds");
+        self.histogram.merge(&other.histogram);
     }
 
     /// Forgets everything; the histogram's memory is kept.
     pub fn clear(&mut self) {
         if self.count > 0 {
-            self.histogram.reset();
+            self.histogram.clear();
         }
         self.count = 0;
         self.sum = 0;

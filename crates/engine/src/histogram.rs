@@ -1,0 +1,94 @@
+//! A histogram of lengths of time whose cells grow with their place: quantiles in constant memory, as in
+//! HdrHistogram (Tene 2012), recorded in a dozen instructions.
+
+use crate::time::Span;
+
+/// Bits below the resolution: 512 ns.
+const UNIT_BITS: u32 = 9;
+/// Cells in each doubling of time, 2^7: a cell is at most 1/128 of its place.
+const CELL_BITS: u32 = 7;
+const CELLS: usize = 1 << CELL_BITS;
+/// Longest time that has a cell of its own, in units: 2^41 of them, 13 days.
+const LONGEST: u64 = (1 << 41) - 1;
+const ALL: usize = cell(LONGEST) + 1;
+
+/// The cell of a time of `units`: the first 2^8 are their own cells, then the leading 8 bits tell.
+const fn cell(units: u64) -> usize {
+    let shift = (units | (2 * CELLS - 1) as u64).ilog2() - CELL_BITS;
+    shift as usize * CELLS + (units >> shift) as usize
+}
+
+/// The longest time in `cell` [ns].
+const fn longest(cell: usize) -> u64 {
+    let shift = (cell / CELLS).saturating_sub(1);
+    (((cell - shift * CELLS + 1) as u64) << shift << UNIT_BITS) - 1
+}
+
+#[derive(Clone, Debug)]
+pub struct Histogram {
+    counts: Box<[u64; ALL]>,
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Histogram { counts: Box::new([0; ALL]) }
+    }
+}
+
+impl Histogram {
+    #[inline]
+    pub fn record(&mut self, observed: Span) {
+        self.counts[cell((observed.0 >> UNIT_BITS).min(LONGEST))] += 1;
+    }
+
+    /// The longest time of the cell in which a part `q` of `count` observations is reached.
+    pub fn quantile(&self, q: f64, count: u64) -> Span {
+        let wanted = (q * count as f64).ceil().max(1.0) as u64;
+        let mut reached = 0;
+        let found = self.counts.iter().position(|cell| {
+            reached += cell;
+            reached >= wanted
+        });
+        Span(longest(found.unwrap_or(ALL - 1)))
+    }
+
+    pub fn merge(&mut self, other: &Histogram) {
+        self.counts.iter_mut().zip(&other.counts[..]).for_each(|(count, more)| *count += more);
+    }
+
+    pub fn clear(&mut self) {
+        self.counts.fill(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn cells_follow_one_another_without_a_gap() {
+        for number in 0..ALL - 1 {
+            let end = longest(number);
+            assert_eq!((cell(end >> UNIT_BITS), cell((end + 1) >> UNIT_BITS)), (number, number + 1));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn quantiles_are_within_a_cell_of_a_sorted_list(
+            mut times in prop::collection::vec(1u64..1 << 49, 1..200),
+            shift in 0u32..49,
+            q in 0.001f64..1.0,
+        ) {
+            let mut histogram = Histogram::default();
+            times.iter_mut().for_each(|time| *time >>= shift);
+            times.iter().for_each(|time| histogram.record(Span(*time)));
+            times.sort_unstable();
+            let exact = times[(q * times.len() as f64).ceil() as usize - 1] as f64;
+            let ours = histogram.quantile(q, times.len() as u64).0 as f64;
+            prop_assert!(exact <= ours && ours <= exact * (1.0 + 1.0 / 128.0) + 512.0, "{ours} {exact}");
+        }
+    }
+}
