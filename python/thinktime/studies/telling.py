@@ -54,11 +54,11 @@ def _section(outcome: Outcome, part: Part, chapter: Chapter) -> Section:
     return Section(
         part.name,
         part.title,
-        chapter.summary,
+        tuple(map(_kept, chapter.summary)),
         tuple(tables),
         chapter.pictures,
-        chapter.caveats,
-        chapter.method,
+        tuple(map(_kept, chapter.caveats)),
+        _kept(chapter.method),
     )
 
 
@@ -95,7 +95,7 @@ def _findings(outcome: Outcome) -> Iterator[Sentence]:
     yield Sentence(beside.sentence(outcome.figures), "" if outcome.table else AGREEMENT)
     held = sum(finding.holds is True for finding in outcome.findings)
     if outcome.findings:
-        yield Sentence(f"{held} of {len(outcome.findings)} conclusions of the paper hold here.")
+        yield Sentence(f"{held} of {len(outcome.findings)} conclusions hold here.")
     for finding in outcome.findings:
         if not finding.holds:
             yield _sentence(outcome, finding)
@@ -121,7 +121,7 @@ def _highlights(outcome: Outcome) -> Iterator[Highlight]:
     held = [finding for finding in outcome.findings if finding.holds]
     if outcome.findings:
         value = f"{len(held)}/{len(outcome.findings)}"
-        yield Highlight("conclusions", "Conclusions", value, "", "of the paper hold here", "conclusions")
+        yield Highlight("conclusions", "Conclusions", value, "", "hold here, by the statistic beside each", "conclusions")
 
 
 def _kept(text: str) -> str:

@@ -41,6 +41,7 @@ POLICIES: dict[str, dict[str, Any]] = {
 DRAWN = {"modified": "system", "4 levels": "memory", "FB-infinity": "user", BOUND: "disk"}
 """Policies in the figure, and their colours."""
 SETTING: dict[str, Any] = {"users": 35, "insertion_time": think(20.0), "regions": 3, "time_slice": 0.1}
+PROPORTIONAL = 2.0
 PARETO_S = (0.01, 3000.0)
 """Ends of the bounded Pareto distribution."""
 
@@ -73,7 +74,10 @@ def chapter(machine: Machine) -> Chapter:
     slowdowns = _slowdowns(machine)
     return Chapter(
         (),
-        (_near_bound(excess, {policy: responses[fitted, policy] for policy in POLICIES}),),
+        (
+            _near_bound(excess, {policy: responses[fitted, policy] for policy in POLICIES}),
+            _in_proportion(slowdowns[CHOICE], slowdowns["modified"]),
+        ),
         summary,
         (_figure(slowdowns),),
         (_table(machine, tails, responses, excess, slowdowns),),
@@ -135,6 +139,25 @@ def _near_bound(excess: Mapping[str, Estimate], responses: Mapping[str, Array]) 
         not any(gain.low is not None and gain.low > 0.0 for gain in gains),
         f"mean response above SRPT with known times: {listed}",
         "among swap schedulers that know no service times, none answers faster than FB-infinity",
+    )
+
+
+def _in_proportion(chosen: Mapping[str, Estimate], modified: Mapping[str, Estimate]) -> Finding:
+    """Whether response over service is about the same for all that need more than one slice."""
+    own, other = (list(item.items())[1:] for item in (chosen, modified))
+    values = [value.value for _, value in own]
+
+    def listed(items: list[tuple[str, Estimate]]) -> str:
+        return ", ".join(f"{value.value:.1f} ({size})" for size, value in items)
+
+    return Finding(
+        NAME,
+        "in-proportion",
+        "conclusions",
+        max(values) <= PROPORTIONAL * min(values),
+        f"response over service {listed(own)} under FB-infinity; {listed(other)} under modified; within a "
+        f"factor of {PROPORTIONAL:g} counts as proportional",
+        "FB-infinity degrades an input in proportion to its own demand",
     )
 
 
