@@ -121,7 +121,9 @@ def _highlights(outcome: Outcome) -> Iterator[Highlight]:
     held = [finding for finding in outcome.findings if finding.holds]
     if outcome.findings:
         value = f"{len(held)}/{len(outcome.findings)}"
-        yield Highlight("conclusions", "Conclusions", value, "", "hold here, by the statistic beside each", "conclusions")
+        yield Highlight(
+            "conclusions", "Conclusions", value, "", "hold here, by the statistic beside each", "conclusions"
+        )
 
 
 def _kept(text: str) -> str:
