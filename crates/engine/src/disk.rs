@@ -1,7 +1,7 @@
 //! Disks and drums: one arm (or none), a platter that turns, and a queue.
 //!
-//! A request names blocks by address. Its service is seek + latency + transfer, each known when the arm begins
-//! on it. A drum is a disk of one cylinder: it never seeks.
+//! A request names blocks by address. Its service is a fixed time + seek + latency + transfer, each known when the
+//! arm begins on it. A drum is a disk of one cylinder: it never seeks.
 
 use std::collections::BTreeMap;
 
@@ -18,11 +18,14 @@ pub struct Geometry {
     pub tracks_per_cylinder: u64,
     pub blocks_per_track: u64,
     pub revolution: Span,
+    /// Before any access, near or far.
+    pub start: Span,
     /// Seek to the next cylinder.
     pub seek: Span,
     /// More for each further cylinder.
     pub seek_further: Span,
     pub rotation: Rotation,
+    pub transfer: Transfer,
 }
 
 /// When the block comes under the head.
@@ -34,6 +37,15 @@ pub enum Rotation {
     Random,
     /// Always after this.
     Fixed(Span),
+}
+
+/// How long blocks take to pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transfer {
+    /// A revolution for a track of them.
+    Tracks,
+    /// This each: blocks of several tracks, or a channel that takes part of each revolution.
+    Each(Span),
 }
 
 /// Who is next.
@@ -60,6 +72,7 @@ pub struct Request {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Accesses {
     pub count: u64,
+    pub start: u128,
     pub seek: u128,
     pub latency: u128,
     pub transfer: u128,
@@ -101,7 +114,11 @@ impl Geometry {
     /// The blocks themselves, and a step of the arm for each boundary of cylinders among them.
     pub fn transfer_time(&self, block: u64, blocks: u64) -> Span {
         let crossings = self.cylinder(block + blocks.max(1) - 1) - self.cylinder(block);
-        Span(self.revolution.0 * blocks / self.blocks_per_track + crossings * self.seek.0)
+        let passing = match self.transfer {
+            Transfer::Tracks => self.revolution.0 * blocks / self.blocks_per_track,
+            Transfer::Each(block) => block.0 * blocks,
+        };
+        Span(passing + crossings * self.seek.0)
     }
 }
 
@@ -148,22 +165,34 @@ impl Disk {
         }
     }
 
-    /// A request comes, at `calendar.now()`.
+    /// A request comes, at `calendar.now()`; an idle disk begins on it.
+    ///
+    /// # Panics
+    /// As [`Disk::ask`].
+    pub fn arrive(&mut self, request: Request, calendar: &mut Calendar) {
+        self.ask(request, calendar.now());
+        self.begin(calendar);
+    }
+
+    /// What was due in the disk's slot happens, and the next request is begun: returns whose is done.
+    pub fn due(&mut self, calendar: &mut Calendar) -> Option<u32> {
+        let done = self.end(calendar.now())?;
+        self.begin(calendar);
+        Some(done)
+    }
+
+    /// A request comes, and waits even for an idle disk: for a system that begins each access itself, by
+    /// [`Disk::begin`], and takes its end by [`Disk::end`].
     ///
     /// # Panics
     /// In debug builds, when it reaches beyond the last block.
-    pub fn arrive(&mut self, request: Request, calendar: &mut Calendar) {
+    pub fn ask(&mut self, request: Request, now: Time) {
         debug_assert!(
             request.block + request.blocks <= self.geometry.blocks(),
             "{request:?} is beyond the disk"
         );
-        let now = calendar.now();
         // How long it takes is known when the arm begins on it.
         self.roster.enter(Visit { customer: request.customer, demand: Span::ZERO, priority: 0 }, now);
-        if self.serving.is_none() {
-            self.roster.busy.begin(now);
-            return self.serve(request, calendar);
-        }
         self.arrivals += 1;
         let cylinder = match self.discipline {
             QueueDiscipline::Fcfs => 0,
@@ -172,14 +201,22 @@ impl Disk {
         self.waiting.insert((cylinder, self.arrivals), request);
     }
 
-    /// What was due in the disk's slot happens: returns whose request is done.
-    pub fn due(&mut self, calendar: &mut Calendar) -> Option<u32> {
-        let done = self.serving.take()?;
-        self.roster.leave(done.customer, calendar.now());
-        match self.next() {
-            Some(request) => self.serve(request, calendar),
-            None => self.roster.busy.end(calendar.now()),
+    /// An idle disk begins on the next request, if there is one: returns whose.
+    pub fn begin(&mut self, calendar: &mut Calendar) -> Option<u32> {
+        if self.serving.is_some() {
+            return None;
         }
+        let request = self.next()?;
+        self.roster.busy.begin(calendar.now());
+        self.serve(request, calendar);
+        Some(request.customer)
+    }
+
+    /// The access that was due in the disk's slot ends, and the disk is idle: returns whose it was.
+    pub fn end(&mut self, now: Time) -> Option<u32> {
+        let done = self.serving.take()?;
+        self.roster.leave(done.customer, now);
+        self.roster.busy.end(now);
         Some(done.customer)
     }
 
@@ -189,11 +226,13 @@ impl Disk {
         if cylinder != self.arm {
             self.upwards = cylinder > self.arm;
         }
+        let start = self.geometry.start;
         let seek = self.geometry.seek_time(cylinder.abs_diff(self.arm));
-        let latency = self.geometry.latency(now + seek, request.block, &mut self.stream);
+        let latency = self.geometry.latency(now + start + seek, request.block, &mut self.stream);
         let transfer = self.geometry.transfer_time(request.block, request.blocks);
-        let all = seek + latency + transfer;
+        let all = start + seek + latency + transfer;
         self.accesses.count += 1;
+        self.accesses.start += u128::from(start.0);
         self.accesses.seek += u128::from(seek.0);
         self.accesses.latency += u128::from(latency.0);
         self.accesses.transfer += u128::from(transfer.0);
@@ -236,9 +275,14 @@ impl Disk {
         &self.roster
     }
 
-    /// Where the arm stands, or is going to.
+    /// The cylinder where the arm stands, or is going to.
     pub fn arm(&self) -> u64 {
         self.arm
+    }
+
+    /// The address of any block, uniformly, drawn from the disk's own stream.
+    pub fn anywhere(&mut self) -> u64 {
+        self.stream.below(self.geometry.blocks())
     }
 
     /// Where the time of the accesses begun since statistics began went.
@@ -278,9 +322,11 @@ mod tests {
         tracks_per_cylinder: 2,
         blocks_per_track: 20,
         revolution: Span(25_000_000),
+        start: Span::ZERO,
         seek: Span(15_000_000),
         seek_further: Span(500_000),
         rotation: Rotation::Position,
+        transfer: Transfer::Tracks,
     };
 
     fn stream() -> Stream {
@@ -345,8 +391,7 @@ mod tests {
             if to != arm {
                 upwards = to > arm;
             }
-            let seek = geometry.seek_time(to.abs_diff(arm)).0;
-            now += seek;
+            now += geometry.start.0 + geometry.seek_time(to.abs_diff(arm)).0;
             // The platter turns until the block begins.
             let begins =
                 geometry.revolution.0 * (block % geometry.blocks_per_track) / geometry.blocks_per_track;
@@ -362,14 +407,17 @@ mod tests {
         #[test]
         fn each_discipline_serves_whom_a_look_at_all_would_choose(
             gaps in prop::collection::vec((0u64..60_000_000, 0u64..10_000, 1u64..100), 1..30),
+            start in 0u64..10_000_000,
         ) {
+            let geometry = Geometry { start: Span(start), ..RL01 };
             let mut now = 0;
             let requests: Vec<_> = gaps.into_iter().map(|(gap, block, blocks)| {
                 now += gap;
                 (now, block, blocks)
             }).collect();
             for discipline in [QueueDiscipline::Fcfs, QueueDiscipline::Sstf, QueueDiscipline::Look] {
-                prop_assert_eq!(run(RL01, discipline, &requests), plainly(RL01, discipline, &requests));
+                let served = run(geometry, discipline, &requests);
+                prop_assert_eq!(served, plainly(geometry, discipline, &requests));
             }
         }
     }
@@ -394,6 +442,32 @@ mod tests {
         let latency = waited / n - drum.transfer_time(7, 1).0 as f64;
         let error = 25e6 / (12.0 * n).sqrt();
         assert!((latency - 12.5e6).abs() < 5.0 * error, "{latency}");
+    }
+
+    #[test]
+    fn a_system_may_begin_each_access_itself() {
+        let mut calendar = Calendar::new(1, 1);
+        let block = Transfer::Each(Span(60_000_000));
+        let fixed = Geometry {
+            start: Span(2_000_000),
+            rotation: Rotation::Fixed(Span::ZERO),
+            transfer: block,
+            ..RL01
+        };
+        let mut disk = disk(fixed, QueueDiscipline::Fcfs, &calendar);
+        assert_eq!(disk.begin(&mut calendar), None);
+        for (customer, block) in [(7, 40), (8, 0)] {
+            disk.ask(Request { customer, block, blocks: 1 }, Time::ZERO);
+        }
+        assert_eq!((disk.arm(), calendar.next(Time::NEVER)), (0, None), "nothing has begun");
+        assert_eq!((disk.begin(&mut calendar), disk.begin(&mut calendar)), (Some(7), None));
+        calendar.next(Time::NEVER);
+        assert_eq!(calendar.now(), Time(2_000_000 + 15_000_000 + 60_000_000));
+        assert_eq!((disk.end(calendar.now()), disk.end(calendar.now())), (Some(7), None));
+        assert_eq!((disk.arm(), disk.roster().busy().servers()), (1, 0), "8 has not begun");
+        disk.check(calendar.now()).unwrap();
+        assert_eq!(disk.begin(&mut calendar), Some(8));
+        assert!(disk.anywhere() < fixed.blocks());
     }
 
     #[test]

@@ -13,6 +13,7 @@ const LONGEST: u64 = (1 << 41) - 1;
 const ALL: usize = cell(LONGEST) + 1;
 
 /// The cell of a time of `units`: the first 2^8 are their own cells, then the leading 8 bits tell.
+#[inline]
 const fn cell(units: u64) -> usize {
     let shift = (units | (2 * CELLS - 1) as u64).ilog2() - CELL_BITS;
     shift as usize * CELLS + (units >> shift) as usize
@@ -31,7 +32,9 @@ pub struct Histogram {
 
 impl Default for Histogram {
     fn default() -> Self {
-        Histogram { counts: Box::new([0; ALL]) }
+        // By way of a vector: an array would be made on the stack and then copied.
+        let counts: Box<[u64]> = vec![0; ALL].into();
+        Histogram { counts: counts.try_into().expect("as many as there are cells") }
     }
 }
 

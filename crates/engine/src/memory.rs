@@ -6,35 +6,56 @@ use crate::balance::{Balance, Imbalance};
 use crate::tally::Level;
 use crate::time::Time;
 
-/// A fixed number of equal places, each held by one at most.
+/// A fixed number of equal places, each held by one at most, who holds no other.
 #[derive(Clone, Debug)]
 pub struct Regions {
-    holders: Vec<Option<u32>>,
+    regions: u64,
+    /// The one who has held longest first.
+    holders: Vec<u32>,
     held: Level,
+    free: Level,
 }
 
 impl Regions {
     pub fn new(regions: usize) -> Regions {
-        Regions { holders: vec![None; regions], held: Level::default() }
+        let mut free = Level::default();
+        free.set(Time::ZERO, regions as u64);
+        Regions {
+            regions: regions as u64,
+            holders: Vec::with_capacity(regions),
+            held: Level::default(),
+            free,
+        }
     }
 
-    /// The lowest free region, now held by `customer`; none where all are held.
-    pub fn take(&mut self, now: Time, customer: u32) -> Option<usize> {
-        let region = self.holders.iter().position(Option::is_none)?;
-        self.holders[region] = Some(customer);
+    /// `customer` holds a region from now on; false where all are held.
+    pub fn take(&mut self, now: Time, customer: u32) -> bool {
+        if self.free() == 0 {
+            return false;
+        }
+        self.free.subtract(now, 1);
         self.held.add(now, 1);
-        Some(region)
+        self.holders.push(customer);
+        true
     }
 
-    /// Frees `region`; returns who held it.
-    pub fn release(&mut self, now: Time, region: usize) -> Option<u32> {
-        let holder = self.holders[region].take()?;
+    /// Frees the region that `customer` holds; false where it holds none.
+    pub fn release(&mut self, now: Time, customer: u32) -> bool {
+        let Some(place) = self.holders.iter().position(|holder| *holder == customer) else { return false };
+        self.holders.remove(place);
         self.held.subtract(now, 1);
-        Some(holder)
+        self.free.add(now, 1);
+        true
     }
 
-    pub fn holder(&self, region: usize) -> Option<u32> {
-        self.holders[region]
+    /// Who holds a region, in the order in which they took them.
+    pub fn holders(&self) -> &[u32] {
+        &self.holders
+    }
+
+    /// Regions that nobody holds.
+    pub fn free(&self) -> u64 {
+        self.free.value()
     }
 
     /// Time average of the regions held.
@@ -42,21 +63,27 @@ impl Regions {
         self.held.mean(now)
     }
 
-    /// Regions held are as many as have a holder, and nobody holds two.
+    /// Regions held are as many as have a holder, nobody holds two, and held and free ones are all: now, and over
+    /// all the time since statistics began.
     ///
     /// # Errors
     /// That does not hold: a defect of the model.
-    pub fn check(&self, place: &str) -> Result<(), Imbalance> {
-        let mut holders: Vec<u32> = self.holders.iter().flatten().copied().collect();
+    pub fn check(&self, place: &str, now: Time) -> Result<(), Imbalance> {
         let law = "conservation of memory (regions)";
+        let mut holders = self.holders.clone();
         Imbalance::compare(law, place, self.held.value(), holders.len() as u64)?;
         holders.sort_unstable();
         holders.dedup();
-        Imbalance::compare(law, place, self.held.value(), holders.len() as u64)
+        Imbalance::compare(law, place, self.held.value(), holders.len() as u64)?;
+        Imbalance::compare(law, place, self.held.value() + self.free.value(), self.regions)?;
+        let all = u128::from(self.regions) * u128::from(now.since(self.held.since()).0);
+        let law = "conservation of memory (region-nanoseconds)";
+        Imbalance::compare(law, place, self.held.area(now) + self.free.area(now), all)
     }
 
     pub fn restart_statistics(&mut self, now: Time) {
         self.held.restart(now);
+        self.free.restart(now);
     }
 }
 
@@ -289,13 +316,30 @@ mod tests {
     #[test]
     fn regions_are_held_by_one_each() {
         let mut regions = Regions::new(2);
-        assert_eq!((regions.take(Time(0), 7), regions.take(Time(5), 8)), (Some(0), Some(1)));
-        assert_eq!(regions.take(Time(6), 9), None);
-        assert_eq!((regions.release(Time(10), 0), regions.release(Time(10), 0)), (Some(7), None));
-        assert_eq!(regions.mean_held(Time(10)), 1.5);
-        regions.check("memory").unwrap();
-        regions.take(Time(11), 8);
-        assert!(regions.check("memory").is_err(), "8 holds two");
+        assert!(regions.take(Time(0), 7) && regions.take(Time(5), 8));
+        assert!(!regions.take(Time(6), 9));
+        assert_eq!(regions.holders(), [7, 8]);
+        assert!(regions.release(Time(10), 7) && !regions.release(Time(10), 7));
+        assert_eq!((regions.mean_held(Time(10)), regions.free()), (1.5, 1));
+        regions.check("memory", Time(10)).unwrap();
+        regions.take(Time(11), 7);
+        assert_eq!(regions.holders(), [8, 7]);
+        regions.restart_statistics(Time(12));
+        regions.release(Time(14), 7);
+        regions.check("memory", Time(20)).unwrap();
+        assert_eq!(regions.mean_held(Time(20)), 10.0 / 8.0);
+        regions.take(Time(21), 8);
+        assert!(regions.check("memory", Time(21)).is_err(), "8 holds two");
+    }
+
+    #[test]
+    fn a_region_that_was_held_and_free_at_once_is_seen() {
+        let mut regions = Regions::new(2);
+        regions.take(Time(0), 7);
+        regions.held.add(Time(3), 1);
+        regions.held.subtract(Time(4), 1);
+        let broken = regions.check("memory", Time(5)).unwrap_err();
+        assert_eq!(broken.law, "conservation of memory (region-nanoseconds)");
     }
 
     #[test]

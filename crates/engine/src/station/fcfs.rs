@@ -1,10 +1,9 @@
 //! First come, first served, by one server.
 
-use std::collections::VecDeque;
-
 use crate::calendar::{Calendar, Priority, Slot};
 use crate::time::Time;
 
+use super::ring::Ring;
 use super::{Roster, Station, Visit};
 
 /// One server; the first to come is served to the end.
@@ -13,13 +12,13 @@ pub struct Fcfs {
     roster: Roster,
     slot: Slot,
     /// The first is being served.
-    queue: VecDeque<u32>,
+    queue: Ring<u32>,
     started: Time,
 }
 
 impl Fcfs {
     pub fn new(roster: Roster, slot: Slot) -> Fcfs {
-        Fcfs { roster, slot, queue: VecDeque::new(), started: Time::ZERO }
+        Fcfs { roster, slot, queue: Ring::default(), started: Time::ZERO }
     }
 
     #[inline(always)]
@@ -37,15 +36,15 @@ impl Station for Fcfs {
             self.roster.busy.begin(calendar.now());
             self.serve(visit.customer, calendar);
         }
-        self.queue.push_back(visit.customer);
+        self.queue.push(visit.customer);
     }
 
     #[inline(always)]
     fn due(&mut self, _: Slot, calendar: &mut Calendar) -> Option<u32> {
-        let served = self.queue.pop_front()?;
+        let served = self.queue.pop()?;
         self.roster.leave(served, calendar.now());
         match self.queue.front() {
-            Some(&next) => self.serve(next, calendar),
+            Some(next) => self.serve(next, calendar),
             None => self.roster.busy.end(calendar.now()),
         }
         Some(served)

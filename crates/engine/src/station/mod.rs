@@ -22,6 +22,7 @@ mod feedback;
 mod least_attained;
 mod preemptive;
 mod processor_sharing;
+mod ring;
 mod roster;
 mod round_robin;
 mod servers;

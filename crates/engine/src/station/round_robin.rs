@@ -1,10 +1,9 @@
 //! Round robin with a time slice and a cost of switching.
 
-use std::collections::VecDeque;
-
 use crate::calendar::{Calendar, Priority, Slot};
 use crate::time::{Span, Time};
 
+use super::ring::Ring;
 use super::{Roster, Station, Visit};
 
 /// One server; the first in the queue gets a time slice, and then goes to its end.
@@ -21,7 +20,7 @@ pub struct RoundRobin {
     slot: Slot,
     slice: Span,
     switching: Span,
-    waiting: VecDeque<Turn>,
+    waiting: Ring<Turn>,
     serving: Option<Turn>,
     /// When the slice began, after switching.
     started: Time,
@@ -29,7 +28,7 @@ pub struct RoundRobin {
     switched: u128,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Turn {
     customer: u32,
     /// Service to come when the slice began.
@@ -46,7 +45,7 @@ impl RoundRobin {
             slot,
             slice,
             switching,
-            waiting: VecDeque::new(),
+            waiting: Ring::default(),
             serving: None,
             started: Time::ZERO,
             switched: 0,
@@ -68,24 +67,33 @@ impl RoundRobin {
         calendar.set(self.slot, started + turn.remaining.min(self.slice), Priority::Completion);
     }
 
+    /// Length of a round of all present.
+    #[inline]
+    fn round(&self) -> u64 {
+        let switching = if self.waiting.is_empty() { Span::ZERO } else { self.switching };
+        (self.waiting.len() as u64 + 1).saturating_mul(self.slice.0 + switching.0)
+    }
+
+    /// Whether two rounds end before the horizon: for one it does not pay to look at everybody.
+    #[inline]
+    fn rounds_may_fit(&self, now: Time, horizon: Time) -> bool {
+        horizon.0.saturating_sub(now.0) > self.round().saturating_mul(2)
+    }
+
     /// Takes as many whole rounds from `now` on as nobody finishes in and nothing else is due in. The round
     /// begins with `turn`; the server has switched to it. Returns how long they take.
+    #[inline(never)]
     fn whole_rounds(&mut self, turn: &mut Turn, now: Time, horizon: Time) -> Span {
-        let customers = self.waiting.len() as u64 + 1;
-        let switching = if customers > 1 { self.switching } else { Span::ZERO };
-        let round = customers.saturating_mul(self.slice.0 + switching.0);
-        let left = horizon.0.saturating_sub(now.0);
-        if left <= round.saturating_mul(2) {
-            return Span::ZERO;
-        }
+        let round = self.round();
         // What ends at the horizon is the calendar's.
-        let fitting = (left - 1) / round;
+        let fitting = (horizon.since(now).0 - 1) / round;
         let least = self.waiting.iter().map(|other| other.remaining).fold(turn.remaining, Span::min);
         let rounds = fitting.min(least.0.saturating_sub(1) / self.slice.0);
         let served = Span(rounds * self.slice.0);
         turn.remaining -= served;
-        self.waiting.iter_mut().for_each(|other| other.remaining -= served);
-        self.switched += u128::from(rounds) * u128::from(customers * switching.0);
+        self.waiting.for_each_mut(|other| other.remaining -= served);
+        let slices = rounds * (self.waiting.len() as u64 + 1);
+        self.switched += u128::from(rounds * round - slices * self.slice.0);
         Span(rounds * round)
     }
 }
@@ -97,7 +105,7 @@ impl Station for RoundRobin {
         self.roster.enter(visit, now);
         let turn = Turn { customer: visit.customer, remaining: visit.demand };
         if self.serving.is_some() {
-            return self.waiting.push_back(turn);
+            return self.waiting.push(turn);
         }
         self.roster.busy.begin(now);
         let started = self.switch(now);
@@ -118,14 +126,15 @@ impl Station for RoundRobin {
                 break;
             }
             let mut started = now;
-            if let Some(next) = self.waiting.pop_front() {
-                self.waiting.push_back(turn);
-                turn = next;
+            if !self.waiting.is_empty() {
+                turn = self.waiting.go_round(turn);
                 started = self.switch(now);
             }
             if in_round > self.waiting.len() {
                 in_round = 0;
-                started = started + self.whole_rounds(&mut turn, started, horizon);
+                if self.rounds_may_fit(started, horizon) {
+                    started = started + self.whole_rounds(&mut turn, started, horizon);
+                }
             }
             now = started + turn.remaining.min(self.slice);
             if now >= horizon {
@@ -136,7 +145,7 @@ impl Station for RoundRobin {
         }
         calendar.proceed(now, slices - 1);
         self.roster.leave(turn.customer, now);
-        match self.waiting.pop_front() {
+        match self.waiting.pop() {
             Some(next) => {
                 let started = self.switch(now);
                 self.serve(next, started, calendar);
@@ -156,7 +165,7 @@ impl Station for RoundRobin {
 
     fn received(&self, now: Time) -> u128 {
         let had = |turn: &Turn| u128::from((self.roster.demand(turn.customer) - turn.remaining).0);
-        let slices: u128 = self.waiting.iter().chain(&self.serving).map(had).sum();
+        let slices: u128 = self.waiting.iter().chain(self.serving).map(|turn| had(&turn)).sum();
         let in_progress = if self.serving.is_some() { now.0.saturating_sub(self.started.0) } else { 0 };
         slices + u128::from(in_progress)
     }

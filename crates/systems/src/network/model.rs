@@ -90,7 +90,7 @@ impl<'a, M: Monitor> Model<'a, M> {
             draws: Draws::new(plan, streams),
             outside,
             system: Balance::default(),
-            responses: vec![Tally::default(); plan.classes.len()],
+            responses: plan.classes.iter().map(|_| Tally::default()).collect(),
             batches: Batches::default(),
             sampler: Sampler::new(plan),
             labels: plan.classes.iter().map(|class| class.name.as_str().into()).collect(),

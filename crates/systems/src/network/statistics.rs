@@ -1,5 +1,7 @@
 //! What a network tells: figures of a replication, and rows of the log's samples.
 
+use std::borrow::Cow;
+
 use thinktime_engine::station::{AnyStation, Station};
 use thinktime_engine::{Span, Tally, Time};
 use thinktime_log::{Column, Kind, Role, Type, Value};
@@ -71,17 +73,11 @@ fn of_station(station: &StationPlan) -> Vec<Response> {
 /// The figures of a replication at its end.
 pub fn figures<M: Monitor>(model: &Model<'_, M>, plan: &Plan, now: Time) -> Vec<f64> {
     let length = now.since(model.system.since()).seconds();
-    let mut all = Tally::default();
-    let overall = match &model.responses[..] {
-        [one] => one,
-        several => {
-            several.iter().for_each(|tally| all.merge(tally));
-            &all
-        }
-    };
+    let mut overall = Cow::Borrowed(&model.responses[0]);
+    model.responses[1..].iter().for_each(|tally| overall.to_mut().merge(tally));
     let mut figures =
         vec![overall.count() as f64 / length, overall.count() as f64, model.system.mean_present(now)];
-    figures.extend(times(overall));
+    figures.extend(times(&overall));
     if model.responses.len() > 1 {
         for tally in &model.responses {
             figures.push(tally.count() as f64 / length);

@@ -1,0 +1,119 @@
+//! A queue in a circle of memory.
+
+/// First in, first out; going round costs a load and a store.
+#[derive(Clone, Debug)]
+pub struct Ring<T> {
+    /// A power of two of them; from `head` on, `len` are in use.
+    items: Box<[T]>,
+    head: usize,
+    len: usize,
+}
+
+impl<T: Copy + Default> Default for Ring<T> {
+    fn default() -> Self {
+        Ring { items: vec![T::default(); 16].into(), head: 0, len: 0 }
+    }
+}
+
+impl<T: Copy + Default> Ring<T> {
+    #[inline]
+    fn index(&self, place: usize) -> usize {
+        (self.head + place) & (self.items.len() - 1)
+    }
+
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    #[inline]
+    pub fn push(&mut self, item: T) {
+        if self.len == self.items.len() {
+            self.grow();
+        }
+        self.items[self.index(self.len)] = item;
+        self.len += 1;
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let mut items = Vec::with_capacity(2 * self.len);
+        items.extend(self.iter());
+        items.resize(2 * self.len, T::default());
+        self.items = items.into();
+        self.head = 0;
+    }
+
+    #[inline]
+    pub fn pop(&mut self) -> Option<T> {
+        let first = self.front()?;
+        self.head = self.index(1);
+        self.len -= 1;
+        Some(first)
+    }
+
+    #[inline]
+    pub fn front(&self) -> Option<T> {
+        if self.len == 0 { None } else { Some(self.items[self.head]) }
+    }
+
+    /// `item` joins the end, and the first leaves: `item` itself where there is nobody.
+    #[inline]
+    pub fn go_round(&mut self, item: T) -> T {
+        if self.len == 0 {
+            return item;
+        }
+        let (first, end) = (self.items[self.head], self.index(self.len));
+        self.items[end] = item;
+        self.head = self.index(1);
+        first
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = T> + '_ {
+        (0..self.len).map(|place| self.items[self.index(place)])
+    }
+
+    pub fn for_each_mut(&mut self, mut act: impl FnMut(&mut T)) {
+        (0..self.len).for_each(|place| act(&mut self.items[self.index(place)]));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn agrees_with_a_deque(steps in prop::collection::vec((0u8..6, any::<u32>()), 1..300)) {
+            let (mut ring, mut deque) = (Ring::default(), VecDeque::new());
+            for (act, item) in steps {
+                match act {
+                    0 => prop_assert_eq!(ring.pop(), deque.pop_front()),
+                    1 | 2 => {
+                        deque.push_back(item);
+                        prop_assert_eq!(Some(ring.go_round(item)), deque.pop_front());
+                    }
+                    3 => {
+                        ring.for_each_mut(|one| *one ^= item);
+                        deque.iter_mut().for_each(|one| *one ^= item);
+                    }
+                    _ => {
+                        ring.push(item);
+                        deque.push_back(item);
+                    }
+                }
+                prop_assert_eq!((ring.len(), ring.front()), (deque.len(), deque.front().copied()));
+                prop_assert!(ring.iter().eq(deque.iter().copied()));
+            }
+        }
+    }
+}
