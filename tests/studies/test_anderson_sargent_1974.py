@@ -145,6 +145,9 @@ def test_golden(figures: list[Figure], request: pytest.FixtureRequest) -> None:
 
 def test_a_doubt_belongs_to_a_printed_cell() -> None:
     for table, row, quantity in PAPER.doubts:
+        if table == "facts":
+            assert row[0] in PAPER.facts
+            continue
         keys = PAPER.tables[table].shape.keys
         assert PAPER.tables[table].cell(dict(zip(keys, row, strict=True)), quantity) is not None
 
