@@ -159,25 +159,25 @@ fn error(parameters: Value) -> String {
     simulation(&parameters).err().expect("this network is impossible")
 }
 
+fn cpu() -> Value {
+    json!({"name": "cpu", "discipline": "fcfs", "service": 0.5})
+}
+
+/// Each message has these words.
+fn say<const N: usize>(cases: [(String, &str); N]) {
+    for (message, expected) in cases {
+        assert!(message.contains(expected), "{message}\n  {expected}");
+    }
+}
+
 #[test]
-fn errors_name_the_parameter_what_was_given_and_what_is_allowed() {
-    let station = json!({"name": "cpu", "discipline": "fcfs", "service": 0.5});
+fn errors_in_stations() {
     let with = |field: &str, value: Value| {
-        let mut station = station.clone();
+        let mut station = cpu();
         station[field] = value;
         error(json!({"users": 3, "stations": [station]}))
     };
-    let cases = [
-        (error(json!({})), "network: stations: must be given; give a list of stations"),
-        (error(json!({"stations": []})), "network: stations: [] was given; give at least one station"),
-        (
-            error(json!({"stations": [station]})),
-            "network: users: nobody was given; give users (with think), or",
-        ),
-        (
-            error(json!({"stations": [station], "users": 1, "arrivals": 2})),
-            "network: arrivals: 2 was given; give users or arrivals, not both",
-        ),
+    say([
         (
             with("discipline", json!("fifo")),
             "there is no such discipline, in stations[0].discipline; did you mean \"fcfs\"? there are",
@@ -204,10 +204,13 @@ fn errors_name_the_parameter_what_was_given_and_what_is_allowed() {
             with("name", json!("the CPU")),
             "stations[0].name: \"the CPU\" was given; give a name of small letters",
         ),
-        (
-            error(json!({"users": 1, "stations": [station, station]})),
-            "stations[1].name: \"cpu\" a second time was given",
-        ),
+    ]);
+}
+
+#[test]
+fn errors_in_routes() {
+    let station = cpu();
+    say([
         (
             error(json!({"users": 1, "stations": [station], "route": ["cpu", "dsk"]})),
             "\"dsk\": there is no such station, in route[1]",
@@ -223,6 +226,27 @@ fn errors_name_the_parameter_what_was_given_and_what_is_allowed() {
         (
             error(json!({"users": 1, "stations": [station], "route": {"start": "cpu"}})),
             "route.cpu: must be given",
+        ),
+    ]);
+}
+
+#[test]
+fn errors_in_populations() {
+    let station = cpu();
+    say([
+        (error(json!({})), "network: stations: must be given; give a list of stations"),
+        (error(json!({"stations": []})), "network: stations: [] was given; give at least one station"),
+        (
+            error(json!({"stations": [station]})),
+            "network: users: nobody was given; give users (with think), or",
+        ),
+        (
+            error(json!({"stations": [station], "users": 1, "arrivals": 2})),
+            "network: arrivals: 2 was given; give users or arrivals, not both",
+        ),
+        (
+            error(json!({"users": 1, "stations": [station, station]})),
+            "stations[1].name: \"cpu\" a second time was given",
         ),
         (
             error(json!({"users": 1, "stations": [station], "classes": [{"name": "a", "users": 1}]})),
@@ -251,10 +275,7 @@ fn errors_name_the_parameter_what_was_given_and_what_is_allowed() {
                 {"name": "cpu", "discipline": "round_robin", "time_slice": 11, "service": 1}]})),
             "stations[0]: 11 s was given; give time slices that are not longer than the run, 10 s",
         ),
-    ];
-    for (message, expected) in cases {
-        assert!(message.contains(expected), "{message}\n  {expected}");
-    }
+    ]);
 }
 
 #[test]
