@@ -68,22 +68,6 @@ fn swapped() -> Value {
             "service": "hyperexponential(weights=[0.9,0.1],means=[0.1,5])"}])
 }
 
-/// A swap disk before round robin; figures of two other programs: 600 s from empty X = 1.5167 +- 0.0004,
-/// R = 2.832 +- 0.006; steady state R = 3.253 +- 0.003 (standard errors of 3000 runs, 2000 h).
-#[test]
-fn swap_disk_and_round_robin() {
-    for (parameters, response, expected, replications, theirs) in [
-        (closed(600.0, 0.0, swapped()), "throughput_per_s", 1.5167, 3000, 0.0004),
-        (closed(600.0, 0.0, swapped()), "mean_response_s", 2.832, 3000, 0.006),
-        (closed(40_000.0, 3600.0, swapped()), "mean_response_s", 3.253, 60, 0.003),
-    ] {
-        let (mean, ours) = estimate(&parameters, replications, response);
-        // Their intervals are of 95 per cent.
-        let error = ours.hypot(theirs / 1.96);
-        assert!((mean - expected).abs() < 5.0 * error, "{response}: {mean} +- {ours} against {expected}");
-    }
-}
-
 #[test]
 fn one_server_by_each_discipline() {
     let exponential = "exponential(mean=0.5)";
