@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A room holds the same files: `mod` (what the machine was, by page of its paper, and what is left out),
-//! `config` (parameters), `workload`, `scheduler`, `memory`, tests. Rooms do not import rooms.
+//! `config` (parameters), `workload`, `scheduler`, tests. Rooms do not import rooms.
 
 mod apl360;
 mod network;

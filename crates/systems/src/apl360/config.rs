@@ -1,8 +1,10 @@
 //! Parameters of APL/360, and what they mean together.
 
 use serde_json::{Value, json};
+use thinktime_engine::disk::Geometry;
 use thinktime_engine::{Distribution, Span};
 
+use super::disk;
 use super::scheduler::{Dispatcher, Scheduler, Search};
 use super::workload::{CLASSES, Class};
 use crate::parameter::{Allowed, Parameter, ParameterError, Settings};
@@ -21,7 +23,7 @@ pub(super) struct Config {
     pub slices_before_swap: u64,
     pub criterion_persists: bool,
     pub mix: Mix,
-    pub disk: DiskTimes,
+    pub disk: Geometry,
 }
 
 /// What is asked for, by class.
@@ -34,15 +36,6 @@ pub(super) struct Mix {
     pub burst: Span,
     pub drain: Distribution,
     pub library_accesses: u32,
-}
-
-/// Times of one disk access [s].
-#[derive(Clone, Copy, Debug)]
-pub(super) struct DiskTimes {
-    pub seek: f64,
-    pub seek_across: f64,
-    pub rotation: f64,
-    pub transfer: f64,
 }
 
 pub(super) const SCHEDULERS: [&str; 6] = ["original", "modified", "fb2", "fb_infinity", "mlf", "srpt"];
@@ -84,12 +77,7 @@ impl Config {
             slices_before_swap: settings.integer("slices_before_swap"),
             criterion_persists: settings.flag("criterion_persists"),
             mix: Mix::read(settings)?,
-            disk: DiskTimes {
-                seek: settings.number("disk_seek"),
-                seek_across: settings.number("disk_seek_across"),
-                rotation: settings.number("disk_rotation"),
-                transfer: settings.number("disk_transfer"),
-            },
+            disk: disk::geometry(settings),
         })
     }
 }

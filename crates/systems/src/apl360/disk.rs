@@ -1,10 +1,10 @@
-//! The swap disk: one arm, one access at a time, first come, first served.
+//! The swap disk: what its accesses are for. Workspaces lie one a cylinder, in the order of their users.
 
-use std::collections::VecDeque;
+use thinktime_engine::disk::{Disk, Geometry, QueueDiscipline, Request, Rotation, Transfer};
+use thinktime_engine::station::Roster;
+use thinktime_engine::{Calendar, Component, Imbalance, Slot, Span, Streams, Time};
 
-use thinktime_engine::{Busy, Calendar, Component, Imbalance, Priority, Slot, Span, Stream, Streams, Time};
-
-use super::config::DiskTimes;
+use crate::parameter::Settings;
 
 /// What an access is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +14,10 @@ pub(super) enum Access {
     /// For the command of this user.
     Library(u32),
 }
+
+/// Who asks: each for one access at a time.
+const SWAPPER: u32 = 0;
+const LIBRARY: u32 = 1;
 
 impl Access {
     /// Names of its first and last event in the log.
@@ -29,41 +33,60 @@ impl Access {
         let (Access::SwapOut(user) | Access::SwapIn(user) | Access::Library(user)) = self;
         user
     }
+
+    fn asker(self) -> u32 {
+        match self {
+            Access::SwapOut(_) | Access::SwapIn(_) => SWAPPER,
+            Access::Library(_) => LIBRARY,
+        }
+    }
+
+    fn kind(self) -> usize {
+        match self {
+            Access::SwapOut(_) => 0,
+            Access::SwapIn(_) => 1,
+            Access::Library(_) => 2,
+        }
+    }
 }
 
+/// The disk of `settings`: seeks take a constant, and more in proportion to the distance.
+pub(super) fn geometry(settings: &Settings) -> Geometry {
+    let users = settings.integer("users");
+    let neighbour = Span::from_seconds(settings.number("disk_seek_across") / users as f64);
+    Geometry {
+        cylinders: users,
+        tracks_per_cylinder: 1,
+        blocks_per_track: 1,
+        revolution: settings.span("disk_rotation"),
+        start: settings.span("disk_seek"),
+        seek: neighbour,
+        seek_further: neighbour,
+        rotation: Rotation::Random,
+        transfer: Transfer::Each(settings.span("disk_transfer")),
+    }
+}
+
+/// One arm, one access at a time, first come, first served.
 #[derive(Clone, Debug)]
-pub(super) struct Disk {
-    times: DiskTimes,
-    slot: Slot,
-    /// Workspaces lie at addresses 0 to this.
-    addresses: u32,
-    arm: u32,
-    stream: Stream,
-    queue: VecDeque<Access>,
-    current: Option<(Access, Time, Span)>,
-    busy: Busy,
+pub(super) struct SwapDisk {
+    disk: Disk,
+    /// By who asks: what for, until it is done.
+    asked: [Option<Access>; 2],
     /// Accesses begun, by kind, since statistics began.
     begun: [u64; 3],
 }
 
-impl Disk {
-    pub fn new(times: DiskTimes, slot: Slot, addresses: u32, streams: &Streams) -> Disk {
-        Disk {
-            times,
-            slot,
-            addresses,
-            arm: 0,
-            stream: streams.stream(Component("disk"), 0),
-            queue: VecDeque::new(),
-            current: None,
-            busy: Busy::default(),
-            begun: [0; 3],
-        }
+impl SwapDisk {
+    pub fn new(geometry: Geometry, slot: Slot, streams: &Streams) -> SwapDisk {
+        let stream = streams.stream(Component("disk"), 0);
+        let disk = Disk::new(geometry, QueueDiscipline::Fcfs, Roster::new("disk", 2), slot, stream);
+        SwapDisk { disk, asked: [None; 2], begun: [0; 3] }
     }
 
-    /// The address at which the arm stands.
+    /// The user at whose workspace the arm stands.
     pub fn arm(&self) -> u32 {
-        self.arm
+        self.disk.arm() as u32
     }
 
     /// Swap-outs, swap-ins and library accesses begun since statistics began.
@@ -73,59 +96,38 @@ impl Disk {
 
     /// Busy time since statistics began [ns].
     pub fn busy(&self, now: Time) -> u128 {
-        self.busy.area(now)
+        self.disk.roster().busy().area(now)
     }
 
-    pub fn request(&mut self, access: Access) {
-        self.queue.push_back(access);
+    /// Asks for `access`. Libraries lie anywhere.
+    pub fn request(&mut self, access: Access, now: Time) {
+        let block = match access {
+            Access::SwapOut(user) | Access::SwapIn(user) => u64::from(user),
+            Access::Library(_) => self.disk.anywhere(),
+        };
+        let customer = access.asker();
+        self.asked[customer as usize] = Some(access);
+        self.disk.ask(Request { customer, block, blocks: 1 }, now);
     }
 
     /// Begins the next access, if the disk is idle and one is asked for; says which.
     pub fn begin(&mut self, calendar: &mut Calendar) -> Option<Access> {
-        if self.current.is_some() {
-            return None;
-        }
-        let access = self.queue.pop_front()?;
-        let now = calendar.now();
-        let (kind, to) = match access {
-            Access::SwapOut(user) => (0, user),
-            Access::SwapIn(user) => (1, user),
-            Access::Library(_) => (2, self.stream.below(u64::from(self.addresses)) as u32),
-        };
-        let length = self.length(to);
-        self.begun[kind] += 1;
-        self.arm = to;
-        self.current = Some((access, now, length));
-        self.busy.begin(now);
-        calendar.set(self.slot, now + length, Priority::Completion);
+        let access = self.asked[self.disk.begin(calendar)? as usize]?;
+        self.begun[access.kind()] += 1;
         Some(access)
-    }
-
-    fn length(&mut self, to: u32) -> Span {
-        let distance = f64::from(to.abs_diff(self.arm)) / f64::from(self.addresses);
-        let DiskTimes { seek, seek_across, rotation, transfer } = self.times;
-        let latency = rotation * self.stream.uniform();
-        Span::from_seconds(seek + seek_across * distance + latency + transfer)
     }
 
     /// The access in progress has ended.
     pub fn end(&mut self, now: Time) -> Option<Access> {
-        let (access, _, length) = self.current.take()?;
-        self.busy.end(now);
-        self.busy.complete(length);
-        Some(access)
-    }
-
-    fn received(&self, now: Time) -> u128 {
-        self.current.map_or(0, |(_, began, _)| u128::from(now.since(began).0))
+        self.asked[self.disk.end(now)? as usize].take()
     }
 
     pub fn check(&self, now: Time) -> Result<(), Imbalance> {
-        self.busy.check("disk", now, self.received(now))
+        self.disk.check(now)
     }
 
     pub fn restart_statistics(&mut self, now: Time) {
-        self.busy.restart(now, self.received(now));
+        self.disk.restart_statistics(now);
         self.begun = [0; 3];
     }
 }

@@ -6,13 +6,13 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use thinktime_engine::memory::Regions;
 use thinktime_engine::{Calendar, Imbalance, Model, Priority, Slot, Span, Streams, Time};
 
 use super::config::Config;
-use super::disk::{Access, Disk};
+use super::disk::{Access, SwapDisk};
 use super::figures::sample_row;
 use super::measures::{Measures, Queue};
-use super::memory::Memory;
 use super::scheduler::{Criterion, Dispatcher};
 use super::workload::{Activity, Class, Place, User, labels};
 use crate::recorder::{Interaction, Monitor};
@@ -22,6 +22,9 @@ pub(super) const PROCESSOR: Slot = Slot(0);
 pub(super) const DISK: Slot = Slot(1);
 const CLOCK: Slot = Slot(2);
 pub(super) const NEAR_SLOTS: u32 = 3;
+
+/// Who holds the region of a library directory; users who hold one are below.
+const DIRECTORY: u32 = u32::MAX;
 
 /// A time slice in progress, after the supervisor's part.
 #[derive(Clone, Copy, Debug)]
@@ -52,8 +55,10 @@ pub(super) struct Machine<'a, M> {
     ready: VecDeque<u32>,
     running: Option<Slice>,
     swapper: Swapper,
-    memory: Memory,
-    disk: Disk,
+    /// Main memory, each region for a workspace of the largest size or for a library directory. The system's
+    /// own programs lie elsewhere.
+    memory: Regions,
+    disk: SwapDisk,
     /// Commands after their first slice; the first one is being served.
     commands: VecDeque<u32>,
     /// A command whose library directory has to be loaded (cause 2).
@@ -78,8 +83,8 @@ impl<'a, M: Monitor> Machine<'a, M> {
             ready: VecDeque::new(),
             running: None,
             swapper: Swapper { busy: false, inputs: 0, slices: 0, criterion: Criterion::FirstSlice },
-            memory: Memory::new(config.regions),
-            disk: Disk::new(config.disk, DISK, config.users, streams),
+            memory: Regions::new(config.regions as usize),
+            disk: SwapDisk::new(config.disk, DISK, streams),
             commands: VecDeque::new(),
             directory_wanted: None,
             library_accesses_to_go: 0,
@@ -291,9 +296,11 @@ impl<'a, M: Monitor> Machine<'a, M> {
             Access::Library(user) => {
                 self.library_accesses_to_go -= 1;
                 if self.library_accesses_to_go > 0 {
-                    self.disk.request(Access::Library(user));
+                    // Whoever waits goes first, and draws first from the disk's stream.
+                    self.begin_access(calendar);
+                    self.disk.request(Access::Library(user), now);
                 } else {
-                    self.memory.drop_directory(now);
+                    self.memory.release(now, DIRECTORY);
                     self.library_is_ready(user, calendar);
                 }
             }
@@ -301,7 +308,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
     }
 
     fn has_left(&mut self, user: u32, now: Time) {
-        self.memory.unload(now, user);
+        self.memory.release(now, user);
         self.swapper.busy = false;
         let turn = self.next_turn();
         let gone = self.user(user);
@@ -320,10 +327,14 @@ impl<'a, M: Monitor> Machine<'a, M> {
         if self.running.is_none() || self.config.scheduler.cuts_slices() {
             self.swap(calendar);
         }
+        self.begin_access(calendar);
+        self.dispatch(calendar);
+    }
+
+    fn begin_access(&mut self, calendar: &mut Calendar) {
         if let Some(access) = self.disk.begin(calendar) {
             self.event(calendar.now(), access.events()[0], access.user(), None);
         }
-        self.dispatch(calendar);
     }
 
     fn swap(&mut self, calendar: &mut Calendar) {
@@ -331,7 +342,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
             return;
         }
         let now = calendar.now();
-        if self.memory.has_room() {
+        if self.memory.free() > 0 {
             self.fill(now);
         } else if let Some(victim) = self.victim() {
             self.swapper.inputs = self.swapper.inputs.saturating_sub(1);
@@ -339,16 +350,16 @@ impl<'a, M: Monitor> Machine<'a, M> {
             self.swapper.busy = true;
             self.ready.retain(|user| *user != victim);
             self.user(victim).place = Place::Leaving;
-            self.disk.request(Access::SwapOut(victim));
+            self.disk.request(Access::SwapOut(victim), now);
         }
     }
 
     /// A free region goes to a library directory, or to the workspace that the scheduler chooses.
     fn fill(&mut self, now: Time) {
         if let Some(user) = self.directory_wanted.take() {
-            self.memory.load_directory(now);
+            self.memory.take(now, DIRECTORY);
             self.library_accesses_to_go = self.config.mix.library_accesses;
-            self.disk.request(Access::Library(user));
+            self.disk.request(Access::Library(user), now);
             return;
         }
         if !self.config.criterion_persists {
@@ -359,10 +370,10 @@ impl<'a, M: Monitor> Machine<'a, M> {
         let arm = self.disk.arm();
         if let Some(user) = scheduler.choose(&self.users, &self.waiting, arm, *slice, criterion) {
             self.waiting.remove(&user);
-            self.memory.load(now, user);
+            self.memory.take(now, user);
             self.user(user).place = Place::Loading;
             self.swapper.busy = true;
-            self.disk.request(Access::SwapIn(user));
+            self.disk.request(Access::SwapIn(user), now);
         }
     }
 
@@ -373,7 +384,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
             || (!self.waiting.is_empty()
                 && (self.input_asks()
                     || self.swapper.slices >= self.config.slices_before_swap
-                    || self.memory.holders().iter().any(|user| self.is_idle(*user))));
+                    || self.residents().any(|user| self.is_idle(user))));
         if !cause {
             return None;
         }
@@ -382,8 +393,13 @@ impl<'a, M: Monitor> Machine<'a, M> {
             let holder = &self.users[*user as usize];
             holder.place == Place::Resident && !holder.is_foreground()
         };
-        let longest = self.memory.holders().iter().copied().find(can_leave);
+        let longest = self.residents().find(can_leave);
         longest.filter(|user| Some(*user) != running)
+    }
+
+    /// Users whose workspaces hold regions, the longest resident first.
+    fn residents(&self) -> impl Iterator<Item = u32> + '_ {
+        self.memory.holders().iter().copied().filter(|holder| *holder != DIRECTORY)
     }
 
     /// Cause 1. The original scheduler takes one decision an input, whichever workspace that brings in;
@@ -458,7 +474,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
         }
         self.measures.check(now, &self.users, self.running_parts(now))?;
         self.disk.check(now)?;
-        self.memory.check(now)
+        self.memory.check("main memory", now)
     }
 
     pub fn disk_busy(&self, now: Time) -> u128 {

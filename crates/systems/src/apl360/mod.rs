@@ -48,7 +48,6 @@ mod disk;
 mod figures;
 mod machine;
 mod measures;
-mod memory;
 mod scheduler;
 #[cfg(test)]
 mod tests;
