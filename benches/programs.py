@@ -47,16 +47,6 @@ def output_and_cpu_seconds(command: Sequence[str | Path]) -> tuple[bytes, float]
     return output, after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
 
-def peak_bytes(command: Sequence[str | Path]) -> float:
-    """Largest resident set of a command, its libraries included."""
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise subprocess.CalledProcessError(process.returncode, command)
-    return usage.ru_maxrss * 1024.0
-
-
 def own_cpu_seconds(work: Callable[[], object]) -> float:
     """CPU time of a call, all threads of this process."""
     began = time.process_time()

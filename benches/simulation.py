@@ -7,6 +7,7 @@ median over the rounds, a ratio that of two medians, and its range that over the
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -14,7 +15,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from programs import peak_bytes
 from simulation_programs import HEAP, OURS, PACKED, SIMPY, TREE, USERS, Measured, repairman, timesharing
 
 INTERACTIONS = 4_000_000
@@ -142,23 +142,32 @@ def by_replications() -> list[Row]:
     return rows
 
 
+PEAK = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import simulation_programs as p
+exec(sys.argv[2])
+print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
+"""
+
+
+def peak_mb(statement: str) -> float:
+    """Largest resident set of a fresh process, as it says itself: wait4 would count its parent's too."""
+    command = [sys.executable, "-c", PEAK, str(Path(__file__).parent), statement]
+    return int(subprocess.check_output(command)) * 1024 / 1e6
+
+
 def memory() -> list[Row]:
     """Peak memory of fresh processes."""
-    code = "import sys; sys.path.insert(0, sys.argv[1]); import simulation_programs as p; exec(sys.argv[2])"
-
-    def peak(statement: str) -> float:
-        return peak_bytes([sys.executable, "-c", code, str(Path(__file__).parent), statement]) / 1e6
-
     name = "the same by SimPy"
     rows = []
     for users, interactions in ((USERS, 100_000), (100_000, 400_000)):
-        ours, simpy = (peak(f"p.repairman({who!r}, {users}, {interactions})") for who in (OURS, SIMPY))
-        rows.append(
-            cost_row(f"repairman, {users} users, {interactions} interactions", "MB peak", ours, simpy, name)
-        )
+        ours, simpy = (peak_mb(f"p.repairman({who!r}, {users}, {interactions})") for who in (OURS, SIMPY))
+        work = f"repairman, {users} users, {interactions} interactions"
+        rows.append(cost_row(work, "MB peak", ours, simpy, name))
     alone = {f"time sharing, {n} replications": f"p.timesharing({OURS!r}, {n})" for n in (100, 4000)}
     alone["the process before it simulates"] = "import polars, thinktime._native"
-    return rows + [row(work, "MB peak", peak(statement)) for work, statement in alone.items()]
+    return rows + [row(work, "MB peak", peak_mb(statement)) for work, statement in alone.items()]
 
 
 def run() -> list[Row]:
