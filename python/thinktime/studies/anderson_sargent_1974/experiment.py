@@ -17,7 +17,13 @@ from thinktime.reports.compared import Figure, Kind, Tolerance
 from thinktime.reports.document import Column, Key, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.anderson_sargent_1974.machine import Machine, interval, ratio, think
-from thinktime.studies.anderson_sargent_1974.tables import ALGORITHM_NAMES, PAPER, SCHEDULERS, cell_row
+from thinktime.studies.anderson_sargent_1974.tables import (
+    ALGORITHM_NAMES,
+    F_RATIOS_OF_THE_TEXT,
+    PAPER,
+    SCHEDULERS,
+    cell_row,
+)
 from thinktime.studies.anderson_sargent_1974.variance import (
     ALGORITHMS,
     DRAWS,
@@ -265,15 +271,7 @@ def _facts(experiment: Experiment) -> Iterator[Figure]:
     yield PAPER.fact("A-F52", mean("mean_reaction_s", (2, 0, 0)), "predicted", tenth)
     yield PAPER.fact("A-F53", mean("mean_response_s", (2, 0, 0)), "predicted", Tolerance("relative", 0.15))
     inside = Tolerance("range")
-    for name, table, effect in (
-        ("A-F38", "table05_anova", "C_linear"),
-        ("A-F39", "table05_anova", "A_linear"),
-        ("A-F44", "table07_anova", "B_linear"),
-        ("A-F45", "table07_anova", "C_linear"),
-        ("A-F46", "table07_anova", "B_x_C"),
-        ("A-F50", "table08_anova", "A_linear"),
-        ("A-F51", "table08_anova", "A_quadratic"),
-    ):
+    for name, table, effect in F_RATIOS_OF_THE_TEXT:
         yield PAPER.fact(name, experiment.analyses[table].f[effect], "predicted", inside)
 
 

@@ -10,7 +10,7 @@ from thinktime.reports.compared import Figure, Row, Tolerance
 from thinktime.reports.document import Column, Table
 from thinktime.stats.contrasts import orthogonal_polynomials
 from thinktime.stats.estimate import Estimate
-from thinktime.studies.anderson_sargent_1974.tables import PAPER
+from thinktime.studies.anderson_sargent_1974.tables import F_RATIOS_OF_THE_TEXT, PAPER
 from thinktime.studies.paper import rounded
 from thinktime.studies.published import Printed
 from thinktime.studies.study import Chapter
@@ -183,15 +183,7 @@ def _facts() -> Iterator[Figure]:
     for name, time_slice in (("A-F47", 0.1), ("A-F48", 0.2)):
         mean = _mean_of(*reaction, time_slice_s=time_slice, resident_workspaces=3)
         yield PAPER.fact(name, mean, "arithmetic", ABOUT)
-    for name, table, effect in (
-        ("A-F38", "table05_anova", "C_linear"),
-        ("A-F39", "table05_anova", "A_linear"),
-        ("A-F44", "table07_anova", "B_linear"),
-        ("A-F45", "table07_anova", "C_linear"),
-        ("A-F46", "table07_anova", "B_x_C"),
-        ("A-F50", "table08_anova", "A_linear"),
-        ("A-F51", "table08_anova", "A_quadratic"),
-    ):
+    for name, table, effect in F_RATIOS_OF_THE_TEXT:
         error = _printed(table, {"effect": "error"}, "mean_square")
         ratio = rounded(lambda ms, mse: ms / mse, [_printed(table, {"effect": effect}, "mean_square"), error])
         yield PAPER.fact(name, ratio, "arithmetic", DIGITS)

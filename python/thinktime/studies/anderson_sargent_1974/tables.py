@@ -8,7 +8,17 @@ from thinktime.reports.compared import Row
 from thinktime.studies.paper import Paper
 from thinktime.studies.published import Shape
 
-__all__ = ["ALGORITHM_NAMES", "CELL", "FOLDER", "NAME", "PAPER", "SCHEDULERS", "SHAPES", "cell_row"]
+__all__ = [
+    "ALGORITHM_NAMES",
+    "CELL",
+    "FOLDER",
+    "F_RATIOS_OF_THE_TEXT",
+    "NAME",
+    "PAPER",
+    "SCHEDULERS",
+    "SHAPES",
+    "cell_row",
+]
 
 NAME = "anderson-sargent-1974"
 FOLDER = Path(__file__).parent / "published"
@@ -143,6 +153,17 @@ DOUBTS: dict[tuple[str, tuple[object, ...], str], str] = {
 }
 
 PAPER = Paper(NAME, FOLDER, SHAPES, DOUBTS)
+
+F_RATIOS_OF_THE_TEXT = (
+    ("A-F38", "table05_anova", "C_linear"),
+    ("A-F39", "table05_anova", "A_linear"),
+    ("A-F44", "table07_anova", "B_linear"),
+    ("A-F45", "table07_anova", "C_linear"),
+    ("A-F46", "table07_anova", "B_x_C"),
+    ("A-F50", "table08_anova", "A_linear"),
+    ("A-F51", "table08_anova", "A_quadratic"),
+)
+"""F ratios that the running text states: name of the fact, table and effect."""
 
 
 def cell_row(algorithm: str, regions: int, time_slice_s: float) -> Row:
