@@ -1,0 +1,1 @@
+"""Brachman 1983: UNIX under disk saturation."""
