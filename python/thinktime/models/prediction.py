@@ -23,10 +23,13 @@ class Assumption:
         The assumption, as a statement.
     met : bool or None
         Whether the inputs meet it; None when they cannot tell.
+    found : str
+        The figures of the inputs that say so, where there are any: ``A 95 %, B 64 %``.
     """
 
     text: str
     met: bool | None = None
+    found: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,11 +44,15 @@ class Quantity:
         In `unit`; an array is read-only.
     unit : str
         SI unit or noun; empty for a pure number.
+    low, high : float or None
+        Ends of its interval where inputs came with intervals; the model's own error is not in it.
     """
 
     name: str
     value: float | NDArray[np.float64]
     unit: str
+    low: float | None = None
+    high: float | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.value, np.ndarray):
@@ -75,9 +82,13 @@ class Prediction:
 
     def __getitem__(self, name: str) -> Any:
         """Value of the quantity `name`."""
+        return self.quantity(name).value
+
+    def quantity(self, name: str) -> Quantity:
+        """Return the quantity `name`, with its unit and interval."""
         for quantity in self.quantities:
             if quantity.name == name:
-                return quantity.value
+                return quantity
         known = ", ".join(quantity.name for quantity in self.quantities)
         raise KeyError(f"{self.method} does not predict {name!r}; it predicts {known}")
 
