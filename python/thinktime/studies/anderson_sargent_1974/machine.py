@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from thinktime.stats import critical
 from thinktime.stats.estimate import Estimate
+from thinktime.stats.series import plain_mean
 from thinktime.studies.study import Settings
 
 if TYPE_CHECKING:
@@ -36,10 +37,7 @@ def think(mean_s: float) -> dict[str, Any]:
 
 def interval(values: Array, unit: str = "") -> Estimate:
     """Mean over replications with the interval of Student's t."""
-    n = len(values)
-    mean = float(values.mean())
-    reach = critical.student_t(0.95, float(n - 1)) * float(values.std(ddof=1)) / n**0.5
-    return Estimate(mean, unit, n, "mean of replications, Student t", mean - reach, mean + reach)
+    return plain_mean(values).estimate(unit)
 
 
 def ratio(parts: Array, wholes: Array) -> Estimate:

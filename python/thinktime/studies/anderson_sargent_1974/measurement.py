@@ -16,8 +16,9 @@ from thinktime.reports.document import Column, Key, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.anderson_sargent_1974 import pictures
 from thinktime.studies.anderson_sargent_1974.machine import Machine, welch
-from thinktime.studies.anderson_sargent_1974.monitor import Monitored, Period
+from thinktime.studies.anderson_sargent_1974.monitor import USERS, Monitored, Period
 from thinktime.studies.anderson_sargent_1974.pictures import MEASURED, Points
+from thinktime.studies.anderson_sargent_1974.service_times import POOLED_OUTPUT_BOUND, UPPER
 from thinktime.studies.anderson_sargent_1974.tables import NAME, PAPER
 from thinktime.studies.study import Chapter
 
@@ -27,13 +28,10 @@ SERVICE_TIMES = "table01_service_times"
 REACTION = "table02_reaction_vs_swapping"
 SERVICE_TABLES = (SERVICE_TIMES, "facts")
 TABLES = (REACTION,)
-POOLED_OUTPUT_BOUND = 0.0621
-"""Share of output-bound inputs with which the printed classes give the printed moments of all inputs."""
 FIT = Tolerance("relative", 0.05)
 CALM, BUSY = 2000.0, 3000.0
 """Disk accesses in ten minutes between which Table 2 goes from quick to slow reactions."""
 POINT = Tolerance("absolute", 1.0)
-UPPER = 0.04
 CUT = 0.1
 """Part of a class that must not be cut off for its mean residual life to be judged."""
 STATED = Key("stated in the paper", "plain", "diamond")
@@ -53,8 +51,8 @@ def chapter(machine: Machine) -> Chapter:
     hours = sum(period.seen.length_s for period in seen.periods) / 3600.0
     inputs = sum(period.seen.inputs for period in seen.periods)
     summary = (
-        f"The monitor traced {hours:.0f} hours with 25 to 36 users and {inputs} inputs; all this is computed "
-        "from its log.",
+        f"The monitor traced {hours:.0f} hours with {min(USERS)} to {max(USERS)} users and {inputs} inputs; "
+        "all this is computed from its log.",
     )
     drawn = [_titled(figure) for figure in seen.section.figures if figure.name in TITLES]
     return Chapter(
@@ -268,12 +266,12 @@ def _figure_5(periods: Sequence[Period]) -> Iterator[document.Figure]:
         values = [float(getattr(each.seen, attribute)) for each in periods]
         ours = Points([each.accesses for each in periods], values)
         theirs = {MEASURED: pictures.published(REACTION, "disk_accesses_per_10_min", quantity)}
-        calm = [y for x, y in zip(ours.x, ours.y, strict=True) if x < 2000.0]
-        busy = [y for x, y in zip(ours.x, ours.y, strict=True) if x > 3000.0]
+        calm = [y for x, y in zip(ours.x, ours.y, strict=True) if x < CALM]
+        busy = [y for x, y in zip(ours.x, ours.y, strict=True) if x >= BUSY]
         alt = (
             f"{len(ours.x)} periods of ten minutes as circles, the nine of Table 2 as diamonds. "
-            f"Below 2000 accesses the mean of ours is {np.mean(calm or [np.nan]):.2f} s, "
-            f"above 3000 it is {np.mean(busy or [np.nan]):.2f} s."
+            f"Below {CALM:.0f} accesses the mean of ours is {np.mean(calm or [np.nan]):.2f} s, "
+            f"above {BUSY:.0f} it is {np.mean(busy or [np.nan]):.2f} s."
         )
         axes = ("disk accesses in ten minutes", f"{words} reaction time, s")
         yield pictures.against(name, title, axes, {"simulated, original scheduler": ours}, theirs, alt)

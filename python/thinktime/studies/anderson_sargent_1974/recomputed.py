@@ -10,12 +10,12 @@ from thinktime.reports.compared import Figure, Row, Tolerance
 from thinktime.reports.document import Column, Table
 from thinktime.stats.contrasts import orthogonal_polynomials
 from thinktime.stats.estimate import Estimate
-from thinktime.studies.anderson_sargent_1974.tables import F_RATIOS_OF_THE_TEXT, PAPER
+from thinktime.studies.anderson_sargent_1974.tables import F_RATIOS_OF_THE_TEXT, PAPER, REGRESSION_READING
 from thinktime.studies.paper import rounded
 from thinktime.studies.published import Printed
 from thinktime.studies.study import Chapter
 
-__all__ = ["REGRESSION_READING", "TABLES", "chapter"]
+__all__ = ["TABLES", "chapter"]
 
 TABLES = (
     "table01_service_times",
@@ -36,8 +36,6 @@ THREE = orthogonal_polynomials((1, 2, 3))
 """Linear and quadratic contrast of three levels."""
 SHARES = ("input_class", "percent_of_inputs")
 
-REGRESSION_READING = -0.647
-"""Constant of the printed regression if its point slipped by one place."""
 _LAST_DIGIT = (
     "Where a fraction misses by one in its last digit, count and fraction were printed with different totals."
 )

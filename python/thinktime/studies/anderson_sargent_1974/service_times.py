@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Fit", "Phases", "Target", "fit"]
+__all__ = ["POOLED_OUTPUT_BOUND", "UPPER", "Fit", "Phases", "Target", "fit"]
 
 Array = NDArray[np.float64]
 
