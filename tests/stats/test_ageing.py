@@ -122,11 +122,22 @@ def test_anderson_darling_is_that_of_scipy(n):
     assert exponentiality(sample).statistic / (1 + 0.6 / n) == pytest.approx(reference.statistic, rel=1e-9)
 
 
-@pytest.mark.parametrize("values", [[1.0] * 4, [0.0] * 20, [-1.0] + [1.0] * 20, [np.nan] + [1.0] * 20])
-def test_what_cannot_be_tested_is_refused(values):
-    for test in TESTS:
-        with pytest.raises(ValueError, match="values"):
-            test(values)
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([], "0 values are too few for a .*; [0-9]+ are needed"),
+        ([1.0] * 4, "4 values are too few for a .*; [0-9]+ are needed"),
+        ([0.0] * 30, "all 30 are zero"),
+        ([1.0] * 29 + [-1.0], "not negative; one is -1"),
+        ([np.nan] + [1.0] * 29, "finite .*; one is nan"),
+        ([1.0] * 29 + [np.inf], "finite .*; one is inf"),
+        ([-np.inf] + [1.0] * 29, "finite .*; one is -inf"),
+    ],
+)
+@pytest.mark.parametrize("method", [*TESTS, residual_life], ids=lambda method: method.__name__)
+def test_what_is_no_sample_of_lifetimes_is_refused_with_the_reason(method, values, message):
+    with pytest.raises(ValueError, match=message):
+        method(values)
 
 
 def test_zeros_of_a_coarse_clock_are_taken():
@@ -239,6 +250,5 @@ def test_weibull_residual_life_grows_as_theory_says():
 def test_ties_and_few_values():
     found = residual_life(np.repeat([1.0, 2.0, 4.0], 40))
     assert found.at.tolist() == [0.0, 1.0] or found.at.tolist() == [0.0, 1.0, 2.0]
-    for values in ([1.0] * 19, [0.0] * 30, [-1.0] * 30):
-        with pytest.raises(ValueError, match="values"):
-            residual_life(values)
+    with pytest.raises(ValueError, match="19 values are too few for a mean residual life; 20 are needed"):
+        residual_life([1.0] * 19)

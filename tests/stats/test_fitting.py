@@ -188,6 +188,8 @@ def test_any_sample_has_an_empirical_distribution(values):
         ([2.0] * 50, "deterministic"),
         ([-1.0] + [1.0] * 50, "not negative"),
         ([math.inf] + [1.0] * 50, "finite"),
+        ([math.nan] + [1.0] * 50, "finite"),
+        ([0.0] * 50, "deterministic"),
     ],
 )
 def test_what_cannot_be_fitted_is_refused_with_a_reason(values, message):

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from thinktime.stats.hypothesis import SignificanceTest
+from thinktime.stats.lifetimes import ordered
 
 __all__ = ["N_LEAST", "hazard_rate", "mean_residual_life", "used_in_expectation"]
 
@@ -21,6 +22,7 @@ Array = NDArray[np.float64]
 
 N_LEAST = 10
 """Observations below which the tests are refused: there is hardly any power, and the size drifts."""
+PURPOSE = "a test of ageing"
 
 
 def hazard_rate(values: ArrayLike) -> SignificanceTest:
@@ -33,9 +35,9 @@ def hazard_rate(values: ArrayLike) -> SignificanceTest:
     Raises
     ------
     ValueError
-        Fewer than 10 values, a negative one, or all zero.
+        Fewer than 10 values, one that is not finite or negative, or all zero.
     """
-    data = _checked(values)
+    data = ordered(values, N_LEAST, PURPOSE)
     n = len(data)
     j = np.arange(1.0, n + 1)
     weights = ((n + 1) ** 3 * j - 3 * (n + 1) ** 2 * j**2 + 2 * (n + 1) * j**3) / 6
@@ -53,9 +55,9 @@ def mean_residual_life(values: ArrayLike) -> SignificanceTest:
     Raises
     ------
     ValueError
-        Fewer than 10 values, a negative one, or all zero.
+        Fewer than 10 values, one that is not finite or negative, or all zero.
     """
-    data = _checked(values)
+    data = ordered(values, N_LEAST, PURPOSE)
     n = len(data)
     i = np.arange(1.0, n + 1)
     order = 4 / 3 * i**3 - 4 * n * i**2 + 3 * n**2 * i - n**3 / 2 + n**2 / 2 - i**2 / 2 + i / 6
@@ -75,27 +77,18 @@ def used_in_expectation(values: ArrayLike) -> SignificanceTest:
     Raises
     ------
     ValueError
-        Fewer than 10 values, a negative one, or all zero.
+        Fewer than 10 values, one that is not finite or negative, or all zero.
     """
-    data = _checked(values)
+    data = ordered(values, N_LEAST, PURPOSE)
     weights = -np.arange(len(data) - 1.0, -1.0, -1.0)
     method = "cumulative total time on test, Hollander and Proschan's K* (1975)"
     return _test(data, weights, "new and used have the same mean residual life", method)
 
 
-def _checked(values: ArrayLike) -> Array:
-    data = np.sort(np.asarray(values, dtype=np.float64))
-    if len(data) < N_LEAST:
-        raise ValueError(f"{len(data)} values are too few for a test of ageing; {N_LEAST} are needed")
-    if not (data[0] >= 0.0 and 0.0 < data[-1] < np.inf):
-        raise ValueError("a test of ageing needs finite values that are not negative, and not all zero")
-    return data
-
-
-def _test(ordered: Array, weights: Array, hypothesis: str, method: str) -> SignificanceTest:
+def _test(data: Array, weights: Array, hypothesis: str, method: str) -> SignificanceTest:
     """Standardize by the exact moments of uniform spacings; one Cornish-Fisher step takes the skewness."""
-    n = len(ordered)
-    spacings = np.diff(ordered, prepend=0.0) * np.arange(n, 0, -1)
+    n = len(data)
+    spacings = np.diff(data, prepend=0.0) * np.arange(n, 0, -1)
     centred = weights - weights.mean()
     centred /= np.abs(centred).max()  # n^4 twice squared would leave the range of a float
     variance = float(centred @ centred) / (n * (n + 1.0))

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from thinktime.stats.hypothesis import SignificanceTest
+from thinktime.stats.lifetimes import ordered
 
 __all__ = ["N_LEAST", "exponentiality"]
 
@@ -34,14 +35,10 @@ def exponentiality(values: ArrayLike, what: str = "the values") -> SignificanceT
     Raises
     ------
     ValueError
-        Fewer than 5 values, a negative one, or all zero.
+        Fewer than 5 values, one that is not finite or negative, or all zero.
     """
-    data = np.sort(np.asarray(values, dtype=np.float64))
+    data = ordered(values, N_LEAST, "a test of the exponential")
     n = len(data)
-    if n < N_LEAST:
-        raise ValueError(f"{n} values are too few for a test of the exponential; {N_LEAST} are needed")
-    if not (data[0] >= 0.0 and 0.0 < data[-1] < np.inf):
-        raise ValueError("a test of the exponential needs finite values, none negative, not all zero")
     scaled = data / data.mean()
     # A value of zero (a coarse clock) has no logarithm: it counts as the least that is seen.
     least = float(scaled[scaled > 0.0][0])

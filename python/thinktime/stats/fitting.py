@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from thinktime.stats import families
 from thinktime.stats.estimate import Estimate
 from thinktime.stats.families import Family, Hyperexponential
+from thinktime.stats.lifetimes import ordered
 
 __all__ = ["N_LEAST", "Fit", "Fits", "distances", "empirical", "fit"]
 
@@ -97,14 +98,11 @@ def fit(values: ArrayLike, *, level: float = 0.95, replications: int = REPLICATI
     Raises
     ------
     ValueError
-        Fewer than 30 values, all equal, or a negative one; the message says what would help.
+        Fewer than 30 values, all equal, or one that is not finite or negative; the message says what
+        would help.
     """
-    data = np.sort(np.asarray(values, dtype=np.float64))
+    data = ordered(values, N_LEAST, "a fitted distribution", zeros=True)
     n = len(data)
-    if n < N_LEAST:
-        raise ValueError(f"{n} values are too few to fit a distribution; {N_LEAST} are needed")
-    if not (data[0] >= 0.0 and np.isfinite(data[-1])):
-        raise ValueError("times must be finite and not negative")
     if data[0] == data[-1]:
         raise ValueError(f'all {n} values are {data[0]:g} s: use {{"kind": "deterministic"}}')
     count = max(49, min(replications, DRAWS_MAX // n)) if replications > 49 else replications

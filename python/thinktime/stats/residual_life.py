@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thinktime.stats import critical
+from thinktime.stats.lifetimes import ordered
 
 __all__ = ["N_ABOVE", "ResidualLife", "residual_life"]
 
@@ -80,14 +81,10 @@ def residual_life(values: ArrayLike, level: float = 0.95, *, seed: int = 1) -> R
     Raises
     ------
     ValueError
-        Fewer than 20 values, a negative one, or none positive.
+        Fewer than 20 values, one that is not finite or negative, or all zero.
     """
-    data = np.sort(np.asarray(values, dtype=np.float64))
+    data = ordered(values, N_ABOVE, "a mean residual life")
     n = len(data)
-    if n < N_ABOVE:
-        raise ValueError(f"{n} values are too few for a residual life; {N_ABOVE} are needed")
-    if not (data[0] >= 0.0 and 0.0 < data[-1] < np.inf):
-        raise ValueError("a residual life needs finite values that are not negative, and not all zero")
     at = _points(data)
     start = np.searchsorted(data, at, side="right")
     above = n - start
@@ -112,16 +109,16 @@ def residual_life(values: ArrayLike, level: float = 0.95, *, seed: int = 1) -> R
     )
 
 
-def _points(ordered: Array) -> Array:
+def _points(data: Array) -> Array:
     """Zero and observations evenly spread in rank, then in the logarithm of how many lie above."""
-    n = len(ordered)
+    n = len(data)
     bulk = np.linspace(0, n - N_ABOVE - 1, POINTS)
     tail = n - 1 - np.geomspace(n - 1, N_ABOVE, POINTS)
     ranks = np.unique(np.concatenate([bulk, tail]).round().astype(np.int64))
-    candidates = np.unique(np.append(ordered[ranks[ranks >= 0]], 0.0))
-    enough = n - np.searchsorted(ordered, candidates, side="right") >= N_ABOVE
+    candidates = np.unique(np.append(data[ranks[ranks >= 0]], 0.0))
+    enough = n - np.searchsorted(data, candidates, side="right") >= N_ABOVE
     # Above a point all may be equal, which leaves nothing to tell its error by.
-    varied = candidates < ordered[-1]
+    varied = candidates < data[-1]
     chosen: Array = candidates[enough & varied]
     return chosen
 
