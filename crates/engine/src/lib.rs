@@ -38,6 +38,7 @@
 mod balance;
 pub mod cache;
 mod calendar;
+pub mod controller;
 pub mod disk;
 mod distribution;
 mod histogram;

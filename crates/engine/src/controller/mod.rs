@@ -1,0 +1,370 @@
+//! A disk controller with one or more drives.
+//!
+//! Without overlapped seeks it does one access at a time, and is busy with it from the arm's start to the last
+//! block. With them it only starts a seek, which then goes on by itself; from when the arm is there the platter
+//! turns and the blocks pass under control of the controller, for one drive at a time. A drive does one access at
+//! a time.
+
+use std::collections::VecDeque;
+
+use crate::balance::Imbalance;
+use crate::calendar::{Calendar, Priority, Slot};
+use crate::disk::{Accesses, Drive, Geometry, Parts, QueueDiscipline, Waiting};
+use crate::random::Stream;
+use crate::station::{Roster, Visit};
+use crate::time::{Span, Time};
+
+#[cfg(test)]
+mod tests;
+
+/// Blocks to be read or written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ask {
+    /// Whose it is; unlike that of any other request present.
+    pub customer: u32,
+    pub drive: u32,
+    /// Address of the first block on its drive.
+    pub block: u64,
+    pub blocks: u64,
+}
+
+/// The axis that the discipline looks along. With overlapped seeks each drive has a queue of its own, and drives
+/// transfer in the order in which their arms were there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sweep {
+    /// The cylinders of the first drive, then those of the second, and so on.
+    Combined,
+    /// Each drive has a queue of its own, and those with requests take turns.
+    Alternate,
+    /// Cylinders, whichever the drive.
+    Cylinder,
+}
+
+/// In which order requests are served, and whether arms move at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Policy {
+    pub discipline: QueueDiscipline,
+    pub sweep: Sweep,
+    pub overlapped_seeks: bool,
+}
+
+/// A request that has been served, and what its time went to, waiting apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Done {
+    pub customer: u32,
+    pub drive: u32,
+    pub seek: Span,
+    /// Start, seek and latency.
+    pub access: Span,
+    pub transfer: Span,
+}
+
+/// Drives, the controller that they share, and the requests for them.
+#[derive(Clone, Debug)]
+pub struct Controller {
+    policy: Policy,
+    /// Present are all requests; busy is the controller itself.
+    roster: Roster,
+    units: Vec<Unit>,
+    /// One queue for all, or one a drive.
+    queues: Vec<Waiting<Ask>>,
+    first_slot: Slot,
+    stream: Stream,
+    /// The drive that the controller is busy with.
+    holder: Option<usize>,
+    /// The drive that it was or is busy with.
+    last: usize,
+    /// Drives whose arm is there and that wait for the controller.
+    ready: VecDeque<usize>,
+}
+
+/// A drive, and what it does.
+#[derive(Clone, Debug)]
+struct Unit {
+    drive: Drive,
+    /// Present are requests for this drive; busy is it while it seeks or transfers.
+    roster: Roster,
+    /// Cylinders of the drives before.
+    before: u64,
+    active: Option<Active>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Active {
+    ask: Ask,
+    parts: Parts,
+    /// What the drive did for it before `since`.
+    done: Span,
+    /// When the drive began what it does now; none while it waits for the controller.
+    since: Option<Time>,
+}
+
+impl Active {
+    fn received(&self, now: Time) -> Span {
+        self.done + self.since.map_or(Span::ZERO, |since| now.since(since))
+    }
+}
+
+impl Unit {
+    fn received(&self, now: Time) -> u128 {
+        self.active.map_or(0, |active| u128::from(active.received(now).0))
+    }
+
+    /// The drive turns to `ask`.
+    fn begin(&mut self, ask: Ask, now: Time) -> Parts {
+        let parts = self.drive.position(ask.block);
+        self.roster.busy.begin(now);
+        self.active = Some(Active { ask, parts, done: Span::ZERO, since: Some(now) });
+        parts
+    }
+}
+
+impl Controller {
+    /// How many slots of the calendar a controller with `drives` drives takes, from its first one on.
+    pub fn slots(drives: u32) -> u32 {
+        1 + drives
+    }
+
+    /// A controller with room for requests of customers below `customers`; there may be more.
+    ///
+    /// # Panics
+    /// There are no `drives`.
+    pub fn new(
+        name: &str,
+        drives: &[Geometry],
+        policy: Policy,
+        first_slot: Slot,
+        customers: u32,
+        stream: Stream,
+    ) -> Controller {
+        assert!(!drives.is_empty(), "a controller has a drive at least");
+        let roster = |name: &str| Roster::new(name, customers as usize);
+        let before = |drive: usize| drives[..drive].iter().map(|geometry| geometry.cylinders).sum();
+        let unit = |(index, geometry): (usize, &Geometry)| Unit {
+            drive: Drive::new(*geometry),
+            roster: roster(&format!("drive {index} of {name}")),
+            before: before(index),
+            active: None,
+        };
+        let own_queues = policy.overlapped_seeks || policy.sweep == Sweep::Alternate;
+        let queues = if own_queues { drives.len() } else { 1 };
+        Controller {
+            policy,
+            roster: roster(name),
+            units: drives.iter().enumerate().map(unit).collect(),
+            queues: vec![Waiting::new(policy.discipline); queues],
+            first_slot,
+            stream,
+            holder: None,
+            last: 0,
+            ready: VecDeque::new(),
+        }
+    }
+
+    /// A request comes, at `calendar.now()`; what is idle begins on it.
+    ///
+    /// # Panics
+    /// There is no such drive; in debug builds, when it reaches beyond the last block.
+    pub fn arrive(&mut self, ask: Ask, calendar: &mut Calendar) {
+        let now = calendar.now();
+        let index = ask.drive as usize;
+        let unit = &mut self.units[index];
+        debug_assert!(ask.block + ask.blocks <= unit.drive.geometry.blocks(), "{ask:?} is beyond the drive");
+        // How long it takes is known when the arm begins on it.
+        let visit = Visit { customer: ask.customer, demand: Span::ZERO, priority: 0 };
+        unit.roster.enter(visit, now);
+        self.roster.enter(visit, now);
+        let cylinder = unit.drive.geometry.cylinder(ask.block);
+        let queue = if self.queues.len() > 1 { index } else { 0 };
+        let place = self.place(index, cylinder);
+        self.queues[queue].push(place, ask);
+        self.begin(index, calendar);
+    }
+
+    /// What was due in a `slot` of the controller's happens, and what is idle then begins on the next request:
+    /// returns the one that is done, if one is.
+    pub fn due(&mut self, slot: Slot, calendar: &mut Calendar) -> Option<Done> {
+        match slot.0 - self.first_slot.0 {
+            0 => self.end(calendar),
+            drive => {
+                self.wait(drive as usize - 1, calendar.now());
+                self.pass(calendar);
+                None
+            }
+        }
+    }
+
+    /// Where `cylinder` of `drive` is on the axis that is looked along.
+    fn place(&self, drive: usize, cylinder: u64) -> u64 {
+        match self.policy.sweep {
+            Sweep::Combined if self.queues.len() == 1 => self.units[drive].before + cylinder,
+            _ => cylinder,
+        }
+    }
+
+    /// The next request of `queue`, from where the arm is that served the last one of it.
+    fn take(&mut self, queue: usize) -> Option<Ask> {
+        let drive = if self.queues.len() > 1 { queue } else { self.last };
+        let arm = self.place(drive, self.units[drive].drive.arm);
+        self.queues[queue].take(arm)
+    }
+
+    /// What can begin begins: `drive` may have become idle, or have got its first request.
+    fn begin(&mut self, drive: usize, calendar: &mut Calendar) {
+        if self.policy.overlapped_seeks {
+            self.seek(drive, calendar);
+            self.pass(calendar);
+        } else if self.holder.is_none() {
+            let (last, queues) = (self.last, self.queues.len());
+            let mut turns = (1..=queues).map(|step| (last + step) % queues);
+            if let Some(ask) = turns.find_map(|queue| self.take(queue)) {
+                self.units[ask.drive as usize].begin(ask, calendar.now());
+                self.hold(ask.drive as usize, calendar);
+            }
+        }
+    }
+
+    /// The arm of `drive`, if that is idle, goes to its next request.
+    fn seek(&mut self, drive: usize, calendar: &mut Calendar) {
+        if self.units[drive].active.is_some() {
+            return;
+        }
+        let Some(ask) = self.take(drive) else { return };
+        let parts = self.units[drive].begin(ask, calendar.now());
+        match parts.all() {
+            Span::ZERO => self.wait(drive, calendar.now()),
+            seek => {
+                let slot = Slot(self.first_slot.0 + 1 + ask.drive);
+                calendar.set(slot, calendar.now() + seek, Priority::Completion);
+            }
+        }
+    }
+
+    /// The arm of `drive` is there: it waits for the controller.
+    fn wait(&mut self, drive: usize, now: Time) {
+        let unit = &mut self.units[drive];
+        let Some(active) = &mut unit.active else { return };
+        unit.roster.busy.end(now);
+        active.done = active.received(now);
+        active.since = None;
+        self.ready.push_back(drive);
+    }
+
+    /// An idle controller turns to the drive that waits for it longest.
+    fn pass(&mut self, calendar: &mut Calendar) {
+        if self.holder.is_some() {
+            return;
+        }
+        let Some(drive) = self.ready.pop_front() else { return };
+        let unit = &mut self.units[drive];
+        unit.roster.busy.begin(calendar.now());
+        if let Some(active) = &mut unit.active {
+            active.since = Some(calendar.now());
+        }
+        self.hold(drive, calendar);
+    }
+
+    /// The controller is busy with `drive` from now until its blocks have passed.
+    fn hold(&mut self, drive: usize, calendar: &mut Calendar) {
+        let now = calendar.now();
+        let unit = &mut self.units[drive];
+        let Some(Active { ask, parts, done, .. }) = &mut unit.active else { return };
+        let there = now + (parts.all() - *done);
+        unit.drive.pass(parts, there, (ask.block, ask.blocks), &mut self.stream);
+        let held = parts.all() - *done;
+        unit.roster.set_demand(ask.customer, parts.all());
+        self.roster.set_demand(ask.customer, held);
+        self.roster.busy.begin(now);
+        (self.holder, self.last) = (Some(drive), drive);
+        calendar.set(self.first_slot, now + held, Priority::Completion);
+    }
+
+    /// The blocks have passed.
+    fn end(&mut self, calendar: &mut Calendar) -> Option<Done> {
+        let now = calendar.now();
+        let drive = self.holder.take()?;
+        let unit = &mut self.units[drive];
+        let Active { ask, parts, .. } = unit.active.take()?;
+        for roster in [&mut unit.roster, &mut self.roster] {
+            roster.leave(ask.customer, now);
+            roster.busy.end(now);
+        }
+        self.begin(drive, calendar);
+        Some(Done {
+            customer: ask.customer,
+            drive: ask.drive,
+            seek: parts.seek,
+            access: parts.start + parts.seek + parts.latency,
+            transfer: parts.transfer,
+        })
+    }
+
+    /// Requests at the controller, those in service included.
+    pub fn present(&self) -> u64 {
+        self.roster.balance().present()
+    }
+
+    /// Whether the controller is at work.
+    pub fn is_busy(&self) -> bool {
+        self.holder.is_some()
+    }
+
+    /// Whether `drive` seeks or transfers.
+    pub fn drive_busy(&self, drive: u32) -> bool {
+        self.units[drive as usize].active.is_some_and(|active| active.since.is_some())
+    }
+
+    /// Time average of the requests at the controller, those in service included.
+    pub fn mean_present(&self, now: Time) -> f64 {
+        self.roster.balance().mean_present(now)
+    }
+
+    /// Part of the time that the controller was at work.
+    pub fn utilisation(&self, now: Time) -> f64 {
+        self.roster.busy().mean(now)
+    }
+
+    /// Time that the controller was at work since statistics began [ns].
+    pub fn busy_area(&self, now: Time) -> u128 {
+        self.roster.busy().area(now)
+    }
+
+    /// Time that `drive` sought or transferred since statistics began [ns].
+    pub fn drive_busy_area(&self, drive: u32, now: Time) -> u128 {
+        self.units[drive as usize].roster.busy().area(now)
+    }
+
+    /// Where the time of the accesses of `drive` went: seeks begun, and transfers begun, since statistics began.
+    pub fn accesses(&self, drive: u32) -> Accesses {
+        self.units[drive as usize].drive.accesses
+    }
+
+    /// The controller's own time for the request that it is busy with [ns].
+    fn received(&self, now: Time) -> u128 {
+        let active = self.holder.and_then(|drive| self.units[drive].active);
+        let since = active.and_then(|active| active.since);
+        since.map_or(0, |since| u128::from(now.since(since).0))
+    }
+
+    /// Little's law, flow balance and the utilisation law, of the controller and of each drive, to the nanosecond.
+    ///
+    /// # Errors
+    /// One of them does not hold: a defect of the controller.
+    pub fn check(&self, now: Time) -> Result<(), Imbalance> {
+        self.roster.check(now, self.received(now), 0)?;
+        let present = self.units.iter().map(|unit| unit.roster.balance().present()).sum();
+        Imbalance::compare("requests of all drives", self.roster.name(), self.present(), present)?;
+        self.units.iter().try_for_each(|unit| unit.roster.check(now, unit.received(now), 0))
+    }
+
+    /// Statistics begin anew; requests stay.
+    pub fn restart_statistics(&mut self, now: Time) {
+        let received = self.received(now);
+        self.roster.restart(now, received, 0);
+        for unit in &mut self.units {
+            let received = unit.received(now);
+            unit.roster.restart(now, received, 0);
+            unit.drive.accesses = Accesses::default();
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! What a drive is, how long it takes, and where its time went.
+
+use crate::random::Stream;
+use crate::time::{Span, Time};
+
+/// What a disk is, and how long it takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Geometry {
+    pub cylinders: u64,
+    pub tracks_per_cylinder: u64,
+    pub blocks_per_track: u64,
+    pub revolution: Span,
+    /// Before any access, near or far.
+    pub start: Span,
+    /// Seek to the next cylinder.
+    pub seek: Span,
+    /// More for each further cylinder.
+    pub seek_further: Span,
+    pub rotation: Rotation,
+    pub transfer: Transfer,
+}
+
+/// When the block comes under the head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rotation {
+    /// By where the platter is at that time; block 0 of a track passes at time 0.
+    Position,
+    /// Anywhere, uniformly.
+    Random,
+    /// Always after this.
+    Fixed(Span),
+}
+
+/// How long blocks take to pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transfer {
+    /// A revolution for a track of them.
+    Tracks,
+    /// The same, and this for each boundary of tracks among them: a driver that asks for one track at a time
+    /// finds the next one's first block just gone.
+    TrackByTrack(Span),
+    /// This each: blocks of several tracks, or a channel that takes part of each revolution.
+    Each(Span),
+}
+
+impl Geometry {
+    pub fn blocks(&self) -> u64 {
+        self.cylinders * self.blocks_per_cylinder()
+    }
+
+    fn blocks_per_cylinder(&self) -> u64 {
+        self.tracks_per_cylinder * self.blocks_per_track
+    }
+
+    pub fn cylinder(&self, block: u64) -> u64 {
+        block / self.blocks_per_cylinder()
+    }
+
+    pub fn seek_time(&self, cylinders: u64) -> Span {
+        match cylinders {
+            0 => Span::ZERO,
+            _ => Span(self.seek.0 + (cylinders - 1) * self.seek_further.0),
+        }
+    }
+
+    /// From `now` until `block` begins to pass under the head.
+    fn latency(&self, now: Time, block: u64, stream: &mut Stream) -> Span {
+        match self.rotation {
+            Rotation::Fixed(latency) => latency,
+            Rotation::Random => Span(stream.below(self.revolution.0)),
+            Rotation::Position => {
+                let begins = self.revolution.0 * (block % self.blocks_per_track) / self.blocks_per_track;
+                let angle = now.0 % self.revolution.0;
+                Span((begins + self.revolution.0 - angle) % self.revolution.0)
+            }
+        }
+    }
+
+    /// The blocks themselves, and a step of the arm for each boundary of cylinders among them.
+    pub fn transfer_time(&self, block: u64, blocks: u64) -> Span {
+        let last = block + blocks.max(1) - 1;
+        let crossings = self.cylinder(last) - self.cylinder(block);
+        let passing = match self.transfer {
+            Transfer::Tracks => self.revolution.0 * blocks / self.blocks_per_track,
+            Transfer::TrackByTrack(lost) => {
+                let tracks = last / self.blocks_per_track - block / self.blocks_per_track;
+                self.revolution.0 * blocks / self.blocks_per_track + tracks * lost.0
+            }
+            Transfer::Each(block) => block.0 * blocks,
+        };
+        Span(passing + crossings * self.seek.0)
+    }
+}
+
+/// Where the time of all accesses went [ns].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Accesses {
+    pub count: u64,
+    /// Those that moved the arm.
+    pub moved: u64,
+    pub start: u128,
+    pub seek: u128,
+    pub latency: u128,
+    pub transfer: u128,
+}
+
+/// The parts of one access.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Parts {
+    pub start: Span,
+    pub seek: Span,
+    pub latency: Span,
+    pub transfer: Span,
+}
+
+impl Parts {
+    pub(crate) fn all(&self) -> Span {
+        self.start + self.seek + self.latency + self.transfer
+    }
+}
+
+/// The mechanics of a drive: an arm and a platter.
+#[derive(Clone, Debug)]
+pub(crate) struct Drive {
+    pub(crate) geometry: Geometry,
+    /// Where the arm stands, or is going to.
+    pub(crate) arm: u64,
+    pub(crate) accesses: Accesses,
+}
+
+impl Drive {
+    pub(crate) fn new(geometry: Geometry) -> Drive {
+        Drive { geometry, arm: 0, accesses: Accesses::default() }
+    }
+
+    /// An access to `block` begins: the arm goes there.
+    pub(crate) fn position(&mut self, block: u64) -> Parts {
+        let cylinder = self.geometry.cylinder(block);
+        let start = self.geometry.start;
+        let seek = self.geometry.seek_time(cylinder.abs_diff(self.arm));
+        self.accesses.count += 1;
+        self.accesses.moved += u64::from(cylinder != self.arm);
+        self.accesses.start += u128::from(start.0);
+        self.accesses.seek += u128::from(seek.0);
+        self.arm = cylinder;
+        Parts { start, seek, ..Parts::default() }
+    }
+
+    /// From `now`, when the arm is there, the platter turns until `blocks` from `block` on have passed.
+    pub(crate) fn pass(
+        &mut self,
+        parts: &mut Parts,
+        now: Time,
+        (block, blocks): (u64, u64),
+        stream: &mut Stream,
+    ) {
+        parts.latency = self.geometry.latency(now, block, stream);
+        parts.transfer = self.geometry.transfer_time(block, blocks);
+        self.accesses.latency += u128::from(parts.latency.0);
+        self.accesses.transfer += u128::from(parts.transfer.0);
+        self.arm = self.geometry.cylinder(block + blocks.max(1) - 1);
+    }
+}

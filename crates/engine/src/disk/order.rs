@@ -1,0 +1,64 @@
+//! Who is next among the requests that wait for an arm.
+
+use std::collections::BTreeMap;
+
+/// Who is next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueDiscipline {
+    Fcfs,
+    /// The nearest cylinder (shortest seek time first); of equally near ones, the first to come.
+    Sstf,
+    /// On in one direction as long as there are requests, then back.
+    Look,
+}
+
+/// Requests that wait, each at a place on the axis along which the arm goes.
+#[derive(Clone, Debug)]
+pub(crate) struct Waiting<T> {
+    discipline: QueueDiscipline,
+    /// By place (first come first served: 0) and order of coming.
+    requests: BTreeMap<(u64, u64), T>,
+    arrivals: u64,
+    upwards: bool,
+}
+
+impl<T> Waiting<T> {
+    pub(crate) fn new(discipline: QueueDiscipline) -> Waiting<T> {
+        Waiting { discipline, requests: BTreeMap::new(), arrivals: 0, upwards: true }
+    }
+
+    pub(crate) fn push(&mut self, place: u64, request: T) {
+        self.arrivals += 1;
+        let place = if self.discipline == QueueDiscipline::Fcfs { 0 } else { place };
+        self.requests.insert((place, self.arrivals), request);
+    }
+
+    /// Takes the next request for an arm at `arm`, which goes there.
+    pub(crate) fn take(&mut self, arm: u64) -> Option<T> {
+        let (above, below) = (|place| self.above(place), |place| self.below(place));
+        let key = match self.discipline {
+            QueueDiscipline::Fcfs => above(0),
+            QueueDiscipline::Sstf => [above(arm), below(arm)]
+                .into_iter()
+                .flatten()
+                .min_by_key(|(place, order)| (place.abs_diff(arm), *order)),
+            QueueDiscipline::Look if self.upwards => above(arm).or(below(arm)),
+            QueueDiscipline::Look => below(arm).or(above(arm)),
+        }?;
+        if key.0 != arm {
+            self.upwards = key.0 > arm;
+        }
+        self.requests.remove(&key)
+    }
+
+    /// The first to come of the nearest place at or above `place`.
+    fn above(&self, place: u64) -> Option<(u64, u64)> {
+        self.requests.range((place, 0)..).next().map(|(key, _)| *key)
+    }
+
+    /// The first to come of the nearest place at or below `place`.
+    fn below(&self, place: u64) -> Option<(u64, u64)> {
+        let ((nearest, _), _) = self.requests.range(..=(place, u64::MAX)).next_back()?;
+        self.above(*nearest)
+    }
+}
