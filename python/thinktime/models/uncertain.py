@@ -1,0 +1,104 @@
+"""Figures that are known with an interval, and what a prediction from them is known to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+
+from thinktime.errors import InputError
+from thinktime.models.prediction import Quantity
+from thinktime.stats.estimate import Estimate
+
+__all__ = ["Choice", "Known", "above", "ends", "point", "propagated", "scaled"]
+
+Known = float | Estimate
+"""A figure that is taken as exact, or one with an interval."""
+
+Choice = Mapping[Estimate, float]
+"""Value that stands for an estimate; its own where it is not named."""
+
+
+def point(known: Known, choice: Choice | None = None) -> float:
+    """Value of `known`, or what `choice` puts in its place."""
+    if not isinstance(known, Estimate):
+        return float(known)
+    return known.value if choice is None else choice.get(known, known.value)
+
+
+def ends(known: Known) -> tuple[float, float]:
+    """Find the ends of the interval; the value itself where there is none."""
+    if not isinstance(known, Estimate):
+        return float(known), float(known)
+    low = known.value if known.low is None else known.low
+    return low, known.value if known.high is None else known.high
+
+
+def above(known: Known | None, limit: Known) -> bool | None:
+    """Whether `known` is above `limit`; None when their intervals overlap or it is not known."""
+    if known is None:
+        return None
+    (low, high), (limit_low, limit_high) = ends(known), ends(limit)
+    return True if low > limit_high else False if high <= limit_low else None
+
+
+def scaled(known: Known, factor: float) -> Known:
+    """`known` times a factor above 0, its interval too."""
+    if not isinstance(known, Estimate):
+        return known * factor
+    low, high = (None if end is None else end * factor for end in (known.low, known.high))
+    return replace(known, value=known.value * factor, low=low, high=high)
+
+
+def propagated(
+    evaluate: Callable[[Choice], Mapping[str, tuple[float, str]]], inputs: Iterable[Known | None]
+) -> tuple[Quantity, ...]:
+    r"""Quantities with the intervals that follow from those of the inputs.
+
+    .. math:: f(\hat x)_{-}^{+} = f(\hat x) \pm
+              \sqrt{\sum_i \big(f(\hat x_1, \dots, x_i^{\pm}, \dots, \hat x_n) - f(\hat x)\big)^2}
+
+    Each input is moved to either end of its interval with the others at their values, and the moves of one
+    sign add in quadrature: first order in the size of the intervals, for errors that are independent of each
+    other (JCGM 100:2008, 5.1.2, with differences for derivatives). One estimate that stands in two places is
+    one measurement and moves in both.
+
+    Parameters
+    ----------
+    evaluate : callable
+        Value and unit of each quantity, by name, for a choice of the inputs.
+    inputs : iterable of float, Estimate or None
+        What `evaluate` depends on; only an estimate with both ends counts.
+
+    Raises
+    ------
+    InputError
+        The intervals have different levels of confidence.
+    """
+    uncertain = [
+        known
+        for known in dict.fromkeys(known for known in inputs if isinstance(known, Estimate))
+        if known.low is not None and known.high is not None
+    ]
+    levels = sorted({known.level for known in uncertain})
+    if len(levels) > 1:
+        raise InputError(
+            f"the inputs have intervals at levels {' and '.join(map(str, levels))}; give all at one level"
+        )
+    central = evaluate({})
+    moved = [
+        [evaluate({known: known.low or 0.0}), evaluate({known: known.high or 0.0})] for known in uncertain
+    ]
+    return tuple(
+        Quantity(name, value, unit, *_reach(value, [[end[name][0] for end in pair] for pair in moved]))
+        for name, (value, unit) in central.items()
+    )
+
+
+def _reach(value: float, moved: list[list[float]]) -> tuple[float | None, float | None]:
+    """Find the ends of the interval; None where nothing moves the value, or moves it beyond all bounds."""
+    down = math.hypot(*(min(min(pair) - value, 0.0) for pair in moved))
+    up = math.hypot(*(max(max(pair) - value, 0.0) for pair in moved))
+    if down == up == 0.0 or not math.isfinite(down + up):
+        return None, None
+    return value - down, value + up
