@@ -1,23 +1,62 @@
-//! A cache of disk blocks: the least recently used gives way, writes are delayed.
+//! A cache of disk blocks in buffers: the one released least recently gives way, and writes are delayed.
+//!
+//! A buffer is free or taken; either way it may hold a block. Who wants a block looks it up, and where it is absent
+//! claims a buffer for it; what is taken is then read, written or filled, which needs the disk and time, and
+//! released. It is the scheme of the Sixth Edition of UNIX (`getblk`, `brelse`, `bdwrite`, `bflush`), without the
+//! waiting: that is the caller's.
 
 use std::collections::BTreeMap;
 
-/// What an access to the cache asks of the disk.
+use crate::balance::Imbalance;
+
+/// The number of a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Buffer(pub u32);
+
+/// Whether a block is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// The block is there: nothing.
-    Hit,
-    /// The block was not there and now has a buffer; if that held a delayed write, that block is to be written
-    /// first. A read must then read the block.
-    Miss { write: Option<u64> },
+pub enum Lookup {
+    /// It is, and its buffer is now taken.
+    Free(Buffer),
+    /// It is, and its buffer is taken already: wait for its release and look again.
+    Busy(Buffer),
+    /// It is not: claim a buffer.
+    Absent,
+}
+
+/// What a claim gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// The free buffer released least recently; it is now taken, and stands for the block, which is not yet in it.
+    Ready(Buffer),
+    /// That buffer held a delayed write of this other block; it is now taken, and the write no longer delayed:
+    /// write it, release it, and claim again.
+    Delayed(Buffer, u64),
+    /// All buffers are taken: wait for a release and look again.
+    NoneFree,
+}
+
+/// What is in a buffer that is released.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Contents {
+    /// The block as it was when the buffer was taken: a write that was delayed still is.
+    Unchanged,
+    /// The block as it is on the disk, from which it has been read or to which it has been written.
+    Clean,
+    /// The block, to be written later.
+    Delayed,
+    /// Nothing any more: a read that failed.
+    Void,
 }
 
 /// How often it was asked, and with what result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheCounts {
+    /// Blocks looked up that were there and free.
     pub hits: u64,
+    /// Buffers claimed, to the end.
     pub misses: u64,
-    /// Delayed writes that went to the disk because their buffer was wanted.
+    /// Delayed writes that had to be done because their buffer was claimed.
     pub evicted_writes: u64,
     /// Delayed writes that were flushed.
     pub flushed_writes: u64,
@@ -25,90 +64,151 @@ pub struct CacheCounts {
 
 /// Buffers for blocks.
 #[derive(Clone, Debug)]
-pub struct BlockCache {
-    buffers: usize,
-    /// Last use and whether a write is delayed, by block.
+pub struct BufferCache {
+    buffers: Vec<State>,
+    /// The buffer that holds it or stands for it, by block.
     blocks: BTreeMap<u64, Buffer>,
-    /// Block by last use.
-    uses: BTreeMap<u64, u64>,
-    clock: u64,
+    /// Free buffers, by the order of their release.
+    free: BTreeMap<u64, Buffer>,
+    releases: u64,
+    /// How many are taken.
+    taken: u32,
     counts: CacheCounts,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Buffer {
-    used: u64,
-    dirty: bool,
+struct State {
+    block: Option<u64>,
+    delayed: bool,
+    /// The number of its release; none while it is taken.
+    released: Option<u64>,
 }
 
-impl BlockCache {
+impl BufferCache {
+    /// A cache of empty buffers.
+    ///
     /// # Panics
     /// There are no `buffers`.
-    pub fn new(buffers: usize) -> BlockCache {
+    pub fn new(buffers: u32) -> BufferCache {
         assert!(buffers > 0, "a cache has a buffer at least");
-        BlockCache {
-            buffers,
+        let empty = |number: u32| State { block: None, delayed: false, released: Some(u64::from(number)) };
+        BufferCache {
+            buffers: (0..buffers).map(empty).collect(),
             blocks: BTreeMap::new(),
-            uses: BTreeMap::new(),
-            clock: 0,
+            free: (0..buffers).map(|number| (u64::from(number), Buffer(number))).collect(),
+            releases: u64::from(buffers),
+            taken: 0,
             counts: CacheCounts::default(),
         }
     }
 
-    /// Reads `block`.
-    pub fn read(&mut self, block: u64) -> Access {
-        self.access(block, false)
+    /// Looks for `block`, and takes its buffer if that is free.
+    pub fn lookup(&mut self, block: u64) -> Lookup {
+        let Some(buffer) = self.blocks.get(&block).copied() else { return Lookup::Absent };
+        let Some(released) = self.state(buffer).released.take() else { return Lookup::Busy(buffer) };
+        self.free.remove(&released);
+        self.taken += 1;
+        self.counts.hits += 1;
+        Lookup::Free(buffer)
     }
 
-    /// Writes all of `block`: it goes to the disk when its buffer is wanted or flushed. A part of a block is
-    /// written by reading it first.
-    pub fn write(&mut self, block: u64) -> Access {
-        self.access(block, true)
+    /// Claims a buffer for `block`, which is absent.
+    ///
+    /// # Panics
+    /// In debug builds, when it is not.
+    pub fn claim(&mut self, block: u64) -> Claim {
+        debug_assert!(!self.holds(block), "block {block} has a buffer already");
+        let Some((_, buffer)) = self.free.pop_first() else { return Claim::NoneFree };
+        self.taken += 1;
+        let state = self.state(buffer);
+        state.released = None;
+        if let (Some(old), true) = (state.block, state.delayed) {
+            state.delayed = false;
+            self.counts.evicted_writes += 1;
+            return Claim::Delayed(buffer, old);
+        }
+        let old = state.block.replace(block);
+        old.and_then(|old| self.blocks.remove(&old));
+        self.blocks.insert(block, buffer);
+        self.counts.misses += 1;
+        Claim::Ready(buffer)
     }
 
-    /// Whether `block` is there, which does not count as a use.
+    /// Whether `block` has a buffer, which does not count as a use.
     pub fn holds(&self, block: u64) -> bool {
         self.blocks.contains_key(&block)
     }
 
-    fn access(&mut self, block: u64, write: bool) -> Access {
-        self.clock += 1;
-        let used = self.clock;
-        if let Some(buffer) = self.blocks.get_mut(&block) {
-            self.uses.remove(&buffer.used);
-            self.uses.insert(used, block);
-            *buffer = Buffer { used, dirty: buffer.dirty || write };
-            self.counts.hits += 1;
-            return Access::Hit;
-        }
-        self.counts.misses += 1;
-        let mut delayed = None;
-        if self.blocks.len() == self.buffers {
-            if let Some((_, oldest)) = self.uses.pop_first() {
-                delayed = self.blocks.remove(&oldest).filter(|buffer| buffer.dirty).map(|_| oldest);
+    /// `buffer`, which was taken, is free from now on, and the last to give way.
+    ///
+    /// # Panics
+    /// There is no such buffer; in debug builds, when it is free already.
+    pub fn release(&mut self, buffer: Buffer, contents: Contents) {
+        self.releases += 1;
+        let released = self.releases;
+        let state = self.state(buffer);
+        debug_assert!(state.released.is_none(), "{buffer:?} is free already");
+        state.released = Some(released);
+        match contents {
+            Contents::Unchanged => {}
+            Contents::Clean => state.delayed = false,
+            Contents::Delayed => state.delayed = true,
+            Contents::Void => {
+                state.delayed = false;
+                let block = state.block.take();
+                block.and_then(|block| self.blocks.remove(&block));
             }
         }
-        self.counts.evicted_writes += u64::from(delayed.is_some());
-        self.blocks.insert(block, Buffer { used, dirty: write });
-        self.uses.insert(used, block);
-        Access::Miss { write: delayed }
+        self.taken -= 1;
+        self.free.insert(released, buffer);
     }
 
-    /// All delayed writes, by block; they are delayed no more.
-    pub fn flush(&mut self) -> Vec<u64> {
-        let dirty = self.blocks.iter_mut().filter(|(_, buffer)| buffer.dirty);
-        let blocks: Vec<u64> = dirty
-            .map(|(block, buffer)| {
-                buffer.dirty = false;
-                *block
-            })
-            .collect();
-        self.counts.flushed_writes += blocks.len() as u64;
-        blocks
+    /// Takes every free buffer with a delayed write, in the order of their release, and the writes are no longer
+    /// delayed: write each block, and release its buffer.
+    pub fn flush(&mut self) -> Vec<(Buffer, u64)> {
+        let (buffers, mut delayed) = (&mut self.buffers, Vec::new());
+        self.free.retain(|_, buffer| {
+            let state = &mut buffers[buffer.0 as usize];
+            let (Some(block), true) = (state.block, state.delayed) else { return true };
+            (state.released, state.delayed) = (None, false);
+            delayed.push((*buffer, block));
+            false
+        });
+        self.taken += delayed.len() as u32;
+        self.counts.flushed_writes += delayed.len() as u64;
+        delayed
+    }
+
+    /// How many buffers are free.
+    pub fn free(&self) -> u32 {
+        self.free.len() as u32
     }
 
     pub fn counts(&self) -> CacheCounts {
         self.counts
+    }
+
+    fn state(&mut self, buffer: Buffer) -> &mut State {
+        &mut self.buffers[buffer.0 as usize]
+    }
+
+    /// Each buffer is free or taken, and no block is in two.
+    ///
+    /// # Errors
+    /// One of them does not hold: a defect of the cache.
+    pub fn check(&self) -> Result<(), Imbalance> {
+        let place = "the buffer cache";
+        let all = self.buffers.len() as u32;
+        let free = self.buffers.iter().filter(|state| state.released.is_some()).count() as u32;
+        Imbalance::compare("buffers free and taken", place, self.free() + self.taken, all)?;
+        Imbalance::compare("buffers that are free", place, self.free(), free)?;
+        let known = |(number, state): &(usize, &State)| {
+            state.block.is_some_and(|block| self.blocks.get(&block) == Some(&Buffer(*number as u32)))
+        };
+        let found = self.buffers.iter().enumerate().filter(known).count();
+        let held = self.buffers.iter().filter(|state| state.block.is_some()).count();
+        Imbalance::compare("buffers that are found by their block", place, found, held)?;
+        Imbalance::compare("blocks in a buffer each", place, self.blocks.len(), held)
     }
 
     /// Counts begin anew; blocks stay.
@@ -123,43 +223,137 @@ mod tests {
 
     use super::*;
 
+    /// The same as a list of buffers: taken ones, and free ones in the order of their release.
+    #[derive(Debug)]
+    struct List {
+        free: Vec<Entry>,
+        taken: Vec<Entry>,
+    }
+
+    #[derive(Clone, Copy, Debug)]
+    struct Entry {
+        buffer: Buffer,
+        block: Option<u64>,
+        delayed: bool,
+    }
+
+    impl List {
+        fn lookup(&mut self, block: u64) -> Lookup {
+            if let Some(entry) = self.taken.iter().find(|entry| entry.block == Some(block)) {
+                return Lookup::Busy(entry.buffer);
+            }
+            let Some(at) = self.free.iter().position(|entry| entry.block == Some(block)) else {
+                return Lookup::Absent;
+            };
+            self.taken.push(self.free.remove(at));
+            Lookup::Free(self.taken[self.taken.len() - 1].buffer)
+        }
+
+        fn claim(&mut self, block: u64) -> Claim {
+            if self.free.is_empty() {
+                return Claim::NoneFree;
+            }
+            let entry = self.free.remove(0);
+            match entry {
+                Entry { buffer, block: Some(old), delayed: true } => {
+                    self.taken.push(Entry { delayed: false, ..entry });
+                    Claim::Delayed(buffer, old)
+                }
+                Entry { buffer, .. } => {
+                    self.taken.push(Entry { block: Some(block), ..entry });
+                    Claim::Ready(buffer)
+                }
+            }
+        }
+
+        fn release(&mut self, which: usize, contents: Contents) -> Buffer {
+            let mut entry = self.taken.remove(which % self.taken.len());
+            match contents {
+                Contents::Unchanged => {}
+                Contents::Clean => entry.delayed = false,
+                Contents::Delayed => entry.delayed = true,
+                Contents::Void => entry = Entry { block: None, delayed: false, ..entry },
+            }
+            self.free.push(entry);
+            entry.buffer
+        }
+
+        fn flush(&mut self) -> Vec<(Buffer, u64)> {
+            let (delayed, free) = self.free.iter().partition(|entry| entry.delayed);
+            self.free = free;
+            let delayed: Vec<Entry> = delayed;
+            self.taken.extend(delayed.iter().map(|entry| Entry { delayed: false, ..*entry }));
+            delayed.iter().filter_map(|entry| Some((entry.buffer, entry.block?))).collect()
+        }
+    }
+
     proptest! {
-        /// Against a list, the least recently used first.
         #[test]
         fn agrees_with_a_list(
-            buffers in 1usize..6,
-            steps in prop::collection::vec((0u8..8, 0u64..10), 1..300),
+            buffers in 1u32..6,
+            steps in prop::collection::vec((0u8..20, 0u64..9, 0usize..9), 1..300),
         ) {
-            let mut cache = BlockCache::new(buffers);
-            let mut list: Vec<(u64, bool)> = Vec::new();
-            for (act, block) in steps {
-                if act == 0 {
-                    let mut expected: Vec<u64> = list.iter().filter(|(_, dirty)| *dirty).map(|(b, _)| *b).collect();
-                    expected.sort_unstable();
-                    list.iter_mut().for_each(|(_, dirty)| *dirty = false);
-                    prop_assert_eq!(cache.flush(), expected);
-                    continue;
-                }
-                let write = act > 4;
-                let at = list.iter().position(|(known, _)| *known == block);
-                let expected = match at {
-                    Some(at) => {
-                        let (_, dirty) = list.remove(at);
-                        list.push((block, dirty || write));
-                        Access::Hit
-                    }
-                    None => {
-                        let out = if list.len() == buffers { Some(list.remove(0)) } else { None };
-                        list.push((block, write));
-                        Access::Miss { write: out.filter(|(_, dirty)| *dirty).map(|(out, _)| out) }
-                    }
+            let mut cache = BufferCache::new(buffers);
+            let empty = |number| Entry { buffer: Buffer(number), block: None, delayed: false };
+            let mut list = List { free: (0..buffers).map(empty).collect(), taken: Vec::new() };
+            let mut counts = CacheCounts::default();
+            for (act, block, which) in steps {
+                let contents = match act {
+                    0..3 => Contents::Unchanged,
+                    3..6 => Contents::Clean,
+                    6..9 => Contents::Delayed,
+                    _ => Contents::Void,
                 };
-                let access = if write { cache.write(block) } else { cache.read(block) };
-                prop_assert_eq!(access, expected);
-                prop_assert!(cache.holds(block));
+                if act < 10 && !list.taken.is_empty() {
+                    cache.release(list.release(which, contents), contents);
+                } else if act == 10 {
+                    let flushed = list.flush();
+                    counts.flushed_writes += flushed.len() as u64;
+                    prop_assert_eq!(cache.flush(), flushed);
+                } else {
+                    let found = list.lookup(block);
+                    prop_assert_eq!(cache.holds(block), found != Lookup::Absent);
+                    prop_assert_eq!(cache.lookup(block), found);
+                    counts.hits += u64::from(matches!(found, Lookup::Free(_)));
+                    if found == Lookup::Absent {
+                        let claimed = list.claim(block);
+                        prop_assert_eq!(cache.claim(block), claimed);
+                        counts.misses += u64::from(matches!(claimed, Claim::Ready(_)));
+                        counts.evicted_writes += u64::from(matches!(claimed, Claim::Delayed(..)));
+                    }
+                }
+                prop_assert_eq!(cache.free() as usize, list.free.len());
+                prop_assert_eq!(cache.counts(), counts);
+                cache.check().unwrap();
             }
-            let counts = cache.counts();
-            prop_assert!(counts.hits + counts.misses > 0 || counts.flushed_writes == 0);
         }
+    }
+
+    #[test]
+    fn a_reader_of_a_delayed_block_does_not_lose_the_write() {
+        let mut cache = BufferCache::new(1);
+        assert_eq!((cache.lookup(7), cache.claim(7)), (Lookup::Absent, Claim::Ready(Buffer(0))));
+        assert_eq!((cache.lookup(7), cache.claim(8)), (Lookup::Busy(Buffer(0)), Claim::NoneFree));
+        cache.release(Buffer(0), Contents::Delayed);
+        assert_eq!(cache.lookup(7), Lookup::Free(Buffer(0)));
+        assert_eq!(cache.flush(), [], "who has it may write it");
+        cache.release(Buffer(0), Contents::Unchanged);
+        assert_eq!(cache.claim(8), Claim::Delayed(Buffer(0), 7));
+        assert_eq!(cache.lookup(7), Lookup::Busy(Buffer(0)), "it is there as long as it is being written");
+        cache.release(Buffer(0), Contents::Clean);
+        assert_eq!((cache.claim(8), cache.holds(7)), (Claim::Ready(Buffer(0)), false));
+        cache.restart_statistics();
+        assert_eq!(cache.counts(), CacheCounts::default());
+    }
+
+    #[test]
+    fn a_lost_buffer_and_a_block_in_two_are_seen() {
+        let mut lost = BufferCache::new(2);
+        lost.free.pop_first();
+        assert_eq!(lost.check().unwrap_err().law, "buffers free and taken");
+        let mut twice = BufferCache::new(2);
+        twice.claim(7);
+        twice.buffers[1].block = Some(7);
+        assert_eq!(twice.check().unwrap_err().law, "buffers that are found by their block");
     }
 }
