@@ -173,9 +173,10 @@ def _swap_times(a: Configuration, b: Configuration) -> Assumption:
     if a.size is None or b.size is None or 0.0 in (point(a.swap_time_s), point(b.swap_time_s)):
         return Assumption(text)
     sizes = mean_size(a.size, a.processes), mean_size(b.size, b.processes)
-    kept = sizes[0] != sizes[1] and point(a.swap_time_s) == point(b.swap_time_s)
-    found = f"{_seconds(a.swap_time_s)} for sizes of {sizes[0]:g} and of {sizes[1]:g}" if kept else ""
-    return Assumption(text, False if kept else None, found)
+    if point(a.swap_time_s) != point(b.swap_time_s):
+        return Assumption(text)
+    found = f"{_seconds(a.swap_time_s)} for sizes of {sizes[0]:g} and of {sizes[1]:g}"
+    return Assumption(text, sizes[0] == sizes[1], found)
 
 
 def _same_burst(a: Configuration, b: Configuration, queues_compared: bool) -> Assumption:

@@ -1,0 +1,236 @@
+"""The model of the ratio and its kin: what they return, say and refuse."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from thinktime.errors import InputError
+from thinktime.models import cpu_bound, ratio
+from thinktime.models.swap_disk import Configuration, Drive, loaded_processes, mean_size
+from thinktime.stats.estimate import Estimate
+
+A = Configuration(0.05, 0.07, loaded=4)
+
+
+def measured(value, half, unit="s", level=0.95):
+    return Estimate(value, unit, 10, "measured", value - half, value + half, level)
+
+
+def assumption(found, words):
+    (one,) = [one for one in found.assumptions if words in one.text]
+    return one
+
+
+def test_the_ratio_of_a_machine_with_itself_is_one():
+    found = ratio.predict(A, A)
+    assert found["ratio"] == found["ratio_as_printed"] == 1.0
+    assert found["change"] == 0.0
+
+
+def test_a_prediction_back_is_the_inverse():
+    b = replace(A, loaded=9, swap_time_s=0.03, processes=None)
+    there, back = ratio.predict(A, b), ratio.predict(b, A)
+    assert there["ratio"] * back["ratio"] == pytest.approx(1.0)
+    far = replace(b, burst_s=0.2, queue_length=5.0)
+    near = replace(A, burst_s=0.01, queue_length=4.8)
+    assert ratio.predict(near, far)["ratio"] * ratio.predict(far, near)["ratio"] == pytest.approx(1.0)
+
+
+def test_what_is_known_of_the_load_is_carried_over():
+    a = replace(A, processes=10, elapsed_s=600.0, interactions=2000, blocks=12_000.0, think_s=1.0)
+    found = ratio.predict(a, replace(a, loaded=8, processes=15))
+    assert found["elapsed_b_s"] == pytest.approx(600.0 * found["ratio"])
+    assert (found["swaps_a"], found["swaps_b"]) == (3000.0, 2250.0)
+    assert found["throughput_b_per_s"] == pytest.approx(3000 / found["elapsed_b_s"])
+    assert found["throughput_b_per_s"] / found["throughput_a_per_s"] == pytest.approx(
+        found["throughput_ratio"]
+    )
+    assert found["response_b_s"] == pytest.approx(15 / found["throughput_b_per_s"] - 1.0)
+
+
+def test_the_response_as_printed_lacks_the_number_of_processes():
+    found = ratio.operational(720.0, 2400, 12, 1.5, 0.6)
+    assert found["throughput_per_s"] == pytest.approx(10 / 3)
+    assert found["response_s"] == pytest.approx(12 * 0.3 - 1.5)
+    assert found["response_as_printed_s"] == pytest.approx(0.3 - 1.5)
+    assert found["stretch"] == pytest.approx(found["response_s"] / 0.6)
+    assert found.holds is None
+    assert ratio.operational(720.0, 2400, 12, 5.0).holds is False
+    without = [quantity.name for quantity in ratio.operational(720.0, 2400, 12).quantities]
+    assert without == ["throughput_per_s"]
+    # The printed form is right where C counts the interactions of one process.
+    assert ratio.operational(720.0, 200, 1, 1.5)["response_s"] == pytest.approx(found["response_s"])
+
+
+def test_an_interval_is_propagated_to_first_order():
+    """Partial derivatives of T_B/T_A with respect to Tswap of A and of B, by hand."""
+    swap_a, swap_b = measured(0.07, 0.0007), measured(0.05, 0.001)
+    a, b = replace(A, swap_time_s=swap_a), replace(A, swap_time_s=swap_b)
+    found = ratio.predict(a, b).quantity("ratio")
+    below = 0.05 + 0.07 / 4
+    by_b = 0.001 / 4 / below
+    by_a = 0.0007 / 4 * (0.05 + 0.05 / 4) / below**2
+    reach = math.hypot(by_a, by_b)
+    assert found.high - found.value == pytest.approx(reach, rel=0.01)
+    assert found.value - found.low == pytest.approx(reach, rel=0.01)
+
+
+def test_one_measurement_that_both_machines_share_moves_in_both():
+    block = measured(0.05, 0.005)
+    same = ratio.predict(replace(A, block_time_s=block), replace(A, block_time_s=block, loaded=4.0))
+    assert same.quantity("ratio").low is None
+    again = replace(block, n=11)
+    other = ratio.predict(replace(A, block_time_s=block), replace(A, block_time_s=again))
+    assert other.quantity("ratio").low < 1.0 < other.quantity("ratio").high
+
+
+def test_an_interval_across_a_limit_leaves_the_assumption_open():
+    def busy(utilisation):
+        machine = replace(A, utilisation=utilisation)
+        return assumption(ratio.predict(machine, machine), "controller is busy").met
+
+    assert [busy(0.9), busy(0.7), busy(measured(0.82, 0.05, "")), busy(measured(0.9, 0.05, ""))] == [
+        True,
+        False,
+        None,
+        True,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "change", "found"),
+    [
+        ("interactive", {"interactive": False}, ""),
+        ("compute burst between", {"burst_s": 0.354, "queue_length": 3.8}, "354 ms against 70 ms"),
+        ("near its saturation", {"queue_length": 2.9}, "2.9 at the controller with 4 loaded"),
+        ("near its saturation", {"processes": 4}, "all 4 processes are loaded and none is swapped"),
+        ("controller is busy", {"utilisation": 0.64}, "64 %"),
+        ("same size", {"size": (157, 314)}, "sizes 157 and 314"),
+        ("same CPU time", {"equal_demands": False}, ""),
+        ("one swap at a time", {"one_swap_at_a_time": False}, ""),
+        ("single controller", {"single_controller": False}, ""),
+        (
+            "think time",
+            {"think_s": 1.0, "elapsed_s": 700.0, "interactions": 2400, "processes": 12},
+            "1 s",
+        ),
+    ],
+)
+def test_a_violated_assumption_is_told_with_its_figure(words, change, found):
+    machine = replace(A, **change)
+    one = assumption(ratio.predict(machine, machine), words)
+    assert one.met is False
+    assert found in one.found
+    assert ratio.predict(machine, machine).holds is False
+
+
+def test_all_assumptions_can_be_met():
+    a = Configuration(
+        0.05,
+        0.07,
+        memory=1280,
+        size=314,
+        processes=10,
+        burst_s=0.012,
+        queue_length=4.8,
+        utilisation=0.95,
+        think_s=0.0,
+        interactive=True,
+        equal_demands=True,
+        single_controller=True,
+        one_swap_at_a_time=True,
+    )
+    found = ratio.predict(a, replace(a, memory=2560, queue_length=8.7))
+    assert found["loaded_b"] == 8
+    assert found.holds is True
+    more = ratio.predict(a, replace(a, processes=15))
+    assert assumption(more, "grows with the number of processes").met is True
+    assert more["ratio"] == 1.5
+    grown = ratio.predict(a, replace(a, size=157))
+    assert "70 ms for sizes of 314 and of 157" in assumption(grown, "swap times").found
+
+
+def test_the_cpu_bound_cases():
+    alone = cpu_bound.one_loaded(300.0, 0.07, 1000)
+    assert alone["elapsed_b_s"] == pytest.approx(370.0)
+    several = cpu_bound.several_loaded(300.0, 10, 15, 0.5, 0.07)
+    assert (several["elapsed_b_s"], several["quantum_least_s"]) == (450.0, pytest.approx(0.14))
+    assert several.holds is None
+    thrashing = cpu_bound.several_loaded(300.0, 10, 15, 0.1, 0.07)
+    assert thrashing.holds is False
+    assert assumption(thrashing, "thrashes").found == "70 ms against half of 100 ms"
+    edge = cpu_bound.several_loaded(300.0, 10, 10, 0.14, 0.07)
+    assert assumption(edge, "thrashes").met is True
+
+
+def test_sizes_that_are_dealt_in_turn():
+    assert mean_size((157, 314), 12) == 235.5
+    assert mean_size((100, 400), 3) == 200.0
+    assert loaded_processes(1280, (157, 314), 12) == 5
+    assert loaded_processes(1280, 157, 6) == 6
+
+
+def test_the_swap_of_one_block_crosses_no_cylinder():
+    drive = Drive(0.0675, 2.35e-6, 0.015, 40)
+    one = drive.swap_time_s(8)
+    assert one.low == one.high == pytest.approx(drive.block_time_s())
+
+
+def test_leave_one_out_says_how_far_off_each_prediction_is():
+    runs = [replace(A, elapsed_s=100.0), replace(A, elapsed_s=110.0)]
+    first, second = ratio.leave_one_out(runs)
+    assert first.predictions_s == (110.0,)
+    assert first.error == pytest.approx(0.1)
+    assert math.isnan(second.standard_deviation_s)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: Configuration(0.0, 0.07, 4), "block_time_s is 0.0; give a finite number above 0"),
+        (lambda: Configuration(0.05, -0.07, 4), "swap_time_s is -0.07; give a finite number from 0 up"),
+        (lambda: Configuration(0.05, math.nan, 4), "swap_time_s is nan"),
+        (lambda: Configuration(0.05, 0.07, 0), "loaded is 0; give 1 or more"),
+        (lambda: Configuration(0.05, 0.07, math.inf), "loaded is inf"),
+        (lambda: Configuration(0.05, 0.07, math.nan), "loaded is nan"),
+        (lambda: Configuration(0.05, 0.07), "loaded is not given; give it, or memory and size"),
+        (lambda: Configuration(0.05, 0.07, memory=1280, size=1400), "size is 1400, and memory 1280: no such"),
+        (lambda: Configuration(0.05, 0.07, memory=300, size=(157, 314)), "size is 314, and memory 300"),
+        (lambda: Configuration(0.05, 0.07, memory=1280, size=-1), "size is -1"),
+        (lambda: Configuration(0.05, 0.07, memory=1280, size=()), "size is an empty list"),
+        (lambda: Configuration(0.05, 0.07, memory=0, size=157), "memory is 0"),
+        (lambda: Configuration(0.05, 0.07, 8, processes=4), "loaded is 8, but there are 4 processes"),
+        (
+            lambda: Configuration(0.05, 0.07, 4, utilisation=95.0),
+            "utilisation is 95; give a part of the time",
+        ),
+        (lambda: Configuration(0.05, 0.07, 4, burst_s=-1.0), "burst_s is -1.0"),
+        (lambda: Configuration(measured(0.05, 0.06), 0.07, 4), "block_time_s has an interval from -0.01"),
+        (lambda: ratio.leave_one_out([A]), "there are 1 runs to compare"),
+        (lambda: ratio.leave_one_out([A, A]), "run 1 has no elapsed_s"),
+        (
+            lambda: ratio.predict(replace(A, burst_s=0.012), replace(A, burst_s=0.186)),
+            "queue_length of B is not given",
+        ),
+        (
+            lambda: ratio.predict(
+                replace(A, swap_time_s=measured(0.07, 0.01)),
+                replace(A, swap_time_s=measured(0.07, 0.01, level=0.9)),
+            ),
+            "intervals at levels 0.9 and 0.95; give all at one level",
+        ),
+        (lambda: ratio.operational(0.0, 100, 10), "elapsed_s is 0.0"),
+        (lambda: ratio.operational(10.0, 0, 10), "interactions is 0"),
+        (lambda: ratio.swaps(100.0, 0.0), "loaded is 0.0"),
+        (lambda: cpu_bound.one_loaded(300.0, -1.0, 5), "swap_time_s is -1.0"),
+        (lambda: cpu_bound.several_loaded(300.0, 0, 5, 0.5, 0.07), "processes_a is 0"),
+        (lambda: cpu_bound.several_loaded(300.0, 5, 5, 0.0, 0.07), "quantum_s is 0.0"),
+        (lambda: Drive(0.0675, 0.0, 0.015, 40), "transfer_s_per_byte is 0.0"),
+        (lambda: Drive(0.0675, 2e-6, 0.015, 40).swap_time_s(0), "size_clicks is 0"),
+    ],
+)
+def test_bad_input_is_refused_by_name(call, words):
+    with pytest.raises(InputError) as refused:
+        call()
+    assert words in str(refused.value)
