@@ -6,6 +6,7 @@ from thinktime.analyses import (
     ageing,
     arrivals,
     capacity,
+    iostat,
     overhead,
     rates,
     response,
@@ -298,6 +299,74 @@ def make_trace() -> trace.Trace:
     )
 
 
+def make_compared(sampled: float, exact: float, unit: str = "") -> iostat.Compared:
+    return iostat.Compared(
+        estimate(sampled, unit), estimate(exact, unit), estimate(sampled - exact, unit), differs=False
+    )
+
+
+def make_drive(name: str, busy: float) -> iostat.Drive:
+    return iostat.Drive(
+        name,
+        estimate(20.5 * busy, "request/s"),
+        12_300.0,
+        estimate(10_496.0 * busy, "byte/s"),
+        6_297_600.0,
+        estimate(11.5 * busy, "operation/s"),
+        estimate(9.25 * busy, "operation/s"),
+        estimate(8.75 * busy, "seek/s"),
+        estimate(512.0 + busy, "byte"),
+        estimate(0.0386 * busy, "s"),
+        estimate(0.0013 * busy, "s"),
+        estimate(0.0398 * busy, "s"),
+        estimate(0.21 * busy, "s"),
+        make_compared(busy, busy - 0.011),
+        iostat.Maker(0.0675, 0.0012),
+    )
+
+
+def make_iostat() -> iostat.Iostat:
+    def amount(name: str, label: str, rate: float, unit: str) -> iostat.Amount:
+        return iostat.Amount(name, label, estimate(rate, f"{unit}/s"), 600.0 * rate)
+
+    lengths = tuple(estimate(part) for part in (0.052, 0.148, 0.31, 0.22, 0.17, 0.1))
+    states = (("user", 0.41, 0.405), ("system", 0.22, 0.223), ("idle", 0.37, 0.372), ("busy", 0.63, 0.628))
+    periods = tuple(
+        iostat.Period(0, 30.0 * k, 30.0, 6.0 + k, 3.0, 0.5, (2.5 + k / 9,), (0.9, 0.4), 0.3)
+        for k in range(20)
+    )
+    return iostat.Iostat(
+        (0,),
+        120,
+        600.0,
+        (amount("block_reads", "reads", 6.5, "block"), amount("cache_hits", "cache hits", 19.5, "block")),
+        estimate(0.75),
+        (iostat.Queue("controller", make_compared(2.62, 2.57, "request"), lengths, True, 36_000),),
+        (make_drive("swap", 0.91), make_drive("files", 0.43)),
+        make_compared(0.948, 0.945),
+        iostat.Cpu(
+            tuple(iostat.CpuState(name, make_compared(first, second)) for name, first, second in states),
+            estimate(0.335),
+            False,
+            estimate(0.125),
+        ),
+        iostat.StateMatrix(
+            ("user", "idle"),
+            ("none", "swap", "files", "both"),
+            tuple(tuple(estimate(0.01 * k + 0.11 * row) for k in range(1, 5)) for row in (1, 2)),
+            (estimate(0.54), estimate(0.98)),
+            tuple(estimate(0.351 + 0.02 * k) for k in range(4)),
+            36_000,
+        ),
+        (amount("terminal_out_characters", "terminal characters out", 112.0, "character"),),
+        iostat.Swapping(
+            (amount("swap_ins", "swaps in", 1.31, "swap"),), estimate(157.0, "click"), estimate(0.382, "s")
+        ),
+        periods,
+        (),
+    )
+
+
 def make_throughput() -> throughput.Throughput:
     measures = (
         throughput.Measure("user_time", "user time", "s/s", True),
@@ -326,6 +395,7 @@ def make_all() -> dict[str, object]:
         "response": make_response(),
         "overhead": make_overhead(),
         "saturation": make_saturation(),
+        "iostat": make_iostat(),
         "service": make_service(),
         "arrivals": make_arrivals(),
         "trace": make_trace(),

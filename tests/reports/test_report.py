@@ -64,6 +64,7 @@ def test_every_analysis_has_its_section(parsed: dict[str, Any]) -> None:
         "response",
         "overhead",
         "saturation",
+        "iostat",
         "service",
         "arrivals",
         "trace",
@@ -165,7 +166,7 @@ def test_a_strange_log_gives_a_report(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["rates", "throughput", "response", "service", "overhead", "saturation", "capacity"]
+    "name", ["rates", "throughput", "response", "service", "overhead", "saturation", "iostat", "capacity"]
 )
 def test_an_empty_log_makes_no_analysis_fail(name: str, tmp_path: Path) -> None:
     section = reports.answer(name, write(tmp_path / "log", None))

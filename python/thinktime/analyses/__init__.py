@@ -21,6 +21,7 @@ ANALYSES: dict[str, str] = {
     "trace": "thinktime.analyses.trace",
     "overhead": "thinktime.analyses.overhead",
     "saturation": "thinktime.analyses.saturation",
+    "iostat": "thinktime.analyses.iostat",
     "capacity": "thinktime.analyses.capacity",
 }
 """Name of each analysis and the module that does it, in the order in which a report shows them."""

@@ -28,6 +28,7 @@ ORDER = (
     "response",
     "overhead",
     "saturation",
+    "iostat",
     "service",
     "arrivals",
     "trace",

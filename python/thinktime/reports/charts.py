@@ -393,8 +393,11 @@ def steps(rows: Rows, series: Sequence[Key], x: Axis, y: Axis) -> Spec:
     return _single(chart, y.title)
 
 
-def histogram(rows: Rows, x: Axis, y: Axis, shade: str) -> Spec:
-    """Boxes over ranges of `x`. Rows: `low`, `high`, `value`, `shown`."""
+def histogram(rows: Rows, x: Axis, y: Axis, shade: str, named: str = "interactions") -> Spec:
+    """Boxes over ranges of `x`. Rows: `low`, `high`, `value`, `shown`, and `least`, `most` for a whisker.
+
+    `named` is what the boxes count.
+    """
     import altair as alt
 
     chart = (
@@ -405,11 +408,18 @@ def histogram(rows: Rows, x: Axis, y: Axis, shade: str) -> Spec:
             x2="high:Q",
             y=alt.Y("base:Q", scale=_scale(y), axis=_axis(y, title=False)),
             y2="value:Q",
-            tooltip=[alt.Tooltip("shown:N", title="interactions")],
+            tooltip=[alt.Tooltip("shown:N", title=named)],
         )
-        .properties(height=HEIGHT)
     )
-    return _single(chart, y.title)
+    known = [
+        {**row, "middle": (_float(row["low"]) + _float(row["high"])) / 2}
+        for row in rows
+        if row.get("least") is not None and row.get("most") is not None
+    ]
+    whiskers = alt.Chart(_data(known)).mark_rule(strokeWidth=1.4, color="var(--ink)", clip=True)
+    place = {"x": _x(x, "middle"), "y": alt.Y("least:Q", scale=_scale(y)), "y2": "most:Q"}
+    drawn = chart + whiskers.encode(**place) if known else chart
+    return _single(drawn.properties(height=HEIGHT), y.title)
 
 
 def strips(items: Sequence[Strip], x: Axis) -> Spec:
