@@ -48,7 +48,7 @@ class Shape:
     quantities : mapping of str to str
         Columns of numbers, and their units.
     remarks : sequence of str
-        Columns of words, not compared.
+        Columns of words, not compared; and inputs of a printed computation.
     words : str
         How a row is named to a reader, with its keys in braces; empty where the keys are words.
     """
@@ -69,6 +69,17 @@ class Table:
     shape: Shape
     rows: tuple[Row, ...]
     _cells: Mapping[tuple[object, ...], Mapping[str, Printed | None]] = field(repr=False)
+    _remarks: Mapping[tuple[object, ...], Mapping[str, str]] = field(default_factory=dict, repr=False)
+
+    def remark(self, row: Row, name: str) -> str:
+        """Words, or an input, of a row, as printed; empty where the cell is empty.
+
+        Raises
+        ------
+        KeyError
+            There is no such row or column.
+        """
+        return self._remarks[tuple(row[key] for key in self.shape.keys)][name]
 
     def cell(self, row: Row, quantity: str) -> Printed | None:
         """Find a printed number; None where the cell is empty.
@@ -130,6 +141,7 @@ def read(folder: Path, shape: Shape) -> Table:
     path = folder / f"{shape.name}.csv"
     lines = _lines(path, (*shape.keys, *shape.quantities, *shape.remarks))
     cells: dict[tuple[object, ...], dict[str, Printed | None]] = {}
+    remarks: dict[tuple[object, ...], dict[str, str]] = {}
     rows: list[Row] = []
     for number, line in lines:
         row = {key: _key(line[key], f"{path}:{number}, {key}") for key in shape.keys}
@@ -140,8 +152,9 @@ def read(folder: Path, shape: Shape) -> Table:
             quantity: _number(line[quantity], f"{path}:{number}, {quantity}") if line[quantity] else None
             for quantity in shape.quantities
         }
+        remarks[name] = {remark: line[remark] for remark in shape.remarks}
         rows.append(row)
-    return Table(shape, tuple(rows), cells)
+    return Table(shape, tuple(rows), cells, remarks)
 
 
 def read_facts(folder: Path) -> dict[str, Fact]:

@@ -14,7 +14,7 @@ from thinktime.studies.study import Chapter, Outcome, Part
 __all__ = ["told"]
 
 AGREEMENT = "agreement"
-ROWS_FOLDED = 100
+ROWS_FOLDED = 150
 """A published table with more cells than this stands folded on the page of a whole study."""
 
 

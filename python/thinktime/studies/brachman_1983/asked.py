@@ -1,0 +1,153 @@
+"""One change of the machine at a time, on the same workloads: how further questions are answered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from thinktime.reports import charts, document
+from thinktime.reports import format as shown
+from thinktime.reports.charts import Axis
+from thinktime.reports.document import Cell, Column, Key, Table
+from thinktime.stats.estimate import Estimate
+from thinktime.studies.brachman_1983.machine import Machine, interval
+
+__all__ = ["Loads", "Variant", "change", "figure", "mean", "said", "table"]
+
+COLOURS = ("user", "system", "memory", "disk", "plain")
+FIGURES = {
+    "elapsed_s": ("elapsed, s", ""),
+    "swaps": ("swaps", ""),
+    "swap_time_s": ("swap time", "s"),
+    "loaded_mean": ("loaded", ""),
+    "controller_utilisation": ("controller busy", "share"),
+    "cpu_utilisation": ("CPU busy", "share"),
+}
+"""Responses that every table shows: heading and unit."""
+
+Loads = Mapping[str, Mapping[str, Any]]
+"""Parameters of each load, by what a reader calls it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A machine that differs from the first in a few parameters.
+
+    Parameters
+    ----------
+    name : str
+        As a reader calls it.
+    changes : mapping
+        Parameters that differ.
+    """
+
+    name: str
+    changes: Mapping[str, Any] = field(default_factory=dict)
+
+
+def mean(machine: Machine, load: Mapping[str, Any], variant: Variant, response: str) -> Estimate:
+    """Mean of a response over the replications."""
+    values = machine.values(response, **{**load, **variant.changes})
+    known = values[values == values]
+    return interval(known) if len(known) else Estimate(float("nan"), "", 0, "none")
+
+
+def change(
+    machine: Machine, load: Mapping[str, Any], base: Variant, other: Variant, response: str = "elapsed_s"
+) -> Estimate:
+    r"""Change of a response from one machine to another as a part, workload by workload.
+
+    .. math:: \frac{1}{n} \sum_r \frac{y_r}{x_r} - 1
+
+    with Student's t; both machines are given the same n workloads (common random numbers).
+    """
+    x, y = (machine.values(response, **{**load, **each.changes}) for each in (base, other))
+    return interval(y / x - 1.0, "share")
+
+
+def said(value: Estimate) -> str:
+    """Relative change with its interval, for a sentence."""
+    ends = (value.value, value.low, value.high)
+    middle, low, high = (f"{100.0 * (value.value if end is None else end):+.1f}" for end in ends)
+    return f"{middle} % ({low} to {high})".replace("-", "−")
+
+
+def table(
+    machine: Machine,
+    name: str,
+    caption: str,
+    loads: Loads,
+    variants: Sequence[Variant],
+    notes: Sequence[str] = (),
+    beside: tuple[str, Mapping[tuple[str, str], Cell]] = ("", {}),
+) -> Table:
+    """Every load on every variant.
+
+    Parameters
+    ----------
+    machine : Machine
+    name, caption : str
+    loads : mapping
+    variants : sequence of Variant
+        The first is what the others are compared with.
+    notes : sequence of str
+    beside : (str, mapping)
+        Heading of one more column, and its cells by load and variant.
+    """
+    rows: list[tuple[Cell, ...]] = []
+    for label, load in loads.items():
+        for variant in variants:
+            gain = None if variant is variants[0] else change(machine, load, variants[0], variant)
+            figures = [_cell(mean(machine, load, variant, response)) for response in FIGURES]
+            more = (beside[1].get((label, variant.name)),) if beside[0] else ()
+            rows.append((label, variant.name, gain, *figures, *more))
+    columns = (
+        Column("load"),
+        Column("machine"),
+        Column("change of elapsed", "share"),
+        *(Column(heading, unit, scaled=bool(unit)) for heading, unit in FIGURES.values()),
+        *((Column(beside[0]),) if beside[0] else ()),
+    )
+    return Table(name, caption, columns, tuple(rows), tuple(notes))
+
+
+def _cell(value: Estimate) -> Cell:
+    return value if value.n else None
+
+
+def figure(
+    machine: Machine,
+    name: str,
+    title: str,
+    loads: Loads,
+    variants: Sequence[Variant],
+    response: str = "elapsed_s",
+    axis: str = "elapsed time, s",
+) -> document.Figure:
+    """One response of every load on every variant, with intervals."""
+    rows: list[dict[str, object]] = []
+    for label, load in loads.items():
+        for variant in variants:
+            value = mean(machine, load, variant, response)
+            ends = {"value": value.value, "low": value.low, "high": value.high}
+            rows.append({"label": label, "series": variant.name, "shown": shown.estimate(value), **ends})
+    keys = tuple(
+        Key(variant.name, colour, "circle") for variant, colour in zip(variants, COLOURS, strict=False)
+    )
+    columns = (Column("load"), Column("machine"), Column(axis, scaled=False))
+    data = tuple((str(row["label"]), str(row["series"]), str(row["shown"])) for row in rows)
+    gains = [
+        f"{label}: {variant.name} {said(change(machine, load, variants[0], variant, response))}"
+        for label, load in loads.items()
+        for variant in variants[1:]
+    ]
+    return document.Figure(
+        name,
+        title,
+        partial(charts.dots, rows, keys, Axis(axis), ("load", "machine", axis)),
+        Table(f"{name}-data", title, columns, data),
+        f"Against {variants[0].name}: {'; '.join(gains)}.",
+        keys,
+    )

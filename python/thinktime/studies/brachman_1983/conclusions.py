@@ -1,0 +1,194 @@
+"""What the thesis finds, and whether it holds here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import permutations
+
+import numpy as np
+
+from thinktime.models.ratio import leave_one_out, predict, swaps
+from thinktime.reports.compared import Finding
+from thinktime.studies.brachman_1983 import devices, equation, experiment, lines, mixing
+from thinktime.studies.brachman_1983.experiment import find, measured
+from thinktime.studies.brachman_1983.machine import Machine, fullest, interval
+from thinktime.studies.brachman_1983.recomputed import printed
+from thinktime.studies.brachman_1983.tables import BLOCK_TIME, CASES, FACTORIAL, NAME, Case
+from thinktime.studies.study import Chapter
+
+__all__ = ["chapter"]
+
+BURSTS_MS = (12, 30, 60, 186, 354)
+NEAR_SWAP_MS = 60
+"""Longest burst of the thesis that is about as long as a swap."""
+MOSTLY = 0.25
+"""Part of the fall of the queue that may come before bursts are longer than a swap."""
+EQUAL = 0.10
+SATURATED = 0.80
+QUEUE = 0.8
+
+
+def chapter(machine: Machine) -> Chapter:
+    """Every finding of the thesis, with the statistic that says whether it holds."""
+    theirs = leave_one_out(equation.published_runs(equation.PREDICTED_WITH_MS))
+    ours = leave_one_out(equation.simulated_runs(machine))
+    findings = (
+        experiment.runs_agree(machine),
+        equation.good(theirs, "measured"),
+        equation.good(ours, "simulated"),
+        *_saturation(machine),
+        lines.linear(machine),
+        *_queue(machine),
+        *_swaps(machine),
+        devices.seek_saved(machine),
+        devices.near(machine),
+        mixing.mixed_run(machine),
+    )
+    held = sum(finding.holds is True for finding in findings)
+    summary = (f"Of {len(findings)} findings of the thesis, {held} hold on the simulated machine.",)
+    return Chapter(findings=findings, summary=summary)
+
+
+def _found(finding: str, source: str, holds: bool, statistic: str, text: str) -> Finding:
+    return Finding(NAME, finding, source, holds, statistic.replace("-", "−"), text)
+
+
+def _saturation(machine: Machine) -> Iterator[Finding]:
+    busy = {case.words: 100.0 * machine.mean(case, "controller_utilisation") for case in fullest()}
+    least = min(busy, key=busy.__getitem__)
+    yield _found(
+        "saturated",
+        "Table VI",
+        busy[least] > 90.0,
+        f"{busy[least]:.1f} % in the least busy of the six runs, {least}",
+        "with twelve processes the controller is busy for more than 90 % of the time",
+    )
+    inside, outside = _pairs(machine)
+    yield _found(
+        "needs-saturation",
+        "assumptions of the model",
+        float(np.median(inside)) <= EQUAL < float(np.median(outside)),
+        f"median error of {len(inside)} pairs of runs that both keep the controller busy for more than "
+        f"{100 * SATURATED:.0f} % is {100 * np.median(inside):.1f} %, of {len(outside)} other pairs "
+        f"{100 * np.median(outside):.1f} %; {100 * EQUAL:.0f} % is good",
+        "equation 3.1 needs a controller that is busy for more than about 80 % in both runs",
+    )
+
+
+def _pairs(machine: Machine) -> tuple[list[float], list[float]]:
+    """Errors of equation 3.1 between simulated runs of Table VI, both saturated or not."""
+    block_s = float(devices.block_time_s(machine).mean())
+    runs = [case for case in CASES if case.table == FACTORIAL]
+    taken = {
+        case.words: equation.configuration(
+            case,
+            block_s,
+            float(devices.swap_time_s(machine, case.sizes_clicks[0]).mean()),
+            machine.mean(case, "elapsed_s"),
+        )
+        for case in runs
+    }
+    busy = {case.words: machine.mean(case, "controller_utilisation") > SATURATED for case in runs}
+    found: tuple[list[float], list[float]] = ([], [])
+    for one, other in permutations(taken, 2):
+        expected = float(predict(taken[one], taken[other])["elapsed_b_s"])
+        error = abs(expected / float(predict(taken[other], taken[other])["elapsed_b_s"]) - 1.0)
+        found[0 if busy[one] and busy[other] else 1].append(error)
+    return found
+
+
+def _burst(pc_ms: int, size: int = 157, mm: int = 1280) -> Case:
+    return find(pc_ms=pc_ms, size=size, mm=mm, pn=12)
+
+
+def _queue(machine: Machine) -> Iterator[Finding]:
+    off = {case.words: machine.mean(case, "queue_length") - case.nl - 1.0 for case in fullest()}
+    worst = max(off, key=lambda words: abs(off[words]))
+    yield _found(
+        "queue-loaded",
+        "text on the model",
+        abs(off[worst]) <= QUEUE,
+        f"mean queue less NL + 1: {', '.join(f'{value:+.2f}' for value in off.values())}; within {QUEUE} is "
+        f"equal; farthest off is {worst}",
+        "each loaded process keeps one file request at the controller, beside one swap: Q is NL + 1",
+    )
+    queue = {pc: machine.mean(_burst(pc), "queue_length") for pc in BURSTS_MS}
+    early, whole = queue[12] - queue[NEAR_SWAP_MS], queue[12] - queue[BURSTS_MS[-1]]
+    yield _found(
+        "queue-falls",
+        "Table VII",
+        whole > 1.0 and early <= MOSTLY * whole,
+        f"mean queue {', '.join(f'{value:.1f} at {pc} ms' for pc, value in queue.items())}: {early:.1f} of "
+        f"the fall of {whole:.1f} come up to {NEAR_SWAP_MS} ms",
+        "the queue at the controller falls as bursts grow, mostly once they are longer than a swap",
+    )
+    yield from _queue_ratio(machine)
+
+
+def _queue_ratio(machine: Machine) -> Iterator[Finding]:
+    """Compare ratios of times with those of queues, against bursts of 12 ms."""
+    short = _burst(12)
+    excess = {}
+    for pc in BURSTS_MS[1:]:
+        queues = machine.mean(short, "queue_length") / machine.mean(_burst(pc), "queue_length")
+        times = machine.mean(_burst(pc), "elapsed_s") / machine.mean(short, "elapsed_s")
+        excess[pc] = queues / times - 1.0
+    listed = ", ".join(f"{100 * value:+.0f} % at {pc} ms" for pc, value in excess.items())
+    near = [abs(value) for pc, value in excess.items() if pc <= NEAR_SWAP_MS]
+    yield _found(
+        "queue-ratio",
+        "Table VII",
+        max(near) <= EQUAL,
+        f"Q(12 ms) / Q over T / T(12 ms), less one: {listed}; within {100 * EQUAL:.0f} % is equal",
+        "elapsed times of runs with short and long bursts compare as their queues, for bursts up to a swap",
+    )
+    last = excess[BURSTS_MS[-1]]
+    yield _found(
+        "queue-ratio-breaks",
+        "text on Table VII",
+        last > EQUAL,
+        f"at {BURSTS_MS[-1]} ms the time predicted from the queues is {100 * last:+.0f} % off",
+        "with bursts of 354 ms the prediction from the queues greatly exceeds the elapsed time",
+    )
+
+
+def _swaps(machine: Machine) -> Iterator[Finding]:
+    def disagree(part: Callable[[Case], float]) -> tuple[float, str]:
+        """Compare swaps with those of the model, in each run of twelve processes."""
+        off = {case.nl * 1000 + case.sizes_clicks[0]: part(case) for case in equation.in_order()}
+        listed = ", ".join(f"{100 * value:+.0f} %" for value in off.values())
+        return max(abs(value) for value in off.values()), listed
+
+    worst, theirs = disagree(_published_swaps)
+    own_worst, ours = disagree(lambda case: _simulated_swaps(machine, case))
+    yield _found(
+        "swap-rate",
+        "text on the results",
+        min(worst, own_worst) > EQUAL,
+        f"swaps against file transfers / NL, runs in the order of Table VIII: measured {theirs}; simulated "
+        f"{ours}",
+        "the swap rate disagrees with that of the model, one swap with every NL file requests",
+    )
+    four, eight = find(pc_ms=12, size=157, mm=650, pn=12), find(pc_ms=12, size=157, mm=1280, pn=12)
+    work = [machine.case(case, "file_transfers") / machine.case(case, "swaps") for case in (four, eight)]
+    ratio = interval(work[1] / work[0])
+    yield _found(
+        "work-between-swaps",
+        "text on the model",
+        abs(ratio.value / 2.0 - 1.0) <= EQUAL,
+        f"file transfers a swap with eight loaded over those with four: {ratio.value:.2f}; within "
+        f"{100 * EQUAL:.0f} % of 2 is twice",
+        "eight loaded processes do about twice the work between swaps that four do",
+    )
+
+
+def _published_swaps(case: Case) -> float:
+    spent, count = measured(case), case.published("nswaps")
+    assert spent is not None
+    assert count is not None
+    block_s = printed(BLOCK_TIME, "quantity", "Tblock", "measured_ms") / 1000.0
+    return count / swaps(spent.files_s / block_s, case.nl) - 1.0
+
+
+def _simulated_swaps(machine: Machine, case: Case) -> float:
+    return machine.mean(case, "swaps") / swaps(machine.mean(case, "file_transfers"), case.nl) - 1.0

@@ -1,0 +1,146 @@
+"""Elapsed time against the number of processes, a line for each memory size (Figure 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import numpy as np
+
+from thinktime.reports import charts, document
+from thinktime.reports import format as shown
+from thinktime.reports.charts import Axis, Rows, Spec
+from thinktime.reports.compared import Finding
+from thinktime.reports.document import Column, Key, Table
+from thinktime.stats.estimate import Estimate
+from thinktime.studies.brachman_1983.machine import Machine, interval
+from thinktime.studies.brachman_1983.tables import CASES, FACTORIAL, NAME, Case
+
+__all__ = ["figure_2", "groups", "linear"]
+
+COLOURS = {650: "user", 1000: "memory", 1280: "system"}
+"""By clicks of memory."""
+STRAIGHT = 0.05
+"""Residuals below this part of the longest time are called straight."""
+
+
+def groups() -> dict[tuple[int, int], list[Case]]:
+    """Rows of Table VI by size of a process and of memory."""
+    found: dict[tuple[int, int], list[Case]] = {}
+    for case in CASES:
+        if case.table == FACTORIAL:
+            found.setdefault((case.sizes_clicks[0], case.mm_clicks), []).append(case)
+    return found
+
+
+def figure_2(machine: Machine) -> Iterator[document.Figure]:
+    """One chart a process size."""
+    for size in sorted({size for size, _ in groups()}):
+        yield _chart(machine, size)
+
+
+def _chart(machine: Machine, size: int) -> document.Figure:
+    own = {mm: cases for (clicks, mm), cases in groups().items() if clicks == size}
+    keys = tuple(Key(_name(mm), COLOURS[mm], "line") for mm in own)
+    over = tuple(Key(f"measured, {mm} clicks", COLOURS[mm], "diamond") for mm in own)
+    lines, hollow, diamonds = [], [], []
+    for mm, cases in own.items():
+        for case in sorted(cases, key=lambda case: case.pn):
+            lines.append(_row(_name(mm), case, interval(machine.measured(case, "elapsed_s"))))
+            printed = case.published("elapsed_s")
+            if printed is not None:
+                at = {"x": case.pn, "y": printed, "shown": f"{printed:.0f} s"}
+                diamonds.append({"series": f"measured, {mm} clicks", **at})
+            hollow.append(_model(_name(mm), cases, case))
+    rows = [*lines, *hollow]
+    y = Axis.from_zero("elapsed time, s", rows)
+    columns = (
+        Column("memory, clicks", scaled=False),
+        Column("processes", scaled=False),
+        *(Column(name, scaled=False) for name in ("measured, s", "simulated, s", "proportional to PN, s")),
+    )
+    name = f"figure-2-{size}"
+    x = Axis("processes", low=3.5, high=13.5, ticks=(4.0, 6.0, 8.0, 10.0, 12.0))
+    return document.Figure(
+        name,
+        f"Elapsed time against processes of {size} clicks (Figure 2)",
+        partial(_spec, rows, diamonds, keys, over, x, y),
+        Table(f"{name}-data", f"Elapsed time, processes of {size} clicks", columns, _data(machine, own)),
+        "Lines are simulated, diamonds measured, hollow circles the measured run of twelve processes times "
+        f"PN / 12. {_said(machine, own)}",
+        (*keys, *over, Key("T(12) PN / 12", "plain", "circle")),
+        half=True,
+    )
+
+
+def _spec(rows: Rows, diamonds: Rows, keys: Sequence[Key], over: Sequence[Key], x: Axis, y: Axis) -> Spec:
+    return charts.laid_over(charts.curves(rows, keys, x, y), diamonds, over)
+
+
+def _name(mm: int) -> str:
+    return f"{mm} clicks"
+
+
+def _row(series: str, case: Case, value: Estimate) -> dict[str, object]:
+    ends = {"value": value.value, "low": value.low, "high": value.high}
+    return {"series": series, "x": case.pn, "shown": f"{shown.estimate(value)} s", **ends}
+
+
+def _model(series: str, cases: Sequence[Case], case: Case) -> dict[str, object]:
+    """Elapsed time proportional to the number of processes, from the measured run of twelve."""
+    value = _proportional(cases, case)
+    text = f"{value:.0f} s from twelve processes"
+    return {"series": series, "x": case.pn, "value": value, "shown": text, "few": True}
+
+
+def _proportional(cases: Sequence[Case], case: Case) -> float:
+    full = next(each for each in cases if each.pn == 12)
+    return (full.published("elapsed_s") or 0.0) * case.pn / full.pn
+
+
+def _data(machine: Machine, own: dict[int, list[Case]]) -> tuple[tuple[document.Cell, ...], ...]:
+    rows: list[tuple[document.Cell, ...]] = []
+    for mm, cases in own.items():
+        for case in cases:
+            printed = case.published("elapsed_s")
+            rows.append(
+                (
+                    str(mm),
+                    str(case.pn),
+                    None if printed is None else f"{printed:.0f}",
+                    interval(machine.measured(case, "elapsed_s")),
+                    f"{_proportional(cases, case):.0f}",
+                )
+            )
+    return tuple(rows)
+
+
+def _said(machine: Machine, own: dict[int, list[Case]]) -> str:
+    parts = []
+    for mm, cases in own.items():
+        few, many = min(cases, key=lambda case: case.pn), max(cases, key=lambda case: case.pn)
+        values = [machine.measured(case, "elapsed_s").mean() for case in (few, many)]
+        parts.append(f"{mm} clicks from {values[0]:.0f} s ({few.pn}) to {values[1]:.0f} s ({many.pn})")
+    return f"Simulated with {'; '.join(parts)}."
+
+
+def linear(machine: Machine) -> Finding:
+    """Whether elapsed time is linear in the number of processes, down to the lowest."""
+    said, straight = [], []
+    for (size, mm), cases in groups().items():
+        x = np.array([case.pn for case in cases], dtype=np.float64)
+        y = np.array([machine.mean(case, "elapsed_s") for case in cases])
+        slope, constant = np.polyfit(x, y, 1)
+        rest = y - slope * x - constant
+        straight.append(float(np.abs(rest).max() / y.max()))
+        explained = 1.0 - float(rest @ rest) / float((y - y.mean()) @ (y - y.mean()))
+        said.append(f"{size}/{mm} R² {explained:.3f}, off by up to {100 * straight[-1]:.1f} %")
+    return Finding(
+        NAME,
+        "linear-in-pn",
+        "Figure 2",
+        max(straight) < STRAIGHT,
+        f"lines of simulated time on PN: {'; '.join(said)}; below {100 * STRAIGHT:.0f} % of the longest time "
+        "counts as straight",
+        "elapsed time is linear in the number of processes down to the fewest",
+    )

@@ -1,0 +1,57 @@
+"""Overlapped seeks, and files beside or apart from the swap area."""
+
+from __future__ import annotations
+
+from thinktime.reports.compared import Finding
+from thinktime.studies.brachman_1983 import asked
+from thinktime.studies.brachman_1983.asked import Variant
+from thinktime.studies.brachman_1983.machine import Machine
+from thinktime.studies.brachman_1983.tables import NAME
+from thinktime.studies.study import Chapter
+
+__all__ = ["chapter"]
+
+LOADS: asked.Loads = {
+    f"{processes} of {size} clicks in {memory}": {"memory": memory, "processes": processes, "size": size}
+    for size, memory, processes in (
+        (157, 650, 12),
+        (157, 1280, 12),
+        (314, 650, 12),
+        (314, 1280, 12),
+        (314, 1280, 5),
+    )
+}
+APART = Variant("two drives")
+OVERLAPPED = Variant("two drives, overlapped seeks", {"overlapped_seeks": True})
+TOGETHER = Variant("one drive", {"drives": 1, "swap_drive": 0, "file_drive": 0})
+VARIANTS = (APART, OVERLAPPED, TOGETHER)
+
+
+def chapter(machine: Machine) -> Chapter:
+    """Compare two drives as measured with overlapped seeks, and with one drive for all."""
+    gains = {name: asked.change(machine, load, APART, OVERLAPPED) for name, load in LOADS.items()}
+    costs = {name: asked.change(machine, load, APART, TOGETHER) for name, load in LOADS.items()}
+    holds = all(gain.high is not None and gain.high < 0.0 for gain in gains.values())
+    summary = (
+        "With overlapped seeks the arm of one drive moves while the other is served, so that file requests "
+        "and swaps go on beside each other but for their transfers. Elapsed time changes by "
+        + "; ".join(f"{asked.said(gain)} with {name}" for name, gain in gains.items())
+        + ".",
+        "Files and swap area on one drive: "
+        + "; ".join(f"{asked.said(cost)} with {name}" for name, cost in costs.items())
+        + ".",
+    )
+    finding = Finding(
+        NAME,
+        "overlapped-seeks",
+        "further work",
+        holds,
+        "; ".join(f"{name} {asked.said(gain)}" for name, gain in gains.items()),
+        "overlapped seeks shorten the elapsed time wherever processes are swapped",
+    )
+    return Chapter(
+        findings=(finding,),
+        summary=summary,
+        pictures=(asked.figure(machine, "overlap", "Elapsed time by what the drives do", LOADS, VARIANTS),),
+        tables=(asked.table(machine, "overlap-table", "Drives and seeks", LOADS, VARIANTS),),
+    )

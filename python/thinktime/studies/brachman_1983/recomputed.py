@@ -1,0 +1,217 @@
+"""What the printed numbers say of each other: nothing here is simulated."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from thinktime.models.swap_disk import Drive
+from thinktime.reports.compared import Figure, Tolerance
+from thinktime.reports.document import Cell, Column, Table
+from thinktime.stats.estimate import Estimate
+from thinktime.studies.brachman_1983.experiment import measured
+from thinktime.studies.brachman_1983.machine import INTERACTIONS
+from thinktime.studies.brachman_1983.tables import (
+    BLOCK_TIME,
+    CASES,
+    DISK,
+    FACTORIAL,
+    FACTORS,
+    LOOPS,
+    NAME,
+    PAPER,
+    SWAP_TIMES,
+    Case,
+)
+from thinktime.studies.study import Chapter
+
+__all__ = ["TABLES", "blocks_per_interaction", "chapter", "drive", "loop_ms", "printed"]
+
+TABLES = (DISK, FACTORS, SWAP_TIMES, BLOCK_TIME, "facts")
+DIGITS = Tolerance("digits")
+ABOUT = Tolerance("relative", 0.10)
+"""What "about" is taken to mean."""
+COUNTS = (5, 20, 200, 5000)
+"""Iterations that Table III names."""
+
+
+def chapter(_: object) -> Chapter:
+    """Every printed number that follows from other printed numbers."""
+    figures = (*_disk(), *_factors(), *_calculated(), *_facts())
+    summary = (
+        "A recomputed figure agrees where it is the printed one to the last printed digit.",
+        "Equation 3.1, its leave-one-out predictions (Table VIII) and the five applications are recomputed "
+        "in a section of their own.",
+    )
+    method = (
+        "Access time = mean seek + mean latency (Table I). Calculated times are access + bytes × transfer "
+        "time + 15 ms for each cylinder crossed, with the fewest and most crossings of whole blocks in "
+        "cylinders of 40 (Tables IV and V). Blocks per interaction = (U T − Nswaps Tswap) / Tblock / "
+        "(200 PN)."
+    )
+    return Chapter(figures, (), summary, tables=(_throughput(),), method=method)
+
+
+def printed(table: str, key: str, value: str | int, quantity: str) -> float:
+    """One printed number of a table with one key.
+
+    Raises
+    ------
+    KeyError
+        The cell is empty, or there is none.
+    """
+    cell = PAPER.tables[table].cell({key: value}, quantity)
+    if cell is None:
+        raise KeyError(f"{table}: {value} has no {quantity}")
+    return cell.value
+
+
+def _exact(value: float, inputs: int, unit: str = "") -> Estimate:
+    return Estimate(value, unit, inputs, "recomputed from printed numbers")
+
+
+def _drive(characteristic: str) -> float:
+    return printed(DISK, "characteristic", characteristic, "value")
+
+
+def _disk() -> Iterator[Figure]:
+    row = {"characteristic": "average_access"}
+    ours = _exact(_drive("average_seek") + _drive("average_latency"), 2, "ms")
+    figure = PAPER.figure(DISK, row, "value", ours, "arithmetic", DIGITS)
+    yield replace(figure, unit=PAPER.tables[DISK].remark(row, "unit"))
+
+
+def _factors() -> Iterator[Figure]:
+    """Levels of Table II as the rows of Table VI have them."""
+    table = PAPER.tables[FACTORS]
+    keys = {"MM": "mm_clicks", "PN": "pn", "PS": "ps_clicks", "PC": "pc_ms"}
+    for row in table.rows:
+        levels = [float(level) for level in table.remark(row, "levels").split(";")]
+        found = sorted(
+            {float(case.row[keys[str(row["factor"])]]) for case in CASES if case.table == FACTORIAL}
+        )
+        for number, (level, ours) in enumerate(zip(levels, found, strict=True), start=1):
+            yield Figure(
+                NAME,
+                FACTORS,
+                {**row, "level": number},
+                "levels",
+                table.remark(row, "unit"),
+                level,
+                ours,
+                None,
+                None,
+                sum(
+                    float(case.row[keys[str(row["factor"])]]) == ours
+                    for case in CASES
+                    if case.table == FACTORIAL
+                ),
+                "arithmetic",
+                Tolerance("digits", 0.5),
+                places=0,
+                label=f"{row['factor']}, level {number}",
+            )
+
+
+def drive() -> Drive:
+    """Drive of Table I, as the model takes it."""
+    return Drive(
+        _drive("average_access") / 1000.0,
+        _drive("transfer_time_average") / 1e6,
+        _drive("track_to_track_seek") / 1000.0,
+        int(_drive("blocks_512_byte_per_track") * _drive("surfaces")),
+    )
+
+
+def _calculated() -> Iterator[Figure]:
+    """Calculate the times of Tables IV and V from the drive."""
+    for row in PAPER.tables[SWAP_TIMES].rows:
+        found = drive().swap_time_s(int(row["ps_clicks"]))
+        for quantity, value in (("calculated_min_ms", found.low), ("calculated_max_ms", found.high)):
+            ours = _exact(1000.0 * (math.nan if value is None else value), 4, "ms")
+            yield PAPER.figure(SWAP_TIMES, row, quantity, ours, "arithmetic", DIGITS)
+    ours = _exact(1000.0 * drive().block_time_s(), 2, "ms")
+    yield PAPER.figure(BLOCK_TIME, {"quantity": "Tblock"}, "calculated_ms", ours, "arithmetic", DIGITS)
+
+
+def blocks_per_interaction(case: Case) -> float | None:
+    """File transfers that a measured run implies, with the measured Tblock; None where nothing is printed."""
+    spent = measured(case)
+    if spent is None:
+        return None
+    block_s = printed(BLOCK_TIME, "quantity", "Tblock", "measured_ms") / 1000.0
+    return spent.files_s / block_s / (INTERACTIONS * case.pn)
+
+
+def _facts() -> Iterator[Figure]:
+    implied = [blocks_per_interaction(case) for case in CASES if case.table == FACTORIAL]
+    known = [value for value in implied if value is not None]
+    yield PAPER.fact("U-F18", _exact(float(np.mean(known)), len(known)), "arithmetic", ABOUT)
+    mixed = next(case for case in CASES if len(case.sizes_clicks) > 1)
+    yield PAPER.fact("U-F32", _exact(float(mixed.nl), 3), "arithmetic", DIGITS)
+    times = [
+        [
+            printed(SWAP_TIMES, "ps_clicks", int(row["ps_clicks"]), name)
+            for row in PAPER.tables[SWAP_TIMES].rows
+        ]
+        for name in ("measured_ms", "calculated_min_ms", "calculated_max_ms")
+    ]
+    ours, fewest, most = (float(np.mean(column)) for column in times)
+    yield PAPER.fact("U-F33", _exact((fewest + most) / 2.0 - ours, 12, "ms"), "arithmetic", DIGITS)
+    yield PAPER.fact("U-F34", _exact(_work_between_swaps(), 6), "arithmetic", ABOUT)
+
+
+def _work_between_swaps() -> float:
+    """File transfers a swap with 8 loaded processes of 157 clicks, over those with 4, both of 12."""
+    ratio = []
+    for case in CASES:
+        spent = measured(case)
+        swaps = case.published("nswaps")
+        at = (case.table, case.sizes_clicks, case.pn)
+        if spent is not None and swaps and at == (FACTORIAL, (157,), 12) and case.nl in (4, 8):
+            ratio.append((case.nl, spent.files_s / swaps))
+    (_, four), (_, eight) = sorted(ratio)
+    return eight / four
+
+
+def loop_ms(pc_ms: int, cumulative: bool = True) -> float:
+    """Time of one iteration that Table III implies: PC over the mean number of iterations, ms.
+
+    Parameters
+    ----------
+    pc_ms : int
+    cumulative : bool
+        Whether a percentage counts all loops of at most so many iterations, or those of just so many.
+    """
+    percents = [printed(LOOPS, "pc_ms", pc_ms, f"iterations_{count}_percent") for count in COUNTS]
+    shares = np.diff(percents, prepend=0.0) if cumulative else np.asarray(percents)
+    return pc_ms / (float(shares @ np.asarray(COUNTS)) / 100.0)
+
+
+def _throughput() -> Table:
+    """Throughput and response time of the measured runs."""
+    rows: list[tuple[Cell, ...]] = []
+    for case in CASES:
+        elapsed, implied = case.published("elapsed_s"), blocks_per_interaction(case)
+        if elapsed is None or implied is None:
+            continue
+        completed = INTERACTIONS * case.pn
+        each = (completed / elapsed, elapsed / INTERACTIONS, implied)
+        rows.append((case.words, f"{elapsed:.0f}", *(f"{value:.2f}" for value in each)))
+    columns = (
+        Column("run"),
+        Column("elapsed, s", scaled=False),
+        Column("interactions/s", scaled=False),
+        Column("R + Z, s", scaled=False),
+        Column("file transfers an interaction", scaled=False),
+    )
+    note = (
+        "Throughput X = C / T with C = 200 PN interactions; response and think time together "
+        "R + Z = PN T / C by the response time law; transfers follow from utilisation, swaps and Tblock."
+    )
+    return Table(
+        "measured-throughput", "What the measured runs imply", columns, tuple(rows), (note,), folded=True
+    )
