@@ -13,13 +13,22 @@ pub trait Model {
 
     /// Statistics begin anew, at `calendar.now()`: the warm-up is over.
     fn restart_statistics(&mut self, calendar: &Calendar);
+
+    /// Whether all work is done, so that the run ends before its time.
+    fn is_over(&self) -> bool {
+        false
+    }
 }
 
-/// Runs `model` from empty to `end`; statistics count from `warm_up` on. Events at `end` itself are not served.
+/// Runs `model` from empty to `end`, or until it is over; statistics count from `warm_up` on. Events at `end`
+/// itself are not served.
 pub fn run<M: Model>(model: &mut M, calendar: &mut Calendar, warm_up: Time, end: Time) {
     model.start(calendar);
     if warm_up > Time::ZERO {
         advance(model, calendar, warm_up.min(end));
+        if model.is_over() {
+            return;
+        }
         model.restart_statistics(calendar);
     }
     advance(model, calendar, end);
@@ -28,6 +37,9 @@ pub fn run<M: Model>(model: &mut M, calendar: &mut Calendar, warm_up: Time, end:
 fn advance<M: Model>(model: &mut M, calendar: &mut Calendar, end: Time) {
     while let Some(slot) = calendar.next(end) {
         model.handle(slot, calendar);
+        if model.is_over() {
+            return;
+        }
     }
     calendar.finish(end);
 }

@@ -14,6 +14,7 @@ mod parameter;
 mod recorder;
 mod simulation;
 mod system;
+mod unix6;
 
 pub use parameter::{Allowed, Parameter, ParameterError, Settings};
 pub use recorder::{Interaction, Monitor, Recorder, Silent};
@@ -21,7 +22,7 @@ pub use simulation::{Finished, Simulation, SimulationError, parameters};
 pub use system::{Outcome, Prepared, Replication, Response, System};
 
 /// Every simulated system, in the order in which they are listed.
-pub static SYSTEMS: [&dyn System; 2] = [&apl360::Apl360, &network::Network];
+pub static SYSTEMS: [&dyn System; 3] = [&apl360::Apl360, &network::Network, &unix6::Unix6];
 
 /// The system `name`.
 pub fn system(name: &str) -> Result<&'static dyn System, ParameterError> {

@@ -140,6 +140,17 @@ pub struct Parameter {
 }
 
 impl Parameter {
+    pub fn new(
+        name: &'static str,
+        unit: &'static str,
+        default: Value,
+        allowed: Allowed,
+        description: &'static str,
+        source: &'static str,
+    ) -> Parameter {
+        Parameter { name, unit, default, allowed, description, source }
+    }
+
     /// What a person who asks for the system's parameters is told.
     pub fn describe(&self) -> Value {
         json!({

@@ -170,7 +170,7 @@ impl Simulation {
         let mut recorder = Recorder::begin(dir, mode, session, self.prepared.sample_columns(), population)?;
         let outcome = self.replication(seed, number, finished.warm_up, Some(&mut recorder))?;
         let facts = [("replication", self.facts(number, finished, &outcome))];
-        Ok(recorder.finish(Time::ZERO + self.course.length, &facts)?)
+        Ok(recorder.finish(outcome.ended, &facts)?)
     }
 
     fn machine(&self) -> Value {
@@ -202,7 +202,7 @@ impl Simulation {
             .collect();
         json!({
             "number": number,
-            "length_s": self.course.length.seconds(),
+            "length_s": outcome.ended.seconds(),
             "warm_up_s": finished.warm_up.seconds(),
             "warm_up_settled": finished.settled,
             "responses": responses,

@@ -78,4 +78,6 @@ pub struct Outcome {
     /// Laws that were checked, and held.
     pub laws: Vec<&'static str>,
     pub events: u64,
+    /// When the run ended: at its end, or when all its work was done.
+    pub ended: Time,
 }

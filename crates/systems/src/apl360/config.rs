@@ -1,6 +1,6 @@
 //! Parameters of APL/360, and what they mean together.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use thinktime_engine::disk::Geometry;
 use thinktime_engine::{Distribution, Span};
 
@@ -104,17 +104,6 @@ impl Mix {
     }
 }
 
-fn parameter(
-    name: &'static str,
-    unit: &'static str,
-    default: Value,
-    allowed: Allowed,
-    description: &'static str,
-    source: &'static str,
-) -> Parameter {
-    Parameter { name, unit, default, allowed, description, source }
-}
-
 fn seconds(low: f64, high: f64, above: bool) -> Allowed {
     Allowed::Number { low, high, above }
 }
@@ -133,7 +122,7 @@ const CALIBRATED: &str = "calibrated against the modified algorithm with a slice
 
 fn population() -> Vec<Parameter> {
     vec![
-        parameter(
+        Parameter::new(
             "users",
             "user",
             json!(35),
@@ -141,7 +130,7 @@ fn population() -> Vec<Parameter> {
             "Users at typewriter terminals, each with one workspace",
             "page 136: 35 active users",
         ),
-        parameter(
+        Parameter::new(
             "insertion_time",
             "s",
             json!({"kind": "exponential", "mean": 20.0}),
@@ -149,7 +138,7 @@ fn population() -> Vec<Parameter> {
             "Time in which a user thinks and types an input",
             "page 136: exponential, mean 20 s; 20, 25 and 30 s in the validation",
         ),
-        parameter(
+        Parameter::new(
             "reply_time",
             "s",
             json!(0.7),
@@ -162,7 +151,7 @@ fn population() -> Vec<Parameter> {
 
 fn scheduling() -> Vec<Parameter> {
     vec![
-        parameter(
+        Parameter::new(
             "scheduler",
             "",
             json!("modified"),
@@ -172,7 +161,7 @@ fn scheduling() -> Vec<Parameter> {
              remaining service, which no real system knows) for comparison",
             "pages 127, 135, 136",
         ),
-        parameter(
+        Parameter::new(
             "levels",
             "",
             json!(4),
@@ -180,7 +169,7 @@ fn scheduling() -> Vec<Parameter> {
             "Levels of mlf; level k ends when 2^(k+1) - 1 time slices have been received",
             "chosen: each level's quantum is twice that of the one before",
         ),
-        parameter(
+        Parameter::new(
             "dispatcher",
             "",
             json!("round_robin"),
@@ -188,7 +177,7 @@ fn scheduling() -> Vec<Parameter> {
             "Which resident workspace gets the next slice: in turn, or the one that the scheduler prefers",
             "page 127: round robin, a newly loaded workspace first",
         ),
-        parameter(
+        Parameter::new(
             "time_slice",
             "s",
             json!(0.2),
@@ -201,7 +190,7 @@ fn scheduling() -> Vec<Parameter> {
 
 fn supervising() -> Vec<Parameter> {
     vec![
-        parameter(
+        Parameter::new(
             "dispatch_overhead",
             "s",
             json!(0.028),
@@ -209,7 +198,7 @@ fn supervising() -> Vec<Parameter> {
             "Supervisor time before each slice",
             CALIBRATED,
         ),
-        parameter(
+        Parameter::new(
             "slices_before_swap",
             "slice",
             json!(10),
@@ -217,7 +206,7 @@ fn supervising() -> Vec<Parameter> {
             "Slices without another cause after which a resident workspace has to leave",
             "page 127",
         ),
-        parameter(
+        Parameter::new(
             "background_search",
             "",
             json!("list"),
@@ -226,7 +215,7 @@ fn supervising() -> Vec<Parameter> {
              addresses, or from the disk's arm on as by the original one",
             "chosen against the cells of the modified algorithm with a slice of 0.2 s (Tables 5 and 9)",
         ),
-        parameter(
+        Parameter::new(
             "criterion_persists",
             "",
             json!(true),
@@ -245,10 +234,17 @@ fn workload() -> Vec<Parameter> {
     let part = || seconds(0.0, 1.0, false);
     let service = |weights: &[f64], means: &[f64]| json!({"kind": "hyperexponential", "weights": weights, "means": means});
     vec![
-        parameter("compute_share", "", json!(0.833), part(), "Inputs that are compute transactions", share),
-        parameter("command_share", "", json!(0.114), part(), "Inputs that are commands", share),
-        parameter("output_bound_share", "", json!(0.053), part(), "Inputs that are output-bound", share),
-        parameter(
+        Parameter::new(
+            "compute_share",
+            "",
+            json!(0.833),
+            part(),
+            "Inputs that are compute transactions",
+            share,
+        ),
+        Parameter::new("command_share", "", json!(0.114), part(), "Inputs that are commands", share),
+        Parameter::new("output_bound_share", "", json!(0.053), part(), "Inputs that are output-bound", share),
+        Parameter::new(
             "compute_service",
             "s",
             service(&[0.79246, 0.19096, 0.014689, 0.001891], &[0.034578, 0.59008, 28.925, 138.03]),
@@ -256,7 +252,7 @@ fn workload() -> Vec<Parameter> {
             "Processor time of a compute transaction",
             fitted,
         ),
-        parameter(
+        Parameter::new(
             "command_service",
             "s",
             service(&[0.6896146, 0.30404, 0.0063454], &[0.15394, 1.1932, 42.877]),
@@ -264,7 +260,7 @@ fn workload() -> Vec<Parameter> {
             "Processor time of a command",
             fitted,
         ),
-        parameter(
+        Parameter::new(
             "output_bound_service",
             "s",
             service(&[0.27261, 0.61657, 0.11082], &[0.026124, 7.1331, 148.95]),
@@ -272,7 +268,7 @@ fn workload() -> Vec<Parameter> {
             "Processor time of an output-bound transaction",
             fitted,
         ),
-        parameter(
+        Parameter::new(
             "output_burst",
             "s",
             json!(0.7),
@@ -281,7 +277,7 @@ fn workload() -> Vec<Parameter> {
              than twice as much fills them once, half-way",
             CALIBRATED,
         ),
-        parameter(
+        Parameter::new(
             "output_drain",
             "s",
             json!({"kind": "exponential", "mean": 28.0}),
@@ -289,7 +285,7 @@ fn workload() -> Vec<Parameter> {
             "Time in which the typewriter empties the buffers and the transaction waits",
             CALIBRATED,
         ),
-        parameter(
+        Parameter::new(
             "library_accesses",
             "access",
             json!(4),
@@ -302,7 +298,7 @@ fn workload() -> Vec<Parameter> {
 
 fn hardware() -> Vec<Parameter> {
     vec![
-        parameter(
+        Parameter::new(
             "regions",
             "region",
             json!(4),
@@ -310,7 +306,7 @@ fn hardware() -> Vec<Parameter> {
             "Regions of main memory, each for a workspace of 36 000 bytes",
             "page 126: four resident workspaces; three and four in the experiment",
         ),
-        parameter(
+        Parameter::new(
             "disk_seek",
             "s",
             json!(0.022),
@@ -318,7 +314,7 @@ fn hardware() -> Vec<Parameter> {
             "Shortest movement of the arm",
             "IBM 2314: 25 ms to the next cylinder; less where the arm need not move",
         ),
-        parameter(
+        Parameter::new(
             "disk_seek_across",
             "s",
             json!(0.038),
@@ -326,7 +322,7 @@ fn hardware() -> Vec<Parameter> {
             "What a movement across all workspaces takes more, in proportion to the distance",
             "chosen: a part of the 2314's 130 ms for all cylinders",
         ),
-        parameter(
+        Parameter::new(
             "disk_rotation",
             "s",
             json!(0.025),
@@ -334,7 +330,7 @@ fn hardware() -> Vec<Parameter> {
             "Rotation of the disk; latency is uniform up to it",
             "IBM 2314: 25 ms",
         ),
-        parameter(
+        Parameter::new(
             "disk_transfer",
             "s",
             json!(0.0628),

@@ -144,5 +144,6 @@ fn replicate<M: Monitor>(
         batches: machine.measures.batches.clone(),
         laws: LAWS.to_vec(),
         events: calendar.events(),
+        ended: calendar.now(),
     })
 }

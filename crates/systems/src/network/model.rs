@@ -257,6 +257,7 @@ impl<'a, M: Monitor> Model<'a, M> {
             batches: self.batches,
             laws: vec!["flow balance", "Little's law", "utilisation law", "conservation of customers"],
             events: calendar.events(),
+            ended: calendar.now(),
         })
     }
 }

@@ -1,0 +1,394 @@
+//! System calls: what a process does in the kernel, piece by piece between its sleeps.
+
+use thinktime_engine::cache::{Buffer, Contents};
+use thinktime_engine::{Calendar, Span, Time};
+
+use super::files::Got;
+use super::machine::Machine;
+use super::process::{Channel, Process, Role, Status, priority};
+use super::programs::{Birth, Step};
+use super::swapper::blocks;
+use crate::recorder::Monitor;
+
+pub(super) const BLOCK_BYTES: u64 = 512;
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// How a piece of a system call ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Flow {
+    /// It goes on after processor time in system mode.
+    Compute(Span),
+    /// It goes on when woken.
+    Sleep(Channel, i16),
+    /// Back to user mode.
+    Done,
+    /// The process is not there any more, or not in memory: another runs.
+    Away,
+}
+
+/// The system call that a process is in.
+#[derive(Clone, Debug)]
+pub(super) enum Call {
+    Transfer(Transfer),
+    Print {
+        left: u64,
+    },
+    /// Sleeps for so many seconds of the clock.
+    Pause {
+        seconds: u64,
+        begun: bool,
+    },
+    Fork {
+        birth: Box<Birth>,
+        stage: Copying,
+    },
+    Grow {
+        to: u64,
+        text: Option<usize>,
+        stage: Copying,
+    },
+    Wait,
+    Sync {
+        inode: usize,
+        stage: Syncing,
+    },
+}
+
+/// An image that is made anew, in memory or in the swap area.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Copying {
+    Allocate,
+    /// It is written to this place of the swap area.
+    Out(u64),
+    Done,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Syncing {
+    /// The block of the i-node is needed.
+    Read,
+    /// It is in this buffer, or will be.
+    Held(Buffer),
+    /// It was written back; the call has waited for that (`iupdat`).
+    Written(Buffer),
+}
+
+/// A read or write of a part of a file, a block at a time.
+#[derive(Clone, Debug)]
+pub(super) struct Transfer {
+    pub file: usize,
+    /// Where the next byte is.
+    pub offset: u64,
+    pub bytes: u64,
+    pub write: bool,
+    stage: Stage,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// A large file: the block that holds the addresses is needed (`bmap`).
+    Map,
+    Mapping(Buffer),
+    Data,
+    Reading(Buffer),
+    /// Bytes are moved between the buffer and the process.
+    Moving(Buffer),
+}
+
+impl Transfer {
+    pub fn new(file: usize, offset: u64, bytes: u64, write: bool) -> Transfer {
+        Transfer { file, offset, bytes, write, stage: Stage::Map }
+    }
+
+    fn block(&self) -> u64 {
+        self.offset / BLOCK_BYTES
+    }
+
+    /// Bytes of the block that the offset is in which are asked for.
+    fn here(&self) -> u64 {
+        self.bytes.min(BLOCK_BYTES - self.offset % BLOCK_BYTES)
+    }
+}
+
+impl Call {
+    /// The call that a step makes; none where it only computes.
+    pub fn of(step: Step) -> Option<Call> {
+        Some(match step {
+            Step::Compute(_) | Step::Exit => return None,
+            Step::Transfer(transfer) => Call::Transfer(transfer),
+            Step::Print(left) => Call::Print { left },
+            Step::Pause(span) => Call::Pause { seconds: span.0.div_ceil(SECOND_NS), begun: false },
+            Step::Fork(birth) => Call::Fork { birth, stage: Copying::Allocate },
+            Step::Grow { to, text } => Call::Grow { to, text, stage: Copying::Allocate },
+            Step::Wait => Call::Wait,
+            Step::Sync => Call::Sync { inode: 0, stage: Syncing::Read },
+        })
+    }
+}
+
+impl<M: Monitor> Machine<'_, M> {
+    /// The current process `p` goes on in its system call.
+    pub fn call(&mut self, p: usize, calendar: &mut Calendar) -> Flow {
+        let Some(mut call) = self.processes[p].call.take() else { return Flow::Done };
+        let flow = match &mut call {
+            Call::Transfer(transfer) => self.transfer(transfer, calendar),
+            Call::Print { left } => self.print(p, left, calendar),
+            Call::Pause { seconds, begun } => self.pause(p, *seconds, begun, calendar.now()),
+            Call::Fork { birth, stage } => self.fork(p, birth, stage, calendar),
+            Call::Grow { to, text, stage } => self.grow(p, *to, *text, stage, calendar),
+            Call::Wait => self.wait_for_child(p),
+            Call::Sync { inode, stage } => self.sync(inode, stage, calendar),
+        };
+        self.processes[p].call = Some(call);
+        flow
+    }
+
+    fn transfer(&mut self, transfer: &mut Transfer, calendar: &mut Calendar) -> Flow {
+        while transfer.bytes > 0 {
+            let (file, block) = (transfer.file, transfer.block());
+            match transfer.stage {
+                Stage::Map => match self.files.map_block(file, block) {
+                    None => transfer.stage = Stage::Data,
+                    Some(map) => match self.get_block(map, true, calendar) {
+                        Got::Held(buffer) => transfer.stage = Stage::Mapping(buffer),
+                        Got::Reading(buffer) => {
+                            transfer.stage = Stage::Mapping(buffer);
+                            return Flow::Sleep(Channel::Buffer(buffer.0), priority::BLOCK);
+                        }
+                        Got::Wait(flow) => return flow,
+                    },
+                },
+                Stage::Mapping(buffer) => {
+                    self.release(buffer, Contents::Unchanged, calendar.now());
+                    transfer.stage = Stage::Data;
+                }
+                Stage::Data => {
+                    // A partial block is read before it is written to.
+                    let fill = !transfer.write || transfer.here() < BLOCK_BYTES;
+                    let got = self.get_block(self.files.data_block(file, block), fill, calendar);
+                    if let Got::Wait(flow) = got {
+                        return flow;
+                    }
+                    if !transfer.write {
+                        self.read_ahead(file, block, calendar);
+                    }
+                    match got {
+                        Got::Reading(buffer) => {
+                            transfer.stage = Stage::Reading(buffer);
+                            return Flow::Sleep(Channel::Buffer(buffer.0), priority::BLOCK);
+                        }
+                        Got::Held(buffer) => transfer.stage = Stage::Moving(buffer),
+                        Got::Wait(flow) => return flow,
+                    }
+                    return Flow::Compute(self.config.costs.block);
+                }
+                Stage::Reading(buffer) => {
+                    transfer.stage = Stage::Moving(buffer);
+                    return Flow::Compute(self.config.costs.block);
+                }
+                Stage::Moving(buffer) => {
+                    let contents = if transfer.write { Contents::Delayed } else { Contents::Unchanged };
+                    self.release(buffer, contents, calendar.now());
+                    self.files.used(file, block);
+                    let moved = transfer.here();
+                    transfer.offset += moved;
+                    transfer.bytes -= moved;
+                    transfer.stage = Stage::Map;
+                }
+            }
+        }
+        Flow::Done
+    }
+
+    /// Characters go to the terminal's output queue; above the high water mark the writer sleeps (`ttwrite`).
+    fn print(&mut self, p: usize, left: &mut u64, calendar: &mut Calendar) -> Flow {
+        let now = calendar.now();
+        if let Some(interaction) = &mut self.processes[p].interaction {
+            interaction.first_output.get_or_insert(now);
+        }
+        let put = self.terminal.put(*left, now);
+        *left -= put;
+        self.meters.totals.counts.characters_out += put;
+        self.was_seen(p, now);
+        if *left > 0 {
+            self.terminal.wake_writers(calendar);
+            return Flow::Sleep(Channel::Terminal, priority::OUTPUT);
+        }
+        Flow::Done
+    }
+
+    /// Sleeps until the clock has shown so many more seconds. The old form wakes all sleepers when the first is
+    /// due, who then sleep again (`sslep`).
+    fn pause(&mut self, p: usize, seconds: u64, begun: &mut bool, now: Time) -> Flow {
+        let pausing = &mut self.processes[p];
+        if !std::mem::replace(begun, true) {
+            pausing.paused = now;
+            pausing.alarm = (seconds > 0).then_some(self.seconds + seconds);
+            if seconds == 0 {
+                self.pause_ends(p, now);
+            }
+        }
+        let Some(until) = self.processes[p].alarm else { return Flow::Done };
+        if !self.config.old_sleep {
+            return Flow::Sleep(Channel::Alarm(p), priority::PAUSE);
+        }
+        if self.time_out <= self.seconds || self.time_out > until {
+            self.time_out = until;
+        }
+        Flow::Sleep(Channel::TimeOut, priority::PAUSE)
+    }
+
+    fn wait_for_child(&mut self, p: usize) -> Flow {
+        let children = self.processes.iter().any(|q| q.parent == p && q.status != Status::Gone);
+        let parent = &mut self.processes[p];
+        if parent.exited > 0 {
+            parent.exited -= 1;
+            return Flow::Done;
+        }
+        if children { Flow::Sleep(Channel::Child(p), priority::WAIT) } else { Flow::Done }
+    }
+
+    /// `newproc`: a copy in memory, else one in the swap area.
+    fn fork(&mut self, p: usize, birth: &mut Birth, stage: &mut Copying, calendar: &mut Calendar) -> Flow {
+        let (now, size) = (calendar.now(), self.processes[p].size);
+        match *stage {
+            Copying::Allocate => {
+                if let Some(place) = self.memory.take(now, size) {
+                    self.give_birth(p, birth, Some(place), None, now);
+                    *stage = Copying::Done;
+                    return Flow::Compute(self.config.costs.copy(size));
+                }
+                match self.swap_area.take(now, blocks(size)) {
+                    Some(place) => *stage = Copying::Out(place),
+                    None => return self.without_swap_space(),
+                }
+                self.processes[p].locked = true;
+                self.fork(p, birth, stage, calendar)
+            }
+            Copying::Out(place) => {
+                if let Some(flow) = self.swap(p, place, size, calendar) {
+                    return flow;
+                }
+                self.processes[p].locked = false;
+                self.give_birth(p, birth, None, Some(place), calendar.now());
+                Flow::Done
+            }
+            Copying::Done => Flow::Done,
+        }
+    }
+
+    fn give_birth(
+        &mut self,
+        parent: usize,
+        birth: &Birth,
+        memory: Option<u64>,
+        swap: Option<u64>,
+        now: Time,
+    ) {
+        let mut child = Process::new(birth.role, parent, self.processes[parent].size, birth.program.clone());
+        (child.memory, child.swap, child.loaded) = (memory, swap, memory.is_some());
+        child.text = self.processes[parent].text;
+        child.ready_out_since = now;
+        if let Some(text) = child.text {
+            self.texts[text].users += 1;
+            self.texts[text].loaded += u32::from(child.loaded);
+        }
+        if child.loaded && child.role != Role::System {
+            self.meters.loaded.add(now, 1);
+        }
+        self.processes.push(child);
+        let p = self.processes.len() - 1;
+        self.interaction_begins(p, Span::ZERO, now);
+        self.out_and_ready(now);
+    }
+
+    /// `expand`, and the text of `exec`: another piece of memory, else out and in again with the new size.
+    fn grow(
+        &mut self,
+        p: usize,
+        to: u64,
+        text: Option<usize>,
+        stage: &mut Copying,
+        calendar: &mut Calendar,
+    ) -> Flow {
+        let now = calendar.now();
+        let size = self.processes[p].size;
+        match *stage {
+            Copying::Allocate => {
+                if text.is_some_and(|text| self.place_text(text, now).is_none()) {
+                    return self.without_swap_space();
+                }
+                // A text that nobody has loaded comes in with the process.
+                let stays = text.is_none_or(|text| self.texts[text].loaded > 0);
+                let place = if stays { self.memory.take(now, to) } else { None };
+                if let Some(place) = place {
+                    self.moved_to(p, place, to, text, now);
+                    *stage = Copying::Done;
+                    return Flow::Compute(self.config.costs.copy(size.min(to)));
+                }
+                match self.swap_area.take(now, blocks(size.max(to))) {
+                    Some(place) => *stage = Copying::Out(place),
+                    None => return self.without_swap_space(),
+                }
+                self.processes[p].locked = true;
+                self.grow(p, to, text, stage, calendar)
+            }
+            Copying::Out(place) => {
+                if let Some(flow) = self.swap(p, place, size, calendar) {
+                    return flow;
+                }
+                *stage = Copying::Done;
+                self.is_out(p, place, calendar.now());
+                self.processes[p].size = to;
+                self.join_text(p, text, false);
+                Flow::Away
+            }
+            Copying::Done => Flow::Done,
+        }
+    }
+
+    fn moved_to(&mut self, p: usize, place: u64, size: u64, text: Option<usize>, now: Time) {
+        if let Some(old) = self.processes[p].memory.replace(place) {
+            self.memory.release(now, old);
+        }
+        self.processes[p].size = size;
+        self.join_text(p, text, true);
+    }
+
+    /// Sixth Edition panics; here the process tries again at the next second of the clock.
+    fn without_swap_space(&mut self) -> Flow {
+        self.meters.swap_space_short += 1;
+        Flow::Sleep(Channel::NextSecond, priority::PAUSE)
+    }
+
+    /// `update`: i-nodes of files that were used, each written while the call waits; then every delayed write.
+    fn sync(&mut self, inode: &mut usize, stage: &mut Syncing, calendar: &mut Calendar) -> Flow {
+        while let Some(block) = self.files.used_inode(inode) {
+            match *stage {
+                Syncing::Read => match self.get_block(block, true, calendar) {
+                    Got::Held(buffer) => *stage = Syncing::Held(buffer),
+                    Got::Reading(buffer) => {
+                        *stage = Syncing::Held(buffer);
+                        return Flow::Sleep(Channel::Buffer(buffer.0), priority::BLOCK);
+                    }
+                    Got::Wait(flow) => return flow,
+                },
+                Syncing::Held(buffer) => {
+                    self.write_block(buffer, block, false, calendar);
+                    *stage = Syncing::Written(buffer);
+                    return Flow::Sleep(Channel::Buffer(buffer.0), priority::BLOCK);
+                }
+                Syncing::Written(buffer) => {
+                    self.release(buffer, Contents::Clean, calendar.now());
+                    self.files.inode_written(*inode);
+                    *inode += 1;
+                    *stage = Syncing::Read;
+                }
+            }
+        }
+        for (buffer, block) in self.files.cache.flush() {
+            self.write_block(buffer, block, true, calendar);
+        }
+        Flow::Done
+    }
+}

@@ -1,0 +1,148 @@
+//! The drives, and what lies where on them.
+
+use serde_json::{Value, json};
+use thinktime_engine::controller::{Controller, Policy, Sweep};
+use thinktime_engine::disk::{Geometry, QueueDiscipline, Rotation, Transfer};
+use thinktime_engine::{Component, Span, Streams};
+
+use super::calls::BLOCK_BYTES;
+use super::machine::DISKS;
+use crate::parameter::{ParameterError, Settings};
+
+/// Drives, and what lies where on them.
+#[derive(Clone, Debug)]
+pub(super) struct Disks {
+    pub drives: u32,
+    geometry: Geometry,
+    policy: Policy,
+    pub swap_drive: u32,
+    /// First block of the swap area, and how many it has.
+    pub swap_start: u64,
+    pub swap_blocks: u64,
+    pub file_drive: u32,
+    /// First block of the first file.
+    pub file_start: u64,
+    /// Blocks from the beginning of one file to that of the next, if the files are not longer.
+    pub file_stride: u64,
+}
+
+/// An RL01 (Table I): 256 cylinders of two tracks of 20 blocks, 15 ms to the next cylinder, 55 ms on average over
+/// all pairs of cylinders, whose mean distance is 85 and a third: the time is taken as linear in the distance.
+const RL01: Geometry = Geometry {
+    cylinders: 256,
+    tracks_per_cylinder: 2,
+    blocks_per_track: 20,
+    revolution: Span(25_000_000),
+    start: Span::ZERO,
+    seek: Span(15_000_000),
+    seek_further: Span(474_000),
+    rotation: Rotation::Random,
+    transfer: Transfer::Tracks,
+};
+
+fn geometry(settings: &Settings) -> Geometry {
+    if settings.word("disk") == "rl01" {
+        return RL01;
+    }
+    let further = settings.span("cylinder_time");
+    Geometry {
+        cylinders: settings.integer("cylinders"),
+        tracks_per_cylinder: 1,
+        blocks_per_track: settings.integer("blocks_per_cylinder"),
+        revolution: Span::ZERO,
+        start: settings.span("access_time"),
+        seek: further,
+        seek_further: further,
+        rotation: Rotation::Fixed(Span::ZERO),
+        transfer: Transfer::Each(settings.span("transfer_time")),
+    }
+}
+
+impl Disks {
+    pub fn read(settings: &Settings) -> Result<Disks, ParameterError> {
+        let geometry = geometry(settings);
+        let drives = settings.integer("drives") as u32;
+        let drive = |name: &str| {
+            // On a machine with one drive everything lies on that.
+            (settings.integer(name) as u32).min(drives - 1)
+        };
+        let per_cylinder = geometry.tracks_per_cylinder * geometry.blocks_per_track;
+        Ok(Disks {
+            drives,
+            geometry,
+            policy: Policy {
+                discipline: match settings.word("disk_policy") {
+                    "fcfs" => QueueDiscipline::Fcfs,
+                    "sstf" => QueueDiscipline::Sstf,
+                    _ => QueueDiscipline::Look,
+                },
+                sweep: match settings.word("sweep") {
+                    "alternate" => Sweep::Alternate,
+                    "cylinder" => Sweep::Cylinder,
+                    _ => Sweep::Combined,
+                },
+                overlapped_seeks: settings.flag("overlapped_seeks"),
+            },
+            swap_drive: drive("swap_drive"),
+            swap_start: settings.integer("swap_cylinder") * per_cylinder,
+            swap_blocks: settings.integer("swap_blocks"),
+            file_drive: drive("file_drive"),
+            file_start: settings.integer("file_cylinder") * per_cylinder,
+            file_stride: settings.integer("file_stride"),
+        })
+    }
+
+    /// That everything lies on its drive, and nothing on anything else; the files end at block `files_end`.
+    pub fn check(&self, settings: &Settings, files_end: u64) -> Result<(), ParameterError> {
+        let size = self.geometry.blocks();
+        let cylinder = |block: u64| self.geometry.cylinder(block);
+        let swap_end = self.swap_start + self.swap_blocks;
+        if swap_end > size {
+            let remedy =
+                format!("give a swap area that ends within the drive's {size} blocks, not at {swap_end}");
+            return Err(settings.refuse("swap_blocks", &remedy));
+        }
+        if files_end > size {
+            let remedy = format!(
+                "give files that end within the drive's {size} blocks, not at {files_end}: fewer or smaller ones, a \
+                 smaller stride, or a lower cylinder"
+            );
+            return Err(settings.refuse("file_cylinder", &remedy));
+        }
+        let apart = swap_end <= self.file_start || files_end <= self.swap_start;
+        if self.swap_drive == self.file_drive && !apart {
+            let remedy = format!(
+                "give a cylinder from {} on: on the same drive the files take cylinders {} to {}",
+                cylinder(files_end) + 1,
+                cylinder(self.file_start),
+                cylinder(files_end)
+            );
+            return Err(settings.refuse("swap_cylinder", &remedy));
+        }
+        Ok(())
+    }
+
+    /// A request of each buffer, and that of the swapper.
+    pub fn controller(&self, buffers: u32, streams: &Streams) -> Controller {
+        let drives = vec![self.geometry; self.drives as usize];
+        let stream = streams.stream(Component("disks"), 0);
+        Controller::new("disk controller", &drives, self.policy, DISKS, buffers + 1, stream)
+    }
+
+    /// The maker's figures, for the log: mean access over all pairs of cylinders, and time of a byte.
+    pub fn describe(&self) -> Value {
+        let geometry = &self.geometry;
+        let distance = (geometry.cylinders as f64 - 1.0 / geometry.cylinders as f64) / 3.0;
+        let seek = geometry.seek.seconds() + (distance - 1.0).max(0.0) * geometry.seek_further.seconds();
+        let latency = geometry.revolution.seconds() / 2.0;
+        let block = geometry.transfer_time(0, 1).seconds();
+        let drive = |number: u32| {
+            json!({
+                "name": format!("drive{number}"),
+                "mean_access_s": geometry.start.seconds() + seek + latency,
+                "transfer_s_per_byte": block / BLOCK_BYTES as f64,
+            })
+        };
+        (0..self.drives).map(drive).collect()
+    }
+}

@@ -1,0 +1,214 @@
+//! Files and the buffer cache: block input and output (`bio.c`, `subr.c`).
+
+use thinktime_engine::cache::{Buffer, BufferCache, Claim, Contents, Lookup};
+use thinktime_engine::controller::Ask;
+use thinktime_engine::{Calendar, Imbalance, Slot, Time};
+
+use super::calls::{BLOCK_BYTES, Flow};
+use super::config::Config;
+use super::machine::Machine;
+use super::process::{Channel, priority};
+use crate::recorder::Monitor;
+
+/// Blocks whose addresses stand in the i-node itself; a longer file has blocks of addresses.
+const DIRECT: u64 = 8;
+/// Addresses in a block of them.
+const ADDRESSES: u64 = 256;
+/// I-nodes in a block.
+const INODES: u64 = 16;
+/// Blocks before the first i-nodes: the boot block and the superblock.
+const BEFORE_INODES: u64 = 2;
+
+/// A file, its blocks one after another on the disk, each block of addresses before those that it addresses.
+#[derive(Clone, Debug)]
+struct File {
+    first: u64,
+    blocks: u64,
+    /// Block of its i-node.
+    inode: u64,
+    /// The block of the file that was used last (`i_lastr`).
+    last: Option<u64>,
+    /// Used since its i-node was last written (`IACC`, `IUPD`).
+    used: bool,
+}
+
+impl File {
+    fn is_large(&self) -> bool {
+        self.blocks > DIRECT
+    }
+}
+
+/// What becomes of a buffer's transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Transferring {
+    No,
+    /// A process waits for it.
+    Awaited,
+    /// Nobody does: the buffer is free when it is done.
+    Alone,
+}
+
+/// How a process gets a block.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Got {
+    /// It is in this buffer, which the process has taken.
+    Held(Buffer),
+    /// It will be, when the process is woken.
+    Reading(Buffer),
+    /// The process has to ask again when woken.
+    Wait(Flow),
+}
+
+pub(super) struct Files {
+    pub cache: BufferCache,
+    files: Vec<File>,
+    transferring: Vec<Transferring>,
+}
+
+/// Blocks on the disk that a file of so many blocks takes, its blocks of addresses included.
+pub(super) fn space(blocks: u64) -> u64 {
+    if blocks > DIRECT { blocks + blocks.div_ceil(ADDRESSES) } else { blocks }
+}
+
+impl Files {
+    pub fn new(config: &Config) -> Files {
+        let files = config.files().enumerate().map(|(number, (first, blocks))| File {
+            first,
+            blocks,
+            inode: BEFORE_INODES + number as u64 / INODES,
+            last: None,
+            used: false,
+        });
+        Files {
+            cache: BufferCache::new(config.buffers),
+            files: files.collect(),
+            transferring: vec![Transferring::No; config.buffers as usize],
+        }
+    }
+
+    /// The block of addresses that block `block` of `file` is found by, if it takes one (`bmap`).
+    pub fn map_block(&self, file: usize, block: u64) -> Option<u64> {
+        let file = &self.files[file];
+        file.is_large().then(|| file.first + block / ADDRESSES * (ADDRESSES + 1))
+    }
+
+    /// Where block `block` of `file` is on the disk.
+    pub fn data_block(&self, file: usize, block: u64) -> u64 {
+        let file = &self.files[file];
+        let maps = if file.is_large() { block / ADDRESSES + 1 } else { 0 };
+        file.first + block + maps
+    }
+
+    /// Block `block` of `file` was used.
+    pub fn used(&mut self, file: usize, block: u64) {
+        let file = &mut self.files[file];
+        (file.last, file.used) = (Some(block), true);
+    }
+
+    /// The block after `block`, if `block` follows the one used before.
+    fn next_in_sequence(&self, file: usize, block: u64) -> Option<u64> {
+        let known = &self.files[file];
+        let sequential = block > 0 && known.last == Some(block - 1) && block + 1 < known.blocks;
+        sequential.then(|| self.data_block(file, block + 1))
+    }
+
+    /// Block of the i-node of the first file from `from` on that was used.
+    pub fn used_inode(&self, from: &mut usize) -> Option<u64> {
+        *from += self.files.get(*from..)?.iter().position(|file| file.used)?;
+        Some(self.files[*from].inode)
+    }
+
+    pub fn inode_written(&mut self, file: usize) {
+        self.files[file].used = false;
+    }
+
+    pub fn check(&self) -> Result<(), Imbalance> {
+        self.cache.check()
+    }
+}
+
+impl<M: Monitor> Machine<'_, M> {
+    /// `getblk` and `bread`: takes the buffer of `block`; `fill` reads it where it is absent.
+    pub fn get_block(&mut self, block: u64, fill: bool, calendar: &mut Calendar) -> Got {
+        match self.files.cache.lookup(block) {
+            Lookup::Free(buffer) => {
+                self.meters.totals.counts.cache_hits += 1;
+                return Got::Held(buffer);
+            }
+            Lookup::Busy(buffer) => {
+                return Got::Wait(Flow::Sleep(Channel::Buffer(buffer.0), priority::BLOCK));
+            }
+            Lookup::Absent => {}
+        }
+        let Some(buffer) = self.claim(block, calendar) else {
+            return Got::Wait(Flow::Sleep(Channel::FreeBuffers, priority::BLOCK));
+        };
+        if !fill {
+            return Got::Held(buffer);
+        }
+        self.meters.totals.counts.block_reads += 1;
+        self.begin_transfer(buffer, block, Transferring::Awaited, calendar);
+        Got::Reading(buffer)
+    }
+
+    /// A buffer for `block`; delayed writes that stand in the way begin.
+    fn claim(&mut self, block: u64, calendar: &mut Calendar) -> Option<Buffer> {
+        loop {
+            match self.files.cache.claim(block) {
+                Claim::Ready(buffer) => return Some(buffer),
+                Claim::Delayed(buffer, old) => self.write_block(buffer, old, true, calendar),
+                Claim::NoneFree => return None,
+            }
+        }
+    }
+
+    /// `breada`: the block after one that was read in sequence is read too, and nobody waits for it.
+    pub fn read_ahead(&mut self, file: usize, block: u64, calendar: &mut Calendar) {
+        let next = self.files.next_in_sequence(file, block).filter(|_| self.config.read_ahead);
+        let Some(next) = next.filter(|next| !self.files.cache.holds(*next)) else { return };
+        if let Some(buffer) = self.claim(next, calendar) {
+            self.meters.totals.counts.read_aheads += 1;
+            self.begin_transfer(buffer, next, Transferring::Alone, calendar);
+        }
+    }
+
+    /// Writes the buffer of `block`, which is taken; it is free when that is done if `alone`.
+    pub fn write_block(&mut self, buffer: Buffer, block: u64, alone: bool, calendar: &mut Calendar) {
+        self.meters.totals.counts.block_writes += 1;
+        let how = if alone { Transferring::Alone } else { Transferring::Awaited };
+        self.begin_transfer(buffer, block, how, calendar);
+    }
+
+    fn begin_transfer(&mut self, buffer: Buffer, block: u64, how: Transferring, calendar: &mut Calendar) {
+        self.files.transferring[buffer.0 as usize] = how;
+        let ask = Ask { customer: buffer.0, drive: self.config.disks.file_drive, block, blocks: 1 };
+        self.disks.arrive(ask, calendar);
+    }
+
+    /// `brelse`: whoever waits for this buffer or for any looks again.
+    pub fn release(&mut self, buffer: Buffer, contents: Contents, now: Time) {
+        self.files.cache.release(buffer, contents);
+        self.wake(Channel::Buffer(buffer.0), now);
+        self.wake(Channel::FreeBuffers, now);
+    }
+
+    /// Something was due at the disks: a transfer may have ended.
+    pub fn transfer_ends(&mut self, slot: Slot, calendar: &mut Calendar) {
+        let Some(done) = self.disks.due(slot, calendar) else { return };
+        let now = calendar.now();
+        let swap = done.customer == self.config.buffers;
+        let bytes = if swap { self.swap_bytes() } else { BLOCK_BYTES };
+        self.meters.transferred(&done, bytes, swap);
+        if swap {
+            self.swap_ends(now);
+            return;
+        }
+        let buffer = Buffer(done.customer);
+        let how = std::mem::replace(&mut self.files.transferring[buffer.0 as usize], Transferring::No);
+        if how == Transferring::Alone {
+            self.release(buffer, Contents::Clean, now);
+        } else {
+            self.wake(Channel::Buffer(buffer.0), now);
+        }
+    }
+}

@@ -1,0 +1,508 @@
+//! The kernel as it runs: who has the processor, who sleeps on what, and the clock.
+
+use thinktime_engine::controller::Controller;
+use thinktime_engine::memory::FirstFit;
+use thinktime_engine::{Calendar, Imbalance, Model, Priority, Slot, Span, Streams, Time};
+
+use super::calls::{Call, Flow};
+use super::config::Config;
+use super::files::Files;
+use super::meters::{Meters, Readings, Seen};
+use super::process::{Channel, Mode, Process, Role, Running, SWAPPER, Status, next_to_run, priority};
+use super::programs::Step;
+use super::swapper::{Swapper, Text};
+use super::terminal::Terminal;
+use crate::recorder::{Interaction, Monitor};
+
+pub(super) const PROCESSOR: Slot = Slot(0);
+const CLOCK: Slot = Slot(1);
+pub(super) const TERMINAL: Slot = Slot(2);
+const SAMPLE: Slot = Slot(3);
+/// The disk controller's, and those of its drives.
+pub(super) const DISKS: Slot = Slot(4);
+
+/// Clock interrupts a second.
+pub(super) const HERTZ: u64 = 60;
+/// Ticks by which recent processor time falls each second (`SCHMAG`).
+const DECAY: u8 = 10;
+/// Seconds after which the clock looks for another process anyway.
+const TURN_S: u64 = 4;
+
+/// Who has the processor.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Current {
+    pub process: usize,
+    /// Since when its processor time is counted.
+    pub since: Time,
+}
+
+pub(super) struct Machine<'a, M> {
+    pub config: &'a Config,
+    pub processes: Vec<Process>,
+    pub current: Option<Current>,
+    /// Where the search for the next to run begins.
+    last: usize,
+    /// Priority at which the current process was chosen (`curpri`).
+    current_priority: i16,
+    /// Somebody may deserve the processor more (`runrun`).
+    reconsider: bool,
+    pub memory: FirstFit,
+    pub swap_area: FirstFit,
+    pub swapper: Swapper,
+    pub texts: Vec<Text>,
+    pub disks: Controller,
+    pub files: Files,
+    pub terminal: Terminal,
+    ticks: u64,
+    /// Seconds that the clock has shown.
+    pub seconds: u64,
+    /// When the next of the old sleepers is woken (`tout`).
+    pub time_out: u64,
+    /// Workers that have not exited, and those that have not yet written.
+    workers: u32,
+    unseen: u32,
+    pub meters: Meters,
+    interval: Span,
+    sampled: Time,
+    monitor: &'a mut M,
+    labels: std::sync::Arc<str>,
+}
+
+impl<'a, M: Monitor> Machine<'a, M> {
+    pub fn new(config: &'a Config, streams: &Streams, interval: Span, monitor: &'a mut M) -> Self {
+        let mut machine = Machine {
+            config,
+            processes: Vec::new(),
+            current: None,
+            last: SWAPPER,
+            current_priority: priority::LOWEST,
+            reconsider: false,
+            memory: FirstFit::new(config.memory),
+            swap_area: FirstFit::new(config.disks.swap_blocks),
+            swapper: Swapper::default(),
+            texts: config.texts(),
+            disks: config.disks.controller(config.buffers, streams),
+            files: Files::new(config),
+            terminal: Terminal::new(config.line),
+            ticks: 0,
+            seconds: 0,
+            time_out: 0,
+            workers: 0,
+            unseen: 0,
+            meters: Meters::new(),
+            interval,
+            sampled: Time::ZERO,
+            monitor,
+            labels: "interaction".into(),
+        };
+        for process in config.first_processes(streams) {
+            machine.boot(process);
+        }
+        machine.workers = config.workers();
+        machine.unseen = config.workers();
+        machine
+    }
+
+    /// A process that stands in memory when the system comes up.
+    fn boot(&mut self, mut process: Process) {
+        process.loaded = true;
+        process.memory = if process.size > 0 { self.memory.take(Time::ZERO, process.size) } else { None };
+        self.processes.push(process);
+    }
+
+    pub fn event(&mut self, now: Time, kind: &'static str, process: usize, amount: Option<f64>) {
+        if M::LISTENS {
+            let user = match self.processes[process].role {
+                Role::Worker(number) => Some(number),
+                Role::System => None,
+            };
+            self.monitor.event(now, kind, user, amount);
+        }
+    }
+
+    /// `sleep`: gives up the processor until `channel` is woken.
+    fn sleep(&mut self, p: usize, channel: Channel, priority: i16, now: Time) {
+        let sleeper = &mut self.processes[p];
+        sleeper.channel = Some(channel);
+        sleeper.priority = priority;
+        sleeper.status = if priority < 0 { Status::Asleep } else { Status::Waiting };
+        if priority >= 0 && std::mem::take(&mut self.swapper.nobody_to_drive) {
+            self.wake(Channel::NobodyToDrive, now);
+        }
+    }
+
+    /// `wakeup`: all who sleep on `channel` are ready; whoever is too late for a single thing sleeps again.
+    pub fn wake(&mut self, channel: Channel, now: Time) {
+        for p in 0..self.processes.len() {
+            if self.processes[p].channel == Some(channel) {
+                self.make_ready(p, now);
+            }
+        }
+    }
+
+    /// `setrun`.
+    fn make_ready(&mut self, p: usize, now: Time) {
+        let woken = &mut self.processes[p];
+        woken.channel = None;
+        woken.status = Status::Ready;
+        self.reconsider |= woken.priority < self.current_priority;
+        if !woken.loaded {
+            woken.ready_out_since = now;
+            if std::mem::take(&mut self.swapper.nobody_out) {
+                self.wake(Channel::NobodyOut, now);
+            }
+        }
+    }
+
+    /// `setpri`.
+    fn set_user_priority(&mut self, p: usize) {
+        let priority = self.processes[p].user_priority();
+        self.processes[p].priority = priority;
+        self.reconsider |= priority > self.current_priority;
+    }
+
+    /// `swtch`: gives the processor to who deserves it, until one has something to compute or nobody has.
+    fn dispatch(&mut self, calendar: &mut Calendar) {
+        while self.current.is_none() {
+            self.reconsider = false;
+            let Some(p) = next_to_run(&self.processes, self.last) else { return };
+            let now = calendar.now();
+            self.last = p;
+            self.current_priority = self.processes[p].priority;
+            self.current = Some(Current { process: p, since: now });
+            self.meters.processor_taken(now);
+            if let Some(interaction) = &mut self.processes[p].interaction {
+                interaction.first_service.get_or_insert(now);
+            }
+            self.event(now, "slice_start", p, None);
+            self.run(p, calendar);
+        }
+    }
+
+    /// The current process goes on until it has to compute, or gives the processor up.
+    fn run(&mut self, p: usize, calendar: &mut Calendar) {
+        loop {
+            let now = calendar.now();
+            let left = self.processes[p].left;
+            if left > Span::ZERO {
+                calendar.set(PROCESSOR, now + left, Priority::Completion);
+                return;
+            }
+            let flow = if p == SWAPPER { self.swap_processes(calendar) } else { self.proceed(p, calendar) };
+            match flow {
+                Flow::Compute(span) => self.processes[p].left = span,
+                Flow::Sleep(channel, priority) => {
+                    self.sleep(p, channel, priority, now);
+                    self.give_up(now);
+                    return;
+                }
+                Flow::Away => {
+                    self.give_up(now);
+                    return;
+                }
+                Flow::Done => {
+                    self.processes[p].call = None;
+                    self.processes[p].mode = Mode::User;
+                    self.set_user_priority(p);
+                    if self.reconsider {
+                        self.give_up(now);
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    fn give_up(&mut self, now: Time) {
+        if let Some(current) = self.current.take() {
+            self.meters.processor_idle(now);
+            self.event(now, "slice_end", current.process, None);
+        }
+    }
+
+    /// The current process goes on in its system call, or begins its next step.
+    fn proceed(&mut self, p: usize, calendar: &mut Calendar) -> Flow {
+        if self.processes[p].call.is_some() {
+            return self.call(p, calendar);
+        }
+        match self.processes[p].program.next() {
+            Step::Compute(span) => {
+                self.processes[p].mode = Mode::User;
+                Flow::Compute(self.config.scaled(span))
+            }
+            Step::Exit => self.exit(p, calendar.now()),
+            step => {
+                if matches!(step, Step::Pause(_)) {
+                    self.interaction_ends(p, calendar.now());
+                }
+                self.processes[p].mode = Mode::System;
+                self.processes[p].call = Call::of(step);
+                Flow::Compute(self.config.costs.call)
+            }
+        }
+    }
+
+    /// Books the processor time that the current process has had.
+    fn account(&mut self, now: Time) {
+        let Some(current) = &mut self.current else { return };
+        let had = now.since(current.since);
+        current.since = now;
+        let process = &mut self.processes[current.process];
+        process.left -= had;
+        if let Some(interaction) = &mut process.interaction {
+            interaction.service += had;
+        }
+        process.active |= process.mode == Mode::User && had > Span::ZERO;
+        self.meters.had(process.mode, had);
+    }
+
+    /// At the end of an interrupt: somebody else may deserve the processor more than who is in user mode.
+    fn after_interrupt(&mut self, calendar: &mut Calendar) {
+        if let Some(current) = self.current {
+            if !self.reconsider || self.processes[current.process].mode == Mode::System {
+                return;
+            }
+            self.account(calendar.now());
+            calendar.clear(PROCESSOR);
+            self.give_up(calendar.now());
+        }
+        self.dispatch(calendar);
+    }
+
+    fn tick(&mut self, calendar: &mut Calendar) {
+        self.ticks += 1;
+        calendar.set(CLOCK, Self::time_of_tick(self.ticks + 1), Priority::Arrival);
+        self.meters.tick(&self.seen());
+        if let Some(current) = self.current {
+            let recent = &mut self.processes[current.process].recent;
+            *recent = recent.saturating_add(1);
+        }
+        if self.ticks % HERTZ == 0 {
+            self.second(calendar.now());
+        }
+    }
+
+    fn time_of_tick(tick: u64) -> Time {
+        Time((u128::from(tick) * 1_000_000_000 / u128::from(HERTZ)) as u64)
+    }
+
+    /// What the clock does each second (`clock.c`).
+    fn second(&mut self, now: Time) {
+        self.seconds += 1;
+        if self.seconds == self.time_out {
+            self.wake(Channel::TimeOut, now);
+        }
+        self.reconsider |= self.seconds % TURN_S == 0;
+        for p in 0..self.processes.len() {
+            let process = &mut self.processes[p];
+            process.resident = (process.resident + 1).min(super::process::LONGEST);
+            process.recent = process.recent.saturating_sub(DECAY);
+            if process.priority > priority::USER {
+                self.set_user_priority(p);
+            }
+            if self.processes[p].alarm == Some(self.seconds) {
+                self.processes[p].alarm = None;
+                self.pause_ends(p, now);
+                if self.processes[p].channel == Some(Channel::Alarm(p)) {
+                    self.make_ready(p, now);
+                }
+            }
+        }
+        self.wake(Channel::NextSecond, now);
+        if std::mem::take(&mut self.swapper.nobody_to_drive) {
+            self.wake(Channel::NobodyToDrive, now);
+        }
+        if let Some(current) = self.current {
+            if self.processes[current.process].mode == Mode::User {
+                self.set_user_priority(current.process);
+            }
+        }
+    }
+
+    /// What the clock's interrupt finds.
+    fn seen(&self) -> Seen {
+        Seen {
+            mode: self.current.map(|current| self.processes[current.process].mode),
+            drives: std::array::from_fn(|drive| {
+                (drive as u32) < self.config.disks.drives && self.disks.drive_busy(drive as u32)
+            }),
+            queue: self.disks.present(),
+        }
+    }
+}
+
+impl<M: Monitor> Machine<'_, M> {
+    /// The pause of a worker is over, whether or not it is in memory: the next interaction begins.
+    pub fn pause_ends(&mut self, p: usize, now: Time) {
+        if self.processes[p].program.goes_on() {
+            self.interaction_begins(p, now.since(self.processes[p].paused), now);
+        }
+    }
+
+    /// A worker begins an interaction, after it thought for `think`.
+    pub fn interaction_begins(&mut self, p: usize, think: Span, now: Time) {
+        if let Role::Worker(_) = self.processes[p].role {
+            let begun =
+                Running { arrived: now, first_service: None, first_output: None, service: Span::ZERO, think };
+            self.processes[p].interaction = Some(begun);
+            self.meters.interactions.enter(now);
+            self.event(now, "input", p, None);
+        }
+    }
+
+    fn interaction_ends(&mut self, p: usize, now: Time) {
+        if let Some(ended) = self.processes[p].interaction.take() {
+            self.meters.interaction_ends(&ended, now);
+            self.event(now, "completion", p, None);
+            self.tell(p, &ended, Some(now));
+        }
+    }
+
+    fn tell(&mut self, p: usize, told: &Running, completion: Option<Time>) {
+        if let (true, Role::Worker(user)) = (M::LISTENS, self.processes[p].role) {
+            self.monitor.interaction(&Interaction {
+                user,
+                class: self.labels.clone(),
+                think: told.think,
+                arrival: told.arrived,
+                first_service: told.first_service,
+                first_output: told.first_output,
+                completion,
+                service: told.service,
+            });
+        }
+    }
+
+    /// `exit`: memory is free again, and the parent gets to know.
+    fn exit(&mut self, p: usize, now: Time) -> Flow {
+        if let Some(place) = self.processes[p].memory.take() {
+            self.memory.release(now, place);
+        }
+        self.leave_text(p, true, now);
+        let gone = &mut self.processes[p];
+        (gone.status, gone.loaded) = (Status::Gone, false);
+        let (role, parent) = (gone.role, gone.parent);
+        self.processes[parent].exited += 1;
+        self.wake(Channel::Child(parent), now);
+        if let Role::Worker(_) = role {
+            self.was_seen(p, now);
+            self.workers -= 1;
+            if self.workers == 0 {
+                self.meters.elapsed = Some(now.since(Time::ZERO));
+            }
+        }
+        Flow::Away
+    }
+
+    /// A worker has written to the terminal, or ended. When all have, the meters are started (section 4.3).
+    pub fn was_seen(&mut self, p: usize, now: Time) {
+        if !std::mem::replace(&mut self.processes[p].seen, true) {
+            self.unseen -= 1;
+            if self.unseen == 0 && self.config.settles {
+                self.restart_meters(now);
+            }
+        }
+    }
+
+    fn restart_meters(&mut self, now: Time) {
+        self.account(now);
+        self.meters.restart(now);
+        self.disks.restart_statistics(now);
+        self.memory.restart_statistics(now);
+        self.swap_area.restart_statistics(now);
+        self.sampled = now;
+    }
+
+    fn sample(&mut self, now: Time) {
+        self.account(now);
+        let length = now.since(self.sampled);
+        if M::LISTENS && length > Span::ZERO {
+            let readings = self.readings(now);
+            let row = self.meters.sample_row(&readings, length);
+            self.monitor.sample(self.sampled, length, row);
+        }
+        self.sampled = now;
+    }
+
+    fn readings(&mut self, now: Time) -> Readings {
+        let drives_busy = std::array::from_fn(|drive| {
+            let known = (drive as u32) < self.config.disks.drives;
+            if known { self.disks.drive_busy_area(drive as u32, now) } else { 0 }
+        });
+        let count = |wanted: fn(&Process) -> bool| self.processes.iter().filter(|p| wanted(p)).count() as u64;
+        let readings = Readings {
+            drives_busy,
+            ready: count(|process| process.status == Status::Ready),
+            loaded: count(|process| process.loaded),
+            memory_free: self.memory.free(),
+            swap_free: self.swap_area.free(),
+            active_users: count(|process| process.active && process.role != Role::System),
+        };
+        self.processes.iter_mut().for_each(|process| process.active = false);
+        readings
+    }
+
+    /// Ends the run: the last sample, the unfinished interactions, and every law.
+    pub fn finish(&mut self, now: Time) -> Result<(), Imbalance> {
+        self.sample(now);
+        for p in 0..self.processes.len() {
+            if let Some(unfinished) = self.processes[p].interaction {
+                self.tell(p, &unfinished, None);
+            }
+        }
+        let begun = self.processes.iter().filter_map(|process| process.interaction.map(|i| i.arrived));
+        self.meters.check(now, begun)?;
+        self.disks.check(now)?;
+        self.files.check()?;
+        self.memory.check("main memory")?;
+        self.swap_area.check("swap area")?;
+        self.check_images()
+    }
+
+    /// Every image is in one place, or in two while it is moved; every click and block of both is accounted for.
+    fn check_images(&self) -> Result<(), Imbalance> {
+        let law = "conservation of memory";
+        let images = self.processes.iter().filter(|p| p.memory.is_some()).map(|p| p.size);
+        let texts = self.texts.iter().filter(|text| text.memory.is_some()).map(|text| text.size);
+        let held = self.memory.size() - self.memory.free();
+        Imbalance::compare(law, "images in main memory", held, images.chain(texts).sum())
+    }
+}
+
+impl<M: Monitor> Model for Machine<'_, M> {
+    fn start(&mut self, calendar: &mut Calendar) {
+        calendar.set(CLOCK, Self::time_of_tick(1), Priority::Arrival);
+        if M::LISTENS {
+            calendar.set(SAMPLE, Time::ZERO + self.interval, Priority::Observation);
+        }
+        self.dispatch(calendar);
+    }
+
+    fn handle(&mut self, slot: Slot, calendar: &mut Calendar) {
+        match slot {
+            PROCESSOR => {
+                self.account(calendar.now());
+                if let Some(current) = self.current {
+                    self.run(current.process, calendar);
+                }
+            }
+            CLOCK => self.tick(calendar),
+            TERMINAL => self.wake(Channel::Terminal, calendar.now()),
+            SAMPLE => {
+                self.sample(calendar.now());
+                calendar.set(SAMPLE, calendar.now() + self.interval, Priority::Observation);
+                return;
+            }
+            disks => self.transfer_ends(disks, calendar),
+        }
+        self.after_interrupt(calendar);
+    }
+
+    fn restart_statistics(&mut self, calendar: &Calendar) {
+        self.restart_meters(calendar.now());
+    }
+
+    fn is_over(&self) -> bool {
+        self.workers == 0
+    }
+}

@@ -1,0 +1,315 @@
+//! The meters: counters that the kernel keeps, and what the clock's interrupt finds 60 times a second.
+
+use thinktime_engine::controller::Done;
+use thinktime_engine::{Balance, Batches, Imbalance, Level, Span, Tally, Time};
+use thinktime_log::{Column, Kind, Role, Type, Value};
+
+use super::process::{Mode, Running};
+use super::swapper::Direction;
+
+/// Drives that can be metered.
+pub(super) const DRIVES: usize = 2;
+/// Lengths of the controller's queue that are told apart; the last one is "or more".
+pub(super) const QUEUE_LENGTHS: usize = 16;
+/// States of the processor: user, system, idle.
+pub(super) const MODES: [&str; 3] = ["user", "system", "idle"];
+/// States of the drives: a bit a drive.
+pub(super) const DRIVE_STATES: [&str; 4] = ["none", "drive0", "drive1", "both"];
+
+/// What the clock's interrupt finds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seen {
+    /// None: idle.
+    pub mode: Option<Mode>,
+    pub drives: [bool; DRIVES],
+    pub queue: u64,
+}
+
+/// Counted events.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub block_reads: u64,
+    pub read_aheads: u64,
+    pub cache_hits: u64,
+    pub block_writes: u64,
+    pub swap_ins: u64,
+    pub swap_outs: u64,
+    pub swapped_clicks: u64,
+    pub text_loads: u64,
+    pub characters_out: u64,
+    pub interactions: u64,
+}
+
+/// What was transferred by one drive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Transferred {
+    pub requests: u64,
+    pub bytes: u64,
+    pub seeks: u64,
+    /// Time of start, seek and latency, and of transfer [ns].
+    pub access: u128,
+    pub transfer: u128,
+}
+
+/// Everything that is counted up since statistics began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Totals {
+    pub counts: Counts,
+    pub drives: [Transferred; DRIVES],
+    /// Processor time in user and in system mode [ns].
+    pub user: u128,
+    pub system: u128,
+    pub ticks: [[u64; DRIVE_STATES.len()]; MODES.len()],
+    pub queue: [u64; QUEUE_LENGTHS],
+}
+
+/// What is read off when a sample is taken.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Readings {
+    /// Time that each drive was busy since statistics began [ns].
+    pub drives_busy: [u128; DRIVES],
+    pub ready: u64,
+    pub loaded: u64,
+    pub memory_free: u64,
+    pub swap_free: u64,
+    pub active_users: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct Meters {
+    pub since: Time,
+    pub totals: Totals,
+    idle: Level,
+    /// Workers in memory.
+    pub loaded: Level,
+    /// Interactions between their begin and their end.
+    pub interactions: Balance,
+    pub responses: Tally,
+    pub thinks: Tally,
+    /// Processor time of interactions that ended [ns].
+    pub service: u128,
+    pub batches: Batches,
+    /// Services of file requests and of swaps, waiting apart.
+    pub block_times: Tally,
+    pub swap_times: Tally,
+    /// How long processes that were ready had been out of memory, by those that came in.
+    pub waits: Tally,
+    /// How often there was no swap space.
+    pub swap_space_short: u64,
+    /// From the start of the system to the end of the last worker.
+    pub elapsed: Option<Span>,
+    sampled: Totals,
+    drives_busy_sampled: [u128; DRIVES],
+}
+
+impl Meters {
+    pub fn new() -> Meters {
+        let mut idle = Level::default();
+        idle.set(Time::ZERO, 1);
+        Meters {
+            since: Time::ZERO,
+            totals: Totals::default(),
+            idle,
+            loaded: Level::default(),
+            interactions: Balance::default(),
+            responses: Tally::default(),
+            thinks: Tally::default(),
+            service: 0,
+            batches: Batches::default(),
+            block_times: Tally::default(),
+            swap_times: Tally::default(),
+            waits: Tally::default(),
+            swap_space_short: 0,
+            elapsed: None,
+            sampled: Totals::default(),
+            drives_busy_sampled: [0; DRIVES],
+        }
+    }
+
+    pub fn processor_taken(&mut self, now: Time) {
+        self.idle.set(now, 0);
+    }
+
+    pub fn processor_idle(&mut self, now: Time) {
+        self.idle.set(now, 1);
+    }
+
+    /// Processor time that a process has had.
+    pub fn had(&mut self, mode: Mode, time: Span) {
+        let sum = match mode {
+            Mode::User => &mut self.totals.user,
+            Mode::System => &mut self.totals.system,
+        };
+        *sum += u128::from(time.0);
+    }
+
+    pub fn tick(&mut self, seen: &Seen) {
+        let mode = match seen.mode {
+            Some(Mode::User) => 0,
+            Some(Mode::System) => 1,
+            None => 2,
+        };
+        let drives = usize::from(seen.drives[0]) + 2 * usize::from(seen.drives[1]);
+        self.totals.ticks[mode][drives] += 1;
+        self.totals.queue[(seen.queue as usize).min(QUEUE_LENGTHS - 1)] += 1;
+    }
+
+    /// A disk request is done, of the swapper or for a file.
+    pub fn transferred(&mut self, done: &Done, bytes: u64, swap: bool) {
+        let drive = &mut self.totals.drives[done.drive as usize];
+        drive.requests += 1;
+        drive.bytes += bytes;
+        drive.seeks += u64::from(done.seek > Span::ZERO);
+        drive.access += u128::from(done.access.0);
+        drive.transfer += u128::from(done.transfer.0);
+        let times = if swap { &mut self.swap_times } else { &mut self.block_times };
+        times.record(done.access + done.transfer);
+    }
+
+    pub fn swapped(&mut self, clicks: u64, direction: Direction) {
+        let counts = &mut self.totals.counts;
+        counts.swapped_clicks += clicks;
+        match direction {
+            Direction::In => counts.swap_ins += 1,
+            Direction::Out => counts.swap_outs += 1,
+        }
+    }
+
+    pub fn interaction_ends(&mut self, ended: &Running, now: Time) {
+        self.interactions.leave(now, ended.arrived);
+        self.totals.counts.interactions += 1;
+        let response = now.since(ended.arrived);
+        self.responses.record(response);
+        self.batches.record(now, response);
+        self.thinks.record(ended.think);
+        self.service += u128::from(ended.service.0);
+    }
+
+    /// Little's law for interactions, of which those in progress began at `begun`; and time adds up.
+    pub fn check(&self, now: Time, begun: impl Iterator<Item = Time>) -> Result<(), Imbalance> {
+        self.interactions.check("interactions", now, begun)?;
+        let length = u128::from(now.since(self.since).0);
+        let all = self.totals.user + self.totals.system + self.idle.area(now);
+        Imbalance::compare("time adds up (nanoseconds)", "processor", all, length)
+    }
+
+    pub fn restart(&mut self, now: Time) {
+        let mut fresh = Meters::new();
+        fresh.since = now;
+        (fresh.idle, fresh.loaded) = (self.idle, self.loaded);
+        fresh.idle.restart(now);
+        fresh.loaded.restart(now);
+        fresh.interactions = self.interactions;
+        fresh.interactions.restart(now);
+        *self = fresh;
+    }
+}
+
+/// Columns of the log's `samples`, beside start and length.
+pub(super) fn sample_columns() -> Vec<Column> {
+    let seconds = |name: &str, what: &str| Column::new(name, Type::F64, "s", Kind::Counter, what);
+    let mut columns = vec![
+        seconds("user_s", "Processor time in user mode").role(Role::UserTime),
+        seconds("system_s", "Processor time in system mode").role(Role::SystemTime),
+        seconds("idle_s", "Processor time that nobody used").role(Role::IdleTime),
+    ];
+    columns.extend(COUNTERS.iter().map(|(name, unit, role, what, _)| {
+        let column = Column::new(name, Type::U64, unit, Kind::Counter, what);
+        role.map_or(column.clone(), |role| column.role(role))
+    }));
+    for drive in 0..DRIVES {
+        let count = |name: &str, unit: &str, what: &str| {
+            let what = format!("{what}, drive {drive}");
+            Column::new(&format!("drive{drive}_{name}"), Type::U64, unit, Kind::Counter, &what)
+        };
+        let time = |name: &str, what: &str| {
+            seconds(&format!("drive{drive}_{name}_s"), &format!("{what}, drive {drive}"))
+        };
+        columns.extend([
+            count("requests", "request", "Requests done"),
+            count("bytes", "byte", "Bytes transferred"),
+            count("seeks", "seek", "Requests before which the arm moved"),
+            time("access", "Start, seek and latency of requests done"),
+            time("transfer", "Transfer of requests done"),
+            time("busy", "Time in which the drive was busy"),
+        ]);
+    }
+    columns.extend(tick_columns());
+    let gauge = |name: &str, unit: &str, what: &str| Column::new(name, Type::U64, unit, Kind::Gauge, what);
+    columns.extend([
+        gauge("processes_ready", "process", "Processes that wanted the processor"),
+        gauge("processes_loaded", "process", "Processes in memory"),
+        gauge("memory_free_clicks", "click", "User memory that nobody held"),
+        gauge("swap_free_blocks", "block", "Swap area that nobody held"),
+        gauge("active_users", "user", "Users whose processes had processor time in user mode")
+            .role(Role::Load),
+    ]);
+    columns
+}
+
+type Counter = (&'static str, &'static str, Option<Role>, &'static str, fn(&Counts) -> u64);
+
+const COUNTERS: [Counter; 10] = [
+    ("block_reads", "block", Some(Role::Request), "Blocks read, with a process that waited", |c| {
+        c.block_reads
+    }),
+    ("read_aheads", "block", Some(Role::Request), "Blocks read ahead", |c| c.read_aheads),
+    ("cache_hits", "block", None, "Blocks found in the buffer cache", |c| c.cache_hits),
+    ("block_writes", "block", Some(Role::Request), "Blocks written", |c| c.block_writes),
+    ("swap_ins", "swap", Some(Role::Request), "Images read from the swap area", |c| c.swap_ins),
+    ("swap_outs", "swap", Some(Role::Request), "Images written to the swap area", |c| c.swap_outs),
+    ("swapped_clicks", "click", None, "Length of those images", |c| c.swapped_clicks),
+    ("text_loads", "text", None, "Shared texts read from the swap area", |c| c.text_loads),
+    ("terminal_out_characters", "character", None, "Characters to the terminal", |c| c.characters_out),
+    ("interactions", "interaction", Some(Role::Throughput), "Interactions that ended", |c| c.interactions),
+];
+
+fn tick_columns() -> impl Iterator<Item = Column> {
+    let count = |name: String, what: &str| Column::new(&name, Type::U64, "tick", Kind::Counter, what);
+    let matrix = MODES.iter().flat_map(move |mode| {
+        DRIVE_STATES.iter().map(move |drives| {
+            count(
+                format!("ticks_{mode}_{drives}"),
+                "Clock interrupts that found this state of processor and drives",
+            )
+        })
+    });
+    let queue = (0..QUEUE_LENGTHS).map(move |length| {
+        let or_more = if length + 1 == QUEUE_LENGTHS { " or more" } else { "" };
+        let what = format!("Clock interrupts that found {length}{or_more} requests at the controller");
+        count(format!("ticks_queue_{length}"), &what)
+    });
+    std::iter::once(count("ticks".into(), "Clock interrupts")).chain(matrix).chain(queue)
+}
+
+impl Meters {
+    /// One row of `samples`, of the interval of this length that ends now.
+    pub fn sample_row(&mut self, readings: &Readings, length: Span) -> Vec<Value> {
+        let (new, old) = (self.totals, std::mem::replace(&mut self.sampled, self.totals));
+        let busy_old = std::mem::replace(&mut self.drives_busy_sampled, readings.drives_busy);
+        let seconds = |nanoseconds: u128| Value::F64(nanoseconds as f64 * 1e-9);
+        let (user, system) = (new.user - old.user, new.system - old.system);
+        let mut row = vec![seconds(user), seconds(system), seconds(u128::from(length.0) - user - system)];
+        row.extend(COUNTERS.iter().map(|(.., of)| Value::U64(of(&new.counts) - of(&old.counts))));
+        for drive in 0..DRIVES {
+            let (to, from) = (new.drives[drive], old.drives[drive]);
+            row.extend([
+                Value::U64(to.requests - from.requests),
+                Value::U64(to.bytes - from.bytes),
+                Value::U64(to.seeks - from.seeks),
+                seconds(to.access - from.access),
+                seconds(to.transfer - from.transfer),
+                seconds(readings.drives_busy[drive] - busy_old[drive]),
+            ]);
+        }
+        let flat = |totals: &Totals| {
+            let ticks: Vec<u64> = totals.ticks.iter().flatten().copied().collect();
+            let all = totals.queue.iter().sum();
+            std::iter::once(all).chain(ticks).chain(totals.queue).collect::<Vec<u64>>()
+        };
+        row.extend(flat(&new).iter().zip(flat(&old)).map(|(to, from)| Value::U64(to - from)));
+        let Readings { ready, loaded, memory_free, swap_free, active_users, .. } = *readings;
+        row.extend([ready, loaded, memory_free, swap_free, active_users].map(Value::U64));
+        row
+    }
+}

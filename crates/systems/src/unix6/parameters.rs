@@ -1,0 +1,502 @@
+//! The parameters of the machine and its workload, each with its source.
+
+use serde_json::json;
+
+use crate::parameter::{Allowed, Parameter};
+
+/// Iterations of the compute loop, and with which probability each is drawn, by the mean burst PC [ms]
+/// (Table III, whose columns are cumulative).
+pub(super) const ITERATIONS: [u64; 4] = [5, 20, 200, 5000];
+pub(super) const COMPUTE_LOOPS: [(u64, [f64; 4]); 5] = [
+    (12, [0.03, 0.33, 0.64, 0.0]),
+    (30, [0.01, 0.18, 0.78, 0.03]),
+    (60, [0.01, 0.04, 0.85, 0.10]),
+    (186, [0.01, 0.04, 0.52, 0.43]),
+    (354, [0.01, 0.04, 0.10, 0.85]),
+];
+
+const SIXTH: &str = "the sources of Sixth Edition UNIX";
+const CALIBRATED: &str = "calibrated against Table VI, PS = 157 with MM = 650 and 1280, and Tables IV and V";
+const CHOSEN: &str = "chosen";
+
+fn seconds(high: f64) -> Allowed {
+    Allowed::Number { low: 0.0, high, above: false }
+}
+
+fn whole(low: u64, high: u64) -> Allowed {
+    Allowed::Integer { low, high }
+}
+
+fn share() -> Allowed {
+    Allowed::Number { low: 0.0, high: 1.0, above: false }
+}
+
+pub(super) fn parameters() -> Vec<Parameter> {
+    [machine(), kernel(), swapping(), drives(), layout(), workload(), prototype(), files(), child()].concat()
+}
+
+fn machine() -> Vec<Parameter> {
+    vec![
+        Parameter::new(
+            "memory",
+            "click",
+            json!(1280),
+            whole(1, 1 << 20),
+            "Main memory for users, the kernel's left out; a click is 64 bytes",
+            "Table II: MM is 650, 1000 or 1280",
+        ),
+        Parameter::new(
+            "cpu_speed",
+            "",
+            json!(1.0),
+            Allowed::positive(),
+            "Speed of the processor as a multiple of that for which processor times are given",
+            CHOSEN,
+        ),
+        Parameter::new(
+            "call_time",
+            "s",
+            json!(0.001),
+            seconds(10.0),
+            "Processor time of a system call, blocks moved apart",
+            CALIBRATED,
+        ),
+        Parameter::new(
+            "block_time",
+            "s",
+            json!(0.003),
+            seconds(10.0),
+            "Prototypes: processor time of a block that is read or written",
+            CALIBRATED,
+        ),
+        Parameter::new(
+            "copy_time",
+            "s",
+            json!(0.0001),
+            seconds(1.0),
+            "Processor time in which a click is copied in memory, when a process forks or grows",
+            "chosen: 32 words of three microseconds",
+        ),
+        Parameter::new(
+            "baud",
+            "1/s",
+            json!(9600),
+            whole(50, 1_000_000),
+            "Speed of the terminal line",
+            "section 4.2",
+        ),
+        Parameter::new(
+            "high_water",
+            "character",
+            json!(50),
+            whole(1, 100_000),
+            "A writer sleeps while more characters than this wait for the line",
+            SIXTH,
+        ),
+        Parameter::new(
+            "low_water",
+            "character",
+            json!(30),
+            whole(0, 100_000),
+            "Writers are woken when so many are left",
+            SIXTH,
+        ),
+    ]
+}
+
+fn kernel() -> Vec<Parameter> {
+    vec![
+        Parameter::new(
+            "buffers",
+            "",
+            json!(20),
+            whole(4, 100_000),
+            "Block buffers of 512 bytes",
+            "section 2.4: 20; 15 in the distribution",
+        ),
+        Parameter::new(
+            "read_ahead",
+            "",
+            json!(true),
+            Allowed::Flag,
+            "Whether the next block of a file that is read in sequence is read too",
+            SIXTH,
+        ),
+        Parameter::new(
+            "update_interval",
+            "s",
+            json!(30),
+            Allowed::positive(),
+            "Time between two writings of all delayed writes by /etc/update",
+            "section 2.4",
+        ),
+        Parameter::new(
+            "sleep",
+            "",
+            json!("new"),
+            Allowed::Choice(vec!["new", "old"]),
+            "new: an alarm wakes its own process; old: whenever one sleeper is due all are woken, and sleep again",
+            "section 2.2: the experiment uses the new one",
+        ),
+    ]
+}
+
+fn swapping() -> Vec<Parameter> {
+    vec![
+        Parameter::new(
+            "minimum_time_out",
+            "s",
+            json!(3),
+            whole(0, 127),
+            "Seconds out of memory before a process may drive out one that does not wait for something slow",
+            "section 2.3: MINTIMEOUT is 3 here and in the distribution",
+        ),
+        Parameter::new(
+            "minimum_time_in",
+            "s",
+            json!(3),
+            whole(0, 127),
+            "Seconds in memory before such a one may be driven out",
+            "section 2.3: MINTIMEIN is 3 here, 2 in the distribution",
+        ),
+        Parameter::new(
+            "init_size",
+            "click",
+            json!(24),
+            whole(1, 1024),
+            "Image of init, which waits all the time",
+            CHOSEN,
+        ),
+        Parameter::new(
+            "shell_size",
+            "click",
+            json!(100),
+            whole(1, 1024),
+            "Image of the shell, which waits",
+            CHOSEN,
+        ),
+        Parameter::new(
+            "parent_size",
+            "click",
+            json!(60),
+            whole(1, 1024),
+            "Image of the program that starts the prototypes and waits for them",
+            CHOSEN,
+        ),
+    ]
+}
+
+fn drives() -> Vec<Parameter> {
+    vec![
+        Parameter::new(
+            "disk",
+            "",
+            json!("rl01"),
+            Allowed::Choice(vec!["rl01", "simple"]),
+            "rl01: the drive of Table I; simple: a constant time, one for each cylinder and one for each block",
+            "Table I",
+        ),
+        Parameter::new(
+            "disk_policy",
+            "",
+            json!("look"),
+            Allowed::Choice(vec!["look", "fcfs", "sstf"]),
+            "Which request the controller takes next",
+            "section 2.4: LOOK in the modified driver, FCFS before",
+        ),
+        Parameter::new(
+            "sweep",
+            "",
+            json!("combined"),
+            Allowed::Choice(vec!["combined", "alternate", "cylinder"]),
+            "The axis along which look and sstf go: combined, all cylinders of one drive and then of the other; \
+             alternate, each drive in its turn; cylinder, whichever the drive",
+            CALIBRATED,
+        ),
+        Parameter::new("drives", "", json!(2), whole(1, 2), "Drives on the controller", "section 2.1"),
+        Parameter::new(
+            "overlapped_seeks",
+            "",
+            json!(false),
+            Allowed::Flag,
+            "Whether one drive seeks while the other transfers",
+            "section 2.1: not used",
+        ),
+        Parameter::new(
+            "access_time",
+            "s",
+            json!(0.03),
+            seconds(10.0),
+            "Simple disk: constant time of an access",
+            CHOSEN,
+        ),
+        Parameter::new(
+            "cylinder_time",
+            "s",
+            json!(0.0005),
+            seconds(1.0),
+            "Simple disk: more for each cylinder that the arm crosses",
+            CHOSEN,
+        ),
+        Parameter::new(
+            "transfer_time",
+            "s",
+            json!(0.0012),
+            seconds(1.0),
+            "Simple disk: more for each block of 512 bytes",
+            "chosen: that of an RL01",
+        ),
+        Parameter::new(
+            "cylinders",
+            "",
+            json!(203),
+            whole(1, 100_000),
+            "Simple disk: cylinders",
+            "chosen: an RK05's",
+        ),
+        Parameter::new(
+            "blocks_per_cylinder",
+            "block",
+            json!(24),
+            whole(1, 100_000),
+            "Simple disk: blocks of 512 bytes in a cylinder",
+            "chosen: an RK05's",
+        ),
+    ]
+}
+
+fn layout() -> Vec<Parameter> {
+    vec![
+        Parameter::new(
+            "swap_drive",
+            "",
+            json!(1),
+            whole(0, 1),
+            "Drive of the swap area; with one drive, that one",
+            "section 4.3: swap area and files on separate drives",
+        ),
+        Parameter::new(
+            "swap_cylinder",
+            "",
+            json!(0),
+            whole(0, 100_000),
+            "First cylinder of the swap area",
+            CHOSEN,
+        ),
+        Parameter::new(
+            "swap_blocks",
+            "block",
+            json!(2000),
+            whole(1, 10_000_000),
+            "Length of the swap area",
+            "chosen: room for all images",
+        ),
+        Parameter::new(
+            "file_drive",
+            "",
+            json!(0),
+            whole(0, 1),
+            "Drive of the files; with one drive, that one",
+            "section 4.3",
+        ),
+        Parameter::new(
+            "file_cylinder",
+            "",
+            json!(100),
+            whole(0, 100_000),
+            "Cylinder at which the files begin",
+            CHOSEN,
+        ),
+        Parameter::new(
+            "file_stride",
+            "block",
+            json!(0),
+            whole(0, 1_000_000),
+            "Blocks from the beginning of one file to that of the next; 0: one after another",
+            CALIBRATED,
+        ),
+    ]
+}
+
+fn workload() -> Vec<Parameter> {
+    vec![
+        Parameter::new(
+            "workload",
+            "",
+            json!("prototypes"),
+            Allowed::Choice(vec!["prototypes", "children"]),
+            "prototypes: synthetic interactive users, each with its file; children: a parent forks children that \
+             compute, read one file at random and pause",
+            "section 4.2",
+        ),
+        Parameter::new(
+            "processes",
+            "process",
+            json!(12),
+            whole(1, 1000),
+            "Prototypes or children, PN; init, shell, update and parent apart",
+            "Table II: 4 to 12",
+        ),
+        Parameter::new(
+            "size",
+            "click",
+            json!(157),
+            Allowed::Structure("give clicks, or a list of them that is dealt to the processes in turn"),
+            "Size of a process, PS: text, data, stack and system data",
+            "Table II: 157 or 314; 425 and 470 in Table VII",
+        ),
+        Parameter::new(
+            "text",
+            "click",
+            json!(0),
+            whole(0, 1 << 20),
+            "Part of each process that is pure text, shared by all and never written to the swap area",
+            "section 4.2: the prototypes share nothing",
+        ),
+    ]
+}
+
+fn prototype() -> Vec<Parameter> {
+    vec![
+        Parameter::new(
+            "interactions",
+            "interaction",
+            json!(200),
+            whole(1, 1_000_000),
+            "Interactions of each prototype",
+            "section 4.2",
+        ),
+        Parameter::new(
+            "pc",
+            "ms",
+            json!(12),
+            whole(0, 1_000_000),
+            "Mean processor time of a compute loop, PC: which row of Table III",
+            "Table III: 12, 30, 60, 186 or 354",
+        ),
+        Parameter::new(
+            "iteration_time",
+            "s",
+            json!(8.9e-5),
+            Allowed::positive(),
+            "Processor time of an iteration of the compute loop",
+            "Table III: 0.083 to 0.097 ms by its five rows",
+        ),
+        Parameter::new(
+            "compute",
+            "s",
+            json!("table"),
+            Allowed::Structure("give a distribution of processor times, or table for Table III"),
+            "Processor time of a compute loop: table, or a distribution instead of it",
+            "Table III",
+        ),
+        Parameter::new(
+            "pause",
+            "s",
+            json!({"kind": "discrete", "values": [0, 1, 2, 3], "weights": [0.5, 0.3, 0.15, 0.05]}),
+            Allowed::Distribution,
+            "Pause of an interaction, in seconds that the clock shows",
+            "section 4.2: at most 3 s; the shares calibrated against Table VI, PS = 157, MM = 650 and 1280",
+        ),
+        Parameter::new(
+            "strings",
+            "",
+            json!({"kind": "discrete", "values": [1, 2, 3, 4], "weights": [0.25, 0.25, 0.25, 0.25]}),
+            Allowed::Distribution,
+            "Strings printed in an interaction",
+            "section 4.2: several",
+        ),
+        Parameter::new(
+            "string_length",
+            "character",
+            json!(25),
+            whole(1, 100_000),
+            "Length of a string",
+            "section 4.2",
+        ),
+    ]
+}
+
+fn files() -> Vec<Parameter> {
+    vec![
+        Parameter::new(
+            "operations",
+            "",
+            json!({"kind": "discrete", "values": [0, 2, 4, 6, 8], "weights": [0.1, 0.2, 0.3, 0.3, 0.1]}),
+            Allowed::Distribution,
+            "Reads and writes in an interaction",
+            "section 4.2: about six blocks, sometimes none",
+        ),
+        Parameter::new(
+            "operation_bytes",
+            "byte",
+            json!(512),
+            Allowed::Distribution,
+            "Bytes of a read or write",
+            CHOSEN,
+        ),
+        Parameter::new("write_share", "", json!(0.3), share(), "Part of them that are writes", CHOSEN),
+        Parameter::new(
+            "seek_share",
+            "",
+            json!(0.5),
+            share(),
+            "Part of them that go to a random place of the file instead of where the last one ended",
+            CHOSEN,
+        ),
+        Parameter::new(
+            "file_blocks",
+            "block",
+            json!(100),
+            whole(1, 65_536),
+            "Length of the file of each prototype",
+            CHOSEN,
+        ),
+    ]
+}
+
+fn child() -> Vec<Parameter> {
+    vec![
+        Parameter::new("cycles", "", json!(20), whole(1, 1_000_000), "Children: cycles of each", CHOSEN),
+        Parameter::new(
+            "cycle_time",
+            "s",
+            json!(0.1),
+            seconds(1e6),
+            "Children: processor time in user mode of a cycle",
+            CHOSEN,
+        ),
+        Parameter::new(
+            "reads",
+            "",
+            json!(5),
+            whole(0, 1_000_000),
+            "Children: random reads of a block in a cycle",
+            CHOSEN,
+        ),
+        Parameter::new(
+            "read_time",
+            "s",
+            json!(0.003),
+            seconds(10.0),
+            "Children: processor time in system mode of a read",
+            CHOSEN,
+        ),
+        Parameter::new(
+            "shared_file_blocks",
+            "block",
+            json!(200),
+            whole(1, 65_536),
+            "Children: length of the one file that they read",
+            CHOSEN,
+        ),
+        Parameter::new(
+            "cycle_pause",
+            "s",
+            json!(1),
+            seconds(1e6),
+            "Children: pause after the reads of a cycle, in seconds that the clock shows",
+            CHOSEN,
+        ),
+    ]
+}

@@ -1,0 +1,195 @@
+//! What processes do: the prototype of an interactive user, the simple child, and those that serve them.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use thinktime_engine::{Component, Distribution, Span, Stream, Streams};
+
+use super::calls::{BLOCK_BYTES, Transfer};
+use super::config::{Children, Prototypes};
+use super::process::Role;
+
+/// The next thing that a process does.
+#[derive(Clone, Debug)]
+pub(super) enum Step {
+    /// Processor time in user mode.
+    Compute(Span),
+    Transfer(Transfer),
+    /// Characters to the terminal.
+    Print(u64),
+    /// `sleep`, in its old or new form: the end of an interaction.
+    Pause(Span),
+    /// Makes a process of its own image, with another program.
+    Fork(Box<Birth>),
+    /// The image gets another size, and perhaps a text: `exec`, `break`.
+    Grow {
+        to: u64,
+        text: Option<usize>,
+    },
+    /// Until a child has exited.
+    Wait,
+    /// `sync`: all delayed writes begin.
+    Sync,
+    Exit,
+}
+
+/// A process to be.
+#[derive(Clone, Debug)]
+pub(super) struct Birth {
+    pub role: Role,
+    pub program: Program,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Program {
+    /// Done in order; then it exits.
+    Script(VecDeque<Step>),
+    /// `/etc/update`.
+    Update {
+        interval: Span,
+        synced: bool,
+    },
+    Prototype(Box<Prototype>),
+    Child(Box<Child>),
+}
+
+impl Program {
+    pub fn script(steps: impl IntoIterator<Item = Step>) -> Program {
+        Program::Script(steps.into_iter().collect())
+    }
+
+    pub fn next(&mut self) -> Step {
+        match self {
+            Program::Script(steps) => steps.pop_front().unwrap_or(Step::Exit),
+            Program::Update { interval, synced } => {
+                *synced = !*synced;
+                if *synced { Step::Sync } else { Step::Pause(*interval) }
+            }
+            Program::Prototype(prototype) => prototype.next(),
+            Program::Child(child) => child.next(),
+        }
+    }
+}
+
+/// A whole number from a distribution of numbers.
+fn whole(of: &Distribution, stream: &mut Stream) -> u64 {
+    of.sample(stream).seconds().round() as u64
+}
+
+/// The prototype process: a synthetic interactive user (section 4.2).
+#[derive(Clone, Debug)]
+pub(super) struct Prototype {
+    plan: Arc<Prototypes>,
+    file: usize,
+    left: u64,
+    /// What is left of this interaction.
+    steps: VecDeque<Step>,
+    /// Where the next read or write begins [byte].
+    position: u64,
+    compute: Stream,
+    files: Stream,
+    pause: Stream,
+    output: Stream,
+}
+
+impl Prototype {
+    /// One that does its `first` step before all others.
+    pub fn new(
+        plan: Arc<Prototypes>,
+        number: u32,
+        file: usize,
+        first: Option<Step>,
+        streams: &Streams,
+    ) -> Prototype {
+        let stream = |name| streams.stream(Component(name), u64::from(number));
+        Prototype {
+            left: plan.interactions,
+            plan,
+            file,
+            steps: first.into_iter().collect(),
+            position: 0,
+            compute: stream("compute"),
+            files: stream("files"),
+            pause: stream("pause"),
+            output: stream("output"),
+        }
+    }
+
+    fn next(&mut self) -> Step {
+        if self.steps.is_empty() && self.left > 0 {
+            self.left -= 1;
+            self.plan_interaction();
+        }
+        self.steps.pop_front().unwrap_or(Step::Exit)
+    }
+
+    fn plan_interaction(&mut self) {
+        let plan = Arc::clone(&self.plan);
+        self.steps.push_back(Step::Compute(plan.compute.sample(&mut self.compute)));
+        for _ in 0..whole(&plan.operations, &mut self.files) {
+            let transfer = self.plan_transfer(&plan);
+            self.steps.push_back(Step::Transfer(transfer));
+        }
+        self.steps.push_back(Step::Pause(plan.pause.sample(&mut self.pause)));
+        for _ in 0..whole(&plan.strings, &mut self.output) {
+            self.steps.push_back(Step::Print(plan.characters));
+        }
+    }
+
+    fn plan_transfer(&mut self, plan: &Prototypes) -> Transfer {
+        let size = plan.file_blocks * BLOCK_BYTES;
+        let bytes = whole(&plan.bytes, &mut self.files).clamp(1, size);
+        if self.files.uniform() < plan.seek_share || self.position + bytes > size {
+            self.position = self.files.below(size - bytes + 1);
+        }
+        let offset = self.position;
+        self.position += bytes;
+        let write = self.files.uniform() < plan.write_share;
+        Transfer::new(self.file, offset, bytes, write)
+    }
+}
+
+/// The file that all children read.
+const SHARED_FILE: usize = 0;
+
+/// A child of the simple workload: cycles of processor time, random reads and a pause.
+#[derive(Clone, Debug)]
+pub(super) struct Child {
+    plan: Arc<Children>,
+    left: u64,
+    steps: VecDeque<Step>,
+    stream: Stream,
+}
+
+impl Child {
+    /// One that does its `first` step before all others.
+    pub fn new(plan: Arc<Children>, number: u32, first: Option<Step>, streams: &Streams) -> Child {
+        let stream = streams.stream(Component("reads"), u64::from(number));
+        Child { left: plan.cycles, plan, steps: first.into_iter().collect(), stream }
+    }
+
+    fn next(&mut self) -> Step {
+        if self.steps.is_empty() && self.left > 0 {
+            self.left -= 1;
+            self.steps.push_back(Step::Compute(self.plan.compute));
+            for _ in 0..self.plan.reads {
+                let block = self.stream.below(self.plan.file_blocks);
+                let read = Transfer::new(SHARED_FILE, block * BLOCK_BYTES, BLOCK_BYTES, false);
+                self.steps.push_back(Step::Transfer(read));
+            }
+            self.steps.push_back(Step::Pause(self.plan.pause));
+        }
+        self.steps.pop_front().unwrap_or(Step::Exit)
+    }
+}
+
+impl Program {
+    /// Whether another interaction follows the one that ends.
+    pub fn goes_on(&self) -> bool {
+        match self {
+            Program::Prototype(prototype) => prototype.left > 0,
+            Program::Child(child) => child.left > 0,
+            _ => false,
+        }
+    }
+}

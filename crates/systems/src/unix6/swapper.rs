@@ -1,0 +1,300 @@
+//! The swapper, process 0 (`sched`, `xswap`, `swap` in `slp.c`, `bio.c`; `text.c`).
+//!
+//! It brings in the process that has been out of memory and ready for longest. If there is no room, it drives
+//! out one that waits for something slow; else, if the candidate has been out for long enough, the one that has
+//! been in for longest, if that is long enough. If nobody is out and ready it sleeps until somebody is
+//! (`runout`); if nobody can be driven out, until the next second of the clock or until somebody begins to wait
+//! for something slow (`runin`). One swap at a time, each waited for.
+
+use thinktime_engine::controller::Ask;
+use thinktime_engine::{Calendar, Time};
+
+use super::calls::{BLOCK_BYTES, Flow};
+use super::machine::Machine;
+use super::process::{Channel, Process, Role, SWAPPER, Status, priority};
+use crate::recorder::Monitor;
+
+/// Bytes of a click, the unit in which memory is given out.
+pub(super) const CLICK_BYTES: u64 = 64;
+
+/// Blocks of the swap area that an image of so many clicks takes.
+pub(super) fn blocks(clicks: u64) -> u64 {
+    (clicks * CLICK_BYTES).div_ceil(BLOCK_BYTES)
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Direction {
+    In,
+    Out,
+}
+
+/// Pure text, shared by processes: read from the swap area, never written back.
+#[derive(Clone, Debug)]
+pub(super) struct Text {
+    pub size: u64,
+    /// Where it is in the swap area, from its first use on.
+    pub swap: Option<u64>,
+    pub memory: Option<u64>,
+    /// Processes that share it, and those of them in memory.
+    pub users: u32,
+    pub loaded: u32,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Swapper {
+    /// Asleep because nobody who is out is ready (`runout`), or nobody can be driven out (`runin`).
+    pub nobody_out: bool,
+    pub nobody_to_drive: bool,
+    doing: Doing,
+    /// The one buffer for swapping, when it is taken.
+    buffer: Option<SwapBuffer>,
+}
+
+/// A transfer between memory and the swap area.
+#[derive(Clone, Copy, Debug)]
+struct SwapBuffer {
+    by: usize,
+    clicks: u64,
+    done: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Doing {
+    #[default]
+    Looking,
+    LoadingText(usize),
+    Loading(usize),
+    Driving(usize, u64),
+}
+
+impl<M: Monitor> Machine<'_, M> {
+    /// The swapper goes on.
+    pub fn swap_processes(&mut self, calendar: &mut Calendar) -> Flow {
+        loop {
+            let flow = match self.swapper.doing {
+                Doing::Looking => self.look(calendar.now()),
+                Doing::LoadingText(p) => self.load_text(p, calendar),
+                Doing::Loading(p) => self.load(p, calendar),
+                Doing::Driving(p, place) => self.drive_out(p, place, calendar),
+            };
+            if let Some(flow) = flow {
+                return flow;
+            }
+        }
+    }
+
+    fn look(&mut self, now: Time) -> Option<Flow> {
+        let Some(candidate) = self.first_by_time(Process::wants_in) else {
+            self.swapper.nobody_out = true;
+            return Some(Flow::Sleep(Channel::NobodyOut, priority::SWAP));
+        };
+        if self.make_room(candidate, now) {
+            self.processes[candidate].locked = true;
+            let text = self.processes[candidate].text;
+            let with_text = text.is_some_and(|text| self.texts[text].loaded == 0);
+            self.swapper.doing =
+                if with_text { Doing::LoadingText(candidate) } else { Doing::Loading(candidate) };
+            return None;
+        }
+        let victim = self.victim(candidate);
+        let place = victim.and_then(|v| self.swap_area.take(now, blocks(self.processes[v].size)));
+        if let (Some(victim), Some(place)) = (victim, place) {
+            let driven = &mut self.processes[victim];
+            (driven.loaded, driven.locked) = (false, true);
+            self.swapper.doing = Doing::Driving(victim, place);
+            self.event(now, "swap_out_start", victim, None);
+            return None;
+        }
+        self.meters.swap_space_short += u64::from(victim.is_some());
+        self.swapper.nobody_to_drive = true;
+        Some(Flow::Sleep(Channel::NobodyToDrive, priority::SWAP))
+    }
+
+    /// Who of those that are `wanted` has been in or out for longest; of equals the first in the table.
+    fn first_by_time(&self, wanted: impl Fn(&Process) -> bool) -> Option<usize> {
+        let found = self.processes.iter().enumerate().rev().filter(|(_, process)| wanted(process));
+        // The last of equals is kept, in reverse order: the first.
+        found.max_by_key(|(_, process)| process.resident).map(|(p, _)| p)
+    }
+
+    /// Memory for the image of `p`, and for its text if that is not there: two pieces.
+    fn make_room(&mut self, p: usize, now: Time) -> bool {
+        let absent = self.processes[p].text.filter(|text| self.texts[*text].loaded == 0);
+        let text_place = match absent {
+            Some(text) => match self.memory.take(now, self.texts[text].size) {
+                Some(place) => Some((text, place)),
+                None => return false,
+            },
+            None => None,
+        };
+        let Some(place) = self.memory.take(now, self.processes[p].size) else {
+            if let Some((_, place)) = text_place {
+                self.memory.release(now, place);
+            }
+            return false;
+        };
+        self.processes[p].memory = Some(place);
+        if let Some((text, place)) = text_place {
+            self.texts[text].memory = Some(place);
+        }
+        true
+    }
+
+    /// Who is driven out so that `candidate` can come in, if anybody may be.
+    fn victim(&self, candidate: usize) -> Option<usize> {
+        let waits = |process: &Process| process.can_leave() && process.status == Status::Waiting;
+        let easy = self.processes.iter().position(waits);
+        if easy.is_some() || self.processes[candidate].resident < self.config.minimum_out {
+            return easy;
+        }
+        let works = |process: &Process| {
+            process.can_leave() && matches!(process.status, Status::Ready | Status::Asleep)
+        };
+        self.first_by_time(works).filter(|p| self.processes[*p].resident >= self.config.minimum_in)
+    }
+
+    fn load_text(&mut self, p: usize, calendar: &mut Calendar) -> Option<Flow> {
+        let text = self.processes[p].text?;
+        let Text { size, swap, .. } = self.texts[text];
+        let flow = self.swap(SWAPPER, swap?, size, calendar);
+        if flow.is_none() {
+            self.meters.totals.counts.text_loads += 1;
+            self.swapper.doing = Doing::Loading(p);
+        }
+        flow
+    }
+
+    fn load(&mut self, p: usize, calendar: &mut Calendar) -> Option<Flow> {
+        let place = self.processes[p].swap?;
+        let size = self.processes[p].size;
+        let flow = self.swap(SWAPPER, place, size, calendar);
+        if flow.is_none() {
+            let now = calendar.now();
+            self.swap_area.release(now, place);
+            let loaded = &mut self.processes[p];
+            (loaded.swap, loaded.loaded, loaded.locked, loaded.resident) = (None, true, false, 0);
+            let out = now.since(loaded.ready_out_since);
+            if let Some(text) = loaded.text {
+                self.texts[text].loaded += 1;
+            }
+            self.meters.waits.record(out);
+            self.meters.swapped(size, Direction::In);
+            self.count_loaded(p, true, now);
+            self.event(now, "swap_in_end", p, None);
+            self.swapper.doing = Doing::Looking;
+        }
+        flow
+    }
+
+    fn drive_out(&mut self, p: usize, place: u64, calendar: &mut Calendar) -> Option<Flow> {
+        let size = self.processes[p].size;
+        let flow = self.swap(SWAPPER, place, size, calendar);
+        if flow.is_none() {
+            self.is_out(p, place, calendar.now());
+            self.event(calendar.now(), "swap_out_end", p, None);
+            self.swapper.doing = Doing::Looking;
+        }
+        flow
+    }
+
+    /// The image of `p` is in the swap area, at `place`, and not in memory any more.
+    pub fn is_out(&mut self, p: usize, place: u64, now: Time) {
+        if let Some(memory) = self.processes[p].memory.take() {
+            self.memory.release(now, memory);
+        }
+        let out = &mut self.processes[p];
+        (out.swap, out.loaded, out.locked, out.resident) = (Some(place), false, false, 0);
+        self.leave_text(p, false, now);
+        if self.processes[p].status == Status::Ready {
+            self.processes[p].ready_out_since = now;
+        }
+        self.meters.swapped(self.processes[p].size, Direction::Out);
+        self.count_loaded(p, false, now);
+        self.out_and_ready(now);
+    }
+
+    /// The swapper looks again, if it sleeps because nobody was out and ready.
+    pub fn out_and_ready(&mut self, now: Time) {
+        if std::mem::take(&mut self.swapper.nobody_out) {
+            self.wake(Channel::NobodyOut, now);
+        }
+    }
+
+    /// `p` shares `text` from now on, which is loaded if `p` is.
+    pub fn join_text(&mut self, p: usize, text: Option<usize>, loaded: bool) {
+        if let Some(text) = text {
+            self.processes[p].text = Some(text);
+            let shared = &mut self.texts[text];
+            shared.users += 1;
+            shared.loaded += u32::from(loaded);
+        }
+    }
+
+    /// The place of `text` in the swap area, which is found when it is first used.
+    pub fn place_text(&mut self, text: usize, now: Time) -> Option<u64> {
+        let shared = &mut self.texts[text];
+        if shared.swap.is_none() {
+            shared.swap = self.swap_area.take(now, blocks(shared.size));
+        }
+        shared.swap
+    }
+
+    /// `p` leaves memory, or for good: a text that nobody in memory shares is dropped (`xccdec`, `xfree`).
+    pub fn leave_text(&mut self, p: usize, for_good: bool, now: Time) {
+        let Some(text) = self.processes[p].text else { return };
+        let shared = &mut self.texts[text];
+        shared.users -= u32::from(for_good);
+        shared.loaded = shared.loaded.saturating_sub(1);
+        if shared.loaded == 0 {
+            if let Some(place) = shared.memory.take() {
+                self.memory.release(now, place);
+            }
+        }
+    }
+
+    /// `swap`: one transfer between memory and the swap area, through the one buffer there is. Called again when
+    /// woken, until it has nothing to wait for.
+    pub fn swap(&mut self, by: usize, place: u64, clicks: u64, calendar: &mut Calendar) -> Option<Flow> {
+        match self.swapper.buffer {
+            Some(SwapBuffer { by: owner, done: true, .. }) if owner == by => {
+                self.swapper.buffer = None;
+                self.wake(Channel::SwapBuffer, calendar.now());
+                return None;
+            }
+            Some(_) => {}
+            None => {
+                self.swapper.buffer = Some(SwapBuffer { by, clicks, done: false });
+                let disks = &self.config.disks;
+                let ask = Ask {
+                    customer: self.config.buffers,
+                    drive: disks.swap_drive,
+                    block: disks.swap_start + place,
+                    blocks: blocks(clicks),
+                };
+                self.disks.arrive(ask, calendar);
+            }
+        }
+        Some(Flow::Sleep(Channel::SwapBuffer, priority::SWAP))
+    }
+
+    /// Bytes of the transfer in progress.
+    pub fn swap_bytes(&self) -> u64 {
+        self.swapper.buffer.map_or(0, |buffer| buffer.clicks * CLICK_BYTES)
+    }
+
+    /// Whether a worker is in memory changes.
+    fn count_loaded(&mut self, p: usize, loaded: bool, now: Time) {
+        if self.processes[p].role != Role::System {
+            let level = &mut self.meters.loaded;
+            if loaded { level.add(now, 1) } else { level.subtract(now, 1) }
+        }
+    }
+
+    /// The transfer of the swap buffer is done.
+    pub fn swap_ends(&mut self, now: Time) {
+        if let Some(buffer) = &mut self.swapper.buffer {
+            buffer.done = true;
+        }
+        self.wake(Channel::SwapBuffer, now);
+    }
+}
