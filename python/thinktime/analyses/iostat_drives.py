@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +62,11 @@ class Device:
     overfull: int
     """Intervals with more busy time than they are long; it is left out."""
 
+    @property
+    def did_anything(self) -> bool:
+        """Whether any counter is above zero anywhere."""
+        return any(bool(np.nansum(values) > 0) for values in self.counters.values())
+
     def get(self, name: str) -> Array:
         """Values of a counter; nan throughout where it is not counted."""
         return self.counters[name]
@@ -69,6 +74,7 @@ class Device:
 
 def devices(log: Log, watched: Watched) -> tuple[Device, ...]:
     """Drives of the samples, else devices of table `disks`, else all disks together; none at all."""
+    said = _said(log, watched)
     numbers = sorted(
         {
             int(match[1])
@@ -77,10 +83,10 @@ def devices(log: Log, watched: Watched) -> tuple[Device, ...]:
         }
     )
     if numbers:
-        names = [item.get("name") for item in _said(log, watched)]
-        return tuple(
-            _device(_name(names, number), number, watched, f"drive{number}_{{}}") for number in numbers
-        )
+        found = {number: _device(said, number, watched) for number in numbers}
+        # A system with columns for more drives than it has writes zeros for the others.
+        there = len(said) or max(numbers) + 1
+        return tuple(item for number, item in found.items() if number < there or item.did_anything)
     if log.has("disks"):
         return _of_table(log, watched)
     if any(watched.has(name) for name in TOTALS.values()):
@@ -98,14 +104,12 @@ def _said(log: Log, watched: Watched) -> list[Mapping[str, Any]]:
     return [item if isinstance(item, Mapping) else {} for item in said] if isinstance(said, list) else []
 
 
-def _name(names: list[Any], number: int) -> str:
-    said = names[number] if number < len(names) else None
-    return said if isinstance(said, str) and said and names.count(said) == 1 else f"drive{number}"
-
-
-def _device(name: str, number: int, watched: Watched, column: str) -> Device:
+def _device(said: Sequence[Mapping[str, Any]], number: int, watched: Watched) -> Device:
+    names = [item.get("name") for item in said]
+    own = names[number] if number < len(names) else None
+    name = own if isinstance(own, str) and own and names.count(own) == 1 else f"drive{number}"
     counted = ("requests", "bytes", "seeks", "access_s", "transfer_s", "busy_s")
-    counters = {item: watched.column(column.format(item)) for item in counted}
+    counters = {item: watched.column(f"drive{number}_{item}") for item in counted}
     return _limited(name, number, counters, watched.length_s)
 
 
