@@ -22,6 +22,7 @@ COMMANDS: dict[str, str] = {
     "record": "thinktime.cli.record",
     "play": "thinktime.cli.play",
     "simulate": "thinktime.cli.simulate",
+    "predict": "thinktime.cli.predict",
     "experiment": "thinktime.cli.experiment",
     "systems": "thinktime.cli.systems",
     "report": "thinktime.cli.report",
@@ -32,7 +33,7 @@ COMMANDS: dict[str, str] = {
     "doctor": "thinktime.cli.doctor",
     "demo": "thinktime.cli.demo",
 }
-"""Name of each command, and the module whose function ``command`` does it."""
+"""Name of each command, and the module whose ``command`` does it: a function, or a group of them."""
 
 EPILOG = """\
 Examples:
@@ -68,7 +69,10 @@ def _application(arguments: list[str]) -> typer.Typer:
     called = [name for name in arguments[:1] if name in COMMANDS]
     for name in called or COMMANDS:
         command = importlib.import_module(COMMANDS[name]).command
-        app.command(name, short_help=_short(command))(command)
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name)
+        else:
+            app.command(name, short_help=_short(command))(command)
     return app
 
 

@@ -107,8 +107,9 @@ def _absolute(a: Configuration, b: Configuration, ratio: float, choice: Choice) 
     found: Figures = {}
     processes = b.processes / a.processes if a.processes and b.processes else 1.0
     if a.blocks is not None:
-        found["swaps_a"] = (swaps(a.blocks, point(a.number_loaded, choice)), "swap")
-        found["swaps_b"] = (swaps(a.blocks * processes, point(b.number_loaded, choice)), "swap")
+        blocks = point(a.blocks, choice)
+        found["swaps_a"] = (swaps(blocks, point(a.number_loaded, choice)), "swap")
+        found["swaps_b"] = (swaps(blocks * processes, point(b.number_loaded, choice)), "swap")
     if a.elapsed_s is None:
         return found
     before = point(a.elapsed_s, choice)

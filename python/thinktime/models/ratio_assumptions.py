@@ -34,20 +34,20 @@ def of(a: Configuration, b: Configuration, *, queues_compared: bool = False) -> 
     both = (a, b)
     return (
         Assumption(
-            "the load is interactive: processes wait for their users between interactions",
+            "the load is interactive",
             _all(machine.interactive for machine in both),
         ),
         _burst(both),
         _saturated_by_swaps(both),
         Assumption(
-            f"the controller is busy more than {_percent(UTILISATION_LEAST)} of the time on both machines",
+            f"the controller is busy more than {_percent(UTILISATION_LEAST)} of the time",
             _all(above(machine.utilisation, UTILISATION_LEAST) for machine in both),
             _each(both, lambda machine: _percent(machine.utilisation)),
         ),
         _alike(both),
         _processes(a, b),
         Assumption(
-            "one swap at a time is asked of the disk, and served like any other request",
+            "one swap at a time is asked of the disk",
             _all(machine.one_swap_at_a_time for machine in both),
         ),
         Assumption(
@@ -63,7 +63,7 @@ def no_thrashing(quantum_s: Known, swap_time_s: Known) -> Assumption:
     """Whether processes come in as fast as the CPU uses them up: Tswap at most half the memory quantum."""
     late = above(swap_time_s, scaled(quantum_s, 0.5))
     return Assumption(
-        "a swap takes at most half the memory quantum; else the machine thrashes",
+        "a swap takes at most half the memory quantum, else the machine thrashes",
         None if late is None else not late,
         f"{_seconds(swap_time_s)} against half of {_seconds(quantum_s)}",
     )
@@ -74,7 +74,7 @@ Machines = tuple[Configuration, Configuration]
 
 def _burst(both: Machines) -> Assumption:
     return Assumption(
-        "the compute burst between requests is at most the time of a swap",
+        "the compute burst is at most the time of a swap",
         # Where nothing is swapped there is no swap to compare with.
         _all(_not(above(one.burst_s, one.swap_time_s)) for one in both if point(one.swap_time_s) > 0.0),
         _each(both, _burst_and_swap),
@@ -89,7 +89,7 @@ def _burst_and_swap(machine: Configuration) -> str:
 
 def _saturated_by_swaps(both: Machines) -> Assumption:
     return Assumption(
-        "swapping is near its saturation: more requests than loaded processes are at the controller",
+        "swaps wait: more requests are at the controller than processes loaded",
         _all(_swaps_wait(machine) for machine in both if point(machine.swap_time_s) > 0.0),
         _each(both, _swapping),
     )
@@ -119,7 +119,7 @@ def _swapping(machine: Configuration) -> str:
 def _alike(both: Machines) -> Assumption:
     sizes = [_sizes(machine) for machine in both]
     return Assumption(
-        "all processes of a machine have the same size and ask for the same CPU time",
+        "the processes of a machine are alike in size and CPU time",
         _all(
             met
             for machine, found in zip(both, sizes, strict=True)
@@ -145,7 +145,7 @@ def _processes(a: Configuration, b: Configuration) -> Assumption:
     if a.processes == b.processes:
         return Assumption("as many processes run on both machines", True, f"{a.processes}")
     return Assumption(
-        "the elapsed time grows with the number of processes, as it does while some are swapped out",
+        "time grows with the number of processes: some are swapped out",
         not _all_loaded(a) and not _all_loaded(b),
         _each((a, b), lambda one: f"{point(one.number_loaded):.3g} of {one.processes} loaded"),
     )
@@ -153,7 +153,7 @@ def _processes(a: Configuration, b: Configuration) -> Assumption:
 
 def _think(both: Machines) -> Assumption:
     return Assumption(
-        f"the think time is negligible, at most {_percent(NEGLIGIBLE)} of an interaction's whole time",
+        f"the think time is at most {_percent(NEGLIGIBLE)} of an interaction's whole time",
         _all(_negligible(machine) for machine in both),
         _each(both, lambda machine: "" if machine.think_s is None else _seconds(machine.think_s)),
     )
@@ -169,7 +169,7 @@ def _negligible(machine: Configuration) -> bool | None:
 
 
 def _swap_times(a: Configuration, b: Configuration) -> Assumption:
-    text = "the swap times are those of the processes' sizes"
+    text = "the swap times fit the sizes"
     if a.size is None or b.size is None or 0.0 in (point(a.swap_time_s), point(b.swap_time_s)):
         return Assumption(text)
     sizes = mean_size(a.size, a.processes), mean_size(b.size, b.processes)
@@ -182,10 +182,10 @@ def _swap_times(a: Configuration, b: Configuration) -> Assumption:
 def _same_burst(a: Configuration, b: Configuration, queues_compared: bool) -> Assumption:
     bursts = _each((a, b), lambda one: "" if one.burst_s is None else _seconds(one.burst_s))
     if queues_compared:
-        text = "elapsed times of loads that compute more or less compare inversely as their queues"
+        text = "times compare inversely as queues where bursts differ"
         return Assumption(text, None, bursts)
     known = a.burst_s is not None and b.burst_s is not None
-    return Assumption("the compute bursts are the same on both machines", True if known else None, bursts)
+    return Assumption("the compute bursts are the same", True if known else None, bursts)
 
 
 def _not(met: bool | None) -> bool | None:

@@ -56,7 +56,7 @@ class Configuration:
         Time that the whole load took.
     interactions : int, optional
         Interactions of all processes in that time: C.
-    blocks : float, optional
+    blocks : float or Estimate, optional
         File requests that reached the disk in that time.
     interactive, equal_demands, single_controller, one_swap_at_a_time : bool, optional
         Whether the load is interactive, all processes ask for the same CPU time, there is a single disk
@@ -80,7 +80,7 @@ class Configuration:
     think_s: float | None = None
     elapsed_s: Known | None = None
     interactions: int | None = None
-    blocks: float | None = None
+    blocks: Known | None = None
     interactive: bool | None = None
     equal_demands: bool | None = None
     single_controller: bool | None = None
