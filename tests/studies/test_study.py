@@ -140,6 +140,13 @@ def test_every_form_says_the_same(outcome: Outcome) -> None:
     assert [float(row["ours"]) for row in rows] == [figure.ours for figure in outcome.figures]
 
 
+def test_no_two_tables_of_a_page_have_one_name(outcome: Outcome) -> None:
+    """Numbers of the text stand in several sections, and each must show its own."""
+    names = [table.name for _, table in told(outcome).tables()]
+    assert len(names) == len(set(names))
+    assert sum("facts" in name for name in names) > 1
+
+
 def test_all_figures_of_the_paper_are_drawn(outcome: Outcome) -> None:
     titles = " ".join(figure.title for section in told(outcome).sections for figure in section.figures)
     assert {int(number) for number in re.findall(r"\(Figure (\d+)\)", titles)} == set(range(1, 12))

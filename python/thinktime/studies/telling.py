@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from thinktime.reports import beside
 from thinktime.reports.compared import KINDS, Finding, tally
@@ -32,7 +33,7 @@ def told(outcome: Outcome) -> Document:
         title=study.title,
         subtitle=f"{study.question} {study.paper}",
         findings=tuple(_findings(outcome)),
-        sections=tuple(sections),
+        sections=tuple(_distinct(sections)),
         facts=(*settings, *study.facts),
         highlights=() if outcome.table else tuple(_highlights(outcome)),
         facts_title="How was it run?",
@@ -50,16 +51,29 @@ def _section(outcome: Outcome, part: Part, chapter: Chapter) -> Section:
             notes = chapter.notes.get(name, ())
             tables.extend(beside.tables(name, outcome.study.place(name), own, notes, folded))
     if chapter.findings:
-        tables.insert(0, beside.findings_table(part.name, chapter.findings))
+        findings = [replace(finding, statistic=_kept(finding.statistic)) for finding in chapter.findings]
+        tables.insert(0, beside.findings_table(part.name, findings))
     return Section(
         part.name,
         part.title,
         tuple(map(_kept, chapter.summary)),
         tuple(tables),
-        chapter.pictures,
+        tuple(replace(picture, alt=_kept(picture.alt)) for picture in chapter.pictures),
         tuple(map(_kept, chapter.caveats)),
         _kept(chapter.method),
     )
+
+
+def _distinct(sections: Iterable[Section]) -> Iterator[Section]:
+    """Name a table after its section too where another section has one of that name."""
+    seen: set[str] = set()
+    for section in sections:
+        tables = [
+            replace(table, name=f"{section.name}-{table.name}") if table.name in seen else table
+            for table in section.tables
+        ]
+        seen.update(table.name for table in tables)
+        yield replace(section, tables=tuple(tables))
 
 
 def _agreement(outcome: Outcome) -> Section:
@@ -127,5 +141,6 @@ def _highlights(outcome: Outcome) -> Iterator[Highlight]:
 
 
 def _kept(text: str) -> str:
-    """Text whose numbers stay with their units."""
+    """Text whose numbers stay with their units, and whose minus signs are as wide as its plus signs."""
+    text = re.sub(r"(?<![\w.])-(?=\d)", "\N{MINUS SIGN}", text)
     return re.sub(r"(?<=\d) (?=(?:s|%)(?!\w))", "\N{NO-BREAK SPACE}", text)

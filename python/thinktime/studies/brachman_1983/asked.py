@@ -71,7 +71,7 @@ def said(value: Estimate) -> str:
     """Relative change with its interval, for a sentence."""
     ends = (value.value, value.low, value.high)
     middle, low, high = (f"{100.0 * (value.value if end is None else end):+.1f}" for end in ends)
-    return f"{middle} % ({low} to {high})".replace("-", "−")
+    return f"{middle} % ({low} to {high})"
 
 
 def table(

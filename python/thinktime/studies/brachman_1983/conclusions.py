@@ -50,7 +50,7 @@ def chapter(machine: Machine) -> Chapter:
 
 
 def _found(finding: str, source: str, holds: bool, statistic: str, text: str) -> Finding:
-    return Finding(NAME, finding, source, holds, statistic.replace("-", "−"), text)
+    return Finding(NAME, finding, source, holds, statistic, text)
 
 
 def _saturation(machine: Machine) -> Iterator[Finding]:

@@ -53,13 +53,14 @@ def chapter(machine: Machine) -> Chapter:
     ours = leave_one_out(simulated_runs(machine))
     figures = (*_recomputed(theirs), *_simulated(machine, ours), *_applications())
     errors = [
-        f"{min(out.error for out in each):+.1%} to {max(out.error for out in each):+.1%} on {name} runs"
+        f"{100 * min(off):+.1f} % to {100 * max(off):+.1f} % on {name} runs"
         for name, each in (("measured", theirs), ("simulated", ours))
+        if (off := [out.error for out in each])
     ]
     summary = (
         "Each run of twelve processes is predicted from each of the other five by equation 3.1: one swap "
         "goes with NL file requests, so times compare as Tblock + Tswap / NL. The mean of the five "
-        f"predictions is off by {', '.join(errors)}.".replace("%", " %"),
+        f"predictions is off by {', '.join(errors)}.",
         f"Table VIII comes out to the printed digit with Tblock = {PREDICTED_WITH_MS} ms.",
     )
     method = (

@@ -131,7 +131,7 @@ def _summary(few: Transfers, many: Transfers) -> Iterator[str]:
         f"Of the simulated rise of {ours[1] - ours[0]:+.2f}, {true:+.2f} are more transfers, "
         f"{blocks:+.2f} are blocks that take longer than in Table V, {swaps:+.2f} swaps that "
         f"take longer than in Table IV, and {rest:+.2f} other time of the controller."
-    ).replace("-", "−")
+    )
 
 
 def _rises(few: Transfers, many: Transfers) -> Finding:
