@@ -32,6 +32,8 @@ class Facts:
     processes: int | None = None
     burst_s: float | None = None
     """Mean compute burst."""
+    think_s: float | None = None
+    """Mean pause between interactions."""
     interactions: int | None = None
     """Of all processes, in one run."""
     interactive: bool | None = None
@@ -99,7 +101,7 @@ def analyse(log: Log, *, device: str = "", level: float = 0.95) -> DiskSaturatio
     return DiskSaturation(
         place=files.name,
         block_time=_block_time(files, runs, shared=numbered and apart is None),
-        swap_time=_swap_time(found, apart, runs),
+        swap_time=_swap_time(found, apart, runs, paged=parameters.get("memory_management") == "paging"),
         utilisation=_utilisation(found, files, numbered),
         queue_length=_queue(found, files, numbered),
         loaded=runs.mean("loaded_mean", "process", "how many processes were in memory"),
@@ -138,7 +140,12 @@ def _parameters(sessions: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | No
     for session in sessions:
         machine = session.get("machine") or {}
         own = machine.get("parameters")
-        found.append({**own, "system": machine.get("system")} if isinstance(own, Mapping) else {})
+        if not isinstance(own, Mapping):
+            found.append({})
+            continue
+        # With one drive, that is the one of files and of swaps.
+        only = {"file_drive": 0, "swap_drive": 0} if own.get("drives") == 1 else {}
+        found.append({**own, **only, "system": machine.get("system")})
     if any(one != found[0] for one in found):
         return NotApplicable(
             "the sessions of the log are of different configurations", "use a log of one configuration"
@@ -169,7 +176,11 @@ def _block_time(files: Drive, runs: _Runs, *, shared: bool) -> Estimate | NotApp
     return files.service or NotApplicable(f"no request of {files.name} ended", "use a longer log")
 
 
-def _swap_time(found: Iostat, swaps: Drive | None, runs: _Runs) -> Estimate | NotApplicable:
+def _swap_time(found: Iostat, swaps: Drive | None, runs: _Runs, *, paged: bool) -> Estimate | NotApplicable:
+    if paged:
+        return NotApplicable(
+            "the system pages, and swaps no whole process", "use a log of memory_management=swapping"
+        )
     if isinstance(found.swapping, NotApplicable):
         return found.swapping
     counters = {amount.name: amount.total for amount in found.swapping.amounts}
@@ -204,23 +215,43 @@ def _facts(sessions: Sequence[Mapping[str, Any]], parameters: Mapping[str, Any])
     """Return what the configuration says, and what the described system is."""
     if parameters.get("system") != UNIX6:
         return Facts()
-    size, pc = parameters.get("size"), parameters.get("pc")
-    sizes = tuple(float(each) for each in size) if isinstance(size, list) else None
     prototypes = parameters.get("workload") == "prototypes"
     processes, each = parameters.get("processes"), parameters.get("interactions")
-    units = ((sessions[0].get("machine") or {}).get("units") or {}) if sessions else {}
-    scale = 1e-3 if units.get("pc") == "ms" else 1.0
+    # Of text that all share, the number of processes that fit is no quotient.
+    alone = not parameters.get("text")
+    size = parameters.get("size")
     return Facts(
-        memory=parameters.get("memory"),
-        size=float(size) if isinstance(size, (int, float)) else sizes,
+        memory=parameters.get("memory") if alone else None,
+        size=(tuple(map(float, size)) if isinstance(size, list) else size) if alone else None,
         processes=processes,
-        burst_s=pc * scale if isinstance(pc, (int, float)) and prototypes else None,
+        burst_s=_burst(sessions, parameters) if prototypes else None,
+        think_s=_mean(parameters.get("pause")) if prototypes else None,
         interactions=processes * each if prototypes and processes and each else None,
         interactive=True if prototypes else None,
         equal_demands=True,
         single_controller=True,
         one_swap_at_a_time=True,
     )
+
+
+def _burst(sessions: Sequence[Mapping[str, Any]], parameters: Mapping[str, Any]) -> float | None:
+    """Mean compute burst [s], where it is that of a table."""
+    pc, speed = parameters.get("pc"), parameters.get("cpu_speed", 1.0)
+    if parameters.get("compute", "table") != "table" or not isinstance(pc, (int, float)):
+        return None
+    units = (sessions[0].get("machine") or {}).get("units") or {}
+    return float(pc) * (1e-3 if units.get("pc") == "ms" else 1.0) / float(speed)
+
+
+def _mean(spec: object) -> float | None:
+    """Mean of a distribution's specification, where it is written in it."""
+    if not isinstance(spec, Mapping):
+        return None
+    if spec.get("kind") == "discrete":
+        pairs = list(zip(spec["values"], spec["weights"], strict=True))
+        return float(sum(value * weight for value, weight in pairs) / sum(weight for _, weight in pairs))
+    found = spec.get("value", spec.get("mean"))
+    return None if found is None else float(found)
 
 
 def _caveats(found: Iostat, numbered: bool) -> list[str]:

@@ -232,6 +232,7 @@ def _of_log(path: Path, device: str) -> tuple[Figures, dict[str, str], tuple[str
         "size": facts.size,
         "processes": facts.processes,
         "burst": facts.burst_s,
+        "think_time": facts.think_s,
         "interactions": facts.interactions,
         "interactive": facts.interactive,
         "equal_demands": facts.equal_demands,

@@ -1,0 +1,138 @@
+"""What the models of disk saturation are told of a log: the figures of a machine made by hand."""
+
+import metered
+import numpy as np
+import pytest
+from known_logs import frame, starts
+
+from thinktime.analyses import disk_saturation
+from thinktime.log import Log, LogWriter
+from thinktime.stats.estimate import Estimate, NotApplicable
+
+PARAMETERS = {
+    "memory": 650,
+    "processes": 12,
+    "size": 157,
+    "text": 0,
+    "pc": 12,
+    "compute": "table",
+    "cpu_speed": 2.0,
+    "interactions": 200,
+    "workload": "prototypes",
+    "pause": {"kind": "discrete", "values": [0, 2], "weights": [3, 1]},
+    "drives": 2,
+    "swap_drive": 0,
+    "file_drive": 1,
+    "memory_management": "swapping",
+}
+RESPONSES = {
+    "elapsed_s": 400.0,
+    "loaded_mean": 4.2,
+    "file_transfers": 2720.0,
+    "block_time_s": 0.0394,
+    "swap_time_s": 0.0641,
+}
+
+
+@pytest.fixture
+def unix(tmp_path):
+    """Log of the metered machine, with what the simulated system says of itself."""
+
+    def write(sessions=1, made=None, last=None, **parameters):
+        path = tmp_path / f"log{len(list(tmp_path.iterdir()))}"
+        for number in range(sessions):
+            own = {**PARAMETERS, **parameters, **((last or {}) if number == sessions - 1 else {})}
+            rows = {**(made or metered.rows())}
+            rows["start"] = starts(rows["length_s"], 1000.0 * number)
+            replicate(path, number, rows, own)
+        return Log.open(path)
+
+    return write
+
+
+def replicate(path, number, rows, parameters):
+    """Write one replication, whose responses are larger by a hundredth than those of the one before."""
+    machine = {"system": "unix6", "drives": metered.DRIVES, "parameters": parameters, "units": {"pc": "ms"}}
+    first_us = int(rows["start"][0].timestamp() * 1e6)
+    mode = "continue" if number else "create"
+    with LogWriter.open(path, mode, source="unix6", machine=machine, start_us=first_us) as writer:
+        schema = tuple(map(metered.column, rows))
+        writer.write("samples", frame(rows, schema), schema)
+        said = [{"name": name, "value": value * (1.0 + 0.01 * number)} for name, value in RESPONSES.items()]
+        writer.set("replication", {"number": number, "warm_up_s": 0.0, "responses": said})
+        writer.end_us = first_us + round(float(np.sum(rows["length_s"])) * 1e6)
+
+
+def test_drives_of_their_own_give_the_two_times(unix):
+    """Drive 1 serves 68 requests in 5.25 s of each interval, drive 0 10 swaps in 3.5 s."""
+    found = disk_saturation.analyse(unix())
+    assert found.place == "files"
+    assert found.block_time.value == pytest.approx(5.25 / 68)
+    assert found.swap_time.value == pytest.approx(3.5 / 10)
+    # The two drives are idle at once in 180 of 600 ticks.
+    assert found.utilisation.value == pytest.approx(1 - 180 / 600)
+    assert found.queue_length.value == pytest.approx(840 / 600)
+    assert (found.elapsed.value, found.blocks.value) == (400.0, 2720.0)
+    assert found.elapsed.low is None
+    facts = found.facts
+    assert (facts.memory, facts.size, facts.processes, facts.interactions) == (650, 157, 12, 2400)
+    assert facts.burst_s == pytest.approx(0.006)
+    assert facts.think_s == pytest.approx(0.5)
+    assert facts.interactive
+    assert facts.single_controller
+    assert facts.one_swap_at_a_time
+
+
+@pytest.mark.parametrize("shared", [{"swap_drive": 1}, {"drives": 1}])
+def test_of_a_shared_drive_the_simulation_keeps_the_times_apart(unix, shared):
+    found = disk_saturation.analyse(unix(sessions=4, **shared))
+    assert found.block_time.value == pytest.approx(RESPONSES["block_time_s"] * 1.015)
+    assert found.swap_time.value == pytest.approx(RESPONSES["swap_time_s"] * 1.015)
+    assert found.swap_time.low < found.swap_time.value < found.swap_time.high
+    assert found.swap_time.n == 4
+
+
+def test_replications_give_intervals(unix):
+    found = disk_saturation.analyse(unix(sessions=4))
+    assert found.elapsed.value == pytest.approx(400.0 * 1.015)
+    assert found.elapsed.low < 400.0 * 1.015 < found.elapsed.high
+
+
+def test_what_a_log_does_not_say_is_told(unix):
+    quiet = metered.rows(swap_ins=0, swap_outs=0, swapped_clicks=0)
+    assert disk_saturation.analyse(unix(made=quiet)).swap_time.reason == "nothing was swapped"
+    paged = disk_saturation.analyse(unix(memory_management="paging")).swap_time
+    assert isinstance(paged, NotApplicable)
+    assert "pages" in paged.reason
+    assert disk_saturation.analyse(unix(text=100)).facts.size is None
+    assert disk_saturation.analyse(unix(compute={"kind": "exponential", "mean": 1.0})).facts.burst_s is None
+    missing = disk_saturation.analyse(unix(), device="hda")
+    assert missing.remedy == "choose one of swap, files"
+    mixed = disk_saturation.analyse(unix(sessions=2, last={"memory": 700}))
+    assert "different configurations" in mixed.reason
+
+
+def test_a_real_machine_says_pages_and_not_swaps(log_of):
+    """The busiest disk gives the time of a request; how long a process takes to swap, no kernel knows."""
+    lengths = np.full(40, 10.0)
+    wave = np.where(np.arange(40) % 2 == 0, 1.0, -1.0)
+    samples = {"start": starts(lengths), "length_s": lengths, "swap_in_pages": np.full(40, 20.0)}
+    disks = {
+        "start": starts(lengths),
+        "device": ["sda"] * 40,
+        "reads": 300.0 + 30.0 * wave,
+        "writes": np.full(40, 100.0),
+        "busy_s": 8.0 + 0.5 * wave,
+        "queue_s": 24.0 + wave,
+    }
+    found = disk_saturation.analyse(log_of(samples=samples, disks=disks))
+    assert found.place == "sda"
+    assert found.block_time.value == pytest.approx(8.0 / 400)
+    assert found.utilisation.value == pytest.approx(0.8)
+    assert found.queue_length.value == pytest.approx(2.4)
+    for known in (found.block_time, found.utilisation, found.queue_length):
+        assert isinstance(known, Estimate)
+        assert known.low < known.value < known.high
+    assert "counts pages swapped" in found.swap_time.reason
+    assert isinstance(found.loaded, NotApplicable)
+    assert any("not told apart" in caveat for caveat in found.caveats)

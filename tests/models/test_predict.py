@@ -1,0 +1,193 @@
+"""`thinktime predict` as it is called."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+
+import numpy as np
+import polars as pl
+import pytest
+
+from thinktime.cli import main
+from thinktime.cli.predict import MODELS
+from thinktime.log import LogWriter
+
+BASE = ["--loaded", "4", "--block-time", "50ms", "--swap-time", "70ms"]
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Call the command in this process: its status, output and errors."""
+
+    def called(*arguments):
+        monkeypatch.setattr(sys, "argv", ["thinktime", "predict", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        output, errors = capsys.readouterr()
+        return ended.value.code or 0, output, errors
+
+    return called
+
+
+def figures(text):
+    """Predicted figures of a JSON answer, by name."""
+    tables = {table["name"]: table for table in json.loads(text)["tables"]}
+    return {row[0]: row[2] for row in tables["ratio-figures"]["rows"]}
+
+
+def assumptions(text):
+    tables = {table["name"]: table for table in json.loads(text)["tables"]}
+    return {row[0]: (row[1], row[2]) for row in tables["ratio-assumptions"]["rows"]}
+
+
+def test_the_command_as_a_program():
+    """Application 1 of Brachman (1983): memory is doubled."""
+    code = "from thinktime.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "predict", "ratio", *BASE, "--loaded-b", "8"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "On B the load takes 0.870 times as long as on A." in done.stdout
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_model_explains_itself_with_examples(model, run):
+    status, output, _ = run(model, "--help")
+    assert status == 0
+    assert "Examples:" in output
+    assert f"thinktime predict {model}" in output
+
+
+def test_options_of_a_stand_for_b_where_its_own_do_not(run):
+    more = ["--processes", 10, "--processes-b", 15, "--block-time-b", "40ms", "--elapsed", "10m"]
+    status, output, _ = run("ratio", *BASE, *more, "--format", "json")
+    assert status == 0
+    found = figures(output)
+    ratio = (0.04 + 0.07 / 4) / (0.05 + 0.07 / 4) * 1.5
+    assert found["ratio"]["value"] == pytest.approx(ratio)
+    assert found["elapsed_b_s"]["value"] == pytest.approx(600.0 * ratio)
+    assert found["ratio"]["low"] is None
+
+
+def test_intervals_are_carried_over_to_the_prediction(run):
+    wide = ["--memory", 650, "--size", 157, "--memory-b", 1280, "--swap-time", "50.7ms"]
+    status, output, _ = run("ratio", *wide, "--block-time", "39.8+-2.5ms", "--format", "csv")
+    assert status == 0
+    rows = [row for row in csv.DictReader(io.StringIO(output)) if row["quantity"] == "predicted"]
+    (ratio,) = [row for row in rows if row["row"] == "ratio"]
+
+    def expected(block):
+        return (block + 50.7 / 8) / (block + 50.7 / 4)
+
+    assert float(ratio["value"]) == pytest.approx(expected(39.8))
+    assert float(ratio["low"]) == pytest.approx(expected(37.3))
+    assert float(ratio["high"]) == pytest.approx(expected(42.3))
+
+
+def test_files_give_machines_and_options_win(run, tmp_path):
+    a, b = tmp_path / "now.toml", tmp_path / "then.toml"
+    a.write_text(
+        'memory = 1280\nsize = [157, 314]\nprocesses = 12\nblock_time = "40ms"\nswap_time = 0.06\n'
+        'utilisation = "96%"\ninteractive = true\nelapsed = 700\n'
+    )
+    b.write_text("memory = 2560\nelapsed = 620\nutilisation = 0.7\n")
+    status, output, _ = run("ratio", a, b, "--swap-time-b", "30ms", "--format", "json")
+    assert status == 0
+    found = figures(output)
+    assert (found["loaded_a"]["value"], found["loaded_b"]["value"]) == (5, 10)
+    assert found["ratio"]["value"] == pytest.approx((0.04 + 0.03 / 10) / (0.04 + 0.06 / 5))
+    assert "Measured on B were 620" in json.loads(output)["summary"][2]
+    told = assumptions(output)
+    assert told["the controller is busy more than 80 % of the time"] == ("no", "A: 96 %; B: 70 %")
+    assert told["the load is interactive"][0] == "yes"
+    assert any("B: 70 %" in caveat for caveat in json.loads(output)["caveats"])
+
+
+def test_another_memory_decides_anew_how_many_are_loaded(run):
+    sized = ["--block-time", "50ms", "--swap-time", "70ms", "--memory", 1300, "--size", 300, "--loaded", 3]
+    _, output, _ = run("ratio", *sized, "--memory-b", 2500, "--format", "json")
+    found = figures(output)
+    assert (found["loaded_a"]["value"], found["loaded_b"]["value"]) == (3, 8)
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory):
+    """Log of a real machine with one disk that is busy 80 % of the time with requests of 20 ms."""
+    path = tmp_path_factory.mktemp("predict") / "run"
+    start = pl.Series(1_700_000_000_000_000 + 10_000_000 * np.arange(20)).cast(pl.Datetime("us", "UTC"))
+    counts = pl.Series([400, 420] * 10, dtype=pl.UInt64)
+    samples = pl.DataFrame({"start": start, "length_s": [10.0] * 20, "idle_s": [5.0] * 20})
+    disks = pl.DataFrame(
+        {"start": start, "device": ["sda"] * 20, "reads": counts, "writes": counts - counts}
+    ).with_columns(busy_s=counts.cast(pl.Float64) * 0.02, queue_s=counts.cast(pl.Float64) * 0.06)
+    with LogWriter.open(path, source="linux") as writer:
+        writer.write("samples", samples)
+        writer.write("disks", disks)
+    return path
+
+
+def test_a_log_says_what_it_knows(run, log):
+    rest = ["--loaded", 4, "--loaded-b", 8, "--swap-time", "70ms"]
+    status, output, errors = run("ratio", "--from", log, *rest, "--format", "json")
+    assert status == 0, errors
+    found = figures(output)["ratio"]
+    assert found["value"] == pytest.approx((0.02 + 0.07 / 8) / (0.02 + 0.07 / 4))
+    busy = assumptions(output)["the controller is busy more than 80 % of the time"]
+    assert busy == ("not known", "A: 82 %; B: not known")
+
+
+def test_the_cpu_bound_cases(run):
+    base = ["cpu-bound", "--elapsed", "300s", "--swap-time", "70ms"]
+    assert "The load takes 370 s." in run(*base, "--swaps", 1000)[1]
+    status, output, _ = run(*base, "--quantum", "100ms", "--processes", 10, "--processes-b", 15)
+    assert status == 0
+    assert "The load takes 450 s." in output
+    assert "Not met: a swap takes at most half the memory quantum" in output
+    status, _, errors = run(*base)
+    assert (status, "give --swaps where one process is loaded" in errors) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (
+            ["ratio", "--loaded", "4", "--swap-time", "70ms"],
+            "the block time of A is not given; give --block-t",
+        ),
+        (["ratio", *BASE, "--loaded-b", "0"], "machine B: loaded is 0; give 1 or more"),
+        (["ratio", *BASE, "--processes", "4", "--loaded-b", "8"], "machine B: loaded is 8, but there are 4"),
+        (["ratio", *BASE, "--swap-time-b", "fast"], "--swap-time-b fast: is no time"),
+        (["ratio", *BASE, "--block-time-b", "5ms+-6ms"], "block_time_s has an interval from -0.001"),
+        (["ratio", *BASE, "--block-time-b", "5+-1+-1ms"], "give one interval, such as 40ms+-2ms"),
+        (["ratio", *BASE, "--utilisation", "95"], "machine A: utilisation is 95; give a part of the time"),
+        (["ratio", *BASE, "--processes", "2.5"], "--processes 2.5: give a whole number from 1 up"),
+        (["ratio", *BASE, "--size", "0", "--memory", "100"], "--size 0: give a size above 0"),
+        (["ratio", *BASE, "--memory-b", "300", "--size-b", "400"], "machine B: size is 400, and memory 300"),
+        (["ratio", *BASE, "--burst", "12ms", "--burst-b", "1s"], "queue_length of B is not given"),
+        (["ratio", "{tmp}/none.toml"], "none.toml: cannot be read"),
+        (["ratio", "{tmp}/misspelt.toml"], "laoded: is no figure of a machine; did you mean loaded?"),
+        (["ratio", "{tmp}/a.toml", "{tmp}/a.toml", "{tmp}/a.toml"], "a third machine"),
+        (["ratio", "--from", "{tmp}", *BASE], "no manifest.json"),
+        (["ratio", "--from", "{log}", "--loaded", "4"], "no swap time of A: the log counts no swaps"),
+        (
+            ["ratio", "--from", "{log}", "--swap-time", "1ms"],
+            "does not say how many processes were in memory",
+        ),
+        (["ratio", "--from", "{log}", "--device", "sdb", *BASE], "no device 'sdb'; choose one of sda"),
+        (["cpu-bound", "--elapsed", "0", "--swap-time", "1ms", "--swaps", "5"], "elapsed_s is 0"),
+        (["no-such-model"], "No such command 'no-such-model'"),
+    ],
+)
+def test_bad_use_is_told_and_ends_with_2(arguments, words, run, tmp_path, log):
+    (tmp_path / "misspelt.toml").write_text("laoded = 4\n")
+    (tmp_path / "a.toml").write_text("loaded = 4\n")
+    status, output, errors = run(*(argument.format(tmp=tmp_path, log=log) for argument in arguments))
+    assert status == 2
+    assert words in errors
+    assert "Traceback" not in errors
+    assert output == ""
