@@ -38,7 +38,9 @@ def test_a_prediction_back_is_the_inverse():
 
 
 def test_what_is_known_of_the_load_is_carried_over():
-    a = replace(A, processes=10, elapsed_s=600.0, interactions=2000, blocks=12_000.0, think_s=1.0)
+    a = replace(
+        A, processes=10, elapsed_s=600.0, interactions=2000, blocks=12_000.0, think_s=1.0, service_s=0.5
+    )
     found = ratio.predict(a, replace(a, loaded=8, processes=15))
     assert found["elapsed_b_s"] == pytest.approx(600.0 * found["ratio"])
     assert (found["swaps_a"], found["swaps_b"]) == (3000.0, 2250.0)
@@ -47,6 +49,7 @@ def test_what_is_known_of_the_load_is_carried_over():
         found["throughput_ratio"]
     )
     assert found["response_b_s"] == pytest.approx(15 / found["throughput_b_per_s"] - 1.0)
+    assert found["stretch_b"] == pytest.approx(found["response_b_s"] / 0.5)
 
 
 def test_the_response_as_printed_lacks_the_number_of_processes():

@@ -53,7 +53,7 @@ def predict(a: Configuration, b: Configuration) -> Prediction:
     ----------
     a : Configuration
         The machine that is known; with its `elapsed_s` times are predicted, with `interactions` throughput
-        and response, with `blocks` the swaps.
+        and response, with `service_s` the stretch factor, with `blocks` the swaps.
     b : Configuration
         The machine that is asked about.
 
@@ -120,7 +120,8 @@ def _absolute(a: Configuration, b: Configuration, ratio: float, choice: Choice) 
         (a, "a", before, float(a.interactions)),
         (b, "b", before * ratio, a.interactions * processes),
     ):
-        shown = _operational(elapsed, work, machine.processes, machine.think_s, None)
+        service = None if machine.service_s is None else point(machine.service_s, choice)
+        shown = _operational(elapsed, work, machine.processes, machine.think_s, service)
         found |= {_named(quantity, name): figure for quantity, figure in shown.items()}
     return found
 

@@ -52,6 +52,8 @@ class Configuration:
         Busy part of the controller's time, 0 to 1.
     think_s : float, optional
         Mean think time.
+    service_s : float or Estimate, optional
+        Mean time of an interaction on a machine of its own, without any waiting.
     elapsed_s : float or Estimate, optional
         Time that the whole load took.
     interactions : int, optional
@@ -78,6 +80,7 @@ class Configuration:
     queue_length: Known | None = None
     utilisation: Known | None = None
     think_s: float | None = None
+    service_s: Known | None = None
     elapsed_s: Known | None = None
     interactions: int | None = None
     blocks: Known | None = None
@@ -88,7 +91,7 @@ class Configuration:
 
     def __post_init__(self) -> None:
         """Refuse what no machine has."""
-        for name in ("block_time_s", "elapsed_s", "queue_length"):
+        for name in ("block_time_s", "elapsed_s", "queue_length", "service_s"):
             if (known := getattr(self, name)) is not None:
                 positive(name, point(known))
         for name in ("block_time_s", "loaded"):

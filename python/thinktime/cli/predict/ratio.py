@@ -30,6 +30,7 @@ ITEMS = {
         Item("queue_length", items.number, inherited=False),
         Item("utilisation", items.share, inherited=False),
         Item("think_time", items.plain_seconds),
+        Item("service_time", items.seconds),
         Item("elapsed", items.seconds, inherited=False),
         Item("interactions", items.whole, inherited=False),
         Item("blocks", items.number, inherited=False),
@@ -44,6 +45,7 @@ FIELDS = {
     "swap_time": "swap_time_s",
     "burst": "burst_s",
     "think_time": "think_s",
+    "service_time": "service_s",
     "elapsed": "elapsed_s",
 }
 """Names of the model's own, where they differ."""
@@ -105,6 +107,13 @@ def command(
         str | None, typer.Option("--think-time", metavar="T", help="Mean, between interactions.")
     ] = None,
     think_time_b: Annotated[str | None, typer.Option("--think-time-b", metavar="T")] = None,
+    service_time: Annotated[
+        str | None,
+        typer.Option(
+            "--service-time", metavar="T", help="Of an interaction on a machine of its own: gives R / S."
+        ),
+    ] = None,
+    service_time_b: Annotated[str | None, typer.Option("--service-time-b", metavar="T")] = None,
     elapsed: Annotated[
         str | None, typer.Option("--elapsed", metavar="T", help="Of the whole load on A: gives that on B.")
     ] = None,
@@ -154,6 +163,7 @@ def command(
         "queue_length": queue_length,
         "utilisation": utilisation,
         "think_time": think_time,
+        "service_time": service_time,
         "elapsed": elapsed,
         "interactions": interactions,
         "blocks": blocks,
@@ -169,6 +179,7 @@ def command(
         "queue_length": queue_length_b,
         "utilisation": utilisation_b,
         "think_time": think_time_b,
+        "service_time": service_time_b,
     }
     a, b, caveats = _figures(files or [], log, device, of_a, of_b)
     machines = _configuration(a, "A"), _configuration(b, "B")

@@ -35,6 +35,8 @@ LABELS = {
     "throughput_b_per_s": "X = C / T, B",
     "response_a_s": "R = PN T / C - Z, A",
     "response_b_s": "R = PN T / C - Z, B",
+    "stretch_a": "stretch factor R / S, A",
+    "stretch_b": "stretch factor R / S, B",
     "response_as_printed_a_s": "T / C - Z, without PN as printed, A",
     "response_as_printed_b_s": "T / C - Z, without PN as printed, B",
 }
@@ -49,6 +51,7 @@ INPUTS = {
     "queue_length": ("requests at the controller", ""),
     "utilisation": ("utilisation of the controller", "share"),
     "think_s": ("think time", "s"),
+    "service_s": ("service time", "s"),
     "elapsed_s": ("elapsed time", "s"),
     "interactions": ("interactions", ""),
     "blocks": ("file requests", ""),
