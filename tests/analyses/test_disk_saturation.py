@@ -19,7 +19,6 @@ PARAMETERS = {
     "cpu_speed": 2.0,
     "interactions": 200,
     "workload": "prototypes",
-    "pause": {"kind": "discrete", "values": [0, 2], "weights": [3, 1]},
     "drives": 2,
     "swap_drive": 0,
     "file_drive": 1,
@@ -27,6 +26,7 @@ PARAMETERS = {
 }
 RESPONSES = {
     "elapsed_s": 400.0,
+    "think_mean_s": 0.5,
     "loaded_mean": 4.2,
     "file_transfers": 2720.0,
     "block_time_s": 0.0394,
@@ -77,7 +77,7 @@ def test_drives_of_their_own_give_the_two_times(unix):
     facts = found.facts
     assert (facts.memory, facts.size, facts.processes, facts.interactions) == (650, 157, 12, 2400)
     assert facts.burst_s == pytest.approx(0.006)
-    assert facts.think_s == pytest.approx(0.5)
+    assert found.think.value == 0.5
     assert facts.interactive
     assert facts.single_controller
     assert facts.one_swap_at_a_time

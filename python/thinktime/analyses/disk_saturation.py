@@ -32,8 +32,6 @@ class Facts:
     processes: int | None = None
     burst_s: float | None = None
     """Mean compute burst."""
-    think_s: float | None = None
-    """Mean pause between interactions."""
     interactions: int | None = None
     """Of all processes, in one run."""
     interactive: bool | None = None
@@ -58,6 +56,8 @@ class DiskSaturation:
     """Mean number of requests there, those in service included."""
     loaded: Estimate | NotApplicable
     """Mean number of processes in memory."""
+    think: Estimate | NotApplicable
+    """Mean think time [s]."""
     elapsed: Estimate | NotApplicable
     """Time that the whole load took [s]."""
     blocks: Estimate | NotApplicable
@@ -105,6 +105,7 @@ def analyse(log: Log, *, device: str = "", level: float = 0.95) -> DiskSaturatio
         utilisation=_utilisation(found, files, numbered),
         queue_length=_queue(found, files, numbered),
         loaded=runs.mean("loaded_mean", "process", "how many processes were in memory"),
+        think=runs.mean("think_mean_s", "s", "how long users think"),
         elapsed=runs.mean("elapsed_s", "s", "how long the whole load took"),
         blocks=runs.mean("file_transfers", "request", "how many file requests the load made"),
         facts=_facts(sessions, parameters),
@@ -225,7 +226,6 @@ def _facts(sessions: Sequence[Mapping[str, Any]], parameters: Mapping[str, Any])
         size=(tuple(map(float, size)) if isinstance(size, list) else size) if alone else None,
         processes=processes,
         burst_s=_burst(sessions, parameters) if prototypes else None,
-        think_s=_mean(parameters.get("pause")) if prototypes else None,
         interactions=processes * each if prototypes and processes and each else None,
         interactive=True if prototypes else None,
         equal_demands=True,
@@ -241,17 +241,6 @@ def _burst(sessions: Sequence[Mapping[str, Any]], parameters: Mapping[str, Any])
         return None
     units = (sessions[0].get("machine") or {}).get("units") or {}
     return float(pc) * (1e-3 if units.get("pc") == "ms" else 1.0) / float(speed)
-
-
-def _mean(spec: object) -> float | None:
-    """Mean of a distribution's specification, where it is written in it."""
-    if not isinstance(spec, Mapping):
-        return None
-    if spec.get("kind") == "discrete":
-        pairs = list(zip(spec["values"], spec["weights"], strict=True))
-        return float(sum(value * weight for value, weight in pairs) / sum(weight for _, weight in pairs))
-    found = spec.get("value", spec.get("mean"))
-    return None if found is None else float(found)
 
 
 def _caveats(found: Iostat, numbered: bool) -> list[str]:

@@ -120,8 +120,9 @@ def _absolute(a: Configuration, b: Configuration, ratio: float, choice: Choice) 
         (a, "a", before, float(a.interactions)),
         (b, "b", before * ratio, a.interactions * processes),
     ):
+        think = None if machine.think_s is None else point(machine.think_s, choice)
         service = None if machine.service_s is None else point(machine.service_s, choice)
-        shown = _operational(elapsed, work, machine.processes, machine.think_s, service)
+        shown = _operational(elapsed, work, machine.processes, think, service)
         found |= {_named(quantity, name): figure for quantity, figure in shown.items()}
     return found
 
@@ -173,7 +174,7 @@ def operational(
     elapsed_s: Known,
     interactions: int,
     processes: int,
-    think_s: float | None = None,
+    think_s: Known | None = None,
     service_s: Known | None = None,
 ) -> Prediction:
     r"""Throughput, response and stretch factor from a load's elapsed time.
@@ -190,7 +191,7 @@ def operational(
         T.
     interactions, processes : int
         C, of all processes, and PN.
-    think_s : float, optional
+    think_s : float or Estimate, optional
         Z; without it no response follows.
     service_s : float or Estimate, optional
         Mean service time S of an interaction, all that it would take on a machine of its own.
@@ -204,15 +205,16 @@ def operational(
     count("interactions", interactions)
     count("processes", processes)
     if think_s is not None:
-        at_least_zero("think_s", think_s)
+        at_least_zero("think_s", point(think_s))
     if service_s is not None:
         positive("service_s", point(service_s))
 
     def figures(choice: Choice) -> Figures:
+        think = None if think_s is None else point(think_s, choice)
         service = None if service_s is None else point(service_s, choice)
-        return _operational(point(elapsed_s, choice), float(interactions), processes, think_s, service)
+        return _operational(point(elapsed_s, choice), float(interactions), processes, think, service)
 
-    quantities = propagated(figures, (elapsed_s, service_s))
+    quantities = propagated(figures, (elapsed_s, think_s, service_s))
     response = next((one.value for one in quantities if one.name == "response_s"), None)
     possible = Assumption(
         "elapsed time and think time leave a response time from 0 up",

@@ -160,7 +160,7 @@ def _think(both: Machines) -> Assumption:
 
 
 def _negligible(machine: Configuration) -> bool | None:
-    if machine.think_s is None or machine.think_s == 0.0:
+    if machine.think_s is None or point(machine.think_s) == 0.0:
         return None if machine.think_s is None else True
     if machine.elapsed_s is None or machine.interactions is None or machine.processes is None:
         return None

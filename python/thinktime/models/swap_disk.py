@@ -50,7 +50,7 @@ class Configuration:
         Mean number of requests at the controller, the one in service included.
     utilisation : float or Estimate, optional
         Busy part of the controller's time, 0 to 1.
-    think_s : float, optional
+    think_s : float or Estimate, optional
         Mean think time.
     service_s : float or Estimate, optional
         Mean time of an interaction on a machine of its own, without any waiting.
@@ -79,7 +79,7 @@ class Configuration:
     burst_s: Known | None = None
     queue_length: Known | None = None
     utilisation: Known | None = None
-    think_s: float | None = None
+    think_s: Known | None = None
     service_s: Known | None = None
     elapsed_s: Known | None = None
     interactions: int | None = None

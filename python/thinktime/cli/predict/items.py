@@ -23,7 +23,6 @@ __all__ = [
     "number",
     "of_file",
     "of_options",
-    "plain_seconds",
     "seconds",
     "share",
     "sizes",
@@ -148,11 +147,6 @@ def whole(given: object, item: str) -> int:
     if found < 1 or found != int(found) or isinstance(given, bool):
         raise InputError(f"{item} {given}: give a whole number from 1 up")
     return int(found)
-
-
-def plain_seconds(given: object, item: str) -> float:
-    """Read a time without an interval."""
-    return parse_seconds(str(given), item)
 
 
 def sizes(given: object, item: str) -> float | tuple[float, ...]:
