@@ -7,7 +7,9 @@ import polars as pl
 import pytest
 from identities import LAWS
 
+from thinktime.analyses import iostat
 from thinktime.log import Log, LogWriter
+from thinktime.stats.estimate import NotApplicable
 
 SECOND = pl.duration(seconds=1)
 SPOILERS = {
@@ -52,6 +54,19 @@ def played(tmp_path_factory):
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
 def test_a_log_of_this_machine_obeys(law, log, request):
     law(request.getfixturevalue(log))
+
+
+def test_iostat_counts_what_the_table_of_disks_holds(recorded):
+    """The analysis against plain sums: all operations, and busy time over the measured time."""
+    result = iostat.analyse(recorded)
+    disks, seconds = recorded.disks().collect(), recorded.samples().collect()["length_s"].sum()
+    assert {drive.name for drive in result.drives} == set(disks["device"])
+    for drive in result.drives:
+        own = disks.filter(pl.col("device") == drive.name)
+        assert drive.requests_total == (own["reads"] + own["writes"]).sum()
+        assert drive.utilisation.exact.value == pytest.approx(own["busy_s"].sum() / seconds)
+    assert sum(state.share.sampled.value for state in result.cpu.states[:-1]) == pytest.approx(1.0)
+    assert isinstance(result.matrix, NotApplicable)
 
 
 def test_every_law_has_a_canary():

@@ -53,6 +53,9 @@ def test_the_ending_chooses_the_form_and_nothing_is_written_over(log: Log, tmp_p
         (["report", "{log}", "-o", "{tmp}"], "is a folder"),
         (["analyse", "nothing", "{log}"], "the analyses are rates, throughput"),
         (["analyse", "rates", "{tmp}"], "manifest"),
+        (["analyse", "iostat", "{log}", "--part", "disk"], "the parts are cache, queue, drives"),
+        (["analyse", "iostat", "{log}", "--session", "1"], "has no session 1; its sessions are 0 to 0"),
+        (["analyse", "rates", "{log}", "--part", "queue"], "--part: rates has no such choice"),
         (["report"], "LOG"),
         (["report", "{log}", "--format", "pdf"], "pdf"),
     ],
@@ -75,3 +78,12 @@ def test_analyse_prints_one_answer(form: str, log: Log) -> None:
         assert json.loads(done.stdout)["name"] == "overhead"
     else:
         assert "fork" in done.stdout
+
+
+def test_a_part_of_the_disks_over_a_stretch_of_the_log(log: Log) -> None:
+    arguments = ("--part", "periods", "--part", "busy", "--from", "20s", "--to", "1m", "--every", "10s")
+    done = run("analyse", "iostat", log.path, *arguments, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    tables = {table["name"]: table for table in json.loads(done.stdout)["tables"]}
+    assert set(tables) == {"iostat-busy", "iostat-periods"}
+    assert [row[0] for row in tables["iostat-periods"]["rows"]] == [20.0, 30.0, 40.0, 50.0]

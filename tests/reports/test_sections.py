@@ -133,6 +133,49 @@ def test_response_speaks_only_of_loads_with_enough_interactions(log: Log) -> Non
     assert any(row[0] == "1" for row in figure.data.rows)  # shown all the same
 
 
+def test_disks_show_sampled_beside_exact_and_measured_beside_the_makers(log: Log) -> None:
+    text = said(made("iostat", log))
+    assert "swap 91.0 ± 4.5 89.9 ± 4.5 1.100 ± 0.055" in text
+    assert "Of the blocks asked for, 75.0 ± 3.8 % were found in the cache." in text
+    assert "The CPU was idle while a drive was busy 33.5 ± 1.7 % of the time." in text
+    table = next(table for table in made("iostat", log).tables if table.name == "iostat-drives")
+    names = [column.name for column in table.columns]
+    assert table.rows[0][names.index("access, maker's")] == 0.0675
+    queue, states = made("iostat", log).figures
+    assert len(queue.data.rows) == 6
+    assert queue.data.rows[-1][0] == "5 and more"
+    drawn = [layer["data"]["values"] for layer in queue.chart()["layer"]]
+    assert [len(rows) for rows in drawn] == [6, 6]
+    assert [row[:2] for row in states.data.rows[:2]] == [("user", "no drive busy"), ("user", "swap busy")]
+
+
+def test_parts_of_the_disks_can_be_asked_for_alone(log: Log) -> None:
+    from thinktime.reports.sections.iostat import PARTS, section
+
+    result = results.make_iostat()
+    whole = section(log, result)
+    alone = [section(log, result, [part]) for part in PARTS]
+    assert sorted(table.name for one in alone for table in one.tables) == sorted(
+        table.name for table in whole.tables
+    )
+    assert sorted(figure.name for one in alone for figure in one.figures) == sorted(
+        figure.name for figure in whole.figures
+    )
+    queue = section(log, result, ["queue"])
+    assert [table.name for table in queue.tables] == ["iostat-queue", "iostat-lengths"]
+    assert len(queue.summary) == 1
+
+
+def test_what_a_log_cannot_tell_of_its_disks_stands_in_the_report(log: Log) -> None:
+    from thinktime.reports.sections.iostat import section
+
+    none = NotApplicable("nothing looked", "look")
+    result = replace(results.make_iostat(), matrix=none, hit_ratio=none)
+    absent = next(table for table in section(log, result).tables if table.name == "iostat-absent")
+    assert [row[0] for row in absent.rows] == ["CPU state by drive state", "cache hits"]
+    assert section(log, result, ["matrix"]).not_applicable == "Nothing looked. Look."
+
+
 def evidence(log: Log, **other: object) -> Evidence:
     host = machine.Machine.of(log)
     return Evidence(host, machine.recording(log, host.cpus), {**results.make_all(), **other})

@@ -51,7 +51,10 @@ def _damage(watched: Watched, devices: Sequence[Device], seen: Ticks) -> list[st
 def _missed(result: Iostat) -> list[str]:
     """List what sampling missed."""
     queues = () if isinstance(result.queues, NotApplicable) else result.queues
-    named: list[tuple[str, Compared]] = [(f"mean queue ({queue.place})", queue.mean) for queue in queues]
+    cut = [queue for queue in queues if queue.open_ended and queue.distribution[-1].value > 0.0]
+    named: list[tuple[str, Compared]] = [
+        (f"mean queue ({queue.place})", queue.mean) for queue in queues if queue not in cut
+    ]
     if not isinstance(result.drives, NotApplicable):
         named += [(f"utilisation of {drive.name}", drive.utilisation) for drive in result.drives]
     if not isinstance(result.cpu, NotApplicable):
@@ -68,8 +71,7 @@ def _missed(result: Iostat) -> list[str]:
     found += [
         f"Queues of {len(queue.distribution) - 1} and more were counted together: the sampled mean at "
         f"{queue.place} is a lower bound."
-        for queue in queues
-        if queue.open_ended and queue.distribution[-1].value > 0.0
+        for queue in cut
     ]
     return found
 

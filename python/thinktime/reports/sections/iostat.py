@@ -36,6 +36,8 @@ PARTS: dict[str, str] = {
     "periods": "the same over time",
 }
 """What can be asked for alone."""
+SAID = ("busy", "queue", "cpu", "cache", "swaps")
+"""Parts that have a sentence, most important first."""
 METHOD = (
     "Amounts are differences of counters over measured time. Sampled figures are parts of the clock ticks "
     "(or of the ends of the intervals) that found it so, after the iostat of Brachman (1983); exact ones are "
@@ -63,7 +65,12 @@ def section(log: Log, result: Iostat | NotApplicable, parts: Sequence[str] = ())
     return Section(
         "iostat",
         TITLE,
-        tuple(sentence for part in wanted if part not in absent for sentence in _sentences(part, result)),
+        tuple(
+            words
+            for part in SAID
+            if part in wanted and part not in absent
+            for words in _sentences(part, result)
+        ),
         tuple(table for table in tables if table.rows),
         tuple(figure for part in wanted if part not in absent for figure in _figures(part, result)),
         result.caveats,
@@ -169,7 +176,7 @@ def _queue(result: Iostat) -> list[Table]:
         (Column("at"), *TWO_WAYS, Column("readings")),
         tuple((queue.place, *_compared(queue.mean, False), queue.readings) for queue in result.queues),
     )
-    longest = max(len(queue.distribution) for queue in result.queues)
+    longest = max(map(iostat_figures.longest, result.queues))
     rows = []
     for length in range(longest):
         open_ended = any(

@@ -14,7 +14,7 @@ from thinktime.reports.prose import share
 if TYPE_CHECKING:
     from thinktime.analyses.iostat_result import Queue, StateMatrix
 
-__all__ = ["drive_state", "lengths", "states"]
+__all__ = ["drive_state", "lengths", "longest", "states"]
 
 QUEUES_MAX = 4
 """Distributions that are drawn; the table has all."""
@@ -26,6 +26,12 @@ def drive_state(name: str) -> str:
     return DRIVE_STATES.get(name, f"{name} busy")
 
 
+def longest(queue: Queue) -> int:
+    """Count the lengths that stand in a table: up to the last one that was found."""
+    found = [length for length, part in enumerate(queue.distribution) if part.value > 0.0]
+    return found[-1] + 1 if found else len(queue.distribution)
+
+
 def lengths(queues: Sequence[Queue]) -> list[Figure]:
     """Draw how many requests were found, a figure a queue; the fullest where there are many."""
     drawn = [queue for queue in queues if len(queue.distribution) > 1 and queue.mean.best is not None]
@@ -34,10 +40,7 @@ def lengths(queues: Sequence[Queue]) -> list[Figure]:
 
 
 def _lengths(queue: Queue, half: bool) -> Figure:
-    last = len(queue.distribution) - 1
-    while last > 1 and queue.distribution[last].value == 0.0:
-        last -= 1
-    parts = queue.distribution[: last + 1]
+    parts = queue.distribution[: longest(queue)]
     names = [str(length) for length in range(len(parts))]
     if queue.open_ended and len(parts) == len(queue.distribution):
         names[-1] += " and more"
@@ -64,7 +67,7 @@ def _lengths(queue: Queue, half: bool) -> Figure:
     none = f"; none in {shown.quantity(parts[0].value, 'share')}" if most else ""
     number = names[most] if most else "no"
     alt = f"Most often, in {often} of the readings, there were {number} requests{none}{mean}."
-    x = charts.Axis("requests, in service or waiting", format="d", low=-0.6, high=last + 0.6)
+    x = charts.Axis("requests, in service or waiting", format="d", low=-0.6, high=len(parts) - 0.4)
     heights = [{"value": part.value, "high": part.high} for part in parts]
     y = charts.Axis.from_zero("part of the readings", heights, format=".0%")
     title = f"How many requests are at {'the ' if queue.place == 'controller' else ''}{queue.place}"
