@@ -14,7 +14,7 @@ from thinktime.reports.document import Cell, Column, Key, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.brachman_1983.machine import Machine, interval
 
-__all__ = ["Loads", "Variant", "change", "figure", "mean", "said", "table"]
+__all__ = ["Loads", "Variant", "between", "change", "figure", "mean", "said", "table"]
 
 COLOURS = ("user", "system", "memory", "disk", "plain")
 FIGURES = {
@@ -72,6 +72,12 @@ def said(value: Estimate) -> str:
     ends = (value.value, value.low, value.high)
     middle, low, high = (f"{100.0 * (value.value if end is None else end):+.1f}" for end in ends)
     return f"{middle} % ({low} to {high})"
+
+
+def between(changes: Mapping[str, Estimate]) -> str:
+    """Smallest and largest of several relative changes, with the names of their loads."""
+    low, high = (pick(changes, key=lambda name: changes[name].value) for pick in (min, max))
+    return f"{said(changes[low])} with {low} to {said(changes[high])} with {high}"
 
 
 def table(
@@ -138,16 +144,18 @@ def figure(
     )
     columns = (Column("load"), Column("machine"), Column(axis, scaled=False))
     data = tuple((str(row["label"]), str(row["series"]), str(row["shown"])) for row in rows)
-    gains = [
-        f"{label}: {variant.name} {said(change(machine, load, variants[0], variant, response))}"
-        for label, load in loads.items()
+    gains = {
+        variant.name: {
+            label: change(machine, load, variants[0], variant, response) for label, load in loads.items()
+        }
         for variant in variants[1:]
-    ]
+    }
+    listed = "; ".join(f"{name} {between(own)}" for name, own in gains.items())
     return document.Figure(
         name,
         title,
         partial(charts.dots, rows, keys, Axis(axis), ("load", "machine", axis)),
         Table(f"{name}-data", title, columns, data),
-        f"Against {variants[0].name}: {'; '.join(gains)}.",
+        f"Against {variants[0].name}: {listed}.",
         keys,
     )

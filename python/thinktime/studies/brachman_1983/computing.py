@@ -30,7 +30,7 @@ LOAD: dict[str, Any] = {
 MEMORY = {1: 650, 2: 850, 3: 1250, 6: 2450}
 """Clicks of memory by how many processes of 400 clicks they hold."""
 PROCESSES = (3, 6, 12)
-QUANTA_S = (1.0, 3.0, 10.0, 30.0)
+QUANTA_S = (1, 3, 10, 30)
 EQUAL = 0.05
 UNSWAPPED = MEMORY[6]
 

@@ -49,7 +49,7 @@ def chapter(machine: Machine) -> Chapter:
     return Chapter(findings=findings, summary=summary)
 
 
-def _found(finding: str, source: str, holds: bool, statistic: str, text: str) -> Finding:
+def _found(finding: str, source: str, holds: bool | None, statistic: str, text: str) -> Finding:
     return Finding(NAME, finding, source, holds, statistic, text)
 
 
@@ -63,14 +63,14 @@ def _saturation(machine: Machine) -> Iterator[Finding]:
         f"{busy[least]:.1f} % in the least busy of the six runs, {least}",
         "with twelve processes the controller is busy for more than 90 % of the time",
     )
-    inside, outside = _pairs(machine)
+    inside, outside = (float(np.median(errors)) if errors else None for errors in _pairs(machine))
+    said = ["none" if error is None else f"{100 * error:.1f} %" for error in (inside, outside)]
     yield _found(
         "needs-saturation",
         "assumptions of the model",
-        float(np.median(inside)) <= EQUAL < float(np.median(outside)),
-        f"median error of {len(inside)} pairs of runs that both keep the controller busy for more than "
-        f"{100 * SATURATED:.0f} % is {100 * np.median(inside):.1f} %, of {len(outside)} other pairs "
-        f"{100 * np.median(outside):.1f} %; {100 * EQUAL:.0f} % is good",
+        None if inside is None or outside is None else inside <= EQUAL < outside,
+        f"median error of pairs of runs that both keep the controller busy for more than "
+        f"{100 * SATURATED:.0f} % is {said[0]}, of other pairs {said[1]}; {100 * EQUAL:.0f} % is good",
         "equation 3.1 needs a controller that is busy for more than about 80 % in both runs",
     )
 

@@ -109,13 +109,17 @@ def _exchanged() -> str:
 
 def _floor() -> str:
     agree = dict.fromkeys(("floor", "ceiling"), 0)
-    plain = [case for case in CASES if len(case.sizes_clicks) == 1]
-    for case in plain:
+    told = 0
+    for case in CASES:
         part = case.mm_clicks / case.sizes_clicks[0]
-        for name, whole in (("floor", math.floor(part)), ("ceiling", math.ceil(part))):
-            agree[name] += min(case.pn, whole) == case.row["nl"]
+        floor, ceiling = (min(case.pn, whole) for whole in (math.floor(part), math.ceil(part)))
+        if len(case.sizes_clicks) == 1 and floor != ceiling:
+            told += 1
+            agree["floor"] += floor == case.row["nl"]
+            agree["ceiling"] += ceiling == case.row["nl"]
     return (
-        f"of {len(plain)} rows, {agree['floor']} have the floor and {agree['ceiling']} the ceiling of MM / PS"
+        f"of {told} rows that tell them apart, {agree['floor']} have the floor and {agree['ceiling']} the "
+        "ceiling of MM / PS"
     )
 
 

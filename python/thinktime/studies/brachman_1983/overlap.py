@@ -35,11 +35,8 @@ def chapter(machine: Machine) -> Chapter:
     summary = (
         "With overlapped seeks the arm of one drive moves while the other is served, so that file requests "
         "and swaps go on beside each other but for their transfers. Elapsed time changes by "
-        + "; ".join(f"{asked.said(gain)} with {name}" for name, gain in gains.items())
-        + ".",
-        "Files and swap area on one drive: "
-        + "; ".join(f"{asked.said(cost)} with {name}" for name, cost in costs.items())
-        + ".",
+        f"{asked.between(gains)}.",
+        f"With files and swap area on one drive it changes by {asked.between(costs)}.",
     )
     finding = Finding(
         NAME,

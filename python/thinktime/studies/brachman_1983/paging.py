@@ -34,7 +34,7 @@ def chapter(machine: Machine) -> Chapter:
     longer = [name for name, gain in gains.items() if gain.low is not None and gain.low > 0.0]
     summary = (
         f"Paging is faster in {len(shorter)} of {len(gains)} runs, slower in {len(longer)}: elapsed time "
-        "changes by " + "; ".join(f"{asked.said(gain)} with {name}" for name, gain in gains.items()) + ".",
+        f"changes by {asked.between(gains)}.",
     )
     finding = Finding(
         NAME,

@@ -19,6 +19,7 @@ __all__ = ["chapter"]
 SIZES = ((157, 650), (157, 1280), (314, 650), (314, 1280))
 PROCESSES = 12
 PARTS = (0.0, 0.25, 0.5, 0.75)
+HALF = "50 % text"
 
 
 def chapter(machine: Machine) -> Chapter:
@@ -38,12 +39,8 @@ def chapter(machine: Machine) -> Chapter:
         for label, load in loads.items():
             for variant in variants[1:]:
                 gains[f"{label}, {variant.name}"] = asked.change(machine, load, variants[0], variant)
-    half = [name for name in gains if name.endswith(f"{50} % text")]
-    summary = (
-        "With half of each program pure and shared, elapsed time changes by "
-        + "; ".join(f"{asked.said(gains[name])} ({name.partition(',')[0]})" for name in half)
-        + ".",
-    )
+    half = {name: gain for name, gain in gains.items() if name.endswith(HALF)}
+    summary = (f"With half of each program pure and shared, elapsed time changes by {asked.between(half)}.",)
     finding = Finding(
         NAME,
         "shared-text",
