@@ -139,6 +139,8 @@ def test_all_assumptions_can_be_met():
         queue_length=4.8,
         utilisation=0.95,
         think_s=0.0,
+        interactions=2000,
+        blocks=12_000.0,
         interactive=True,
         equal_demands=True,
         single_controller=True,
@@ -150,6 +152,9 @@ def test_all_assumptions_can_be_met():
     more = ratio.predict(a, replace(a, processes=15))
     assert assumption(more, "time grows with").met is True
     assert more["ratio"] == 1.5
+    let_through = ratio.predict(a, replace(a, blocks=9600.0))
+    assert assumption(let_through, "reach the disk").found == "A: 6; B: 4.8"
+    assert assumption(let_through, "reach the disk").met is False
     grown = ratio.predict(a, replace(a, size=157))
     assert "70 ms for sizes of 314 and of 157" in assumption(grown, "swap times").found
 

@@ -18,7 +18,7 @@ UTILISATION_LEAST = 0.8
 """Of the controller, on both machines, for the model to hold."""
 
 NEGLIGIBLE = 0.1
-"""Part of an interaction's whole time up to which the thesis's negligible think time is taken as met."""
+"""What is up to this part of a figure is taken for negligible, and for no difference."""
 
 
 def of(a: Configuration, b: Configuration, *, queues_compared: bool = False) -> tuple[Assumption, ...]:
@@ -56,6 +56,7 @@ def of(a: Configuration, b: Configuration, *, queues_compared: bool = False) -> 
         _think(both),
         _swap_times(a, b),
         _same_burst(a, b, queues_compared),
+        _same_blocks(both),
     )
 
 
@@ -186,6 +187,21 @@ def _same_burst(a: Configuration, b: Configuration, queues_compared: bool) -> As
         return Assumption(text, None, bursts)
     known = a.burst_s is not None and b.burst_s is not None
     return Assumption("the compute bursts are the same", True if known else None, bursts)
+
+
+def _same_blocks(both: Machines) -> Assumption:
+    """Judge what the thesis leaves unsaid: a cache that more processes share lets more requests through."""
+    text = "as many file requests of an interaction reach the disk"
+    each = [
+        None if one.blocks is None or one.interactions is None else point(one.blocks) / one.interactions
+        for one in both
+    ]
+    a, b = each
+    met = None if a is None or b is None else abs(b - a) <= NEGLIGIBLE * a
+    told = "; ".join(
+        f"{name}: {found:.3g}" for name, found in zip("AB", each, strict=True) if found is not None
+    )
+    return Assumption(text, met, told)
 
 
 def _not(met: bool | None) -> bool | None:
