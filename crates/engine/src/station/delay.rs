@@ -34,13 +34,7 @@ impl Station for Delay {
         Some(customer)
     }
 
-    fn roster(&self) -> &Roster {
-        &self.roster
-    }
-
-    fn roster_mut(&mut self) -> &mut Roster {
-        &mut self.roster
-    }
+    rostered!();
 
     /// Service began on arrival: all of every stay.
     fn received(&self, now: Time) -> u128 {

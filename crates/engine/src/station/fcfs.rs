@@ -50,13 +50,7 @@ impl Station for Fcfs {
         Some(served)
     }
 
-    fn roster(&self) -> &Roster {
-        &self.roster
-    }
-
-    fn roster_mut(&mut self) -> &mut Roster {
-        &mut self.roster
-    }
+    rostered!();
 
     fn received(&self, now: Time) -> u128 {
         if self.queue.is_empty() { 0 } else { u128::from(now.since(self.started).0) }

@@ -139,13 +139,7 @@ impl Station for LeastAttained {
         served
     }
 
-    fn roster(&self) -> &Roster {
-        &self.roster
-    }
-
-    fn roster_mut(&mut self) -> &mut Roster {
-        &mut self.roster
-    }
+    rostered!();
 
     fn received(&self, now: Time) -> u128 {
         let finished = self.finished.iter().map(|customer| u128::from(self.roster.demand(*customer).0));

@@ -16,6 +16,19 @@
 //! served. It counts its customers and its service in two ways each, and can tell whether they agree.
 //! Customers are numbers; a customer is in one station at a time.
 
+/// The ways to the `roster` of a station.
+macro_rules! rostered {
+    () => {
+        fn roster(&self) -> &Roster {
+            &self.roster
+        }
+
+        fn roster_mut(&mut self) -> &mut Roster {
+            &mut self.roster
+        }
+    };
+}
+
 mod delay;
 mod fcfs;
 mod feedback;
@@ -29,6 +42,7 @@ mod servers;
 mod shortest_remaining;
 #[cfg(test)]
 mod tests;
+mod turns;
 
 pub use delay::Delay;
 pub use fcfs::Fcfs;

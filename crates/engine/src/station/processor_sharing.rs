@@ -93,13 +93,7 @@ impl Station for ProcessorSharing {
         Some(served)
     }
 
-    fn roster(&self) -> &Roster {
-        &self.roster
-    }
-
-    fn roster_mut(&mut self) -> &mut Roster {
-        &mut self.roster
-    }
+    rostered!();
 
     fn received(&self, now: Time) -> u128 {
         let (share, rest) = self.shared(now);

@@ -74,6 +74,11 @@ impl Roster {
         self.stays[customer as usize].demand
     }
 
+    /// What `customer`, for whom `remaining` is to come, has had [ns].
+    pub(super) fn had(&self, customer: u32, remaining: Span) -> u128 {
+        u128::from((self.demand(customer) - remaining).0)
+    }
+
     /// What `customer` asks for turns out to be `demand`.
     pub(crate) fn set_demand(&mut self, customer: u32, demand: Span) {
         self.stays[customer as usize].demand = demand;

@@ -1,9 +1,10 @@
 //! Round robin with a time slice and a cost of switching.
 
-use crate::calendar::{Calendar, Priority, Slot};
+use crate::calendar::{Calendar, Slot};
 use crate::time::{Span, Time};
 
 use super::ring::Ring;
+use super::turns::{Turn, Turns};
 use super::{Roster, Station, Visit};
 
 /// One server; the first in the queue gets a time slice, and then goes to its end.
@@ -17,22 +18,9 @@ use super::{Roster, Station, Visit};
 #[derive(Clone, Debug)]
 pub struct RoundRobin {
     roster: Roster,
-    slot: Slot,
     slice: Span,
-    switching: Span,
+    server: Turns,
     waiting: Ring<Turn>,
-    serving: Option<Turn>,
-    /// When the slice began, after switching.
-    started: Time,
-    /// Time for switching, that before the slice in progress included [ns].
-    switched: u128,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Turn {
-    customer: u32,
-    /// Service to come when the slice began.
-    remaining: Span,
 }
 
 impl RoundRobin {
@@ -40,37 +28,13 @@ impl RoundRobin {
     /// `slice` is zero.
     pub fn new(roster: Roster, slot: Slot, slice: Span, switching: Span) -> RoundRobin {
         assert!(slice > Span::ZERO, "a time slice is longer than nothing");
-        RoundRobin {
-            roster,
-            slot,
-            slice,
-            switching,
-            waiting: Ring::default(),
-            serving: None,
-            started: Time::ZERO,
-            switched: 0,
-        }
-    }
-
-    /// The server turns to another customer at `now`; returns when its slice begins.
-    #[inline]
-    fn switch(&mut self, now: Time) -> Time {
-        self.switched += u128::from(self.switching.0);
-        now + self.switching
-    }
-
-    /// Begins the slice of `turn` at `started`.
-    #[inline]
-    fn serve(&mut self, turn: Turn, started: Time, calendar: &mut Calendar) {
-        self.serving = Some(turn);
-        self.started = started;
-        calendar.set(self.slot, started + turn.remaining.min(self.slice), Priority::Completion);
+        RoundRobin { roster, slice, server: Turns::new(slot, switching), waiting: Ring::default() }
     }
 
     /// Length of a round of all present.
     #[inline]
     fn round(&self) -> u64 {
-        let switching = if self.waiting.is_empty() { Span::ZERO } else { self.switching };
+        let switching = if self.waiting.is_empty() { Span::ZERO } else { self.server.switching() };
         (self.waiting.len() as u64 + 1).saturating_mul(self.slice.0 + switching.0)
     }
 
@@ -93,7 +57,7 @@ impl RoundRobin {
         turn.remaining -= served;
         self.waiting.for_each_mut(|other| other.remaining -= served);
         let slices = rounds * (self.waiting.len() as u64 + 1);
-        self.switched += u128::from(rounds * round - slices * self.slice.0);
+        self.server.have_switched(Span(rounds * round - slices * self.slice.0));
         Span(rounds * round)
     }
 }
@@ -103,20 +67,18 @@ impl Station for RoundRobin {
     fn arrive(&mut self, visit: Visit, calendar: &mut Calendar) {
         let now = calendar.now();
         self.roster.enter(visit, now);
-        let turn = Turn { customer: visit.customer, remaining: visit.demand };
-        if self.serving.is_some() {
-            return self.waiting.push(turn);
+        if !self.server.is_idle() {
+            return self.waiting.push(Turn::first(visit));
         }
         self.roster.busy.begin(now);
-        let started = self.switch(now);
-        self.serve(turn, started, calendar);
+        self.server.turn_to(Turn::first(visit), self.slice, calendar);
     }
 
     #[inline]
     fn due(&mut self, _: Slot, calendar: &mut Calendar) -> Option<u32> {
         let horizon = calendar.horizon();
         let mut now = calendar.now();
-        let mut turn = self.serving.take()?;
+        let mut turn = self.server.end()?;
         let (mut slices, mut in_round) = (0, 0);
         loop {
             slices += 1;
@@ -128,7 +90,7 @@ impl Station for RoundRobin {
             let mut started = now;
             if !self.waiting.is_empty() {
                 turn = self.waiting.go_round(turn);
-                started = self.switch(now);
+                started = self.server.switch(now);
             }
             if in_round > self.waiting.len() {
                 in_round = 0;
@@ -139,39 +101,26 @@ impl Station for RoundRobin {
             now = started + turn.remaining.min(self.slice);
             if now >= horizon {
                 calendar.count(slices - 1);
-                self.serve(turn, started, calendar);
+                self.server.serve(turn, started, self.slice, calendar);
                 return None;
             }
         }
         calendar.proceed(now, slices - 1);
         self.roster.leave(turn.customer, now);
         match self.waiting.pop() {
-            Some(next) => {
-                let started = self.switch(now);
-                self.serve(next, started, calendar);
-            }
+            Some(next) => self.server.turn_to(next, self.slice, calendar),
             None => self.roster.busy.end(now),
         }
         Some(turn.customer)
     }
 
-    fn roster(&self) -> &Roster {
-        &self.roster
-    }
-
-    fn roster_mut(&mut self) -> &mut Roster {
-        &mut self.roster
-    }
+    rostered!();
 
     fn received(&self, now: Time) -> u128 {
-        let had = |turn: &Turn| u128::from((self.roster.demand(turn.customer) - turn.remaining).0);
-        let slices: u128 = self.waiting.iter().chain(self.serving).map(|turn| had(&turn)).sum();
-        let in_progress = if self.serving.is_some() { now.0.saturating_sub(self.started.0) } else { 0 };
-        slices + u128::from(in_progress)
+        self.server.received(now, &self.roster, self.waiting.iter())
     }
 
     fn overhead(&self, now: Time) -> u128 {
-        let to_come = if self.serving.is_some() { self.started.0.saturating_sub(now.0) } else { 0 };
-        self.switched - u128::from(to_come)
+        self.server.overhead(now)
     }
 }

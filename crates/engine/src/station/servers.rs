@@ -68,13 +68,7 @@ impl Station for Servers {
         Some(served)
     }
 
-    fn roster(&self) -> &Roster {
-        &self.roster
-    }
-
-    fn roster_mut(&mut self) -> &mut Roster {
-        &mut self.roster
-    }
+    rostered!();
 
     fn received(&self, now: Time) -> u128 {
         let so_far = |Reverse((completion, _, customer)): &Reverse<(Time, u64, u32)>| {

@@ -3,9 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::calendar::{Calendar, Priority, Slot};
+use crate::calendar::{Calendar, Slot};
 use crate::time::{Span, Time};
 
+use super::turns::{Turn, Turns, UNLIMITED};
 use super::{Roster, Station, Visit};
 
 /// One server; the customer with the least service to come is served. It minimises the mean stay (Schrage 1968),
@@ -13,31 +14,27 @@ use super::{Roster, Station, Visit};
 #[derive(Clone, Debug)]
 pub struct ShortestRemaining {
     roster: Roster,
-    slot: Slot,
+    server: Turns,
     /// (what remains, order of coming, customer), the least first.
     waiting: BinaryHeap<Reverse<(Span, u64, u32)>>,
-    serving: Option<Serving>,
     arrivals: u64,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Serving {
-    customer: u32,
+    /// Order of coming of the one who is served.
     order: u64,
-    started: Time,
-    /// What remained at `started`.
-    remaining: Span,
 }
 
 impl ShortestRemaining {
     pub fn new(roster: Roster, slot: Slot) -> ShortestRemaining {
-        ShortestRemaining { roster, slot, waiting: BinaryHeap::new(), serving: None, arrivals: 0 }
+        let server = Turns::new(slot, Span::ZERO);
+        ShortestRemaining { roster, server, waiting: BinaryHeap::new(), arrivals: 0, order: 0 }
     }
 
-    fn serve(&mut self, remaining: Span, order: u64, customer: u32, calendar: &mut Calendar) {
-        let started = calendar.now();
-        self.serving = Some(Serving { customer, order, started, remaining });
-        calendar.set(self.slot, started + remaining, Priority::Completion);
+    fn serve(&mut self, turn: Turn, order: u64, calendar: &mut Calendar) {
+        self.order = order;
+        self.server.turn_to(turn, UNLIMITED, calendar);
+    }
+
+    fn wait(&mut self, turn: Turn, order: u64) {
+        self.waiting.push(Reverse((turn.remaining, order, turn.customer)));
     }
 }
 
@@ -46,43 +43,41 @@ impl Station for ShortestRemaining {
         let now = calendar.now();
         self.roster.enter(visit, now);
         self.arrivals += 1;
-        let Some(other) = self.serving else {
-            self.roster.busy.begin(now);
-            return self.serve(visit.demand, self.arrivals, visit.customer, calendar);
-        };
-        let remaining = other.remaining - now.since(other.started);
-        if visit.demand < remaining {
-            self.waiting.push(Reverse((remaining, other.order, other.customer)));
-            self.serve(visit.demand, self.arrivals, visit.customer, calendar);
-        } else {
-            self.waiting.push(Reverse((visit.demand, self.arrivals, visit.customer)));
+        let turn = Turn::first(visit);
+        match self.server.remaining(now) {
+            None => {
+                self.roster.busy.begin(now);
+                self.serve(turn, self.arrivals, calendar);
+            }
+            Some(remaining) if turn.remaining < remaining => {
+                if let Some(other) = self.server.break_off(now) {
+                    self.wait(other, self.order);
+                }
+                self.serve(turn, self.arrivals, calendar);
+            }
+            Some(_) => self.wait(turn, self.arrivals),
         }
     }
 
     fn due(&mut self, _: Slot, calendar: &mut Calendar) -> Option<u32> {
-        let served = self.serving.take()?.customer;
+        let served = self.server.end()?.customer;
         self.roster.leave(served, calendar.now());
         match self.waiting.pop() {
-            Some(Reverse((remaining, order, customer))) => self.serve(remaining, order, customer, calendar),
+            Some(Reverse((remaining, order, customer))) => {
+                self.serve(Turn { customer, remaining }, order, calendar);
+            }
             None => self.roster.busy.end(calendar.now()),
         }
         Some(served)
     }
 
-    fn roster(&self) -> &Roster {
-        &self.roster
-    }
-
-    fn roster_mut(&mut self) -> &mut Roster {
-        &mut self.roster
-    }
+    rostered!();
 
     fn received(&self, now: Time) -> u128 {
-        let had = |customer: u32, remaining: Span| u128::from((self.roster.demand(customer) - remaining).0);
-        let waiting: u128 =
-            self.waiting.iter().map(|Reverse((remaining, _, who))| had(*who, *remaining)).sum();
-        self.serving.map_or(waiting, |serving| {
-            waiting + had(serving.customer, serving.remaining) + u128::from(now.since(serving.started).0)
-        })
+        let turn = |Reverse((remaining, _, customer)): &Reverse<_>| Turn {
+            customer: *customer,
+            remaining: *remaining,
+        };
+        self.server.received(now, &self.roster, self.waiting.iter().map(turn))
     }
 }
