@@ -1,4 +1,4 @@
-"""The machine's parts: the drive, the compute loops, and the times of a swap and a block (Tables I to V)."""
+"""The machine's parts: drive, compute loops, and the times of a swap and a block (Tables I and III to V)."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ import numpy as np
 from thinktime.reports.compared import Figure, Finding, Tolerance
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.brachman_1983.machine import Array, Machine, interval
+from thinktime.studies.brachman_1983.parts import drive_figures, loop_figures
 from thinktime.studies.brachman_1983.recomputed import drive, printed
 from thinktime.studies.brachman_1983.tables import (
     BLOCK_TIME,
     CASES,
+    DISK,
     FACTORIAL,
+    LOOPS,
     NAME,
     PAPER,
     SWAP_TIMES,
@@ -23,14 +26,14 @@ from thinktime.studies.study import Chapter
 
 __all__ = ["TABLES", "block_time_s", "chapter", "near", "seek_saved", "swap_time_s"]
 
-TABLES = (SWAP_TIMES, BLOCK_TIME)
+TABLES = (DISK, LOOPS, SWAP_TIMES, BLOCK_TIME)
 BLOCK_ERROR_MS = 2.5
 """The printed error of Tblock; that of the swap times is taken to be the same part of them."""
 
 
 def chapter(machine: Machine) -> Chapter:
-    """Tables IV and V."""
-    figures = (*_swap_times(machine), *_block_time(machine))
+    """Tables I and III to V."""
+    figures = (*drive_figures(machine), *loop_figures(machine), *_swap_times(machine), *_block_time(machine))
     part = BLOCK_ERROR_MS / printed(BLOCK_TIME, "quantity", "Tblock", "measured_ms")
     summary = (
         "Times are those of access and transfer, without queueing, as the runs of the experiment have them: "

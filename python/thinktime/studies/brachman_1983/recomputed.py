@@ -28,7 +28,7 @@ from thinktime.studies.brachman_1983.tables import (
 )
 from thinktime.studies.study import Chapter
 
-__all__ = ["TABLES", "blocks_per_interaction", "chapter", "drive", "loop_ms", "printed"]
+__all__ = ["COUNTS", "TABLES", "blocks_per_interaction", "chapter", "drive", "loop_ms", "printed"]
 
 TABLES = (DISK, FACTORS, SWAP_TIMES, BLOCK_TIME, "facts")
 DIGITS = Tolerance("digits")

@@ -11,6 +11,7 @@ from thinktime.studies.brachman_1983 import (
     doubts,
     equation,
     experiment,
+    general,
     mixing,
     overlap,
     paging,
@@ -38,6 +39,7 @@ STUDY = Study(
         Part(
             "equation", "Does equation 3.1 predict one run from another?", equation.TABLES, equation.chapter
         ),
+        Part("general", "What does a model say that needs no saturation?", (), general.chapter),
         Part("transfers", "Where do the file transfers go?", (), transfers.chapter),
         Part("devices", "What do a block and a swap take?", devices.TABLES, devices.chapter),
         Part("paging", "Does paging do better than swapping?", (), paging.chapter),

@@ -1,0 +1,74 @@
+"""The drive and the compute loops of the simulated machine, as it has them (Tables I and III)."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from thinktime.log import Log
+from thinktime.reports.compared import Figure, Tolerance
+from thinktime.stats.estimate import Estimate
+from thinktime.stats.proportions import proportion
+from thinktime.studies.brachman_1983.machine import Machine
+from thinktime.studies.brachman_1983.recomputed import COUNTS, printed
+from thinktime.studies.brachman_1983.tables import DISK, LOOPS, PAPER
+
+__all__ = ["drive_figures", "loop_figures"]
+
+DRAWN = 1000
+"""Loops that are timed for each mean burst."""
+POINTS = Tolerance("absolute", 5.0)
+"""More than three standard errors of a share of `DRAWN` loops."""
+NEAR = Tolerance("relative", 0.05)
+ONE_LOOP = {"processes": 1, "interactions": 2}
+"""Statistics begin when every process has written, so that the second interaction's loop is timed."""
+
+
+def loop_figures(machine: Machine) -> Iterator[Figure]:
+    """Time single compute loops, and count how many have at most so many iterations (Table III)."""
+    iteration_s = float(machine.defaults["iteration_time"])
+    for row in PAPER.tables[LOOPS].rows:
+        seconds = machine.values("user_s", replications=DRAWN, pc=int(row["pc_ms"]), **ONE_LOOP)
+        iterations = np.rint(seconds / iteration_s)
+        for count in COUNTS:
+            found = proportion(int((iterations <= count).sum()), len(iterations))
+            low, high = (None if end is None else 100.0 * end for end in (found.low, found.high))
+            ours = Estimate(100.0 * found.value, "%", found.n, found.method, low, high)
+            yield PAPER.figure(LOOPS, row, f"iterations_{count}_percent", ours, "fitted", POINTS)
+
+
+def drive_figures(machine: Machine) -> Iterator[Figure]:
+    """Read the drive off the manifest of a log (Table I).
+
+    Mean access and transfer time are given there; 20 blocks of 512 bytes pass in a revolution, half of which
+    is the latency, and the rest of the access is the seek.
+    """
+    access_s, byte_s = _drive(machine)
+    track = printed(DISK, "characteristic", "blocks_512_byte_per_track", "value")
+    latency_s = track * 512 * byte_s / 2.0
+    for characteristic, value, allowed in (
+        ("average_latency", 1000.0 * latency_s, NEAR),
+        ("average_seek", 1000.0 * (access_s - latency_s), NEAR),
+        ("average_access", 1000.0 * access_s, NEAR),
+        # Within a sector the disk is faster than over a whole track.
+        ("transfer_rate_peak", 0.001 / byte_s, None),
+        ("transfer_time_average", 1e6 * byte_s, NEAR),
+    ):
+        row = {"characteristic": characteristic}
+        ours = Estimate(value, "", 1, "manifest of a simulated log")
+        figure = PAPER.figure(DISK, row, "value", ours, "fitted", allowed)
+        yield replace(figure, unit=PAPER.tables[DISK].remark(row, "unit"))
+
+
+def _drive(machine: Machine) -> tuple[float, float]:
+    """Mean access time and time of a byte of the first drive, s."""
+    run = machine.run(replications=1, **ONE_LOOP)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "drive.log"
+        run.record(path)
+        drive = Log.open(path).manifest["sessions"][0]["machine"]["drives"][0]
+    return float(drive["mean_access_s"]), float(drive["transfer_s_per_byte"])
