@@ -14,7 +14,7 @@ from thinktime.reports.document import Cell, Column, Key, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.brachman_1983.machine import Machine, interval
 
-__all__ = ["Loads", "Variant", "between", "change", "figure", "mean", "said", "table"]
+__all__ = ["FIGURES", "Loads", "Variant", "between", "change", "figure", "mean", "said", "table"]
 
 COLOURS = ("user", "system", "memory", "disk", "plain")
 FIGURES = {
@@ -25,7 +25,7 @@ FIGURES = {
     "controller_utilisation": ("controller busy", "share"),
     "cpu_utilisation": ("CPU busy", "share"),
 }
-"""Responses that every table shows: heading and unit."""
+"""Responses that a table shows where it does not say: heading and unit."""
 
 Loads = Mapping[str, Mapping[str, Any]]
 """Parameters of each load, by what a reader calls it."""
@@ -88,6 +88,7 @@ def table(
     variants: Sequence[Variant],
     notes: Sequence[str] = (),
     beside: tuple[str, Mapping[tuple[str, str], Cell]] = ("", {}),
+    figures: Mapping[str, tuple[str, str]] = FIGURES,
 ) -> Table:
     """Every load on every variant.
 
@@ -101,19 +102,21 @@ def table(
     notes : sequence of str
     beside : (str, mapping)
         Heading of one more column, and its cells by load and variant.
+    figures : mapping
+        Heading and unit of each response that is shown.
     """
     rows: list[tuple[Cell, ...]] = []
     for label, load in loads.items():
         for variant in variants:
             gain = None if variant is variants[0] else change(machine, load, variants[0], variant)
-            figures = [_cell(mean(machine, load, variant, response)) for response in FIGURES]
+            own = [_cell(mean(machine, load, variant, response)) for response in figures]
             more = (beside[1].get((label, variant.name)),) if beside[0] else ()
-            rows.append((label, variant.name, gain, *figures, *more))
+            rows.append((label, variant.name, gain, *own, *more))
     columns = (
         Column("load"),
         Column("machine"),
         Column("change of elapsed", "share"),
-        *(Column(heading, unit, scaled=bool(unit)) for heading, unit in FIGURES.values()),
+        *(Column(heading, unit, scaled=bool(unit)) for heading, unit in figures.values()),
         *((Column(beside[0]),) if beside[0] else ()),
     )
     return Table(name, caption, columns, tuple(rows), tuple(notes))

@@ -25,7 +25,8 @@ LOADS: asked.Loads = {
 UNIX = Variant("Sixth Edition")
 BALANCED = Variant("balanced", {"swapper": "balanced"})
 LONGER = Variant("resident 10 s", {"minimum_time_in": 10})
-VARIANTS = (UNIX, BALANCED, LONGER)
+MORE = Variant("balanced, four at work", {"swapper": "balanced", "enough": 4})
+VARIANTS = (UNIX, BALANCED, MORE, LONGER)
 
 
 def chapter(machine: Machine) -> Chapter:
