@@ -47,11 +47,13 @@ class Variant:
     changes: Mapping[str, Any] = field(default_factory=dict)
 
 
-def mean(machine: Machine, load: Mapping[str, Any], variant: Variant, response: str) -> Estimate:
-    """Mean of a response over the replications."""
+def mean(
+    machine: Machine, load: Mapping[str, Any], variant: Variant, response: str, unit: str = ""
+) -> Estimate:
+    """Mean of a response over the replications that have one; n is 0 where none has."""
     values = machine.values(response, **{**load, **variant.changes})
     known = values[values == values]
-    return interval(known) if len(known) else Estimate(float("nan"), "", 0, "none")
+    return interval(known, unit) if len(known) else Estimate(float("nan"), unit, 0, "none")
 
 
 def change(
@@ -109,7 +111,9 @@ def table(
     for label, load in loads.items():
         for variant in variants:
             gain = None if variant is variants[0] else change(machine, load, variants[0], variant)
-            own = [_cell(mean(machine, load, variant, response)) for response in figures]
+            own = [
+                _cell(mean(machine, load, variant, response, unit)) for response, (_, unit) in figures.items()
+            ]
             more = (beside[1].get((label, variant.name)),) if beside[0] else ()
             rows.append((label, variant.name, gain, *own, *more))
     columns = (

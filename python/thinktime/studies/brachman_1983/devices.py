@@ -41,7 +41,7 @@ def chapter(machine: Machine) -> Chapter:
         "Table VI.",
     )
     method = (
-        f"The thesis gives Tblock an error of {BLOCK_ERROR_MS} ms, {100 * part:.0f} %; a swap time is let "
+        f"The thesis gives Tblock an error of {BLOCK_ERROR_MS} ms, {100 * part:.1f} %; a swap time is let "
         "off by the same part."
     )
     return Chapter(figures, (), summary, method=method)
@@ -69,7 +69,8 @@ def _measured() -> list[Case]:
 
 
 def _swap_times(machine: Machine) -> Iterator[Figure]:
-    allowed = Tolerance("relative", BLOCK_ERROR_MS / printed(BLOCK_TIME, "quantity", "Tblock", "measured_ms"))
+    part = BLOCK_ERROR_MS / printed(BLOCK_TIME, "quantity", "Tblock", "measured_ms")
+    allowed = Tolerance("relative", round(part, 3))
     for row in PAPER.tables[SWAP_TIMES].rows:
         ours = interval(1000.0 * swap_time_s(machine, int(row["ps_clicks"])))
         yield PAPER.figure(SWAP_TIMES, row, "measured_ms", ours, "fitted", allowed)
