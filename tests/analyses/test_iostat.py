@@ -117,6 +117,18 @@ def test_the_matrix_adds_up_to_its_margins_and_to_the_cpu(unix):
     assert result.controller.exact is None
 
 
+def test_the_busy_times_of_drives_that_take_turns_are_the_controllers(unix):
+    made = metered.rows()
+    for cpu in metered.TICKS:
+        made[f"ticks_{cpu}_none"] = made[f"ticks_{cpu}_none"] + made[f"ticks_{cpu}_both"]
+        made[f"ticks_{cpu}_both"] = np.zeros(40)
+    made["drive1_busy_s"] = np.full(40, 1.75)
+    controller = unix(made).controller
+    assert holds(controller.exact, 0.35 + 0.175)
+    assert controller.sampled.value == pytest.approx((105 + 210) / 600)
+    assert controller.difference.value == pytest.approx(0.0, abs=1e-12)
+
+
 def test_a_drive_that_is_not_there_is_left_out(unix):
     made = metered.rows(without=("drive1",))
     for name in ("requests", "bytes", "seeks", "access_s", "transfer_s", "busy_s"):

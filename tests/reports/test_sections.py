@@ -186,6 +186,7 @@ def test_the_findings_tell_the_story(log: Log) -> None:
     for part in (
         "were busy 63.0 % of the time: 44.0 % in user programs, 19.0 % in the system",
         "saturates on the CPU, used up in 31.0 ± 1.",
+        "idle while a drive was busy 33.5 ± 1.7 % of the time, with 2.57 ± 0.13 requests at the controller",
         "a fork costs 400 ± 20 µs",
         "Measured directly in the same run: minor page fault 4.08 ± 0.20 µs",
         "An input with 12 users is answered in 1.569 ± 0.078 s (median), one in ten takes longer than "

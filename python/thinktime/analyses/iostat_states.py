@@ -171,8 +171,11 @@ def controller(log: Log, watched: Watched, seen: Ticks, devices: Sequence[Device
     """Part of the time in which any drive was busy."""
     sampled = seen.busy(None)
     exact = None
-    if len(devices) == 1 and devices[0].number is not None:
-        exact = Reading(devices[0].get("busy_s"), watched.length_s)
+    takes_turns = "both" in seen.drives and not np.nansum(seen.of(CPU, ["both"])) > 0
+    own = [device.get("busy_s") for device in devices if device.number is not None]
+    if own and (len(own) == 1 or takes_turns):
+        # Where no tick found two drives busy, their times do not overlap.
+        exact = Reading(np.sum(own, axis=0), watched.length_s)
     elif sampled is not None:
         exact = _kept_by_run(log, watched, "controller_utilisation")
     found = watched.compared(sampled, exact)

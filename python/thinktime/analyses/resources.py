@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,6 +22,9 @@ Array = NDArray[np.float64]
 
 CPU_ROLES = ("user_time", "system_time", "idle_time")
 SWAP = ("swap_in_pages", "swap_out_pages")
+DRIVE_BUSY = re.compile(r"drive\d+_busy_s")
+BOTH_BUSY = ("ticks_user_both", "ticks_system_both", "ticks_idle_both")
+"""Ticks that found two drives busy: where there is none, a controller serves one drive at a time."""
 SWAPPING_ABOVE = 1.0
 """Pages per second each way: less is the kernel tidying up, not a shortage."""
 
@@ -33,7 +38,8 @@ class Resources:
     idle : ndarray
         Idle part of the CPU time, 0 to 1.
     disk_busy : ndarray
-        Busy part of the busiest disk's time, 0 to 1; of the mean disk where disks are not told apart.
+        Busy part of the busiest disk's time, 0 to 1; of all together where they are not told apart, or where
+        a controller serves one drive at a time.
     memory_stall : ndarray
         Part of the time in which some task was stalled on memory.
     swapping : ndarray
@@ -71,7 +77,13 @@ class Resources:
 def columns(log: Log) -> tuple[str, ...]:
     """Columns of the samples that `read` needs."""
     cpu = [name for role in CPU_ROLES for name in observations.role_columns(log, role)]
-    return (*cpu, "steal_s", "disk_busy_s", "psi_memory_some_s", *SWAP)
+    return (*cpu, "steal_s", "disk_busy_s", "psi_memory_some_s", *SWAP, *_metered(log))
+
+
+def _metered(log: Log) -> list[str]:
+    """Columns of a kernel that meters its drives: busy time, and ticks that found both busy."""
+    known = [column.name for column in log.schema("samples")]
+    return [name for name in known if DRIVE_BUSY.fullmatch(name) or name in BOTH_BUSY]
 
 
 def read(log: Log, seen: Observations, rows: NDArray[np.int64]) -> Resources:
@@ -87,11 +99,22 @@ def read(log: Log, seen: Observations, rows: NDArray[np.int64]) -> Resources:
     return Resources(share[rows], busy[rows], seen.rate(["psi_memory_some_s"])[rows], swapping[rows])
 
 
+def _drives(drives: Sequence[Array], seen: Observations) -> Array:
+    """Busy part of the busiest drive, or of the controller where that serves one drive at a time."""
+    ticks = [seen.columns[name] for name in BOTH_BUSY if name in seen.columns]
+    takes_turns = len(ticks) == len(BOTH_BUSY) and not np.nansum(ticks) > 0
+    busy: Array = np.sum(drives, axis=0) if takes_turns else np.max(drives, axis=0)
+    return busy
+
+
 def _busiest(log: Log, seen: Observations) -> Array:
     """Busy part of the busiest disk in each interval; the sum over disks where they are not told apart."""
     import polars as pl
 
     together = seen.rate(["disk_busy_s"])
+    drives = [seen.rate([name]) for name in _metered(log) if DRIVE_BUSY.fullmatch(name)]
+    if drives:
+        return np.minimum(_drives(drives, seen), 1.0)
     if not log.has("disks"):
         return np.minimum(together, 1.0)
     most = (

@@ -14,6 +14,7 @@ from thinktime.stats.estimate import Estimate, NotApplicable
 
 if TYPE_CHECKING:
     from thinktime.analyses.capacity import Capacity
+    from thinktime.analyses.iostat_result import Iostat
     from thinktime.analyses.overhead import Cost, Overhead
     from thinktime.analyses.rates import Rates
     from thinktime.analyses.response import Response, ResponseGroup
@@ -69,6 +70,11 @@ class Evidence:
     def saturation(self) -> Saturation | None:
         """Pareto frontier, where it applies."""
         return cast("Saturation | None", self._result("saturation"))
+
+    @property
+    def iostat(self) -> Iostat | None:
+        """Disks and who waits for them, where the log tells."""
+        return cast("Iostat | None", self._result("iostat"))
 
     def shares(self, *states: str) -> float:
         """Part of the CPU capacity spent in `states`."""

@@ -13,6 +13,7 @@ from thinktime.reports import machine as machines
 from thinktime.reports.document import Finding
 from thinktime.reports.evidence import SATURATED, Evidence, crowd_of
 from thinktime.reports.prose import bare, capital, listed, noun, share
+from thinktime.stats.estimate import NotApplicable
 
 if TYPE_CHECKING:
     from thinktime.analyses.overhead import Cost, DirectCost
@@ -21,6 +22,8 @@ __all__ = ["findings"]
 
 HEAVY = 0.25
 """Part of the system time above which one kind of request is worth a look."""
+WAITING = 0.1
+"""Part of the CPU time spent idle while a drive is busy above which it is worth a sentence."""
 STRETCHED = 2.0
 """Stretch factor above which users wait for each other more than for their own work."""
 
@@ -35,6 +38,7 @@ def findings(known: Evidence) -> tuple[Finding, ...]:
     news = (
         _busy(known),
         _limit(known),
+        _waiting(known),
         _cost(known),
         _direct(known),
         _response(known),
@@ -66,6 +70,22 @@ def _limit(known: Evidence) -> Finding | None:
         text = f"This load does not saturate it: {name} was used up in only {often} of the intervals."
         return Finding(text, "saturation")
     return Finding(f"It saturates on {name}, used up in {often} of the intervals.", "saturation")
+
+
+def _waiting(known: Evidence) -> Finding | None:
+    """Say how much CPU time a disk costs by keeping the CPU idle; a hint alone is no finding."""
+    disks = known.iostat
+    if disks is None or isinstance(disks.cpu, NotApplicable) or disks.cpu.is_hint:
+        return None
+    waiting = share(disks.cpu.waiting)
+    if waiting is None or waiting.value < WAITING:
+        return None
+    queue = ""
+    if not isinstance(disks.queues, NotApplicable) and disks.queues[0].mean.best is not None:
+        queue = f", with {shown.estimate(disks.queues[0].mean.best)} at the controller on average"
+    return Finding(
+        f"The CPU was idle while a drive was busy {shown.estimate(waiting)} of the time{queue}.", "iostat"
+    )
 
 
 def _cost(known: Evidence) -> Finding | None:

@@ -97,7 +97,7 @@ def scale(magnitude: float, unit: str) -> Scale:
 def plural(noun: str) -> str:
     """Plural of a unit that is a noun (`fault/s`: `faults/s`); symbols stay as they are."""
     head, slash, rest = noun.partition("/")
-    if len(head) < 3 or not head.replace(" ", "").isalpha():
+    if len(head) < 3 or not head.replace(" ", "").replace("-", "").isalpha():
         return noun
     ending = "es" if head.endswith(("s", "x", "ch", "sh")) else "s"
     return f"{head}{ending}{slash}{rest}"

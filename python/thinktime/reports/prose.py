@@ -39,6 +39,13 @@ _NOUNS = {
     "net_packets_in": "network packet received",
     "net_packets_out": "network packet sent",
     "loopback_packets": "loopback packet",
+    "block_reads": "block read",
+    "read_aheads": "read-ahead",
+    "block_writes": "block write",
+    "swap_ins": "swap-in",
+    "swap_outs": "swap-out",
+    "text_loads": "text load",
+    "library_loads": "library load",
     "base": "base",
 }
 """One of what a column counts."""
