@@ -1,8 +1,7 @@
-"""A load that the CPU limits, with one and with several processes loaded."""
+"""A load that the CPU limits: one or several processes loaded, and how short a memory quantum may be."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -21,30 +20,47 @@ from thinktime.studies.study import Chapter
 
 __all__ = ["chapter"]
 
-LOAD: dict[str, Any] = {
+NOTHING = {"kind": "deterministic", "value": 0}
+BARE: dict[str, Any] = {
     "size": 400,
+    "operations": NOTHING,
+    "strings": {"kind": "deterministic", "value": 1},
+}
+"""Processes without file I/O, with a line for the terminal."""
+LOAD: dict[str, Any] = {
+    **BARE,
     "processes": 6,
-    "compute": {"kind": "deterministic", "value": 2.0},
+    "compute": {"kind": "uniform", "low": 1.5, "high": 2.5},
+    "pause": NOTHING,
     "interactions": 30,
 }
-MEMORY = {1: 650, 2: 850, 3: 1250, 6: 2450}
+"""They only compute, until the swapper drives them out."""
+MEMORY = {1: 650, 2: 850, 3: 1250, 6: 2650}
 """Clicks of memory by how many processes of 400 clicks they hold."""
 PROCESSES = (3, 6, 12)
-QUANTA_S = (1, 3, 10, 30)
 EQUAL = 0.05
-UNSWAPPED = MEMORY[6]
+
+PAUSING: dict[str, Any] = {**BARE, "processes": 24, "pause": {"kind": "uniform", "low": 0.5, "high": 1.5}}
+"""They compute for a quantum and wait to be swapped out; there are enough of them to fill the CPU."""
+QUANTA_S = (0.05, 0.1, 0.2, 0.3, 0.4, 0.8, 1.6)
+WORK_S = 12.0
+"""Of CPU time for each process, in whatever quanta."""
+ROOM = {"two loaded": 850, "three loaded": 1250, "all loaded": 10_000}
+COLOURS = ("system", "memory", "user")
+LITTLE, MUCH = 1.10, 1.5
+"""Elapsed time over that without swapping, where nothing is lost and where the machine thrashes."""
 
 
 def chapter(machine: Machine) -> Chapter:
-    """Compare both CPU-bound cases of the thesis with the simulated machine."""
-    findings = (_one_loaded(machine), _several(machine), _linear(machine))
+    """Compare what the thesis says of CPU-bound systems with the simulated machine."""
+    findings = (_one_loaded(machine), _several(machine), _linear(machine), _thrashing(machine))
     held = sum(finding.holds is True for finding in findings)
-    busy = interval(machine.values("cpu_utilisation", **LOAD, memory=UNSWAPPED))
+    busy = interval(machine.values("cpu_utilisation", **LOAD, memory=MEMORY[6]))
     summary = (
-        f"{LOAD['processes']} processes of {LOAD['size']} clicks that compute for "
-        f"{LOAD['compute']['value']:g} s in each of {LOAD['interactions']} interactions; without swapping "
-        f"the CPU is busy for {100 * busy.value:.1f} % of the time. {held} of the {len(findings)} statements "
-        "of the thesis on such loads hold.",
+        f"Processes of {BARE['size']} clicks that compute and do no file I/O; without swapping the CPU is "
+        f"busy for {100 * busy.value:.1f} % of the time. {held} of the {len(findings)} statements of the "
+        "thesis on such loads hold.",
+        f"If processes compute for a quantum and then wait, {_knee(machine)}",
     )
     return Chapter(
         findings=findings,
@@ -60,7 +76,7 @@ def _mean(machine: Machine, response: str, **changes: object) -> Estimate:
 
 
 def _one_loaded(machine: Machine) -> Finding:
-    without = _mean(machine, "elapsed_s", memory=UNSWAPPED)
+    without = _mean(machine, "elapsed_s", memory=MEMORY[6])
     swap, count = (_mean(machine, name, memory=MEMORY[1]) for name in ("swap_time_s", "swaps"))
     expected = float(cpu_bound.one_loaded(without, swap, count)["elapsed_b_s"])
     ours = _mean(machine, "elapsed_s", memory=MEMORY[1])
@@ -79,8 +95,8 @@ def _one_loaded(machine: Machine) -> Finding:
 
 def _several(machine: Machine) -> Finding:
     times = {loaded: _mean(machine, "elapsed_s", memory=memory) for loaded, memory in MEMORY.items()}
-    several = {loaded: each.value for loaded, each in times.items() if loaded > 1}
-    reach = max(several.values()) / min(several.values()) - 1.0
+    several = [each.value for loaded, each in times.items() if loaded > 1]
+    reach = max(several) / min(several) - 1.0
     listed = ", ".join(f"{each.value:.0f} s with {loaded}" for loaded, each in times.items())
     return Finding(
         NAME,
@@ -106,8 +122,58 @@ def _linear(machine: Machine) -> Finding:
         "cpu-linear",
         "CPU-bound case, second",
         max(abs(value) for value in off.values()) <= EQUAL,
-        f"{listed} processes, {', '.join(f'{100 * value:+.1f} %' for value in off.values())} off proportion",
+        f"{listed} processes, {', '.join(f'{100 * value:+.1f} %' for value in off.values())} off proportion; "
+        f"within {100 * EQUAL:.0f} % is equal",
         "where the CPU limits, elapsed time is proportional to the number of processes",
+    )
+
+
+def _paused(machine: Machine, response: str, quantum_s: float, room: str) -> Estimate:
+    values = machine.values(
+        response,
+        **PAUSING,
+        memory=ROOM[room],
+        compute={"kind": "deterministic", "value": quantum_s},
+        interactions=round(WORK_S / quantum_s),
+    )
+    return interval(values[values == values])
+
+
+def _losses(machine: Machine) -> tuple[float, dict[float, float]]:
+    """Twice the swap time, and elapsed time over that without swapping by quantum; two loaded."""
+    swap = _paused(machine, "swap_time_s", QUANTA_S[0], "two loaded")
+    least = float(cpu_bound.several_loaded(1.0, 1, 1, 1.0, swap)["quantum_least_s"])
+    lost = {}
+    for quantum in QUANTA_S:
+        with_swaps, without = (
+            _paused(machine, "elapsed_s", quantum, room).value for room in ("two loaded", "all loaded")
+        )
+        lost[quantum] = with_swaps / without
+    return least, lost
+
+
+def _knee(machine: Machine) -> str:
+    least, lost = _losses(machine)
+    listed = ", ".join(f"{ratio:.2f} at {quantum:g} s" for quantum, ratio in lost.items())
+    return (
+        f"elapsed time with two loaded is that without swapping times {listed}; twice the swap time is "
+        f"{least:.2f} s."
+    )
+
+
+def _thrashing(machine: Machine) -> Finding:
+    least, lost = _losses(machine)
+    above = [ratio for quantum, ratio in lost.items() if quantum >= least]
+    far_below = [ratio for quantum, ratio in lost.items() if quantum <= 0.5 * least]
+    return Finding(
+        NAME,
+        "cpu-quantum",
+        "CPU-bound case, second",
+        max(above) <= LITTLE and min(far_below) >= MUCH,
+        f"2 Tswap is {least:.2f} s; elapsed time over that without swapping is at most {max(above):.2f} with "
+        f"longer quanta and at least {min(far_below):.2f} with quanta below half of it; {LITTLE:g} is little "
+        f"and {MUCH:g} is much",
+        "a memory quantum may fall to twice the swap time without loss; below it the machine thrashes",
     )
 
 
@@ -123,54 +189,44 @@ def _loaded(machine: Machine) -> Table:
 
 
 def _quanta(machine: Machine) -> Table:
-    """Elapsed time by how long a process may stay, beside two swap times."""
+    """Elapsed time by quantum and room."""
     rows: list[tuple[Cell, ...]] = []
     for quantum in QUANTA_S:
-        changes: dict[str, object] = {"memory": MEMORY[2], "minimum_time_in": quantum}
-        elapsed, swap, count = (
-            _mean(machine, name, **changes) for name in ("elapsed_s", "swap_time_s", "swaps")
+        times = [_paused(machine, "elapsed_s", quantum, room) for room in ROOM]
+        swaps, busy = (
+            _paused(machine, name, quantum, "two loaded") for name in ("swaps", "controller_utilisation")
         )
-        said = cpu_bound.several_loaded(elapsed, 1, 1, quantum, swap)
-        rows.append((f"{quantum:g}", elapsed, count, 1000.0 * float(said["quantum_least_s"])))
+        rows.append((f"{quantum:g}", *times, swaps, 100.0 * busy.value))
     columns = (
-        Column("minimum residence, s", scaled=False),
-        Column("elapsed, s", scaled=False),
-        Column("swaps", scaled=False),
-        Column("2 Tswap, ms", scaled=False),
+        Column("quantum, s", scaled=False),
+        *(Column(f"elapsed, {room}, s", scaled=False) for room in ROOM),
+        Column("swaps, two loaded", scaled=False),
+        Column("controller busy, two loaded, %", scaled=False),
     )
-    caption = "How long a process must stay: with two loaded, against twice the swap time"
+    caption = f"{PAUSING['processes']} processes that compute for a quantum and wait: elapsed time"
     return Table("cpu-quanta", caption, columns, tuple(rows))
 
 
 def _figure(machine: Machine) -> document.Figure:
-    """Elapsed time by number of processes loaded, simulated and by the thesis."""
-    keys = (Key("simulated", "user", "line"), Key("T + Tswap Nswaps", "disk", "line"))
-    rows = list(_points(machine))
-    columns = (Column("loaded", scaled=False), Column("which"), Column("elapsed time, s"))
-    data = tuple((f"{row['x']}", str(row["series"]), str(row["shown"])) for row in rows)
-    title = "A load that the CPU limits: elapsed time by processes loaded"
+    keys = tuple(Key(room, colour, "line") for room, colour in zip(ROOM, COLOURS, strict=True))
+    rows: list[dict[str, object]] = []
+    for quantum in QUANTA_S:
+        for room in ROOM:
+            value = _paused(machine, "elapsed_s", quantum, room)
+            ends = {"value": value.value, "low": value.low, "high": value.high}
+            rows.append({"x": quantum, "series": room, "shown": f"{shown.estimate(value)} s", **ends})
+    columns = (Column("quantum", "s"), Column("which"), Column("elapsed time", scaled=False))
+    data = tuple((float(str(row["x"])), str(row["series"]), str(row["shown"])) for row in rows)
+    title = "Elapsed time against the memory quantum"
+    x = Axis.logarithmic("memory quantum", QUANTA_S, "s")
+    least, _ = _losses(machine)
+    listed = ", ".join(f"{row['series']} {row['shown']}" for row in rows[: len(ROOM)])
     return document.Figure(
         "cpu-figure",
         title,
-        partial(
-            charts.curves, rows, keys, Axis("processes loaded", low=0.5, high=7.5), Axis.from_zero("s", rows)
-        ),
+        partial(charts.curves, rows, keys, x, Axis.from_zero("elapsed time, s", rows)),
         Table("cpu-figure-data", title, columns, data),
-        "; ".join(f"{row['series']} {row['shown']} with {row['x']}" for row in rows) + ".",
+        f"Each process computes for {WORK_S:g} s in all. Twice the swap time is {least:.2f} s; with quanta "
+        f"of {QUANTA_S[0]:g} s: {listed}.",
         keys,
-        half=True,
     )
-
-
-def _points(machine: Machine) -> Iterator[dict[str, object]]:
-    without = _mean(machine, "elapsed_s", memory=UNSWAPPED)
-    for loaded, memory in MEMORY.items():
-        ours = _mean(machine, "elapsed_s", memory=memory)
-        ends = {"value": ours.value, "low": ours.low, "high": ours.high}
-        yield {"x": loaded, "series": "simulated", "shown": f"{shown.estimate(ours)} s", **ends}
-        if loaded == max(MEMORY):
-            continue
-        swap, count = (_mean(machine, name, memory=memory) for name in ("swap_time_s", "swaps"))
-        value = float(cpu_bound.one_loaded(without, swap, count)["elapsed_b_s"])
-        ends = {"value": value, "low": value, "high": value}
-        yield {"x": loaded, "series": "T + Tswap Nswaps", "shown": f"{value:.0f} s", **ends}
