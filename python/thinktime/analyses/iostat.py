@@ -158,7 +158,7 @@ def _result(
         _hit_ratio(watched),
         tuple(item for item, _ in held) or NotApplicable("the log has no length of a queue", SAMPLING),
         tuple(item for item, _ in drives) or NotApplicable("the log does not tell drives apart", SAMPLING),
-        iostat_states.controller(log, watched, seen, devices)
+        iostat_states.controller(watched, seen, devices)
         or NotApplicable("no sample says whether any drive was busy", SAMPLING),
         NotApplicable("the log has no CPU time by state", "record with `thinktime record`")
         if processor is None

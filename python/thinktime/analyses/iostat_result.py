@@ -191,7 +191,7 @@ class Iostat:
     queues: tuple[Queue, ...] | NotApplicable
     drives: tuple[Drive, ...] | NotApplicable
     controller: Compared | NotApplicable
-    """Part of the time in which any drive was busy."""
+    """Part of the time in which any drive was busy: the controller's utilisation unless seeks overlap."""
     cpu: Cpu | NotApplicable
     matrix: StateMatrix | NotApplicable
     terminal: tuple[Amount, ...] | NotApplicable

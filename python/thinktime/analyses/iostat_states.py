@@ -167,8 +167,12 @@ LONGEST = 15
 """Longer queues of a device are counted together."""
 
 
-def controller(log: Log, watched: Watched, seen: Ticks, devices: Sequence[Device]) -> Compared | None:
-    """Part of the time in which any drive was busy."""
+def controller(watched: Watched, seen: Ticks, devices: Sequence[Device]) -> Compared | None:
+    """Part of the time in which any drive was busy.
+
+    That is the controller's utilisation where it serves one drive at a time. With overlapped seeks the
+    controller is free while the arms move, and no tick looks at it.
+    """
     sampled = seen.busy(None)
     exact = None
     takes_turns = "both" in seen.drives and not np.nansum(seen.of(CPU, ["both"])) > 0
@@ -176,8 +180,6 @@ def controller(log: Log, watched: Watched, seen: Ticks, devices: Sequence[Device
     if own and (len(own) == 1 or takes_turns):
         # Where no tick found two drives busy, their times do not overlap.
         exact = Reading(np.sum(own, axis=0), watched.length_s)
-    elif sampled is not None:
-        exact = _kept_by_run(log, watched, "controller_utilisation")
     found = watched.compared(sampled, exact)
     return None if found.best is None else found
 

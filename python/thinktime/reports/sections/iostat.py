@@ -28,7 +28,7 @@ PARTS: dict[str, str] = {
     "cache": "reads, read-aheads, cache hits, writes",
     "queue": "mean queue length and its distribution",
     "drives": "requests, bytes, access and transfer times of each drive",
-    "busy": "utilisation of controller and drives",
+    "busy": "utilisation of the drives, of each and of any",
     "cpu": "CPU time by state, and waiting for disks",
     "matrix": "CPU state by drive state",
     "terminal": "characters in and out",
@@ -131,7 +131,7 @@ def _busy_words(result: Iostat) -> list[str]:
     drives = () if isinstance(result.drives, NotApplicable) else result.drives
     known = [(drive.name, drive.utilisation.best) for drive in drives]
     if not isinstance(result.controller, NotApplicable) and len(drives) != 1:
-        known.insert(0, ("the controller", result.controller.best))
+        known.insert(0, ("any drive", result.controller.best))
     words = [f"{name} {_part(part)}" for name, part in known if part is not None]
     return [f"Busy, of the time: {listed(words[:NAMED_MAX])}."] if words else []
 
@@ -241,7 +241,7 @@ def _drive(drive: Drive) -> tuple[Cell, ...]:
 def _busy(result: Iostat) -> list[Table]:
     rows: list[tuple[Cell, ...]] = []
     if not isinstance(result.controller, NotApplicable):
-        rows.append(("any drive (controller)", *_compared(result.controller, True)))
+        rows.append(("any drive", *_compared(result.controller, True)))
     if not isinstance(result.drives, NotApplicable):
         rows += [(drive.name, *_compared(drive.utilisation, True)) for drive in result.drives]
     return [_filled("iostat-busy", "Part of the time busy", (Column("what"), *TWO_WAYS), rows)]
