@@ -46,6 +46,8 @@ pub struct Policy {
     pub discipline: QueueDiscipline,
     pub sweep: Sweep,
     pub overlapped_seeks: bool,
+    /// From the end of a transfer until the controller can be told what to do next: its interrupt is served.
+    pub pause: Span,
 }
 
 /// A request that has been served, and what its time went to, waiting apart.
@@ -76,6 +78,8 @@ pub struct Controller {
     last: usize,
     /// Drives whose arm is there and that wait for the controller.
     ready: VecDeque<usize>,
+    /// Whether it pauses after a transfer.
+    pausing: bool,
 }
 
 /// A drive, and what it does.
@@ -158,6 +162,7 @@ impl Controller {
             holder: None,
             last: 0,
             ready: VecDeque::new(),
+            pausing: false,
         }
     }
 
@@ -185,6 +190,10 @@ impl Controller {
     /// returns the one that is done, if one is.
     pub fn due(&mut self, slot: Slot, calendar: &mut Calendar) -> Option<Done> {
         match slot.0 - self.first_slot.0 {
+            0 if std::mem::take(&mut self.pausing) => {
+                self.begin_all(calendar);
+                None
+            }
             0 => self.end(calendar),
             drive => {
                 self.wait(drive as usize - 1, calendar.now());
@@ -209,8 +218,18 @@ impl Controller {
         self.queues[queue].take(arm)
     }
 
+    /// The pause is over.
+    fn begin_all(&mut self, calendar: &mut Calendar) {
+        for drive in 0..self.units.len() {
+            self.begin(drive, calendar);
+        }
+    }
+
     /// What can begin begins: `drive` may have become idle, or have got its first request.
     fn begin(&mut self, drive: usize, calendar: &mut Calendar) {
+        if self.pausing {
+            return;
+        }
         if self.policy.overlapped_seeks {
             self.seek(drive, calendar);
             self.pass(calendar);
@@ -252,7 +271,7 @@ impl Controller {
 
     /// An idle controller turns to the drive that waits for it longest.
     fn pass(&mut self, calendar: &mut Calendar) {
-        if self.holder.is_some() {
+        if self.holder.is_some() || self.pausing {
             return;
         }
         let Some(drive) = self.ready.pop_front() else { return };
@@ -289,7 +308,12 @@ impl Controller {
             roster.leave(ask.customer, now);
             roster.busy.end(now);
         }
-        self.begin(drive, calendar);
+        if self.policy.pause > Span::ZERO {
+            self.pausing = true;
+            calendar.set(self.first_slot, now + self.policy.pause, Priority::Completion);
+        } else {
+            self.begin(drive, calendar);
+        }
         Some(Done {
             customer: ask.customer,
             drive: ask.drive,

@@ -34,13 +34,18 @@ fn policies() -> impl Iterator<Item = Policy> {
     let disciplines = [QueueDiscipline::Fcfs, QueueDiscipline::Sstf, QueueDiscipline::Look];
     disciplines.into_iter().flat_map(|discipline| {
         SWEEPS.into_iter().flat_map(move |sweep| {
-            [false, true].map(|overlapped_seeks| Policy { discipline, sweep, overlapped_seeks })
+            [false, true].map(|overlapped_seeks| Policy {
+                discipline,
+                sweep,
+                overlapped_seeks,
+                pause: Span::ZERO,
+            })
         })
     })
 }
 
 fn look(sweep: Sweep, overlapped_seeks: bool) -> Policy {
-    Policy { discipline: QueueDiscipline::Look, sweep, overlapped_seeks }
+    Policy { discipline: QueueDiscipline::Look, sweep, overlapped_seeks, pause: Span::ZERO }
 }
 
 fn controller(drives: &[Geometry], policy: Policy, calendar: &Calendar) -> Controller {
@@ -327,6 +332,21 @@ fn overlapped_seeks_save_the_second_seek() {
     }
 }
 
+/// A pause of 4 ms after each transfer: nothing begins in it, seeks of the other drive included, and the controller
+/// is not busy. Each access takes 20 + 10 + 1 ms.
+#[test]
+fn the_controller_pauses_after_a_transfer() {
+    let requests = [(0, 0, 440, 1), (0, 1, 440, 1), (33 * MS, 0, 440, 1)];
+    let pausing = |overlapped| Policy { pause: Span(4 * MS), ..look(Sweep::Combined, overlapped) };
+    let (done, controller) = run(&[PLAIN; 2], pausing(false), &requests);
+    // The third, which came in the pause, is where the arm is, and goes first: 11 ms.
+    assert_eq!(done.iter().map(|(_, time)| time / MS).collect::<Vec<_>>(), [31, 46, 81]);
+    assert_eq!(controller.utilisation(Time(81 * MS)), 73.0 / 81.0);
+    let (done, _) = run(&[PLAIN; 2], pausing(true), &requests);
+    // Both seek at once; the second passes from 35 on, and the third from 50.
+    assert_eq!(done.iter().map(|(_, time)| time / MS).collect::<Vec<_>>(), [31, 46, 61]);
+}
+
 #[test]
 fn a_drive_is_busy_while_it_seeks_or_transfers() {
     let mut calendar = Calendar::new(Controller::slots(2), 0);
@@ -378,7 +398,8 @@ fn one_drive_is_a_disk() {
                 }
             }
         }
-        let policy = Policy { discipline, sweep: Sweep::Combined, overlapped_seeks: false };
+        let policy =
+            Policy { discipline, sweep: Sweep::Combined, overlapped_seeks: false, pause: Span::ZERO };
         assert_eq!(served(&[DRIVE], policy, &requests), done);
     }
 }

@@ -36,9 +36,9 @@ pub enum Rotation {
 pub enum Transfer {
     /// A revolution for a track of them.
     Tracks,
-    /// The same, and this for each boundary of tracks among them: a driver that asks for one track at a time
-    /// finds the next one's first block just gone.
-    TrackByTrack(Span),
+    /// A revolution for a track of them, and each boundary of cylinders costs whole revolutions: the step of the arm,
+    /// and the wait until the next block comes round.
+    Revolutions,
     /// This each: blocks of several tracks, or a channel that takes part of each revolution.
     Each(Span),
 }
@@ -76,19 +76,19 @@ impl Geometry {
         }
     }
 
-    /// The blocks themselves, and a step of the arm for each boundary of cylinders among them.
+    /// The blocks themselves, and what each boundary of cylinders among them costs.
     pub fn transfer_time(&self, block: u64, blocks: u64) -> Span {
         let last = block + blocks.max(1) - 1;
         let crossings = self.cylinder(last) - self.cylinder(block);
         let passing = match self.transfer {
-            Transfer::Tracks => self.revolution.0 * blocks / self.blocks_per_track,
-            Transfer::TrackByTrack(lost) => {
-                let tracks = last / self.blocks_per_track - block / self.blocks_per_track;
-                self.revolution.0 * blocks / self.blocks_per_track + tracks * lost.0
-            }
+            Transfer::Tracks | Transfer::Revolutions => self.revolution.0 * blocks / self.blocks_per_track,
             Transfer::Each(block) => block.0 * blocks,
         };
-        Span(passing + crossings * self.seek.0)
+        let crossing = match self.transfer {
+            Transfer::Revolutions => self.seek.0.next_multiple_of(self.revolution.0),
+            _ => self.seek.0,
+        };
+        Span(passing + crossings * crossing)
     }
 }
 

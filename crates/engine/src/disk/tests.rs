@@ -164,10 +164,10 @@ fn statistics_begin_anew() {
 }
 
 #[test]
-fn a_driver_that_takes_a_track_at_a_time_loses_revolutions() {
-    let by_track = Geometry { transfer: Transfer::TrackByTrack(Span(24_000_000)), ..RL01 };
-    assert_eq!(by_track.transfer_time(0, 20), RL01.transfer_time(0, 20));
-    assert_eq!(by_track.transfer_time(19, 2), Span(2_500_000 + 24_000_000));
-    // From the second track of a cylinder over both of the next one to the first of the third.
-    assert_eq!(by_track.transfer_time(39, 42), RL01.transfer_time(39, 42) + Span(3 * 24_000_000));
+fn the_next_cylinder_comes_round() {
+    let waits = Geometry { transfer: Transfer::Revolutions, ..RL01 };
+    assert_eq!(waits.transfer_time(0, 40), RL01.transfer_time(0, 40));
+    // 15 ms for the step of the arm, and 10 ms more until the first block passes.
+    assert_eq!(waits.transfer_time(39, 2), Span(2_500_000 + 25_000_000));
+    assert_eq!(waits.transfer_time(39, 42), RL01.transfer_time(39, 42) + Span(2 * 10_000_000));
 }

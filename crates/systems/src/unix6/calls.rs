@@ -5,6 +5,7 @@ use thinktime_engine::{Calendar, Span, Time};
 
 use super::files::Got;
 use super::machine::Machine;
+use super::paging::{Fault, Touch};
 use super::process::{Channel, Process, Role, Status, priority};
 use super::programs::{Birth, Step};
 use super::swapper::blocks;
@@ -32,6 +33,7 @@ pub(super) enum Call {
     Transfer(Transfer),
     Print {
         left: u64,
+        charged: bool,
     },
     /// Sleeps for so many seconds of the clock.
     Pause {
@@ -51,6 +53,10 @@ pub(super) enum Call {
     Sync {
         inode: usize,
         stage: Syncing,
+    },
+    Touch {
+        left: Vec<Touch>,
+        fault: Fault,
     },
 }
 
@@ -116,12 +122,13 @@ impl Call {
         Some(match step {
             Step::Compute(_) | Step::Exit => return None,
             Step::Transfer(transfer) => Call::Transfer(transfer),
-            Step::Print(left) => Call::Print { left },
+            Step::Print(left) => Call::Print { left, charged: false },
             Step::Pause(span) => Call::Pause { seconds: span.0.div_ceil(SECOND_NS), begun: false },
             Step::Fork(birth) => Call::Fork { birth, stage: Copying::Allocate },
             Step::Grow { to, text } => Call::Grow { to, text, stage: Copying::Allocate },
             Step::Wait => Call::Wait,
             Step::Sync => Call::Sync { inode: 0, stage: Syncing::Read },
+            Step::Touch(left) => Call::Touch { left, fault: Fault::None },
         })
     }
 }
@@ -132,12 +139,13 @@ impl<M: Monitor> Machine<'_, M> {
         let Some(mut call) = self.processes[p].call.take() else { return Flow::Done };
         let flow = match &mut call {
             Call::Transfer(transfer) => self.transfer(transfer, calendar),
-            Call::Print { left } => self.print(p, left, calendar),
+            Call::Print { left, charged } => self.print(p, left, charged, calendar),
             Call::Pause { seconds, begun } => self.pause(p, *seconds, begun, calendar.now()),
             Call::Fork { birth, stage } => self.fork(p, birth, stage, calendar),
             Call::Grow { to, text, stage } => self.grow(p, *to, *text, stage, calendar),
             Call::Wait => self.wait_for_child(p),
             Call::Sync { inode, stage } => self.sync(inode, stage, calendar),
+            Call::Touch { left, fault } => self.touch(p, left, fault, calendar),
         };
         self.processes[p].call = Some(call);
         flow
@@ -187,13 +195,20 @@ impl<M: Monitor> Machine<'_, M> {
                     return Flow::Compute(self.config.costs.block);
                 }
                 Stage::Moving(buffer) => {
-                    let contents = if transfer.write { Contents::Delayed } else { Contents::Unchanged };
-                    self.release(buffer, contents, calendar.now());
-                    self.files.used(file, block);
                     let moved = transfer.here();
                     transfer.offset += moved;
                     transfer.bytes -= moved;
                     transfer.stage = Stage::Map;
+                    self.files.used(file, block);
+                    let ends = transfer.offset % BLOCK_BYTES == 0;
+                    if transfer.write && ends && self.config.writes_at_once {
+                        // Nobody comes back to a block that was written to its end (`bawrite` in `writei`).
+                        let place = self.files.data_block(file, block);
+                        self.write_block(buffer, place, true, calendar);
+                    } else {
+                        let contents = if transfer.write { Contents::Delayed } else { Contents::Unchanged };
+                        self.release(buffer, contents, calendar.now());
+                    }
                 }
             }
         }
@@ -201,8 +216,11 @@ impl<M: Monitor> Machine<'_, M> {
     }
 
     /// Characters go to the terminal's output queue; above the high water mark the writer sleeps (`ttwrite`).
-    fn print(&mut self, p: usize, left: &mut u64, calendar: &mut Calendar) -> Flow {
+    fn print(&mut self, p: usize, left: &mut u64, charged: &mut bool, calendar: &mut Calendar) -> Flow {
         let now = calendar.now();
+        if !std::mem::replace(charged, true) {
+            return Flow::Compute(self.config.costs.print(*left));
+        }
         if let Some(interaction) = &mut self.processes[p].interaction {
             interaction.first_output.get_or_insert(now);
         }
@@ -252,6 +270,13 @@ impl<M: Monitor> Machine<'_, M> {
     fn fork(&mut self, p: usize, birth: &mut Birth, stage: &mut Copying, calendar: &mut Calendar) -> Flow {
         let (now, size) = (calendar.now(), self.processes[p].size);
         match *stage {
+            Copying::Allocate if self.config.page > 0 => {
+                let Some(place) = self.swap_area.take(now, blocks(size)) else {
+                    return self.without_swap_space();
+                };
+                self.give_birth(p, birth, None, Some(place), now);
+                Flow::Done
+            }
             Copying::Allocate => {
                 if let Some(place) = self.memory.take(now, size) {
                     self.give_birth(p, birth, Some(place), None, now);
@@ -286,7 +311,8 @@ impl<M: Monitor> Machine<'_, M> {
         now: Time,
     ) {
         let mut child = Process::new(birth.role, parent, self.processes[parent].size, birth.program.clone());
-        (child.memory, child.swap, child.loaded) = (memory, swap, memory.is_some());
+        (child.memory, child.swap) = (memory, swap);
+        child.loaded = memory.is_some() || self.config.page > 0;
         child.text = self.processes[parent].text;
         child.ready_out_since = now;
         if let Some(text) = child.text {
@@ -314,6 +340,17 @@ impl<M: Monitor> Machine<'_, M> {
         let now = calendar.now();
         let size = self.processes[p].size;
         match *stage {
+            Copying::Allocate if self.config.page > 0 => {
+                let Some(place) = self.swap_area.take(now, blocks(to)) else {
+                    return self.without_swap_space();
+                };
+                if let Some(old) = self.processes[p].swap.replace(place) {
+                    self.swap_area.release(now, old);
+                }
+                self.frames.leave(p);
+                self.processes[p].size = to;
+                Flow::Done
+            }
             Copying::Allocate => {
                 if text.is_some_and(|text| self.place_text(text, now).is_none()) {
                     return self.without_swap_space();

@@ -21,6 +21,11 @@ pub(super) struct Config {
     pub memory: u64,
     pub buffers: u32,
     pub read_ahead: bool,
+    /// Whether a block that is written to its end is written to the disk at once.
+    pub writes_at_once: bool,
+    pub address_blocks: bool,
+    /// Whether the blocks of the files lie in random order.
+    pub scattered: bool,
     pub old_sleep: bool,
     /// Seconds that a process has been out before it drives out one that does not wait, and that one has been in.
     pub minimum_out: u8,
@@ -28,6 +33,14 @@ pub(super) struct Config {
     pub costs: Costs,
     pub line: Line,
     pub disks: Disks,
+    /// A swapper that balances, and the processes at work that are enough for it, up to so many seconds.
+    pub balanced: bool,
+    pub enough: u64,
+    pub patience: u8,
+    /// With paging: length of a page [click]; 0 with swapping.
+    pub page: u64,
+    page_share: f64,
+    page_modified: f64,
     /// Whether statistics begin when every worker has written to the terminal.
     pub settles: bool,
     speed: f64,
@@ -36,8 +49,8 @@ pub(super) struct Config {
     sizes: Vec<u64>,
     /// Pure text that the workers share [click].
     text: u64,
-    /// Images of `init`, the shell, and the parent of the workers.
-    system_sizes: [u64; 3],
+    /// Images of `init`, the shell, the parent of the workers, and `update`.
+    system_sizes: [u64; 4],
     update_interval: Span,
 }
 
@@ -47,10 +60,18 @@ pub(super) struct Costs {
     pub call: Span,
     /// Of a block that is read or written by a process.
     pub block: Span,
+    /// Of an interrupt of a disk.
+    pub interrupt: Span,
     copied_click: Span,
+    character: Span,
 }
 
 impl Costs {
+    /// Of printing.
+    pub fn print(&self, characters: u64) -> Span {
+        Span(self.character.0 * characters)
+    }
+
     /// Of copying an image in memory.
     pub fn copy(&self, clicks: u64) -> Span {
         Span(self.copied_click.0 * clicks)
@@ -74,11 +95,21 @@ pub(super) struct Prototypes {
     pub bytes: Distribution,
     pub write_share: f64,
     pub seek_share: f64,
+    /// Seeks go to multiples of this [byte].
+    pub seek_unit: u64,
     pub file_blocks: u64,
     pub pause: Distribution,
     /// Strings printed in an interaction, and their length.
     pub strings: Distribution,
     pub characters: u64,
+}
+
+/// Pages of an image, how many of them an interaction touches, and the part of these that it modifies.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PageUse {
+    pub pages: u64,
+    pub touched: u64,
+    pub modified: f64,
 }
 
 /// What a child of the simple workload asks for.
@@ -112,13 +143,18 @@ impl Config {
             memory: settings.integer("memory"),
             buffers: settings.integer("buffers") as u32,
             read_ahead: settings.flag("read_ahead"),
+            writes_at_once: settings.word("full_block_writes") == "at_once",
+            address_blocks: settings.flag("address_blocks"),
+            scattered: settings.word("file_layout") == "scattered",
             old_sleep: settings.word("sleep") == "old",
             minimum_out: settings.integer("minimum_time_out") as u8,
             minimum_in: settings.integer("minimum_time_in") as u8,
             costs: Costs {
                 call: scaled("call_time"),
                 block: scaled(if children { "read_time" } else { "block_time" }),
+                interrupt: scaled("interrupt_time"),
                 copied_click: scaled("copy_time"),
+                character: scaled("character_time"),
             },
             line: Line {
                 // A character takes ten bits on the line.
@@ -127,12 +163,23 @@ impl Config {
                 low_water: settings.integer("low_water"),
             },
             disks: Disks::read(settings)?,
+            balanced: settings.word("swapper") == "balanced",
+            enough: settings.integer("enough"),
+            patience: settings.integer("patience") as u8,
+            page: if settings.word("memory_management") == "paging" {
+                settings.integer("page_size")
+            } else {
+                0
+            },
+            page_share: settings.number("page_share"),
+            page_modified: settings.number("page_modified"),
             settles: !children,
             speed,
             workload,
             sizes: sizes(settings, text)?,
             text,
-            system_sizes: ["init_size", "shell_size", "parent_size"].map(|name| settings.integer(name)),
+            system_sizes: ["init_size", "shell_size", "parent_size", "update_size"]
+                .map(|name| settings.integer(name)),
             update_interval: settings.span("update_interval"),
         };
         config.check(settings)?;
@@ -152,8 +199,17 @@ impl Config {
             );
             return Err(settings.refuse("memory", &remedy));
         }
+        if self.page > 0 && self.text > 0 {
+            return Err(settings.refuse("text", "give 0 with paging, where images share nothing"));
+        }
+        if self.page > 0 && self.frames() <= u64::from(self.workers()) {
+            let remedy =
+                format!("give pages of which memory holds more than the {} processes", self.workers());
+            return Err(settings.refuse("page_size", &remedy));
+        }
         if first > self.memory {
-            let remedy = format!("give at least the {first} clicks of init, the shell and the parent");
+            let remedy =
+                format!("give at least the {first} clicks of init, the shell, the parent and update");
             return Err(settings.refuse("memory", &remedy));
         }
         let workers = self.sizes.iter().map(|size| blocks((*size).max(self.parent_size())));
@@ -163,13 +219,24 @@ impl Config {
             let remedy = format!("give at least the {needed} blocks that all images take together");
             return Err(settings.refuse("swap_blocks", &remedy));
         }
-        let files_end = self.files().map(|(first, blocks)| first + space(blocks)).max().unwrap_or(0);
-        self.disks.check(settings, files_end)
+        let all = self.files().map(|(first, blocks)| first + space(blocks, self.address_blocks)).max();
+        self.disks.check(settings, all.unwrap_or(0))
     }
 
     /// Processor time of a program on this processor.
     pub fn scaled(&self, time: Span) -> Span {
         if self.speed == 1.0 { time } else { Span::from_nanoseconds(time.0 as f64 / self.speed) }
+    }
+
+    /// Frames of memory, with paging.
+    pub fn frames(&self) -> u64 {
+        self.memory.checked_div(self.page).unwrap_or(0)
+    }
+
+    fn page_use(&self, size: u64) -> PageUse {
+        let pages = if self.page == 0 { 0 } else { size.div_ceil(self.page) };
+        let touched = (pages as f64 * self.page_share).round() as u64;
+        PageUse { pages, touched, modified: self.page_modified }
     }
 
     pub fn workers(&self) -> u32 {
@@ -184,14 +251,14 @@ impl Config {
         }
     }
 
-    /// First block and length of each file.
+    /// First block and length of each file, the blocks of all files numbered from zero.
     pub fn files(&self) -> impl Iterator<Item = (u64, u64)> + use<> {
         let (count, blocks) = match &self.workload {
             Workload::Prototypes(plan) => (self.sizes.len() as u64, plan.file_blocks),
             Workload::Children(plan) => (1, plan.file_blocks),
         };
-        let (start, stride) = (self.disks.file_start, self.disks.file_stride.max(space(blocks)));
-        (0..count).map(move |number| (start + number * stride, blocks))
+        let space = space(blocks, self.address_blocks);
+        (0..count).map(move |number| (number * space, blocks))
     }
 
     /// The shared text, if there is one: it lies at the beginning of the swap area.
@@ -204,13 +271,13 @@ impl Config {
     pub fn first_processes(&self, streams: &Streams) -> Vec<Process> {
         const INIT: usize = 1;
         const SHELL: usize = 2;
-        let [init, shell, _] = self.system_sizes;
+        let [init, shell, _, update_size] = self.system_sizes;
         let waiter = || Program::script([Step::Wait]);
         let update = Program::Update { interval: self.update_interval, synced: false };
         let mut swapper = Process::new(Role::System, 0, 0, Program::script([]));
         swapper.mode = super::process::Mode::System;
-        let mut update = Process::new(Role::System, INIT, 0, update);
-        (swapper.locked, update.locked) = (true, true);
+        let mut update = Process::new(Role::System, INIT, update_size, update);
+        (swapper.locked, update.locked) = (true, update_size == 0);
         let parent = Process::new(Role::System, SHELL, self.parent_size(), self.parent(streams));
         let init = Process::new(Role::System, 0, init, waiter());
         let shell = Process::new(Role::System, INIT, shell, waiter());
@@ -223,19 +290,15 @@ impl Config {
             let text = (self.text > 0).then_some(0);
             let grows = *size != self.parent_size() || text.is_some();
             let first = grows.then_some(Step::Grow { to: *size, text });
+            let pages = self.page_use(*size);
             let program = match &self.workload {
                 Workload::Prototypes(plan) => {
-                    let file = number as usize;
-                    Program::Prototype(Box::new(Prototype::new(
-                        Arc::clone(plan),
-                        number,
-                        file,
-                        first,
-                        streams,
-                    )))
+                    let plan = Arc::clone(plan);
+                    Program::Prototype(Box::new(Prototype::new(plan, number, first, pages, streams)))
                 }
                 Workload::Children(plan) => {
-                    Program::Child(Box::new(Child::new(Arc::clone(plan), number, first, streams)))
+                    let plan = Arc::clone(plan);
+                    Program::Child(Box::new(Child::new(plan, number, first, pages, streams)))
                 }
             };
             Step::Fork(Box::new(Birth { role: Role::Worker(number), program }))
@@ -280,7 +343,9 @@ impl Prototypes {
                     let known = COMPUTE_LOOPS.map(|(pc, _)| pc.to_string()).join(", ");
                     return Err(settings.refuse("pc", &format!("give one of {known} ms, or compute")));
                 };
-                let iteration_s = settings.number("iteration_time");
+                // Table III's means are a little off PC, by what its per cents are rounded.
+                let mean: f64 = ITERATIONS.iter().zip(shares).map(|(n, share)| *n as f64 * share).sum();
+                let iteration_s = pc as f64 * 1e-3 / mean;
                 let values: Vec<f64> = ITERATIONS.iter().map(|n| *n as f64 * iteration_s).collect();
                 let drawn = serde_json::json!({"kind": "discrete", "values": values, "weights": shares});
                 Distribution::parse(&drawn)
@@ -297,6 +362,7 @@ impl Prototypes {
             bytes: settings.distribution("operation_bytes").clone(),
             write_share: settings.number("write_share"),
             seek_share: settings.number("seek_share"),
+            seek_unit: settings.integer("seek_unit"),
             file_blocks: settings.integer("file_blocks"),
             pause: settings.distribution("pause").clone(),
             strings: settings.distribution("strings").clone(),

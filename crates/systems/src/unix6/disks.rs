@@ -22,8 +22,8 @@ pub(super) struct Disks {
     pub file_drive: u32,
     /// First block of the first file.
     pub file_start: u64,
-    /// Blocks from the beginning of one file to that of the next, if the files are not longer.
-    pub file_stride: u64,
+    /// Blocks from there on that are the files'.
+    pub file_span: u64,
 }
 
 /// An RL01 (Table I): 256 cylinders of two tracks of 20 blocks, 15 ms to the next cylinder, 55 ms on average over
@@ -36,8 +36,8 @@ const RL01: Geometry = Geometry {
     start: Span::ZERO,
     seek: Span(15_000_000),
     seek_further: Span(474_000),
-    rotation: Rotation::Random,
-    transfer: Transfer::Tracks,
+    rotation: Rotation::Position,
+    transfer: Transfer::Revolutions,
 };
 
 fn geometry(settings: &Settings) -> Geometry {
@@ -82,19 +82,25 @@ impl Disks {
                     _ => Sweep::Combined,
                 },
                 overlapped_seeks: settings.flag("overlapped_seeks"),
+                pause: settings.span("interrupt_time"),
             },
             swap_drive: drive("swap_drive"),
             swap_start: settings.integer("swap_cylinder") * per_cylinder,
             swap_blocks: settings.integer("swap_blocks"),
             file_drive: drive("file_drive"),
             file_start: settings.integer("file_cylinder") * per_cylinder,
-            file_stride: settings.integer("file_stride"),
+            file_span: settings.integer("file_span"),
         })
     }
 
-    /// That everything lies on its drive, and nothing on anything else; the files end at block `files_end`.
-    pub fn check(&self, settings: &Settings, files_end: u64) -> Result<(), ParameterError> {
+    /// That everything lies on its drive, and nothing on anything else; the files take so many blocks.
+    pub fn check(&self, settings: &Settings, files: u64) -> Result<(), ParameterError> {
+        if files > self.file_span {
+            let remedy = format!("give at least the {files} blocks of all files, or fewer or smaller files");
+            return Err(settings.refuse("file_span", &remedy));
+        }
         let size = self.geometry.blocks();
+        let files_end = self.file_start + self.file_span;
         let cylinder = |block: u64| self.geometry.cylinder(block);
         let swap_end = self.swap_start + self.swap_blocks;
         if swap_end > size {
@@ -104,10 +110,10 @@ impl Disks {
         }
         if files_end > size {
             let remedy = format!(
-                "give files that end within the drive's {size} blocks, not at {files_end}: fewer or smaller ones, a \
-                 smaller stride, or a lower cylinder"
+                "give a span of files that ends within the drive's {size} blocks, not at {files_end}, or a lower \
+                 file_cylinder"
             );
-            return Err(settings.refuse("file_cylinder", &remedy));
+            return Err(settings.refuse("file_span", &remedy));
         }
         let apart = swap_end <= self.file_start || files_end <= self.swap_start;
         if self.swap_drive == self.file_drive && !apart {
@@ -122,11 +128,11 @@ impl Disks {
         Ok(())
     }
 
-    /// A request of each buffer, and that of the swapper.
-    pub fn controller(&self, buffers: u32, streams: &Streams) -> Controller {
+    /// A request of each buffer, that of the swapper, and with paging one of each process.
+    pub fn controller(&self, buffers: u32, processes: u32, streams: &Streams) -> Controller {
         let drives = vec![self.geometry; self.drives as usize];
         let stream = streams.stream(Component("disks"), 0);
-        Controller::new("disk controller", &drives, self.policy, DISKS, buffers + 1, stream)
+        Controller::new("disk controller", &drives, self.policy, DISKS, buffers + 1 + processes, stream)
     }
 
     /// The maker's figures, for the log: mean access over all pairs of cylinders, and time of a byte.

@@ -51,7 +51,7 @@ impl<'a> Ended<'a> {
 
 type Figure = (&'static str, &'static str, &'static str, fn(&Ended) -> f64);
 
-const FIGURES: [Figure; 27] = [
+const FIGURES: [Figure; 30] = [
     (
         "elapsed_s",
         "s",
@@ -84,6 +84,13 @@ const FIGURES: [Figure; 27] = [
     }),
     ("swap_time_s", "s", "Mean access and transfer time of a swap (Tswap)", |run| {
         run.meters.swap_times.mean()
+    }),
+    ("page_time_s", "s", "Mean access and transfer time of a page, with paging", |run| {
+        run.meters.page_times.mean()
+    }),
+    ("page_faults", "page", "Pages read, with paging", |run| run.counts().page_faults as f64),
+    ("page_outs", "page", "Modified pages written to make room, with paging", |run| {
+        run.counts().page_outs as f64
     }),
     ("block_reads", "request", "Blocks read that a process waited for", |run| {
         run.counts().block_reads as f64

@@ -1,13 +1,17 @@
 //! Files and the buffer cache: block input and output (`bio.c`, `subr.c`).
 
+use std::cmp::Ordering;
+
 use thinktime_engine::cache::{Buffer, BufferCache, Claim, Contents, Lookup};
 use thinktime_engine::controller::Ask;
-use thinktime_engine::{Calendar, Imbalance, Slot, Time};
+use thinktime_engine::{Calendar, Component, Slot, Streams, Time};
 
 use super::calls::{BLOCK_BYTES, Flow};
 use super::config::Config;
 use super::machine::Machine;
+use super::meters::Whose;
 use super::process::{Channel, priority};
+use super::swapper::CLICK_BYTES;
 use crate::recorder::Monitor;
 
 /// Blocks whose addresses stand in the i-node itself; a longer file has blocks of addresses.
@@ -19,9 +23,10 @@ const INODES: u64 = 16;
 /// Blocks before the first i-nodes: the boot block and the superblock.
 const BEFORE_INODES: u64 = 2;
 
-/// A file, its blocks one after another on the disk, each block of addresses before those that it addresses.
+/// A file, its blocks one after another, each block of addresses before those that it addresses.
 #[derive(Clone, Debug)]
 struct File {
+    /// Number of its first block among those of all files.
     first: u64,
     blocks: u64,
     /// Block of its i-node.
@@ -30,12 +35,6 @@ struct File {
     last: Option<u64>,
     /// Used since its i-node was last written (`IACC`, `IUPD`).
     used: bool,
-}
-
-impl File {
-    fn is_large(&self) -> bool {
-        self.blocks > DIRECT
-    }
 }
 
 /// What becomes of a buffer's transfer.
@@ -62,16 +61,30 @@ pub(super) enum Got {
 pub(super) struct Files {
     pub cache: BufferCache,
     files: Vec<File>,
+    /// Where the blocks of files are on the disk, by their numbers; empty: one after another.
+    places: Vec<u64>,
+    start: u64,
+    address_blocks: bool,
     transferring: Vec<Transferring>,
 }
 
-/// Blocks on the disk that a file of so many blocks takes, its blocks of addresses included.
-pub(super) fn space(blocks: u64) -> u64 {
-    if blocks > DIRECT { blocks + blocks.div_ceil(ADDRESSES) } else { blocks }
+/// Blocks on the disk that a file of so many blocks takes, its blocks of addresses included if there are such.
+pub(super) fn space(blocks: u64, address_blocks: bool) -> u64 {
+    if address_blocks && blocks > DIRECT { blocks + blocks.div_ceil(ADDRESSES) } else { blocks }
+}
+
+/// A random order of so many blocks: a disk whose free blocks have come and gone.
+fn scattered(blocks: u64, streams: &Streams) -> Vec<u64> {
+    let mut stream = streams.stream(Component("layout"), 0);
+    let mut places: Vec<u64> = (0..blocks).collect();
+    for last in (1..places.len()).rev() {
+        places.swap(last, stream.below(last as u64 + 1) as usize);
+    }
+    places
 }
 
 impl Files {
-    pub fn new(config: &Config) -> Files {
+    pub fn new(config: &Config, streams: &Streams) -> Files {
         let files = config.files().enumerate().map(|(number, (first, blocks))| File {
             first,
             blocks,
@@ -79,9 +92,13 @@ impl Files {
             last: None,
             used: false,
         });
+        let span = config.disks.file_span;
         Files {
             cache: BufferCache::new(config.buffers),
             files: files.collect(),
+            places: if config.scattered { scattered(span, streams) } else { Vec::new() },
+            start: config.disks.file_start,
+            address_blocks: config.address_blocks,
             transferring: vec![Transferring::No; config.buffers as usize],
         }
     }
@@ -89,14 +106,19 @@ impl Files {
     /// The block of addresses that block `block` of `file` is found by, if it takes one (`bmap`).
     pub fn map_block(&self, file: usize, block: u64) -> Option<u64> {
         let file = &self.files[file];
-        file.is_large().then(|| file.first + block / ADDRESSES * (ADDRESSES + 1))
+        let map = file.first + block / ADDRESSES * (ADDRESSES + 1);
+        (self.address_blocks && file.blocks > DIRECT).then(|| self.place(map))
     }
 
     /// Where block `block` of `file` is on the disk.
     pub fn data_block(&self, file: usize, block: u64) -> u64 {
         let file = &self.files[file];
-        let maps = if file.is_large() { block / ADDRESSES + 1 } else { 0 };
-        file.first + block + maps
+        let maps = if self.address_blocks && file.blocks > DIRECT { block / ADDRESSES + 1 } else { 0 };
+        self.place(file.first + block + maps)
+    }
+
+    fn place(&self, number: u64) -> u64 {
+        self.start + self.places.get(number as usize).copied().unwrap_or(number)
     }
 
     /// Block `block` of `file` was used.
@@ -120,10 +142,6 @@ impl Files {
 
     pub fn inode_written(&mut self, file: usize) {
         self.files[file].used = false;
-    }
-
-    pub fn check(&self) -> Result<(), Imbalance> {
-        self.cache.check()
     }
 }
 
@@ -192,18 +210,28 @@ impl<M: Monitor> Machine<'_, M> {
         self.wake(Channel::FreeBuffers, now);
     }
 
-    /// Something was due at the disks: a transfer may have ended.
-    pub fn transfer_ends(&mut self, slot: Slot, calendar: &mut Calendar) {
-        let Some(done) = self.disks.due(slot, calendar) else { return };
-        let now = calendar.now();
-        let swap = done.customer == self.config.buffers;
-        let bytes = if swap { self.swap_bytes() } else { BLOCK_BYTES };
-        self.meters.transferred(&done, bytes, swap);
-        if swap {
-            self.swap_ends(now);
-            return;
+    /// Something was due at the disks: whether a transfer has ended.
+    pub fn transfer_ends(&mut self, slot: Slot, calendar: &mut Calendar) -> bool {
+        let Some(done) = self.disks.due(slot, calendar) else { return false };
+        let (now, swapper) = (calendar.now(), self.config.buffers);
+        match done.customer.cmp(&swapper) {
+            Ordering::Less => {
+                self.meters.transferred(&done, BLOCK_BYTES, Whose::File);
+                self.block_ends(Buffer(done.customer), now);
+            }
+            Ordering::Equal => {
+                self.meters.transferred(&done, self.swap_bytes(), Whose::Swap);
+                self.swap_ends(now);
+            }
+            Ordering::Greater => {
+                self.meters.transferred(&done, self.config.page * CLICK_BYTES, Whose::Page);
+                self.page_ends((done.customer - swapper - 1) as usize, now);
+            }
         }
-        let buffer = Buffer(done.customer);
+        true
+    }
+
+    fn block_ends(&mut self, buffer: Buffer, now: Time) {
         let how = std::mem::replace(&mut self.files.transferring[buffer.0 as usize], Transferring::No);
         if how == Transferring::Alone {
             self.release(buffer, Contents::Clean, now);

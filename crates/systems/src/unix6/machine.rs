@@ -8,9 +8,10 @@ use super::calls::{Call, Flow};
 use super::config::Config;
 use super::files::Files;
 use super::meters::{Meters, Readings, Seen};
+use super::paging::Frames;
 use super::process::{Channel, Mode, Process, Role, Running, SWAPPER, Status, next_to_run, priority};
 use super::programs::Step;
-use super::swapper::{Swapper, Text};
+use super::swapper::{Swapper, Text, blocks};
 use super::terminal::Terminal;
 use crate::recorder::{Interaction, Monitor};
 
@@ -23,6 +24,8 @@ pub(super) const DISKS: Slot = Slot(4);
 
 /// Clock interrupts a second.
 pub(super) const HERTZ: u64 = 60;
+/// Swapper, `init`, shell, `update` and the parent of the workers.
+const SYSTEM_PROCESSES: u32 = 5;
 /// Ticks by which recent processor time falls each second (`SCHMAG`).
 const DECAY: u8 = 10;
 /// Seconds after which the clock looks for another process anyway.
@@ -46,9 +49,13 @@ pub(super) struct Machine<'a, M> {
     current_priority: i16,
     /// Somebody may deserve the processor more (`runrun`).
     reconsider: bool,
+    /// Processor time of interrupts that is still to be taken from whoever is current.
+    interrupts: Span,
     pub memory: FirstFit,
     pub swap_area: FirstFit,
     pub swapper: Swapper,
+    /// With paging, in place of `memory`.
+    pub frames: Frames,
     pub texts: Vec<Text>,
     pub disks: Controller,
     pub files: Files,
@@ -77,12 +84,14 @@ impl<'a, M: Monitor> Machine<'a, M> {
             last: SWAPPER,
             current_priority: priority::LOWEST,
             reconsider: false,
+            interrupts: Span::ZERO,
             memory: FirstFit::new(config.memory),
             swap_area: FirstFit::new(config.disks.swap_blocks),
             swapper: Swapper::default(),
+            frames: Frames::new(config.frames()),
             texts: config.texts(),
-            disks: config.disks.controller(config.buffers, streams),
-            files: Files::new(config),
+            disks: config.disks.controller(config.buffers, config.workers() + SYSTEM_PROCESSES, streams),
+            files: Files::new(config, streams),
             terminal: Terminal::new(config.line),
             ticks: 0,
             seconds: 0,
@@ -106,7 +115,11 @@ impl<'a, M: Monitor> Machine<'a, M> {
     /// A process that stands in memory when the system comes up.
     fn boot(&mut self, mut process: Process) {
         process.loaded = true;
-        process.memory = if process.size > 0 { self.memory.take(Time::ZERO, process.size) } else { None };
+        if process.size > 0 && self.config.page > 0 {
+            process.swap = self.swap_area.take(Time::ZERO, blocks(process.size));
+        } else if process.size > 0 {
+            process.memory = self.memory.take(Time::ZERO, process.size);
+        }
         self.processes.push(process);
     }
 
@@ -185,7 +198,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
             let now = calendar.now();
             let left = self.processes[p].left;
             if left > Span::ZERO {
-                calendar.set(PROCESSOR, now + left, Priority::Completion);
+                calendar.set(PROCESSOR, now + self.interrupts + left, Priority::Completion);
                 return;
             }
             let flow = if p == SWAPPER { self.swap_processes(calendar) } else { self.proceed(p, calendar) };
@@ -245,8 +258,12 @@ impl<'a, M: Monitor> Machine<'a, M> {
     /// Books the processor time that the current process has had.
     fn account(&mut self, now: Time) {
         let Some(current) = &mut self.current else { return };
-        let had = now.since(current.since);
+        let (passed, interrupts) = (now.since(current.since), self.interrupts);
         current.since = now;
+        let stolen = passed.min(interrupts);
+        self.interrupts -= stolen;
+        self.meters.had(Mode::System, stolen);
+        let had = passed - stolen;
         let process = &mut self.processes[current.process];
         process.left -= had;
         if let Some(interaction) = &mut process.interaction {
@@ -254,6 +271,16 @@ impl<'a, M: Monitor> Machine<'a, M> {
         }
         process.active |= process.mode == Mode::User && had > Span::ZERO;
         self.meters.had(process.mode, had);
+    }
+
+    /// An interrupt of a disk takes its time from whoever is current; an idle processor serves it in idle time.
+    fn steal(&mut self, calendar: &mut Calendar) {
+        if self.current.is_some() && self.config.costs.interrupt > Span::ZERO {
+            self.account(calendar.now());
+            self.interrupts += self.config.costs.interrupt;
+            let left = self.current.map_or(Span::ZERO, |current| self.processes[current.process].left);
+            calendar.set(PROCESSOR, calendar.now() + self.interrupts + left, Priority::Completion);
+        }
     }
 
     /// At the end of an interrupt: somebody else may deserve the processor more than who is in user mode.
@@ -378,6 +405,10 @@ impl<M: Monitor> Machine<'_, M> {
         if let Some(place) = self.processes[p].memory.take() {
             self.memory.release(now, place);
         }
+        if let Some(place) = self.processes[p].swap.take() {
+            self.swap_area.release(now, place);
+        }
+        self.frames.leave(p);
         self.leave_text(p, true, now);
         let gone = &mut self.processes[p];
         (gone.status, gone.loaded) = (Status::Gone, false);
@@ -453,7 +484,8 @@ impl<M: Monitor> Machine<'_, M> {
         let begun = self.processes.iter().filter_map(|process| process.interaction.map(|i| i.arrived));
         self.meters.check(now, begun)?;
         self.disks.check(now)?;
-        self.files.check()?;
+        self.files.cache.check()?;
+        self.frames.check()?;
         self.memory.check("main memory")?;
         self.swap_area.check("swap area")?;
         self.check_images()
@@ -493,7 +525,11 @@ impl<M: Monitor> Model for Machine<'_, M> {
                 calendar.set(SAMPLE, calendar.now() + self.interval, Priority::Observation);
                 return;
             }
-            disks => self.transfer_ends(disks, calendar),
+            disks => {
+                if self.transfer_ends(disks, calendar) {
+                    self.steal(calendar);
+                }
+            }
         }
         self.after_interrupt(calendar);
     }

@@ -25,6 +25,14 @@ pub(super) struct Seen {
     pub queue: u64,
 }
 
+/// Whose a disk request was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Whose {
+    File,
+    Swap,
+    Page,
+}
+
 /// Counted events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
@@ -36,6 +44,8 @@ pub(super) struct Counts {
     pub swap_outs: u64,
     pub swapped_clicks: u64,
     pub text_loads: u64,
+    pub page_faults: u64,
+    pub page_outs: u64,
     pub characters_out: u64,
     pub interactions: u64,
 }
@@ -89,9 +99,10 @@ pub(super) struct Meters {
     /// Processor time of interactions that ended [ns].
     pub service: u128,
     pub batches: Batches,
-    /// Services of file requests and of swaps, waiting apart.
+    /// Services of file requests, swaps and pages, waiting apart.
     pub block_times: Tally,
     pub swap_times: Tally,
+    pub page_times: Tally,
     /// How long processes that were ready had been out of memory, by those that came in.
     pub waits: Tally,
     /// How often there was no swap space.
@@ -118,6 +129,7 @@ impl Meters {
             batches: Batches::default(),
             block_times: Tally::default(),
             swap_times: Tally::default(),
+            page_times: Tally::default(),
             waits: Tally::default(),
             swap_space_short: 0,
             elapsed: None,
@@ -154,15 +166,19 @@ impl Meters {
         self.totals.queue[(seen.queue as usize).min(QUEUE_LENGTHS - 1)] += 1;
     }
 
-    /// A disk request is done, of the swapper or for a file.
-    pub fn transferred(&mut self, done: &Done, bytes: u64, swap: bool) {
+    /// A disk request is done.
+    pub fn transferred(&mut self, done: &Done, bytes: u64, whose: Whose) {
         let drive = &mut self.totals.drives[done.drive as usize];
         drive.requests += 1;
         drive.bytes += bytes;
         drive.seeks += u64::from(done.seek > Span::ZERO);
         drive.access += u128::from(done.access.0);
         drive.transfer += u128::from(done.transfer.0);
-        let times = if swap { &mut self.swap_times } else { &mut self.block_times };
+        let times = match whose {
+            Whose::File => &mut self.block_times,
+            Whose::Swap => &mut self.swap_times,
+            Whose::Page => &mut self.page_times,
+        };
         times.record(done.access + done.transfer);
     }
 
@@ -249,7 +265,7 @@ pub(super) fn sample_columns() -> Vec<Column> {
 
 type Counter = (&'static str, &'static str, Option<Role>, &'static str, fn(&Counts) -> u64);
 
-const COUNTERS: [Counter; 10] = [
+const COUNTERS: [Counter; 12] = [
     ("block_reads", "block", Some(Role::Request), "Blocks read, with a process that waited", |c| {
         c.block_reads
     }),
@@ -260,6 +276,8 @@ const COUNTERS: [Counter; 10] = [
     ("swap_outs", "swap", Some(Role::Request), "Images written to the swap area", |c| c.swap_outs),
     ("swapped_clicks", "click", None, "Length of those images", |c| c.swapped_clicks),
     ("text_loads", "text", None, "Shared texts read from the swap area", |c| c.text_loads),
+    ("page_faults", "page", Some(Role::Request), "Pages read, with paging", |c| c.page_faults),
+    ("page_outs", "page", Some(Role::Request), "Modified pages written to make room", |c| c.page_outs),
     ("terminal_out_characters", "character", None, "Characters to the terminal", |c| c.characters_out),
     ("interactions", "interaction", Some(Role::Throughput), "Interactions that ended", |c| c.interactions),
 ];

@@ -8,6 +8,7 @@ mod figures;
 mod files;
 mod machine;
 mod meters;
+mod paging;
 mod parameters;
 mod process;
 mod programs;

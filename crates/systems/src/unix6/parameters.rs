@@ -32,7 +32,8 @@ fn share() -> Allowed {
 }
 
 pub(super) fn parameters() -> Vec<Parameter> {
-    [machine(), kernel(), swapping(), drives(), layout(), workload(), prototype(), files(), child()].concat()
+    [machine(), kernel(), swapping(), paging(), drives(), layout(), workload(), prototype(), files(), child()]
+        .concat()
 }
 
 fn machine() -> Vec<Parameter> {
@@ -56,7 +57,7 @@ fn machine() -> Vec<Parameter> {
         Parameter::new(
             "call_time",
             "s",
-            json!(0.001),
+            json!(0.0025),
             seconds(10.0),
             "Processor time of a system call, blocks moved apart",
             CALIBRATED,
@@ -64,9 +65,25 @@ fn machine() -> Vec<Parameter> {
         Parameter::new(
             "block_time",
             "s",
-            json!(0.003),
+            json!(0.0),
             seconds(10.0),
             "Prototypes: processor time of a block that is read or written",
+            CALIBRATED,
+        ),
+        Parameter::new(
+            "character_time",
+            "s",
+            json!(0.0003),
+            seconds(1.0),
+            "Processor time of a character that is printed",
+            CHOSEN,
+        ),
+        Parameter::new(
+            "interrupt_time",
+            "s",
+            json!(0.0015),
+            seconds(1.0),
+            "Processor time of a disk's interrupt, in which the controller pauses",
             CALIBRATED,
         ),
         Parameter::new(
@@ -123,6 +140,15 @@ fn kernel() -> Vec<Parameter> {
             SIXTH,
         ),
         Parameter::new(
+            "full_block_writes",
+            "",
+            json!("at_once"),
+            Allowed::Choice(vec!["at_once", "delayed"]),
+            "When a block that was written to its end goes to the disk: at once, and nobody waits; or when its buffer \
+             is needed or update comes, as all others",
+            "the sources of Sixth Edition UNIX (bawrite in writei); the thesis calls all writes delayed",
+        ),
+        Parameter::new(
             "update_interval",
             "s",
             json!(30),
@@ -160,12 +186,45 @@ fn swapping() -> Vec<Parameter> {
             "section 2.3: MINTIMEIN is 3 here, 2 in the distribution",
         ),
         Parameter::new(
+            "swapper",
+            "",
+            json!("unix6"),
+            Allowed::Choice(vec!["unix6", "balanced"]),
+            "unix6: as Sixth Edition swaps; balanced: drives nobody out while `enough` of those in memory are at work \
+             and nobody has been out for `patience`",
+            CHOSEN,
+        ),
+        Parameter::new(
+            "enough",
+            "process",
+            json!(2),
+            whole(1, 1000),
+            "Balanced swapper: processes in memory that want the processor or wait for a disk",
+            CHOSEN,
+        ),
+        Parameter::new(
+            "patience",
+            "s",
+            json!(6),
+            whole(0, 127),
+            "Balanced swapper: seconds out of memory after which a process has to come in all the same",
+            CHOSEN,
+        ),
+        Parameter::new(
             "init_size",
             "click",
             json!(24),
             whole(1, 1024),
             "Image of init, which waits all the time",
             CHOSEN,
+        ),
+        Parameter::new(
+            "update_size",
+            "click",
+            json!(40),
+            whole(0, 1024),
+            "Image of update without its pure text; 0: it is never swapped",
+            CALIBRATED,
         ),
         Parameter::new(
             "shell_size",
@@ -182,6 +241,43 @@ fn swapping() -> Vec<Parameter> {
             whole(1, 1024),
             "Image of the program that starts the prototypes and waits for them",
             CHOSEN,
+        ),
+    ]
+}
+
+fn paging() -> Vec<Parameter> {
+    vec![
+        Parameter::new(
+            "memory_management",
+            "",
+            json!("swapping"),
+            Allowed::Choice(vec!["swapping", "paging"]),
+            "swapping: whole images, as Sixth Edition; paging: pages on demand, the least recently used gives way",
+            "chosen: for comparison",
+        ),
+        Parameter::new(
+            "page_size",
+            "click",
+            json!(8),
+            whole(1, 1024),
+            "Paging: length of a page",
+            "chosen: that of a block",
+        ),
+        Parameter::new(
+            "page_share",
+            "",
+            json!(0.3),
+            share(),
+            "Paging: part of its image that a process touches in an interaction",
+            "chosen: the thesis does not say",
+        ),
+        Parameter::new(
+            "page_modified",
+            "",
+            json!(0.3),
+            share(),
+            "Paging: part of the touched pages that are modified",
+            "chosen: the thesis does not say",
         ),
     ]
 }
@@ -207,7 +303,7 @@ fn drives() -> Vec<Parameter> {
         Parameter::new(
             "sweep",
             "",
-            json!("combined"),
+            json!("cylinder"),
             Allowed::Choice(vec!["combined", "alternate", "cylinder"]),
             "The axis along which look and sstf go: combined, all cylinders of one drive and then of the other; \
              alternate, each drive in its turn; cylinder, whichever the drive",
@@ -278,7 +374,7 @@ fn layout() -> Vec<Parameter> {
         Parameter::new(
             "swap_cylinder",
             "",
-            json!(0),
+            json!(200),
             whole(0, 100_000),
             "First cylinder of the swap area",
             CHOSEN,
@@ -302,18 +398,35 @@ fn layout() -> Vec<Parameter> {
         Parameter::new(
             "file_cylinder",
             "",
-            json!(100),
+            json!(10),
             whole(0, 100_000),
             "Cylinder at which the files begin",
             CHOSEN,
         ),
         Parameter::new(
-            "file_stride",
+            "file_span",
             "block",
-            json!(0),
-            whole(0, 1_000_000),
-            "Blocks from the beginning of one file to that of the next; 0: one after another",
+            json!(2784),
+            whole(1, 1_000_000),
+            "Blocks, from that cylinder on, that are the files'",
             CALIBRATED,
+        ),
+        Parameter::new(
+            "file_layout",
+            "",
+            json!("scattered"),
+            Allowed::Choice(vec!["scattered", "contiguous"]),
+            "scattered: each block of a file anywhere in the span, as on a disk whose free blocks have come and gone; \
+             contiguous: files one after another",
+            CALIBRATED,
+        ),
+        Parameter::new(
+            "address_blocks",
+            "",
+            json!(false),
+            Allowed::Flag,
+            "Whether a file of more than eight blocks has blocks of addresses, which are read as others are",
+            "Sixth Edition has them; chosen by the same rows as what is calibrated",
         ),
     ]
 }
@@ -371,16 +484,8 @@ fn prototype() -> Vec<Parameter> {
             "ms",
             json!(12),
             whole(0, 1_000_000),
-            "Mean processor time of a compute loop, PC: which row of Table III",
-            "Table III: 12, 30, 60, 186 or 354",
-        ),
-        Parameter::new(
-            "iteration_time",
-            "s",
-            json!(8.9e-5),
-            Allowed::positive(),
-            "Processor time of an iteration of the compute loop",
-            "Table III: 0.083 to 0.097 ms by its five rows",
+            "Mean processor time of a compute loop, PC, drawn as in that row of Table III",
+            "Table III: 12, 30, 60, 186 or 354; an iteration takes what gives this mean, 0.083 to 0.097 ms",
         ),
         Parameter::new(
             "compute",
@@ -393,7 +498,7 @@ fn prototype() -> Vec<Parameter> {
         Parameter::new(
             "pause",
             "s",
-            json!({"kind": "discrete", "values": [0, 1, 2, 3], "weights": [0.5, 0.3, 0.15, 0.05]}),
+            json!({"kind": "discrete", "values": [0, 1, 2, 3], "weights": [0.32, 0.33, 0.21, 0.14]}),
             Allowed::Distribution,
             "Pause of an interaction, in seconds that the clock shows",
             "section 4.2: at most 3 s; the shares calibrated against Table VI, PS = 157, MM = 650 and 1280",
@@ -422,10 +527,10 @@ fn files() -> Vec<Parameter> {
         Parameter::new(
             "operations",
             "",
-            json!({"kind": "discrete", "values": [0, 2, 4, 6, 8], "weights": [0.1, 0.2, 0.3, 0.3, 0.1]}),
+            json!({"kind": "uniform", "low": 0.0, "high": 10.5}),
             Allowed::Distribution,
-            "Reads and writes in an interaction",
-            "section 4.2: about six blocks, sometimes none",
+            "Reads and writes in an interaction, rounded to a whole number",
+            "section 4.2: about six blocks, sometimes none; calibrated as above",
         ),
         Parameter::new(
             "operation_bytes",
@@ -435,19 +540,27 @@ fn files() -> Vec<Parameter> {
             "Bytes of a read or write",
             CHOSEN,
         ),
-        Parameter::new("write_share", "", json!(0.3), share(), "Part of them that are writes", CHOSEN),
+        Parameter::new("write_share", "", json!(0.46), share(), "Part of them that are writes", CHOSEN),
         Parameter::new(
             "seek_share",
             "",
-            json!(0.5),
+            json!(1.0),
             share(),
             "Part of them that go to a random place of the file instead of where the last one ended",
             CHOSEN,
         ),
         Parameter::new(
+            "seek_unit",
+            "byte",
+            json!(512),
+            whole(1, 1 << 20),
+            "Random places are multiples of this",
+            CHOSEN,
+        ),
+        Parameter::new(
             "file_blocks",
             "block",
-            json!(100),
+            json!(228),
             whole(1, 65_536),
             "Length of the file of each prototype",
             CHOSEN,

@@ -58,6 +58,9 @@ pub(super) enum Channel {
     Child(usize),
     /// A second attempt at the next second of the clock.
     NextSecond,
+    /// With paging: a page of one process is transferred, or any frame may give way.
+    Page(usize),
+    FreeFrame,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

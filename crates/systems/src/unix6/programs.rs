@@ -6,7 +6,8 @@ use std::sync::Arc;
 use thinktime_engine::{Component, Distribution, Span, Stream, Streams};
 
 use super::calls::{BLOCK_BYTES, Transfer};
-use super::config::{Children, Prototypes};
+use super::config::{Children, PageUse, Prototypes};
+use super::paging::Touch;
 use super::process::Role;
 
 /// The next thing that a process does.
@@ -15,6 +16,8 @@ pub(super) enum Step {
     /// Processor time in user mode.
     Compute(Span),
     Transfer(Transfer),
+    /// With paging: pages of its image.
+    Touch(Vec<Touch>),
     /// Characters to the terminal.
     Print(u64),
     /// `sleep`, in its old or new form: the end of an interaction.
@@ -84,6 +87,7 @@ pub(super) struct Prototype {
     left: u64,
     /// What is left of this interaction.
     steps: VecDeque<Step>,
+    pages: Pages,
     /// Where the next read or write begins [byte].
     position: u64,
     compute: Stream,
@@ -97,15 +101,17 @@ impl Prototype {
     pub fn new(
         plan: Arc<Prototypes>,
         number: u32,
-        file: usize,
         first: Option<Step>,
+        pages: PageUse,
         streams: &Streams,
     ) -> Prototype {
         let stream = |name| streams.stream(Component(name), u64::from(number));
         Prototype {
             left: plan.interactions,
             plan,
-            file,
+            // Each has a file of its own.
+            file: number as usize,
+            pages: Pages::new(pages, number, streams),
             steps: first.into_iter().collect(),
             position: 0,
             compute: stream("compute"),
@@ -130,6 +136,7 @@ impl Prototype {
             let transfer = self.plan_transfer(&plan);
             self.steps.push_back(Step::Transfer(transfer));
         }
+        self.pages.touch_in(&mut self.steps);
         self.steps.push_back(Step::Pause(plan.pause.sample(&mut self.pause)));
         for _ in 0..whole(&plan.strings, &mut self.output) {
             self.steps.push_back(Step::Print(plan.characters));
@@ -140,7 +147,8 @@ impl Prototype {
         let size = plan.file_blocks * BLOCK_BYTES;
         let bytes = whole(&plan.bytes, &mut self.files).clamp(1, size);
         if self.files.uniform() < plan.seek_share || self.position + bytes > size {
-            self.position = self.files.below(size - bytes + 1);
+            let places = (size - bytes) / plan.seek_unit + 1;
+            self.position = self.files.below(places) * plan.seek_unit;
         }
         let offset = self.position;
         self.position += bytes;
@@ -158,14 +166,22 @@ pub(super) struct Child {
     plan: Arc<Children>,
     left: u64,
     steps: VecDeque<Step>,
+    pages: Pages,
     stream: Stream,
 }
 
 impl Child {
     /// One that does its `first` step before all others.
-    pub fn new(plan: Arc<Children>, number: u32, first: Option<Step>, streams: &Streams) -> Child {
+    pub fn new(
+        plan: Arc<Children>,
+        number: u32,
+        first: Option<Step>,
+        pages: PageUse,
+        streams: &Streams,
+    ) -> Child {
         let stream = streams.stream(Component("reads"), u64::from(number));
-        Child { left: plan.cycles, plan, steps: first.into_iter().collect(), stream }
+        let pages = Pages::new(pages, number, streams);
+        Child { left: plan.cycles, plan, steps: first.into_iter().collect(), pages, stream }
     }
 
     fn next(&mut self) -> Step {
@@ -177,6 +193,7 @@ impl Child {
                 let read = Transfer::new(SHARED_FILE, block * BLOCK_BYTES, BLOCK_BYTES, false);
                 self.steps.push_back(Step::Transfer(read));
             }
+            self.pages.touch_in(&mut self.steps);
             self.steps.push_back(Step::Pause(self.plan.pause));
         }
         self.steps.pop_front().unwrap_or(Step::Exit)
@@ -191,5 +208,40 @@ impl Program {
             Program::Child(child) => child.left > 0,
             _ => false,
         }
+    }
+}
+
+/// Which pages of its image a process touches.
+#[derive(Clone, Debug)]
+struct Pages {
+    plan: PageUse,
+    stream: Stream,
+}
+
+impl Pages {
+    fn new(plan: PageUse, number: u32, streams: &Streams) -> Pages {
+        Pages { plan, stream: streams.stream(Component("pages"), u64::from(number)) }
+    }
+
+    /// Puts touches of pages before `steps`, in even parts: those of an interaction are a random part of the image.
+    fn touch_in(&mut self, steps: &mut VecDeque<Step>) {
+        let PageUse { pages, touched, modified } = self.plan;
+        if touched == 0 || steps.is_empty() {
+            return;
+        }
+        let mut all: Vec<u64> = (0..pages).collect();
+        let drawn: Vec<Touch> = (0..touched)
+            .map(|_| {
+                let page = all.swap_remove(self.stream.below(all.len() as u64) as usize);
+                Touch { page, modifies: self.stream.uniform() < modified }
+            })
+            .collect();
+        let part = drawn.len().div_ceil(steps.len());
+        let mut parts = drawn.chunks(part);
+        *steps = std::mem::take(steps)
+            .into_iter()
+            .flat_map(|step| [parts.next().map(|part| Step::Touch(part.to_vec())), Some(step)])
+            .flatten()
+            .collect();
     }
 }

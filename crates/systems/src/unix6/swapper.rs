@@ -84,7 +84,7 @@ impl<M: Monitor> Machine<'_, M> {
     }
 
     fn look(&mut self, now: Time) -> Option<Flow> {
-        let Some(candidate) = self.first_by_time(Process::wants_in) else {
+        let Some(candidate) = self.first_by(|q| q.wants_in().then_some(u64::from(q.resident))) else {
             self.swapper.nobody_out = true;
             return Some(Flow::Sleep(Channel::NobodyOut, priority::SWAP));
         };
@@ -94,7 +94,8 @@ impl<M: Monitor> Machine<'_, M> {
             let with_text = text.is_some_and(|text| self.texts[text].loaded == 0);
             self.swapper.doing =
                 if with_text { Doing::LoadingText(candidate) } else { Doing::Loading(candidate) };
-            return None;
+            self.event(now, "swap_in_start", candidate, None);
+            return Some(Flow::Compute(self.config.costs.call));
         }
         let victim = self.victim(candidate);
         let place = victim.and_then(|v| self.swap_area.take(now, blocks(self.processes[v].size)));
@@ -103,18 +104,18 @@ impl<M: Monitor> Machine<'_, M> {
             (driven.loaded, driven.locked) = (false, true);
             self.swapper.doing = Doing::Driving(victim, place);
             self.event(now, "swap_out_start", victim, None);
-            return None;
+            return Some(Flow::Compute(self.config.costs.call));
         }
         self.meters.swap_space_short += u64::from(victim.is_some());
         self.swapper.nobody_to_drive = true;
         Some(Flow::Sleep(Channel::NobodyToDrive, priority::SWAP))
     }
 
-    /// Who of those that are `wanted` has been in or out for longest; of equals the first in the table.
-    fn first_by_time(&self, wanted: impl Fn(&Process) -> bool) -> Option<usize> {
-        let found = self.processes.iter().enumerate().rev().filter(|(_, process)| wanted(process));
+    /// The process of the greatest `rank`, of those that have one; of equals the first in the table.
+    fn first_by(&self, rank: impl Fn(&Process) -> Option<u64>) -> Option<usize> {
         // The last of equals is kept, in reverse order: the first.
-        found.max_by_key(|(_, process)| process.resident).map(|(p, _)| p)
+        let ranked = self.processes.iter().enumerate().rev().filter_map(|(p, q)| Some((rank(q)?, p)));
+        ranked.max_by_key(|(rank, _)| *rank).map(|(_, p)| p)
     }
 
     /// Memory for the image of `p`, and for its text if that is not there: two pieces.
@@ -142,15 +143,27 @@ impl<M: Monitor> Machine<'_, M> {
 
     /// Who is driven out so that `candidate` can come in, if anybody may be.
     fn victim(&self, candidate: usize) -> Option<usize> {
+        let out = self.processes[candidate].resident;
+        if self.is_balanced() && out < self.config.patience {
+            return None;
+        }
         let waits = |process: &Process| process.can_leave() && process.status == Status::Waiting;
         let easy = self.processes.iter().position(waits);
-        if easy.is_some() || self.processes[candidate].resident < self.config.minimum_out {
+        if easy.is_some() || out < self.config.minimum_out {
             return easy;
         }
         let works = |process: &Process| {
             process.can_leave() && matches!(process.status, Status::Ready | Status::Asleep)
         };
-        self.first_by_time(works).filter(|p| self.processes[*p].resident >= self.config.minimum_in)
+        let longest = self.first_by(|q| works(q).then_some(u64::from(q.resident)));
+        longest.filter(|p| self.processes[*p].resident >= self.config.minimum_in)
+    }
+
+    /// A swapper that balances drives nobody out while enough of those in memory are at work, unless the candidate
+    /// has been out for long.
+    fn is_balanced(&self) -> bool {
+        let works = |process: &&Process| process.can_leave() && process.status != Status::Waiting;
+        self.config.balanced && self.processes.iter().filter(works).count() as u64 >= self.config.enough
     }
 
     fn load_text(&mut self, p: usize, calendar: &mut Calendar) -> Option<Flow> {

@@ -38,6 +38,22 @@ fn a_look_at_it() {
         }
         println!("\nevents {}", outcome.events);
     }
+    for more in [
+        json!({"swapper": "balanced"}),
+        json!({"memory_management": "paging"}),
+        json!({"text": 60}),
+        json!({"sleep": "old"}),
+        json!({"overlapped_seeks": true}),
+    ] {
+        let mut given = json!({"memory": 650, "processes": 12, "size": 157});
+        given.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let outcome = once(&given, 0).unwrap();
+        println!("{more}");
+        for response in super::figures::responses() {
+            print!("{}={:.3} ", response.name, figure(&outcome, &response.name));
+        }
+        println!("\nevents {}", outcome.events);
+    }
     let outcome = once(&json!({"workload": "children", "memory": 600, "processes": 6}), 0).unwrap();
     for response in super::figures::responses() {
         print!("{}={:.3} ", response.name, figure(&outcome, &response.name));
