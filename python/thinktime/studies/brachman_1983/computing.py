@@ -24,6 +24,7 @@ NOTHING = {"kind": "deterministic", "value": 0}
 BARE: dict[str, Any] = {
     "size": 400,
     "operations": NOTHING,
+    "file_blocks": 10,
     "strings": {"kind": "deterministic", "value": 1},
 }
 """Processes without file I/O, with a line for the terminal."""

@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
+from thinktime.reports.compared import Figure, Tolerance
 from thinktime.reports.document import Cell, Column, Table
 from thinktime.sources.simulated import System, systems
+from thinktime.stats.estimate import Estimate
 from thinktime.studies.brachman_1983.machine import SYSTEM, Machine
+from thinktime.studies.brachman_1983.tables import PAPER
 from thinktime.studies.study import Chapter
 
-__all__ = ["chapter"]
+__all__ = ["TABLES", "chapter"]
+
+TABLES = ("facts",)
+STATED = {
+    "U-F03": "drives",
+    "U-F07": "minimum_time_in",
+    "U-F08": "buffers",
+    "U-F11": "update_interval",
+    "U-F14": "interactions",
+    "U-F16": "string_length",
+    "U-F17": "baud",
+}
+"""Numbers of the text that are parameters of the machine."""
 
 
 def chapter(machine: Machine) -> Chapter:
@@ -22,7 +38,17 @@ def chapter(machine: Machine) -> Chapter:
         f"Of {len(system.parameters)} parameters, {len(calibrated)} were calibrated"
         + (f": {', '.join(calibrated)}." if calibrated else "."),
     )
-    return Chapter(summary=summary, tables=(_parameters(machine, system),))
+    return Chapter(tuple(_stated(machine)), summary=summary, tables=(_parameters(machine, system),))
+
+
+def _stated(machine: Machine) -> Iterator[Figure]:
+    """Numbers of the text that the machine was given."""
+    given = machine.defaults
+    longest = max(float(value) for value in given["pause"]["values"])
+    values = {**{fact: float(given[name]) for fact, name in STATED.items()}, "U-F19": longest}
+    for fact, value in values.items():
+        ours = Estimate(value, "", 1, "parameter of the simulated system")
+        yield PAPER.fact(fact, ours, "fitted", Tolerance("digits"))
 
 
 def _parameters(machine: Machine, system: System) -> Table:

@@ -32,7 +32,7 @@ BLOCK_ERROR_MS = 2.5
 """The printed error of Tblock; that of the swap times is taken to be the same part of them."""
 
 QUIET = {"processes": 2, "interactions": 50}
-ROOM = 40
+ROOM = 70
 """Clicks that are left beside one process on the quiet machine: too few for another."""
 
 

@@ -92,6 +92,9 @@ def _facts(machine: Machine) -> Iterator[Figure]:
         key=lambda estimate: estimate.value,
     )
     yield PAPER.fact("U-F26", least, "predicted", None)
+    reach = 100.0 * max(spread(machine, case) for case in CASES)
+    pairs = machine.settings.replications
+    yield PAPER.fact("U-F15", Estimate(reach, "%", pairs, "of 95 in 100 pairs"), "predicted", None)
 
 
 def find(*, pc_ms: int, size: int, mm: int, pn: int) -> Case:

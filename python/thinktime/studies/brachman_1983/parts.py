@@ -14,7 +14,7 @@ from thinktime.reports.compared import Figure, Tolerance
 from thinktime.stats.estimate import Estimate
 from thinktime.stats.proportions import proportion
 from thinktime.studies.brachman_1983.machine import Machine
-from thinktime.studies.brachman_1983.recomputed import COUNTS, printed
+from thinktime.studies.brachman_1983.recomputed import COUNTS, loop_ms, printed
 from thinktime.studies.brachman_1983.tables import DISK, LOOPS, PAPER
 
 __all__ = ["drive_figures", "loop_figures"]
@@ -30,10 +30,9 @@ ONE_LOOP = {"processes": 1, "interactions": 2}
 
 def loop_figures(machine: Machine) -> Iterator[Figure]:
     """Time single compute loops, and count how many have at most so many iterations (Table III)."""
-    iteration_s = float(machine.defaults["iteration_time"])
     for row in PAPER.tables[LOOPS].rows:
         seconds = machine.values("user_s", replications=DRAWN, pc=int(row["pc_ms"]), **ONE_LOOP)
-        iterations = np.rint(seconds / iteration_s)
+        iterations = np.rint(1000.0 * seconds / loop_ms(int(row["pc_ms"])))
         for count in COUNTS:
             found = proportion(int((iterations <= count).sum()), len(iterations))
             low, high = (None if end is None else 100.0 * end for end in (found.low, found.high))

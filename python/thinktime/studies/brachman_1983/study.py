@@ -48,7 +48,7 @@ STUDY = Study(
         Part("sharing", "What would shared text bring?", (), sharing.chapter),
         Part("mixing", "Do unequal sizes matter?", (), mixing.chapter),
         Part("computing", "What if the CPU limits?", (), computing.chapter),
-        Part("configuration", "What was simulated?", (), configuration.chapter),
+        Part("configuration", "What was simulated?", configuration.TABLES, configuration.chapter),
         Part(
             "recomputed",
             "Do the printed numbers agree with each other?",
