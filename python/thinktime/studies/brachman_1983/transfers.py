@@ -14,11 +14,10 @@ from thinktime.reports.charts import Axis
 from thinktime.reports.compared import Finding
 from thinktime.reports.document import Cell, Column, Key, Table
 from thinktime.stats.estimate import Estimate
-from thinktime.studies.brachman_1983.devices import block_time_s, swap_time_s
 from thinktime.studies.brachman_1983.experiment import find
 from thinktime.studies.brachman_1983.machine import INTERACTIONS, Array, Machine, interval
-from thinktime.studies.brachman_1983.recomputed import blocks_per_interaction
-from thinktime.studies.brachman_1983.tables import CASES, NAME, Case
+from thinktime.studies.brachman_1983.recomputed import blocks_per_interaction, printed
+from thinktime.studies.brachman_1983.tables import BLOCK_TIME, CASES, NAME, SWAP_TIMES, Case
 from thinktime.studies.study import Chapter
 
 __all__ = ["chapter"]
@@ -37,10 +36,12 @@ SWITCHED = (
 )
 MECHANISMS: dict[str, dict[str, Any]] = {
     "as calibrated": {},
+    "LOOK": {"disk_policy": "look"},
     "first come, first served": {"disk_policy": "fcfs"},
     "15 buffers": {"buffers": 15},
     "40 buffers": {"buffers": 40},
-    "update every 300 s": {"update_interval": 300.0},
+    "update every 300 s": {"update_interval": 300},
+    "update is never swapped": {"update_size": 0},
     "swap area beside the files": {"drives": 1, "swap_drive": 0, "file_drive": 0},
     "overlapped seeks": {"overlapped_seeks": True},
 }
@@ -55,9 +56,10 @@ KEYS = (
 class Transfers:
     """File transfers of one run, an interaction.
 
-    With T, U, S the elapsed time, utilisation and swaps, C the interactions, and the constants of Tables IV
-    and V as simulated: ``implied`` = (U T - S Tswap) / Tblock / C. With the run's own times t it is F + F
-    (tblock / Tblock - 1) + S (tswap - Tswap) / Tblock / C, and what the controller does beside.
+    With T, U, S the elapsed time, utilisation and swaps, C the interactions, and the measured times of Tables
+    IV and V: ``implied`` = (U T - S Tswap) / Tblock / C. With the run's own times t and F true transfers an
+    interaction it is F + F (tblock / Tblock - 1) + S (tswap - Tswap) / Tblock / C, and what the controller
+    does beside.
 
     Parameters
     ----------
@@ -75,8 +77,9 @@ class Transfers:
     @classmethod
     def of(cls, machine: Machine, case: Case, changes: Mapping[str, Any]) -> Transfers:
         """One run with some parameters changed."""
-        block = float(block_time_s(machine).mean())
-        swap = float(np.mean([swap_time_s(machine, size).mean() for size in case.sizes_clicks]))
+        block = printed(BLOCK_TIME, "quantity", "Tblock", "measured_ms") / 1000.0
+        swaps_ms = [printed(SWAP_TIMES, "ps_clicks", size, "measured_ms") for size in case.sizes_clicks]
+        swap = sum(swaps_ms) / len(swaps_ms) / 1000.0
         completed = float(INTERACTIONS * case.pn)
         elapsed, share, swaps, true, own_block = (
             machine.case(case, name, **changes)
@@ -102,9 +105,8 @@ def chapter(machine: Machine) -> Chapter:
     rows = {case.words: (case, Transfers.of(machine, case, {})) for case in CASES}
     few, many = rows[FEW.words][1], rows[MANY.words][1]
     method = (
-        "Implied transfers are (U T − Nswaps Tswap) / Tblock / (200 PN): for measured runs with the measured "
-        "times of Tables IV and V, for simulated ones with the simulated times of the same tables, whatever "
-        "blocks and swaps took in the run itself."
+        "Implied transfers are (U T − Nswaps Tswap) / Tblock / (200 PN), with the measured times of Tables IV "
+        "and V for measured and simulated runs alike, whatever blocks and swaps took in the run itself."
     )
     return Chapter(
         findings=(_rises(few, many),),
@@ -129,7 +131,7 @@ def _summary(few: Transfers, many: Transfers) -> Iterator[str]:
     rest = ours[1] - ours[0] - true - blocks - swaps
     yield (
         f"Of the simulated rise of {ours[1] - ours[0]:+.2f}, {true:+.2f} are more transfers, "
-        f"{blocks:+.2f} are blocks that take longer than in Table V, {swaps:+.2f} swaps that "
+        f"{blocks:+.2f} are blocks that take longer than in Table V, {swaps:+.2f} are swaps that "
         f"take longer than in Table IV, and {rest:+.2f} other time of the controller."
     )
 
