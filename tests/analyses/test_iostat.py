@@ -338,6 +338,21 @@ def test_a_linux_log_gives_what_its_kernel_tells(log_of):
     assert "several requests at once" in told
 
 
+def test_long_queues_of_a_device_are_counted_together_and_its_mean_stays_exact(log_of):
+    """Every fourth interval ends with 40 requests in progress: the mean is 10, though none is told apart."""
+    length = np.full(40, 1.0)
+    begin = starts(length)
+    waiting = np.where(np.arange(40) % 4 == 0, 40.0, 0.0)
+    disks = {"start": begin, "device": ["sda"] * 40, "in_progress": waiting, "busy_s": 0.5 * length}
+    result = iostat.analyse(log_of({"start": begin, "length_s": length}, disks=disks))
+    (queue,) = result.queues
+    assert queue.mean.sampled.value == pytest.approx(10.0)
+    assert len(queue.distribution) == 16
+    assert queue.open_ended
+    assert queue.distribution[15].value == pytest.approx(0.25)
+    assert not any("lower bound" in text for text in result.caveats)
+
+
 def test_only_totals_of_disks_make_one_line(log_of):
     length = np.full(20, 1.0)
     made = {

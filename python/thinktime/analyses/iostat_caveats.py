@@ -51,9 +51,8 @@ def _damage(watched: Watched, devices: Sequence[Device], seen: Ticks) -> list[st
 def _missed(result: Iostat) -> list[str]:
     """List what sampling missed."""
     queues = () if isinstance(result.queues, NotApplicable) else result.queues
-    cut = [queue for queue in queues if queue.open_ended and queue.distribution[-1].value > 0.0]
     named: list[tuple[str, Compared]] = [
-        (f"mean queue ({queue.place})", queue.mean) for queue in queues if queue not in cut
+        (f"mean queue ({queue.place})", queue.mean) for queue in queues if not queue.is_lower_bound
     ]
     if not isinstance(result.drives, NotApplicable):
         named += [(f"utilisation of {drive.name}", drive.utilisation) for drive in result.drives]
@@ -71,7 +70,8 @@ def _missed(result: Iostat) -> list[str]:
     found += [
         f"Queues of {len(queue.distribution) - 1} and more were counted together: the sampled mean at "
         f"{queue.place} is a lower bound."
-        for queue in cut
+        for queue in queues
+        if queue.is_lower_bound
     ]
     return found
 

@@ -106,15 +106,17 @@ class Watched:
         amounts, per = reading.amounts[known], reading.per[known]
         if not len(per) or per.sum() <= 0.0:
             return None
-        numbers, at = np.unique(self.session[known], return_inverse=True)
-        if self.is_replicated and len(numbers) > 1:
+        numbers, at = (
+            np.unique(self.session[known], return_inverse=True) if self.is_replicated else ((), None)
+        )
+        if at is not None and len(numbers) > 1:
             sums = np.bincount(at, amounts), np.bincount(at, per)
             interval = series.batch_ratio(*sums, level, batches=len(numbers))
             how = f"ratio of sums, Student's t over {len(numbers)} replications"
         else:
             interval = series.batch_ratio(amounts, per, level)
             how = interval.method
-        if reading.is_constant and len(numbers) == 1:
+        if reading.is_constant and len(numbers) < 2:
             interval, how = dataclasses.replace(interval, low=None, high=None), "one run"
         method = f"{reading.by}, {how}" if reading.by else how
         if unit == "" and interval.high is not None and ((amounts >= 0.0) & (amounts <= per)).all():

@@ -64,8 +64,11 @@ class Queue:
     distribution: tuple[Estimate, ...]
     """Part of the readings that found 0, 1, 2, ... requests."""
     open_ended: bool
-    """Whether the last of `distribution` counts all longer queues too; a mean is then a lower bound."""
+    """Whether the last of `distribution` counts all longer queues too."""
     readings: int
+    is_lower_bound: bool = False
+    """Whether the sampled mean takes queues for shorter than they were, because the longest were counted
+    together."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,7 +132,7 @@ def queue(log: Log, watched: Watched, seen: Ticks) -> tuple[Queue, Reading] | No
     shares = tuple(_known(watched, Reading(part, seen.queued, readings, AT_TICKS)) for part in seen.lengths)
     exact = _kept_by_run(log, watched, "queue_length")
     mean = watched.compared(sampled, exact, "request")
-    return Queue("controller", mean, shares, open_ended=True, readings=readings), sampled
+    return Queue("controller", mean, shares, True, readings, is_lower_bound=shares[-1].value > 0.0), sampled
 
 
 def _known(watched: Watched, reading: Reading) -> Estimate:

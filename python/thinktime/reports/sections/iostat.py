@@ -174,7 +174,9 @@ def _queue(result: Iostat) -> list[Table]:
         "iostat-queue",
         "Mean number of requests, those in service included",
         (Column("at"), *TWO_WAYS, Column("readings")),
-        tuple((queue.place, *_compared(queue.mean, False), queue.readings) for queue in result.queues),
+        tuple(
+            (queue.place, *_compared(queue.mean, False), queue.readings or None) for queue in result.queues
+        ),
     )
     longest = max(map(iostat_figures.longest, result.queues))
     rows = []
