@@ -105,8 +105,8 @@ def chapter(machine: Machine) -> Chapter:
     rows = {case.words: (case, Transfers.of(machine, case, {})) for case in CASES}
     few, many = rows[FEW.words][1], rows[MANY.words][1]
     method = (
-        "Implied transfers are (U T − Nswaps Tswap) / Tblock / (200 PN), with the measured times of Tables IV "
-        "and V for measured and simulated runs alike, whatever blocks and swaps took in the run itself."
+        "Implied transfers are (U T − Nswaps Tswap) / Tblock / (200 PN), with the measured times of Tables "
+        "IV and V for measured and simulated runs alike, whatever blocks and swaps took in the run itself."
     )
     return Chapter(
         findings=(_rises(few, many),),
