@@ -103,7 +103,7 @@ def test_what_decides_a_doubt() -> None:
     said = {str(row[0]): str(row[2]) for row in doubts.chapter(None).tables[0].rows}
     assert "40.0 ms and n − 1: means within 0.048 s" in said["Tblock of Table VIII"]
     assert "0.9928 as printed and 1.0000 with 648.2" in said["first mean prediction of Table VIII"]
-    assert "41 have the floor and 0 the ceiling" in said["NL = ⌈MM / PS⌉"]
+    assert "40 have the floor and 0 the ceiling" in said["NL = ⌈MM / PS⌉"]
     assert "0.082 to 0.097 ms if the percentages are cumulative" in said["Table III"]
 
 
