@@ -23,7 +23,7 @@ LOADS: asked.Loads = {
 }
 APART = Variant("two drives")
 OVERLAPPED = Variant("two drives, overlapped seeks", {"overlapped_seeks": True})
-TOGETHER = Variant("one drive", {"drives": 1, "swap_drive": 0, "file_drive": 0})
+TOGETHER = Variant("one drive", {"drives": 1, "swap_drive": 0, "file_drive": 0, "swap_cylinder": 200})
 VARIANTS = (APART, OVERLAPPED, TOGETHER)
 
 
