@@ -11,6 +11,7 @@ __all__ = ["MODELS", "command"]
 MODELS: dict[str, str] = {
     "ratio": "thinktime.cli.predict.ratio",
     "cpu-bound": "thinktime.cli.predict.cpu_bound",
+    "swapping": "thinktime.cli.predict.swapping",
 }
 """Name of each model, and the module whose function ``command`` asks it."""
 
