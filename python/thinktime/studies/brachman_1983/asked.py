@@ -14,7 +14,7 @@ from thinktime.reports.document import Cell, Column, Key, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.brachman_1983.machine import Machine, interval
 
-__all__ = ["FIGURES", "Loads", "Variant", "between", "change", "figure", "mean", "said", "table"]
+__all__ = ["FIGURES", "Loads", "Variant", "between", "change", "figure", "mean", "said", "table", "verdict"]
 
 COLOURS = ("user", "system", "memory", "disk", "plain")
 FIGURES = {
@@ -74,6 +74,17 @@ def said(value: Estimate) -> str:
     ends = (value.value, value.low, value.high)
     middle, low, high = (f"{100.0 * (value.value if end is None else end):+.1f}" for end in ends)
     return f"{middle} % ({low} to {high})"
+
+
+def verdict(changes: Mapping[str, Estimate]) -> bool | None:
+    """Whether a change lowers a response.
+
+    True where it does with some loads and raises it with none; False where it lowers it with none; None where
+    it depends on the load. An interval that holds zero counts for neither.
+    """
+    lower = any(change.high is not None and change.high < 0.0 for change in changes.values())
+    higher = any(change.low is not None and change.low > 0.0 for change in changes.values())
+    return None if lower and higher else lower
 
 
 def between(changes: Mapping[str, Estimate]) -> str:

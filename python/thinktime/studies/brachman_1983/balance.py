@@ -33,8 +33,6 @@ def chapter(machine: Machine) -> Chapter:
     """Compare the swapper of the Sixth Edition with one that balances, and with longer residence."""
     swaps = {name: asked.change(machine, load, UNIX, BALANCED, "swaps") for name, load in LOADS.items()}
     times = {name: asked.change(machine, load, UNIX, BALANCED) for name, load in LOADS.items()}
-    fewer = all(gain.high is not None and gain.high < 0.0 for gain in swaps.values())
-    shorter = all(gain.high is not None and gain.high < 0.0 for gain in times.values())
     waits = [f"{variant.name} {_longest_wait_s(machine, variant):.0f} s" for variant in VARIANTS]
     summary = (
         f"Balanced against Sixth Edition, swaps change by {asked.between(swaps)}.",
@@ -46,7 +44,7 @@ def chapter(machine: Machine) -> Chapter:
             NAME,
             "balancing-swaps",
             "further work",
-            fewer,
+            asked.verdict(swaps),
             "swaps: " + "; ".join(f"{name} {asked.said(gain)}" for name, gain in swaps.items()),
             "a scheduler that balances loaded processes lowers swapping",
         ),
@@ -54,7 +52,7 @@ def chapter(machine: Machine) -> Chapter:
             NAME,
             "balancing-time",
             "further work",
-            shorter,
+            asked.verdict(times),
             "elapsed time: " + "; ".join(f"{name} {asked.said(gain)}" for name, gain in times.items()),
             "a scheduler that balances loaded processes shortens the elapsed time",
         ),

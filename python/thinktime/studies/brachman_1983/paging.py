@@ -69,9 +69,9 @@ def _finding(name: str, gains: Mapping[str, Estimate]) -> Finding:
         NAME,
         f"{name.replace(', ', '-').replace(' % ', '-percent-')}",
         "further work",
-        all(gain.high is not None and gain.high < 0.0 for gain in gains.values()),
+        asked.verdict(gains),
         "; ".join(f"{load} {asked.said(gain)}" for load, gain in gains.items()),
-        f"{name} in an interaction, takes less time than swapping in all of these runs",
+        f"{name} in an interaction, takes less time than swapping",
     )
 
 
