@@ -261,7 +261,8 @@ def _figure_1(machine: Machine, theirs: Sequence[LeftOut], ours: Sequence[LeftOu
         "What the model says, and what was measured (Figure 1)",
         partial(charts.dots, rows, KEYS, Axis("elapsed time, s"), ("run", "which", "time")),
         Table("figure-1-data", "Elapsed time of the runs of twelve processes", columns, data),
-        "Measured times within 5 %; predictions and simulated times with their standard deviations. The bars of measured and predicted time do not meet in "
+        "Measured times within 5 %; predictions and simulated times with their standard "
+        "deviations. The bars of measured and predicted time do not meet in "
         f"{outside} of {len(theirs)} runs.",
         KEYS,
     )

@@ -213,7 +213,7 @@ def _parts(machine: Machine) -> Table:
 
 
 def spread(machine: Machine, case: Case) -> float:
-    """Standard deviation of elapsed times over replications, as a part of their mean.
+    """Return the standard deviation of elapsed times over replications, as a part of their mean.
 
     A replication draws other work, which two identical runs of the thesis do not.
     """
