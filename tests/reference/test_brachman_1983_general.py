@@ -147,6 +147,7 @@ def test_what_if_says_what_theory_must():
 
 def test_the_chapter_prints_all_runs_and_names_the_worst():
     found = general.chapter(None)
+    assert [table.name for table in found.tables] == ["general-runs", "general-choices", "general-what-if"]
     assert len(found.tables[0].rows) == 46
     assert not found.findings[0].holds
     assert found.summary[-1].startswith("Worst: (157, 186, 12, 4)")
