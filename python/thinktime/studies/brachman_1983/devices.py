@@ -50,7 +50,8 @@ def chapter(machine: Machine) -> Chapter:
         f"The thesis gives Tblock an error of {BLOCK_ERROR_MS} ms, {100 * part:.1f} %; a swap time is let "
         "off by the same part."
     )
-    return Chapter(figures, (), summary, tables=(_conditions(machine),), method=method)
+    notes = {SWAP_TIMES: ("What a swap takes on a quiet machine and in each run stands in the table above.",)}
+    return Chapter(figures, (), summary, tables=(_conditions(machine),), notes=notes, method=method)
 
 
 def swap_time_s(machine: Machine, clicks: int) -> Array:

@@ -181,6 +181,16 @@ def _table(machine: Machine, rows: Mapping[str, tuple[Case, Transfers]]) -> Tabl
     return Table("transfers", caption, columns, tuple(cells), folded=True)
 
 
+def _mechanisms(machine: Machine) -> dict[str, dict[str, Any]]:
+    """Return the machine as calibrated, and every change that does change it."""
+    given = machine.defaults
+    return {
+        name: changes
+        for name, changes in MECHANISMS.items()
+        if not changes or any(given[parameter] != value for parameter, value in changes.items())
+    }
+
+
 def _parts(few: Transfers, many: Transfers) -> tuple[float, ...]:
     """Rise of implied transfers from many loaded to few, and its parts; the last is what is left."""
     whole, *parts = (
@@ -193,7 +203,7 @@ def _parts(few: Transfers, many: Transfers) -> tuple[float, ...]:
 def _rise(machine: Machine) -> Table:
     """Part the rise of implied transfers, with one mechanism changed at a time."""
     cells: list[tuple[Cell, ...]] = []
-    for name, changes in MECHANISMS.items():
+    for name, changes in _mechanisms(machine).items():
         sides = (Transfers.of(machine, case, changes) for case in (FEW, MANY))
         cells.append((name, *(f"{part:+.2f}".replace("-", "−") for part in _parts(*sides))))
     columns = (
@@ -210,7 +220,7 @@ def _rise(machine: Machine) -> Table:
 def _switched(machine: Machine) -> Table:
     """Implied and true transfers with one mechanism changed at a time."""
     cells: list[tuple[Cell, ...]] = []
-    for name, changes in MECHANISMS.items():
+    for name, changes in _mechanisms(machine).items():
         for case in SWITCHED:
             found = Transfers.of(machine, case, changes)
             cells.append(
