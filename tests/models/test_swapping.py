@@ -186,6 +186,16 @@ def test_memory_that_just_fits_is_pointed_out():
     assert said["other processes and fragments of memory keep out nobody who fits"] is None
 
 
+@pytest.mark.parametrize(("processes", "fit"), [(12, 8), (5, 5), (7, 1), (60, 20)])
+def test_the_number_of_states_is_known_before_they_are_found(processes, fit):
+    from thinktime.models import loaded_network, swapper, swapping
+
+    system = replace(LIKE_UNIX, processes=processes, memory=157 * fit)
+    rules = swapper.Rules(processes, fit, 1.0, 3.0, 3.0)
+    reached, _ = swapper._reached(rules, loaded_network.rates(swapping._demands(system, {}), fit))
+    assert len(reached) == rules.states
+
+
 def test_an_interval_of_an_input_is_one_of_the_answer():
     from thinktime.stats.estimate import Estimate
 
@@ -220,5 +230,5 @@ def test_what_no_machine_has_is_refused(changes, named):
 
 
 def test_a_machine_that_is_too_large_is_refused_with_what_to_do():
-    with pytest.raises(InputError, match="give fewer processes or less memory"):
+    with pytest.raises(InputError, match="that has 751501 states, and 60000 are solved"):
         predict(replace(PLAIN, processes=1000, memory=157 * 500))

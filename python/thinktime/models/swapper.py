@@ -23,7 +23,7 @@ __all__ = ["STATES_MAX", "Rules", "Shares", "balance"]
 Array = NDArray[np.float64]
 
 STATES_MAX = 60_000
-"""States of a chain that are solved; a minute's work."""
+"""States of a chain that are solved: a few seconds' work."""
 
 STAYS_MAX = 500.0
 """Interactions in the minimum time in memory beyond which nobody stays so long."""
@@ -62,6 +62,12 @@ class Rules:
     minimum_time_in_s: float
     minimum_time_out_s: float
 
+    @property
+    def states(self) -> int:
+        """Number of states that are reached: memory is full as long as somebody is outside and swapped."""
+        out = self.processes - self.fit
+        return 3 * self.fit * out + self.processes + self.fit + 1 if out else self.fit + 1
+
     def check(self) -> None:
         """Refuse what has too many states to be solved.
 
@@ -70,17 +76,10 @@ class Rules:
         InputError
             It has.
         """
-        fit, others = self.fit, self.processes - self.fit
-        # With a swap, fit (fit + 1) / 2 ways to be in memory, and those who are out pause or are ready.
-        most = (
-            (fit + 1) * (fit + 2) // 2
-            + others
-            + 3 * sum((inside + 1) * (self.processes - inside) for inside in range(fit))
-        )
-        if others and most > STATES_MAX:
+        if self.states > STATES_MAX:
             raise InputError(
-                f"processes is {self.processes}, of which {fit} fit into memory: that has up to {most} "
-                f"states, and {STATES_MAX} are solved; give fewer processes or less memory"
+                f"processes is {self.processes}, of which {self.fit} fit into memory: that has {self.states} "
+                f"states, and {STATES_MAX} are solved; give fewer processes, or more or less memory"
             )
 
 

@@ -4,9 +4,10 @@ Of what is calibrated:
 
 * A file transfer takes Tblock (Table V). One swap takes an access for every track that a process fills and
   the transfer of all of it; the access is what Table IV leaves of the measured time of a process that fills
-  one track. That a longer one takes more accesses (the controller does not transfer across the end of a
-  track) is a choice made with the rows of 314 clicks in sight: with Table IV alone, which has about one
-  access at every size, nearly all of their elapsed times come out 4 to 16 % short.
+  one track. That a longer one takes more accesses is a choice made with the rows of 314 clicks in sight,
+  whose utilisation and swaps imply such a time: with Table IV alone, which has about one access at every
+  size, nearly all of their elapsed times come out 4 to 16 % short. The simulated machine loses nearly as much
+  under load, to revolutions where images cross cylinders.
 * Four numbers are fitted to what was measured of ten runs, those of 157 clicks with 650 and 1280 clicks of
   memory in Table VI: the mean pause, the file transfers of an interaction, the part of them that nobody waits
   for, and the time between two requests at the controller. `fitted` fits them anew.
