@@ -136,7 +136,7 @@ def rates(demands: Demands, active: int) -> Rates:
 def _solve(demands: Demands, number: int, swap_s: float) -> tuple[float, float]:
     """Throughput of `number` processes, and their requests at the disk, with a swap in the way or none.
 
-    Waits depend on the throughput, and fall into it: the throughput is where both agree.
+    Waits grow with the throughput that is supposed, and the throughput found falls: it is where both agree.
     """
     low, high = 0.0, _most(demands)
     for _ in range(STEPS):
