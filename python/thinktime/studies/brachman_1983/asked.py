@@ -71,8 +71,9 @@ def change(
 
 def said(value: Estimate) -> str:
     """Relative change with its interval, for a sentence."""
-    ends = (value.value, value.low, value.high)
-    middle, low, high = (f"{100.0 * (value.value if end is None else end):+.1f}" for end in ends)
+    ends = (value.value if end is None else end for end in (value.value, value.low, value.high))
+    # Minus nought is nought.
+    middle, low, high = (f"{round(100.0 * end, 1) + 0.0:+.1f}" for end in ends)
     return f"{middle} % ({low} to {high})"
 
 
