@@ -411,8 +411,12 @@ impl<M: Monitor> Machine<'_, M> {
         self.frames.leave(p);
         self.leave_text(p, true, now);
         let gone = &mut self.processes[p];
-        (gone.status, gone.loaded) = (Status::Gone, false);
+        gone.status = Status::Gone;
+        let was_loaded = std::mem::replace(&mut gone.loaded, false);
         let (role, parent) = (gone.role, gone.parent);
+        if was_loaded && role != Role::System {
+            self.meters.loaded.subtract(now, 1);
+        }
         self.processes[parent].exited += 1;
         self.wake(Channel::Child(parent), now);
         if let Role::Worker(_) = role {
