@@ -23,9 +23,13 @@ FIGURES = {
     "swap_time_s": ("swap time", "s"),
     "loaded_mean": ("loaded", ""),
     "controller_utilisation": ("controller busy", "share"),
-    "cpu_utilisation": ("CPU busy", "share"),
 }
 """Responses that a table shows where it does not say: heading and unit."""
+
+NOTATION = (
+    "12 × 157, MM 650: twelve processes of 157 clicks in 650 clicks of memory. Changes are against the first "
+    "machine on the same workloads, with 95 % intervals."
+)
 
 Loads = Mapping[str, Mapping[str, Any]]
 """Parameters of each load, by what a reader calls it."""
@@ -135,7 +139,7 @@ def table(
         *(Column(heading, unit, scaled=bool(unit)) for heading, unit in figures.values()),
         *((Column(beside[0]),) if beside[0] else ()),
     )
-    return Table(name, caption, columns, tuple(rows), tuple(notes))
+    return Table(name, caption, columns, tuple(rows), (*notes, NOTATION))
 
 
 def _cell(value: Estimate) -> Cell:

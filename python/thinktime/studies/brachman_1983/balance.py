@@ -12,7 +12,7 @@ from thinktime.studies.study import Chapter
 __all__ = ["chapter"]
 
 LOADS: asked.Loads = {
-    f"{processes} of {size} clicks in {memory}": {"memory": memory, "processes": processes, "size": size}
+    f"{processes} × {size}, MM {memory}": {"memory": memory, "processes": processes, "size": size}
     for size, memory, processes in (
         (157, 650, 6),
         (157, 650, 12),

@@ -184,9 +184,9 @@ def _loaded(machine: Machine) -> Table:
     variants = [
         Variant(f"{loaded} loaded", {"memory": memory}) for loaded, memory in reversed(MEMORY.items())
     ]
-    return asked.table(
-        machine, "cpu-loaded", "A load that the CPU limits, by how many processes are loaded", loads, variants
-    )
+    caption = "A load that the CPU limits, by how many processes are loaded"
+    figures = {**asked.FIGURES, "cpu_utilisation": ("CPU busy", "share")}
+    return asked.table(machine, "cpu-loaded", caption, loads, variants, figures=figures)
 
 
 def _quanta(machine: Machine) -> Table:

@@ -20,11 +20,9 @@ VARIANTS = (
     Variant("197 and 275", {"size": [197, 275]}),
     Variant("157 and 315", {"size": [157, 315]}),
     Variant("100 and 372", {"size": [100, 372]}),
-    Variant("ten of 157, two of 631", {"size": [157, 157, 157, 157, 157, 631]}),
+    Variant("10 × 157, 2 × 631", {"size": [157, 157, 157, 157, 157, 631]}),
 )
-LOADS: asked.Loads = {
-    f"12 in {memory} clicks": {"memory": memory, "processes": 12} for memory in (650, 1000, 1280)
-}
+LOADS: asked.Loads = {f"12, MM {memory}": {"memory": memory, "processes": 12} for memory in (650, 1000, 1280)}
 NEAR = 0.10
 
 

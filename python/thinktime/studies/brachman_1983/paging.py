@@ -77,7 +77,7 @@ def _finding(name: str, gains: Mapping[str, Estimate]) -> Finding:
 
 def _loads() -> dict[str, dict[str, int]]:
     return {
-        f"{PROCESSES} of {size} clicks in {memory}": {
+        f"{PROCESSES} × {size}, MM {memory}": {
             "memory": memory,
             "processes": PROCESSES,
             "size": size,

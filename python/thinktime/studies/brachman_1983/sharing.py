@@ -60,7 +60,7 @@ def _variants(size: int) -> tuple[Variant, ...]:
 
 def _loads(size: int) -> asked.Loads:
     return {
-        f"{own} clicks in {memory}": {"memory": memory, "processes": PROCESSES, "size": own}
+        f"{PROCESSES} × {own}, MM {memory}": {"memory": memory, "processes": PROCESSES, "size": own}
         for own, memory in SIZES
         if own == size
     }
