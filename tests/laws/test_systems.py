@@ -9,6 +9,9 @@ from thinktime.sources.simulated import simulate
 CONFIGURATIONS = {
     "apl360": ("apl360", {"users": 35}),
     "apl360 original": ("apl360", {"users": 26, "scheduler": "original", "regions": 2}),
+    "unix6": ("unix6", {"memory": 650, "interactions": 20}),
+    "unix6 children": ("unix6", {"workload": "children", "processes": 4, "memory": 500, "drives": 1}),
+    "unix6 paging": ("unix6", {"memory_management": "paging", "memory": 650, "interactions": 20}),
     "network": (
         "network",
         {

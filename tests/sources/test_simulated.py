@@ -29,7 +29,11 @@ CLOCKWORK = REPAIRMAN | {
     "think": 20,
     "stations": [{"name": "cpu", "discipline": "fcfs", "service": 0.5}],
 }
-EVERY = [("network", REPAIRMAN), ("apl360", {"users": 20, "length": 120})]
+EVERY = [
+    ("network", REPAIRMAN),
+    ("apl360", {"users": 20, "length": 120}),
+    ("unix6", {"memory": 650, "interactions": 20}),
+]
 
 
 def thinktime(*arguments):

@@ -3,7 +3,7 @@
 use thinktime_engine::cache::{Buffer, Contents};
 use thinktime_engine::{Calendar, Span, Time};
 
-use super::files::Got;
+use super::files::{Files, Got};
 use super::machine::Machine;
 use super::paging::{Fault, Touch};
 use super::process::{Channel, Process, Role, Status, priority};
@@ -398,11 +398,11 @@ impl<M: Monitor> Machine<'_, M> {
         Flow::Sleep(Channel::NextSecond, priority::PAUSE)
     }
 
-    /// `update`: i-nodes of files that were used, each written while the call waits; then every delayed write.
+    /// `update`: i-nodes in use and the superblock, each written while the call waits; then every delayed write.
     fn sync(&mut self, inode: &mut usize, stage: &mut Syncing, calendar: &mut Calendar) -> Flow {
-        while let Some(block) = self.files.used_inode(inode) {
+        while let Some(block) = self.files.to_write(inode) {
             match *stage {
-                Syncing::Read => match self.get_block(block, true, calendar) {
+                Syncing::Read => match self.get_block(block, Files::has_inodes(block), calendar) {
                     Got::Held(buffer) => *stage = Syncing::Held(buffer),
                     Got::Reading(buffer) => {
                         *stage = Syncing::Held(buffer);
@@ -417,7 +417,7 @@ impl<M: Monitor> Machine<'_, M> {
                 }
                 Syncing::Written(buffer) => {
                     self.release(buffer, Contents::Clean, calendar.now());
-                    self.files.inode_written(*inode);
+                    self.files.written(*inode);
                     *inode += 1;
                     *stage = Syncing::Read;
                 }

@@ -24,6 +24,7 @@ pub(super) struct Config {
     /// Whether a block that is written to its end is written to the disk at once.
     pub writes_at_once: bool,
     pub address_blocks: bool,
+    pub other_inodes: usize,
     /// Whether the blocks of the files lie in random order.
     pub scattered: bool,
     pub old_sleep: bool,
@@ -145,6 +146,7 @@ impl Config {
             read_ahead: settings.flag("read_ahead"),
             writes_at_once: settings.word("full_block_writes") == "at_once",
             address_blocks: settings.flag("address_blocks"),
+            other_inodes: settings.integer("other_inodes") as usize,
             scattered: settings.word("file_layout") == "scattered",
             old_sleep: settings.word("sleep") == "old",
             minimum_out: settings.integer("minimum_time_out") as u8,

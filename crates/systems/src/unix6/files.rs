@@ -20,7 +20,8 @@ const DIRECT: u64 = 8;
 const ADDRESSES: u64 = 256;
 /// I-nodes in a block.
 const INODES: u64 = 16;
-/// Blocks before the first i-nodes: the boot block and the superblock.
+/// The boot block, the superblock, and then the i-nodes.
+const SUPERBLOCK: u64 = 1;
 const BEFORE_INODES: u64 = 2;
 
 /// A file, its blocks one after another, each block of addresses before those that it addresses.
@@ -29,8 +30,6 @@ struct File {
     /// Number of its first block among those of all files.
     first: u64,
     blocks: u64,
-    /// Block of its i-node.
-    inode: u64,
     /// The block of the file that was used last (`i_lastr`).
     last: Option<u64>,
     /// Used since its i-node was last written (`IACC`, `IUPD`).
@@ -64,6 +63,8 @@ pub(super) struct Files {
     /// Where the blocks of files are on the disk, by their numbers; empty: one after another.
     places: Vec<u64>,
     start: u64,
+    /// I-nodes in use beside those of the files, which change all the time.
+    other_inodes: usize,
     address_blocks: bool,
     transferring: Vec<Transferring>,
 }
@@ -85,19 +86,14 @@ fn scattered(blocks: u64, streams: &Streams) -> Vec<u64> {
 
 impl Files {
     pub fn new(config: &Config, streams: &Streams) -> Files {
-        let files = config.files().enumerate().map(|(number, (first, blocks))| File {
-            first,
-            blocks,
-            inode: BEFORE_INODES + number as u64 / INODES,
-            last: None,
-            used: false,
-        });
+        let files = config.files().map(|(first, blocks)| File { first, blocks, last: None, used: false });
         let span = config.disks.file_span;
         Files {
             cache: BufferCache::new(config.buffers),
             files: files.collect(),
             places: if config.scattered { scattered(span, streams) } else { Vec::new() },
             start: config.disks.file_start,
+            other_inodes: config.other_inodes,
             address_blocks: config.address_blocks,
             transferring: vec![Transferring::No; config.buffers as usize],
         }
@@ -134,14 +130,29 @@ impl Files {
         sequential.then(|| self.data_block(file, block + 1))
     }
 
-    /// Block of the i-node of the first file from `from` on that was used.
-    pub fn used_inode(&self, from: &mut usize) -> Option<u64> {
-        *from += self.files.get(*from..)?.iter().position(|file| file.used)?;
-        Some(self.files[*from].inode)
+    /// What `update` writes before the delayed writes: from number `from` on, the next of the i-nodes of files that
+    /// were used, the other i-nodes and the superblock.
+    pub fn to_write(&self, from: &mut usize) -> Option<u64> {
+        let files = self.files.len();
+        *from = (*from..files).find(|file| self.files[*file].used).unwrap_or((*from).max(files));
+        let last = files + self.other_inodes;
+        match (*from).cmp(&last) {
+            Ordering::Less => Some(BEFORE_INODES + *from as u64 / INODES),
+            Ordering::Equal => Some(SUPERBLOCK),
+            Ordering::Greater => None,
+        }
     }
 
-    pub fn inode_written(&mut self, file: usize) {
-        self.files[file].used = false;
+    /// Whether a block that `update` writes has to be read first: the superblock is in memory all the time.
+    pub fn has_inodes(block: u64) -> bool {
+        block != SUPERBLOCK
+    }
+
+    /// `update` has written its number `number`.
+    pub fn written(&mut self, number: usize) {
+        if let Some(file) = self.files.get_mut(number) {
+            file.used = false;
+        }
     }
 }
 

@@ -1,5 +1,46 @@
 //! UNIX, Sixth Edition, on a PDP-11/34, as B. J. Brachman measured and modelled it: "A model of the UNIX
 //! time-sharing system under disk saturation", M.Sc. thesis, University of British Columbia, September 1983.
+//!
+//! # The machine
+//!
+//! A PDP-11/34A with 64K words, two RL01 drives on one controller, and a terminal to which everybody writes
+//! (section 2.1). Sixth Edition UNIX keeps a table of processes, whose images lie in one piece each in memory or in
+//! the swap area; memory is given out in clicks of 64 bytes, disks in blocks of 512 bytes.
+//!
+//! - **Swapping** ([`swapper`]): section 2.3, and `sched` in `slp.c` of the published sources, from which the rules
+//!   are that the thesis leaves open: who sleeps on `runin` looks again at each second of the clock and when a
+//!   process begins to wait with a priority from zero up; who sleeps on `runout`, when somebody who is out becomes
+//!   ready or a swap-out is done. Among those who wait for something slow the first of the table leaves.
+//! - **Processor** ([`machine`], [`process`]): `swtch`, `setpri` and `clock.c`: a clock of 60 Hz, recent processor
+//!   time in ticks, which falls by ten a second; priority 100 and a sixteenth of it, at most 127; the kernel is not
+//!   preempted, a process in user mode is as soon as a better one is ready.
+//! - **Events**: all who sleep on one are woken; who comes too late sleeps again.
+//! - **Files** ([`files`], [`calls`]): `bio.c`, `subr.c`, `rdwri.c`: buffers by least recent use, delayed writes,
+//!   partial blocks read first, read-ahead, blocks of addresses; `update` writes i-nodes and superblock while it
+//!   waits, then all delayed writes.
+//! - **Disks** ([`disks`]): the controller of the engine, with one request at a time, and a pause in which its
+//!   interrupt is served.
+//! - **Terminal** ([`terminal`]): `tty.c`, with its high and low water marks.
+//! - **Meters** ([`meters`]): counters and what the clock's interrupt finds (section 3.3).
+//! - **Workloads** ([`programs`]): the prototype process of section 4.2, and a simple one of a parent and children.
+//!
+//! # What the thesis leaves open, and what was taken
+//!
+//! - *Reads and writes of a prototype*: whole blocks at random places of its file, of number zero to ten in an
+//!   interaction with equal chances; their mean, the part that are writes and the space that the files are scattered
+//!   over were fitted. Blocks of addresses are left out then; with them, the same rows are met less well.
+//! - *Pauses*: zero to three seconds of the clock, with fitted chances.
+//! - *Swap times*: a transfer that comes to the end of a cylinder has to wait for a whole revolution.
+//! - *A transfer between memory and the swap area of two pieces* (text and the rest) takes two places in memory,
+//!   where Sixth Edition asks for one.
+//! - *No swap space*: Sixth Edition panics; here the process, or the swapper, tries again a second later.
+//!
+//! [`paging`] and the balancing swapper are not Sixth Edition's: they are there to compare with.
+//!
+//! # Left out
+//!
+//! Directories and path names, pipes, the user structure that `exit` writes to the swap area, signals but the alarm,
+//! the text file from which `exec` reads, terminal input, and processor time of interrupts while nobody runs.
 
 mod calls;
 mod config;
