@@ -101,8 +101,8 @@ def _factors(machine: Machine, case: Case) -> tuple[float, float]:
 def _ranges(machine: Machine) -> str:
     counts, times = zip(*(_factors(machine, case) for case in in_order()), strict=True)
     return (
-        f"there a swap takes {min(times):.2f} to {max(times):.2f} times as long as in Table IV, and there are "
-        f"{min(counts):.2f} to {max(counts):.2f} times as many swaps as the equation counts"
+        f"there a swap takes {min(times):.2f} to {max(times):.2f} times as long as in Table IV, and there "
+        f"are {min(counts):.2f} to {max(counts):.2f} times as many swaps as the equation counts"
     )
 
 
