@@ -369,8 +369,10 @@ impl<M: Monitor> Machine<'_, M> {
     /// A worker begins an interaction, after it thought for `think`.
     pub fn interaction_begins(&mut self, p: usize, think: Span, now: Time) {
         if let Role::Worker(_) = self.processes[p].role {
+            // After no pause at all it has the processor already.
+            let first_service = self.current.filter(|current| current.process == p).map(|_| now);
             let begun =
-                Running { arrived: now, first_service: None, first_output: None, service: Span::ZERO, think };
+                Running { arrived: now, first_service, first_output: None, service: Span::ZERO, think };
             self.processes[p].interaction = Some(begun);
             self.meters.interactions.enter(now);
             self.event(now, "input", p, None);
@@ -440,12 +442,11 @@ impl<M: Monitor> Machine<'_, M> {
     }
 
     fn restart_meters(&mut self, now: Time) {
-        self.account(now);
+        self.sample(now);
         self.meters.restart(now);
         self.disks.restart_statistics(now);
         self.memory.restart_statistics(now);
         self.swap_area.restart_statistics(now);
-        self.sampled = now;
     }
 
     fn sample(&mut self, now: Time) {
