@@ -19,6 +19,7 @@
 
 mod check;
 mod codec;
+mod conform;
 mod error;
 mod folder;
 mod journal;

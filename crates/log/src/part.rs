@@ -8,7 +8,6 @@ use arrow_array::builder::{
     ArrayBuilder, Float64Builder, Int64Builder, StringBuilder, TimestampMicrosecondBuilder, UInt64Builder,
 };
 use arrow_array::{ArrayRef, RecordBatch};
-use arrow_cast::{CastOptions, cast::cast_with_options};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, ZstdLevel};
@@ -145,25 +144,4 @@ pub(crate) fn widen(batch: &RecordBatch, schema: &TableSchema) -> Result<RecordB
     });
     RecordBatch::try_new(arrow.clone(), columns.collect())
         .map_err(|error| LogError::Schema { table: schema.name.clone(), reason: error.to_string() })
-}
-
-/// `batch`, from any Arrow producer, with the columns and types of `schema`; values that do not fit
-/// a type are an error, columns that `schema` has not are too.
-pub(crate) fn conform(batch: &RecordBatch, schema: &TableSchema) -> Result<RecordBatch, LogError> {
-    let wrong = |reason: String| LogError::Schema { table: schema.name.clone(), reason };
-    if let Some(field) = batch.schema().fields().iter().find(|field| schema.position(field.name()).is_none())
-    {
-        return Err(wrong(format!("column {} is not in the schema that was declared", field.name())));
-    }
-    let options = CastOptions { safe: false, ..CastOptions::default() };
-    let mut columns = Vec::with_capacity(schema.columns.len());
-    for column in &schema.columns {
-        let target = column.ty.arrow();
-        columns.push(match batch.column_by_name(&column.name) {
-            None => arrow_array::new_null_array(&target, batch.num_rows()),
-            Some(array) => cast_with_options(array, &target, &options)
-                .map_err(|error| wrong(format!("column {}: {error}", column.name)))?,
-        });
-    }
-    RecordBatch::try_new(schema.arrow(), columns).map_err(|error| wrong(error.to_string()))
 }

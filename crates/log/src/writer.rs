@@ -10,11 +10,12 @@ use std::time::{Duration, Instant, SystemTime};
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
 
+use crate::conform::conform;
 use crate::error::{IoContext, LogError};
 use crate::folder;
 use crate::journal::{Contents, Journal, incident_block, rows_block, table_block};
 use crate::manifest::{Incident, Manifest, Session, now_us};
-use crate::part::{batch_of, conform, journal_path, journals, numbered, part_path, parts, write_part};
+use crate::part::{batch_of, journal_path, journals, numbered, part_path, parts, write_part};
 use crate::schema::{Row, TableSchema};
 
 /// A journal of this size is sealed. Sealing decodes one table of it into memory.
