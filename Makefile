@@ -29,10 +29,8 @@ bench: build ## Print what the fast parts cost, as ratios to a reference in the 
 lint: build ## Check style, types, layering, and that the native module's stub is true
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/stubtest thinktime._native
 	$(CARGO) fmt --all -- --check
-	$(CARGO) clippy --release --workspace --all-targets --quiet -- -D warnings
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync lint-types lint-rust
 
 docs: build $(VENV)/docs-installed ## Build the documentation into docs/_build
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build
@@ -54,6 +52,14 @@ golden: build ## Write the golden files anew; look at the diff before you commit
 
 clean: ## Remove everything that was built
 	rm -rf $(VENV) target demo docs/_build
+
+# Each keeps little more than one core busy.
+.PHONY: lint-types lint-rust
+lint-types:
+	$(BIN)/mypy
+	$(BIN)/stubtest thinktime._native
+lint-rust:
+	$(CARGO) clippy --release --workspace --all-targets --quiet -- -D warnings
 
 .PHONY: test-tools
 test-tools:
