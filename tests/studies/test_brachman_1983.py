@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from thinktime.reports.compared import Figure
 from thinktime.sources import simulated
 from thinktime.studies import load
 from thinktime.studies.brachman_1983 import doubts, equation, recomputed, tables
+from thinktime.studies.brachman_1983.machine import Machine
 from thinktime.studies.brachman_1983.tables import CASES, PAPER
 from thinktime.studies.published import read
 from thinktime.studies.study import Outcome, Settings, run
@@ -30,17 +31,16 @@ RUN_TABLES = (tables.FACTORIAL, tables.SUPPLEMENT)
 
 
 @pytest.fixture(scope="module")
-def outcome() -> Iterator[Outcome]:
+def outcome() -> Outcome:
     """Two short replications of everything."""
-    patch = pytest.MonkeyPatch()
     full = simulated.simulate
 
     def short(system: str, parameters: Mapping[str, Any], **settings: Any) -> simulated.Simulated:
         return full(system, {"interactions": INTERACTIONS, **parameters}, **settings)
 
-    patch.setattr(simulated, "simulate", short)
-    yield run(load(NAME), Settings(seed=1, replications=2))
-    patch.undo()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(simulated, "simulate", short)
+        return run(load(NAME), Settings(seed=1, replications=2))
 
 
 @pytest.fixture(scope="module")
@@ -167,9 +167,9 @@ def test_both_figures_are_drawn_and_no_table_stands_for_another(outcome: Outcome
     assert {int(number) for number in re.findall(r"\(Figure (\d+)\)", titles)} == {1, 2}
     names = [table.name for _, table in document.tables()]
     assert len(names) == len(set(names))
-    page = reports.render(document, "html")
-    ids = set(re.findall(r' id="([^"]+)"', page))
-    assert set(re.findall(r'href="#([^"]+)"', page)) <= ids
+    sections = {section.name for section in document.sections}
+    assert {finding.section for finding in document.findings} <= sections | {""}
+    assert "nan" not in re.findall(r"\b\w+\b", reports.render(document, "text"))
 
 
 @pytest.mark.parametrize("table", ["table01", "table02", "table08", "section54"])
@@ -184,6 +184,32 @@ def test_one_table_is_that_table(table: str, monkeypatch: pytest.MonkeyPatch) ->
     assert alone.figures
     assert {figure.table[: len(table)] for figure in alone.figures} == {table}
     assert alone.findings == ()
+
+
+def far_off(machine: Machine, **changes: object) -> list[str]:
+    """Runs of twelve processes whose simulated elapsed time is not within 10 % of the measured one."""
+    far = []
+    for case in equation.in_order():
+        measured = case.published("elapsed_s")
+        assert measured is not None
+        if abs(float(machine.case(case, "elapsed_s", **changes).mean()) / measured - 1.0) > 0.10:
+            far.append(case.words)
+    return far
+
+
+def test_the_runs_of_twelve_processes_come_out() -> None:
+    """Four of the six are predictions. The mean of four runs has a standard error of one per cent.
+
+    Where the machine is within 5 % of the measured times, another seed takes one of them beyond 10 % once in
+    a hundred thousand.
+    """
+    assert far_off(Machine(Settings(seed=1, replications=4))) == []
+
+
+def test_a_machine_with_one_drive_does_not_come_out() -> None:
+    """The canary: files and swap area on one drive must be seen."""
+    one = {"drives": 1, "swap_drive": 0, "file_drive": 0, "swap_cylinder": 200}
+    assert len(far_off(Machine(Settings(seed=1, replications=4)), **one)) >= 4
 
 
 def test_the_published_numbers_are_as_printed() -> None:
