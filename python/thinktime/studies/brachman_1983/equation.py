@@ -315,7 +315,7 @@ def _figure_1(machine: Machine, theirs: Sequence[LeftOut], ours: Sequence[LeftOu
     return document.Figure(
         "figure-1",
         "What the model says, and what was measured (Figure 1)",
-        partial(charts.dots, rows, KEYS, Axis("elapsed time, s"), ("run", "which", "time")),
+        partial(charts.dots, rows, KEYS, Axis.from_zero("elapsed time, s", rows), ("run", "which", "time")),
         Table("figure-1-data", "Elapsed time of the runs of twelve processes", columns, data),
         "Measured times within 5 %; predictions and simulated times with their standard "
         "deviations. The bars of measured and predicted time do not meet in "
