@@ -46,7 +46,8 @@ pub struct Policy {
     pub discipline: QueueDiscipline,
     pub sweep: Sweep,
     pub overlapped_seeks: bool,
-    /// From the end of a transfer until the controller can be told what to do next: its interrupt is served.
+    /// From the end of a transfer until the next one can begin, while its interrupt is served. Which of those that
+    /// wait is next has been chosen at that end, unless seeks overlap.
     pub pause: Span,
 }
 
@@ -78,8 +79,9 @@ pub struct Controller {
     last: usize,
     /// Drives whose arm is there and that wait for the controller.
     ready: VecDeque<usize>,
-    /// Whether it pauses after a transfer.
+    /// Whether it pauses after a transfer, and what it does next.
     pausing: bool,
+    chosen: Option<Ask>,
 }
 
 /// A drive, and what it does.
@@ -163,6 +165,7 @@ impl Controller {
             last: 0,
             ready: VecDeque::new(),
             pausing: false,
+            chosen: None,
         }
     }
 
@@ -218,6 +221,12 @@ impl Controller {
         self.queues[queue].take(arm)
     }
 
+    /// The next request of all queues, of which each has its turn.
+    fn choose(&mut self) -> Option<Ask> {
+        let (last, queues) = (self.last, self.queues.len());
+        (1..=queues).find_map(|step| self.take((last + step) % queues))
+    }
+
     /// The pause is over.
     fn begin_all(&mut self, calendar: &mut Calendar) {
         for drive in 0..self.units.len() {
@@ -234,9 +243,7 @@ impl Controller {
             self.seek(drive, calendar);
             self.pass(calendar);
         } else if self.holder.is_none() {
-            let (last, queues) = (self.last, self.queues.len());
-            let mut turns = (1..=queues).map(|step| (last + step) % queues);
-            if let Some(ask) = turns.find_map(|queue| self.take(queue)) {
+            if let Some(ask) = self.chosen.take().or_else(|| self.choose()) {
                 self.units[ask.drive as usize].begin(ask, calendar.now());
                 self.hold(ask.drive as usize, calendar);
             }
@@ -310,6 +317,7 @@ impl Controller {
         }
         if self.policy.pause > Span::ZERO {
             self.pausing = true;
+            self.chosen = if self.policy.overlapped_seeks { None } else { self.choose() };
             calendar.set(self.first_slot, now + self.policy.pause, Priority::Completion);
         } else {
             self.begin(drive, calendar);

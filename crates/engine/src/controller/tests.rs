@@ -17,6 +17,7 @@ const DRIVE: Geometry = Geometry {
     start: Span::ZERO,
     seek: Span(15 * MS),
     seek_further: Span(MS / 2),
+    seek_far: None,
     rotation: Rotation::Position,
     transfer: Transfer::Tracks,
 };
@@ -105,6 +106,7 @@ struct Plainly<'a> {
     last: usize,
     free: bool,
     pausing: bool,
+    chosen: Option<usize>,
     ready: Vec<usize>,
     /// (time, order, whose, what of it)
     due: Vec<(u64, u64, usize, End)>,
@@ -180,6 +182,11 @@ impl Plainly<'_> {
         self.at(now + latency + geometry.transfer_time(block, blocks).0, who, End::Transfer);
     }
 
+    fn in_turn(&mut self) -> Option<usize> {
+        let (last, turns) = (self.last, if self.own_queues() { self.drives.len() } else { 1 });
+        (1..=turns).find_map(|step| self.choose((last + step) % turns))
+    }
+
     fn begin(&mut self) {
         let drives = self.drives.len();
         if self.pausing {
@@ -189,9 +196,7 @@ impl Plainly<'_> {
             if !self.free {
                 return;
             }
-            let (last, turns) = (self.last, if self.own_queues() { drives } else { 1 });
-            let mut next = (1..=turns).map(|step| (last + step) % turns);
-            if let Some(who) = next.find_map(|queue| self.choose(queue)) {
+            if let Some(who) = self.chosen.take().or_else(|| self.in_turn()) {
                 let seek = self.move_arm(who);
                 self.pass(who, self.now + seek);
             }
@@ -233,6 +238,8 @@ impl Plainly<'_> {
                             done.push((who as u32, time));
                             self.pausing = self.policy.pause > Span::ZERO;
                             if self.pausing {
+                                self.chosen =
+                                    if self.policy.overlapped_seeks { None } else { self.in_turn() };
                                 self.at(time + self.policy.pause.0, who, End::Pause);
                             }
                         }
@@ -262,6 +269,7 @@ fn plainly(drives: &[Geometry], policy: Policy, requests: &[Coming]) -> Vec<(u32
         last: 0,
         free: true,
         pausing: false,
+        chosen: None,
         ready: Vec::new(),
         due: Vec::new(),
         order: 0,
@@ -357,8 +365,8 @@ fn the_controller_pauses_after_a_transfer() {
     let requests = [(0, 0, 440, 1), (0, 1, 440, 1), (33 * MS, 0, 440, 1)];
     let pausing = |overlapped| Policy { pause: Span(4 * MS), ..look(Sweep::Combined, overlapped) };
     let (done, controller) = run(&[PLAIN; 2], pausing(false), &requests);
-    // The third, which came in the pause, is where the arm is, and goes first: 11 ms.
-    assert_eq!(done.iter().map(|(_, time)| time / MS).collect::<Vec<_>>(), [31, 46, 81]);
+    // The third comes in the pause, in which the second has been chosen: it is where the arm is, 11 ms.
+    assert_eq!(done.iter().map(|(_, time)| time / MS).collect::<Vec<_>>(), [31, 66, 81]);
     assert_eq!(controller.utilisation(Time(81 * MS)), 73.0 / 81.0);
     let (done, _) = run(&[PLAIN; 2], pausing(true), &requests);
     // Both seek at once; the second passes from 35 on, and the third from 50.

@@ -16,6 +16,8 @@ pub struct Geometry {
     pub seek: Span,
     /// More for each further cylinder.
     pub seek_further: Span,
+    /// From so many cylinders on, the arm has its full speed: more for each cylinder beyond, instead.
+    pub seek_far: Option<(u64, Span)>,
     pub rotation: Rotation,
     pub transfer: Transfer,
 }
@@ -59,7 +61,11 @@ impl Geometry {
     pub fn seek_time(&self, cylinders: u64) -> Span {
         match cylinders {
             0 => Span::ZERO,
-            _ => Span(self.seek.0 + (cylinders - 1) * self.seek_further.0),
+            _ => {
+                let (full, far) = self.seek_far.unwrap_or((cylinders, Span::ZERO));
+                let near = cylinders.min(full);
+                Span(self.seek.0 + (near - 1) * self.seek_further.0 + (cylinders - near) * far.0)
+            }
         }
     }
 

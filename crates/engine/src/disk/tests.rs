@@ -13,6 +13,7 @@ const RL01: Geometry = Geometry {
     start: Span::ZERO,
     seek: Span(15_000_000),
     seek_further: Span(500_000),
+    seek_far: None,
     rotation: Rotation::Position,
     transfer: Transfer::Tracks,
 };

@@ -62,6 +62,7 @@ pub(super) fn geometry(settings: &Settings) -> Geometry {
         start: settings.span("disk_seek"),
         seek: neighbour,
         seek_further: neighbour,
+        seek_far: None,
         rotation: Rotation::Random,
         transfer: Transfer::Each(settings.span("disk_transfer")),
     }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use thinktime_engine::{Distribution, Span, Streams};
 
 use super::disks::Disks;
-use super::files::space;
+use super::files::{Layout, space};
 use super::parameters::{COMPUTE_LOOPS, ITERATIONS};
 use super::process::{Process, Role};
 use super::programs::{Birth, Child, Program, Prototype, Step};
@@ -25,8 +25,7 @@ pub(super) struct Config {
     pub writes_at_once: bool,
     pub address_blocks: bool,
     pub other_inodes: usize,
-    /// Whether the blocks of the files lie in random order.
-    pub scattered: bool,
+    pub layout: Layout,
     pub old_sleep: bool,
     /// Seconds that a process has been out before it drives out one that does not wait, and that one has been in.
     pub minimum_out: u8,
@@ -147,7 +146,11 @@ impl Config {
             writes_at_once: settings.word("full_block_writes") == "at_once",
             address_blocks: settings.flag("address_blocks"),
             other_inodes: settings.integer("other_inodes") as usize,
-            scattered: settings.word("file_layout") == "scattered",
+            layout: match settings.word("file_layout") {
+                "contiguous" => Layout::Contiguous,
+                "scattered" => Layout::Scattered,
+                _ => Layout::Spaced { places: settings.integer("file_places") },
+            },
             old_sleep: settings.word("sleep") == "old",
             minimum_out: settings.integer("minimum_time_out") as u8,
             minimum_in: settings.integer("minimum_time_in") as u8,
@@ -221,8 +224,9 @@ impl Config {
             let remedy = format!("give at least the {needed} blocks that all images take together");
             return Err(settings.refuse("swap_blocks", &remedy));
         }
-        let all = self.files().map(|(first, blocks)| first + space(blocks, self.address_blocks)).max();
-        self.disks.check(settings, all.unwrap_or(0))
+        let (count, blocks) = self.files();
+        let places = if let Layout::Spaced { places } = self.layout { places.max(count) } else { count };
+        self.disks.check(settings, places * space(blocks, self.address_blocks))
     }
 
     /// Processor time of a program on this processor.
@@ -253,14 +257,12 @@ impl Config {
         }
     }
 
-    /// First block and length of each file, the blocks of all files numbered from zero.
-    pub fn files(&self) -> impl Iterator<Item = (u64, u64)> + use<> {
-        let (count, blocks) = match &self.workload {
+    /// Number of files, and length of each [block].
+    pub fn files(&self) -> (u64, u64) {
+        match &self.workload {
             Workload::Prototypes(plan) => (self.sizes.len() as u64, plan.file_blocks),
             Workload::Children(plan) => (1, plan.file_blocks),
-        };
-        let space = space(blocks, self.address_blocks);
-        (0..count).map(move |number| (number * space, blocks))
+        }
     }
 
     /// The shared text, if there is one: it lies at the beginning of the swap area.

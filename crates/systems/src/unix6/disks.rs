@@ -26,8 +26,8 @@ pub(super) struct Disks {
     pub file_span: u64,
 }
 
-/// An RL01 (Table I): 256 cylinders of two tracks of 20 blocks, 15 ms to the next cylinder, 55 ms on average over
-/// all pairs of cylinders, whose mean distance is 85 and a third: the time is taken as linear in the distance.
+/// An RL01 (Table I): 256 cylinders of two tracks of 20 blocks, 15 ms to the next cylinder, 55 ms over the mean
+/// distance of two cylinders, which is 85, and 100 ms over all (the maker's figure): linear between these.
 const RL01: Geometry = Geometry {
     cylinders: 256,
     tracks_per_cylinder: 2,
@@ -35,14 +35,19 @@ const RL01: Geometry = Geometry {
     revolution: Span(25_000_000),
     start: Span::ZERO,
     seek: Span(15_000_000),
-    seek_further: Span(474_000),
+    seek_further: Span(476_190),
+    seek_far: Some((85, Span(264_706))),
     rotation: Rotation::Position,
     transfer: Transfer::Revolutions,
 };
 
 fn geometry(settings: &Settings) -> Geometry {
     if settings.word("disk") == "rl01" {
-        return RL01;
+        let transfer = match settings.word("cylinder_crossing") {
+            "seek" => Transfer::Tracks,
+            _ => Transfer::Revolutions,
+        };
+        return Geometry { transfer, ..RL01 };
     }
     let further = settings.span("cylinder_time");
     Geometry {
@@ -53,6 +58,7 @@ fn geometry(settings: &Settings) -> Geometry {
         start: settings.span("access_time"),
         seek: further,
         seek_further: further,
+        seek_far: None,
         rotation: Rotation::Fixed(Span::ZERO),
         transfer: Transfer::Each(settings.span("transfer_time")),
     }
@@ -139,7 +145,7 @@ impl Disks {
     pub fn describe(&self) -> Value {
         let geometry = &self.geometry;
         let distance = (geometry.cylinders as f64 - 1.0 / geometry.cylinders as f64) / 3.0;
-        let seek = geometry.seek.seconds() + (distance - 1.0).max(0.0) * geometry.seek_further.seconds();
+        let seek = geometry.seek_time(distance.round() as u64).seconds();
         let latency = geometry.revolution.seconds() / 2.0;
         let block = geometry.transfer_time(0, 1).seconds();
         let drive = |number: u32| {

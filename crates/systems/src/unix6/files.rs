@@ -24,6 +24,17 @@ const INODES: u64 = 16;
 const SUPERBLOCK: u64 = 1;
 const BEFORE_INODES: u64 = 2;
 
+/// How files lie in their part of the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Layout {
+    /// One after another.
+    Contiguous,
+    /// At even distances, of which there are so many at least, in random order.
+    Spaced { places: u64 },
+    /// Each block anywhere.
+    Scattered,
+}
+
 /// A file, its blocks one after another, each block of addresses before those that it addresses.
 #[derive(Clone, Debug)]
 struct File {
@@ -60,9 +71,8 @@ pub(super) enum Got {
 pub(super) struct Files {
     pub cache: BufferCache,
     files: Vec<File>,
-    /// Where the blocks of files are on the disk, by their numbers; empty: one after another.
+    /// Where the blocks of files are on the disk, by their numbers.
     places: Vec<u64>,
-    start: u64,
     /// I-nodes in use beside those of the files, which change all the time.
     other_inodes: usize,
     address_blocks: bool,
@@ -74,25 +84,40 @@ pub(super) fn space(blocks: u64, address_blocks: bool) -> u64 {
     if address_blocks && blocks > DIRECT { blocks + blocks.div_ceil(ADDRESSES) } else { blocks }
 }
 
-/// A random order of so many blocks: a disk whose free blocks have come and gone.
-fn scattered(blocks: u64, streams: &Streams) -> Vec<u64> {
+/// Where the blocks of `files` files of `space` blocks each are in a span of `span`: at even distances, the files in
+/// random order, or each block anywhere.
+fn places(layout: Layout, files: u64, space: u64, span: u64, streams: &Streams) -> Vec<u64> {
     let mut stream = streams.stream(Component("layout"), 0);
-    let mut places: Vec<u64> = (0..blocks).collect();
-    for last in (1..places.len()).rev() {
-        places.swap(last, stream.below(last as u64 + 1) as usize);
+    let mut shuffled = |count: u64| {
+        let mut order: Vec<u64> = (0..count).collect();
+        for last in (1..order.len()).rev() {
+            order.swap(last, stream.below(last as u64 + 1) as usize);
+        }
+        order
+    };
+    match layout {
+        Layout::Contiguous => (0..files * space).collect(),
+        Layout::Spaced { places } => {
+            let order = shuffled(places.max(files));
+            let distance = span / order.len() as u64;
+            let firsts = order.iter().take(files as usize).map(|place| place * distance);
+            firsts.flat_map(|first| first..first + space).collect()
+        }
+        Layout::Scattered => shuffled(span),
     }
-    places
 }
 
 impl Files {
     pub fn new(config: &Config, streams: &Streams) -> Files {
-        let files = config.files().map(|(first, blocks)| File { first, blocks, last: None, used: false });
-        let span = config.disks.file_span;
+        let (count, blocks) = config.files();
+        let space = space(blocks, config.address_blocks);
+        let file = |number| File { first: number * space, blocks, last: None, used: false };
+        let (start, span) = (config.disks.file_start, config.disks.file_span);
+        let places = places(config.layout, count, space, span, streams);
         Files {
             cache: BufferCache::new(config.buffers),
-            files: files.collect(),
-            places: if config.scattered { scattered(span, streams) } else { Vec::new() },
-            start: config.disks.file_start,
+            files: (0..count).map(file).collect(),
+            places: places.into_iter().map(|place| start + place).collect(),
             other_inodes: config.other_inodes,
             address_blocks: config.address_blocks,
             transferring: vec![Transferring::No; config.buffers as usize],
@@ -114,7 +139,7 @@ impl Files {
     }
 
     fn place(&self, number: u64) -> u64 {
-        self.start + self.places.get(number as usize).copied().unwrap_or(number)
+        self.places[number as usize]
     }
 
     /// Block `block` of `file` was used.

@@ -72,7 +72,7 @@ fn machine() -> Vec<Parameter> {
         Parameter::new(
             "call_time",
             "s",
-            json!(0.0025),
+            json!(0.001),
             seconds(10.0),
             "Processor time of a system call, blocks moved apart",
             CALIBRATED,
@@ -80,7 +80,7 @@ fn machine() -> Vec<Parameter> {
         Parameter::new(
             "block_time",
             "s",
-            json!(0.0),
+            json!(0.003),
             seconds(10.0),
             "Prototypes: processor time of a block that is read or written",
             CALIBRATED,
@@ -171,7 +171,7 @@ fn writing() -> Vec<Parameter> {
             Allowed::Choice(vec!["at_once", "delayed"]),
             "When a block that was written to its end goes to the disk: at once, and nobody waits; or when its buffer \
              is needed or update comes, as all others",
-            "the sources of Sixth Edition UNIX (bawrite in writei); the thesis calls all writes delayed",
+            "section 2.4: all writes are delayed; the sources of Sixth Edition write full blocks at once (bawrite in writei)",
         ),
         Parameter::new(
             "update_interval",
@@ -331,13 +331,21 @@ fn drives() -> Vec<Parameter> {
             "Table I",
         ),
         Parameter::new(
+            "cylinder_crossing",
+            "",
+            json!("seek"),
+            Allowed::Choice(vec!["revolution", "seek"]),
+            "RL01: what a transfer over the end of a cylinder costs: the seek to the next one, or that and the wait \
+             until its first block comes round, together a revolution",
+            "section 3.2: 15 ms each where swap times are calculated",
+        ),
+        Parameter::new(
             "disk_policy",
             "",
-            json!("fcfs"),
+            json!("look"),
             Allowed::Choice(vec!["look", "fcfs", "sstf"]),
             "Which request the controller takes next",
-            "chosen by the rows that calibrate: under look seeks shorten as the queue grows, which they do not show; the \
-             thesis has LOOK (section 2.4)",
+            "section 2.4: LOOK in the modified driver, FCFS before",
         ),
         Parameter::new(
             "sweep",
@@ -450,7 +458,7 @@ fn layout() -> Vec<Parameter> {
         Parameter::new(
             "file_span",
             "block",
-            json!(2700),
+            json!(7608),
             whole(1, 1_000_000),
             "Blocks, from that cylinder on, that are the files'",
             CALIBRATED,
@@ -458,19 +466,27 @@ fn layout() -> Vec<Parameter> {
         Parameter::new(
             "file_layout",
             "",
-            json!("scattered"),
-            Allowed::Choice(vec!["scattered", "contiguous"]),
-            "scattered: each block of a file anywhere in the span, as on a disk whose free blocks have come and gone; \
-             contiguous: files one after another",
-            CALIBRATED,
+            json!("spaced"),
+            Allowed::Choice(vec!["spaced", "contiguous", "scattered"]),
+            "spaced: files at even distances over the span, in random order; contiguous: one after another; scattered: \
+             each block of a file anywhere in the span",
+            "chosen by the rows that calibrate: contiguous files are nearer to each other where there are fewer",
+        ),
+        Parameter::new(
+            "file_places",
+            "",
+            json!(12),
+            whole(1, 1000),
+            "Spaced: places for files in the span, of which fewer processes use some only",
+            "chosen: the files of twelve processes are there in all runs",
         ),
         Parameter::new(
             "address_blocks",
             "",
-            json!(false),
+            json!(true),
             Allowed::Flag,
             "Whether a file of more than eight blocks has blocks of addresses, which are read as others are",
-            "Sixth Edition has them; chosen by the same rows as what is calibrated",
+            SIXTH,
         ),
     ]
 }
@@ -542,7 +558,7 @@ fn prototype() -> Vec<Parameter> {
         Parameter::new(
             "pause",
             "s",
-            json!({"kind": "discrete", "values": [0, 1, 2, 3], "weights": [0.33, 0.33, 0.21, 0.13]}),
+            json!({"kind": "discrete", "values": [0, 1, 2, 3], "weights": [0.28, 0.4364, 0.1964, 0.0872]}),
             Allowed::Distribution,
             "Pause of an interaction, in seconds that the clock shows",
             "section 4.2: at most 3 s; the shares calibrated against Table VI, PS = 157, MM = 650 and 1280",
@@ -571,7 +587,7 @@ fn files() -> Vec<Parameter> {
         Parameter::new(
             "operations",
             "",
-            json!({"kind": "uniform", "low": 0.0, "high": 10.1}),
+            json!({"kind": "uniform", "low": 0.0, "high": 8.6}),
             Allowed::Distribution,
             "Reads and writes in an interaction, rounded to a whole number",
             "section 4.2: about six blocks, sometimes none; calibrated as above",
@@ -584,7 +600,7 @@ fn files() -> Vec<Parameter> {
             "Bytes of a read or write",
             CHOSEN,
         ),
-        Parameter::new("write_share", "", json!(0.44), share(), "Part of them that are writes", CHOSEN),
+        Parameter::new("write_share", "", json!(0.6), share(), "Part of them that are writes", CHOSEN),
         Parameter::new(
             "seek_share",
             "",
@@ -604,7 +620,7 @@ fn files() -> Vec<Parameter> {
         Parameter::new(
             "file_blocks",
             "block",
-            json!(220),
+            json!(250),
             whole(1, 65_536),
             "Length of the file of each prototype",
             CHOSEN,
