@@ -9,6 +9,8 @@ CARGO ?= cargo
 LIVE := tests/benches tests/browser tests/laws tests/recorder tests/terminals
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# To pip this means that it shall not compile: that is done afterwards, on all cores.
+export PIP_NO_COMPILE := 0
 
 .PHONY: help demo test bench lint docs build static format golden clean
 
@@ -70,8 +72,10 @@ $(VENV)/installed: pyproject.toml scripts/check-toolchain
 	@PYTHON='$(PYTHON)' CARGO='$(CARGO)' sh scripts/check-toolchain
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --group dev
+	@# pip downloads and keeps one core busy: crates are compiled beside it.
+	$(CARGO) build --release --quiet -p thinktime-recorder & $(BIN)/python -m pip install --group dev && wait
 	$(BIN)/maturin develop --release --quiet
+	@$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 	@touch $@
 
 $(VENV)/docs-installed: pyproject.toml $(VENV)/installed
