@@ -139,7 +139,7 @@ impl Config {
             Workload::Prototypes(Arc::new(Prototypes::read(settings)?))
         };
         let text = settings.integer("text");
-        let config = Config {
+        let mut config = Config {
             memory: settings.integer("memory"),
             buffers: settings.integer("buffers") as u32,
             read_ahead: settings.flag("read_ahead"),
@@ -147,6 +147,8 @@ impl Config {
             address_blocks: settings.flag("address_blocks"),
             other_inodes: settings.integer("other_inodes") as usize,
             layout: match settings.word("file_layout") {
+                // The one file of the children lies in one piece, and takes what it takes.
+                _ if children => Layout::Contiguous,
                 "contiguous" => Layout::Contiguous,
                 "scattered" => Layout::Scattered,
                 _ => Layout::Spaced { places: settings.integer("file_places") },
@@ -187,6 +189,9 @@ impl Config {
                 .map(|name| settings.integer(name)),
             update_interval: settings.span("update_interval"),
         };
+        if children {
+            config.disks.file_span = space(config.files().1, config.address_blocks);
+        }
         config.check(settings)?;
         Ok(config)
     }

@@ -460,7 +460,7 @@ fn layout() -> Vec<Parameter> {
             "block",
             json!(7608),
             whole(1, 1_000_000),
-            "Blocks, from that cylinder on, that are the files'",
+            "Prototypes: blocks, from that cylinder on, that are the files'",
             CALIBRATED,
         ),
         Parameter::new(
@@ -468,7 +468,7 @@ fn layout() -> Vec<Parameter> {
             "",
             json!("spaced"),
             Allowed::Choice(vec!["spaced", "contiguous", "scattered"]),
-            "spaced: files at even distances over the span, in random order; contiguous: one after another; scattered: \
+            "Prototypes: spaced, files at even distances over the span, in random order; contiguous, one after another; scattered, \
              each block of a file anywhere in the span",
             "chosen by the rows that calibrate: contiguous files are nearer to each other where there are fewer",
         ),
