@@ -25,7 +25,7 @@ from thinktime.studies.brachman_1983.tables import (
 )
 from thinktime.studies.study import Chapter
 
-__all__ = ["TABLES", "block_time_s", "chapter", "near", "seek_saved", "swap_time_s"]
+__all__ = ["TABLES", "block_time_s", "chapter", "near", "quiet_swap_time_s", "seek_saved", "swap_time_s"]
 
 TABLES = (DISK, LOOPS, SWAP_TIMES, BLOCK_TIME)
 BLOCK_ERROR_MS = 2.5
@@ -42,15 +42,21 @@ def chapter(machine: Machine) -> Chapter:
     part = BLOCK_ERROR_MS / printed(BLOCK_TIME, "quantity", "Tblock", "measured_ms")
     summary = (
         "Times are those of access and transfer, without queueing. The thesis does not say in which runs it "
-        "measured them; here the time of a swap is the mean over the runs of twelve processes of its size, "
-        "and the time of a block the mean over the runs of Table VI.",
+        "measured them; here the time of a swap is that of a quiet machine with two processes, of which "
+        "memory holds one, and the time of a block the mean over the runs of Table VI that were measured.",
+        *_against_published(machine),
         *_under_load(machine),
     )
     method = (
         f"The thesis gives Tblock an error of {BLOCK_ERROR_MS} ms, {100 * part:.1f} %; a swap time is let "
         "off by the same part."
     )
-    notes = {SWAP_TIMES: ("What a swap takes on a quiet machine and in each run stands in the table above.",)}
+    notes = {
+        SWAP_TIMES: (
+            "Ours is a quiet machine: Tswap is defined without queueing, and other work moves the arm. What "
+            "a swap takes in the runs stands in the table above.",
+        )
+    }
     return Chapter(figures, (), summary, tables=(_conditions(machine),), notes=notes, method=method)
 
 
@@ -89,7 +95,7 @@ def _swap_times(machine: Machine) -> Iterator[Figure]:
     part = BLOCK_ERROR_MS / printed(BLOCK_TIME, "quantity", "Tblock", "measured_ms")
     allowed = Tolerance("relative", round(part, 3))
     for row in PAPER.tables[SWAP_TIMES].rows:
-        ours = interval(1000.0 * swap_time_s(machine, int(row["ps_clicks"])))
+        ours = interval(1000.0 * quiet_swap_time_s(machine, int(row["ps_clicks"])))
         yield PAPER.figure(SWAP_TIMES, row, "measured_ms", ours, "fitted", allowed)
 
 
@@ -105,6 +111,17 @@ def _block_time(machine: Machine) -> Iterator[Figure]:
 def _busy() -> list[Case]:
     """Return the runs of twelve equal processes that compute for 12 ms."""
     return [case for case in CASES if (case.pn, case.pc_ms, len(case.sizes_clicks)) == (12, 12, 1)]
+
+
+def _against_published(machine: Machine) -> Iterator[str]:
+    """How far swap times are from Table IV, on the quiet machine and in the runs."""
+    sizes = [int(row["ps_clicks"]) for row in PAPER.tables[SWAP_TIMES].rows]
+    known = {size: printed(SWAP_TIMES, "ps_clicks", size, "measured_ms") for size in sizes}
+    places = {"On the quiet machine": quiet_swap_time_s, "In the runs of twelve processes": swap_time_s}
+    for where, taken in places.items():
+        off = {size: 1000.0 * float(taken(machine, size).mean()) / known[size] - 1.0 for size in sizes}
+        listed = ", ".join(f"{100 * part:+.0f} % for {size} clicks" for size, part in off.items())
+        yield f"{where} the time of a swap differs from Table IV by {listed}."
 
 
 def _under_load(machine: Machine) -> Iterator[str]:
@@ -153,16 +170,19 @@ def seek_saved(machine: Machine) -> Finding:
     """Whether swaps take about a mean seek less than calculated."""
     seek = printed("table01_rl01", "characteristic", "average_seek", "value")
     sizes = [int(row["ps_clicks"]) for row in PAPER.tables[SWAP_TIMES].rows]
-    less = [1000.0 * (drive().swap_time_s(size).value - swap_time_s(machine, size)) for size in sizes]
-    mean = interval(np.mean(less, axis=0))
-    listed = ", ".join(f"{size} clicks {each.mean():.1f}" for size, each in zip(sizes, less, strict=True))
+    means, listed = {}, []
+    for where, taken in (("quiet machine", quiet_swap_time_s), ("runs", swap_time_s)):
+        less = [1000.0 * (drive().swap_time_s(size).value - taken(machine, size)) for size in sizes]
+        means[where] = interval(np.mean(less, axis=0)).value
+        each = ", ".join(f"{size} clicks {one.mean():.1f}" for size, one in zip(sizes, less, strict=True))
+        listed.append(f"{where} {means[where]:.1f} ms on the mean ({each})")
     return Finding(
         NAME,
         "swap-time",
         "Table IV",
-        abs(mean.value - seek) <= 0.1 * seek,
-        f"calculated less simulated, on the mean {mean.value:.1f} ms; {listed} ms; the mean seek is {seek:g} "
-        "ms, and a tenth of it is let off",
+        abs(means["quiet machine"] - seek) <= 0.1 * seek,
+        f"calculated less simulated: {'; '.join(listed)}; the mean seek is {seek:g} ms, and a tenth of it is "
+        "let off on the quiet machine",
         "a swap takes about one mean seek less than calculated",
     )
 

@@ -15,7 +15,9 @@ from thinktime.reports.charts import Axis
 from thinktime.reports.compared import Figure, Finding, Tolerance
 from thinktime.reports.document import Column, Key, Table
 from thinktime.stats.estimate import Estimate
+from thinktime.studies.brachman_1983 import misses
 from thinktime.studies.brachman_1983.machine import Machine, fullest, interval
+from thinktime.studies.brachman_1983.spent import measured, simulated
 from thinktime.studies.brachman_1983.tables import (
     CASES,
     FACTORIAL,
@@ -28,7 +30,7 @@ from thinktime.studies.brachman_1983.tables import (
 )
 from thinktime.studies.study import Chapter
 
-__all__ = ["TABLES", "chapter", "find", "measured", "runs_agree", "simulated", "spread"]
+__all__ = ["TABLES", "chapter", "find", "runs_agree", "spread"]
 
 TABLES = (FACTORIAL, SUPPLEMENT, "facts")
 TITLES = {
@@ -55,12 +57,14 @@ def chapter(machine: Machine) -> Chapter:
         "points, Qdisk within 0.8, swaps within 20 % where more than 500 are printed, else within 100."
     )
     figures = (*_cells(machine), *_facts(machine))
+    missed = misses.listed(machine, figures)
     return Chapter(
         figures,
         (),
         summary,
         tuple(_picture(machine, quantity) for quantity in TITLES),
         (_parts(machine),),
+        notes=misses.by_table(missed),
         method=method,
     )
 
@@ -111,50 +115,6 @@ def find(*, pc_ms: int, size: int, mm: int, pn: int) -> Case:
         if (case.pc_ms, case.sizes_clicks, case.mm_clicks, case.pn) == (pc_ms, (size,), mm, pn):
             return case
     raise KeyError(f"no run has PC {pc_ms} ms, {size} clicks, {mm} clicks of memory and {pn} processes")
-
-
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """Where the elapsed time of a run goes at the controller, s.
-
-    With U the utilisation, T the elapsed time and S swaps of Tswap each: files take U T - S Tswap, swaps
-    S Tswap, and (1 - U) T the controller is idle.
-    """
-
-    files_s: float
-    swaps_s: float
-    idle_s: float
-
-    @property
-    def elapsed_s(self) -> float:
-        """All of it."""
-        return self.files_s + self.swaps_s + self.idle_s
-
-
-def measured(case: Case) -> Spent | None:
-    """Of a measured run, with the measured swap time of Table IV; None where nothing is printed."""
-    values = {quantity: case.published(quantity) for quantity in MEASURED}
-    elapsed, share, count = (
-        values[name] for name in ("elapsed_s", "controller_utilization_percent", "nswaps")
-    )
-    if elapsed is None or share is None or count is None:
-        return None
-    cells = [
-        PAPER.tables["table04_swap_times"].cell({"ps_clicks": size}, "measured_ms")
-        for size in case.sizes_clicks
-    ]
-    swap_s = sum(cell.value for cell in cells if cell is not None) / len(cells) / 1000.0
-    busy = share / 100.0 * elapsed
-    return Spent(busy - count * swap_s, count * swap_s, elapsed - busy)
-
-
-def simulated(machine: Machine, case: Case) -> Spent:
-    """Of a simulated run, with its own swap time."""
-    elapsed, share = machine.mean(case, "elapsed_s"), machine.mean(case, "controller_utilisation")
-    swaps = machine.case(case, "swaps")
-    each = np.nan_to_num(machine.case(case, "swap_time_s"))
-    taken = float((swaps * each).mean())
-    return Spent(elapsed * share - taken, taken, elapsed * (1.0 - share))
 
 
 def _worst(machine: Machine) -> Iterator[str]:

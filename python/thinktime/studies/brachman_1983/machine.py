@@ -16,7 +16,7 @@ from thinktime.studies.study import Settings
 if TYPE_CHECKING:
     from thinktime.sources.simulated import Simulated
 
-__all__ = ["INTERACTIONS", "RESPONSES", "SYSTEM", "Machine", "interval", "parameters_of"]
+__all__ = ["ENOUGH", "INTERACTIONS", "RESPONSES", "SYSTEM", "Machine", "interval", "parameters_of"]
 
 Array = NDArray[np.float64]
 

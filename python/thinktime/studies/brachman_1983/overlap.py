@@ -23,7 +23,8 @@ LOADS: asked.Loads = {
 }
 APART = Variant("two drives")
 OVERLAPPED = Variant("two drives, overlapped seeks", {"overlapped_seeks": True})
-TOGETHER = Variant("one drive", {"drives": 1, "swap_drive": 0, "file_drive": 0, "swap_cylinder": 200})
+TOGETHER = Variant("one drive", {"drives": 1, "swap_drive": 0, "file_drive": 0, "swap_cylinder": 201})
+"""The swap area lies behind the files, which end at cylinder 200."""
 VARIANTS = (APART, OVERLAPPED, TOGETHER)
 
 

@@ -12,8 +12,8 @@ from thinktime.models.swap_disk import Drive
 from thinktime.reports.compared import Figure, Tolerance
 from thinktime.reports.document import Cell, Column, Table
 from thinktime.stats.estimate import Estimate
-from thinktime.studies.brachman_1983.experiment import measured
 from thinktime.studies.brachman_1983.machine import INTERACTIONS
+from thinktime.studies.brachman_1983.spent import blocks_per_interaction, measured
 from thinktime.studies.brachman_1983.tables import (
     BLOCK_TIME,
     CASES,
@@ -24,11 +24,10 @@ from thinktime.studies.brachman_1983.tables import (
     NAME,
     PAPER,
     SWAP_TIMES,
-    Case,
 )
 from thinktime.studies.study import Chapter
 
-__all__ = ["COUNTS", "TABLES", "blocks_per_interaction", "chapter", "drive", "loop_ms", "printed"]
+__all__ = ["COUNTS", "TABLES", "chapter", "drive", "loop_ms", "printed"]
 
 TABLES = (DISK, FACTORS, SWAP_TIMES, BLOCK_TIME, "facts")
 DIGITS = Tolerance("digits")
@@ -135,15 +134,6 @@ def _calculated() -> Iterator[Figure]:
             yield PAPER.figure(SWAP_TIMES, row, quantity, ours, "arithmetic", DIGITS)
     ours = _exact(1000.0 * drive().block_time_s(), 2, "ms")
     yield PAPER.figure(BLOCK_TIME, {"quantity": "Tblock"}, "calculated_ms", ours, "arithmetic", DIGITS)
-
-
-def blocks_per_interaction(case: Case) -> float | None:
-    """File transfers that a measured run implies, with the measured Tblock; None where nothing is printed."""
-    spent = measured(case)
-    if spent is None:
-        return None
-    block_s = printed(BLOCK_TIME, "quantity", "Tblock", "measured_ms") / 1000.0
-    return spent.files_s / block_s / (INTERACTIONS * case.pn)
 
 
 def _facts() -> Iterator[Figure]:

@@ -58,5 +58,5 @@ STUDY = Study(
         Part("doubts", "Which printed numbers are doubtful?", (), doubts.chapter),
     ),
     begin=begin,
-    replications=16,
+    replications=24,
 )

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from thinktime.reports import charts, document
 from thinktime.reports.charts import Axis
-from thinktime.reports.compared import Finding
 from thinktime.reports.document import Cell, Column, Key, Table
 from thinktime.stats.estimate import Estimate
+from thinktime.studies.brachman_1983 import implied
+from thinktime.studies.brachman_1983.devices import quiet_swap_time_s
 from thinktime.studies.brachman_1983.experiment import find
-from thinktime.studies.brachman_1983.machine import INTERACTIONS, Array, Machine, interval
-from thinktime.studies.brachman_1983.recomputed import blocks_per_interaction, printed
-from thinktime.studies.brachman_1983.tables import BLOCK_TIME, CASES, NAME, SWAP_TIMES, Case
+from thinktime.studies.brachman_1983.implied import FEW, MANY, Transfers, parts
+from thinktime.studies.brachman_1983.machine import INTERACTIONS, Machine, interval
+from thinktime.studies.brachman_1983.recomputed import printed
+from thinktime.studies.brachman_1983.spent import blocks_per_interaction
+from thinktime.studies.brachman_1983.tables import CASES, SWAP_TIMES, Case
 from thinktime.studies.study import Chapter
 
 __all__ = ["chapter"]
 
-RISES = 0.25
-"""The simulated rise must be at least this part of the printed one to be called the same."""
-FEW = find(pc_ms=12, size=314, mm=650, pn=12)
-MANY = find(pc_ms=12, size=157, mm=1280, pn=12)
 SWITCHED = (
     MANY,
     find(pc_ms=12, size=157, mm=650, pn=12),
@@ -36,72 +32,27 @@ SWITCHED = (
 )
 MECHANISMS: dict[str, dict[str, Any]] = {
     "as calibrated": {},
-    "LOOK": {"disk_policy": "look"},
-    "first come, first served": {"disk_policy": "fcfs"},
+    "a crossing costs a revolution": {"cylinder_crossing": "revolution"},
+    "no blocks of addresses": {"address_blocks": False},
     "15 buffers": {"buffers": 15},
-    "40 buffers": {"buffers": 40},
+    "60 buffers": {"buffers": 60},
     "full blocks written at once": {"full_block_writes": "at_once"},
-    "blocks of addresses": {"address_blocks": True},
+    "first come, first served": {"disk_policy": "fcfs"},
+    "shortest seek first": {"disk_policy": "sstf"},
+    "one drive's cylinders after the other's": {"sweep": "combined"},
     "files one after another": {"file_layout": "contiguous"},
-    "update every 300 s": {"update_interval": 300},
-    "update is never swapped": {"update_size": 0},
+    "files scattered": {"file_layout": "scattered"},
     "swap area at cylinder 0": {"swap_cylinder": 0},
-    "swap area beside the files": {"drives": 1, "swap_drive": 0, "file_drive": 0, "swap_cylinder": 200},
-    "overlapped seeks": {"overlapped_seeks": True},
+    "swap area at cylinder 200": {"swap_cylinder": 200},
+    "no pause between requests": {"interrupt_time": 0},
+    "update is never swapped": {"update_size": 0},
+    "update every 300 s": {"update_interval": 300},
 }
 KEYS = (
     Key("implied by the measured run", "plain", "diamond"),
     Key("implied by the simulated run", "system", "circle"),
     Key("true, simulated", "user", "circle"),
 )
-
-
-@dataclass(frozen=True)
-class Transfers:
-    """File transfers of one run, an interaction.
-
-    With T, U, S the elapsed time, utilisation and swaps, C the interactions, and the measured times of Tables
-    IV and V: ``implied`` = (U T - S Tswap) / Tblock / C. With the run's own times t and F true transfers an
-    interaction it is F + F (tblock / Tblock - 1) + S (tswap - Tswap) / Tblock / C, and what the controller
-    does beside.
-
-    Parameters
-    ----------
-    implied, true : Array
-        By replication.
-    slower_blocks, slower_swaps : Array
-        How far blocks and swaps that take longer than the constants raise what is implied.
-    """
-
-    implied: Array
-    true: Array
-    slower_blocks: Array
-    slower_swaps: Array
-
-    @classmethod
-    def of(cls, machine: Machine, case: Case, changes: Mapping[str, Any]) -> Transfers:
-        """One run with some parameters changed."""
-        block = printed(BLOCK_TIME, "quantity", "Tblock", "measured_ms") / 1000.0
-        swaps_ms = [printed(SWAP_TIMES, "ps_clicks", size, "measured_ms") for size in case.sizes_clicks]
-        swap = sum(swaps_ms) / len(swaps_ms) / 1000.0
-        completed = float(INTERACTIONS * case.pn)
-        elapsed, share, swaps, true, own_block = (
-            machine.case(case, name, **changes)
-            for name in (
-                "elapsed_s",
-                "controller_utilisation",
-                "swaps",
-                "file_transfers_per_interaction",
-                "block_time_s",
-            )
-        )
-        own_swap = np.where(swaps > 0.0, machine.case(case, "swap_time_s", **changes), swap)
-        return cls(
-            (elapsed * share - swaps * swap) / block / completed,
-            true,
-            true * (own_block / block - 1.0),
-            swaps * (own_swap - swap) / block / completed,
-        )
 
 
 def chapter(machine: Machine) -> Chapter:
@@ -113,41 +64,55 @@ def chapter(machine: Machine) -> Chapter:
         "IV and V for measured and simulated runs alike, whatever blocks and swaps took in the run itself."
     )
     return Chapter(
-        findings=(_rises(few, many),),
-        summary=tuple(_summary(few, many)),
+        findings=(implied.finding(few, many),),
+        summary=tuple(_summary(machine, few, many)),
         pictures=(_figure(rows),),
-        tables=(_rise(machine), _table(machine, rows), _switched(machine)),
+        tables=(implied.shares(machine), _rise(machine), _table(machine, rows), _switched(machine)),
         method=method,
     )
 
 
-def _summary(few: Transfers, many: Transfers) -> Iterator[str]:
+def _summary(machine: Machine, few: Transfers, many: Transfers) -> Iterator[str]:
     theirs = [blocks_per_interaction(case) or float("nan") for case in (MANY, FEW)]
     ours = [float(each.implied.mean()) for each in (many, few)]
+    true = [float(each.true.mean()) for each in (many, few)]
     yield (
         f"From {MANY.words} to {FEW.words} the implied transfers an interaction rise from {theirs[0]:.2f} to "
-        f"{theirs[1]:.2f} in the measured runs, from {ours[0]:.2f} to {ours[1]:.2f} in the simulated ones."
+        f"{theirs[1]:.2f} in the measured runs, from {ours[0]:.2f} to {ours[1]:.2f} in the simulated ones, "
+        f"where the true ones go from {true[0]:.2f} to {true[1]:.2f}."
     )
-    whole, true, blocks, swaps, rest = _parts(few, many)
-    yield (
-        f"Of the simulated rise of {whole:+.2f}, {true:+.2f} are more transfers, {blocks:+.2f} are blocks "
-        f"that take longer than in Table V, {swaps:+.2f} are swaps that take longer than in Table IV, and "
-        f"{rest:+.2f} other time of the controller."
+    yield implied.listed(machine)
+    yield f"Swaps: {_of_swaps(machine)}."
+    yield f"Seeks: {'; '.join(_of_seeks(machine, case) for case in (MANY, FEW))}."
+    yield f"Buffers: {'; '.join(_of_buffers(machine, case) for case in (MANY, FEW))}."
+
+
+def _of_swaps(machine: Machine) -> str:
+    size = FEW.sizes_clicks[0]
+    known = printed(SWAP_TIMES, "ps_clicks", size, "measured_ms")
+    quiet = 1000.0 * float(quiet_swap_time_s(machine, size).mean())
+    own = 1000.0 * machine.mean(FEW, "swap_time_s")
+    return (
+        f"one of {size} clicks took {known:.1f} ms as measured, takes {quiet:.1f} ms on a quiet machine and "
+        f"{own:.1f} ms in {FEW.words}, which makes {machine.mean(FEW, 'swaps'):.0f} of them"
     )
 
 
-def _rises(few: Transfers, many: Transfers) -> Finding:
-    theirs = [blocks_per_interaction(case) or float("nan") for case in (MANY, FEW)]
-    rise = interval(few.implied - many.implied)
-    printed = theirs[1] - theirs[0]
-    return Finding(
-        NAME,
-        "implied-transfers",
-        "Tables IV to VI",
-        rise.low is not None and rise.low > 0.0 and rise.value >= RISES * printed,
-        f"{rise.value:+.2f} ({rise.low or 0.0:+.2f} to {rise.high or 0.0:+.2f}) simulated, {printed:+.2f} "
-        f"measured; at least {100 * RISES:.0f} % of it counts",
-        "the runs seem to make more file transfers an interaction where fewer, larger processes are loaded",
+def _of_seeks(machine: Machine, case: Case) -> str:
+    own = 1000.0 * machine.mean(case, "block_time_s")
+    first = 1000.0 * float(machine.case(case, "block_time_s", disk_policy="fcfs").mean())
+    return (
+        f"with {machine.mean(case, 'queue_length'):.1f} requests at the controller ({case.words}) a block "
+        f"takes {own:.1f} ms under LOOK and {first:.1f} ms first come, first served"
+    )
+
+
+def _of_buffers(machine: Machine, case: Case) -> str:
+    own = machine.mean(case, "file_transfers_per_interaction")
+    without = float(machine.case(case, "file_transfers_per_interaction", address_blocks=False).mean())
+    return (
+        f"with {machine.mean(case, 'loaded_mean'):.1f} loaded ({case.words}) {own:.2f} transfers an "
+        f"interaction, {without:.2f} without blocks of addresses"
     )
 
 
@@ -194,21 +159,12 @@ def _mechanisms(machine: Machine) -> dict[str, dict[str, Any]]:
     }
 
 
-def _parts(few: Transfers, many: Transfers) -> tuple[float, ...]:
-    """Rise of implied transfers from many loaded to few, and its parts; the last is what is left."""
-    whole, *parts = (
-        float((getattr(few, name) - getattr(many, name)).mean())
-        for name in ("implied", "true", "slower_blocks", "slower_swaps")
-    )
-    return whole, *parts, whole - sum(parts)
-
-
 def _rise(machine: Machine) -> Table:
     """Part the rise of implied transfers, with one mechanism changed at a time."""
     cells: list[tuple[Cell, ...]] = []
     for name, changes in _mechanisms(machine).items():
         sides = (Transfers.of(machine, case, changes) for case in (FEW, MANY))
-        cells.append((name, *(f"{part:+.2f}".replace("-", "−") for part in _parts(*sides))))
+        cells.append((name, *(f"{part:+.2f}".replace("-", "−") for part in parts(*sides))))
     columns = (
         Column("mechanism"),
         *(

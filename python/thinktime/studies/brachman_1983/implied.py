@@ -1,0 +1,204 @@
+"""File transfers that a run implies and those that it makes, and why the first are more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from thinktime.reports.compared import Finding
+from thinktime.reports.document import Cell, Column, Table
+from thinktime.studies.brachman_1983.devices import quiet_swap_time_s
+from thinktime.studies.brachman_1983.experiment import find
+from thinktime.studies.brachman_1983.machine import ENOUGH, INTERACTIONS, Array, Machine, interval
+from thinktime.studies.brachman_1983.recomputed import printed
+from thinktime.studies.brachman_1983.spent import blocks_per_interaction
+from thinktime.studies.brachman_1983.tables import BLOCK_TIME, CASES, NAME, SWAP_TIMES, Case
+
+__all__ = ["FEW", "MANY", "Transfers", "finding", "listed", "parts", "shares"]
+
+RISES = 0.5
+"""The simulated rise must be at least this part of the printed one to be called the same."""
+FEW = find(pc_ms=12, size=314, mm=650, pn=12)
+MANY = find(pc_ms=12, size=157, mm=1280, pn=12)
+REASONS = {
+    "addresses": "blocks of addresses that the buffers lose",
+    "others": "other transfers",
+    "seeks": "blocks that take longer than in Table V",
+    "quiet": "swaps that take longer than in Table IV on a quiet machine",
+    "load": "swaps that take longer in the runs than on a quiet machine",
+    "rest": "other time of the controller",
+}
+"""Parts of what a run implies."""
+
+
+@dataclass(frozen=True)
+class Transfers:
+    """File transfers of one run, an interaction.
+
+    With T, U, S the elapsed time, utilisation and swaps, C the interactions, and the measured times of Tables
+    IV and V: ``implied`` = (U T - S Tswap) / Tblock / C. With the run's own times t and F true transfers an
+    interaction it is F + F (tblock / Tblock - 1) + S (tswap - Tswap) / Tblock / C, and what the controller
+    does beside.
+
+    Parameters
+    ----------
+    implied, true : Array
+        By replication.
+    slower_blocks, slower_swaps : Array
+        How far blocks and swaps that take longer than the constants raise what is implied.
+    swap_weight : Array
+        S / Tblock / C: what a second of swap time is worth.
+    """
+
+    implied: Array
+    true: Array
+    slower_blocks: Array
+    slower_swaps: Array
+    swap_weight: Array
+
+    @classmethod
+    def of(cls, machine: Machine, case: Case, changes: Mapping[str, Any]) -> Transfers:
+        """One run with some parameters changed; with none, of all replications."""
+        block = printed(BLOCK_TIME, "quantity", "Tblock", "measured_ms") / 1000.0
+        swap = _printed_swap_s(case)
+        completed = float(INTERACTIONS * case.pn)
+        elapsed, share, swaps, true, own_block = (
+            machine.case(case, name, **changes)
+            for name in (
+                "elapsed_s",
+                "controller_utilisation",
+                "swaps",
+                "file_transfers_per_interaction",
+                "block_time_s",
+            )
+        )
+        own_swap = np.where(swaps > 0.0, machine.case(case, "swap_time_s", **changes), swap)
+        return cls(
+            (elapsed * share - swaps * swap) / block / completed,
+            true,
+            true * (own_block / block - 1.0),
+            swaps * (own_swap - swap) / block / completed,
+            swaps / block / completed,
+        )
+
+
+def _printed_swap_s(case: Case) -> float:
+    each = [printed(SWAP_TIMES, "ps_clicks", size, "measured_ms") for size in case.sizes_clicks]
+    return sum(each) / len(each) / 1000.0
+
+
+def parts(few: Transfers, many: Transfers) -> tuple[float, ...]:
+    """Rise of implied transfers from many loaded to few, and its parts; the last is what is left."""
+    whole, *found = (
+        float((getattr(few, name) - getattr(many, name)).mean())
+        for name in ("implied", "true", "slower_blocks", "slower_swaps")
+    )
+    return whole, *found, whole - sum(found)
+
+
+def _reasons(machine: Machine, case: Case) -> dict[str, Array]:
+    """Parts of what one run implies beyond its transfers without blocks of addresses, by replication.
+
+    Blocks of addresses are those transfers that the same work does not make on a machine without them. Of the
+    swap time that Table IV does not have, a quiet machine has a part, and the run the rest.
+    """
+    found = Transfers.of(machine, case, {})
+    count = min(len(found.true), ENOUGH)
+    without = machine.case(case, "file_transfers_per_interaction", address_blocks=False)[:count]
+    quiet = float(np.mean([quiet_swap_time_s(machine, size).mean() for size in case.sizes_clicks]))
+    on_quiet = (found.swap_weight * (quiet - _printed_swap_s(case)))[:count]
+    known = {
+        "addresses": found.true[:count] - without,
+        "others": without,
+        "seeks": found.slower_blocks[:count],
+        "quiet": on_quiet,
+        "load": found.slower_swaps[:count] - on_quiet,
+    }
+    return {**known, "rest": found.implied[:count] - sum(known.values())}
+
+
+def _rises(machine: Machine, case: Case) -> tuple[float, dict[str, float]]:
+    """Rise of implied transfers from `MANY` to a run, and its parts, on the same workloads."""
+    here, there = _reasons(machine, case), _reasons(machine, MANY)
+    amounts = {name: float((here[name] - there[name]).mean()) for name in REASONS}
+    return sum(amounts.values()), amounts
+
+
+def listed(machine: Machine) -> str:
+    """Name the parts of the rise to `FEW`, largest first, with their shares of it."""
+    whole, amounts = _rises(machine, FEW)
+    largest = sorted(amounts.items(), key=lambda item: -item[1])
+    said = ", ".join(
+        f"{amount:+.2f} ({100 * amount / whole:.0f} %) {REASONS[name]}" for name, amount in largest
+    )
+    return f"Of the simulated rise of {whole:+.2f} to {FEW.words}: {said}.".replace("-", "−")
+
+
+def shares(machine: Machine) -> Table:
+    """Every run of at least twelve processes, and the others: what its implied transfers rise by, and why."""
+    base = blocks_per_interaction(MANY) or float("nan")
+    rows: list[tuple[Cell, ...]] = []
+    for case in CASES:
+        if case is MANY:
+            continue
+        theirs = blocks_per_interaction(case)
+        whole, amounts = _rises(machine, case)
+        measured = None if theirs is None else _signed(theirs - base)
+        cells = [_part(amount, whole) for amount in amounts.values()]
+        queue = f"{machine.mean(case, 'queue_length'):.1f}"
+        rows.append((case.words, queue, measured, _signed(whole), *cells))
+    columns = (
+        Column("run"),
+        Column("queue", scaled=False),
+        Column("measured rise", scaled=False),
+        Column("simulated rise", scaled=False),
+        *(
+            Column(name, scaled=False)
+            for name in (
+                "blocks of addresses",
+                "other transfers",
+                "slower blocks",
+                "slower swaps, quiet",
+                "slower swaps, load",
+                "other",
+            )
+        ),
+    )
+    notes = (
+        f"Against {MANY.words}, on the same workloads. In brackets the share of the simulated rise, where "
+        f"that is at least {LEAST:g}; a part below nothing hides what others raise.",
+    )
+    caption = "Implied transfers an interaction: what they rise by in each run, and what makes them"
+    return Table("transfers-shares", caption, columns, tuple(rows), notes)
+
+
+LEAST = 0.3
+"""Rises below this are made of parts that cancel, and have no shares."""
+
+
+def _signed(value: float) -> str:
+    return f"{value + 0.0:+.2f}".replace("-", "−")
+
+
+def _part(amount: float, whole: float) -> str:
+    share = f" ({100 * amount / whole:.0f} %)" if abs(whole) >= LEAST else ""
+    return f"{amount:+.2f}{share}".replace("-", "−")
+
+
+def finding(few: Transfers, many: Transfers) -> Finding:
+    """Whether what is implied rises in the simulated runs as in the measured ones."""
+    theirs = [blocks_per_interaction(case) or float("nan") for case in (MANY, FEW)]
+    rise = interval(few.implied - many.implied)
+    whole = theirs[1] - theirs[0]
+    return Finding(
+        NAME,
+        "implied-transfers",
+        "Tables IV to VI",
+        rise.low is not None and rise.low > 0.0 and rise.value >= RISES * whole,
+        f"{rise.value:+.2f} ({rise.low or 0.0:+.2f} to {rise.high or 0.0:+.2f}) simulated, {whole:+.2f} "
+        f"measured; at least {100 * RISES:.0f} % of it counts",
+        "the runs seem to make more file transfers an interaction where fewer, larger processes are loaded",
+    )

@@ -1,0 +1,65 @@
+"""What the controller does in the elapsed time of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from thinktime.studies.brachman_1983.machine import INTERACTIONS, Machine
+from thinktime.studies.brachman_1983.tables import BLOCK_TIME, MEASURED, PAPER, Case
+
+__all__ = ["Spent", "blocks_per_interaction", "measured", "simulated"]
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Where the elapsed time of a run goes at the controller, s.
+
+    With U the utilisation, T the elapsed time and S swaps of Tswap each: files take U T - S Tswap, swaps
+    S Tswap, and (1 - U) T the controller is idle.
+    """
+
+    files_s: float
+    swaps_s: float
+    idle_s: float
+
+    @property
+    def elapsed_s(self) -> float:
+        """All of it."""
+        return self.files_s + self.swaps_s + self.idle_s
+
+
+def measured(case: Case) -> Spent | None:
+    """Of a measured run, with the measured swap time of Table IV; None where nothing is printed."""
+    values = {quantity: case.published(quantity) for quantity in MEASURED}
+    elapsed, share, count = (
+        values[name] for name in ("elapsed_s", "controller_utilization_percent", "nswaps")
+    )
+    if elapsed is None or share is None or count is None:
+        return None
+    cells = [
+        PAPER.tables["table04_swap_times"].cell({"ps_clicks": size}, "measured_ms")
+        for size in case.sizes_clicks
+    ]
+    swap_s = sum(cell.value for cell in cells if cell is not None) / len(cells) / 1000.0
+    busy = share / 100.0 * elapsed
+    return Spent(busy - count * swap_s, count * swap_s, elapsed - busy)
+
+
+def simulated(machine: Machine, case: Case) -> Spent:
+    """Of a simulated run, with its own swap time."""
+    elapsed, share = machine.mean(case, "elapsed_s"), machine.mean(case, "controller_utilisation")
+    swaps = machine.case(case, "swaps")
+    each = np.nan_to_num(machine.case(case, "swap_time_s"))
+    taken = float((swaps * each).mean())
+    return Spent(elapsed * share - taken, taken, elapsed * (1.0 - share))
+
+
+def blocks_per_interaction(case: Case) -> float | None:
+    """File transfers that a measured run implies, with the measured Tblock; None where nothing is printed."""
+    spent = measured(case)
+    cell = PAPER.tables[BLOCK_TIME].cell({"quantity": "Tblock"}, "measured_ms")
+    if spent is None or cell is None:
+        return None
+    return 1000.0 * spent.files_s / cell.value / (INTERACTIONS * case.pn)
