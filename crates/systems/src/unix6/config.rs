@@ -128,13 +128,7 @@ impl Config {
         let scaled = |name: &str| Span::from_seconds(settings.number(name) / speed);
         let children = settings.word("workload") == "children";
         let workload = if children {
-            Workload::Children(Arc::new(Children {
-                cycles: settings.integer("cycles"),
-                compute: settings.span("cycle_time"),
-                reads: settings.integer("reads"),
-                file_blocks: settings.integer("shared_file_blocks"),
-                pause: settings.span("cycle_pause"),
-            }))
+            Workload::Children(Arc::new(Children::read(settings)))
         } else {
             Workload::Prototypes(Arc::new(Prototypes::read(settings)?))
         };
@@ -180,7 +174,7 @@ impl Config {
             },
             page_share: settings.number("page_share"),
             page_modified: settings.number("page_modified"),
-            settles: !children,
+            settles: !children && settings.flag("settle"),
             speed,
             workload,
             sizes: sizes(settings, text)?,
@@ -342,6 +336,18 @@ fn sizes(settings: &Settings, text: u64) -> Result<Vec<u64>, ParameterError> {
 /// The longest image that the simulation takes; the PDP-11 itself addresses 1024 clicks, twice that with separate
 /// instructions and data [click].
 const LARGEST: u64 = 1 << 20;
+
+impl Children {
+    fn read(settings: &Settings) -> Children {
+        Children {
+            cycles: settings.integer("cycles"),
+            compute: settings.span("cycle_time"),
+            reads: settings.integer("reads"),
+            file_blocks: settings.integer("shared_file_blocks"),
+            pause: settings.span("cycle_pause"),
+        }
+    }
+}
 
 impl Prototypes {
     fn read(settings: &Settings) -> Result<Prototypes, ParameterError> {

@@ -309,15 +309,15 @@ impl Meters {
         let (user, system) = (new.user - old.user, new.system - old.system);
         let mut row = vec![seconds(user), seconds(system), seconds(u128::from(length.0) - user - system)];
         row.extend(COUNTERS.iter().map(|(.., of)| Value::U64(of(&new.counts) - of(&old.counts))));
-        for drive in 0..DRIVES {
-            let (to, from) = (new.drives[drive], old.drives[drive]);
+        let drives = new.drives.iter().zip(old.drives).zip(readings.drives_busy.iter().zip(busy_old));
+        for ((to, from), (busy, busy_old)) in drives {
             row.extend([
                 Value::U64(to.requests - from.requests),
                 Value::U64(to.bytes - from.bytes),
                 Value::U64(to.seeks - from.seeks),
                 seconds(to.access - from.access),
                 seconds(to.transfer - from.transfer),
-                seconds(readings.drives_busy[drive] - busy_old[drive]),
+                seconds(busy - busy_old),
             ]);
         }
         let flat = |totals: &Totals| {

@@ -129,7 +129,7 @@ impl<M: Monitor> Machine<'_, M> {
                     self.wake(Channel::FreeFrame, calendar.now());
                     return self.read_page(p, page, fault, calendar);
                 }
-                Fault::None if self.frames.pages.get(&(p, page)).is_none() => {
+                Fault::None if !self.frames.pages.contains_key(&(p, page)) => {
                     self.meters.totals.counts.page_faults += 1;
                     match self.frames.make_room() {
                         Room::Free => return self.read_page(p, page, fault, calendar),

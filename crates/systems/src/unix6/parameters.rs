@@ -43,6 +43,7 @@ pub(super) fn parameters() -> Vec<Parameter> {
         drives(),
         simple_disk(),
         layout(),
+        files_layout(),
         workload(),
         prototype(),
         files(),
@@ -455,6 +456,11 @@ fn layout() -> Vec<Parameter> {
             "Cylinder at which the files begin",
             CHOSEN,
         ),
+    ]
+}
+
+fn files_layout() -> Vec<Parameter> {
+    vec![
         Parameter::new(
             "file_span",
             "block",
@@ -538,6 +544,14 @@ fn prototype() -> Vec<Parameter> {
             whole(1, 1_000_000),
             "Interactions of each prototype",
             "section 4.2",
+        ),
+        Parameter::new(
+            "settle",
+            "",
+            json!(true),
+            Allowed::Flag,
+            "Prototypes: whether statistics begin when each of them has written to the terminal, or at the start",
+            "section 4.3",
         ),
         Parameter::new(
             "pc",
