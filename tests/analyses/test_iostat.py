@@ -471,7 +471,8 @@ def simulated(tmp_path_factory):
 
 
 def test_meters_of_a_simulated_machine_agree_with_its_own_integrals(simulated):
-    """60 looks a second at a queue that changes about as often miss less than 1 %; what was counted is all.
+    """60 looks a second at a queue that changes about as often miss up to 2 %: pauses end, and bursts of requests
+    begin, just after a look. What was counted is all.
 
     The seed is fixed, so that this cannot fail by chance."""
     runs, result = simulated
@@ -482,11 +483,11 @@ def test_meters_of_a_simulated_machine_agree_with_its_own_integrals(simulated):
 
     (queue,) = result.queues
     assert queue.mean.exact.value == pytest.approx(response("queue_length"), rel=0.01)
-    assert queue.mean.sampled.value == pytest.approx(response("queue_length"), rel=0.01)
-    assert result.controller.sampled.value == pytest.approx(response("controller_utilisation"), abs=0.01)
-    assert result.controller.exact.value == pytest.approx(response("controller_utilisation"), abs=0.01)
+    assert queue.mean.sampled.value == pytest.approx(response("queue_length"), rel=0.02)
+    assert result.controller.sampled.value == pytest.approx(response("controller_utilisation"), abs=0.02)
+    assert result.controller.exact.value == pytest.approx(response("controller_utilisation"), abs=0.001)
     for drive in result.drives:
-        assert drive.utilisation.difference.value == pytest.approx(0.0, abs=0.01)
+        assert drive.utilisation.difference.value == pytest.approx(0.0, abs=0.02)
     swaps = sum(item.total for item in result.swapping.amounts if item.name in ("swap_ins", "swap_outs"))
     assert swaps == runs.responses["swaps"].sum()
     assert sum(total.value for total in result.matrix.drive_totals) == pytest.approx(1.0)
