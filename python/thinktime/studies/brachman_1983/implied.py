@@ -180,12 +180,12 @@ LEAST = 0.3
 
 
 def _signed(value: float) -> str:
-    return f"{value + 0.0:+.2f}".replace("-", "−")
+    return f"{round(value, 2) + 0.0:+.2f}".replace("-", "−")
 
 
 def _part(amount: float, whole: float) -> str:
     share = f" ({100 * amount / whole:.0f} %)" if abs(whole) >= LEAST else ""
-    return f"{amount:+.2f}{share}".replace("-", "−")
+    return f"{_signed(amount)}{share}".replace("-", "−")
 
 
 def finding(few: Transfers, many: Transfers) -> Finding:

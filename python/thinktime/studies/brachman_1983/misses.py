@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 
 from thinktime.reports import format as shown
 from thinktime.reports.compared import Figure
@@ -10,26 +10,16 @@ from thinktime.studies.brachman_1983.machine import Machine
 from thinktime.studies.brachman_1983.spent import blocks_per_interaction, measured, simulated
 from thinktime.studies.brachman_1983.tables import CASES, MEASURED, Case
 
-__all__ = ["by_table", "listed"]
+__all__ = ["told"]
 
 
-def listed(machine: Machine, figures: Iterable[Figure]) -> tuple[tuple[str, str], ...]:
-    """Every cell of the runs that misses or is doubtful, as (table, reason)."""
+def told(machine: Machine, figures: Iterable[Figure]) -> Iterator[str]:
+    """Say of every cell of the runs that misses, doubtful ones with them, what its difference is made of."""
     known = {(case.table, tuple(case.row.values())): case for case in CASES}
-    found = []
     for figure in figures:
         case = known.get((figure.table, tuple(figure.row.values())))
         if case is not None and figure.verdict in ("misses", "doubtful"):
-            found.append((case.table, _said(machine, case, figure)))
-    return tuple(found)
-
-
-def by_table(reasons: Iterable[tuple[str, str]]) -> Mapping[str, Sequence[str]]:
-    """Give the reasons as notes of their tables."""
-    notes: dict[str, list[str]] = {}
-    for table, reason in reasons:
-        notes.setdefault(table, []).append(reason)
-    return notes
+            yield _said(machine, case, figure)
 
 
 def _said(machine: Machine, case: Case, figure: Figure) -> str:
@@ -40,7 +30,8 @@ def _said(machine: Machine, case: Case, figure: Figure) -> str:
         "qdisk": _queue,
     }[figure.quantity]
     head = (
-        f"{case.words}: {TITLES[figure.quantity]} {shown.number(figure.ours)} for "
+        f"{'Misses' if figure.verdict == 'misses' else 'Doubtful as printed'}: {TITLES[figure.quantity]} of "
+        f"{case.words}, {shown.number(figure.ours)} for "
         f"{shown.number(figure.published or 0.0)}"
     )
     return f"{head}. {why(machine, case)}{_neighbours(case)}"
