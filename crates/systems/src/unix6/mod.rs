@@ -26,11 +26,16 @@
 //!
 //! # What the thesis leaves open, and what was taken
 //!
-//! - *Reads and writes of a prototype*: whole blocks at random places of its file, of number zero to ten in an
-//!   interaction with equal chances; their mean, the part that are writes and the space that the files are scattered
-//!   over were fitted. Blocks of addresses are left out then; with them, the same rows are met less well.
+//! - *Reads and writes of a prototype*: whole blocks at random places of its file. Their mean number, with equal
+//!   chances from none up, and the part that are writes were fitted.
 //! - *Pauses*: zero to three seconds of the clock, with fitted chances.
-//! - *Swap times*: a transfer that comes to the end of a cylinder has to wait for a whole revolution.
+//! - *The files*: at even distances over a part of their drive that was fitted, in an order that has nothing to do with
+//!   that of the processes.
+//! - *LOOK over two drives*: the axis is the cylinder, whichever the drive; each drive has its own arm. The swap area lies
+//!   near the middle of the files' cylinders.
+//! - *Swap times*: a transfer over the end of a cylinder costs a seek to the next one, as the thesis calculates
+//!   (section 3.2), and no wait until its first block comes round.
+//! - *Which request is next* is chosen when a transfer ends, and begins when its interrupt has been served.
 //! - *A transfer between memory and the swap area of two pieces* (text and the rest) takes two places in memory,
 //!   where Sixth Edition asks for one.
 //! - *No swap space*: Sixth Edition panics; here the process, or the swapper, tries again a second later.
