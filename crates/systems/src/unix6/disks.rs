@@ -151,6 +151,14 @@ impl Disks {
         let drive = |number: u32| {
             json!({
                 "name": format!("drive{number}"),
+                "cylinders": geometry.cylinders,
+                "tracks_per_cylinder": geometry.tracks_per_cylinder,
+                "blocks_per_track": geometry.blocks_per_track,
+                "block_bytes": BLOCK_BYTES,
+                "start_s": geometry.start.seconds(),
+                "track_to_track_seek_s": geometry.seek.seconds(),
+                "mean_seek_s": seek,
+                "mean_latency_s": latency,
                 "mean_access_s": geometry.start.seconds() + seek + latency,
                 "transfer_s_per_byte": block / BLOCK_BYTES as f64,
             })

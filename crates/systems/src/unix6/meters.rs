@@ -265,7 +265,7 @@ pub(super) fn sample_columns() -> Vec<Column> {
 
 type Counter = (&'static str, &'static str, Option<Role>, &'static str, fn(&Counts) -> u64);
 
-const COUNTERS: [Counter; 12] = [
+const COUNTERS: [Counter; 13] = [
     ("block_reads", "block", Some(Role::Request), "Blocks read, with a process that waited", |c| {
         c.block_reads
     }),
@@ -278,6 +278,7 @@ const COUNTERS: [Counter; 12] = [
     ("text_loads", "text", None, "Shared texts read from the swap area", |c| c.text_loads),
     ("page_faults", "page", Some(Role::Request), "Pages read, with paging", |c| c.page_faults),
     ("page_outs", "page", Some(Role::Request), "Modified pages written to make room", |c| c.page_outs),
+    ("terminal_in_characters", "character", None, "Characters from the terminal: nobody types", |_| 0),
     ("terminal_out_characters", "character", None, "Characters to the terminal", |c| c.characters_out),
     ("interactions", "interaction", Some(Role::Throughput), "Interactions that ended", |c| c.interactions),
 ];

@@ -614,7 +614,7 @@ fn files() -> Vec<Parameter> {
             "Bytes of a read or write",
             CHOSEN,
         ),
-        Parameter::new("write_share", "", json!(0.6), share(), "Part of them that are writes", CHOSEN),
+        Parameter::new("write_share", "", json!(0.6), share(), "Part of them that are writes", CALIBRATED),
         Parameter::new(
             "seek_share",
             "",

@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from thinktime.reports.compared import Figure, Tolerance
 from thinktime.stats.estimate import Estimate
 from thinktime.stats.proportions import proportion
 from thinktime.studies.brachman_1983.machine import Machine
-from thinktime.studies.brachman_1983.recomputed import COUNTS, loop_ms, printed
+from thinktime.studies.brachman_1983.recomputed import COUNTS, loop_ms
 from thinktime.studies.brachman_1983.tables import DISK, LOOPS, PAPER
 
 __all__ = ["drive_figures", "loop_figures"]
@@ -41,33 +42,32 @@ def loop_figures(machine: Machine) -> Iterator[Figure]:
 
 
 def drive_figures(machine: Machine) -> Iterator[Figure]:
-    """Read the drive off the manifest of a log (Table I).
-
-    Mean access and transfer time are given there; 20 blocks of 512 bytes pass in a revolution, half of which
-    is the latency, and the rest of the access is the seek.
-    """
-    access_s, byte_s = _drive(machine)
-    track = printed(DISK, "characteristic", "blocks_512_byte_per_track", "value")
-    latency_s = track * 512 * byte_s / 2.0
+    """Read the drive off the manifest of a log (Table I): what the simulated machine was given."""
+    drive = _drive(machine)
+    byte_s = drive["transfer_s_per_byte"]
     for characteristic, value, allowed in (
-        ("average_latency", 1000.0 * latency_s, NEAR),
-        ("average_seek", 1000.0 * (access_s - latency_s), NEAR),
-        ("average_access", 1000.0 * access_s, NEAR),
+        ("surfaces", drive["tracks_per_cylinder"], NEAR),
+        ("tracks_per_surface", drive["cylinders"], NEAR),
+        ("blocks_512_byte_per_track", drive["blocks_per_track"], NEAR),
+        ("track_to_track_seek", 1000.0 * drive["track_to_track_seek_s"], NEAR),
+        ("average_latency", 1000.0 * drive["mean_latency_s"], NEAR),
+        ("average_seek", 1000.0 * drive["mean_seek_s"], NEAR),
+        ("average_access", 1000.0 * drive["mean_access_s"], NEAR),
         # Within a sector the disk is faster than over a whole track.
         ("transfer_rate_peak", 0.001 / byte_s, None),
         ("transfer_time_average", 1e6 * byte_s, NEAR),
     ):
         row = {"characteristic": characteristic}
-        ours = Estimate(value, "", 1, "manifest of a simulated log")
+        ours = Estimate(float(value), "", 1, "manifest of a simulated log")
         figure = PAPER.figure(DISK, row, "value", ours, "fitted", allowed)
         yield replace(figure, unit=PAPER.tables[DISK].remark(row, "unit"))
 
 
-def _drive(machine: Machine) -> tuple[float, float]:
-    """Mean access time and time of a byte of the first drive, s."""
+def _drive(machine: Machine) -> dict[str, Any]:
+    """Facts of the first drive."""
     run = machine.run(replications=1, **ONE_LOOP)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "drive.log"
         run.record(path)
-        drive = Log.open(path).manifest["sessions"][0]["machine"]["drives"][0]
-    return float(drive["mean_access_s"]), float(drive["transfer_s_per_byte"])
+        drive: dict[str, Any] = Log.open(path).manifest["sessions"][0]["machine"]["drives"][0]
+    return drive
