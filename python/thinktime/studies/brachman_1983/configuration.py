@@ -38,7 +38,7 @@ def chapter(machine: Machine) -> Chapter:
         "of processes and the compute loop are those of the row.",
         f"Of {len(system.parameters)} parameters, {len(calibrated)} were calibrated"
         + (f": {', '.join(calibrated)}." if calibrated else "."),
-        f"{len(chosen)} more were chosen with an eye to the rows that calibrate"
+        f"{len(chosen)} more say what the rows that calibrate have to do with their choice"
         + (f": {', '.join(chosen)}." if chosen else "."),
     )
     return Chapter(tuple(_stated(machine)), summary=summary, tables=(_parameters(machine, system),))
