@@ -471,8 +471,8 @@ def simulated(tmp_path_factory):
 
 
 def test_meters_of_a_simulated_machine_agree_with_its_own_integrals(simulated):
-    """60 looks a second at a queue that changes about as often miss up to 2 %: pauses end, and bursts of requests
-    begin, just after a look. What was counted is all.
+    """60 looks a second at a queue that changes about as often miss up to 2 %: pauses end, and bursts of
+    requests begin, just after a look. What was counted is all.
 
     The seed is fixed, so that this cannot fail by chance."""
     runs, result = simulated
