@@ -155,14 +155,12 @@ impl Simulation {
         finished: &Finished,
         trace: bool,
     ) -> Result<(), SimulationError> {
-        // Replications follow one another, a second apart.
-        let length_us = (self.course.length.0 / 1000) as i64 + 1_000_000;
         let session = Session {
             source: self.system.name().into(),
             boot_id: None,
             machine: self.machine(),
             options: json!({"seed": seed, "replication": number, "trace": trace}),
-            start_us: EPOCH_US + number as i64 * length_us,
+            start_us: self.starts_us(number, finished),
             end_us: None,
             facts: Map::new(),
         };
@@ -171,6 +169,15 @@ impl Simulation {
         let outcome = self.replication(seed, number, finished.warm_up, Some(&mut recorder))?;
         let facts = [("replication", self.facts(number, finished, &outcome))];
         Ok(recorder.finish(outcome.ended, &facts)?)
+    }
+
+    /// When session `number` of a log begins: replications follow one another, a second apart.
+    fn starts_us(&self, number: u64, finished: &Finished) -> i64 {
+        let apart = |length_ns: u64| (length_ns / 1000) as i64 + 1_000_000;
+        let first = finished.first_replication;
+        let before = finished.outcomes.iter().take(number.saturating_sub(first) as usize);
+        let here: i64 = before.map(|outcome| apart(outcome.ended.0)).sum();
+        EPOCH_US + first as i64 * apart(self.course.length.0) + here
     }
 
     fn machine(&self) -> Value {

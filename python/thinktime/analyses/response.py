@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from thinktime.analyses import interactions
 from thinktime.analyses.loads import ranges
+from thinktime.analyses.periods import Span, sessions
 from thinktime.stats import series
 from thinktime.stats.estimate import Estimate, NotApplicable
 from thinktime.stats.quantiles import quantile
@@ -102,16 +104,18 @@ def analyse(log: Log, *, width: int | None = None, level: float = 0.95) -> Respo
             "play users with `thinktime play` while recording",
         )
     everything = np.arange(len(seen))
-    overall = _group(seen, everything, "all", None, level)
+    covered = sessions(log, seen.origin_us, 0.0, _last(seen))
+    overall = _group(seen, everything, "all", None, covered, level)
     if overall.response is None:
         return NotApplicable(f"none of {len(seen)} interactions completed", "play for longer than one takes")
     by_population = tuple(
-        _group(seen, part.rows, _range_label(part.low, part.high), (part.low, part.high), level)
+        _group(seen, part.rows, _range_label(part.low, part.high), (part.low, part.high), covered, level)
         for part in ranges(seen.columns["population"], width)
     )
     names = [str(name) for name in np.unique(seen.classes)]
     by_class = tuple(
-        _group(seen, np.flatnonzero(seen.classes == name), name or "(none)", None, level) for name in names
+        _group(seen, np.flatnonzero(seen.classes == name), name or "(none)", None, covered, level)
+        for name in names
     )
     return Response(
         overall,
@@ -131,6 +135,7 @@ def _group(
     rows: NDArray[np.int64],
     label: str,
     population: tuple[float, float] | None,
+    covered: Sequence[Span],
     level: float,
 ) -> ResponseGroup:
     arrival = seen.times["arrival"][rows]
@@ -149,7 +154,7 @@ def _group(
         _waiting(seen.times["first_service"][rows] - arrival, level),
         series.batch_ratio(service[both], None, level).estimate("s") if both.any() else None,
         series.batch_ratio(response[both], service[both], level).estimate("") if both.any() else None,
-        _throughput(seen, population, level),
+        _throughput(seen, population, covered, level),
     )
 
 
@@ -161,10 +166,22 @@ def _waiting(waits: Array, level: float) -> Waiting | None:
     return Waiting(len(known), series.batch_ratio(known, None, level).estimate("s"), p50, p90, p99)
 
 
+def _last(seen: interactions.Interactions) -> float:
+    """When the last interaction arrived or was completed [s]."""
+    ends = np.concatenate([seen.times["arrival"], seen.times["completion"]])
+    return float(np.nanmax(ends))
+
+
 def _throughput(
-    seen: interactions.Interactions, population: tuple[float, float] | None, level: float
+    seen: interactions.Interactions,
+    population: tuple[float, float] | None,
+    covered: Sequence[Span],
+    level: float,
 ) -> Estimate | None:
-    """Completions per second in the stretches of time that had this population."""
+    """Completions per second in the stretches of time that had this population.
+
+    Between two sessions nobody played, however long that was.
+    """
     if population is None:
         return None
     arrival, load = seen.times["arrival"], np.rint(seen.columns["population"])
@@ -175,13 +192,15 @@ def _throughput(
     # A stretch lasts from its first arrival to the first arrival of the next.
     changes = np.flatnonzero(np.diff(inside)) + 1
     bounds = np.concatenate([[0], changes, [len(inside)]])
-    ends = np.append(arrival, max(float(arrival[-1]), float(completion[-1]) if len(completion) else 0.0))
+    ends = np.append(arrival, _last(seen))
     counts, lengths = [], []
     for first, last in itertools.pairwise(bounds):
-        if inside[first] and ends[last] > ends[first]:
-            edges = np.linspace(ends[first], ends[last], THROUGHPUT_PIECES + 1)
-            counts.append(np.diff(np.searchsorted(completion, edges)))
-            lengths.append(np.diff(edges))
+        for span in covered if inside[first] else ():
+            low, high = max(ends[first], span.start), min(ends[last], span.end)
+            if high > low:
+                edges = np.linspace(low, high, THROUGHPUT_PIECES + 1)
+                counts.append(np.diff(np.searchsorted(completion, edges)))
+                lengths.append(np.diff(edges))
     if not counts:
         return None
     rate = series.batch_ratio(np.concatenate(counts), np.concatenate(lengths), level)
