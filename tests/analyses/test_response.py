@@ -12,22 +12,26 @@ GAP_S = 36_000.0
 N, EVERY_S, RESPONSE_S = 400, 0.5, 0.3
 
 
+def write_session(path, number):
+    """One interaction each half second, of three users."""
+    first = number * GAP_S
+    start = EPOCH_US + round(first * 1e6)
+    arrival = first + EVERY_S * np.arange(N)
+    made = {
+        "user": [f"user:{at % 3}" for at in range(N)],
+        "population": [3] * N,
+        "arrival": instants(arrival),
+        "completion": instants(arrival + RESPONSE_S),
+    }
+    with LogWriter.open(path, "continue", source="test", machine={}, start_us=start) as writer:
+        writer.write("interactions", frame(made, vocabulary("interactions")))
+        writer.end_us = start + round(N * EVERY_S * 1e6)
+
+
 @pytest.fixture
 def log(tmp_path):
-    """Two sessions of one interaction each half second, of three users, ten hours apart."""
     for number in range(2):
-        first = number * GAP_S
-        start = EPOCH_US + round(first * 1e6)
-        arrival = first + EVERY_S * np.arange(N)
-        made = {
-            "user": [f"user:{at % 3}" for at in range(N)],
-            "population": [3] * N,
-            "arrival": instants(arrival),
-            "completion": instants(arrival + RESPONSE_S),
-        }
-        with LogWriter.open(tmp_path / "log", "continue", source="t", machine={}, start_us=start) as writer:
-            writer.write("interactions", frame(made, vocabulary("interactions")))
-            writer.end_us = start + round(N * EVERY_S * 1e6)
+        write_session(tmp_path / "log", number)
     return Log.open(tmp_path / "log")
 
 
