@@ -27,7 +27,7 @@ __all__ = [
     "swaps",
 ]
 
-Figures = dict[str, tuple[float, str]]
+_Figures = dict[str, tuple[float, str]]
 """Value and unit by name."""
 
 
@@ -65,7 +65,7 @@ def predict(a: Configuration, b: Configuration) -> Prediction:
     """
     burst = _burst_changes(a, b)
 
-    def figures(choice: Choice) -> Figures:
+    def figures(choice: Choice) -> _Figures:
         factors = _factors(a, b, burst, choice)
         return factors | _absolute(a, b, factors["ratio"][0], choice)
 
@@ -80,7 +80,7 @@ def _per_block(configuration: Configuration, choice: Choice) -> float:
     return point(configuration.block_time_s, choice) + swap
 
 
-def _factors(a: Configuration, b: Configuration, burst: bool, choice: Choice) -> Figures:
+def _factors(a: Configuration, b: Configuration, burst: bool, choice: Choice) -> _Figures:
     disk = _per_block(b, choice) / _per_block(a, choice)
     processes = b.processes / a.processes if a.processes and b.processes else 1.0
     printed = same_loaded = 1.0
@@ -102,9 +102,9 @@ def _factors(a: Configuration, b: Configuration, burst: bool, choice: Choice) ->
     }
 
 
-def _absolute(a: Configuration, b: Configuration, ratio: float, choice: Choice) -> Figures:
+def _absolute(a: Configuration, b: Configuration, ratio: float, choice: Choice) -> _Figures:
     """Predict what depends on how much work was done on `a`, as far as that is known."""
-    found: Figures = {}
+    found: _Figures = {}
     processes = b.processes / a.processes if a.processes and b.processes else 1.0
     if a.blocks is not None:
         blocks = point(a.blocks, choice)
@@ -209,7 +209,7 @@ def operational(
     if service_s is not None:
         positive("service_s", point(service_s))
 
-    def figures(choice: Choice) -> Figures:
+    def figures(choice: Choice) -> _Figures:
         think = None if think_s is None else point(think_s, choice)
         service = None if service_s is None else point(service_s, choice)
         return _operational(point(elapsed_s, choice), float(interactions), processes, think, service)
@@ -227,8 +227,8 @@ def operational(
 
 def _operational(
     elapsed: float, interactions: float, processes: int | None, think: float | None, service: float | None
-) -> Figures:
-    found: Figures = {"throughput_per_s": (interactions / elapsed, "1/s")}
+) -> _Figures:
+    found: _Figures = {"throughput_per_s": (interactions / elapsed, "1/s")}
     if think is None or processes is None:
         return found
     response = processes * elapsed / interactions - think

@@ -109,7 +109,7 @@ class Shares:
     queue: float
 
 
-State = tuple[int, int, int, Swap]
+_State = tuple[int, int, int, Swap]
 """Loaded and not pausing; pausing in memory; pausing outside; the swap under way."""
 
 
@@ -142,9 +142,9 @@ def balance(rules: Rules, rates: Rates) -> Shares:
     )
 
 
-def _reached(rules: Rules, rates: Rates) -> tuple[list[State], list[tuple[int, int, float]]]:
+def _reached(rules: Rules, rates: Rates) -> tuple[list[_State], list[tuple[int, int, float]]]:
     """States that can be reached, and the rates between them."""
-    first: State = (min(rules.fit, rules.processes), 0, 0, Swap.NONE)
+    first: _State = (min(rules.fit, rules.processes), 0, 0, Swap.NONE)
     index = {_decided(rules, first): 0}
     todo, flows = deque(index), []
     while todo:
@@ -158,12 +158,12 @@ def _reached(rules: Rules, rates: Rates) -> tuple[list[State], list[tuple[int, i
     return list(index), flows
 
 
-def _ready_out(rules: Rules, state: State) -> int:
+def _ready_out(rules: Rules, state: _State) -> int:
     active, pausing, pausing_out, swap = state
     return rules.processes - active - pausing - pausing_out - (swap != Swap.NONE)
 
 
-def _decided(rules: Rules, state: State) -> State:
+def _decided(rules: Rules, state: _State) -> _State:
     """Let a swapper that does nothing begin a swap, if there is one to begin."""
     active, pausing, pausing_out, swap = state
     if swap != Swap.NONE or _ready_out(rules, state) == 0:
@@ -175,7 +175,7 @@ def _decided(rules: Rules, state: State) -> State:
     return state
 
 
-def _events(rules: Rules, rates: Rates, state: State) -> Iterator[tuple[State, float]]:
+def _events(rules: Rules, rates: Rates, state: _State) -> Iterator[tuple[_State, float]]:
     """Find what can happen next, and how fast."""
     active, pausing, pausing_out, swap = state
     swapping = int(swap != Swap.NONE)
@@ -198,7 +198,7 @@ def _events(rules: Rules, rates: Rates, state: State) -> Iterator[tuple[State, f
         yield (active - 1, pausing, pausing_out, Swap.OUT_READY), forced
 
 
-def _forced(rules: Rules, rates: Rates, state: State) -> float:
+def _forced(rules: Rules, rates: Rates, state: _State) -> float:
     r"""Rate at which a ready process is swapped out because nobody pauses.
 
     .. math:: \frac{a\, c}{e^{c\, t_{in}} - 1} \Pr\{N(a\, c\, t_{out}) < w\}
