@@ -96,8 +96,10 @@ def test_bad_use_says_what_would_be_right(made, tmp_path):
     said = refused(misspelt)
     for part in (str(misspelt), "cell ", "lenth", "did you mean"):
         assert part in said
-    misspelt.write_text(design.read_text().replace('responses = ["', 'responses = ["mean_respons_s", "'))
-    assert "no response 'mean_respons_s'; did you mean 'mean_response_s'?" in refused(misspelt)
+    right = design.read_text().partition('responses = ["')[2].partition('"')[0]
+    wrong = right[:3] + right[4:]
+    misspelt.write_text(design.read_text().replace(f'["{right}"', f'["{wrong}"'))
+    assert f"no response '{wrong}'; did you mean '{right}'?" in refused(misspelt)
     assert not misspelt.with_suffix("").exists()
     with pytest.raises(InputError, match="nothing was varied"):
         analyse.command("experiment", folder / "cells" / "000")
