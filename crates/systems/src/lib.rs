@@ -5,8 +5,10 @@
 //!   parameters             a checked configuration    \--> Recorder    (samples, interactions, events)
 //! ```
 //!
-//! A room holds the same files: `mod` (what the machine was, by page of its paper, and what is left out),
-//! `config` (parameters), `workload`, `scheduler`, tests. Rooms do not import rooms.
+//! A room holds `mod` (what the machine was, by page of its paper, and what is left out), its parameters and what
+//! they mean together (`config`), and its tests; the rooms of machines also `machine` (what happens at each event),
+//! `workload`, and who is served next (`scheduler` of `apl360`, `process` and `swapper` of `unix6`). Rooms do not
+//! import rooms.
 
 mod apl360;
 mod network;

@@ -7,8 +7,8 @@ use super::files::{Files, Got};
 use super::machine::Machine;
 use super::paging::{Fault, Touch};
 use super::process::{Channel, Process, Role, Status, priority};
-use super::programs::{Birth, Step};
 use super::swapper::blocks;
+use super::workload::{Birth, Step};
 use crate::recorder::Monitor;
 
 pub(super) const BLOCK_BYTES: u64 = 512;
@@ -26,6 +26,9 @@ pub(super) enum Flow {
     /// The process is not there any more, or not in memory: another runs.
     Away,
 }
+
+/// Sixth Edition panics; here the process tries again at the next second of the clock.
+const WITHOUT_SWAP_SPACE: Flow = Flow::Sleep(Channel::NextSecond, priority::PAUSE);
 
 /// The system call that a process is in.
 #[derive(Clone, Debug)]
@@ -272,7 +275,7 @@ impl<M: Monitor> Machine<'_, M> {
         match *stage {
             Copying::Allocate if self.config.page > 0 => {
                 let Some(place) = self.swap_area.take(now, blocks(size)) else {
-                    return self.without_swap_space();
+                    return WITHOUT_SWAP_SPACE;
                 };
                 self.give_birth(p, birth, None, Some(place), now);
                 Flow::Done
@@ -285,7 +288,7 @@ impl<M: Monitor> Machine<'_, M> {
                 }
                 match self.swap_area.take(now, blocks(size)) {
                     Some(place) => *stage = Copying::Out(place),
-                    None => return self.without_swap_space(),
+                    None => return WITHOUT_SWAP_SPACE,
                 }
                 self.processes[p].locked = true;
                 self.fork(p, birth, stage, calendar)
@@ -325,7 +328,7 @@ impl<M: Monitor> Machine<'_, M> {
         self.processes.push(child);
         let p = self.processes.len() - 1;
         self.interaction_begins(p, Span::ZERO, now);
-        self.out_and_ready(now);
+        self.somebody_is_out(now);
     }
 
     /// `expand`, and the text of `exec`: another piece of memory, else out and in again with the new size.
@@ -342,7 +345,7 @@ impl<M: Monitor> Machine<'_, M> {
         match *stage {
             Copying::Allocate if self.config.page > 0 => {
                 let Some(place) = self.swap_area.take(now, blocks(to)) else {
-                    return self.without_swap_space();
+                    return WITHOUT_SWAP_SPACE;
                 };
                 if let Some(old) = self.processes[p].swap.replace(place) {
                     self.swap_area.release(now, old);
@@ -353,7 +356,7 @@ impl<M: Monitor> Machine<'_, M> {
             }
             Copying::Allocate => {
                 if text.is_some_and(|text| self.place_text(text, now).is_none()) {
-                    return self.without_swap_space();
+                    return WITHOUT_SWAP_SPACE;
                 }
                 // A text that nobody has loaded comes in with the process.
                 let stays = text.is_none_or(|text| self.texts[text].loaded > 0);
@@ -365,7 +368,7 @@ impl<M: Monitor> Machine<'_, M> {
                 }
                 match self.swap_area.take(now, blocks(size.max(to))) {
                     Some(place) => *stage = Copying::Out(place),
-                    None => return self.without_swap_space(),
+                    None => return WITHOUT_SWAP_SPACE,
                 }
                 self.processes[p].locked = true;
                 self.grow(p, to, text, stage, calendar)
@@ -390,12 +393,6 @@ impl<M: Monitor> Machine<'_, M> {
         }
         self.processes[p].size = size;
         self.join_text(p, text, true);
-    }
-
-    /// Sixth Edition panics; here the process tries again at the next second of the clock.
-    fn without_swap_space(&mut self) -> Flow {
-        self.meters.swap_space_short += 1;
-        Flow::Sleep(Channel::NextSecond, priority::PAUSE)
     }
 
     /// `update`: i-nodes in use and the superblock, each written while the call waits; then every delayed write.

@@ -9,9 +9,9 @@ use super::disks::Disks;
 use super::files::{Layout, space};
 use super::parameters::{COMPUTE_LOOPS, ITERATIONS};
 use super::process::{Process, Role};
-use super::programs::{Birth, Child, Program, Prototype, Step};
 use super::swapper::{Text, blocks};
 use super::terminal::Line;
+use super::workload::{Birth, Child, Program, Prototype, Step};
 use crate::parameter::{ParameterError, Settings};
 
 /// A checked configuration.

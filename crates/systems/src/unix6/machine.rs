@@ -10,9 +10,9 @@ use super::files::Files;
 use super::meters::{Meters, Readings, Seen};
 use super::paging::Frames;
 use super::process::{Channel, Mode, Process, Role, Running, SWAPPER, Status, next_to_run, priority};
-use super::programs::Step;
 use super::swapper::{Swapper, Text, blocks};
 use super::terminal::Terminal;
+use super::workload::Step;
 use crate::recorder::{Interaction, Monitor};
 
 pub(super) const PROCESSOR: Slot = Slot(0);

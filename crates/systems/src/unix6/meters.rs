@@ -105,8 +105,6 @@ pub(super) struct Meters {
     pub page_times: Tally,
     /// How long processes that were ready had been out of memory, by those that came in.
     pub waits: Tally,
-    /// How often there was no swap space.
-    pub swap_space_short: u64,
     /// From the start of the system to the end of the last worker.
     pub elapsed: Option<Span>,
     sampled: Totals,
@@ -131,7 +129,6 @@ impl Meters {
             swap_times: Tally::default(),
             page_times: Tally::default(),
             waits: Tally::default(),
-            swap_space_short: 0,
             elapsed: None,
             sampled: Totals::default(),
             drives_busy_sampled: [0; DRIVES],

@@ -22,7 +22,7 @@
 //!   interrupt is served.
 //! - **Terminal** ([`terminal`]): `tty.c`, with its high and low water marks.
 //! - **Meters** ([`meters`]): counters and what the clock's interrupt finds (section 3.3).
-//! - **Workloads** ([`programs`]): the prototype process of section 4.2, and a simple one of a parent and children.
+//! - **Workloads** ([`workload`]): the prototype process of section 4.2, and a simple one of a parent and children.
 //!
 //! # What the thesis leaves open, and what was taken
 //!
@@ -57,11 +57,11 @@ mod meters;
 mod paging;
 mod parameters;
 mod process;
-mod programs;
 mod swapper;
 mod terminal;
 #[cfg(test)]
 mod tests;
+mod workload;
 
 use serde_json::{Value, json};
 use thinktime_engine::controller::Controller;

@@ -5,7 +5,7 @@
 use thinktime_engine::{Span, Time};
 
 use super::calls::Call;
-use super::programs::Program;
+use super::workload::Program;
 
 /// Priorities at which the kernel sleeps (`param.h`); small is high. Those below zero cannot be interrupted by a
 /// signal, and such a sleeper is no easy prey of the swapper.

@@ -58,13 +58,25 @@ struct SwapBuffer {
     done: bool,
 }
 
+/// A process, and where its image is in the swap area, or is going.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Image {
+    process: usize,
+    place: u64,
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Doing {
     #[default]
     Looking,
-    LoadingText(usize),
-    Loading(usize),
-    Driving(usize, u64),
+    /// A text from its place in the swap area, and then the process that needs it.
+    LoadingText {
+        text: usize,
+        place: u64,
+        then: Image,
+    },
+    Loading(Image),
+    Driving(Image),
 }
 
 impl<M: Monitor> Machine<'_, M> {
@@ -73,9 +85,9 @@ impl<M: Monitor> Machine<'_, M> {
         loop {
             let flow = match self.swapper.doing {
                 Doing::Looking => self.look(calendar.now()),
-                Doing::LoadingText(p) => self.load_text(p, calendar),
-                Doing::Loading(p) => self.load(p, calendar),
-                Doing::Driving(p, place) => self.drive_out(p, place, calendar),
+                Doing::LoadingText { text, place, then } => self.load_text(text, place, then, calendar),
+                Doing::Loading(image) => self.load(image, calendar),
+                Doing::Driving(image) => self.drive_out(image, calendar),
             };
             if let Some(flow) = flow {
                 return flow;
@@ -84,16 +96,19 @@ impl<M: Monitor> Machine<'_, M> {
     }
 
     fn look(&mut self, now: Time) -> Option<Flow> {
-        let Some(candidate) = self.first_by(|q| q.wants_in().then_some(u64::from(q.resident))) else {
+        let longest_out = self.first_by(|q| q.wants_in().then_some(u64::from(q.resident)));
+        let Some((candidate, place)) = longest_out.and_then(|p| Some((p, self.processes[p].swap?))) else {
             self.swapper.nobody_out = true;
             return Some(Flow::Sleep(Channel::NobodyOut, priority::SWAP));
         };
         if self.make_room(candidate, now) {
             self.processes[candidate].locked = true;
-            let text = self.processes[candidate].text;
-            let with_text = text.is_some_and(|text| self.texts[text].loaded == 0);
-            self.swapper.doing =
-                if with_text { Doing::LoadingText(candidate) } else { Doing::Loading(candidate) };
+            let then = Image { process: candidate, place };
+            let absent = self.processes[candidate].text.filter(|text| self.texts[*text].loaded == 0);
+            self.swapper.doing = match absent.and_then(|text| Some((text, self.texts[text].swap?))) {
+                Some((text, place)) => Doing::LoadingText { text, place, then },
+                None => Doing::Loading(then),
+            };
             self.event(now, "swap_in_start", candidate, None);
             return Some(Flow::Compute(self.config.costs.call));
         }
@@ -102,11 +117,10 @@ impl<M: Monitor> Machine<'_, M> {
         if let (Some(victim), Some(place)) = (victim, place) {
             let driven = &mut self.processes[victim];
             (driven.loaded, driven.locked) = (false, true);
-            self.swapper.doing = Doing::Driving(victim, place);
+            self.swapper.doing = Doing::Driving(Image { process: victim, place });
             self.event(now, "swap_out_start", victim, None);
             return Some(Flow::Compute(self.config.costs.call));
         }
-        self.meters.swap_space_short += u64::from(victim.is_some());
         self.swapper.nobody_to_drive = true;
         Some(Flow::Sleep(Channel::NobodyToDrive, priority::SWAP))
     }
@@ -144,7 +158,7 @@ impl<M: Monitor> Machine<'_, M> {
     /// Who is driven out so that `candidate` can come in, if anybody may be.
     fn victim(&self, candidate: usize) -> Option<usize> {
         let out = self.processes[candidate].resident;
-        if self.is_balanced() && out < self.config.patience {
+        if self.enough_at_work() && out < self.config.patience {
             return None;
         }
         let waits = |process: &Process| process.can_leave() && process.status == Status::Waiting;
@@ -161,24 +175,21 @@ impl<M: Monitor> Machine<'_, M> {
 
     /// A swapper that balances drives nobody out while enough of those in memory are at work, unless the candidate
     /// has been out for long.
-    fn is_balanced(&self) -> bool {
+    fn enough_at_work(&self) -> bool {
         let works = |process: &&Process| process.can_leave() && process.status != Status::Waiting;
         self.config.balanced && self.processes.iter().filter(works).count() as u64 >= self.config.enough
     }
 
-    fn load_text(&mut self, p: usize, calendar: &mut Calendar) -> Option<Flow> {
-        let text = self.processes[p].text?;
-        let Text { size, swap, .. } = self.texts[text];
-        let flow = self.swap(SWAPPER, swap?, size, calendar);
+    fn load_text(&mut self, text: usize, place: u64, then: Image, calendar: &mut Calendar) -> Option<Flow> {
+        let flow = self.swap(SWAPPER, place, self.texts[text].size, calendar);
         if flow.is_none() {
             self.meters.totals.counts.text_loads += 1;
-            self.swapper.doing = Doing::Loading(p);
+            self.swapper.doing = Doing::Loading(then);
         }
         flow
     }
 
-    fn load(&mut self, p: usize, calendar: &mut Calendar) -> Option<Flow> {
-        let place = self.processes[p].swap?;
+    fn load(&mut self, Image { process: p, place }: Image, calendar: &mut Calendar) -> Option<Flow> {
         let size = self.processes[p].size;
         let flow = self.swap(SWAPPER, place, size, calendar);
         if flow.is_none() {
@@ -199,7 +210,7 @@ impl<M: Monitor> Machine<'_, M> {
         flow
     }
 
-    fn drive_out(&mut self, p: usize, place: u64, calendar: &mut Calendar) -> Option<Flow> {
+    fn drive_out(&mut self, Image { process: p, place }: Image, calendar: &mut Calendar) -> Option<Flow> {
         let size = self.processes[p].size;
         let flow = self.swap(SWAPPER, place, size, calendar);
         if flow.is_none() {
@@ -223,11 +234,11 @@ impl<M: Monitor> Machine<'_, M> {
         }
         self.meters.swapped(self.processes[p].size, Direction::Out);
         self.count_loaded(p, false, now);
-        self.out_and_ready(now);
+        self.somebody_is_out(now);
     }
 
-    /// The swapper looks again, if it sleeps because nobody was out and ready.
-    pub fn out_and_ready(&mut self, now: Time) {
+    /// Somebody is out, perhaps ready: the swapper looks again, if it sleeps because nobody was.
+    pub fn somebody_is_out(&mut self, now: Time) {
         if std::mem::take(&mut self.swapper.nobody_out) {
             self.wake(Channel::NobodyOut, now);
         }
