@@ -14,7 +14,19 @@ from thinktime.reports.document import Cell, Column, Key, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.brachman_1983.machine import Machine, interval
 
-__all__ = ["FIGURES", "Loads", "Variant", "between", "change", "figure", "mean", "said", "table", "verdict"]
+__all__ = [
+    "FIGURES",
+    "Loads",
+    "Variant",
+    "between",
+    "change",
+    "figure",
+    "mean",
+    "runs",
+    "said",
+    "table",
+    "verdict",
+]
 
 COLOURS = ("user", "system", "memory", "disk", "plain")
 FIGURES = {
@@ -33,6 +45,14 @@ NOTATION = (
 
 Loads = Mapping[str, Mapping[str, Any]]
 """Parameters of each load, by what a reader calls it."""
+
+
+def runs(*keys: tuple[int, int, int]) -> Loads:
+    """Name loads of equal processes, each given by its size, memory and number."""
+    return {
+        f"{processes} × {size}, MM {memory}": {"memory": memory, "processes": processes, "size": size}
+        for size, memory, processes in keys
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,17 +11,14 @@ from thinktime.studies.study import Chapter
 
 __all__ = ["chapter"]
 
-LOADS: asked.Loads = {
-    f"{processes} × {size}, MM {memory}": {"memory": memory, "processes": processes, "size": size}
-    for size, memory, processes in (
-        (157, 650, 6),
-        (157, 650, 12),
-        (157, 1280, 12),
-        (314, 650, 6),
-        (314, 650, 12),
-        (314, 1280, 12),
-    )
-}
+LOADS = asked.runs(
+    (157, 650, 6),
+    (157, 650, 12),
+    (157, 1280, 12),
+    (314, 650, 6),
+    (314, 650, 12),
+    (314, 1280, 12),
+)
 UNIX = Variant("Sixth Edition")
 BALANCED = Variant("balanced", {"swapper": "balanced"})
 LONGER = Variant("resident 10 s", {"minimum_time_in": 10})

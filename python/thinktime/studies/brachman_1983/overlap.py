@@ -11,16 +11,13 @@ from thinktime.studies.study import Chapter
 
 __all__ = ["chapter"]
 
-LOADS: asked.Loads = {
-    f"{processes} × {size}, MM {memory}": {"memory": memory, "processes": processes, "size": size}
-    for size, memory, processes in (
-        (157, 650, 12),
-        (157, 1280, 12),
-        (314, 650, 12),
-        (314, 1280, 12),
-        (314, 1280, 5),
-    )
-}
+LOADS = asked.runs(
+    (157, 650, 12),
+    (157, 1280, 12),
+    (314, 650, 12),
+    (314, 1280, 12),
+    (314, 1280, 5),
+)
 APART = Variant("two drives")
 OVERLAPPED = Variant("two drives, overlapped seeks", {"overlapped_seeks": True})
 TOGETHER = Variant("one drive", {"drives": 1, "swap_drive": 0, "file_drive": 0, "swap_cylinder": 201})

@@ -75,16 +75,8 @@ def _finding(name: str, gains: Mapping[str, Estimate]) -> Finding:
     )
 
 
-def _loads() -> dict[str, dict[str, int]]:
-    return {
-        f"{PROCESSES} × {size}, MM {memory}": {
-            "memory": memory,
-            "processes": PROCESSES,
-            "size": size,
-        }
-        for size in SIZES
-        for memory in MEMORY
-    }
+def _loads() -> asked.Loads:
+    return asked.runs(*((size, memory, PROCESSES) for size in SIZES for memory in MEMORY))
 
 
 def _pictures(machine: Machine) -> Iterator[document.Figure]:

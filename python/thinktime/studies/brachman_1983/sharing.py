@@ -59,11 +59,7 @@ def _variants(size: int) -> tuple[Variant, ...]:
 
 
 def _loads(size: int) -> asked.Loads:
-    return {
-        f"{PROCESSES} × {own}, MM {memory}": {"memory": memory, "processes": PROCESSES, "size": own}
-        for own, memory in SIZES
-        if own == size
-    }
+    return asked.runs(*((own, memory, PROCESSES) for own, memory in SIZES if own == size))
 
 
 def _notes() -> tuple[str, ...]:
