@@ -9,7 +9,7 @@ import pytest
 
 from thinktime.errors import InputError
 from thinktime.studies import STUDIES, load
-from thinktime.studies.published import Shape, read, read_facts
+from thinktime.studies.published import Fact, Shape, read, read_facts
 
 SHAPE = Shape("t", "Table 1", "a table", ("system", "users"), {"time_s": "s"})
 HEAD = "system,users,time_s\n"
@@ -97,3 +97,12 @@ def test_published_tables_go_into_the_wheel() -> None:
 def test_a_misspelt_study_is_answered_with_the_nearest() -> None:
     with pytest.raises(InputError, match=r"did you mean anderson-sargent-1974\?"):
         load("anderson_sargent_74")
+
+
+def test_a_range_that_is_stated_has_two_ends() -> None:
+    fact = Fact("F1", "paging rate", "75-80", "pages/s", "")
+    assert [(end.value, end.places) for end in fact.ends] == [(75.0, 0), (80.0, 0)]
+    with pytest.raises(InputError, match="F2"):
+        _ = Fact("F2", "divisor", "n-m", "", "").ends
+    with pytest.raises(InputError, match="F3"):
+        _ = Fact("F3", "no range", "75", "", "").ends

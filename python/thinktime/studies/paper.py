@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -63,6 +64,8 @@ class Paper:
             tolerance = Tolerance("digits", cell.half)
         doubt = self.doubts.get((table, tuple(row.values()), quantity), "")
         unit = published.shape.quantities[quantity]
+        if not unit and "unit" in published.shape.remarks:
+            unit = published.remark(row, "unit")
         places = cell.places if cell is not None else published.places(quantity)
         value = None if cell is None else cell.value
         label = published.shape.words.format(**row)
@@ -70,7 +73,13 @@ class Paper:
         return Figure(self.study, table, row, quantity, *beside)
 
     def fact(
-        self, name: str, ours: Estimate, kind: Kind, tolerance: Tolerance | None, part: str = ""
+        self,
+        name: str,
+        ours: Estimate,
+        kind: Kind,
+        tolerance: Tolerance | None,
+        part: str = "",
+        end: Literal["", "low", "high"] = "",
     ) -> Figure:
         """Put a number stated in the text beside ours.
 
@@ -84,20 +93,28 @@ class Paper:
             ``digits`` with an amount of zero means the digits stated.
         part : str
             Which of several numbers stated together: the part of its context that names it.
+        end : str
+            Which end of a stated range.
+
+        Raises
+        ------
+        InputError
+            What is stated is neither empty nor such a number.
         """
         fact = self.facts[name]
         row: dict[str, str | int | float] = {"id": name}
         if part:
-            contexts = [context.strip() for context in fact.context.split(";")]
-            printed = fact.values[contexts.index(part)]
             row["context"] = part
-        else:
-            printed = fact.value
-        if tolerance is not None and tolerance.way == "digits" and not tolerance.amount:
+        if end:
+            row["end"] = end
+        printed = _stated(fact, part, end)
+        if tolerance is not None and tolerance.way == "digits" and not tolerance.amount and printed:
             tolerance = Tolerance("digits", printed.half)
         doubt = self.doubts.get(("facts", (name,), "value"), "")
-        label = f"{fact.quantity}{f', {part}' if part else ''}{f' [{fact.unit}]' if fact.unit else ''}"
-        beside = (fact.unit, printed.value, *_plain(ours), kind, tolerance, doubt, printed.places, label)
+        named = ", ".join(filter(None, (fact.quantity, part, {"low": "from", "high": "to"}.get(end))))
+        label = f"{named}{f' [{fact.unit}]' if fact.unit else ''}"
+        value, places = (printed.value, printed.places) if printed else (None, 3)
+        beside = (fact.unit, value, *_plain(ours), kind, tolerance, doubt, places, label)
         return Figure(self.study, "facts", row, "value", *beside)
 
     def each(self, table: str) -> Iterator[tuple[Row, str]]:
@@ -106,6 +123,18 @@ class Paper:
         for row in published.rows:
             for quantity in published.shape.quantities:
                 yield row, quantity
+
+
+def _stated(fact: Fact, part: str, end: str) -> Printed | None:
+    """Find the number that is stated, or that part or end of it; None where nothing is."""
+    if not fact.printed:
+        return None
+    if end:
+        return fact.ends[end == "high"]
+    if part:
+        contexts = [context.strip() for context in fact.context.split(";")]
+        return fact.values[contexts.index(part)]
+    return fact.value
 
 
 def _plain(ours: Estimate) -> tuple[float, float | None, float | None, int]:

@@ -129,6 +129,18 @@ class Fact:
         """The numbers, where several are stated together: ``13; 14.5; 15``."""
         return tuple(_number(part.strip(), f"facts, {self.name}") for part in self.printed.split(";"))
 
+    @property
+    def ends(self) -> tuple[Printed, Printed]:
+        """Ends of a range: ``75-80``.
+
+        Raises
+        ------
+        InputError
+            The text is no range of positive numbers.
+        """
+        low, _, high = self.printed.partition("-")
+        return _number(low.strip(), f"facts, {self.name}"), _number(high.strip(), f"facts, {self.name}")
+
 
 def read(folder: Path, shape: Shape) -> Table:
     """Read a published table.

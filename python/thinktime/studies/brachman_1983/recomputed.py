@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 
@@ -79,8 +78,7 @@ def _drive(characteristic: str) -> float:
 def _disk() -> Iterator[Figure]:
     row = {"characteristic": "average_access"}
     ours = _exact(_drive("average_seek") + _drive("average_latency"), 2, "ms")
-    figure = PAPER.figure(DISK, row, "value", ours, "arithmetic", DIGITS)
-    yield replace(figure, unit=PAPER.tables[DISK].remark(row, "unit"))
+    yield PAPER.figure(DISK, row, "value", ours, "arithmetic", DIGITS)
 
 
 def _factors() -> Iterator[Figure]:
