@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from thinktime.log import Column, Log
 
-__all__ = ["SUMS", "Observations", "Quantity", "label", "quantities", "read", "role_columns", "thinned"]
+__all__ = [
+    "SUMS",
+    "Observations",
+    "Quantity",
+    "chunks",
+    "label",
+    "quantities",
+    "read",
+    "role_columns",
+    "thinned",
+]
 
 Array = NDArray[np.float64]
 
@@ -32,13 +44,16 @@ LABELS = {
 }
 """Names in words where the column's own order of words is that of a sorted list."""
 
+ROWS = 262_144
+"""Most rows of one piece: a column of it is 2 MiB, and the cost of a piece is small beside its rows."""
+
 GAP_S = 1.0
 """Two intervals further apart than this, and than one interval, do not follow one another."""
 
 
 @dataclass(frozen=True, slots=True)
 class Observations:
-    """Intervals of the samples, in order of writing; nan is not measured.
+    """Intervals of the samples, or a piece of them, in order of writing; nan is not measured.
 
     Parameters
     ----------
@@ -52,6 +67,8 @@ class Observations:
         Amounts in the interval, or readings at its end.
     dropped : int
         Rows left out because their length is null or not positive.
+    absent : frozenset of str
+        Columns without a single value in the whole log, of which this may be a piece.
     """
 
     start_us: NDArray[np.int64]
@@ -59,6 +76,7 @@ class Observations:
     segments: NDArray[np.int64]
     columns: dict[str, Array]
     dropped: int
+    absent: frozenset[str] = frozenset()
 
     def __len__(self) -> int:
         return len(self.length_s)
@@ -69,7 +87,7 @@ class Observations:
         A column that was never measured is left out of the sum; one that was measured in some intervals
         only makes the sum unknown in the others.
         """
-        present = [self.columns[name] for name in names if not np.isnan(self.columns[name]).all()]
+        present = [self.columns[name] for name in names if name not in self.absent]
         if not present:
             return np.full(len(self), np.nan)
         result: Array = np.sum(present, axis=0)
@@ -93,40 +111,116 @@ class Quantity:
 
 def read(log: Log, names: Sequence[str]) -> Observations:
     """Read columns `names` of the samples; one that the log lacks is nan throughout."""
-    import polars as pl
+    pieces = list(chunks(log, names))
+    if len(pieces) == 1:
+        return pieces[0]
+    return Observations(
+        np.concatenate([piece.start_us for piece in pieces]),
+        np.concatenate([piece.length_s for piece in pieces]),
+        np.concatenate([piece.segments for piece in pieces]),
+        {name: np.concatenate([piece.columns[name] for piece in pieces]) for name in dict.fromkeys(names)},
+        sum(piece.dropped for piece in pieces),
+        pieces[0].absent,
+    )
 
+
+def chunks(log: Log, names: Sequence[str], rows: int = ROWS) -> Iterator[Observations]:
+    """Read columns `names` of the samples in pieces of at most `rows` rows, however long the log is.
+
+    The pieces laid end to end are what `read` gives: `Observations.segments` go on from one piece to
+    the next, and `Observations.absent` speaks of the whole log. There is always one piece, and it is empty
+    when the log is. The memory used is that of a few pieces and of the Parquet row groups they come
+    from; a log that is no longer asked for pieces is not read on.
+
+    Raises
+    ------
+    ValueError
+        `rows` is not positive.
+    """
+    if rows < 1:
+        raise ValueError(f"rows: {rows}, which must be at least 1")
     known = {column.name for column in log.schema("samples")}
     wanted = [name for name in dict.fromkeys(names) if name in known]
-    frame = (
-        log.samples()
-        .select(
-            pl.col("start").dt.epoch("us").alias("_start"),
-            pl.col("length_s").cast(pl.Float64).alias("_length"),
-            *(pl.col(name).cast(pl.Float64) for name in wanted),
-        )
-        .collect()
+    lacking = [name for name in dict.fromkeys(names) if name not in known]
+    last: Observations | None = None
+    absent: frozenset[str] = frozenset()
+    dropped = 0
+    for frame in _samples(log, wanted).collect_batches(chunk_size=rows, maintain_order=True):
+        piece = _piece(frame, wanted, lacking)
+        if not len(piece):
+            dropped += piece.dropped
+            continue
+        absent = _absent(log, piece) if last is None else absent
+        segments = _segments(piece, last)
+        last = replace(piece, segments=segments, dropped=piece.dropped + dropped, absent=absent)
+        dropped = 0
+        yield last
+    if last is None or dropped:
+        nothing = _piece(_samples(log, wanted).head(0).collect(), wanted, lacking)
+        yield replace(nothing, dropped=dropped, absent=frozenset(names) if last is None else absent)
+
+
+def _samples(log: Log, wanted: Sequence[str]) -> pl.LazyFrame:
+    import polars as pl
+
+    return log.samples().select(
+        pl.col("start").dt.epoch("us").alias("_start"),
+        pl.col("length_s").cast(pl.Float64).alias("_length"),
+        *(pl.col(name).cast(pl.Float64) for name in wanted),
     )
-    usable = frame.filter(
-        pl.col("_length").is_finite() & (pl.col("_length") > 0) & pl.col("_start").is_not_null()
-    )
+
+
+def _usable() -> pl.Expr:
+    import polars as pl
+
+    return pl.col("_length").is_finite() & (pl.col("_length") > 0) & pl.col("_start").is_not_null()
+
+
+def _piece(frame: pl.DataFrame, wanted: Sequence[str], lacking: Sequence[str]) -> Observations:
+    """Rows of `frame` that are intervals, in a segment each."""
+    usable = frame.filter(_usable())
     start = usable["_start"].to_numpy().astype(np.int64)
-    length = usable["_length"].to_numpy()
-    absent = {name: np.full(len(length), np.nan) for name in names if name not in known}
     # A null becomes nan; so does a value that is not finite, which no counter can be.
-    present = {name: _finite(usable[name].to_numpy()) for name in wanted}
-    return Observations(start, length, _segments(start, length), absent | present, len(frame) - len(usable))
+    columns = {name: _finite(usable[name].to_numpy()) for name in wanted}
+    columns |= {name: np.full(len(start), np.nan) for name in lacking}
+    segments = np.zeros(len(start), dtype=np.int64)
+    return Observations(start, usable["_length"].to_numpy(), segments, columns, len(frame) - len(usable))
 
 
 def _finite(values: Array) -> Array:
     return np.where(np.isfinite(values), values, np.nan)
 
 
-def _segments(start_us: NDArray[np.int64], length_s: Array) -> NDArray[np.int64]:
-    if not len(start_us):
-        return np.zeros(0, dtype=np.int64)
-    gap = np.diff(start_us) / 1e6 - length_s[:-1]
-    broken = np.abs(gap) > np.maximum(GAP_S, np.maximum(length_s[:-1], length_s[1:]))
-    return np.concatenate([[0], np.cumsum(broken)]).astype(np.int64)
+def _absent(log: Log, first: Observations) -> frozenset[str]:
+    """Columns without a value: where the first piece has none, the rest of the log is asked."""
+    import polars as pl
+
+    known = {column.name for column in log.schema("samples")}
+    empty = [name for name, values in first.columns.items() if np.isnan(values).all()]
+    doubtful = [name for name in empty if name in known]
+    if not doubtful:
+        return frozenset(empty)
+    found = (
+        _samples(log, doubtful)
+        .filter(_usable())
+        .select(pl.col(name).is_finite().any() for name in doubtful)
+        .collect(engine="streaming")
+    )
+    return frozenset(name for name in empty if name not in doubtful or not found[name][0])
+
+
+def _segments(piece: Observations, before: Observations | None) -> NDArray[np.int64]:
+    """Give the segments of `piece`, which goes on where `before` ended, their numbers."""
+    start, length = piece.start_us, piece.length_s
+    first = 0
+    if before is not None:
+        start = np.concatenate([before.start_us[-1:], start])
+        length = np.concatenate([before.length_s[-1:], length])
+        first = int(before.segments[-1])
+    gap = np.diff(start) / 1e6 - length[:-1]
+    broken = np.abs(gap) > np.maximum(GAP_S, np.maximum(length[:-1], length[1:]))
+    numbers = first + np.concatenate([[0], np.cumsum(broken)]).astype(np.int64)
+    return numbers if before is None else numbers[1:]
 
 
 def role_columns(log: Log, role: str) -> tuple[str, ...]:
