@@ -55,7 +55,7 @@ def test_the_ending_chooses_the_form_and_nothing_is_written_over(log: Log, tmp_p
         (["analyse", "rates", "{tmp}"], "manifest"),
         (["analyse", "iostat", "{log}", "--part", "disk"], "the parts are cache, queue, drives"),
         (["analyse", "iostat", "{log}", "--session", "1"], "has no session 1; its sessions are 0 to 0"),
-        (["analyse", "rates", "{log}", "--part", "queue"], "--part: rates has no such choice"),
+        (["analyse", "rates", "{log}", "--part", "queue"], "No such option: --part"),
         (["report"], "LOG"),
         (["report", "{log}", "--format", "pdf"], "pdf"),
     ],

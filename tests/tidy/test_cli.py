@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from thinktime.cli import COMMANDS
+from thinktime.cli.analyse import ANALYSES
 
 
 def run(*arguments):
@@ -19,6 +20,17 @@ def test_help_has_examples(name):
     assert done.returncode == 0, done.stderr
     assert "Examples:" in done.stdout
     assert f"thinktime {name}" in done.stdout
+
+
+def test_help_of_every_analysis_has_examples():
+    listed = run("analyse", "--help").stdout
+    for name in ANALYSES:
+        assert f"  {name} " in listed
+    done = [run("analyse", name, "--help") for name in ANALYSES]
+    for name, each in zip(ANALYSES, done, strict=True):
+        assert each.returncode == 0, each.stderr
+        assert f"thinktime analyse {name} " in each.stdout.partition("Examples:")[2]
+    assert "..." not in listed.partition("Commands:")[2].partition("Examples:")[0]
 
 
 def test_help_lists_every_command():
