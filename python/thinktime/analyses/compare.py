@@ -1,18 +1,31 @@
-"""Whether a change helped: a designed experiment with two treatments (Bard 1971, the free-fret experiment)."""
+"""Whether a change helped: a designed experiment with two treatments (Bard 1971, free-fret experiment)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from thinktime.analyses.compare_design import Plan
-from thinktime.analyses.compare_result import Comparison, Randomisation
+import numpy as np
+
+from thinktime.analyses.compare_allowed import Statement, statements
+from thinktime.analyses.compare_caveats import caveats
+from thinktime.analyses.compare_costs import CostAsked, costs
+from thinktime.analyses.compare_design import BLOCKS, Plan, chosen_blocks, labels
+from thinktime.analyses.compare_effects import Asked, Bench, adjusted_means, effect
+from thinktime.analyses.compare_quantities import Wanted, wanted
+from thinktime.analyses.compare_result import Comparison, Effect, Randomisation, Unit
+from thinktime.analyses.compare_treatments import Assigned, by_treatment
+from thinktime.errors import InputError
 from thinktime.stats.estimate import NotApplicable
+from thinktime.stats.power import permutation_power
 
 if TYPE_CHECKING:
     from thinktime.log import Log
 
-__all__ = ["Comparison", "Plan", "analyse"]
+__all__ = ["Comparison", "Effect", "Plan", "Unit", "analyse"]
+
+UNITS_LEAST = 2
 
 
 def analyse(
@@ -27,11 +40,26 @@ def analyse(
     quantities: Sequence[str] | None = None,
     load: str | None = None,
     requests: Sequence[str] | None = None,
-    difference: float | None = None,
+    difference: float | Mapping[str, float] | None = None,
     level: float = 0.95,
     seed: int = 1,
 ) -> Comparison | NotApplicable:
-    """Compare two treatments that were assigned to units of time.
+    r"""Compare two treatments that were assigned to units of time.
+
+    The unit of analysis is what was assigned, a day say, and not the observation of five minutes:
+    observations of one day follow one another and share its users, so that a hundred of them tell hardly
+    more of chance than a few. For every quantity the units' means are compared,
+
+    .. math:: y_u = \mu + \sum_f \beta_{f(u)} + \tau z_u + e_u
+
+    with the effects of blocks :math:`\beta` (weeks, weekdays) taken out. Chance is judged by the
+    assignments that were possible (`stats.permutation`): the probability that one of them shows as much is
+    exact, and needs no assumption about the e. Student's test and interval, which take the e to be
+    normal and independent, stand beside it.
+
+    Work at equal load is compared by taking out of each unit's mean what its load differs from the others',
+    by the slopes within units (`compare_effects.adjusted_means`); overhead at equal work likewise by
+    requests and user time.
 
     Parameters
     ----------
@@ -46,19 +74,137 @@ def analyse(
     blocks, randomisation, control
         See `Plan`, whose values they replace.
     quantities : sequence of str, optional
-        User, system and idle time, requests (as in `throughput`) and gauges to compare; by default all times
-        and requests.
+        ``user_time``, ``system_time``, ``idle_time``, kinds of request and columns to compare; by default
+        all times, requests and the load.
     load : str, optional
-        Column for comparisons at equal load; by default that with the role load.
+        Column for comparisons at equal load; by default the first with the role load that varies.
     requests : sequence of str, optional
-        Requests of the overhead regression, and of comparisons at equal work; by default those that the
-        regression selects.
-    difference : float, optional
-        True difference, in a quantity's own unit, whose chance to be found is stated; by default the one
-        seen.
+        What costs system time, for comparisons at equal work and for costs; by default every kind of request
+        and user time.
+    difference : float or mapping, optional
+        True difference whose chance to be found is stated: a part of the control's mean, or by
+        quantity in its own unit. By default the one that was seen.
     level : float
         Confidence of the intervals.
     seed : int
-        Of assignments drawn where they cannot be listed, and of the simulated power.
+        Of assignments that are drawn where they cannot be listed, and of the simulated power.
+
+    Raises
+    ------
+    InputError
+        A column does not exist, the plan names a time that is not in the log, or both or neither of
+        `treatment` and `plan` are given.
     """
-    raise NotImplementedError
+    asked = wanted(log, quantities, load, requests)
+    if isinstance(asked, NotApplicable):
+        return asked
+    assigned = by_treatment(log, asked.columns, treatment, plan, unit, control)
+    if isinstance(assigned, NotApplicable):
+        return assigned
+    treated = np.array([item.treatment == assigned.treated for item in assigned.units])
+    least = min(int(treated.sum()), int((~treated).sum()))
+    if least < UNITS_LEAST:
+        return NotApplicable(
+            f"one of the treatments has {least} {assigned.noun} only: nothing tells the treatment from "
+            "what else was different then",
+            "change to and fro over several days; or cut the time finer (--unit 6h), or compare two logs",
+        )
+    known = _blocks(assigned, blocks)
+    chosen = randomisation or (plan.randomisation if plan else None) or _tightest(known)
+    every = statements(treated.tolist(), known, chosen, noun=assigned.noun, seed=seed)
+    made = next(item for item in every if item.allowed.chosen)
+    if made.design is None:
+        return NotApplicable(
+            f"the treatment cannot be told from {' and '.join(known)}, or they cross in too many ways",
+            "take fewer blocks out (--block)",
+        )
+    bench = Bench(
+        treated,
+        made.design,
+        tuple(item.design for item in every),
+        permutation_power(made.design, seed=seed),
+        difference,
+        level,
+    )
+    return _result(log, asked, assigned, known, every, bench, treatment or (plan.name if plan else ""))
+
+
+def _blocks(assigned: Assigned, asked: Sequence[str] | None) -> dict[str, tuple[str, ...]]:
+    """Blocking factors and the block of each unit."""
+    starts = [item.start_us for item in assigned.units]
+    names = asked if asked is not None else assigned.blocks
+    if names is None:
+        names = (*chosen_blocks(assigned.units, assigned.short, assigned.treated), *assigned.own)
+    found = {}
+    for name in names:
+        if name not in BLOCKS and name not in assigned.own:
+            raise InputError(
+                f"--block {name}: there is no such factor; there are {', '.join((*BLOCKS, *assigned.own))}"
+            )
+        found[name] = assigned.own[name] if name in assigned.own else labels(name, starts)
+    return found
+
+
+def _tightest(blocks: Mapping[str, Sequence[str]]) -> Randomisation:
+    return "complete" if not blocks else "blocks" if len(blocks) == 1 else "counterbalanced"
+
+
+def _result(
+    log: Log,
+    asked: Wanted,
+    assigned: Assigned,
+    blocks: Mapping[str, tuple[str, ...]],
+    every: tuple[Statement, ...],
+    bench: Bench,
+    factor: str,
+) -> Comparison:
+    cells = assigned.cells
+    effects = tuple(
+        effect(question, adjusted_means(cells, target, covariates), bench)
+        for question, target, covariates in _questions(asked)
+    )
+    found = costs(log, CostAsked(asked, assigned, bench))
+    follows = sum(float(cell.follows[0]) for cell in cells)
+    squares = sum(float(cell.squares[0]) for cell in cells)
+    result = Comparison(
+        factor=factor,
+        control=assigned.control,
+        treated=assigned.treated,
+        unit=assigned.noun,
+        units=tuple(
+            replace(item, blocks=tuple(values[at] for values in blocks.values()))
+            for at, item in enumerate(assigned.units)
+        ),
+        blocks=tuple(blocks),
+        randomisation=next(item.allowed.randomisation for item in every if item.allowed.chosen),
+        allowed=tuple(item.allowed for item in every),
+        effects=effects,
+        costs=() if isinstance(found, str) else found,
+        costs_unknown=found if isinstance(found, str) else "",
+        autocorrelation=follows / squares if squares > 0.0 else None,
+        dropped=assigned.dropped,
+        incomplete=assigned.incomplete,
+        left_out=asked.left_out,
+        caveats=(),
+    )
+    return replace(result, caveats=caveats(result))
+
+
+def _questions(asked: Wanted) -> list[tuple[Asked, int, list[int]]]:
+    """List what is compared: everything as it is, then at equal load, then overhead at equal work."""
+    found: list[tuple[Asked, int, list[int]]] = []
+    place = {item.name: at for at, item in enumerate(asked.columns)}
+    of_load = [place[name] for name in (asked.load, f"{asked.load}^2") if name in place]
+    for adjusted in ("", "load", "work"):
+        for item in asked.compared:
+            measured = asked.columns[place[item.name]]
+            question = Asked(item.name, item.label, measured.unit, item.kind)
+            if adjusted == "":
+                found.append((question, place[item.name], []))
+            elif adjusted == "load" and of_load and item.name != asked.load:
+                question = replace(question, adjusted="load", adjusted_for=(asked.load,))
+                found.append((question, place[item.name], of_load))
+            elif adjusted == "work" and item.kind == "overhead" and asked.work:
+                question = replace(question, adjusted="work", adjusted_for=asked.work)
+                found.append((question, place[item.name], [place[name] for name in asked.work]))
+    return found

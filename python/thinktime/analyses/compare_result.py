@@ -44,17 +44,19 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """One statement of which assignments were possible, and what follows for the first useful quantity."""
+    """One statement of which assignments were possible, and what can be seen under it."""
 
     randomisation: Randomisation
     statement: str
     """What all possible assignments have in common, in words."""
+    blocks: tuple[str, ...]
+    """Blocking factors whose effects are taken out of its test."""
     assignments: int
     """How many there are."""
-    smallest_p: float
-    """Least p that any data could give under it."""
-    degrees: int
-    """Degrees of freedom of Student's test with the blocks of this statement out."""
+    smallest_p: float | None
+    """Least p that any data could give under it; None where the treatment cannot be told from blocks."""
+    degrees: int | None
+    """Degrees of freedom of Student's test with these blocks taken out."""
     chosen: bool
 
 
@@ -96,6 +98,8 @@ class Effect:
     relative: float | None
     """Difference over the mean of the control."""
     test: Permutation
+    p_allowed: tuple[float | None, ...]
+    """p of the same test under each statement of `Comparison.allowed`; None where it cannot be tested."""
     t_test: SignificanceTest | None
     """Student's test of the same; None without degrees of freedom."""
     degrees: int
@@ -112,14 +116,17 @@ class CostChange:
     """Cost of one kind of request under both treatments (Bard 1971, Table 11)."""
 
     request: str
+    """Name of the kind of request, or ``base``."""
     label: str
-    control: Estimate
-    """Coefficient of the overhead regression on the control's observations."""
-    treated: Estimate
-    difference: Estimate
-    """Treated less control, with an interval from both regressions' (errors independent)."""
+    control: Estimate | None
+    """Coefficient of the overhead regression on all observations of the control, with the interval that
+    holds under autocorrelation; None where the regression could not be made."""
+    treated: Estimate | None
+    difference: Estimate | None
+    """Treated less control, with an interval from both, as independent: their times are others."""
     by_unit: Effect | None
-    """The same question to coefficients fitted unit by unit; None where units are too short."""
+    """The same question asked of coefficients that were fitted on each unit by itself: its interval knows
+    how much the units differ. None where units are too short."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +154,10 @@ class Comparison:
     """Of user time (else of the first quantity) from one observation to the next, within units."""
     dropped: int
     """Observations in no unit, or with the other treatment than most of their unit."""
+    incomplete: int
+    """Observations in which something that is compared was not measured."""
+    left_out: tuple[tuple[str, str], ...]
+    """Quantities that are not compared, and why."""
     caveats: tuple[str, ...]
 
     def effect(self, name: str, adjusted: Adjusted = "") -> Effect:
