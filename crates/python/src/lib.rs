@@ -2,9 +2,11 @@
 
 use pyo3::prelude::*;
 
+mod arrays;
 mod log;
 mod recorder;
 mod simulation;
+mod stats;
 mod terminals;
 mod theory;
 
@@ -13,6 +15,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     log::register(module)?;
     recorder::register(module)?;
     simulation::register(module)?;
+    stats::register(module)?;
     terminals::register(module)?;
     theory::register(module)
 }

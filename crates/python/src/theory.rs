@@ -5,21 +5,13 @@ use pyo3::types::PyBytes;
 use thinktime_theory::load_dependent::{self, Station};
 use thinktime_theory::{fixed_rate, multiclass};
 
+use crate::arrays::doubles;
+
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(mva, module)?)?;
     module.add_function(wrap_pyfunction!(mva_course, module)?)?;
     module.add_function(wrap_pyfunction!(mva_rates, module)?)?;
     module.add_function(wrap_pyfunction!(mva_classes, module)?)
-}
-
-/// An array of f64 as NumPy reads it from a buffer.
-fn doubles<'py>(py: Python<'py>, values: &[f64]) -> PyResult<Bound<'py, PyBytes>> {
-    PyBytes::new_with(py, 8 * values.len(), |bytes| {
-        for (place, value) in bytes.chunks_exact_mut(8).zip(values) {
-            place.copy_from_slice(&value.to_ne_bytes());
-        }
-        Ok(())
-    })
 }
 
 type Arrays<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>);

@@ -11,6 +11,7 @@
 //! import rooms.
 
 mod apl360;
+mod cp67;
 mod network;
 mod parameter;
 mod recorder;
@@ -24,7 +25,7 @@ pub use simulation::{Finished, Simulation, SimulationError, parameters};
 pub use system::{Outcome, Prepared, Replication, Response, System};
 
 /// Every simulated system, in the order in which they are listed.
-pub static SYSTEMS: [&dyn System; 3] = [&apl360::Apl360, &network::Network, &unix6::Unix6];
+pub static SYSTEMS: [&dyn System; 4] = [&apl360::Apl360, &cp67::Cp67, &network::Network, &unix6::Unix6];
 
 /// The system `name`.
 pub fn system(name: &str) -> Result<&'static dyn System, ParameterError> {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use thinktime_engine::{Span, Time};
 use thinktime_log::{
-    Column, Kind, LogError, LogWriter, OpenMode, Row, Session, TableId, TableSchema, Type, Value, vocabulary,
+    Column, Incident, Kind, LogError, LogWriter, OpenMode, Row, Session, TableId, TableSchema, Type, Value,
+    vocabulary,
 };
 
 /// Rows kept before they are written.
@@ -18,6 +19,12 @@ pub trait Monitor {
 
     /// An interval of `samples` has ended.
     fn sample(&mut self, start: Time, length: Span, values: Vec<Value>);
+
+    /// `user` was there in the interval that began at `start`, with so much CPU time in user state and in the system.
+    fn user(&mut self, _start: Time, _user: &Arc<str>, _user_time: Span, _system_time: Span) {}
+
+    /// Something that the log's manifest should count.
+    fn incident(&mut self, _now: Time, _kind: &'static str, _detail: &'static str) {}
 
     /// Something happened to `user` (none: to the machine).
     fn event(&mut self, now: Time, kind: &'static str, user: Option<u32>, amount: Option<f64>);
@@ -55,9 +62,11 @@ pub struct Interaction {
 pub struct Recorder {
     writer: LogWriter,
     samples: TableId,
+    users: Option<TableId>,
     trace: Option<Trace>,
     epoch_us: i64,
     sample_rows: Vec<Row>,
+    user_rows: Vec<Row>,
     failure: Option<LogError>,
 }
 
@@ -83,25 +92,48 @@ const INTERACTION_COLUMNS: [&str; 10] = [
     "service_s",
 ];
 
+/// The columns of `users` that a simulated system fills.
+const USER_COLUMNS: [&str; 4] = ["start", "user", "user_s", "system_s"];
+
+/// What a log of a simulated system holds.
+pub struct Tables {
+    /// Columns of `samples` beside start and length.
+    pub samples: Vec<Column>,
+    pub users: bool,
+    /// With interactions and events, of so many users.
+    pub trace_of: Option<u64>,
+}
+
+/// The columns `names` of a table of the vocabulary.
+fn kept(table: TableSchema, names: &[&str]) -> TableSchema {
+    let columns = names.iter().filter_map(|name| table.columns.iter().find(|column| column.name == *name));
+    TableSchema::new(&table.name, columns.cloned().collect())
+}
+
 impl Recorder {
-    /// Begins a session in the log at `dir`; `columns` are those of `samples` beside start and length.
-    pub fn begin(
-        dir: &Path,
-        mode: OpenMode,
-        session: Session,
-        columns: Vec<Column>,
-        trace_of: Option<u64>,
-    ) -> Result<Recorder, LogError> {
+    /// Begins a session in the log at `dir`.
+    pub fn begin(dir: &Path, mode: OpenMode, session: Session, tables: Tables) -> Result<Recorder, LogError> {
         let epoch_us = session.start_us;
         let mut writer = LogWriter::open(dir, mode, session)?;
         let length =
             Column::new("length_s", Type::F64, "s", Kind::Time, "Length of the interval, simulated time");
         let start =
             Column::new("start", Type::Time, "us", Kind::Time, "Start of the interval, simulated time");
-        let all = [start, length].into_iter().chain(columns).collect();
+        let all = [start, length].into_iter().chain(tables.samples).collect();
         let samples = writer.declare(TableSchema::new("samples", all))?;
-        let trace = trace_of.map(|population| Trace::declare(&mut writer, population)).transpose()?;
-        Ok(Recorder { writer, samples, trace, epoch_us, sample_rows: Vec::new(), failure: None })
+        let users = kept(vocabulary::users(), &USER_COLUMNS);
+        let users = if tables.users { Some(writer.declare(users)?) } else { None };
+        let trace = tables.trace_of.map(|population| Trace::declare(&mut writer, population)).transpose()?;
+        Ok(Recorder {
+            writer,
+            samples,
+            users,
+            trace,
+            epoch_us,
+            sample_rows: Vec::new(),
+            user_rows: Vec::new(),
+            failure: None,
+        })
     }
 
     fn instant(&self, time: Time) -> Value {
@@ -111,10 +143,14 @@ impl Recorder {
     /// The model calls cannot fail; what went wrong is kept for [`Recorder::finish`].
     fn write(&mut self, least: usize) {
         let trace_rows = self.trace.as_ref().map_or(0, |t| t.interaction_rows.len() + t.event_rows.len());
-        if self.failure.is_some() || self.sample_rows.len() + trace_rows < least {
+        let rows = self.sample_rows.len() + self.user_rows.len() + trace_rows;
+        if self.failure.is_some() || rows < least {
             return;
         }
         let mut rows = vec![(self.samples, std::mem::take(&mut self.sample_rows))];
+        if let Some(users) = self.users {
+            rows.push((users, std::mem::take(&mut self.user_rows)));
+        }
         if let Some(trace) = &mut self.trace {
             rows.push((trace.interactions, std::mem::take(&mut trace.interaction_rows)));
             rows.push((trace.events, std::mem::take(&mut trace.event_rows)));
@@ -138,13 +174,8 @@ impl Recorder {
 
 impl Trace {
     fn declare(writer: &mut LogWriter, population: u64) -> Result<Trace, LogError> {
-        let all = vocabulary::interactions();
-        let kept = INTERACTION_COLUMNS
-            .iter()
-            .filter_map(|name| all.columns.iter().find(|column| column.name == *name).cloned())
-            .collect();
         Ok(Trace {
-            interactions: writer.declare(TableSchema::new("interactions", kept))?,
+            interactions: writer.declare(kept(vocabulary::interactions(), &INTERACTION_COLUMNS))?,
             events: writer.declare(vocabulary::events())?,
             population,
             interaction_rows: Vec::new(),
@@ -165,6 +196,28 @@ impl Monitor for Recorder {
         row.extend(values);
         self.sample_rows.push(row);
         self.write(BLOCK_ROWS);
+    }
+
+    fn user(&mut self, start: Time, user: &Arc<str>, user_time: Span, system_time: Span) {
+        let seconds = |span: Span| Value::F64(span.seconds());
+        let row = vec![
+            self.instant(start),
+            Value::Text(Arc::clone(user)),
+            seconds(user_time),
+            seconds(system_time),
+        ];
+        if self.users.is_some() {
+            self.user_rows.push(row);
+        }
+    }
+
+    fn incident(&mut self, now: Time, kind: &'static str, detail: &'static str) {
+        let at = self.epoch_us + (now.0 / 1000) as i64;
+        let incident =
+            Incident { kind: kind.into(), detail: detail.into(), count: 1, first_us: at, last_us: at };
+        if self.failure.is_none() {
+            self.failure = self.writer.count(&incident).err();
+        }
     }
 
     fn event(&mut self, now: Time, kind: &'static str, user: Option<u32>, amount: Option<f64>) {

@@ -10,7 +10,7 @@ use thinktime_log::{LogError, OpenMode, Session};
 use thiserror::Error;
 
 use crate::parameter::{Allowed, Parameter, ParameterError, Settings};
-use crate::recorder::Recorder;
+use crate::recorder::{Recorder, Tables};
 use crate::system::{Outcome, Prepared, Replication, System};
 
 /// Why a simulation gave nothing.
@@ -65,7 +65,7 @@ pub struct Simulation {
     prepared: Box<dyn Prepared>,
 }
 
-/// Simulated time counts from here, in every log: 2000-01-01 00:00 UTC.
+/// Simulated time counts from here, where the system has no date of its own: 2000-01-01 00:00 UTC.
 const EPOCH_US: i64 = 946_684_800_000_000;
 
 impl Simulation {
@@ -165,7 +165,13 @@ impl Simulation {
             facts: Map::new(),
         };
         let population = trace.then(|| self.prepared.population());
-        let mut recorder = Recorder::begin(dir, mode, session, self.prepared.sample_columns(), population)?;
+        let prepared = &self.prepared;
+        let tables = Tables {
+            samples: prepared.sample_columns(),
+            users: prepared.samples_users(),
+            trace_of: population,
+        };
+        let mut recorder = Recorder::begin(dir, mode, session, tables)?;
         let outcome = self.replication(seed, number, finished.warm_up, Some(&mut recorder))?;
         let facts = [("replication", self.facts(number, finished, &outcome))];
         Ok(recorder.finish(outcome.ended, &facts)?)
@@ -177,7 +183,8 @@ impl Simulation {
         let first = finished.first_replication;
         let before = finished.outcomes.iter().take(number.saturating_sub(first) as usize);
         let here: i64 = before.map(|outcome| apart(outcome.ended.0)).sum();
-        EPOCH_US + first as i64 * apart(self.course.length.0) + here
+        let epoch = self.prepared.epoch_us().unwrap_or(EPOCH_US);
+        epoch + first as i64 * apart(self.course.length.0) + here
     }
 
     fn machine(&self) -> Value {
@@ -242,7 +249,7 @@ pub fn parameters(system: &dyn System) -> Vec<Parameter> {
     all.push(Parameter {
         name: "interval",
         unit: "s",
-        default: json!(length.min(60.0)),
+        default: json!(system.default_interval_s()),
         allowed: Allowed::Number { low: 0.0, high: 1e9, above: true },
         description: "Length of the intervals of the log's samples",
         source: "chosen",

@@ -20,6 +20,11 @@ pub trait System: Sync {
     /// Length of a run when none is given [s].
     fn default_length_s(&self) -> f64;
 
+    /// Length of the intervals of `samples` when none is given [s].
+    fn default_interval_s(&self) -> f64 {
+        self.default_length_s().min(60.0)
+    }
+
     /// Checks what parameters mean together, and makes all that replications share.
     fn prepare(&self, settings: &Settings) -> Result<Box<dyn Prepared>, ParameterError>;
 }
@@ -31,6 +36,16 @@ pub trait Prepared: Send + Sync {
 
     /// Columns of a row of the log's `samples`, beside `start` and `length_s`.
     fn sample_columns(&self) -> Vec<Column>;
+
+    /// Whether rows of `users` are written with the samples.
+    fn samples_users(&self) -> bool {
+        false
+    }
+
+    /// Where simulated time begins, microseconds since 1970 UTC; none: where it begins for most systems.
+    fn epoch_us(&self) -> Option<i64> {
+        None
+    }
 
     /// What the log's manifest should say of the machine, beside its parameters: at least `cpus`.
     fn machine(&self) -> Value;

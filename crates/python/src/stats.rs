@@ -1,0 +1,92 @@
+//! Sets of points and what dominates what, for `thinktime.stats.pareto`.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use thinktime_stats::{dominance, pareto};
+
+use crate::arrays::doubles;
+
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<NativeParetoSet>()?;
+    module.add_function(wrap_pyfunction!(dominated, module)?)
+}
+
+/// Numbers from the bytes of an array of f64.
+fn numbers(bytes: &[u8], into: &mut Vec<f64>) {
+    into.clear();
+    into.extend(bytes.chunks_exact(8).map(|eight| f64::from_ne_bytes(eight.try_into().unwrap_or_default())));
+}
+
+fn check(dimensions: usize, bytes: &[u8]) -> PyResult<()> {
+    if dimensions == 0 || bytes.len() % (8 * dimensions) != 0 {
+        let message = format!("{} bytes are not rows of {dimensions} numbers", bytes.len());
+        return Err(PyValueError::new_err(message));
+    }
+    Ok(())
+}
+
+/// The maximal points of a stream.
+#[pyclass]
+struct NativeParetoSet {
+    set: pareto::ParetoSet,
+    dimensions: usize,
+    buffer: Vec<f64>,
+}
+
+#[pymethods]
+impl NativeParetoSet {
+    #[new]
+    fn new(dimensions: usize) -> PyResult<NativeParetoSet> {
+        if dimensions == 0 {
+            return Err(PyValueError::new_err("a point has at least one dimension"));
+        }
+        Ok(NativeParetoSet { set: pareto::ParetoSet::new(dimensions), dimensions, buffer: Vec::new() })
+    }
+
+    #[getter]
+    fn n(&self) -> u64 {
+        self.set.n()
+    }
+
+    /// Points as the bytes of an array of rows.
+    fn absorb(&mut self, py: Python<'_>, rows: &[u8]) -> PyResult<()> {
+        check(self.dimensions, rows)?;
+        numbers(rows, &mut self.buffer);
+        py.detach(|| self.set.absorb(&self.buffer)).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    /// Points of a stream that comes after this one.
+    fn merge(&mut self, py: Python<'_>, later: PyRef<'_, NativeParetoSet>) -> PyResult<()> {
+        if later.dimensions != self.dimensions {
+            return Err(PyValueError::new_err("the two sets have points of different dimensions"));
+        }
+        let later = &later.set;
+        py.detach(|| self.set.merge(later));
+        Ok(())
+    }
+
+    /// Rows, and their positions in the stream as i64, growing.
+    fn maximal<'py>(&mut self, py: Python<'py>) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
+        let (rows, positions) = py.detach(|| self.set.maximal());
+        let places: Vec<u8> = positions.iter().flat_map(|&place| (place as i64).to_ne_bytes()).collect();
+        Ok((doubles(py, rows)?, PyBytes::new(py, &places)))
+    }
+}
+
+/// For each of `points` a byte: 1 if one of `by` equals or exceeds it in everything.
+#[pyfunction]
+fn dominated<'py>(
+    py: Python<'py>,
+    dimensions: usize,
+    points: &[u8],
+    by: &[u8],
+) -> PyResult<Bound<'py, PyBytes>> {
+    check(dimensions, points)?;
+    check(dimensions, by)?;
+    let (mut below, mut above) = (Vec::new(), Vec::new());
+    numbers(points, &mut below);
+    numbers(by, &mut above);
+    let found = py.detach(|| dominance::dominated(dimensions, &below, &above));
+    Ok(PyBytes::new(py, &found.into_iter().map(u8::from).collect::<Vec<u8>>()))
+}

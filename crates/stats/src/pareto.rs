@@ -1,0 +1,287 @@
+//! The maximal points of a stream: those that no other point equals or exceeds in everything.
+//!
+//! Bard's list of candidates (IBM Systems Journal 10, 1971, 193), which every new point passes, is kept in two
+//! steps. A few *pilots*, chosen because together they dominate most of what came lately, stand first and settle
+//! most points with a comparison or two. What passes them waits, and is joined with the candidates by divide and
+//! conquer (`dominance`) when there is as much of it as there are candidates: so nothing is ever compared with
+//! all candidates one by one, and no order of the points is bad.
+
+use crate::dominance::{Rows, below, maximal};
+
+/// Most pilots.
+const PILOTS: usize = 48;
+/// Points of the stream that pilots are chosen by.
+const SAMPLE: usize = 256;
+/// Candidates of which pilots are chosen.
+const CHOICE: usize = 512;
+/// Waiting points that are joined at once, while there are few candidates; at the start, so as to have pilots.
+const WAITING_LEAST: usize = 4096;
+const WAITING_FIRST: usize = 256;
+
+/// A value that cannot be compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("point {row} holds nan; leave out what was not measured")]
+pub struct NotANumber {
+    /// Position in the stream.
+    pub row: u64,
+}
+
+/// The maximal points of a stream, of equal ones the first.
+#[derive(Clone, Debug)]
+pub struct ParetoSet {
+    dimensions: usize,
+    n: u64,
+    /// Rows of the candidates, then of those that wait; and their positions in the stream.
+    rows: Vec<f64>,
+    positions: Vec<u64>,
+    candidates: usize,
+    waiting_most: usize,
+    pilots: Vec<f64>,
+    sample: Vec<f64>,
+    sampled: usize,
+}
+
+impl ParetoSet {
+    /// An empty set of points with this many dimensions, at least one.
+    pub fn new(dimensions: usize) -> ParetoSet {
+        assert!(dimensions > 0, "a point has at least one dimension");
+        ParetoSet {
+            dimensions,
+            n: 0,
+            rows: Vec::new(),
+            positions: Vec::new(),
+            candidates: 0,
+            waiting_most: WAITING_FIRST,
+            pilots: Vec::new(),
+            sample: Vec::new(),
+            sampled: 0,
+        }
+    }
+
+    /// Points seen.
+    pub fn n(&self) -> u64 {
+        self.n
+    }
+
+    /// Adds points, a row of `dimensions` numbers each. After an error the set holds the points before it.
+    pub fn absorb(&mut self, rows: &[f64]) -> Result<(), NotANumber> {
+        match self.dimensions {
+            1 => self.pass::<1>(rows),
+            2 => self.pass::<2>(rows),
+            3 => self.pass::<3>(rows),
+            4 => self.pass::<4>(rows),
+            5 => self.pass::<5>(rows),
+            6 => self.pass::<6>(rows),
+            _ => self.pass::<0>(rows),
+        }
+    }
+
+    /// Adds the points of a stream that comes after this one.
+    pub fn merge(&mut self, later: &ParetoSet) {
+        self.rows.extend_from_slice(&later.rows);
+        self.positions.extend(later.positions.iter().map(|position| position + self.n));
+        self.n += later.n;
+        self.join();
+    }
+
+    /// The maximal points as rows, and their positions in the stream, growing.
+    pub fn maximal(&mut self) -> (&[f64], &[u64]) {
+        self.join();
+        (&self.rows, &self.positions)
+    }
+
+    /// `D` is the number of dimensions, or 0 where no loop is made for it.
+    fn pass<const D: usize>(&mut self, rows: &[f64]) -> Result<(), NotANumber> {
+        let dimensions = if D > 0 { D } else { self.dimensions };
+        self.remember(rows);
+        for row in rows.chunks_exact(dimensions) {
+            // Nothing dominates a nan, so that only what passes the pilots need be looked at.
+            if !self.pilots.chunks_exact(dimensions).any(|pilot| covers::<D>(pilot, row)) {
+                if row.iter().any(|value| value.is_nan()) {
+                    return Err(NotANumber { row: self.n });
+                }
+                // Minus zero equals zero, but would come before it in order.
+                self.rows.extend(row.iter().map(|value| value + 0.0));
+                self.positions.push(self.n);
+                if self.positions.len() - self.candidates >= self.waiting_most {
+                    self.n += 1;
+                    self.join();
+                    continue;
+                }
+            }
+            self.n += 1;
+        }
+        Ok(())
+    }
+
+    /// Keeps some of the latest points, evenly spread over what came at once.
+    fn remember(&mut self, rows: &[f64]) {
+        let count = rows.len() / self.dimensions;
+        for row in rows.chunks_exact(self.dimensions).step_by((count / SAMPLE).max(1)) {
+            if self.sample.len() < SAMPLE * self.dimensions {
+                self.sample.extend_from_slice(row);
+            } else {
+                let place = self.sampled % SAMPLE * self.dimensions;
+                self.sample[place..place + self.dimensions].copy_from_slice(row);
+            }
+            self.sampled += 1;
+        }
+    }
+
+    /// Makes candidates of the waiting points that are maximal and drops candidates that no longer are.
+    fn join(&mut self) {
+        if self.positions.len() == self.candidates {
+            return;
+        }
+        let rows = Rows { values: &self.rows, dimensions: self.dimensions };
+        let mut falling: Vec<u32> = (0..self.positions.len() as u32).collect();
+        falling.sort_unstable_by(|&a, &b| {
+            let order = rows.at(b).partial_cmp(rows.at(a)).unwrap_or(std::cmp::Ordering::Equal);
+            order.then(self.positions[a as usize].cmp(&self.positions[b as usize]))
+        });
+        falling.dedup_by(|later, first| rows.at(*later) == rows.at(*first));
+        let mut kept = maximal(rows, &falling, &mut vec![false; self.positions.len()]);
+        kept.sort_unstable_by_key(|&row| self.positions[row as usize]);
+        self.rows = kept.iter().flat_map(|&row| rows.at(row)).copied().collect();
+        self.positions = kept.iter().map(|&row| self.positions[row as usize]).collect();
+        self.candidates = kept.len();
+        self.waiting_most = (2 * self.waiting_most).min(WAITING_LEAST).max(self.candidates);
+        self.choose_pilots();
+    }
+
+    /// One after another, the candidate that dominates most of the sample that is left; none that dominates less
+    /// than it costs to ask.
+    fn choose_pilots(&mut self) {
+        let d = self.dimensions;
+        let every = self.candidates.div_ceil(CHOICE).max(1);
+        let choice: Vec<&[f64]> = self.rows.chunks_exact(d).step_by(every).collect();
+        let mut left: Vec<&[f64]> = self.sample.chunks_exact(d).collect();
+        let mut best: Vec<(usize, &[f64])> = choice
+            .iter()
+            .map(|pilot| (left.iter().filter(|row| below(row, pilot)).count(), *pilot))
+            .collect();
+        best.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+        best.truncate(2 * PILOTS);
+        self.pilots.clear();
+        while self.pilots.len() < PILOTS * d {
+            let gain = |pilot: &[f64]| left.iter().filter(|row| below(row, pilot)).count();
+            let most = best.iter().map(|(_, pilot)| (gain(pilot), *pilot)).max_by_key(|(count, _)| *count);
+            let Some((1.., pilot)) = most else { break };
+            self.pilots.extend_from_slice(pilot);
+            left.retain(|row| !below(row, pilot));
+        }
+    }
+}
+
+/// Whether `pilot` equals or exceeds `row` in everything; without branches where the dimensions are known.
+#[inline(always)]
+fn covers<const D: usize>(pilot: &[f64], row: &[f64]) -> bool {
+    if D == 0 {
+        return below(row, pilot);
+    }
+    let mut all = true;
+    for k in 0..D {
+        all &= row[k] <= pilot[k];
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dominance::dominated;
+    use proptest::prelude::*;
+
+    /// Bard's algorithm, word for word.
+    fn bard(d: usize, rows: &[f64]) -> Vec<u64> {
+        let at = |k: u64| &rows[k as usize * d..][..d];
+        let mut candidates: Vec<u64> = Vec::new();
+        for row in 0..(rows.len() / d) as u64 {
+            if candidates.iter().any(|&other| below(at(row), at(other))) {
+                continue;
+            }
+            candidates.retain(|&other| !below(at(other), at(row)));
+            candidates.push(row);
+        }
+        candidates
+    }
+
+    fn streamed(d: usize, rows: &[f64], piece: usize) -> ParetoSet {
+        let mut set = ParetoSet::new(d);
+        for part in rows.chunks(piece * d) {
+            set.absorb(part).unwrap();
+        }
+        set
+    }
+
+    /// Few distinct values, so that equal points and equal coordinates are common; or many; or points of which
+    /// most are maximal.
+    fn points() -> impl Strategy<Value = (usize, Vec<f64>)> {
+        let value = prop_oneof![
+            Just(vec![0.0, -0.0, 1.0, 2.0, f64::INFINITY, f64::NEG_INFINITY, 1e300]),
+            Just((0..1000).map(|k| f64::from(k) / 7.0).collect::<Vec<f64>>()),
+        ];
+        (1usize..8, 0usize..600, value, any::<bool>()).prop_flat_map(|(d, n, values, opposed)| {
+            prop::collection::vec(prop::sample::select(values), n * d).prop_map(move |mut rows| {
+                if opposed {
+                    for row in rows.chunks_exact_mut(d) {
+                        row[d - 1] -= row[..d - 1].iter().filter(|x| x.is_finite()).sum::<f64>();
+                    }
+                }
+                rows.iter_mut().for_each(|x| *x = if x.is_nan() { 0.0 } else { *x });
+                (d, rows)
+            })
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(400))]
+
+        #[test]
+        fn the_set_is_that_of_bards_algorithm((d, rows) in points(), piece in 1usize..700) {
+            let expected = bard(d, &rows);
+            let mut set = streamed(d, &rows, piece);
+            let (found, positions) = set.maximal();
+            prop_assert_eq!(positions, &expected[..]);
+            for (row, &position) in found.chunks_exact(d).zip(positions) {
+                prop_assert_eq!(row, &rows[position as usize * d..][..d]);
+            }
+        }
+
+        #[test]
+        fn merged_sets_are_that_of_both((d, rows) in points(), cut in 0usize..600) {
+            let (first, second) = rows.split_at((cut * d).min(rows.len()));
+            let mut merged = streamed(d, first, 50);
+            merged.merge(&streamed(d, second, 50));
+            prop_assert_eq!(merged.maximal().1, &bard(d, &rows)[..]);
+        }
+
+        #[test]
+        fn dominated_is_the_definition((d, rows) in points(), cut in 0usize..600) {
+            let (points, by) = rows.split_at((cut * d).min(rows.len()));
+            let expected: Vec<bool> = points
+                .chunks_exact(d)
+                .map(|point| by.chunks_exact(d).any(|other| below(point, other)))
+                .collect();
+            prop_assert_eq!(dominated(d, points, by), expected);
+        }
+    }
+
+    /// Every point beats all before it, none does, and all are equal: no order is bad.
+    #[test]
+    fn points_in_order() {
+        let growing: Vec<f64> = (0..200_000).map(|k| f64::from(k / 2)).collect();
+        assert_eq!(streamed(2, &growing, 1000).maximal().1, [99_999]);
+        let opposed: Vec<f64> = (0..100_000).flat_map(|k| [f64::from(k), -f64::from(k)]).collect();
+        assert_eq!(streamed(2, &opposed, 1000).maximal().1.len(), 100_000);
+        assert_eq!(streamed(3, &[1.0; 30_000], 1000).maximal().1, [0]);
+    }
+
+    #[test]
+    fn what_cannot_be_compared_is_named() {
+        let mut set = ParetoSet::new(2);
+        set.absorb(&[1.0, 2.0]).unwrap();
+        assert_eq!(set.absorb(&[0.0, 0.0, 5.0, f64::NAN]), Err(NotANumber { row: 2 }));
+        assert_eq!(set.maximal(), (&[1.0, 2.0][..], &[0][..]));
+    }
+}

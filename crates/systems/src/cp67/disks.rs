@@ -1,0 +1,183 @@
+//! Disks behind selector channels: a spindle seeks by itself and then holds its channel until the transfer is
+//! done.
+
+use std::collections::VecDeque;
+
+use thinktime_engine::{Balance, Busy, Calendar, Imbalance, Priority, Slot, Span, Stream, Time};
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct DisksPlan {
+    pub spindles: u32,
+    pub channels: u32,
+    /// Part of the requests before which the arm moves.
+    pub seek_share: f64,
+    /// A seek takes up to this, each time equally likely.
+    pub longest_seek: Span,
+    pub revolution: Span,
+    pub transfer: Span,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    user: u32,
+    asked: Time,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Doing {
+    Nothing,
+    Seeking,
+    WaitingForChannel,
+    Transferring,
+}
+
+#[derive(Clone, Debug)]
+struct Spindle {
+    waiting: VecDeque<Request>,
+    serving: Option<(Request, Time)>,
+    doing: Doing,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Channel {
+    held: bool,
+    waiting: VecDeque<u32>,
+}
+
+pub(super) struct Disks {
+    plan: DisksPlan,
+    /// The slot of the first spindle; the others follow.
+    first: Slot,
+    spindles: Vec<Spindle>,
+    channels: Vec<Channel>,
+    stream: Stream,
+    pub busy: Busy,
+    pub present: Balance,
+}
+
+impl Disks {
+    pub fn new(plan: DisksPlan, first: Slot, stream: Stream) -> Disks {
+        let spindle = Spindle { waiting: VecDeque::new(), serving: None, doing: Doing::Nothing };
+        Disks {
+            plan,
+            first,
+            spindles: vec![spindle; plan.spindles as usize],
+            channels: vec![Channel::default(); plan.channels as usize],
+            stream,
+            busy: Busy::default(),
+            present: Balance::default(),
+        }
+    }
+
+    pub fn spindles(&self) -> u32 {
+        self.plan.spindles
+    }
+
+    fn slot(&self, spindle: u32) -> Slot {
+        Slot(self.first.0 + spindle)
+    }
+
+    pub fn ask(&mut self, spindle: u32, user: u32, calendar: &mut Calendar) {
+        let now = calendar.now();
+        self.present.enter(now);
+        self.spindles[spindle as usize].waiting.push_back(Request { user, asked: now });
+        if self.spindles[spindle as usize].doing == Doing::Nothing {
+            self.begin(spindle, calendar);
+        }
+    }
+
+    fn begin(&mut self, spindle: u32, calendar: &mut Calendar) {
+        let now = calendar.now();
+        let arm = &mut self.spindles[spindle as usize];
+        let Some(request) = arm.waiting.pop_front() else {
+            arm.doing = Doing::Nothing;
+            return;
+        };
+        arm.serving = Some((request, now));
+        self.busy.begin(now);
+        if self.stream.uniform() < self.plan.seek_share {
+            self.spindles[spindle as usize].doing = Doing::Seeking;
+            let seek = Span::from_nanoseconds(self.plan.longest_seek.0 as f64 * self.stream.uniform());
+            calendar.set(self.slot(spindle), now + seek, Priority::Completion);
+        } else {
+            self.wants_channel(spindle, calendar);
+        }
+    }
+
+    fn wants_channel(&mut self, spindle: u32, calendar: &mut Calendar) {
+        let at = (spindle % self.plan.channels) as usize;
+        if self.channels[at].held {
+            self.spindles[spindle as usize].doing = Doing::WaitingForChannel;
+            self.channels[at].waiting.push_back(spindle);
+        } else {
+            self.channels[at].held = true;
+            self.transfer(spindle, calendar);
+        }
+    }
+
+    fn transfer(&mut self, spindle: u32, calendar: &mut Calendar) {
+        self.spindles[spindle as usize].doing = Doing::Transferring;
+        let latency = Span::from_nanoseconds(self.plan.revolution.0 as f64 * self.stream.uniform());
+        let end = calendar.now() + latency + self.plan.transfer;
+        calendar.set(self.slot(spindle), end, Priority::Completion);
+    }
+
+    /// What was due at `spindle` has happened: whose request is done, if one is.
+    pub fn due(&mut self, spindle: u32, calendar: &mut Calendar) -> Option<u32> {
+        if self.spindles[spindle as usize].doing == Doing::Seeking {
+            self.wants_channel(spindle, calendar);
+            return None;
+        }
+        let (request, begun) = self.spindles[spindle as usize].serving.take()?;
+        let now = calendar.now();
+        self.busy.end(now);
+        self.busy.complete(now.since(begun));
+        self.present.leave(now, request.asked);
+        let at = (spindle % self.plan.channels) as usize;
+        match self.channels[at].waiting.pop_front() {
+            Some(next) => self.transfer(next, calendar),
+            None => self.channels[at].held = false,
+        }
+        self.begin(spindle, calendar);
+        Some(request.user)
+    }
+
+    /// The machine stops: nothing of what waits is done.
+    pub fn stop(&mut self, calendar: &mut Calendar) {
+        let now = calendar.now();
+        for at in 0..self.plan.spindles {
+            calendar.clear(self.slot(at));
+            let spindle = &mut self.spindles[at as usize];
+            spindle.doing = Doing::Nothing;
+            if let Some((request, begun)) = spindle.serving.take() {
+                self.busy.end(now);
+                self.busy.complete(now.since(begun));
+                self.present.leave(now, request.asked);
+            }
+            for request in spindle.waiting.drain(..) {
+                self.present.leave(now, request.asked);
+            }
+        }
+        self.channels.fill(Channel::default());
+    }
+
+    /// Service so far of the requests that are being served [ns].
+    fn received(&self, now: Time) -> u128 {
+        let begun = self.spindles.iter().filter_map(|spindle| spindle.serving);
+        begun.map(|(_, begun)| u128::from(now.since(begun).0)).sum()
+    }
+
+    pub fn check(&self, now: Time) -> Result<(), Imbalance> {
+        let there = self.spindles.iter().flat_map(|spindle| {
+            let serving = spindle.serving.iter().map(|(request, _)| request.asked);
+            serving.chain(spindle.waiting.iter().map(|request| request.asked))
+        });
+        self.present.check("disks", now, there)?;
+        self.busy.check("disks", now, self.received(now))
+    }
+
+    pub fn restart_statistics(&mut self, now: Time) {
+        self.present.restart(now);
+        self.busy.restart(now, self.received(now));
+    }
+}

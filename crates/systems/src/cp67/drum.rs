@@ -1,0 +1,151 @@
+//! The paging drum.
+
+use std::collections::VecDeque;
+
+use thinktime_engine::{Balance, Busy, Calendar, Imbalance, Priority, Slot, Span, Stream, Time};
+
+/// Which request is next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Organisation {
+    /// In order of arrival: half a revolution is lost before each page.
+    Fcfs,
+    /// Whichever page comes round first.
+    SectorQueued,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct DrumPlan {
+    pub organisation: Organisation,
+    pub revolution: Span,
+    /// Pages in a revolution; a track of a 2301 holds four and a half.
+    pub pages: f64,
+    /// From the end of a transfer until the next one can begin, and before the first.
+    pub start: Span,
+}
+
+impl DrumPlan {
+    pub fn transfer(&self) -> Span {
+        Span::from_nanoseconds(self.revolution.0 as f64 / self.pages)
+    }
+
+    /// Pages a second when there are always requests, for the order of arrival: a page begins anywhere in a
+    /// revolution.
+    pub fn most_per_s(&self) -> f64 {
+        match self.organisation {
+            Organisation::Fcfs => {
+                1.0 / (self.start.seconds() + 0.5 * self.revolution.seconds() + self.transfer().seconds())
+            }
+            Organisation::SectorQueued => 1.0 / self.transfer().seconds(),
+        }
+    }
+}
+
+/// One page, in or out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Page {
+    pub user: u32,
+    pub out: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    page: Page,
+    /// Where its record begins [ns of a revolution].
+    angle: u64,
+    asked: Time,
+}
+
+pub(super) struct Drum {
+    plan: DrumPlan,
+    slot: Slot,
+    waiting: VecDeque<Request>,
+    serving: Option<(Request, Time)>,
+    stream: Stream,
+    pub busy: Busy,
+    pub present: Balance,
+}
+
+impl Drum {
+    pub fn new(plan: DrumPlan, slot: Slot, stream: Stream) -> Drum {
+        Drum {
+            plan,
+            slot,
+            waiting: VecDeque::new(),
+            serving: None,
+            stream,
+            busy: Busy::default(),
+            present: Balance::default(),
+        }
+    }
+
+    pub fn ask(&mut self, page: Page, calendar: &mut Calendar) {
+        let angle = self.stream.below(self.plan.revolution.0.max(1));
+        self.present.enter(calendar.now());
+        self.waiting.push_back(Request { page, angle, asked: calendar.now() });
+        if self.serving.is_none() {
+            self.begin(calendar);
+        }
+    }
+
+    /// Time from `at` until the record at `angle` comes round.
+    fn latency(&self, angle: u64, at: Time) -> u64 {
+        let revolution = self.plan.revolution.0.max(1);
+        (angle + revolution - at.0 % revolution) % revolution
+    }
+
+    fn begin(&mut self, calendar: &mut Calendar) {
+        let ready = calendar.now() + self.plan.start;
+        let next = match self.plan.organisation {
+            Organisation::Fcfs => 0,
+            Organisation::SectorQueued => (0..self.waiting.len())
+                .min_by_key(|at| self.latency(self.waiting[*at].angle, ready))
+                .unwrap_or(0),
+        };
+        let Some(request) = self.waiting.remove(next) else { return };
+        let end = ready + Span(self.latency(request.angle, ready)) + self.plan.transfer();
+        self.serving = Some((request, calendar.now()));
+        self.busy.begin(calendar.now());
+        calendar.set(self.slot, end, Priority::Completion);
+    }
+
+    /// The transfer is done.
+    pub fn due(&mut self, calendar: &mut Calendar) -> Option<Page> {
+        let (request, begun) = self.serving.take()?;
+        let now = calendar.now();
+        self.busy.end(now);
+        self.busy.complete(now.since(begun));
+        self.present.leave(now, request.asked);
+        self.begin(calendar);
+        Some(request.page)
+    }
+
+    /// The machine stops: nothing of what waits is done.
+    pub fn stop(&mut self, calendar: &mut Calendar) {
+        let now = calendar.now();
+        if let Some((request, begun)) = self.serving.take() {
+            self.busy.end(now);
+            self.busy.complete(now.since(begun));
+            self.present.leave(now, request.asked);
+        }
+        for request in self.waiting.drain(..) {
+            self.present.leave(now, request.asked);
+        }
+        calendar.clear(self.slot);
+    }
+
+    pub fn check(&self, now: Time) -> Result<(), Imbalance> {
+        let there = self.serving.iter().map(|(request, _)| request.asked);
+        self.present.check("drum", now, there.chain(self.waiting.iter().map(|request| request.asked)))?;
+        self.busy.check("drum", now, self.received(now))
+    }
+
+    /// Service so far of the request that is being served [ns].
+    fn received(&self, now: Time) -> u128 {
+        self.serving.map_or(0, |(_, begun)| u128::from(now.since(begun).0))
+    }
+
+    pub fn restart_statistics(&mut self, now: Time) {
+        self.present.restart(now);
+        self.busy.restart(now, self.received(now));
+    }
+}

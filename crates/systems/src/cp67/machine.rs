@@ -1,0 +1,538 @@
+//! The processor: what runs next, for how long, and what happens when it ends.
+//!
+//! The processor's time is cut into [`Segment`]s: passes of the dispatcher, problem state time of a user, and the
+//! service of CP that ends it. CP's own work (for a line that came in, spooling, log-ons) comes before all users.
+
+use std::collections::VecDeque;
+
+use thinktime_engine::{
+    Balance, Batches, Calendar, Component, Imbalance, Level, Model, Priority, Slot, Span, Stream, Streams,
+    Tally, Time,
+};
+
+use super::config::Config;
+use super::disks::Disks;
+use super::drum::{Drum, Page};
+use super::dusetimr::{Counters, Readings};
+use super::queues::{Queue, Queues};
+use super::schedule::{Stretch, Stretches};
+use super::services::{KINDS, Kind, Spent, Work};
+use super::storage::{Frame, Storage};
+use super::users::{End, OPERATOR, State, User};
+use crate::recorder::Monitor;
+
+/// Near slots of the calendar; each user has a far one, for what its owner does at the terminal.
+const PROCESSOR: Slot = Slot(0);
+const DRUM: Slot = Slot(1);
+pub(super) const START_STOP: Slot = Slot(2);
+pub(super) const RESTART: Slot = Slot(3);
+pub(super) const SECOND: Slot = Slot(4);
+pub(super) const READING: Slot = Slot(5);
+pub(super) const LOG_ON: Slot = Slot(6);
+pub(super) const PRINTER: Slot = Slot(7);
+pub(super) const ACTIVITY: Slot = Slot(8);
+pub(super) const PIECE: Slot = Slot(9);
+const DISKS: Slot = Slot(10);
+
+/// Near slots with `spindles` disks.
+pub(super) fn near_slots(spindles: u32) -> u32 {
+    DISKS.0 + spindles
+}
+
+/// Work that CP does by itself.
+#[derive(Clone, Copy, Debug)]
+struct Chore {
+    work: Work,
+    /// Who is charged; none: whoever ran last.
+    user: Option<u32>,
+}
+
+/// What the processor is doing, from its begin to the next decision.
+#[derive(Clone, Copy, Debug)]
+struct Segment {
+    begun: Time,
+    /// Dispatcher's time by the kind of request that caused the passes [ns].
+    dispatch: [u64; KINDS],
+    /// Problem state time of a user, and how it ends; none: CP's own work.
+    burst: Option<(u32, Span, End)>,
+    /// CP time for that problem state time.
+    privileged: Span,
+    work: Option<Work>,
+    charged: u32,
+    length: Span,
+}
+
+/// Totals since statistics began, and what is averaged.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Measures {
+    pub totals: Counters,
+    pub spent: [Spent; KINDS],
+    /// Processor time of segments that a stop of the machine cut short, and of the one that was in progress when
+    /// statistics began, before that [ns].
+    pub cut_short: u64,
+    earlier: u64,
+    pub restarts: u64,
+    /// 1 while the machine is up, and while its processor waits.
+    pub up: Level,
+    pub waiting: Level,
+    pub signed_on: Level,
+    pub active_sum: u64,
+    pub observations: u64,
+    pub interactions: Balance,
+    pub responses: Tally,
+    pub batches: Batches,
+}
+
+pub(super) struct Machine<'a, M> {
+    pub(super) config: &'a Config,
+    pub(super) users: Vec<User>,
+    pub(super) queues: Queues,
+    pub(super) storage: Storage,
+    pub(super) drum: Drum,
+    pub(super) disks: Disks,
+    chores: VecDeque<Chore>,
+    segment: Option<Segment>,
+    /// Passes of the dispatcher that are still to be made, by the kind of request that causes them.
+    owed: [f64; KINDS],
+    last: Option<u32>,
+    pub(super) new_free_fret: bool,
+    pub(super) counters: Counters,
+    /// 1 while the processor waits, for CP's own counter; and that counter's start [ns].
+    waiting: Level,
+    waited_at_start: u128,
+    pub(super) interval: Span,
+    pub(super) readings: Readings,
+    pub(super) reading_due: bool,
+    pub(super) stretches: Stretches,
+    pub(super) stretch: Option<Stretch>,
+    pub(super) is_up: bool,
+    pub(super) over: bool,
+    pub(super) day: (u64, f64),
+    /// Blocks that wait for the printer, and unmeasured work that comes in pieces [ns].
+    pub(super) to_print: u64,
+    pub(super) pieces: VecDeque<u64>,
+    pub(super) chance: Stream,
+    pub(super) population: Stream,
+    pub(super) streams: Streams,
+    pub(super) measures: Measures,
+    pub(super) labels: Vec<std::sync::Arc<str>>,
+    pub(super) classes: Vec<std::sync::Arc<str>>,
+    pub(super) monitor: &'a mut M,
+}
+
+impl Measures {
+    /// Statistics begin anew; the segment in progress has run for `earlier`.
+    fn restart(&mut self, now: Time, earlier: u64) {
+        let (mut up, mut waiting, mut signed_on) = (self.up, self.waiting, self.signed_on);
+        for level in [&mut up, &mut waiting, &mut signed_on] {
+            level.restart(now);
+        }
+        let mut interactions = self.interactions;
+        interactions.restart(now);
+        *self = Measures { up, waiting, signed_on, interactions, earlier, ..Measures::default() };
+    }
+}
+
+impl<'a, M: Monitor> Machine<'a, M> {
+    pub fn new(config: &'a Config, streams: &Streams, interval: Span, monitor: &'a mut M) -> Self {
+        let stream = |name| streams.stream(Component(name), 0);
+        let users: Vec<User> = (0..config.users).map(|user| User::new(streams, user)).collect();
+        Machine {
+            config,
+            storage: Storage::new(config.frames, users.len(), stream("cp67 steals")),
+            users,
+            queues: Queues::default(),
+            drum: Drum::new(config.drum, DRUM, stream("cp67 drum")),
+            disks: Disks::new(config.disks, DISKS, stream("cp67 disks")),
+            chores: VecDeque::new(),
+            segment: None,
+            owed: [0.0; KINDS],
+            last: None,
+            new_free_fret: config.is_new(0),
+            counters: Counters::default(),
+            waiting: Level::default(),
+            waited_at_start: 0,
+            interval,
+            readings: Readings::default(),
+            reading_due: false,
+            stretches: config.schedule.stretches(),
+            stretch: None,
+            is_up: false,
+            over: false,
+            day: (u64::MAX, 1.0),
+            to_print: 0,
+            pieces: VecDeque::new(),
+            chance: stream("cp67 CP"),
+            population: stream("cp67 population"),
+            streams: *streams,
+            measures: Measures::default(),
+            labels: super::sessions::labels(config.users),
+            classes: super::sessions::class_labels(),
+            monitor,
+        }
+    }
+
+    /// The processor is given to whoever is next, if it is free.
+    pub(super) fn dispatch(&mut self, calendar: &mut Calendar) {
+        if self.segment.is_some() || !self.is_up {
+            return;
+        }
+        let now = calendar.now();
+        let segment = if let Some(chore) = self.chores.pop_front() {
+            let charged = chore.user.or(self.last).unwrap_or(OPERATOR);
+            self.segment(now, [0; KINDS], None, Some(chore.work), charged)
+        } else if let Some(user) = self.queues.next() {
+            if user == OPERATOR && self.reading_due {
+                self.take_reading(now);
+            }
+            self.run(user, now)
+        } else {
+            self.last = None;
+            let dispatch = self.passes(self.config.costs.find);
+            if dispatch == [0; KINDS] {
+                self.waits(now, 1);
+                return;
+            }
+            self.segment(now, dispatch, None, None, OPERATOR)
+        };
+        self.waits(now, 0);
+        calendar.set(PROCESSOR, now + segment.length, Priority::Completion);
+        self.segment = Some(segment);
+    }
+
+    fn waits(&mut self, now: Time, waiting: u64) {
+        self.waiting.set(now, waiting);
+        self.measures.waiting.set(now, waiting);
+    }
+
+    /// The passes that are owed are made, each in time `each`.
+    fn passes(&mut self, each: Span) -> [u64; KINDS] {
+        std::mem::take(&mut self.owed).map(|passes| (passes * each.0 as f64) as u64)
+    }
+
+    #[inline]
+    fn owe(&mut self, kind: Kind, part: f64) {
+        self.owed[kind as usize] += part * self.config.costs.passes(kind);
+    }
+
+    fn run(&mut self, user: u32, now: Time) -> Segment {
+        let costs = &self.config.costs;
+        let same = self.last == Some(user);
+        let dispatch = self.passes(if same { costs.redispatch } else { costs.find });
+        self.last = Some(user);
+        let held = self.storage.held(user);
+        let running = &mut self.users[user as usize];
+        running.first_service.get_or_insert(now);
+        let (problem, end) = running.burst(held, self.config.line);
+        let kind = match end {
+            End::Vsio => Some(Kind::Vsio),
+            End::PageException => Some(Kind::PageIo),
+            End::Print | End::Output => Some(Kind::Vmio),
+            End::Slice => None,
+        };
+        let work = kind.map(|kind| {
+            let complexity = running.task.complexity[kind as usize];
+            costs.draw(kind, complexity, self.new_free_fret, running.work())
+        });
+        self.segment(now, dispatch, Some((user, problem, end)), work, user)
+    }
+
+    fn segment(
+        &self,
+        begun: Time,
+        dispatch: [u64; KINDS],
+        burst: Option<(u32, Span, End)>,
+        work: Option<Work>,
+        charged: u32,
+    ) -> Segment {
+        let mut length = Span(dispatch.iter().sum());
+        let mut privileged = Span::ZERO;
+        if let Some((user, problem, _)) = burst {
+            let complexity = self.users[user as usize].task.complexity[Kind::Problem as usize];
+            let share = self.config.costs.privileged * complexity;
+            privileged = Span::from_nanoseconds(problem.0 as f64 * share);
+            length = length + problem + privileged;
+        }
+        if let Some(work) = work {
+            length += work.cp;
+        }
+        Segment { begun, dispatch, burst, privileged, work, charged, length }
+    }
+
+    fn segment_ends(&mut self, calendar: &mut Calendar) {
+        let Some(segment) = self.segment.take() else { return };
+        let spent = &mut self.measures.spent;
+        let dispatch: u64 = segment.dispatch.iter().sum();
+        for (kind, passes) in segment.dispatch.iter().enumerate() {
+            spent[kind].dispatch += u128::from(*passes);
+        }
+        let mut service = segment.privileged;
+        spent[Kind::Problem as usize].cp += u128::from(segment.privileged.0);
+        if let Some(work) = segment.work {
+            service += work.cp;
+            let spent = &mut spent[work.kind as usize];
+            spent.requests += 1;
+            spent.cp += u128::from(work.cp.0);
+            spent.calls += work.calls;
+            self.count(&work);
+        }
+        let problem = segment.burst.map_or(0, |(_, problem, _)| problem.0);
+        for counters in [&mut self.counters, &mut self.measures.totals] {
+            counters.problem += problem;
+            counters.cp += service.0 + dispatch;
+            counters.dispatch += dispatch;
+        }
+        match segment.burst {
+            Some((user, problem, end)) => {
+                self.users[user as usize].burst_ends(problem, service);
+                self.burst_ends(user, end, calendar);
+            }
+            None => self.users[segment.charged as usize].total += service.0,
+        }
+        self.dispatch(calendar);
+    }
+
+    /// CP's counters of what was served.
+    fn count(&mut self, work: &Work) {
+        let costs = self.config.costs.free_fret(self.new_free_fret);
+        for counters in [&mut self.counters, &mut self.measures.totals] {
+            match work.kind {
+                Kind::Vsio => counters.vsio += 1,
+                Kind::Vmio => counters.vmio += 1,
+                Kind::SpoolIo => counters.spool_ios += 1,
+                // Counted as they are asked for, in or out.
+                Kind::PageIo | Kind::Problem | Kind::Base | Kind::Unmeasured => {}
+            }
+            counters.calls += work.calls;
+            counters.free += work.calls * costs.free.0;
+            counters.fret += work.calls * costs.fret.0;
+        }
+    }
+
+    fn burst_ends(&mut self, user: u32, end: End, calendar: &mut Calendar) {
+        match end {
+            End::Vsio => {
+                self.owe(Kind::Vsio, 0.5);
+                self.users[user as usize].state = State::WaitingForDisk;
+                self.disks.ask(self.users[user as usize].spindle, user, calendar);
+            }
+            End::PageException => self.page_exception(user, calendar),
+            End::Slice => {
+                self.owe(Kind::Problem, 1.0);
+                self.goes_on(user);
+            }
+            End::Print => {
+                self.owe(Kind::Vmio, 1.0);
+                self.line_is_printed(user);
+                self.goes_on(user);
+            }
+            End::Output => {
+                self.owe(Kind::Vmio, 1.0);
+                self.users[user as usize].output_lines -= 1;
+                if self.users[user as usize].output_lines > 0 {
+                    self.goes_on(user);
+                } else {
+                    self.interaction_ends(user, calendar);
+                }
+            }
+        }
+    }
+
+    /// The user wants to run on: at once, after the others of its queue, or after it has been admitted again.
+    fn goes_on(&mut self, user: u32) {
+        let limits = &self.config.limits;
+        let running = &mut self.users[user as usize];
+        let queue = running.queue;
+        if running.slice > Span::ZERO {
+            self.queues.goes_on(user, queue);
+        } else if running.queue_cpu < limits.cpu[queue as usize] {
+            running.slice = limits.slice;
+            self.queues.ready(user, queue);
+        } else {
+            self.leaves_queue(user);
+            self.becomes_eligible(user, Queue::Batch);
+        }
+    }
+
+    pub(super) fn leaves_queue(&mut self, user: u32) {
+        self.queues.drop(self.users[user as usize].queue);
+        self.storage.leaves_queue(user);
+    }
+
+    pub(super) fn becomes_eligible(&mut self, user: u32, queue: Queue) {
+        self.users[user as usize].state = State::Eligible;
+        self.queues.wants(user, queue);
+        self.admit();
+    }
+
+    pub(super) fn admit(&mut self) {
+        let limits = &self.config.limits;
+        while let Some((user, queue)) = self.queues.admit(limits) {
+            let admitted = &mut self.users[user as usize];
+            (admitted.state, admitted.queue) = (State::Runnable, queue);
+            (admitted.queue_cpu, admitted.slice) = (Span::ZERO, limits.slice);
+            self.storage.enters_queue(user);
+        }
+    }
+
+    fn page_exception(&mut self, user: u32, calendar: &mut Calendar) {
+        self.users[user as usize].state = State::WaitingForPage;
+        self.owe(Kind::PageIo, 0.5);
+        let wanted = self.users[user as usize].task.working_set;
+        let frame = self.storage.take(user, wanted);
+        let changed =
+            frame != Frame::Free && self.users[user as usize].work().uniform() < self.config.changed_share;
+        let steals = u64::from(frame == Frame::Stolen);
+        for counters in [&mut self.counters, &mut self.measures.totals] {
+            counters.page_ins += 1;
+            counters.page_outs += u64::from(changed);
+            counters.page_steals += steals;
+        }
+        if changed {
+            self.owe(Kind::PageIo, 0.5);
+            let complexity = self.users[user as usize].task.complexity[Kind::PageIo as usize];
+            let new = self.new_free_fret;
+            let work =
+                self.config.costs.draw(Kind::PageIo, complexity, new, self.users[user as usize].work());
+            self.chores.push_back(Chore { work, user: Some(user) });
+        }
+        self.drum.ask(Page { user, out: changed }, calendar);
+    }
+
+    fn page_is_done(&mut self, page: Page, calendar: &mut Calendar) {
+        self.owe(Kind::PageIo, 0.5);
+        let user = page.user;
+        if page.out {
+            self.drum.ask(Page { user, out: false }, calendar);
+            self.dispatch(calendar);
+            return;
+        }
+        self.storage.filled(user);
+        self.is_ready(user, calendar);
+    }
+
+    fn is_ready(&mut self, user: u32, calendar: &mut Calendar) {
+        let waiting = &mut self.users[user as usize];
+        waiting.state = State::Runnable;
+        self.queues.ready(user, waiting.queue);
+        self.dispatch(calendar);
+    }
+
+    /// CP has `kind` of work to do by itself; `user`'s task says how complex it is, and is charged.
+    pub(super) fn chore(&mut self, kind: Kind, user: Option<u32>) {
+        let complexity = user.map_or(1.0, |user| self.users[user as usize].task.complexity[kind as usize]);
+        let work = self.config.costs.draw(kind, complexity, self.new_free_fret, &mut self.chance);
+        self.owe(kind, 1.0);
+        self.chores.push_back(Chore { work, user });
+    }
+
+    /// A piece of work that nobody counts.
+    pub(super) fn unmeasured(&mut self, cp: Span) {
+        let work = Work { kind: Kind::Unmeasured, cp, calls: 0 };
+        self.chores.push_back(Chore { work, user: None });
+    }
+
+    /// CP's counters as a reading at `now` finds them.
+    pub(super) fn counters_at(&self, now: Time) -> Counters {
+        let waited = self.waiting.area(now) - self.waited_at_start;
+        Counters { wait: waited as u64, ..self.counters }
+    }
+
+    /// The machine is up, with counters at zero.
+    pub(super) fn processor_starts(&mut self, now: Time) {
+        self.is_up = true;
+        self.counters = Counters::default();
+        self.measures.up.set(now, 1);
+        self.waited_at_start = self.waiting.area(now);
+    }
+
+    /// The machine stops where it is.
+    pub(super) fn processor_stops(&mut self, calendar: &mut Calendar) {
+        let now = calendar.now();
+        if let Some(segment) = self.segment.take() {
+            self.measures.cut_short += now.since(segment.begun).0;
+            calendar.clear(PROCESSOR);
+        }
+        self.is_up = false;
+        self.measures.up.set(now, 0);
+        self.waits(now, 0);
+        self.chores.clear();
+        self.owed = [0.0; KINDS];
+        self.last = None;
+        self.queues.clear();
+        self.storage.clear();
+        self.drum.stop(calendar);
+        self.disks.stop(calendar);
+    }
+
+    /// A user who has signed off is not the one who ran last.
+    pub(super) fn forget(&mut self, user: u32) {
+        self.last = self.last.filter(|last| *last != user);
+    }
+
+    /// The laws, at the end of a run.
+    pub fn finish(&mut self, now: Time) -> Result<(), Imbalance> {
+        let measures = &self.measures;
+        let running = self.segment.map_or(0, |segment| now.since(segment.begun).0);
+        let totals = &measures.totals;
+        let busy = u128::from(totals.problem + totals.cp + measures.cut_short + running);
+        let up = measures.up.area(now) + u128::from(measures.earlier);
+        Imbalance::compare("time adds up", "processor", busy + measures.waiting.area(now), up)?;
+        let spent = &measures.spent;
+        let cp: u128 = spent.iter().map(|spent| spent.cp + spent.dispatch).sum();
+        Imbalance::compare("time adds up by kind of request", "CP", cp, u128::from(totals.cp))?;
+        let calls: u64 = spent.iter().map(|spent| spent.calls).sum();
+        Imbalance::compare("flow balance (calls)", "FREE", calls, totals.calls)?;
+        let inside =
+            self.users.iter().filter(|user| user.is_signed_on() && !matches!(user.state, State::AtTerminal));
+        measures.interactions.check("interactions", now, inside.map(|user| user.arrived))?;
+        self.storage.check()?;
+        self.drum.check(now)?;
+        self.disks.check(now)
+    }
+}
+
+impl<M: Monitor> Model for Machine<'_, M> {
+    fn start(&mut self, calendar: &mut Calendar) {
+        self.next_stretch(calendar);
+    }
+
+    fn handle(&mut self, slot: Slot, calendar: &mut Calendar) {
+        if let Some(user) = calendar.far_index(slot) {
+            return self.at_terminal(user, calendar);
+        }
+        match slot {
+            PROCESSOR => self.segment_ends(calendar),
+            DRUM => {
+                if let Some(page) = self.drum.due(calendar) {
+                    self.page_is_done(page, calendar);
+                }
+            }
+            START_STOP => self.starts_or_stops(calendar),
+            RESTART => self.crashes(calendar),
+            SECOND => self.second(calendar),
+            READING => self.reading_is_due(calendar),
+            LOG_ON => self.somebody_comes(calendar),
+            PRINTER => self.block_is_printed(calendar),
+            ACTIVITY => self.large_activity(calendar),
+            PIECE => self.next_piece(calendar),
+            _ => {
+                if let Some(user) = self.disks.due(slot.0 - DISKS.0, calendar) {
+                    self.owe(Kind::Vsio, 0.5);
+                    self.is_ready(user, calendar);
+                }
+            }
+        }
+    }
+
+    fn restart_statistics(&mut self, calendar: &Calendar) {
+        let now = calendar.now();
+        self.drum.restart_statistics(now);
+        self.disks.restart_statistics(now);
+        self.measures.restart(now, self.segment.map_or(0, |segment| now.since(segment.begun).0));
+    }
+
+    fn is_over(&self) -> bool {
+        self.over
+    }
+}

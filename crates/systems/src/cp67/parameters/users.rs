@@ -1,0 +1,226 @@
+//! The users: sessions, tasks, classes.
+
+use serde_json::json;
+
+use super::{CHOSEN, RATES, seconds, share};
+use crate::parameter::{Allowed, Parameter};
+
+pub(super) fn parameters() -> Vec<Parameter> {
+    [sessions(), variety(), classes(), lines()].concat()
+}
+
+fn sessions() -> Vec<Parameter> {
+    let mix = Allowed::Structure("give a list of shares for edit, develop, compute and guest");
+    vec![
+        Parameter::new("session", "s", json!(3600.0), Allowed::positive(), "Mean time signed on", CHOSEN),
+        Parameter::new("task", "s", json!(720.0), Allowed::positive(), "Mean length of a task", CHOSEN),
+        Parameter::new(
+            "break_share",
+            "",
+            json!(0.25),
+            share(),
+            "Part of the tasks before which there is a break",
+            CHOSEN,
+        ),
+        Parameter::new("break", "s", json!(600.0), Allowed::positive(), "Mean length of a break", CHOSEN),
+        Parameter::new(
+            "mix_day",
+            "",
+            json!([0.5, 0.35, 0.1, 0.05]),
+            mix.clone(),
+            "Shares of edit, develop, compute and guest among sessions that begin on a weekday from 8 to 18",
+            RATES,
+        ),
+        Parameter::new(
+            "mix_night",
+            "",
+            json!([0.3, 0.35, 0.2, 0.15]),
+            mix,
+            "The same for sessions that begin at other times",
+            RATES,
+        ),
+    ]
+}
+
+fn variety() -> Vec<Parameter> {
+    let sigma = |name, value: f64, what, source| {
+        let allowed = Allowed::Number { low: 0.0, high: 5.0, above: false };
+        Parameter::new(name, "", json!(value), allowed, what, source)
+    };
+    vec![
+        sigma(
+            "complexity_sigma",
+            0.5,
+            "Standard deviation of the logarithm of how complex a task's requests are, for each kind",
+            "calibrated against Table 5 (III-3): R squared",
+        ),
+        sigma(
+            "problem_sigma",
+            0.5,
+            "The same of how much problem state time a task's interactions take",
+            CHOSEN,
+        ),
+        sigma("intensity_sigma", 0.8, "The same of a task's VSIO in a second of problem state", CHOSEN),
+        sigma("working_set_sigma", 0.3, "The same of the pages that a task refers to", CHOSEN),
+        sigma("reference_sigma", 0.4, "The same of its references to pages that are not there", CHOSEN),
+    ]
+}
+
+/// The nine parameters of a class.
+macro_rules! class {
+    ($name:literal, $think:expr, $problem:expr, $gap:expr, $output:expr, $share:expr, $lines:expr, $set:expr,
+     $rate:expr, $new:expr) => {
+        vec![
+            Parameter::new(
+                concat!($name, "_think"),
+                "s",
+                json!($think),
+                Allowed::Distribution,
+                concat!($name, ": time from the end of an answer to the next line"),
+                CHOSEN,
+            ),
+            Parameter::new(
+                concat!($name, "_problem"),
+                "s",
+                json!($problem),
+                Allowed::Distribution,
+                concat!($name, ": problem state time of an interaction"),
+                RATES,
+            ),
+            Parameter::new(
+                concat!($name, "_vsio_gap"),
+                "s",
+                json!($gap),
+                Allowed::positive(),
+                concat!($name, ": mean problem state time between two VSIO"),
+                RATES,
+            ),
+            Parameter::new(
+                concat!($name, "_output_lines"),
+                "line",
+                json!($output),
+                Allowed::Number { low: 1.0, high: 1e6, above: false },
+                concat!($name, ": mean number of lines in an answer"),
+                RATES,
+            ),
+            Parameter::new(
+                concat!($name, "_print_share"),
+                "",
+                json!($share),
+                share(),
+                concat!($name, ": part of the interactions that print"),
+                RATES,
+            ),
+            Parameter::new(
+                concat!($name, "_print_lines"),
+                "line",
+                json!($lines),
+                Allowed::not_negative(),
+                concat!($name, ": mean number of lines that such an interaction prints"),
+                RATES,
+            ),
+            Parameter::new(
+                concat!($name, "_working_set"),
+                "page",
+                json!($set),
+                Allowed::positive(),
+                concat!($name, ": mean number of pages that a task refers to"),
+                RATES,
+            ),
+            Parameter::new(
+                concat!($name, "_reference_rate"),
+                "1/s",
+                json!($rate),
+                Allowed::not_negative(),
+                concat!(
+                    $name,
+                    ": page exceptions in a second of problem state while none of its pages is there"
+                ),
+                RATES,
+            ),
+            Parameter::new(
+                concat!($name, "_new_pages"),
+                "1/s",
+                json!($new),
+                Allowed::not_negative(),
+                concat!($name, ": new pages in a second of problem state, each for an old one of its own"),
+                RATES,
+            ),
+        ]
+    };
+}
+
+fn classes() -> Vec<Parameter> {
+    [
+        class!(
+            "edit",
+            "exponential(mean=20)",
+            "exponential(mean=0.06)",
+            0.012,
+            2.0,
+            0.0,
+            0.0,
+            12.0,
+            400.0,
+            2.0
+        ),
+        class!(
+            "develop",
+            "exponential(mean=25)",
+            "lognormal(mean=1, sd=2)",
+            0.012,
+            3.0,
+            0.1,
+            150.0,
+            24.0,
+            400.0,
+            2.0
+        ),
+        class!(
+            "compute",
+            "exponential(mean=30)",
+            "lognormal(mean=8, sd=16)",
+            0.2,
+            3.0,
+            0.1,
+            150.0,
+            24.0,
+            400.0,
+            2.0
+        ),
+        class!(
+            "guest",
+            "exponential(mean=10)",
+            "lognormal(mean=5, sd=10)",
+            0.02,
+            3.0,
+            0.5,
+            200.0,
+            60.0,
+            400.0,
+            5.0
+        ),
+    ]
+    .concat()
+}
+
+fn lines() -> Vec<Parameter> {
+    vec![
+        Parameter::new(
+            "line_problem_time",
+            "s",
+            json!(0.002),
+            seconds(),
+            "Problem state time of a line that is typed or printed",
+            CHOSEN,
+        ),
+        Parameter::new(
+            "line_time",
+            "s",
+            json!(2.5),
+            seconds(),
+            "Time in which a terminal types a line; the user thinks afterwards",
+            "chosen: some 37 characters at 14.8 a second (a 2741)",
+        ),
+    ]
+}

@@ -1,0 +1,116 @@
+//! The three periods of Table 3: what was installed, when it was recorded, and who worked there.
+
+use super::schedule::Schedule;
+
+/// A period, with what differed from the others.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Period {
+    pub name: &'static str,
+    pub version_two: bool,
+    pub core_boxes: f64,
+    pub schedule: Schedule,
+    pub observations: f64,
+    /// Users by shift.
+    pub first_shift: f64,
+    pub evening: f64,
+    pub night: f64,
+    pub weekend: f64,
+    /// Own work of CP in a second of real time [s], and in a second of problem state [s].
+    pub base_s: f64,
+    pub privileged: f64,
+}
+
+const FRIDAY: u64 = 4;
+const SUNDAY: u64 = 6;
+
+pub(super) static PERIODS: [Period; 3] = [
+    Period {
+        name: "II-2",
+        version_two: true,
+        core_boxes: 2.0,
+        schedule: Schedule {
+            // 1 September 1969, a Monday.
+            first_day: -122,
+            last_weekday: FRIDAY,
+            recorded: 1,
+            of: 4,
+            from_hour: 8.5,
+            to_hour: 16.75,
+            long_every: 0,
+            long_to_hour: 0.0,
+            days: 0,
+        },
+        observations: 1386.0,
+        first_shift: 15.0,
+        evening: 6.0,
+        night: 2.0,
+        weekend: 2.0,
+        base_s: 0.0055,
+        privileged: 0.133,
+    },
+    Period {
+        name: "II-3",
+        version_two: true,
+        core_boxes: 3.0,
+        schedule: Schedule {
+            // 1 December 1969, a Monday.
+            first_day: -31,
+            last_weekday: FRIDAY,
+            recorded: 1,
+            of: 2,
+            from_hour: 8.5,
+            to_hour: 22.5,
+            long_every: 4,
+            long_to_hour: 6.0,
+            days: 0,
+        },
+        observations: 7890.0,
+        first_shift: 15.0,
+        evening: 4.0,
+        night: 2.0,
+        weekend: 2.0,
+        base_s: 0.0055,
+        privileged: 0.133,
+    },
+    Period {
+        name: "III-3",
+        version_two: false,
+        core_boxes: 3.0,
+        schedule: Schedule {
+            // 1 May 1970, a Friday.
+            first_day: 120,
+            last_weekday: SUNDAY,
+            recorded: 3,
+            of: 5,
+            from_hour: 0.0,
+            to_hour: 24.0,
+            long_every: 0,
+            long_to_hour: 0.0,
+            days: 0,
+        },
+        observations: 10_508.0,
+        first_shift: 15.0,
+        evening: 5.0,
+        night: 3.0,
+        weekend: 3.0,
+        base_s: 0.0055,
+        privileged: 0.133,
+    },
+];
+
+/// Monday to Thursday of weeks that follow one another, in the first shift of `period`, from its first Monday
+/// on (page 211: the test of free-fret took eight such days).
+pub(super) fn experiment(period: &Period) -> Schedule {
+    let to_monday = (7 - period.schedule.weekday(0)) % 7;
+    Schedule {
+        first_day: period.schedule.first_day + to_monday as i64,
+        last_weekday: 3,
+        recorded: 1,
+        of: 1,
+        from_hour: PERIODS[0].schedule.from_hour,
+        to_hour: PERIODS[0].schedule.to_hour,
+        long_every: 0,
+        long_to_hour: 0.0,
+        days: 8,
+    }
+}

@@ -1,0 +1,81 @@
+//! Who may run: two queues of limited size, and those who wait to be admitted.
+
+use std::collections::VecDeque;
+
+use thinktime_engine::Span;
+
+/// The queue of interactive users, and that of long runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub(super) enum Queue {
+    Interactive,
+    Batch,
+}
+
+pub(super) const QUEUES: [Queue; 2] = [Queue::Interactive, Queue::Batch];
+
+/// Limits of the dispatcher.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Limits {
+    /// Users in each queue at most.
+    pub users: [u32; 2],
+    /// Processor time in each queue after which a user is dropped.
+    pub cpu: [Span; 2],
+    pub slice: Span,
+}
+
+/// Queues and eligible lists; a user is in one queue or list at most.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Queues {
+    /// Users in each queue, those who wait for I/O included.
+    members: [u32; 2],
+    ready: [VecDeque<u32>; 2],
+    /// Those who wait to be admitted, the longest waiting first.
+    eligible: [VecDeque<u32>; 2],
+}
+
+impl Queues {
+    pub fn wants(&mut self, user: u32, queue: Queue) {
+        self.eligible[queue as usize].push_back(user);
+    }
+
+    /// Admits the one who has waited longest where there is room; it is ready.
+    pub fn admit(&mut self, limits: &Limits) -> Option<(u32, Queue)> {
+        QUEUES.into_iter().find_map(|queue| {
+            let at = queue as usize;
+            if self.members[at] >= limits.users[at] {
+                return None;
+            }
+            let user = self.eligible[at].pop_front()?;
+            self.members[at] += 1;
+            self.ready[at].push_back(user);
+            Some((user, queue))
+        })
+    }
+
+    #[inline]
+    pub fn ready(&mut self, user: u32, queue: Queue) {
+        self.ready[queue as usize].push_back(user);
+    }
+
+    /// The user goes on before all others of its queue.
+    #[inline]
+    pub fn goes_on(&mut self, user: u32, queue: Queue) {
+        self.ready[queue as usize].push_front(user);
+    }
+
+    /// Takes who runs next.
+    #[inline]
+    pub fn next(&mut self) -> Option<u32> {
+        self.ready[0].pop_front().or_else(|| self.ready[1].pop_front())
+    }
+
+    /// The user, who is not ready, leaves its queue.
+    pub fn drop(&mut self, queue: Queue) {
+        self.members[queue as usize] -= 1;
+    }
+
+    pub fn clear(&mut self) {
+        *self = Queues::default();
+    }
+}

@@ -1,0 +1,144 @@
+//! When the machine is up with DUSETIMR running, by the civil calendar, and how many users want to be on it.
+
+use thinktime_engine::{Span, Time};
+
+pub(super) const HOUR: u64 = 3_600_000_000_000;
+pub(super) const DAY: u64 = 24 * HOUR;
+const DAYS_BEFORE_MONDAY: i64 = 3;
+
+/// A stretch of time in which the machine is up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stretch {
+    pub from: Time,
+    pub to: Time,
+}
+
+/// Which days are recorded, and from when to when; times are counted from the first day's midnight.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Schedule {
+    /// The first day, days since 1970-01-01.
+    pub first_day: i64,
+    /// Weekdays that may be recorded: Monday to this one, 0 to 6.
+    pub last_weekday: u64,
+    /// Of so many of these days in turn, the first so many are recorded.
+    pub recorded: u64,
+    pub of: u64,
+    /// Hours of a recorded day.
+    pub from_hour: f64,
+    pub to_hour: f64,
+    /// Every so-many-th recorded day goes on to this hour of the next morning; 0: none.
+    pub long_every: u64,
+    pub long_to_hour: f64,
+    /// So many days are recorded at most; 0: without end.
+    pub days: u64,
+}
+
+impl Schedule {
+    /// Monday is 0.
+    pub fn weekday(&self, day: u64) -> u64 {
+        (self.first_day + DAYS_BEFORE_MONDAY + day as i64).rem_euclid(7) as u64
+    }
+
+    pub fn is_weekend(&self, time: Time) -> bool {
+        self.weekday(time.0 / DAY) >= 5
+    }
+
+    /// Beginning of the first day, microseconds since 1970 UTC.
+    pub fn epoch_us(&self) -> i64 {
+        self.first_day * (DAY / 1000) as i64
+    }
+
+    /// The stretches in order, without end. Days that follow one another round the clock are one stretch.
+    pub fn stretches(&self) -> Stretches {
+        Stretches { schedule: *self, day: 0, eligible: 0, recorded: 0, pending: None }
+    }
+}
+
+/// See [`Schedule::stretches`].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stretches {
+    schedule: Schedule,
+    day: u64,
+    /// Days so far that may be recorded, and those that were.
+    eligible: u64,
+    recorded: u64,
+    pending: Option<Stretch>,
+}
+
+impl Stretches {
+    fn next_day(&mut self) -> Option<Stretch> {
+        let schedule = self.schedule;
+        loop {
+            if schedule.days > 0 && self.recorded >= schedule.days {
+                return None;
+            }
+            let day = self.day;
+            self.day += 1;
+            if schedule.weekday(day) > schedule.last_weekday {
+                continue;
+            }
+            self.eligible += 1;
+            if (self.eligible - 1) % schedule.of >= schedule.recorded {
+                continue;
+            }
+            self.recorded += 1;
+            let long = schedule.long_every > 0 && self.recorded.is_multiple_of(schedule.long_every);
+            let to_hour = if long { 24.0 + schedule.long_to_hour } else { schedule.to_hour };
+            let at = |hour: f64| Time(day * DAY) + Span::from_seconds(hour * 3600.0);
+            return Some(Stretch { from: at(schedule.from_hour), to: at(to_hour) });
+        }
+    }
+}
+
+impl Iterator for Stretches {
+    type Item = Stretch;
+
+    fn next(&mut self) -> Option<Stretch> {
+        let mut stretch = self.pending.take().or_else(|| self.next_day())?;
+        // No more than a year in one piece: round the clock every day would never end.
+        while stretch.to.0 - stretch.from.0 < 365 * DAY {
+            let Some(next) = self.next_day() else { break };
+            if next.from > stretch.to {
+                self.pending = Some(next);
+                break;
+            }
+            stretch.to = next.to;
+        }
+        Some(stretch)
+    }
+}
+
+/// Part of the first shift's users who are there at each hour of a weekday, from midnight on.
+const FIRST_SHIFT: [f64; 25] = [
+    0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.3, 0.8, 1.0, 1.0, 0.75, 0.8, 1.0, 1.0, 0.9, 0.5, 0.25, 0.0,
+    0.0, 0.0, 0.0, 0.0, 0.0,
+];
+
+/// How many users want to be signed on: those of the first shift by the hour, and at least so many at other
+/// times.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Population {
+    pub first_shift: f64,
+    pub evening: f64,
+    pub night: f64,
+    pub weekend: f64,
+}
+
+impl Population {
+    /// Mean number wanted at `time`, without the day's own factor.
+    pub fn wanted(&self, schedule: &Schedule, time: Time) -> f64 {
+        if schedule.is_weekend(time) {
+            return self.weekend;
+        }
+        let hours = (time.0 % DAY) as f64 / HOUR as f64;
+        let (hour, part) = (hours as usize, hours.fract());
+        let shape = FIRST_SHIFT[hour] * (1.0 - part) + FIRST_SHIFT[hour + 1] * part;
+        let floor = if hour < 8 { self.night } else { self.evening };
+        (self.first_shift * shape).max(floor)
+    }
+
+    /// No more are ever wanted.
+    pub fn most(&self) -> f64 {
+        self.first_shift.max(self.evening).max(self.night).max(self.weekend)
+    }
+}

@@ -1,0 +1,136 @@
+//! Main storage in page frames, by whose they are. Frames are counted, not named.
+
+use std::collections::VecDeque;
+
+use thinktime_engine::{Imbalance, Stream};
+
+/// Where the frame for an incoming page comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Frame {
+    Free,
+    /// Of a user who was not in a queue.
+    Idle,
+    /// Of a user in a queue: a steal.
+    Stolen,
+}
+
+/// Who holds how many frames.
+#[derive(Clone, Debug)]
+pub(super) struct Storage {
+    frames: u32,
+    free: u32,
+    /// Frames that wait for their page.
+    expecting: u32,
+    held: Vec<u32>,
+    queued: Vec<bool>,
+    /// Users in a queue, in no order that matters.
+    in_queue: Vec<u32>,
+    /// Users who hold frames and are in no queue, the one longest out first.
+    out: VecDeque<u32>,
+    stream: Stream,
+}
+
+impl Storage {
+    pub fn new(frames: u32, users: usize, stream: Stream) -> Storage {
+        Storage {
+            frames,
+            free: frames,
+            expecting: 0,
+            held: vec![0; users],
+            queued: vec![false; users],
+            in_queue: Vec::new(),
+            out: VecDeque::new(),
+            stream,
+        }
+    }
+
+    #[inline]
+    pub fn held(&self, user: u32) -> u32 {
+        self.held[user as usize]
+    }
+
+    pub fn enters_queue(&mut self, user: u32) {
+        self.queued[user as usize] = true;
+        self.in_queue.push(user);
+        if self.held(user) > 0 {
+            self.out.retain(|other| *other != user);
+        }
+    }
+
+    pub fn leaves_queue(&mut self, user: u32) {
+        self.queued[user as usize] = false;
+        self.in_queue.retain(|other| *other != user);
+        if self.held(user) > 0 {
+            self.out.push_back(user);
+        }
+    }
+
+    /// Takes a frame for a page of `user`, who is in a queue and needs no more than `wanted` frames: its own,
+    /// once it has so many.
+    pub fn take(&mut self, user: u32, wanted: u32) -> Frame {
+        self.expecting += 1;
+        if self.held(user) >= wanted {
+            self.held[user as usize] -= 1;
+            return Frame::Stolen;
+        }
+        if self.free > 0 {
+            self.free -= 1;
+            return Frame::Free;
+        }
+        if let Some(victim) = self.out.front().copied() {
+            self.held[victim as usize] -= 1;
+            if self.held(victim) == 0 {
+                self.out.pop_front();
+            }
+            return Frame::Idle;
+        }
+        let victim = self.victim(user);
+        self.held[victim as usize] -= 1;
+        Frame::Stolen
+    }
+
+    /// Whose frame is stolen: of those in a queue, `user` only if nobody else holds one, each as likely as it
+    /// holds frames.
+    fn victim(&mut self, user: u32) -> u32 {
+        let others: u32 = self.in_queue.iter().filter(|other| **other != user).map(|u| self.held(*u)).sum();
+        if others == 0 {
+            return user;
+        }
+        let mut pick = self.stream.below(u64::from(others)) as u32;
+        for other in self.in_queue.iter().filter(|other| **other != user) {
+            if pick < self.held(*other) {
+                return *other;
+            }
+            pick -= self.held(*other);
+        }
+        user
+    }
+
+    /// The page has come.
+    pub fn filled(&mut self, user: u32) {
+        self.expecting -= 1;
+        self.held[user as usize] += 1;
+    }
+
+    /// The user, who is in no queue, logs off.
+    pub fn gives_up(&mut self, user: u32) {
+        self.free += std::mem::take(&mut self.held[user as usize]);
+        self.out.retain(|other| *other != user);
+    }
+
+    /// All of it is free again.
+    pub fn clear(&mut self) {
+        self.free = self.frames;
+        self.expecting = 0;
+        self.held.fill(0);
+        self.queued.fill(false);
+        self.in_queue.clear();
+        self.out.clear();
+    }
+
+    pub fn check(&self) -> Result<(), Imbalance> {
+        let held: u32 = self.held.iter().sum();
+        let sum = self.free + self.expecting + held;
+        Imbalance::compare("conservation of page frames", "main storage", sum, self.frames)
+    }
+}

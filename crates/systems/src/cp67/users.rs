@@ -1,0 +1,264 @@
+//! Users: classes, tasks, and what an interaction asks of the machine.
+
+use thinktime_engine::{Component, Distribution, Span, Stream, Streams, Time};
+
+use super::queues::Queue;
+use super::services::{KINDS, Kind};
+
+/// The classes, by name.
+pub(super) const CLASSES: [&str; 4] = ["edit", "develop", "compute", "guest"];
+
+/// The operator's virtual machine, in which DUSETIMR runs.
+pub(super) const OPERATOR: u32 = 0;
+
+/// What users of a class ask for.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Class {
+    pub think: Distribution,
+    /// Problem state time of an interaction.
+    pub problem: Distribution,
+    /// Mean problem state time between two VSIO [s].
+    pub vsio_gap_s: f64,
+    /// Mean number of lines typed in answer, one or more.
+    pub output_lines: f64,
+    /// Part of the interactions that print, and the mean number of lines.
+    pub print_share: f64,
+    pub print_lines: f64,
+    /// Mean number of pages that a task refers to.
+    pub working_set: f64,
+    /// References to pages that are not there while none is, and to new ones, in a second of problem state.
+    pub reference_rate: f64,
+    pub new_pages: f64,
+}
+
+/// How tasks differ, and how long they last.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Variety {
+    pub task_s: f64,
+    pub session_s: f64,
+    pub break_share: f64,
+    pub break_s: f64,
+    /// Standard deviations of the logarithms of what tasks differ by: how complex their requests are, problem
+    /// state time of an interaction, VSIO in a second of it, pages and references to them.
+    pub complexity_sigma: f64,
+    pub problem_sigma: f64,
+    pub intensity_sigma: f64,
+    pub working_set_sigma: f64,
+    pub reference_sigma: f64,
+}
+
+/// What a user works at for a while.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Task {
+    pub ends: Time,
+    /// How much more its requests cost CP than the mean one, by kind.
+    pub complexity: [f64; KINDS],
+    /// Factor on the problem state time of its interactions.
+    pub problem: f64,
+    /// VSIO, references to pages that are not there, and to new ones, in a nanosecond of problem state.
+    pub vsio_rate: f64,
+    pub reference_rate: f64,
+    pub new_pages: f64,
+    pub working_set: u32,
+}
+
+/// What a user is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    SignedOff,
+    /// About to log on.
+    Coming,
+    /// Thinking, typing, reading what is typed, or having a break.
+    AtTerminal,
+    /// Waiting to be admitted to a queue.
+    Eligible,
+    /// Ready or running.
+    Runnable,
+    WaitingForDisk,
+    WaitingForPage,
+}
+
+/// How a burst of problem state time ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    Vsio,
+    PageException,
+    Slice,
+    /// A line for the virtual printer.
+    Print,
+    /// A line for the terminal; the last one ends the interaction.
+    Output,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct User {
+    pub state: State,
+    pub class: usize,
+    pub task: Task,
+    pub session_ends: Time,
+    pub spindle: u32,
+    pub queue: Queue,
+    /// Processor time received in this queue.
+    pub queue_cpu: Span,
+    pub slice: Span,
+    /// What the interaction still asks for.
+    pub compute: Span,
+    pub print_lines: u64,
+    pub output_lines: u64,
+    /// Lines in the answer of this interaction, and lines printed that fill no block yet.
+    pub answer_lines: u64,
+    pub unspooled: u64,
+    /// Accounts since log-on [ns]: all processor time, and problem state time.
+    pub total: u64,
+    pub problem: u64,
+    /// The accounts at the last reading since log-on.
+    pub read: Option<(u64, u64)>,
+    pub signed_on_at: Time,
+    pub think: Span,
+    pub arrived: Time,
+    pub first_service: Option<Time>,
+    pub service: Span,
+    work: Stream,
+    tasks: Stream,
+}
+
+const SECOND_NS: f64 = 1e9;
+
+impl User {
+    pub fn new(streams: &Streams, user: u32) -> User {
+        let stream = |name| streams.stream(Component(name), u64::from(user));
+        let idle = Task {
+            ends: Time::ZERO,
+            complexity: [1.0; KINDS],
+            problem: 1.0,
+            vsio_rate: 0.0,
+            reference_rate: 0.0,
+            new_pages: 0.0,
+            working_set: 1,
+        };
+        User {
+            state: State::SignedOff,
+            class: 0,
+            task: idle,
+            session_ends: Time::ZERO,
+            spindle: 0,
+            queue: Queue::Interactive,
+            queue_cpu: Span::ZERO,
+            slice: Span::ZERO,
+            compute: Span::ZERO,
+            print_lines: 0,
+            output_lines: 0,
+            answer_lines: 0,
+            unspooled: 0,
+            total: 0,
+            problem: 0,
+            read: None,
+            signed_on_at: Time::ZERO,
+            think: Span::ZERO,
+            arrived: Time::ZERO,
+            first_service: None,
+            service: Span::ZERO,
+            work: stream("cp67 interactions"),
+            tasks: stream("cp67 tasks"),
+        }
+    }
+
+    pub fn is_signed_on(&self) -> bool {
+        !matches!(self.state, State::SignedOff | State::Coming)
+    }
+
+    /// Chances within a task and what it costs are drawn from here.
+    #[inline]
+    pub fn work(&mut self) -> &mut Stream {
+        &mut self.work
+    }
+
+    /// A length of time in the user's own hands, exponential.
+    pub fn wait(&mut self, mean_s: f64) -> Span {
+        Span::from_nanoseconds(mean_s * SECOND_NS * self.tasks.exponential())
+    }
+
+    /// Log-normal with mean 1.
+    fn factor(&mut self, sigma: f64) -> f64 {
+        (sigma * self.tasks.normal() - 0.5 * sigma * sigma).exp()
+    }
+
+    /// Begins a session: of a class, on a spindle.
+    pub fn sign_on(&mut self, class: usize, spindles: u32, variety: &Variety, now: Time) {
+        self.class = class;
+        self.spindle = self.tasks.below(u64::from(spindles)) as u32;
+        self.session_ends = now + self.wait(variety.session_s);
+        (self.total, self.problem, self.read) = (0, 0, None);
+        (self.unspooled, self.signed_on_at) = (0, now);
+    }
+
+    /// Begins a task.
+    pub fn take_up_task(&mut self, class: &Class, variety: &Variety, now: Time) {
+        let ends = now + self.wait(variety.task_s);
+        let mut complexity = [1.0; KINDS];
+        for kind in [Kind::Vsio, Kind::Vmio, Kind::PageIo, Kind::SpoolIo, Kind::Problem] {
+            complexity[kind as usize] = self.factor(variety.complexity_sigma);
+        }
+        self.task = Task {
+            ends,
+            complexity,
+            problem: self.factor(variety.problem_sigma),
+            vsio_rate: self.factor(variety.intensity_sigma) / (class.vsio_gap_s * SECOND_NS),
+            working_set: (class.working_set * self.factor(variety.working_set_sigma)).round().max(1.0) as u32,
+            reference_rate: class.reference_rate * self.factor(variety.reference_sigma) / SECOND_NS,
+            new_pages: class.new_pages / SECOND_NS,
+        };
+    }
+
+    /// What the user asks for with the line that was just typed.
+    pub fn ask(&mut self, class: &Class, now: Time) {
+        let problem = class.problem.sample(&mut self.work);
+        self.compute = Span::from_nanoseconds(problem.0 as f64 * self.task.problem);
+        self.output_lines = 1 + geometric(class.output_lines - 1.0, &mut self.work);
+        self.answer_lines = self.output_lines;
+        let prints = class.print_share > 0.0 && self.work.uniform() < class.print_share;
+        self.print_lines = if prints { geometric(class.print_lines, &mut self.work) } else { 0 };
+        (self.arrived, self.first_service, self.service) = (now, None, Span::ZERO);
+    }
+
+    /// The next burst of problem state time, with `held` pages of the task there, and how it ends; `line` is
+    /// the problem state time of a line.
+    #[inline]
+    pub fn burst(&mut self, held: u32, line: Span) -> (Span, End) {
+        if self.compute > Span::ZERO {
+            let missing = 1.0 - f64::from(held) / f64::from(self.task.working_set);
+            let faults = self.task.reference_rate * missing.max(0.0) + self.task.new_pages;
+            let rate = self.task.vsio_rate + faults;
+            let drawn = Span::from_nanoseconds(self.work.exponential() / rate);
+            if drawn < self.compute.min(self.slice) {
+                let vsio = self.work.uniform() * rate < self.task.vsio_rate;
+                return (drawn, if vsio { End::Vsio } else { End::PageException });
+            }
+            if self.slice < self.compute {
+                return (self.slice, End::Slice);
+            }
+        }
+        let end = if self.print_lines > 0 { End::Print } else { End::Output };
+        (self.compute + line, end)
+    }
+
+    /// A burst is over.
+    #[inline]
+    pub fn burst_ends(&mut self, problem: Span, cp: Span) {
+        self.compute = Span(self.compute.0.saturating_sub(problem.0));
+        self.slice = Span(self.slice.0.saturating_sub(problem.0));
+        self.queue_cpu += problem + cp;
+        self.service += problem + cp;
+        self.problem += problem.0;
+        self.total += problem.0 + cp.0;
+    }
+}
+
+/// Geometric on 0, 1, 2 ... with this mean.
+fn geometric(mean: f64, stream: &mut Stream) -> u64 {
+    if mean <= 0.0 {
+        return 0;
+    }
+    let scale = 1.0 / (1.0 + 1.0 / mean).ln();
+    (stream.exponential() * scale) as u64
+}
