@@ -98,26 +98,25 @@ def test_intervals_cover_the_true_costs_under_autocorrelation_where_the_textbook
     from scipy import stats
 
     from thinktime.analyses.observations import Observations, Quantity
-    from thinktime.analyses.regression import fit
-    from thinktime.analyses.requests import Design
+    from thinktime.analyses.regression import Options, fit
+    from thinktime.analyses.requests import Design, Target
 
     names = ("forks", "page_faults_minor", "context_switches")
     truth = np.array([BASE, FORK, FAULT, SWITCH])
     hits, textbook, runs = np.zeros(4), np.zeros(4), 60
     for seed in range(runs):
         made = machine(n=300, seed=seed, noise=0.05, rho=0.8)
-        length = made["length_s"]
-        seen = Observations(np.zeros(300, dtype=np.int64), length, np.zeros(300, dtype=np.int64), {}, 0)
+        seen = Observations(
+            np.arange(300), made["length_s"], np.zeros(300, dtype=np.int64), {**made, "start": None}, 0
+        )
         design = Design(
-            seen,
-            np.arange(300),
-            (made["system_s"] + made["softirq_s"]) / length,
-            (),
+            lambda _, seen=seen: iter([seen]),
+            Target("system time", "s", ("system_s", "softirq_s")),
             tuple(Quantity(name, name, "", (name,)) for name in names),
-            np.column_stack([made[name] / length for name in names]),
+            (),
             (),
         )
-        found = fit(design, select=False, f_to_enter=4.0, threshold=1e9, as_printed=False, level=0.95)
+        found = fit(design, Options(select=False, threshold=1e9))
         off = np.abs(found.coefficients - truth)
         hits += off <= found.robust_reach()
         textbook += off <= found.textbook_reach()

@@ -9,11 +9,18 @@ from statsmodels.stats.proportion import proportion_confint
 from statsmodels.tsa.stattools import acf
 
 from thinktime.stats import collinearity, critical, robust, series
-from thinktime.stats.covariance import newey_west
+from thinktime.stats.covariance import NeweyWest
 from thinktime.stats.least_squares import LeastSquares
-from thinktime.stats.outliers import absorb_all
 from thinktime.stats.proportions import proportion
 from thinktime.stats.quantiles import quantile
+
+
+def newey_west(fit, x, residuals, lags, *, leverage=False):
+    """In three pieces, so that streaming is part of what is compared."""
+    found = NeweyWest(fit, lags, leverage=leverage)
+    for part in np.array_split(np.arange(len(x)), 3):
+        found.absorb(x[part], residuals[part])
+    return found.covariance()
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +33,7 @@ def rows():
 
 def test_ordinary_least_squares_of_statsmodels(rows):
     x, y = rows
-    ours, theirs = absorb_all(x, y).solve(), sm.OLS(y, x).fit()
+    ours, theirs = LeastSquares.of(x, y).solve(), sm.OLS(y, x).fit()
     np.testing.assert_allclose(ours.coefficients, theirs.params, rtol=1e-10)
     np.testing.assert_allclose(ours.covariance(), theirs.cov_params(), rtol=1e-9)
     assert ours.r_squared == pytest.approx(theirs.rsquared, rel=1e-12)
@@ -48,7 +55,7 @@ def test_weighted_least_squares_of_statsmodels(rows):
 @pytest.mark.parametrize("lags", [0, 1, 7, 30])
 def test_newey_west_of_statsmodels(rows, lags):
     x, y = rows
-    fit = absorb_all(x, y).solve()
+    fit = LeastSquares.of(x, y).solve()
     theirs = sm.OLS(y, x).fit(cov_type="HAC", cov_kwds={"maxlags": lags, "use_correction": True})
     ours = newey_west(fit, x, y - x @ fit.coefficients, lags)
     np.testing.assert_allclose(ours, theirs.cov_params(), rtol=1e-8)
@@ -56,7 +63,7 @@ def test_newey_west_of_statsmodels(rows, lags):
 
 def test_leverage_scaling_is_hc3_of_statsmodels(rows):
     x, y = rows
-    fit = absorb_all(x, y).solve()
+    fit = LeastSquares.of(x, y).solve()
     ours = newey_west(fit, x, y - x @ fit.coefficients, 0, leverage=True)
     np.testing.assert_allclose(ours, sm.OLS(y, x).fit().cov_HC3, rtol=1e-8)
 
@@ -72,7 +79,7 @@ def test_huber_of_statsmodels(rows):
 
 def test_variance_inflation_of_statsmodels(rows):
     x, y = rows
-    found = collinearity.diagnose(absorb_all(x, y), range(4))
+    found = collinearity.diagnose(LeastSquares.of(x, y), range(4))
     for at in (1, 2, 3):
         assert found.variance_inflation[at] == pytest.approx(variance_inflation_factor(x, at), rel=1e-8)
     assert found.condition_number == pytest.approx(np.linalg.cond(x / np.linalg.norm(x, axis=0)), rel=1e-8)
@@ -82,7 +89,7 @@ def test_non_negative_least_squares_of_scipy(rows):
     x, y = rows
     target = y - 0.3 * x[:, 1] * 10
     theirs = optimize.lsq_linear(x / np.linalg.norm(x, axis=0), target, (0, np.inf), method="bvls", tol=1e-14)
-    ours = robust.non_negative(absorb_all(x, target))
+    ours = robust.non_negative(LeastSquares.of(x, target))
     np.testing.assert_allclose(ours, theirs.x / np.linalg.norm(x, axis=0), rtol=1e-6, atol=1e-12)
 
 

@@ -16,6 +16,7 @@ from thinktime.analyses import (
     throughput,
     trace,
 )
+from thinktime.stats.collinearity import Dependency
 from thinktime.stats.estimate import Estimate
 from thinktime.stats.hypothesis import SignificanceTest
 
@@ -75,11 +76,34 @@ def make_cost(request: str, label: str, seconds: float, share: float) -> overhea
         estimate(100.0, f"{label}/s"),
         30.0,
         1.5,
-        None,
         seconds,
-        (seconds,) * 4,
+        seconds,
         direct,
     )
+
+
+def make_stability(costs: list[overhead.Cost]) -> overhead.Stability:
+    """Four parts that agree but for forks, whose cost in the last part is a fifth higher."""
+
+    def test(label: str, p: float) -> SignificanceTest:
+        return SignificanceTest(f"the cost of {label} is the same in all parts", 1.5, p, 119, "F")
+
+    def spread(cost: overhead.Cost) -> overhead.CostSpread:
+        moved = cost.request == "forks"
+        factors = (1.0, 1.0, 1.0, 1.2 if moved else 1.0)
+        return overhead.CostSpread(
+            cost.request,
+            cost.label,
+            tuple(estimate(cost.seconds.value * factor, cost.seconds.unit) for factor in factors),
+            cost.seconds.value * (0.1 if moved else 0.02),
+            cost.seconds.value * 0.02,
+            test(cost.label, 0.001 if moved else 0.4),
+            test(cost.label, 0.01 if moved else 0.6),
+        )
+
+    parts = tuple(overhead.Part(n * 60_000_000, n * 60_000_000 + 58_000_000, 30, 0.96) for n in range(4))
+    every = test("every request", 0.03)
+    return overhead.Stability(parts, tuple(map(spread, costs)), every, every)
 
 
 def make_overhead() -> overhead.Overhead:
@@ -90,24 +114,32 @@ def make_overhead() -> overhead.Overhead:
         for number in range(20)
     )
     return overhead.Overhead(
-        tuple(costs),
-        (overhead.LeftOut("interrupts", "interrupt", "F to enter 1.2 is below 4"),),
-        estimate(0.4, "s/s"),
-        ("system_s",),
-        False,
-        0.97,
-        0.012,
-        119,
-        1,
-        1,
-        4.0,
-        0.2,
-        5,
-        12.0,
-        overhead.TickCheck(estimate(1.2, "s/s"), estimate(1.25, "s/s"), -0.04),
-        estimate(0.003, "s/s"),
-        points,
-        ("Errors are correlated.",),
+        target="system time",
+        costs=tuple(costs),
+        left_out=(overhead.LeftOut("interrupts", "interrupt", "F to enter 1.2 is below 4"),),
+        system_time=estimate(0.4, "s/s"),
+        explained=("system_s",),
+        scaled=False,
+        r_squared=0.97,
+        residual_s=0.012,
+        threshold=2.5,
+        n=119,
+        outliers=1,
+        outliers_positive=1,
+        f_to_enter=4.0,
+        correlations=(0.2, 0.1, 0.05, 0.0),
+        lags=5,
+        block=10,
+        covariance=tuple(tuple(1e-8 * (row == column) for column in range(4)) for row in range(4)),
+        degrees=36.0,
+        robust_n=120,
+        condition_number=12.0,
+        dependencies=(Dependency(1.0, (0.1, 0.2, 0.2, 0.3)), Dependency(12.0, (0.9, 0.8, 0.8, 0.7))),
+        stability=make_stability(costs),
+        tick_check=overhead.TickCheck(estimate(1.2, "s/s"), estimate(1.25, "s/s"), -0.04),
+        recorder=estimate(0.003, "s/s"),
+        points=points,
+        caveats=("Errors are correlated.",),
     )
 
 

@@ -10,7 +10,7 @@ from thinktime.stats.anova import anova, effects_of_means, one_way, relative_eff
 from thinktime.stats.contrasts import contrast, orthogonal_polynomials, polynomial_contrasts
 from thinktime.stats.estimate import NotApplicable
 from thinktime.stats.factorial import CellMeans, Factor, Responses, full_factorial
-from thinktime.stats.outliers import absorb_all
+from thinktime.stats.least_squares import LeastSquares
 from thinktime.stats.selection import forward, stepwise
 from thinktime.stats.transformations import Transformation, box_cox
 
@@ -212,7 +212,7 @@ def test_stepwise_selection_drops_what_others_have_made_useless():
     a, b = random.normal(size=(2, n))
     proxy = a + b + 0.7 * random.normal(size=n)
     y = a + b + 0.3 * random.normal(size=n)
-    rows = absorb_all(np.column_stack([np.ones(n), proxy, a, b]), y)
+    rows = LeastSquares.of(np.column_stack([np.ones(n), proxy, a, b]), y)
     found = stepwise(rows, [1, 2, 3])
     assert found.steps[0].column == 1
     assert [step.column for step in found.steps if step.removed] == [1]

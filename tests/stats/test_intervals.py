@@ -10,9 +10,9 @@ from scipy import stats
 from scipy.signal import lfilter
 
 from thinktime.stats import bootstrap, critical, moments, series
-from thinktime.stats.covariance import LongRunCovariance, default_lags, newey_west
+from thinktime.stats.covariance import LongRunCovariance, NeweyWest, default_lags
+from thinktime.stats.least_squares import LeastSquares
 from thinktime.stats.moments import grouped_jackknife
-from thinktime.stats.outliers import absorb_all
 from thinktime.stats.proportions import proportion
 from thinktime.stats.quantiles import quantile
 
@@ -33,6 +33,22 @@ def autoregressive(random, n, rho):
     return lfilter([1.0], [1.0, -rho], noise)[200:]
 
 
+def newey_west(fit, x, residuals, lags, *, leverage=False):
+    """In three pieces, so that streaming is part of what is compared."""
+    found = NeweyWest(fit, lags, leverage=leverage)
+    for part in np.array_split(np.arange(len(x)), 3):
+        found.absorb(x[part], residuals[part])
+    return found.covariance()
+
+
+def bootstrapped(x, y, replications, seed):
+    rows = LeastSquares.of(x, y)
+    found = bootstrap.BlockBootstrap(rows.solve(), rows.triangle()[0])
+    for part in np.array_split(np.arange(len(x)), 3):
+        found.absorb(x[part], (y - x @ rows.solve().coefficients)[part])
+    return found.intervals(replications=replications, seed=seed)
+
+
 def regression_hits(runs, n, rho):
     """Hits of the textbook, Newey-West and bootstrap intervals of a slope with AR(1) errors and rates."""
     random = np.random.default_rng(20)
@@ -40,7 +56,7 @@ def regression_hits(runs, n, rho):
     for run in range(runs):
         x = np.column_stack([np.ones(n), 5 + autoregressive(random, n, rho)])
         y = x @ [1.0, 2.0] + autoregressive(random, n, rho)
-        fit = absorb_all(x, y).solve()
+        fit = LeastSquares.of(x, y).solve()
         off = abs(fit.coefficients[1] - 2.0)
         residuals = y - x @ fit.coefficients
         lags = default_lags(n)
@@ -50,7 +66,7 @@ def regression_hits(runs, n, rho):
             for leverage in (False, True)
         ]
         textbook = np.sqrt(fit.covariance()[1, 1]) * critical.student_t(0.95, fit.degrees)
-        low, high = bootstrap.coefficient_intervals(x, y, replications=199, seed=run)
+        low, high = bootstrapped(x, y, replications=199, seed=run)
         hits["textbook"] += off <= textbook
         hits["newey_west"] += off <= robust[0]
         hits["leverage"] += off <= robust[1]
@@ -88,7 +104,7 @@ def test_leverage_tells_that_few_rows_fix_a_cost(burst, coverage):
     x[40 : 40 + burst, 1] = 10.0 + np.arange(burst)
     for _ in range(runs):
         y = x @ [1.0, 2.0] + random.normal(size=80)
-        fit = absorb_all(x, y).solve()
+        fit = LeastSquares.of(x, y).solve()
         for leverage in hits:
             covariance = newey_west(fit, x, y - x @ fit.coefficients, 0, leverage=leverage)
             hits[leverage] += abs(fit.coefficients[1] - 2.0) <= 2.0 * np.sqrt(covariance[1, 1])
@@ -211,8 +227,6 @@ def test_a_proportion_stays_between_none_and_all():
 
 def test_bootstrap_is_the_same_for_the_same_seed():
     x, y = np.column_stack([np.ones(50), np.arange(50.0)]), np.random.default_rng(1).normal(size=50)
-    first, again, other = (
-        bootstrap.coefficient_intervals(x, y, replications=99, seed=seed) for seed in (1, 1, 2)
-    )
+    first, again, other = (bootstrapped(x, y, replications=99, seed=seed) for seed in (1, 1, 2))
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, other)

@@ -4,151 +4,65 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thinktime.analyses.observations import Quantity, role_columns, thinned
+from thinktime.analyses import observations
+from thinktime.analyses.observations import Quantity, role_columns
 from thinktime.analyses.overhead_caveats import overhead_caveats
-from thinktime.analyses.regression import Regression, fit
-from thinktime.analyses.requests import Design, build, candidates
-from thinktime.stats import series
+from thinktime.analyses.overhead_result import (
+    Cost,
+    CostSpread,
+    DirectCost,
+    LeftOut,
+    Overhead,
+    Part,
+    Stability,
+    TickCheck,
+)
+from thinktime.analyses.overhead_stability import stability
+from thinktime.analyses.regression import Options, Regression, fit
+from thinktime.analyses.requests import Design, Target, build, candidates
+from thinktime.analyses.residuals import Point
+from thinktime.analyses.ticks import BESIDE, recorder_time, tick_check
+from thinktime.errors import InputError
+from thinktime.stats import critical
 from thinktime.stats.estimate import Estimate, NotApplicable
 
 if TYPE_CHECKING:
     from thinktime.log import Log
 
-__all__ = ["Cost", "DirectCost", "LeftOut", "Overhead", "Point", "TickCheck", "analyse"]
+__all__ = [
+    "Cost",
+    "CostSpread",
+    "DirectCost",
+    "LeftOut",
+    "Overhead",
+    "Part",
+    "Point",
+    "Stability",
+    "TickCheck",
+    "analyse",
+]
 
 N_LEAST = 20
 ROWS_PER_REQUEST = 3
-POINTS_MAX = 1000
 BASE = Quantity("base", "base (time not charged to requests)", "s", ())
-
-
-@dataclass(frozen=True, slots=True)
-class DirectCost:
-    """Cost of one request, measured by itself on the same machine."""
-
-    seconds: Estimate
-    overlaps: bool
-    """Whether its interval and that of the regression have a point in common."""
-    ratio: float
-    """Regression's cost over the direct one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """One term of the regression."""
-
-    request: str
-    """Column (``forks``), ``disk_operations`` or another sum of columns, ``user_time``, or ``base``."""
-    label: str
-    columns: tuple[str, ...]
-    """Columns of the samples that were added up; empty for ``base``."""
-    seconds: Estimate
-    """System CPU time a request [s], or per second of user time [s/s], or per second of real time for
-    ``base`` [s/s]. Its interval is the one to rely on."""
-    textbook: Estimate
-    """The same with the textbook interval (independent errors of one variance)."""
-    bootstrap: Estimate | None
-    """The same with the moving-block bootstrap interval."""
-    share: Estimate
-    """Part of the mean system time, 0 to 1: cost x mean rate / mean system time (Bard 1971, Table 8)."""
-    rate: Estimate
-    """Mean rate over the observations used [request/s]; 1 for ``base``."""
-    f_to_enter: float | None
-    """F at which forward selection took it; None for ``base``."""
-    variance_inflation: float | None
-    """1 / (1 - R^2 of this rate on the others); above 10 the costs can hardly be told apart."""
-    non_negative: float | None
-    """Cost in the fit that allows no negative cost; None where no cost is negative."""
-    robust: float
-    """Cost by Huber's M-estimate on all observations, outliers included."""
-    quarters: tuple[float, ...]
-    """Cost fitted on each quarter of the log by itself (Bard's stability test); empty if too short."""
-    direct: DirectCost | None
-    """Direct measurement beside it, where the manifest has one."""
-    concentration: float = 0.0
-    """Part of what is known of this cost that comes from the five intervals which tell most, 0 to 1."""
-
-
-@dataclass(frozen=True, slots=True)
-class LeftOut:
-    """A candidate that is not in the regression, and why."""
-
-    request: str
-    label: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """One observation: system time per second [s/s]."""
-
-    start_us: int
-    observed: float
-    fitted: float
-    outlier: bool
-
-
-@dataclass(frozen=True, slots=True)
-class TickCheck:
-    """The tick-sampled CPU time against the exact one."""
-
-    ticks: Estimate
-    """Busy CPU time by ticks [s/s]."""
-    exact: Estimate
-    """Busy CPU time, exact [s/s]."""
-    disagreement: float
-    """Ticks over exact, less one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Overhead:
-    """System CPU time explained by request rates (Bard 1971, equation 2)."""
-
-    costs: tuple[Cost, ...]
-    """``base`` first, then in the order of entry."""
-    left_out: tuple[LeftOut, ...]
-    system_time: Estimate
-    """Mean system time [s/s]: what is explained."""
-    explained: tuple[str, ...]
-    """Columns whose sum is explained."""
-    scaled: bool
-    """Whether it is the system's share of ticks times the exact busy time."""
-    r_squared: float
-    residual_s: float
-    """s of equation 6 [s/s]."""
-    n: int
-    """Observations used, outliers left out."""
-    outliers: int
-    outliers_positive: int
-    f_to_enter: float
-    """The least F at which a candidate was taken."""
-    autocorrelation: float
-    """Correlation of one residual with the next."""
-    lags: int
-    """Bandwidth of the interval that holds under autocorrelation."""
-    condition_number: float
-    """Of the columns used, each scaled to length one; above 30 is a caveat."""
-    tick_check: TickCheck | None
-    recorder: Estimate | None
-    """CPU time of the recorder itself [s/s], which is part of what was measured."""
-    points: tuple[Point, ...]
-    """Observed and fitted, thinned evenly to at most 1000, outliers kept."""
-    caveats: tuple[str, ...]
 
 
 def analyse(
     log: Log,
     *,
     requests: Sequence[str] | None = None,
+    without: Sequence[str] = (),
+    explained: Sequence[str] | None = None,
+    less: Sequence[str] = (),
     f_to_enter: float = 4.0,
     threshold: float = 2.5,
     as_printed: bool = False,
     scaled: bool = False,
+    subsets: int = 4,
     seed: int = 1,
     level: float = 0.95,
 ) -> Overhead | NotApplicable:
@@ -168,12 +82,20 @@ def analyse(
     stand beside it. None of them knows of what was not measured: activities that go along with a request
     are charged to it.
 
+    The log is read several times, in pieces; memory does not grow with it.
+
     Parameters
     ----------
     log : Log
     requests : sequence of str, optional
         Names of the requests to fit, without selection: columns, sums of `observations.SUMS`, or
         ``user_time``. By default every candidate is offered to the selection.
+    without : sequence of str
+        Names of requests that are left out, as if they had not been measured (Table 4).
+    explained : sequence of str, optional
+        Counters to explain instead of system time: a part of it (Table 6), or what else requests may cause.
+    less : sequence of str
+        Counters that are taken off what is explained.
     f_to_enter : float
         Least F at which a request is taken; Bard names no level, 4 is the usual one.
     threshold : float
@@ -183,95 +105,136 @@ def analyse(
     scaled : bool
         Explain the system's share of ticks times the exact busy time, instead of ticks alone: better
         where ticks and exact time disagree.
+    subsets : int
+        Parts of the log that are also fitted by themselves, at least 2.
     seed : int
         Of the bootstrap.
     level : float
         Confidence of the intervals.
+
+    Raises
+    ------
+    InputError
+        The log has no such request or counter.
     """
-    names = candidates(log) if requests is None else tuple(requests)
-    design = build(log, names, scaled=scaled)
+    if subsets < 2:
+        raise InputError(f"subsets: {subsets}, which must be at least 2: one part has no spread")
+    names = _names(log, requests, without)
+    target = _target(log, explained, less, scaled=scaled)
+    beside = (*BESIDE, *role_columns(log, "user_time"))
+    design = target if isinstance(target, str) else build(log, names, target, beside)
     if isinstance(design, str):
-        return NotApplicable(design, "record with a source that measures it (`thinktime record`)")
-    least = N_LEAST + (ROWS_PER_REQUEST * len(names) if requests is not None else 0)
-    if len(design.rows) < least:
-        return NotApplicable(
-            f"{len(design.rows)} usable intervals are too few for a regression: {least} are needed",
-            "record longer, or with a shorter interval",
-        )
-    if np.ptp(design.target) == 0.0:
-        return NotApplicable("system time never changed", "record under a load that varies")
-    regression = fit(
-        design,
+        return NotApplicable(design, _remedy(design))
+    options = Options(
         select=requests is None,
+        rows_least=N_LEAST + (ROWS_PER_REQUEST * len(names) if requests is not None else 0),
         f_to_enter=f_to_enter,
         threshold=threshold,
         as_printed=as_printed,
+        subsets=subsets,
+        seed=seed,
         level=level,
     )
+    regression = fit(design, options)
     if isinstance(regression, str):
-        return NotApplicable(regression, "record longer, under mixed load")
-    return _result(
-        log, design, regression, scaled=scaled, f_to_enter=f_to_enter, as_printed=as_printed, seed=seed
-    )
+        return NotApplicable(regression, _remedy(regression))
+    return _result(log, design, regression, options)
 
 
-def _result(
-    log: Log,
-    design: Design,
-    regression: Regression,
-    *,
-    scaled: bool,
-    f_to_enter: float,
-    as_printed: bool,
-    seed: int,
-) -> Overhead:
+def _names(log: Log, requests: Sequence[str] | None, without: Sequence[str]) -> tuple[str, ...]:
+    """Candidates by name, those `without` left out."""
+    offered = candidates(log)
+    for name in (*(requests or ()), *without):
+        if not observations.quantities(log, [name]):
+            raise InputError(
+                f"{log.path}: there is no request {name!r}; the requests of this log are {', '.join(offered)}"
+            )
+    return tuple(name for name in (offered if requests is None else requests) if name not in without)
+
+
+def _target(log: Log, explained: Sequence[str] | None, less: Sequence[str], *, scaled: bool) -> Target | str:
+    """Find what is to be explained, or say why that cannot be."""
+    counters = {column.name: column for column in log.schema("samples") if column.kind == "counter"}
+    for name in (*(explained or ()), *less):
+        if name not in counters:
+            raise InputError(
+                f"{log.path}: samples have no counter {name!r}; the counters are {', '.join(counters)}"
+            )
+    columns = role_columns(log, "system_time") if explained is None else tuple(explained)
+    if not columns:
+        return "no column of the samples has the role system_time"
+    label = "system time" if explained is None else " and ".join(observations.label(name) for name in columns)
+    if less:
+        label += f" without {' and '.join(observations.label(name) for name in less)}"
+    ticks = (*columns, *role_columns(log, "user_time")) if scaled else ()
+    unit = counters[columns[0]].unit if columns[0] in counters else "s"
+    return Target(label, unit, columns, tuple(less), ticks)
+
+
+def _remedy(reason: str) -> str:
+    if "too few" in reason:
+        return "record longer, or with a shorter interval"
+    if "never changed" in reason:
+        return "record under a load that varies"
+    if "told apart" in reason:
+        return "record longer, under mixed load"
+    return "record with a source that measures it (`thinktime record`)"
+
+
+def _result(log: Log, design: Design, regression: Regression, options: Options) -> Overhead:
     trimmed, level = regression.trimmed, regression.level
-    system = series.batch_ratio(regression.y, None, level).estimate("s/s")
-    check = _tick_check(log, design, level)
-    recorder = design.seen.columns["recorder_cpu_s"]
-    known = ~np.isnan(recorder)
-    own = series.batch_ratio(recorder[known], design.seen.length_s[known], level) if known.any() else None
+    target = design.target
+    mean = regression.means[-1].estimate(f"{target.unit}/s")
+    degrees, factor = critical.long_run(regression.lags / trimmed.fit.n, trimmed.fit.degrees)
+    diagnosis = regression.diagnosis()
+    whole = target.columns == role_columns(log, "system_time") and not target.less
+    busy = [*target.columns, *role_columns(log, "user_time")]
+    costs = _costs(design, regression, mean, _direct_costs(log) if whole else {})
     result = Overhead(
-        costs=_costs(design, regression, system, _direct_costs(log), seed),
-        left_out=_left_out(design, regression, f_to_enter),
-        system_time=system,
-        explained=design.explained,
-        scaled=scaled,
+        target=target.label,
+        costs=costs,
+        left_out=_left_out(design, regression, options.f_to_enter),
+        system_time=mean,
+        explained=target.columns,
+        scaled=bool(target.ticks),
         r_squared=trimmed.fit.r_squared,
-        residual_s=trimmed.fit.residual_deviation(as_printed=as_printed),
+        residual_s=trimmed.fit.residual_deviation(as_printed=options.as_printed),
+        threshold=options.threshold,
         n=trimmed.fit.n,
-        outliers=int(np.count_nonzero(~trimmed.kept)),
+        outliers=trimmed.outliers,
         outliers_positive=trimmed.positive,
-        f_to_enter=f_to_enter,
-        autocorrelation=regression.autocorrelation(),
+        f_to_enter=options.f_to_enter,
+        correlations=tuple(regression.correlations[~np.isnan(regression.correlations)].tolist()),
         lags=regression.lags,
-        condition_number=regression.diagnosis().condition_number,
-        tick_check=check,
-        recorder=own.estimate("s/s") if own else None,
-        points=_points(design, regression),
+        block=regression.block,
+        covariance=tuple(tuple(row) for row in (regression.covariance * factor).tolist()),
+        degrees=degrees,
+        robust_n=regression.huber_rows,
+        condition_number=diagnosis.condition_number,
+        dependencies=diagnosis.dependencies,
+        stability=stability(regression, costs),
+        tick_check=tick_check(design, busy, level) if whole else None,
+        recorder=recorder_time(design, level) if whole else None,
+        points=regression.points,
         caveats=(),
     )
     return dataclasses.replace(result, caveats=overhead_caveats(result))
 
 
 def _costs(
-    design: Design,
-    regression: Regression,
-    system: Estimate,
-    direct: dict[str, Estimate],
-    seed: int,
+    design: Design, regression: Regression, mean: Estimate, direct: dict[str, Estimate]
 ) -> tuple[Cost, ...]:
     level, n = regression.level, regression.trimmed.fit.n
     robust, textbook = regression.robust_reach(), regression.textbook_reach()
-    low, high = regression.bootstrap_ends(seed)
+    low, high = regression.bootstrap
     inflation = regression.diagnosis().variance_inflation
-    concentration = regression.concentration()
-    floor, huber, quarters = regression.non_negative(), regression.huber(), regression.quarters()
+    floor = regression.non_negative()
     costs = []
     for at, column in enumerate(regression.keep):
         term = BASE if column == 0 else design.terms[column - 1]
         value = float(regression.coefficients[at])
-        unit = "s/s" if term.unit == "s" else f"s/{term.unit}" if term.unit else "s"
+        amount = design.target.unit
+        unit = f"{amount}/{term.unit}" if term.unit else amount
 
         def figure(
             ends: tuple[float, float], method: str, value: float = value, unit: str = unit
@@ -282,7 +245,7 @@ def _costs(
             (value - float(robust[at]), value + float(robust[at])),
             f"least squares, Newey-West with {regression.lags} lags, leverage, fixed-b",
         )
-        rate = series.batch_ratio(regression.x[:, at], None, level)
+        rate = regression.means[at]
         costs.append(
             Cost(
                 request=term.name,
@@ -293,26 +256,28 @@ def _costs(
                     (value - float(textbook[at]), value + float(textbook[at])),
                     "least squares, independent errors",
                 ),
-                bootstrap=figure((float(low[at]), float(high[at])), "least squares, moving-block bootstrap"),
-                share=_share(seconds, rate.value / system.value),
+                bootstrap=figure(
+                    (float(low[at]), float(high[at])),
+                    f"least squares, moving-block bootstrap with blocks of {regression.block}",
+                ),
+                share=_share(seconds, rate.value / mean.value),
                 rate=rate.estimate("" if column == 0 else f"{term.unit}/s"),
                 f_to_enter=regression.entry_f[at],
                 variance_inflation=None if column == 0 else inflation[at],
-                non_negative=None if floor is None else float(floor[at]),
-                robust=float(huber[at]),
-                quarters=tuple(quarters[:, at].tolist()),
+                non_negative=float(floor[at]),
+                robust=float(regression.huber[at]),
                 direct=_beside(seconds, direct.get(term.name)),
-                concentration=float(concentration[at]),
+                concentration=float(regression.concentration[at]),
             )
         )
     return tuple(costs)
 
 
 def _share(seconds: Estimate, factor: float) -> Estimate:
-    """Part of system time: the cost's interval at the rates that were seen."""
+    """Part of what is explained: the cost's interval at the rates that were seen."""
     low = None if seconds.low is None else seconds.low * factor
     high = None if seconds.high is None else seconds.high * factor
-    method = "cost x mean rate / mean system time, given the rates"
+    method = "cost x mean rate / mean of what is explained, given the rates"
     return Estimate(seconds.value * factor, "", seconds.n, method, low, high, seconds.level)
 
 
@@ -350,8 +315,8 @@ def _left_out(design: Design, regression: Regression, f_to_enter: float) -> tupl
             )
         elif rejected.negative and rejected.f >= f_to_enter:
             reason = (
-                f"goes along with less system time (F = {rejected.f:.2g}): it competes for the CPU, "
-                "which is no cost"
+                f"goes along with less {design.target.label} (F = {rejected.f:.2g}): it competes for "
+                "the CPU, which is no cost"
             )
         else:
             reason = f"explains nothing more (F = {rejected.f:.2g})"
@@ -364,28 +329,3 @@ def _left_out(design: Design, regression: Regression, f_to_enter: float) -> tupl
             if column not in used
         ]
     return tuple(found)
-
-
-def _tick_check(log: Log, design: Design, level: float) -> TickCheck | None:
-    seen = design.seen
-    ticks = seen.total([*design.explained, *role_columns(log, "user_time")])
-    exact = seen.columns["busy_exact_s"]
-    known = ~np.isnan(ticks) & ~np.isnan(exact)
-    if not known.any() or not exact[known].any():
-        return None
-    by_ticks = series.batch_ratio(ticks[known], seen.length_s[known], level).estimate("s/s")
-    exactly = series.batch_ratio(exact[known], seen.length_s[known], level).estimate("s/s")
-    return TickCheck(by_ticks, exactly, by_ticks.value / exactly.value - 1.0)
-
-
-def _points(design: Design, regression: Regression) -> tuple[Point, ...]:
-    kept, residuals = regression.trimmed.kept, regression.trimmed.residuals
-    shown = set(thinned(len(kept), POINTS_MAX).tolist())
-    shown |= set(np.flatnonzero(~kept)[:POINTS_MAX].tolist())
-    starts = design.seen.start_us[design.rows]
-    return tuple(
-        Point(
-            int(starts[at]), float(design.target[at]), float(design.target[at] - residuals[at]), not kept[at]
-        )
-        for at in sorted(shown)
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from thinktime.analyses.overhead import Cost, Overhead
+    from thinktime.analyses.overhead_result import Cost, Overhead
 
 __all__ = ["overhead_caveats"]
 
@@ -17,8 +17,8 @@ POOR_FIT = 0.5
 ROWS_PER_COST = 10
 DIRECT_FACTOR = 2.0
 CONCENTRATED = 0.75
-MOVED = 3.0
-"""Four quarters of a steady log spread over about one width of the interval."""
+DEPENDENT = 0.5
+"""Part of the variance of a cost that must come from one direction for it to be called dependent there."""
 
 
 def overhead_caveats(result: Overhead) -> tuple[str, ...]:
@@ -79,11 +79,7 @@ def _about_costs(result: Overhead) -> list[str]:
             f"The rates of {', '.join(inflated)} move together with others: their costs can be told apart "
             "only in part, though the sum is sound."
         )
-    elif result.condition_number > CONDITION_MAX:
-        caveats.append(
-            f"Some rate hardly varies beside its mean (condition number {result.condition_number:.0f}): its "
-            "cost and the base can be told apart only in part."
-        )
+    caveats += _about_dependencies(result)
     negative = [cost.label for cost in result.costs if _negative(cost)]
     if negative:
         caveats.append(
@@ -96,12 +92,7 @@ def _about_costs(result: Overhead) -> list[str]:
             f"The cost of {', '.join(shaky)} hangs on five intervals that hold most of its variation: "
             "another log may well give another cost."
         )
-    moved = [cost.label for cost in result.costs[1:] if _moved(cost)]
-    if moved:
-        caveats.append(
-            f"The cost of {', '.join(moved)} differs between the quarters of the log by more than its "
-            "interval allows: what such a request asks for is not always the same (Bard 1971)."
-        )
+    caveats += _about_stability(result)
     unsure = [
         cost.label
         for cost in result.costs[1:]
@@ -136,7 +127,36 @@ def _negative(cost: Cost) -> bool:
     return cost.seconds.value < 0.0
 
 
-def _moved(cost: Cost) -> bool:
-    if not cost.quarters or cost.seconds.low is None or cost.seconds.high is None:
-        return False
-    return max(cost.quarters) - min(cost.quarters) > MOVED * (cost.seconds.high - cost.seconds.low)
+def _about_dependencies(result: Overhead) -> list[str]:
+    caveats = []
+    for direction in result.dependencies:
+        together = [
+            cost.label
+            for cost, part in zip(result.costs, direction.proportions, strict=True)
+            if part > DEPENDENT
+        ]
+        if direction.condition_index > CONDITION_MAX and len(together) > 1:
+            caveats.append(
+                f"The costs of {', '.join(together)} can be told apart only in part: one of their rates "
+                f"hardly varies beside the others (condition index {direction.condition_index:.0f})."
+            )
+    return caveats
+
+
+def _about_stability(result: Overhead) -> list[str]:
+    if result.stability is None:
+        return []
+    caveats = []
+    parts = len(result.stability.parts)
+    moved = [spread.label for spread in result.stability.spreads[1:] if spread.robust.rejected()]
+    if moved:
+        caveats.append(
+            f"The cost of {', '.join(moved)} differs between {parts} parts of the log by more than its "
+            "interval allows: what such a request asks for is not always the same (Bard 1971)."
+        )
+    elif result.stability.independent.rejected():
+        caveats.append(
+            f"Costs differ between {parts} parts of the log by more than textbook intervals allow, though "
+            "not by more than the others do: errors are not independent, and textbook intervals do not hold."
+        )
+    return caveats

@@ -1,30 +1,65 @@
-"""A regression on request rates, with every interval and diagnosis that its figures need."""
+"""A regression on request rates, with every interval and diagnosis that its figures need.
+
+Nothing is kept of the rows but sums: each step is a pass over the log. The passes are over all columns
+(one R factor, from which requests are selected), over the residuals of the first fit (outliers are left
+out of a second R factor), and over those of the second fit (everything that says how sure it is).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.stats import bootstrap, collinearity, critical, robust, series
-from thinktime.stats.covariance import default_lags, newey_west
-from thinktime.stats.outliers import Trimmed, absorb_all, drop_outliers
+from thinktime.analyses.requests import Design
+from thinktime.analyses.residuals import Accounts, Point, Subset, accounts, subsets
+from thinktime.stats import collinearity, critical, robust
+from thinktime.stats.covariance import default_lags
+from thinktime.stats.least_squares import LeastSquares
+from thinktime.stats.outliers import Trimmed, drop_outliers
 from thinktime.stats.selection import Selection, Step, forward
+from thinktime.stats.series import Interval
 
-if TYPE_CHECKING:
-    from thinktime.analyses.requests import Design
-
-__all__ = ["Regression", "fit"]
+__all__ = ["Options", "Regression", "fit"]
 
 Array = NDArray[np.float64]
 
-QUARTERS = 4
-CONCENTRATED_ROWS = 5
 ROWS_PER_COEFFICIENT = 5
-BOOTSTRAP_ROWS_MAX = 100_000
-"""Beyond this the bootstrap takes as many adjoining rows from the middle: its memory grows with the rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a regression is made.
+
+    Parameters
+    ----------
+    select : bool
+        Whether to choose by forward selection; else all columns are used that are not combinations of
+        others.
+    rows_least : int
+        Rows without which there is no regression.
+    f_to_enter : float
+        Least F at which a column is taken.
+    threshold, as_printed
+        See `stats.outliers.drop_outliers`.
+    subsets : int
+        Parts of the log that are fitted by themselves.
+    seed : int
+        Of the bootstrap.
+    level : float
+        Confidence of the intervals.
+    """
+
+    select: bool
+    rows_least: int = 0
+    f_to_enter: float = 4.0
+    threshold: float = 2.5
+    as_printed: bool = False
+    subsets: int = 4
+    seed: int = 1
+    level: float = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,28 +74,46 @@ class Regression:
         F at which each entered.
     selection : Selection
         How they were chosen.
-    x, y : ndarray
-        Rows used, outliers left out.
-    all_x, all_y : ndarray
-        The same with outliers.
-    segments : ndarray of int
-        Unbroken stretches of time of the rows used.
     trimmed : Trimmed
     lags : int
-        Bandwidth of the Newey-West interval.
+        Bandwidth of the Newey-West interval [rows].
+    covariance : ndarray
+        Of the coefficients, by Newey and West.
+    block : int
+        Rows in a block of the bootstrap.
+    bootstrap : (ndarray, ndarray)
+        Ends of the bootstrap interval.
+    concentration : ndarray
+        Part of what is known of each coefficient that comes from the five rows which tell most.
+    correlations : ndarray
+        Of a residual with the later ones, by lag from 1.
+    means : tuple of Interval
+        Mean of each column, then of the target, over the rows used.
+    huber : ndarray
+        Costs by Huber's M-estimate, outliers included.
+    huber_rows : int
+        Rows that it is of.
+    points : tuple of Point
+    subsets : tuple of Subset
+        Empty where one of them is too short or does not tell the costs apart.
     level : float
     """
 
     keep: tuple[int, ...]
     entry_f: tuple[float | None, ...]
     selection: Selection
-    x: Array
-    y: Array
-    all_x: Array
-    all_y: Array
-    segments: NDArray[np.int64]
     trimmed: Trimmed
     lags: int
+    covariance: Array
+    block: int
+    bootstrap: tuple[Array, Array]
+    concentration: Array
+    correlations: Array
+    means: tuple[Interval, ...]
+    huber: Array
+    huber_rows: int
+    points: tuple[Point, ...]
+    subsets: tuple[Subset, ...]
     level: float
 
     @property
@@ -68,108 +121,92 @@ class Regression:
         """Costs, the constant first."""
         return self.trimmed.fit.coefficients
 
+    @property
+    def autocorrelation(self) -> float:
+        """Correlation of successive residuals; 0 where it is not defined."""
+        value = float(self.correlations[0])
+        return 0.0 if np.isnan(value) else value
+
     def robust_reach(self) -> Array:
         """Half width of the Newey-West interval, with fixed-b critical value."""
         fit = self.trimmed.fit
-        residuals = self.trimmed.residuals[self.trimmed.kept]
-        covariance = newey_west(fit, self.x, residuals, self.lags, self.segments, leverage=True)
-        reach = critical.fixed_b(self.level, self.lags / fit.n, fit.degrees)
-        return _root(covariance) * reach
+        return _root(self.covariance) * critical.fixed_b(self.level, self.lags / fit.n, fit.degrees)
 
     def textbook_reach(self) -> Array:
         """Half width of the interval for independent errors of one variance."""
         fit = self.trimmed.fit
         return _root(fit.covariance()) * critical.student_t(self.level, fit.degrees)
 
-    def bootstrap_ends(self, seed: int) -> tuple[Array, Array]:
-        """Return the ends of the moving-block bootstrap interval."""
-        first = max(0, (len(self.y) - BOOTSTRAP_ROWS_MAX) // 2)
-        part = slice(first, first + BOOTSTRAP_ROWS_MAX)
-        return bootstrap.coefficient_intervals(self.x[part], self.y[part], self.level, seed=seed)
-
-    def concentration(self) -> Array:
-        """Part of what is known of each coefficient that comes from the five rows which tell most."""
-        inverse = self.trimmed.fit.unscaled_covariance
-        # Column j of X (X'X)^-1 is what each row adds to coefficient j, up to its residual.
-        weights = (self.x @ inverse) ** 2
-        most = np.sort(weights, axis=0)[-CONCENTRATED_ROWS:].sum(axis=0)
-        result: Array = most / weights.sum(axis=0)
-        return result
-
     def diagnosis(self) -> collinearity.Collinearity:
         """Condition number and variance inflation of the columns used."""
         return collinearity.diagnose(self.trimmed.rows, range(len(self.keep)))
 
-    def non_negative(self) -> Array | None:
-        """Costs of the fit that allows none below zero; None where none is."""
+    def non_negative(self) -> Array:
+        """Costs of the fit that allows none below zero."""
         if (self.coefficients >= 0.0).all():
-            return None
+            return self.coefficients
         return robust.non_negative(self.trimmed.rows)
 
-    def huber(self) -> Array:
-        """Costs by Huber's M-estimate on all rows."""
-        return robust.huber(self.all_x, self.all_y)
 
-    def quarters(self) -> Array:
-        """Costs fitted on each quarter of the rows by itself, a row a quarter; empty where too short."""
-        least = ROWS_PER_COEFFICIENT * len(self.keep)
-        fits = []
-        for rows in np.array_split(np.arange(len(self.y)), QUARTERS):
-            if len(rows) < least:
-                return np.zeros((0, len(self.keep)))
-            fits.append(absorb_all(self.x[rows], self.y[rows]).solve().coefficients)
-        found = np.array(fits)
-        return found if not np.isnan(found).any() else np.zeros((0, len(self.keep)))
-
-    def autocorrelation(self) -> float:
-        """Correlation of successive residuals; 0 where it is not defined."""
-        value = float(series.autocorrelation(self.trimmed.residuals[self.trimmed.kept])[0])
-        return 0.0 if np.isnan(value) else value
-
-
-def fit(
-    design: Design,
-    *,
-    select: bool,
-    f_to_enter: float,
-    threshold: float,
-    as_printed: bool,
-    level: float,
-) -> Regression | str:
-    """Choose columns, drop outliers, fit once more; or say why that cannot be done.
-
-    Parameters
-    ----------
-    design : Design
-    select : bool
-        Whether to choose by forward selection; else all columns are used that are not combinations of
-        others.
-    f_to_enter : float
-        Least F at which a column is taken.
-    threshold, as_printed
-        See `stats.outliers.drop_outliers`.
-    level : float
-        Confidence of the intervals.
-    """
-    x = np.column_stack([np.ones(len(design.rows)), design.rates])
-    rows = absorb_all(x, design.target)
-    if select:
-        selection = forward(rows, range(1, x.shape[1]), f_to_enter=f_to_enter, positive=True)
-    else:
-        aliased = rows.solve().aliased
-        selection = Selection(tuple(Step(at, np.nan) for at in range(1, x.shape[1]) if at not in aliased), ())
+def fit(design: Design, options: Options) -> Regression | str:
+    """Choose columns, drop outliers, fit once more; or say why that cannot be done."""
+    cross = LeastSquares(design.columns)
+    for rows in design.rows():
+        cross.absorb(rows.x, rows.y)
+    if cross.n < options.rows_least:
+        return f"{cross.n} usable intervals are too few for a regression: {options.rows_least} are needed"
+    selection = _selected(cross, options)
     keep = (0, *(step.column for step in selection.steps))
-    trimmed = drop_outliers(x[:, keep], design.target, threshold, as_printed=as_printed)
+
+    def chunks() -> Iterator[tuple[Array, Array]]:
+        return ((rows.x, rows.y) for rows in design.rows(keep))
+
+    trimmed = drop_outliers(cross.solve(keep), chunks, options.threshold, as_printed=options.as_printed)
     if trimmed.fit.aliased or trimmed.fit.degrees < 1:
         return "after dropping outliers the requests cannot be told apart"
-    entry = tuple(step.f if select else None for step in selection.steps)
-    kept = trimmed.kept
-    used = design.seen.segments[design.rows][kept]
-    lags = default_lags(int(kept.sum()))
+    lags = default_lags(trimmed.fit.n)
+    found = accounts(design, keep, trimmed, lags, options.subsets)
+    enough = trimmed.fit.n >= options.subsets * ROWS_PER_COEFFICIENT * len(keep)
+    parts = subsets(design, keep, trimmed, found.parts) if enough else ()
+    entry = tuple(step.f if options.select else None for step in selection.steps)
+    return _collected((keep, (None, *entry), selection, trimmed), lags, found, parts, options)
+
+
+def _selected(cross: LeastSquares, options: Options) -> Selection:
+    columns = range(1, cross.columns)
+    if options.select:
+        return forward(cross, columns, f_to_enter=options.f_to_enter, positive=True)
+    aliased = cross.solve().aliased
+    return Selection(tuple(Step(at, np.nan) for at in columns if at not in aliased), ())
+
+
+def _collected(
+    chosen: tuple[tuple[int, ...], tuple[float | None, ...], Selection, Trimmed],
+    lags: int,
+    found: Accounts,
+    parts: tuple[Subset, ...],
+    options: Options,
+) -> Regression:
+    keep, entry_f, selection, trimmed = chosen
+    sample_x, sample_y = found.sample()
     return Regression(
-        keep, (None, *entry), selection, x[kept][:, keep], design.target[kept],
-        x[:, keep], design.target, used, trimmed, lags, level,
-    )  # fmt: skip
+        keep=keep,
+        entry_f=entry_f,
+        selection=selection,
+        trimmed=trimmed,
+        lags=lags,
+        covariance=found.newey_west.covariance(),
+        block=found.bootstrap.block,
+        bootstrap=found.bootstrap.intervals(options.level, seed=options.seed),
+        concentration=found.concentration(),
+        correlations=found.correlations(),
+        means=tuple(found.means.interval(at, options.level) for at in range(len(keep) + 1)),
+        huber=robust.huber(sample_x, sample_y),
+        huber_rows=len(sample_y),
+        points=found.points(),
+        subsets=parts,
+        level=options.level,
+    )
 
 
 def _root(covariance: Array) -> Array:

@@ -8,11 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.stats import critical
-from thinktime.stats.least_squares import LeastSquares
+from thinktime.stats.least_squares import Fit
 
-__all__ = ["block_length", "block_presence", "coefficient_intervals", "coefficients"]
+__all__ = ["BlockBootstrap", "block_length", "block_presence"]
 
 Matrix = NDArray[np.float64]
+
+CELLS_MAX = 1 << 15
+"""Rows that each have sums of their own: 11 MB of them for six columns."""
+BLOCKS_MAX = 1 << 12
+"""Blocks in a resample; more would tell no more about its spread."""
+DRAWN_AT_ONCE = 1 << 17
+"""Figures of drawn blocks that are held at a time."""
 
 
 def block_length(n: int) -> int:
@@ -20,73 +27,98 @@ def block_length(n: int) -> int:
     return max(1, min(math.ceil(2.0 * n ** (1.0 / 3.0)), n // 4)) if n >= 4 else 1
 
 
-def coefficients(
-    x: Matrix, y: Matrix, *, block: int, replications: int = 999, seed: int = 1
-) -> tuple[Matrix, Matrix]:
-    r"""Least-squares coefficients of resampled rows.
+class BlockBootstrap:
+    r"""Moving-block bootstrap of least-squares coefficients, streamed.
 
-    Rows (x, y) are drawn in blocks of `block` adjoining rows, any of which may start a block (Künsch
-    1989, Annals of Statistics 17, 1217; for regressions Fitzenberger 1998, Journal of Econometrics 82,
-    235). Each replication solves
+    Rows (x, y) are drawn in blocks of adjoining rows (Künsch 1989, Annals of Statistics 17, 1217; for
+    regressions Fitzenberger 1998, Journal of Econometrics 82, 235). Each replication solves
 
     .. math:: b^* = b + R^{-1} \Big(\sum z z'\Big)^{-1} \sum z r, \qquad z = R^{-T} x
 
-    on sums over blocks, so that its cost does not depend on n.
+    on sums over blocks, so that its cost does not depend on n. Sums are kept by cells of adjoining rows:
+    of one row each up to `CELLS_MAX` rows, so that any row may start a block; of more rows in a longer
+    log, where blocks are whole cells, so that memory does not depend on n either. A block may reach over
+    a gap in the record: what it holds on both sides was recorded in that order.
 
-    Returns
-    -------
-    (coefficients, replicated) : arrays of shape (columns,) and (replications, columns)
+    Parameters
+    ----------
+    fit : Fit
+        Without aliased columns.
+    triangle : array
+        R of the rows that were fitted.
+    block : int, optional
+        Rows in a block, rounded up to whole cells; see `block_length`.
 
     Raises
     ------
     ValueError
         The rows leave no degrees of freedom or columns are aliased.
     """
-    rows = LeastSquares(x.shape[1])
-    rows.absorb(x, y)
-    fit = rows.solve()
-    if fit.aliased or fit.degrees < 1:
-        raise ValueError("a bootstrap needs independent columns and more rows than columns")
-    inverse = np.linalg.inv(rows.triangle()[0])
-    z = x @ inverse
-    columns = x.shape[1]
-    augmented = np.column_stack([z, y - x @ fit.coefficients])
-    products = (z[:, :, None] * augmented[:, None, :]).reshape(len(y), -1)
-    running = np.vstack([np.zeros(products.shape[1]), np.cumsum(products, axis=0)])
-    blocks = running[block:] - running[:-block]
-    count = math.ceil(len(y) / block)
-    random = np.random.default_rng(seed)
-    sums = np.array([blocks[random.integers(0, len(blocks), count)].sum(axis=0) for _ in range(replications)])
-    sums = sums.reshape(replications, columns, columns + 1)
-    # A resample may lack all rows that tell a column: the shortest solution then stands for it.
-    inverted = np.linalg.pinv(sums[:, :, :-1], rcond=1e-10, hermitian=True)
-    steps = np.einsum("rij,rj->ri", inverted, sums[:, :, -1])
-    replicated: Matrix = fit.coefficients + steps @ inverse.T
-    return fit.coefficients, replicated
 
+    def __init__(self, fit: Fit, triangle: Matrix, block: int | None = None) -> None:
+        if fit.aliased or fit.degrees < 1:
+            raise ValueError("a bootstrap needs independent columns and more rows than columns")
+        self._fit = fit
+        self._inverse = np.linalg.inv(triangle)
+        columns = len(fit.coefficients)
+        self._cell = math.ceil(fit.n / CELLS_MAX)
+        cells = math.ceil(fit.n / self._cell)
+        wanted = block_length(fit.n) if block is None else block
+        self._held = min(cells, max(math.ceil(wanted / self._cell), math.ceil(cells / BLOCKS_MAX)))
+        self._sums = np.zeros((cells, columns * (columns + 1)))
+        self._seen = 0
 
-def coefficient_intervals(
-    x: Matrix,
-    y: Matrix,
-    level: float = 0.95,
-    *,
-    block: int | None = None,
-    replications: int = 999,
-    seed: int = 1,
-) -> tuple[Matrix, Matrix]:
-    """Lower and upper ends of the coefficients' intervals by moving-block bootstrap.
+    @property
+    def block(self) -> int:
+        """Rows in a block."""
+        return self._held * self._cell
 
-    Percentiles of the replications, each end's distance from the estimate widened by t over z for the
-    number of blocks: a bootstrap of few blocks knows its own spread no better than that.
-    """
-    block = block_length(len(y)) if block is None else block
-    estimate, replicated = coefficients(x, y, block=block, replications=replications, seed=seed)
-    tail = (1.0 - level) / 2.0
-    degrees = max(1.0, len(y) / block - 1.0)
-    widening = critical.student_t(level, degrees) / critical.normal(level)
-    widening *= math.sqrt((degrees + 1.0) / degrees)
-    low, high = np.quantile(replicated, [tail, 1.0 - tail], axis=0)
-    return estimate + (low - estimate) * widening, estimate + (high - estimate) * widening
+    def absorb(self, x: Matrix, residuals: Matrix) -> None:
+        """Add rows that were fitted, in the order of time."""
+        if not len(residuals):
+            return
+        z = x @ self._inverse
+        augmented = np.column_stack([z, residuals])
+        products = (z[:, :, None] * augmented[:, None, :]).reshape(len(z), -1)
+        cells = np.arange(self._seen, self._seen + len(z)) // self._cell
+        starts = np.concatenate([[0], np.flatnonzero(np.diff(cells)) + 1])
+        self._sums[cells[starts]] += np.add.reduceat(products, starts, axis=0)
+        self._seen += len(z)
+
+    def replicated(self, replications: int = 999, seed: int = 1) -> Matrix:
+        """Return coefficients of resampled rows, a row a replication."""
+        columns = len(self._fit.coefficients)
+        running = np.vstack([np.zeros(self._sums.shape[1]), np.cumsum(self._sums, axis=0)])
+        blocks = running[self._held :] - running[: -self._held]
+        count = math.ceil(self._fit.n / self.block)
+        random = np.random.default_rng(seed)
+        drawn = np.zeros((replications, blocks.shape[1]))
+        at_once = max(1, DRAWN_AT_ONCE // (count * blocks.shape[1]))
+        for first in range(0, replications, at_once):
+            rows = drawn[first : first + at_once]
+            rows[:] = blocks[random.integers(0, len(blocks), (len(rows), count))].sum(axis=1)
+        sums = drawn.reshape(replications, columns, columns + 1)
+        # A resample may lack all rows that tell a column: the shortest solution then stands for it.
+        inverted = np.linalg.pinv(sums[:, :, :-1], rcond=1e-10, hermitian=True)
+        steps = np.einsum("rij,rj->ri", inverted, sums[:, :, -1])
+        result: Matrix = self._fit.coefficients + steps @ self._inverse.T
+        return result
+
+    def intervals(
+        self, level: float = 0.95, *, replications: int = 999, seed: int = 1
+    ) -> tuple[Matrix, Matrix]:
+        """Lower and upper ends of the coefficients' intervals.
+
+        Percentiles of the replications, each end's distance from the estimate widened by t over z for
+        the number of blocks: a bootstrap of few blocks knows its own spread no better than that.
+        """
+        estimate, replicated = self._fit.coefficients, self.replicated(replications, seed)
+        tail = (1.0 - level) / 2.0
+        degrees = max(1.0, self._fit.n / self.block - 1.0)
+        widening = critical.student_t(level, degrees) / critical.normal(level)
+        widening *= math.sqrt((degrees + 1.0) / degrees)
+        low, high = np.quantile(replicated, [tail, 1.0 - tail], axis=0)
+        return estimate + (low - estimate) * widening, estimate + (high - estimate) * widening
 
 
 def block_presence(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from thinktime.stats.least_squares import Fit
 
-__all__ = ["LongRunCovariance", "default_lags", "newey_west"]
+__all__ = ["LongRunCovariance", "NeweyWest", "default_lags"]
 
 Matrix = NDArray[np.float64]
 
@@ -74,35 +74,25 @@ class LongRunCovariance:
     def _beyond(self) -> Matrix:
         """Windows that reach beyond the last row: they hold the last L, L - 1, ... 1 rows, or all."""
         suffixes = np.cumsum(self._tail[::-1], axis=0)
-        held = np.minimum(np.arange(1, self.lags + 1), len(self._tail)) - 1
-        windows = suffixes[held] if len(self._tail) else self._tail
-        result: Matrix = windows.T @ windows / (self.lags + 1)
-        return result
+        result: Matrix = suffixes.T @ suffixes
+        if len(suffixes):
+            result = result + (self.lags - len(suffixes)) * np.outer(suffixes[-1], suffixes[-1])
+        return result / (self.lags + 1)
 
 
-def newey_west(
-    fit: Fit,
-    x: Matrix,
-    residuals: Matrix,
-    lags: int,
-    segments: NDArray[np.int64] | None = None,
-    *,
-    leverage: bool = False,
-) -> Matrix:
-    r"""Covariance of the coefficients of `fit` under autocorrelation and unequal variances.
+class NeweyWest:
+    r"""Covariance of coefficients under autocorrelation and unequal variances, streamed.
 
     .. math:: V = \frac{n}{n-k} (X'X)^{-1} S (X'X)^{-1}, \qquad u_t = x_t r_t
+
+    Memory is that of `lags` rows. Rows come in the order of time.
 
     Parameters
     ----------
     fit : Fit
         Without aliased columns.
-    x : array of shape (n, columns)
-    residuals : array of shape (n,)
     lags : int
         Bandwidth L; see `default_lags`.
-    segments : array of shape (n,), optional
-        Rows of one unbroken stretch of time share a number.
     leverage : bool
         Divide each residual by 1 - h, h its row's leverage, instead of the factor n / (n - k). A row
         that almost alone fixes a coefficient has a residual near zero whatever its error was; so scaled
@@ -110,18 +100,47 @@ def newey_west(
         Econometrics 29, 305). A row that quite alone fixes one has no such fit; its error is taken to be
         as large as the others', the standard deviation of the residuals.
     """
-    bread = fit.unscaled_covariance
-    factor = fit.n / fit.degrees
-    if leverage:
-        left = 1.0 - np.einsum("ij,jk,ik->i", x, bread, x)
+
+    def __init__(self, fit: Fit, lags: int, *, leverage: bool = False) -> None:
+        self._fit = fit
+        self._leverage = leverage
+        self._long_run = LongRunCovariance(len(fit.coefficients), lags)
+        self._segment: int | None = None
+
+    def absorb(self, x: Matrix, residuals: Matrix, segments: NDArray[np.int64] | None = None) -> None:
+        """Add rows that were fitted.
+
+        Parameters
+        ----------
+        x : array of shape (rows, columns)
+        residuals : array of shape (rows,)
+        segments : array of shape (rows,), optional
+            Rows of one unbroken stretch of time share a number, from one call to the next too; without
+            it all rows are one stretch.
+        """
+        if not len(residuals):
+            return
+        numbers = np.zeros(len(residuals), dtype=np.int64) if segments is None else segments
+        scores = x * self._scaled(x, residuals)[:, None]
+        breaks = (np.flatnonzero(np.diff(numbers)) + 1).tolist()
+        for first, last in itertools.pairwise([0, *breaks, len(scores)]):
+            if self._segment is not None and numbers[first] != self._segment:
+                self._long_run.gap()
+            self._long_run.absorb(scores[first:last])
+            self._segment = int(numbers[first])
+
+    def covariance(self) -> Matrix:
+        """V of all rows so far."""
+        bread = self._fit.unscaled_covariance
+        factor = 1.0 if self._leverage else self._fit.n / self._fit.degrees
+        result: Matrix = bread @ self._long_run.value() @ bread * factor
+        return result
+
+    def _scaled(self, x: Matrix, residuals: Matrix) -> Matrix:
+        if not self._leverage:
+            return residuals
+        left = 1.0 - np.einsum("ij,ij->i", x @ self._fit.unscaled_covariance, x)
         alone = left < LEFT_LEAST
         scaled = residuals / np.where(alone, 1.0, left)
-        residuals, factor = np.where(alone, fit.residual_deviation(), scaled), 1.0
-    scores = x * residuals[:, None]
-    long_run = LongRunCovariance(x.shape[1], lags)
-    breaks = [] if segments is None else (np.flatnonzero(np.diff(segments)) + 1).tolist()
-    for first, last in itertools.pairwise([0, *breaks, len(scores)]):
-        long_run.gap()
-        long_run.absorb(scores[first:last])
-    result: Matrix = bread @ long_run.value() @ bread * factor
-    return result
+        result: Matrix = np.where(alone, self._fit.residual_deviation(), scaled)
+        return result

@@ -6,7 +6,7 @@ import math
 
 from scipy import special
 
-__all__ = ["f_tail", "fixed_b", "normal", "student_t"]
+__all__ = ["f_tail", "fixed_b", "long_run", "normal", "student_t"]
 
 
 def normal(level: float) -> float:
@@ -45,7 +45,15 @@ def fixed_b(level: float, fraction: float, degrees: float) -> float:
     degrees : float
         Degrees of freedom of the residuals: a bound on those of the variance estimate.
     """
+    equivalent, factor = long_run(fraction, degrees)
+    return student_t(level, equivalent) * math.sqrt(factor)
+
+
+def long_run(fraction: float, degrees: float) -> tuple[float, float]:
+    r"""Equivalent degrees of freedom of a Newey-West variance, and the factor that frees it from bias.
+
+    :math:`\nu = 3 / (2b)`, at most `degrees`, and :math:`1 / (1 - b + b^2/3)`: what `fixed_b` is made of.
+    """
     if fraction <= 0.0:
-        return student_t(level, degrees)
-    equivalent = min(1.5 / fraction, degrees)
-    return student_t(level, equivalent) / math.sqrt(1.0 - fraction + fraction**2 / 3.0)
+        return degrees, 1.0
+    return min(1.5 / fraction, degrees), 1.0 / (1.0 - fraction + fraction**2 / 3.0)

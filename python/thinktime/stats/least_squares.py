@@ -116,6 +116,13 @@ class LeastSquares:
         self._mean = 0.0
         self._squares = 0.0
 
+    @classmethod
+    def of(cls, x: Matrix, y: Matrix, weights: Matrix | None = None) -> LeastSquares:
+        """Accumulator that has absorbed these rows; see `absorb`."""
+        rows = cls(x.shape[1])
+        rows.absorb(x, y, weights)
+        return rows
+
     def absorb(self, x: ArrayLike, y: ArrayLike, weights: ArrayLike | None = None) -> None:
         """Add rows.
 

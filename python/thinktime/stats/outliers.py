@@ -9,63 +9,60 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.stats.least_squares import Fit, LeastSquares
-from thinktime.stats.refinement import refine
+from thinktime.stats.refinement import Chunks, refine
 
-__all__ = ["Trimmed", "absorb_all", "drop_outliers"]
-
-CHUNK_ROWS = 1 << 16
+__all__ = ["Trimmed", "drop_outliers"]
 
 Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Trimmed:
-    """A fit without outliers.
+    """A fit without outliers, which knows each row again when it comes by once more.
 
     Parameters
     ----------
+    first : Fit
+        Of all rows.
+    limit : float
+        Largest residual of the first fit that is no outlier.
     rows : LeastSquares
         The rows kept.
     fit : Fit
         Of the rows kept.
-    residuals : ndarray
-        Of all rows against the second fit.
-    kept : ndarray of bool
-        False for outliers.
-    positive : int
-        Number of outliers whose residual of the first fit was positive.
+    outliers, positive : int
+        Rows dropped, and how many of them lay above the first fit.
     """
 
+    first: Fit
+    limit: float
     rows: LeastSquares
     fit: Fit
-    residuals: Matrix
-    kept: NDArray[np.bool_]
+    outliers: int
     positive: int
 
+    def kept(self, x: Matrix, y: Matrix) -> NDArray[np.bool_]:
+        """Which of these rows are no outliers."""
+        result: NDArray[np.bool_] = np.abs(_residuals(self.first, x, y)) <= self.limit
+        return result
 
-def absorb_all(x: Matrix, y: Matrix) -> LeastSquares:
-    """All rows of x and y, absorbed in chunks."""
-    rows = LeastSquares(x.shape[1])
-    for part_x, part_y in _chunks(x, y):
-        rows.absorb(part_x, part_y)
-    return rows
-
-
-def _chunks(x: Matrix, y: Matrix) -> Iterator[tuple[Matrix, Matrix]]:
-    for first in range(0, len(y), CHUNK_ROWS):
-        yield x[first : first + CHUNK_ROWS], y[first : first + CHUNK_ROWS]
+    def residuals(self, x: Matrix, y: Matrix) -> Matrix:
+        """Residuals of these rows, outliers or not, against the second fit."""
+        return _residuals(self.fit, x, y)
 
 
-def drop_outliers(x: Matrix, y: Matrix, threshold: float = 2.5, *, as_printed: bool = False) -> Trimmed:
-    """Fit, drop every row whose residual exceeds `threshold` times s, and fit once on the rest.
+def drop_outliers(first: Fit, chunks: Chunks, threshold: float = 2.5, *, as_printed: bool = False) -> Trimmed:
+    """Drop every row whose residual exceeds `threshold` times s of the first fit, and fit once on the rest.
 
     The rule of Bard (1971), with 2.5 s and one refit. It is not repeated: a second pass would
     cut into the body of the distribution.
 
     Parameters
     ----------
-    x, y : arrays
-        Columns with the constant, and the target.
+    first : Fit
+        Of all rows.
+    chunks : callable
+        Starts a pass over the same rows, with the columns of `first`.
     threshold : float
         Multiples of s.
     as_printed : bool
@@ -74,21 +71,25 @@ def drop_outliers(x: Matrix, y: Matrix, threshold: float = 2.5, *, as_printed: b
     Raises
     ------
     ValueError
-        There are no degrees of freedom.
+        There are no degrees of freedom, or no row is kept.
     """
-    rows = absorb_all(x, y)
-    first = rows.solve()
-    residuals = y - _predict(x, first)
     limit = threshold * first.residual_deviation(as_printed=as_printed)
-    kept = np.abs(residuals) <= limit
-    positive = int(np.count_nonzero(~kept & (residuals > 0)))
-    x_kept, y_kept = x[kept], y[kept]
-    if not kept.all():
-        rows = absorb_all(x_kept, y_kept)
-    second = refine(rows, rows.solve(), lambda: _chunks(x_kept, y_kept))
-    return Trimmed(rows, second, y - _predict(x, second), kept, positive)
+    rows, outliers, positive = LeastSquares(len(first.coefficients)), 0, 0
+    for x, y in chunks():
+        residuals = _residuals(first, x, y)
+        kept = np.abs(residuals) <= limit
+        outliers += int(np.count_nonzero(~kept))
+        positive += int(np.count_nonzero(residuals > limit))
+        rows.absorb(x[kept], y[kept])
+
+    def kept_rows() -> Iterator[tuple[Matrix, Matrix]]:
+        for x, y in chunks():
+            inside = np.abs(_residuals(first, x, y)) <= limit
+            yield x[inside], y[inside]
+
+    return Trimmed(first, limit, rows, refine(rows, rows.solve(), kept_rows), outliers, positive)
 
 
-def _predict(x: Matrix, fit: Fit) -> Matrix:
-    predicted: Matrix = x @ np.nan_to_num(fit.coefficients, nan=0.0)
-    return predicted
+def _residuals(fit: Fit, x: Matrix, y: Matrix) -> Matrix:
+    found: Matrix = y - x @ np.nan_to_num(fit.coefficients, nan=0.0)
+    return found

@@ -27,6 +27,8 @@ SPLITTER = 134217729.0  # 2^27 + 1
 STEPS_MAX = 10
 HUGE = 2.0**996
 """Values beyond it would overflow when they are split."""
+CONDITION_LEAST = 100.0
+"""Below it QR loses four of sixteen digits at most, and passes over the rows would win next to nothing."""
 
 
 def refine(rows: LeastSquares, fit: Fit, chunks: Chunks) -> Fit:
@@ -44,13 +46,16 @@ def refine(rows: LeastSquares, fit: Fit, chunks: Chunks) -> Fit:
     ----------
     rows : LeastSquares
     fit : Fit
-        Solution of `rows` for all columns. One with aliased columns is returned as it is.
+        Solution of `rows` for all columns. One with aliased columns is returned as it is, and so is one
+        whose columns are so far from dependent (condition number below 100) that nothing was lost.
     chunks : callable
         Starts a pass over the rows that `rows` absorbed, in any order.
     """
     if fit.aliased or fit.n == 0:
         return fit
     triangle = rows.triangle()[0]
+    if np.linalg.cond(triangle / np.linalg.norm(triangle, axis=0)) < CONDITION_LEAST:
+        return fit
     best, squares = fit.coefficients, fit.residual_squares
     before = math.inf
     for _ in range(STEPS_MAX):

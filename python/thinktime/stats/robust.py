@@ -41,18 +41,14 @@ def huber(x: Matrix, y: Matrix) -> Matrix:
     Weights :math:`\min(1, k s / |r|)` with k = 1.345 and s = median(\|r\|) / 0.6745, so that one interval
     with unmeasured activity cannot pull a cost far.
     """
-    rows = LeastSquares(x.shape[1])
-    rows.absorb(x, y)
-    coefficients = rows.solve().coefficients
+    coefficients = LeastSquares.of(x, y).solve().coefficients
     for _ in range(STEPS_MAX):
         residuals = np.abs(y - x @ np.nan_to_num(coefficients))
         scale = float(np.median(residuals)) / float(special.ndtri(0.75))
         if scale == 0.0:
             break
         weights = np.minimum(1.0, HUBER_K * scale / np.maximum(residuals, 1e-300))
-        rows = LeastSquares(x.shape[1])
-        rows.absorb(x, y, weights)
-        previous, coefficients = coefficients, rows.solve().coefficients
+        previous, coefficients = coefficients, LeastSquares.of(x, y, weights).solve().coefficients
         change = np.nanmax(np.abs(coefficients - previous) / np.maximum(np.abs(coefficients), 1e-300))
         if change < STEP_BELOW:
             break

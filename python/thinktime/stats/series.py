@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from thinktime.stats import critical
 from thinktime.stats.estimate import Estimate
 
-__all__ = ["Interval", "autocorrelation", "batch_ratio", "plain_mean"]
+__all__ = ["Autocorrelation", "Batches", "Interval", "autocorrelation", "batch_ratio", "plain_mean"]
 
 BATCHES_MAX = 30
 BATCHES_MIN = 8
@@ -53,6 +53,49 @@ def autocorrelation(series: ArrayLike, lags: int = 1) -> NDArray[np.float64]:
     for lag in range(1, min(lags, len(values) - 1) + 1):
         result[lag - 1] = float(centred[lag:] @ centred[:-lag]) / total
     return result
+
+
+class Autocorrelation:
+    """Autocorrelation of a series with mean zero, streamed: memory of `lags` values.
+
+    As `autocorrelation`, but about zero, as residuals are that were fitted with a constant.
+
+    Parameters
+    ----------
+    lags : int
+    """
+
+    def __init__(self, lags: int) -> None:
+        self._products = np.zeros(lags + 1)
+        self._tail: NDArray[np.float64] = np.zeros(0)
+        self._largest = 0.0
+        self._n = 0
+
+    def absorb(self, values: NDArray[np.float64]) -> None:
+        """Add values that follow those before."""
+        lags = len(self._products) - 1
+        joined = np.concatenate([self._tail, values])
+        for lag in range(min(lags, len(joined) - 1) + 1):
+            new = joined[max(len(self._tail), lag) :]
+            self._products[lag] += float(new @ joined[len(joined) - len(new) - lag : len(joined) - lag])
+        self._largest = max(self._largest, float(np.max(np.abs(values), initial=0.0)))
+        self._n += len(values)
+        self._tail = joined[len(joined) - min(lags, len(joined)) :]
+
+    def values(self, scale: float) -> NDArray[np.float64]:
+        """Return the correlations at lags 1 to `lags`; nan where the values are nothing but rounding.
+
+        Parameters
+        ----------
+        scale : float
+            Size of the figures whose differences the values are: sets what rounding can leave.
+        """
+        smallest = np.finfo(np.float64).eps * max(scale, self._largest)
+        total = self._products[0]
+        if total <= self._n * smallest**2 * 4:
+            return np.full(len(self._products) - 1, np.nan)
+        found: NDArray[np.float64] = self._products[1:] / total
+        return found
 
 
 def plain_mean(values: ArrayLike, level: float = 0.95) -> Interval:
@@ -97,23 +140,77 @@ def batch_ratio(
         There is no observation, or the lengths do not add to more than zero.
     """
     amount = np.asarray(amounts, dtype=np.float64)
-    length = np.ones(len(amount)) if lengths is None else np.asarray(lengths, dtype=np.float64)
-    n, total = len(amount), float(length.sum())
-    if n == 0 or total <= 0.0:
-        raise ValueError("a rate needs at least one observation of positive length")
-    ratio = float(amount.sum()) / total
-    if n < 2:
-        return Interval(ratio, None, None, n, "one observation", level)
-    if batches is None:
-        batches = n if n < 2 * BATCHES_MIN else max(BATCHES_MIN, min(BATCHES_MAX, round(math.sqrt(n))))
-    starts = np.linspace(0, n, batches + 1).astype(np.int64)[:-1]
-    deviations = np.add.reduceat(amount, starts) - ratio * np.add.reduceat(length, starts)
-    error = math.sqrt(batches / (batches - 1) * float(deviations @ deviations)) / total
-    reach = critical.student_t(level, batches - 1) * error
-    method = (
-        f"batch means ({batches} batches)" if batches < n else "mean, Student's t (too short for batches)"
-    )
-    low = ratio - reach
-    if low < 0.0 and (amount >= 0.0).all():
-        low = 0.0
-    return Interval(ratio, low, ratio + reach, n, method, level)
+    sums = Batches(len(amount), 1, batches)
+    sums.absorb(amount[:, None], None if lengths is None else np.asarray(lengths, dtype=np.float64))
+    return sums.interval(0, level)
+
+
+class Batches:
+    """`batch_ratio` of several columns over the same lengths, streamed: memory of 30 sums a column.
+
+    Parameters
+    ----------
+    n : int
+        Observations that will come.
+    columns : int
+        Amounts in each.
+    batches : int, optional
+        See `batch_ratio`.
+    """
+
+    def __init__(self, n: int, columns: int, batches: int | None = None) -> None:
+        if batches is None:
+            batches = n if n < 2 * BATCHES_MIN else max(BATCHES_MIN, min(BATCHES_MAX, round(math.sqrt(n))))
+        self._n = n
+        self._starts = np.linspace(0, n, batches + 1).astype(np.int64)[:-1]
+        self._amounts = np.zeros((batches, columns))
+        self._lengths = np.zeros(batches)
+        self._negative = np.zeros(columns, dtype=np.bool_)
+        self._seen = 0
+
+    def absorb(self, amounts: NDArray[np.float64], lengths: NDArray[np.float64] | None = None) -> None:
+        """Add observations, a row each; without `lengths` each has the length 1.
+
+        Raises
+        ------
+        ValueError
+            There are more than were announced.
+        """
+        count = len(amounts)
+        if self._seen + count > self._n:
+            raise ValueError(f"{self._seen + count} observations for the {self._n} that were announced")
+        if not count:
+            return
+        batch = np.searchsorted(self._starts, np.arange(self._seen, self._seen + count), side="right") - 1
+        first = np.concatenate([[0], np.flatnonzero(np.diff(batch)) + 1])
+        length = np.ones(count) if lengths is None else lengths
+        self._amounts[batch[first]] += np.add.reduceat(amounts, first, axis=0)
+        self._lengths[batch[first]] += np.add.reduceat(length, first)
+        self._negative |= (amounts < 0.0).any(axis=0)
+        self._seen += count
+
+    def interval(self, column: int, level: float = 0.95) -> Interval:
+        """Amount per length of one column.
+
+        Raises
+        ------
+        ValueError
+            There is no observation, or the lengths do not add to more than zero.
+        """
+        n, total = self._seen, float(self._lengths.sum())
+        if n == 0 or total <= 0.0:
+            raise ValueError("a rate needs at least one observation of positive length")
+        amounts, batches = self._amounts[:, column], len(self._starts)
+        ratio = float(amounts.sum()) / total
+        if n < 2:
+            return Interval(ratio, None, None, n, "one observation", level)
+        deviations = amounts - ratio * self._lengths
+        error = math.sqrt(batches / (batches - 1) * float(deviations @ deviations)) / total
+        reach = critical.student_t(level, batches - 1) * error
+        method = (
+            f"batch means ({batches} batches)" if batches < n else "mean, Student's t (too short for batches)"
+        )
+        low = ratio - reach
+        if low < 0.0 and not self._negative[column]:
+            low = 0.0
+        return Interval(ratio, low, ratio + reach, n, method, level)
