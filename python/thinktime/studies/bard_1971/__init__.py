@@ -1,0 +1,1 @@
+"""Bard 1971: measuring CP-67."""
