@@ -1,0 +1,27 @@
+"""A comparison as a page of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from thinktime.reports.document import Document, Finding
+
+if TYPE_CHECKING:
+    from thinktime.log import Log
+    from thinktime.reports.document import Section
+
+__all__ = ["document"]
+
+
+def document(section: Section, logs: Sequence[Log]) -> Document:
+    """Page of one comparison; its sentences are its findings."""
+    said = (section.not_applicable,) if section.not_applicable else section.summary
+    return Document(
+        title=section.title,
+        subtitle=" and ".join(str(log.path) for log in logs),
+        findings=tuple(Finding(text, section.name) for text in said),
+        sections=(section,),
+        facts=tuple((f"Log {number}", str(log.path)) for number, log in enumerate(logs, start=1)),
+        facts_title="What was compared?",
+    )
