@@ -46,7 +46,11 @@ def counters_are_not_negative(log):
 def cpu_time_adds_up(log):
     """States add to CPUs x length, to a tick a state and CPU and 2 % of sampling."""
     cpus = log.manifest["sessions"][-1]["machine"].get("cpus")
-    states = [column.name for column in log.schema("samples") if column.name in CPU_STATES]
+    states = [
+        column.name
+        for column in log.schema("samples")
+        if column.name in CPU_STATES or column.role in ("user_time", "system_time", "idle_time")
+    ]
     if not cpus or not states:
         return
     frame = log.samples().select(pl.sum_horizontal(states).alias("sum"), "length_s").collect()
@@ -85,11 +89,24 @@ def users_get_no_more_than_the_machine_gave(log):
     """Exact CPU time of all users is at most that of the machine, to 2 % and 50 ms in the whole log."""
     if "users" not in log.tables:
         return
+    if "busy_exact_s" not in {column.name for column in log.schema("samples")}:
+        users_get_no_more_of_each_state(log)
+        return
     samples = log.samples().select(pl.col("busy_exact_s", "recorder_cpu_s").sum()).collect()
     if samples["busy_exact_s"][0] == 0:
         return
     of_users = log.users().select(pl.col("cpu_exact_s").sum()).collect().item()
     assert of_users <= 1.02 * samples["busy_exact_s"][0] + 0.05
+
+
+def users_get_no_more_of_each_state(log):
+    """The same of user and of system time, in every interval, to a microsecond: exact where nothing samples."""
+    for role in ("user_time", "system_time"):
+        (of_machine,) = log.columns_with(role, table="samples")
+        (of_user,) = log.columns_with(role, table="users")
+        of_users = log.users().group_by("start").agg(pl.col(of_user).sum().alias("users"))
+        both = log.samples().join(of_users, on="start", how="left")
+        assert both.filter(pl.col("users") > pl.col(of_machine) + 1e-6).collect().is_empty(), role
 
 
 def active_users_are_users(log):

@@ -121,17 +121,16 @@ pub(super) fn sample_columns() -> Vec<Column> {
         seconds("cp_s", "CPU time in supervisor state, dispatch included").role(Role::SystemTime),
         seconds("wait_s", "CPU time in wait state").role(Role::IdleTime),
         seconds("dispatch_s", "CP time charged to no user: the dispatcher's, part of cp_s"),
-        count("vsio", "VSIO", "SIO instructions issued by users to virtual selector channels")
+        count("vsio", "request", "SIO instructions issued by users to virtual selector channels")
             .role(Role::Request),
-        count("vmio", "VMIO", "SIO instructions issued by users to virtual multiplexer channels")
+        count("vmio", "request", "SIO instructions issued by users to virtual multiplexer channels")
             .role(Role::Request),
-        count("rio", "SIO", "SIO instructions to disks or drums originated by CP: paging and spooling"),
+        count("rio", "request", "SIO instructions to disks or drums originated by CP: paging and spooling"),
         count("page_ins", "page", "Pages read in"),
         count("page_outs", "page", "Pages swapped out"),
         count("page_steals", "page", "Pages of users in the queues that were overwritten by incoming pages"),
-        count("page_ios", "page I/O", "Pages read in and swapped out").role(Role::Request),
-        count("spool_ios", "spool I/O", "SIO instructions originated by CP, less page I/O")
-            .role(Role::Request),
+        count("page_ios", "page", "Pages read in and swapped out").role(Role::Request),
+        count("spool_ios", "request", "SIO instructions originated by CP, less page I/O").role(Role::Request),
         count("free_calls", "call", "Calls of FREE"),
         count("fret_calls", "call", "Calls of FRET"),
         seconds("free_s", "CPU time in FREE"),

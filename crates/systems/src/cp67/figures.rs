@@ -79,12 +79,12 @@ const FIGURES: [Figure; 34] = [
     ("dispatch_share", "", "Part of the time up in the dispatcher", |run| {
         run.share(run.measures.totals.dispatch)
     }),
-    ("vsio_per_s", "VSIO/s", "VSIO a second", |run| run.per_s(run.measures.totals.vsio)),
-    ("vmio_per_s", "VMIO/s", "VMIO a second", |run| run.per_s(run.measures.totals.vmio)),
-    ("page_ios_per_s", "page I/O/s", "Pages read in and swapped out a second", |run| {
+    ("vsio_per_s", "request/s", "VSIO a second", |run| run.per_s(run.measures.totals.vsio)),
+    ("vmio_per_s", "request/s", "VMIO a second", |run| run.per_s(run.measures.totals.vmio)),
+    ("page_ios_per_s", "page/s", "Pages read in and swapped out a second", |run| {
         run.per_s(run.measures.totals.page_ios())
     }),
-    ("spool_ios_per_s", "spool I/O/s", "Spool I/O a second", |run| run.per_s(run.measures.totals.spool_ios)),
+    ("spool_ios_per_s", "request/s", "Spool I/O a second", |run| run.per_s(run.measures.totals.spool_ios)),
     ("page_steals_per_s", "page/s", "Pages of users in the queues that were overwritten, a second", |run| {
         run.per_s(run.measures.totals.page_steals)
     }),
