@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
@@ -175,19 +175,56 @@ class Log:
         LogError
             A part cannot be read, or there is no such table anywhere.
         """
+        return self._joined(name, [list(group) for group in self._parts(name)], open_part=True)
+
+    def in_turn(self, name: str, bytes_max: int = 8 << 20) -> Iterator[pl.LazyFrame]:
+        """Rows of table `name` as `table` gives them, in several frames one after another.
+
+        Each frame covers complete parts of together at most `bytes_max` of Parquet, one part at least, so
+        that who collects one after another needs the memory of a few parts, however long the log.
+
+        Raises
+        ------
+        LogError
+            A part cannot be read, or there is no such table anywhere.
+        """
+        for group in self._parts(name):
+            some: list[Path] = []
+            size = 0
+            for path in group:
+                bytes_more = Path(path).stat().st_size
+                if some and size + bytes_more > bytes_max:
+                    yield self._joined(name, [some])
+                    some, size = [], 0
+                some.append(Path(path))
+                size += bytes_more
+            yield self._joined(name, [some])
+        yield self._joined(name, [], open_part=True)
+
+    def _parts(self, name: str) -> list[list[str]]:
+        """Files of the complete parts, in order, those with the same columns together."""
+        if name not in self._schemas:
+            return []
+        try:
+            return [list(group) for group in self._native.part_groups(name)]
+        except _native.NativeLogError as error:
+            raise LogError(str(error)) from None
+
+    def _joined(
+        self, name: str, groups: Sequence[Sequence[str | Path]], *, open_part: bool = False
+    ) -> pl.LazyFrame:
+        """Rows of these files, and of the open part."""
         import polars as pl
 
         schema = {column.name: _polars_type(column.type) for column in self.schema(name)}
-        if name not in self._schemas:
-            return pl.LazyFrame(schema=schema)
-        try:
-            groups = self._native.part_groups(name)
-            open_rows = self._native.open_rows(name)
-        except _native.NativeLogError as error:
-            raise LogError(str(error)) from None
-        frames = [pl.scan_parquet(list(group)) for group in groups]
-        if open_rows is not None:
-            frames.append(pl.DataFrame(open_rows).lazy())
+        frames = [pl.scan_parquet([str(path) for path in group]) for group in groups]
+        if open_part and name in self._schemas:
+            try:
+                open_rows = self._native.open_rows(name)
+            except _native.NativeLogError as error:
+                raise LogError(str(error)) from None
+            if open_rows is not None:
+                frames.append(pl.DataFrame(open_rows).lazy())
         # An empty frame first gives the columns' order and the types of those that a part lacks.
         return pl.concat([pl.LazyFrame(schema=schema), *frames], how="diagonal")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Range", "ranges"]
+__all__ = ["Range", "bounds", "numbers", "ranges", "width_for"]
 
 SINGLE_UP_TO = 12
 RANGES_MAX = 20
@@ -30,29 +30,36 @@ def ranges(load: NDArray[np.float64], width: int | None = None) -> tuple[Range, 
     load : array
         Load of each observation: number of users, rounded to whole ones.
     width : int, optional
-        Number of loads in a range: 2 gives 1-2, 3-4, ... (Bard 1971, Table 10). By default 1 up to
-        12 users, 2 up to 40, then the first of 5, 10, 20, 50, ... that gives at most 20 ranges. Load 0
-        is a range of its own.
+        Number of loads in a range: 2 gives 1-2, 3-4, ... (Bard 1971, Table 10). By default that of
+        `width_for`. Load 0 is a range of its own.
     """
     known = np.flatnonzero(~np.isnan(load))
-    whole = np.rint(load[known])
     if not len(known):
         return ()
-    step = _width(float(whole.max())) if width is None else width
-    numbers = np.where(whole < 1, 0, (whole - 1) // step + 1).astype(np.int64)
-    groups = []
-    for number in np.unique(numbers):
-        low = 0.0 if number == 0 else float((number - 1) * step + 1)
-        high = 0.0 if number == 0 else low + step - 1
-        groups.append(Range(low, high, known[numbers == number]))
-    return tuple(groups)
+    step = width_for(float(load[known].max())) if width is None else width
+    found = numbers(load[known], step)
+    return tuple(Range(*bounds(number, step), known[found == number]) for number in np.unique(found))
 
 
-def _width(most: float) -> int:
-    if most <= SINGLE_UP_TO:
+def numbers(load: NDArray[np.float64], width: int) -> NDArray[np.int64]:
+    """Give each load the number of its range: 0 for no load, 1 for the first `width` whole ones, ..."""
+    whole = np.rint(load)
+    return np.where(whole < 1, 0, (whole - 1) // width + 1).astype(np.int64)
+
+
+def bounds(number: int, width: int) -> tuple[float, float]:
+    """Lowest and highest load of range `number`."""
+    if number == 0:
+        return 0.0, 0.0
+    return float((number - 1) * width + 1), float(number * width)
+
+
+def width_for(most: float) -> int:
+    """Width for loads up to `most`: 1 up to 12, 2 up to 40, then 5, 10, 20, 50, ...: 20 ranges at most."""
+    if np.rint(most) <= SINGLE_UP_TO:
         return 1
     step, factors, at = 2, (2.5, 2.0, 2.0), 0
-    while most / step > RANGES_MAX:
+    while np.rint(most) / step > RANGES_MAX:
         step = int(step * factors[at % 3])
         at += 1
     return step

@@ -19,6 +19,7 @@ __all__ = [
     "Observations",
     "Quantity",
     "chunks",
+    "extents",
     "label",
     "quantities",
     "read",
@@ -46,6 +47,9 @@ LABELS = {
 
 ROWS = 262_144
 """Most rows of one piece: a column of it is 2 MiB, and the cost of a piece is small beside its rows."""
+
+GLANCE = 4096
+"""Rows that are looked at first to see which columns have values."""
 
 GAP_S = 1.0
 """Two intervals further apart than this, and than one interval, do not follow one another."""
@@ -114,13 +118,19 @@ def read(log: Log, names: Sequence[str]) -> Observations:
     pieces = list(chunks(log, names))
     if len(pieces) == 1:
         return pieces[0]
+    absent = pieces[0].absent
+    nothing = np.full(sum(map(len, pieces)), np.nan)
+    columns = {
+        name: nothing if name in absent else np.concatenate([piece.columns[name] for piece in pieces])
+        for name in dict.fromkeys(names)
+    }
     return Observations(
         np.concatenate([piece.start_us for piece in pieces]),
         np.concatenate([piece.length_s for piece in pieces]),
         np.concatenate([piece.segments for piece in pieces]),
-        {name: np.concatenate([piece.columns[name] for piece in pieces]) for name in dict.fromkeys(names)},
+        columns,
         sum(piece.dropped for piece in pieces),
-        pieces[0].absent,
+        absent,
     )
 
 
@@ -140,33 +150,77 @@ def chunks(log: Log, names: Sequence[str], rows: int = ROWS) -> Iterator[Observa
     if rows < 1:
         raise ValueError(f"rows: {rows}, which must be at least 1")
     known = {column.name for column in log.schema("samples")}
-    wanted = [name for name in dict.fromkeys(names) if name in known]
-    lacking = [name for name in dict.fromkeys(names) if name not in known]
+    named = dict.fromkeys(names)
+    wanted = _measured(log, [name for name in named if name in known])
+    absent = [name for name in named if name not in wanted]
     last: Observations | None = None
-    absent: frozenset[str] = frozenset()
     dropped = 0
-    for frame in _samples(log, wanted).collect_batches(chunk_size=rows, maintain_order=True):
-        piece = _piece(frame, wanted, lacking)
-        if not len(piece):
+    for part in log.in_turn("samples"):
+        for frame in _intervals(part, wanted).collect_batches(chunk_size=rows, maintain_order=True):
+            piece = _piece(frame, wanted, absent)
             dropped += piece.dropped
-            continue
-        absent = _absent(log, piece) if last is None else absent
-        segments = _segments(piece, last)
-        last = replace(piece, segments=segments, dropped=piece.dropped + dropped, absent=absent)
-        dropped = 0
-        yield last
+            if len(piece):
+                last = replace(piece, segments=_segments(piece, last), dropped=dropped)
+                dropped = 0
+                yield last
     if last is None or dropped:
-        nothing = _piece(_samples(log, wanted).head(0).collect(), wanted, lacking)
-        yield replace(nothing, dropped=dropped, absent=frozenset(names) if last is None else absent)
+        nothing = _intervals(log.samples(), wanted).head(0).collect()
+        yield replace(_piece(nothing, wanted, absent), dropped=dropped)
 
 
-def _samples(log: Log, wanted: Sequence[str]) -> pl.LazyFrame:
+def extents(log: Log, names: Sequence[str]) -> dict[str, tuple[float, float]]:
+    """Least and greatest value of each column of the samples that has a value in an interval."""
+    known = {column.name for column in log.schema("samples")}
+    wanted = [name for name in dict.fromkeys(names) if name in known]
+    found: dict[str, tuple[float, float]] = {}
+    for part in log.in_turn("samples"):
+        row = _intervals(part, wanted).filter(_usable()).select(_ends(wanted)).collect().row(0, named=True)
+        for name in wanted:
+            low, high = row[f"low {name}"], row[f"high {name}"]
+            if low is not None:
+                before = found.get(name, (low, high))
+                found[name] = min(low, before[0]), max(high, before[1])
+    return found
+
+
+def _ends(names: Sequence[str]) -> Iterator[pl.Expr]:
     import polars as pl
 
-    return log.samples().select(
+    for name in names:
+        finite = pl.when(pl.col(name).is_finite()).then(pl.col(name))
+        yield finite.min().alias(f"low {name}")
+        yield finite.max().alias(f"high {name}")
+
+
+def _measured(log: Log, names: Sequence[str]) -> list[str]:
+    """Return those columns that have a value in an interval; mostly the first rows tell."""
+    import polars as pl
+
+    pending = list(names)
+    for first in (True, False):
+        for part in log.in_turn("samples"):
+            if not pending:
+                break
+            rows = part.head(GLANCE) if first else part
+            found = (
+                _intervals(rows, pending)
+                .filter(_usable())
+                .select(pl.col(name).is_finite().any() for name in pending)
+                .collect()
+            )
+            pending = [name for name in pending if not found[name][0]]
+            if first:
+                break
+    return [name for name in names if name not in pending]
+
+
+def _intervals(part: pl.LazyFrame, names: Sequence[str]) -> pl.LazyFrame:
+    import polars as pl
+
+    return part.select(
         pl.col("start").dt.epoch("us").alias("_start"),
         pl.col("length_s").cast(pl.Float64).alias("_length"),
-        *(pl.col(name).cast(pl.Float64) for name in wanted),
+        *(pl.col(name).cast(pl.Float64) for name in names),
     )
 
 
@@ -176,37 +230,26 @@ def _usable() -> pl.Expr:
     return pl.col("_length").is_finite() & (pl.col("_length") > 0) & pl.col("_start").is_not_null()
 
 
-def _piece(frame: pl.DataFrame, wanted: Sequence[str], lacking: Sequence[str]) -> Observations:
-    """Rows of `frame` that are intervals, in a segment each."""
+def _piece(frame: pl.DataFrame, wanted: Sequence[str], absent: Sequence[str]) -> Observations:
+    """Rows of `frame` that are intervals, all in one segment."""
     usable = frame.filter(_usable())
     start = usable["_start"].to_numpy().astype(np.int64)
     # A null becomes nan; so does a value that is not finite, which no counter can be.
     columns = {name: _finite(usable[name].to_numpy()) for name in wanted}
-    columns |= {name: np.full(len(start), np.nan) for name in lacking}
+    columns |= dict.fromkeys(absent, np.full(len(start), np.nan))
     segments = np.zeros(len(start), dtype=np.int64)
-    return Observations(start, usable["_length"].to_numpy(), segments, columns, len(frame) - len(usable))
+    return Observations(
+        start,
+        usable["_length"].to_numpy(),
+        segments,
+        columns,
+        len(frame) - len(usable),
+        frozenset(absent),
+    )
 
 
 def _finite(values: Array) -> Array:
     return np.where(np.isfinite(values), values, np.nan)
-
-
-def _absent(log: Log, first: Observations) -> frozenset[str]:
-    """Columns without a value: where the first piece has none, the rest of the log is asked."""
-    import polars as pl
-
-    known = {column.name for column in log.schema("samples")}
-    empty = [name for name, values in first.columns.items() if np.isnan(values).all()]
-    doubtful = [name for name in empty if name in known]
-    if not doubtful:
-        return frozenset(empty)
-    found = (
-        _samples(log, doubtful)
-        .filter(_usable())
-        .select(pl.col(name).is_finite().any() for name in doubtful)
-        .collect(engine="streaming")
-    )
-    return frozenset(name for name in empty if name not in doubtful or not found[name][0])
 
 
 def _segments(piece: Observations, before: Observations | None) -> NDArray[np.int64]:

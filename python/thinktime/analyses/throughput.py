@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from thinktime.analyses import interactions, observations
-from thinktime.analyses.loads import ranges
-from thinktime.stats import series
+from thinktime.analyses import interactions, throughput_data
+from thinktime.analyses.loads import bounds
+from thinktime.stats import batches, series
 from thinktime.stats.estimate import Estimate, NotApplicable
 
 if TYPE_CHECKING:
+    from thinktime.analyses.throughput_data import Load, Sums
     from thinktime.log import Log
 
-__all__ = ["Group", "Measure", "Throughput", "analyse"]
-
-Array = NDArray[np.float64]
+__all__ = ["Group", "Measure", "Throughput", "Whole", "analyse", "no_load", "summarised"]
 
 BRIEF_S = 5.0
 USEFUL = ("user_time", "interactions")
@@ -51,6 +50,15 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
+class Whole:
+    """Means over a whole log, whatever its load: they say nothing about the machine (Bard 1971, Table 7)."""
+
+    load_mean: float
+    means: tuple[Estimate | None, ...]
+    """One a measure, in the order of `Throughput.measures`."""
+
+
+@dataclass(frozen=True, slots=True)
 class Throughput:
     """Grouped means by load."""
 
@@ -68,6 +76,7 @@ class Throughput:
     peak: tuple[float, float] | None
     """Range of load of the reliable group with most user time."""
     caveats: tuple[str, ...]
+    whole: Whole | None = None
 
 
 def analyse(
@@ -77,7 +86,8 @@ def analyse(
 
     Observations are grouped by load, and each quantity's mean per second is taken in each group,
     :math:`\sum a_i / \sum l_i`, with a batch-means interval. Work is compared at equal load only: means
-    over whole logs differ with their loads and say nothing about the machine (Bard 1971).
+    over whole logs differ with their loads and say nothing about the machine (Bard 1971). The log is
+    read in pieces and may have any length.
 
     Parameters
     ----------
@@ -87,107 +97,90 @@ def analyse(
         By default the population where users played through most of the log: a load that was set says
         more than one that was counted. Else the column with the role ``load``.
     width : int, optional
-        Loads in a group, see `loads.ranges`; 2 gives the pairs of Table 10.
+        Loads in a group, see `loads.width_for`; 2 gives the pairs of Table 10.
     n_few : int
         Groups with fewer observations are flagged: Bard calls the ends of his curves unreliable.
     level : float
         Confidence of the intervals.
     """
-    measures = _measures(log)
-    columns = [column for item in measures for column in item.columns]
-    loads = observations.role_columns(log, "load")
-    seen = observations.read(log, [*columns, *loads, *((load,) if load else ())])
-    if not len(seen):
-        return NotApplicable("the log has no samples", "record with `thinktime record`")
     arrivals = interactions.read(log)
-    name, unit, values = _load(log, seen, loads, arrivals, load)
-    known = ~np.isnan(values)
-    if not known.any():
-        return NotApplicable(
-            "the load was not measured: no column with the role load has a value",
-            "record users (`thinktime record --by uid`), or name a column as the load",
+    chosen = throughput_data.load_of(log, arrivals, load)
+    if chosen is None:
+        return no_load(log)
+    sums = throughput_data.gather(log, chosen, width, arrivals)
+    return summarised(log, chosen, sums, n_few, level)
+
+
+def no_load(log: Log) -> NotApplicable:
+    """Say why there is no curve."""
+    if not log.has("samples"):
+        return NotApplicable("the log has no samples", "record with `thinktime record`")
+    return NotApplicable(
+        "the load was not measured: no column with the role load has a value",
+        "record users (`thinktime record --by uid`), or name a column as the load",
+    )
+
+
+def summarised(log: Log, load: Load, sums: Sums, n_few: int, level: float) -> Throughput:
+    """Means and intervals from the sums by load and batch."""
+    quantities = throughput_data.measures_of(log)
+    totals = sums.own.totals()[:, :, 0]
+    measures = [
+        Measure(item.name, item.label, f"{item.unit}/s", item.name in USEFUL)
+        for item in quantities
+        if totals[sums.column(item.name)].sum() > 0
+    ]
+    if totals[sums.column("interactions")].sum() > 0:
+        measures.insert(0, Measure("interactions", "interactions", "interaction/s", True))
+    counts = sums.counts("load")
+    present = np.flatnonzero(counts).tolist()
+    loads_at = sums.column("load")
+    groups = tuple(
+        Group(
+            *bounds(number, sums.width),
+            float(totals[loads_at, number] / totals[loads_at + 1, number]),
+            int(counts[number]),
+            bool(counts[number] < n_few),
+            tuple(_mean(sums, item.name, number, item.unit, level) for item in measures),
         )
-    amounts = {item.name: seen.total(item.columns) for item in measures}
-    done = arrivals.completed_in(seen) if arrivals is not None else np.full(len(seen), np.nan)
-    measures = tuple(item for item in measures if (amounts[item.name][known] > 0).any())
-    if (done > 0).any():
-        measures = (observations.Quantity("interactions", "interactions", "interaction", ()), *measures)
-        amounts["interactions"] = done
-    groups, capita, unknown = [], [], np.full(len(seen), np.nan)
-    for part in ranges(values, width):
-        rows = part.rows
-        means = tuple(
-            _mean(amounts[item.name][rows], seen.length_s[rows], item.unit, level) for item in measures
-        )
-        few = len(rows) < n_few
-        groups.append(Group(part.low, part.high, float(values[rows].mean()), len(rows), few, means))
-        user_seconds = amounts.get("user_time", unknown)[rows]
-        capita.append(_mean(user_seconds, seen.length_s[rows] * values[rows], "s", level))
+        for number in present
+    )
     return Throughput(
-        name,
-        unit,
-        tuple(Measure(item.name, item.label, f"{item.unit}/s", item.name in USEFUL) for item in measures),
-        tuple(groups),
-        int(known.sum()),
+        load.name,
+        load.unit,
+        tuple(measures),
+        groups,
+        sums.n,
         n_few,
-        tuple(capita),
+        tuple(_mean(sums, "per_capita", number, "s/s", level) for number in present),
         _peak(groups, [item.name for item in measures]),
-        _caveats(groups, n_few, name, float(np.median(seen.length_s))),
+        _caveats(groups, n_few, load.name, sums.time_s / sums.n),
+        Whole(
+            float(totals[loads_at].sum() / totals[loads_at + 1].sum()),
+            tuple(_whole(sums, item.name, item.unit, level) for item in measures),
+        ),
     )
 
 
-def _measures(log: Log) -> tuple[observations.Quantity, ...]:
-    """User, system and idle time, then every kind of request."""
-    times = tuple(
-        observations.Quantity(role, role.replace("_", " "), "s", columns)
-        for role in ("user_time", "system_time", "idle_time")
-        if (columns := observations.role_columns(log, role))
-    )
-    requests = observations.role_columns(log, "request")
-    whole = {
-        column: name for name, parts in observations.SUMS.items() for column in parts if name != "page_faults"
-    }
-    names = dict.fromkeys(whole.get(column, column) for column in requests)
-    return times + observations.quantities(log, list(names))
-
-
-def _load(
-    log: Log,
-    seen: observations.Observations,
-    loads: tuple[str, ...],
-    arrivals: interactions.Interactions | None,
-    asked: str | None,
-) -> tuple[str, str, Array]:
-    """Name, unit and values of the load."""
-    population = None if arrivals is None else arrivals.population_in(seen)
-    played = population is not None and _varies(population) and np.isnan(population).mean() < 0.5
-    if population is not None and (asked == "population" or (asked is None and played)):
-        return "population", "user", population
-    schema = {column.name: column for column in log.schema("samples")}
-    candidates = [asked] if asked else list(loads)
-    for name in candidates:
-        values = seen.columns[name]
-        if asked or _varies(values):
-            return name, schema[name].unit if name in schema else "", values
-    if population is not None and _varies(population):
-        return "population", "user", population
-    for name in candidates:
-        return name, schema[name].unit, seen.columns[name]
-    return "", "", np.full(len(seen), np.nan)
-
-
-def _varies(load: Array) -> bool:
-    return len(np.unique(load[~np.isnan(load)])) > 1
-
-
-def _mean(amounts: Array, lengths: Array, unit: str, level: float) -> Estimate | None:
-    measured = ~np.isnan(amounts) & (lengths > 0)
-    if not measured.any():
+def _mean(sums: Sums, name: str, number: int, unit: str, level: float) -> Estimate | None:
+    amounts, bases, n = sums.batched(name, number)
+    if bases.sum() <= 0.0:
         return None
-    return series.batch_ratio(amounts[measured], lengths[measured], level).estimate(f"{unit}/s")
+    negative = sums.negative[sums.names.index(name)]
+    return series.of_sums(amounts, bases, n, level, negative).estimate(unit)
 
 
-def _peak(groups: list[Group], names: list[str]) -> tuple[float, float] | None:
+def _whole(sums: Sums, name: str, unit: str, level: float) -> Estimate | None:
+    amounts, bases = (part.sum(axis=1) for part in sums.stretches(name))
+    n = int(sums.counts(name).sum())
+    if bases.sum() <= 0.0:
+        return None
+    amounts, bases = batches.joined(np.array([amounts, bases])[:, bases > 0.0], series.batches_for(n))
+    negative = sums.negative[sums.names.index(name)]
+    return series.of_sums(amounts, bases, n, level, negative).estimate(unit)
+
+
+def _peak(groups: Sequence[Group], names: list[str]) -> tuple[float, float] | None:
     if "user_time" not in names:
         return None
     at = names.index("user_time")
@@ -198,7 +191,7 @@ def _peak(groups: list[Group], names: list[str]) -> tuple[float, float] | None:
     return (best[1].load_low, best[1].load_high) if best else None
 
 
-def _caveats(groups: list[Group], n_few: int, load: str, interval_s: float) -> tuple[str, ...]:
+def _caveats(groups: Sequence[Group], n_few: int, load: str, interval_s: float) -> tuple[str, ...]:
     caveats = []
     if few := [group for group in groups if group.few]:
         caveats.append(

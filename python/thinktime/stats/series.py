@@ -11,7 +11,17 @@ from numpy.typing import ArrayLike, NDArray
 from thinktime.stats import critical
 from thinktime.stats.estimate import Estimate
 
-__all__ = ["Autocorrelation", "Batches", "Interval", "autocorrelation", "batch_ratio", "plain_mean"]
+__all__ = [
+    "Autocorrelation",
+    "Batches",
+    "Interval",
+    "autocorrelation",
+    "batch_error",
+    "batch_ratio",
+    "batches_for",
+    "of_sums",
+    "plain_mean",
+]
 
 BATCHES_MAX = 30
 BATCHES_MIN = 8
@@ -159,8 +169,7 @@ class Batches:
     """
 
     def __init__(self, n: int, columns: int, batches: int | None = None) -> None:
-        if batches is None:
-            batches = n if n < 2 * BATCHES_MIN else max(BATCHES_MIN, min(BATCHES_MAX, round(math.sqrt(n))))
+        batches = batches_for(n) if batches is None else batches
         self._n = n
         self._starts = np.linspace(0, n, batches + 1).astype(np.int64)[:-1]
         self._amounts = np.zeros((batches, columns))
@@ -200,17 +209,48 @@ class Batches:
         n, total = self._seen, float(self._lengths.sum())
         if n == 0 or total <= 0.0:
             raise ValueError("a rate needs at least one observation of positive length")
-        amounts, batches = self._amounts[:, column], len(self._starts)
-        ratio = float(amounts.sum()) / total
-        if n < 2:
-            return Interval(ratio, None, None, n, "one observation", level)
-        deviations = amounts - ratio * self._lengths
-        error = math.sqrt(batches / (batches - 1) * float(deviations @ deviations)) / total
-        reach = critical.student_t(level, batches - 1) * error
-        method = (
-            f"batch means ({batches} batches)" if batches < n else "mean, Student's t (too short for batches)"
-        )
-        low = ratio - reach
-        if low < 0.0 and not self._negative[column]:
-            low = 0.0
-        return Interval(ratio, low, ratio + reach, n, method, level)
+        return of_sums(self._amounts[:, column], self._lengths, n, level, bool(self._negative[column]))
+
+
+def batch_error(amounts: NDArray[np.float64], lengths: NDArray[np.float64]) -> tuple[float, float]:
+    """Ratio of the sums of at least two batches, and its standard error: formula of `batch_ratio`."""
+    batches, total = len(lengths), float(lengths.sum())
+    ratio = float(amounts.sum()) / total
+    deviations = amounts - ratio * lengths
+    return ratio, math.sqrt(batches / (batches - 1) * float(deviations @ deviations)) / total
+
+
+def of_sums(
+    amounts: NDArray[np.float64], lengths: NDArray[np.float64], n: int, level: float, negative: bool
+) -> Interval:
+    """Interval of `batch_ratio` from the sums of the batches.
+
+    Parameters
+    ----------
+    amounts, lengths : ndarray
+        Of each batch.
+    n : int
+        Observations in all batches.
+    level : float
+        Confidence.
+    negative : bool
+        Whether an amount may be negative: then the interval is not cut at zero.
+    """
+    batches = len(lengths)
+    if n < 2 or batches < 2:
+        ratio = float(amounts.sum()) / float(lengths.sum())
+        return Interval(ratio, None, None, n, "one observation" if n < 2 else "one batch", level)
+    ratio, error = batch_error(amounts, lengths)
+    reach = critical.student_t(level, batches - 1) * error
+    method = (
+        f"batch means ({batches} batches)" if batches < n else "mean, Student's t (too short for batches)"
+    )
+    low = ratio - reach
+    if low < 0.0 and not negative:
+        low = 0.0
+    return Interval(ratio, low, ratio + reach, n, method, level)
+
+
+def batches_for(n: int) -> int:
+    """Batches that n observations are laid into: about sqrt(n), from 8 to 30; n where that is too few."""
+    return n if n < 2 * BATCHES_MIN else max(BATCHES_MIN, min(BATCHES_MAX, round(math.sqrt(n))))
