@@ -9,6 +9,7 @@ __all__ = [
     "NativeLogError",
     "NativeLogWriter",
     "NativeNursery",
+    "NativeParetoSet",
     "NativePlayError",
     "NativeRecordError",
     "NativeRecording",
@@ -17,6 +18,7 @@ __all__ = [
     "check_workload",
     "compute_loop",
     "course",
+    "dominated",
     "examine_machine",
     "mva",
     "mva_classes",
@@ -104,6 +106,16 @@ def mva_classes(
     think: Sequence[float],
     population: Sequence[int],
 ) -> tuple[bytes, bytes]: ...
+def dominated(dimensions: int, points: bytes, by: bytes) -> bytes: ...
+
+@final
+class NativeParetoSet:
+    def __new__(cls, dimensions: int) -> NativeParetoSet: ...
+    @property
+    def n(self) -> int: ...
+    def absorb(self, rows: bytes) -> None: ...
+    def merge(self, later: NativeParetoSet) -> None: ...
+    def maximal(self) -> tuple[bytes, bytes]: ...
 
 class NativeSimulationError(RuntimeError): ...
 

@@ -16,12 +16,13 @@ CRATES = {
     "recorder": {"log"},
     "terminals": {"log"},
     "theory": set(),
-    "python": {"log", "recorder", "systems", "terminals", "theory"},
+    "stats": set(),
+    "python": {"log", "recorder", "stats", "systems", "terminals", "theory"},
 }
 """What each crate of ours may depend on."""
 
 ROOMS = {
-    "stats": set(),
+    "stats": {"_native"},
     "models": {"stats", "errors", "_native"},
     "analyses": {"stats", "errors", "log", "runs"},
     "sources": {"stats", "errors", "log", "runs", "toml", "_native"},

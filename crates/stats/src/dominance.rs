@@ -76,7 +76,7 @@ pub(crate) fn maximal(rows: Rows<'_>, falling: &[u32], dead: &mut [bool]) -> Vec
 }
 
 /// Marks the rows of `low` that one of `high` equals or exceeds in dimension `from` and all after it.
-fn strike(rows: Rows<'_>, high: &[u32], low: &[u32], from: usize, dead: &mut [bool]) {
+pub(crate) fn strike(rows: Rows<'_>, high: &[u32], low: &[u32], from: usize, dead: &mut [bool]) {
     let left = rows.dimensions - from;
     if high.is_empty() || low.is_empty() {
         return;

@@ -6,17 +6,19 @@
 //! conquer (`dominance`) when there is as much of it as there are candidates: so nothing is ever compared with
 //! all candidates one by one, and no order of the points is bad.
 
-use crate::dominance::{Rows, below, maximal};
+use crate::dominance::{Rows, below, maximal, strike};
 
 /// Most pilots.
-const PILOTS: usize = 48;
+const PILOTS: usize = 64;
 /// Points of the stream that pilots are chosen by.
-const SAMPLE: usize = 256;
+const SAMPLE: usize = 512;
 /// Candidates of which pilots are chosen.
 const CHOICE: usize = 512;
 /// Waiting points that are joined at once, while there are few candidates; at the start, so as to have pilots.
 const WAITING_LEAST: usize = 4096;
 const WAITING_FIRST: usize = 256;
+/// Most points between two choices of pilots: what comes may change.
+const CHOOSE_EVERY: u64 = 1 << 20;
 
 /// A value that cannot be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -39,6 +41,8 @@ pub struct ParetoSet {
     pilots: Vec<f64>,
     sample: Vec<f64>,
     sampled: usize,
+    /// Number of points seen at which pilots are chosen again.
+    choose_at: u64,
 }
 
 impl ParetoSet {
@@ -55,6 +59,7 @@ impl ParetoSet {
             pilots: Vec::new(),
             sample: Vec::new(),
             sampled: 0,
+            choose_at: 0,
         }
     }
 
@@ -134,43 +139,62 @@ impl ParetoSet {
             return;
         }
         let rows = Rows { values: &self.rows, dimensions: self.dimensions };
-        let mut falling: Vec<u32> = (0..self.positions.len() as u32).collect();
-        falling.sort_unstable_by(|&a, &b| {
+        let old: Vec<u32> = (0..self.candidates as u32).collect();
+        let mut new: Vec<u32> = (self.candidates as u32..self.positions.len() as u32).collect();
+        let mut dead = vec![false; self.positions.len()];
+        // Candidates do not dominate each other: only old and new need be compared, and new with new.
+        strike(rows, &old, &new, 0, &mut dead);
+        new.retain(|&row| !dead[row as usize]);
+        new.sort_unstable_by(|&a, &b| {
             let order = rows.at(b).partial_cmp(rows.at(a)).unwrap_or(std::cmp::Ordering::Equal);
             order.then(self.positions[a as usize].cmp(&self.positions[b as usize]))
         });
-        falling.dedup_by(|later, first| rows.at(*later) == rows.at(*first));
-        let mut kept = maximal(rows, &falling, &mut vec![false; self.positions.len()]);
+        new.dedup_by(|later, first| rows.at(*later) == rows.at(*first));
+        let mut kept = maximal(rows, &new, &mut dead);
+        strike(rows, &kept, &old, 0, &mut dead);
+        kept.extend(old.into_iter().filter(|&row| !dead[row as usize]));
         kept.sort_unstable_by_key(|&row| self.positions[row as usize]);
         self.rows = kept.iter().flat_map(|&row| rows.at(row)).copied().collect();
         self.positions = kept.iter().map(|&row| self.positions[row as usize]).collect();
         self.candidates = kept.len();
-        self.waiting_most = (2 * self.waiting_most).min(WAITING_LEAST).max(self.candidates);
-        self.choose_pilots();
+        self.waiting_most = (2 * self.waiting_most).min(WAITING_LEAST).max(2 * self.candidates);
+        if self.n >= self.choose_at {
+            self.choose_pilots();
+            self.choose_at = self.n + self.n.min(CHOOSE_EVERY);
+        }
     }
 
-    /// One after another, the candidate that dominates most of the sample that is left; none that dominates less
-    /// than it costs to ask.
+    /// One after another, the candidate that dominates most of the sample that is left.
     fn choose_pilots(&mut self) {
         let d = self.dimensions;
         let every = self.candidates.div_ceil(CHOICE).max(1);
         let choice: Vec<&[f64]> = self.rows.chunks_exact(d).step_by(every).collect();
-        let mut left: Vec<&[f64]> = self.sample.chunks_exact(d).collect();
-        let mut best: Vec<(usize, &[f64])> = choice
-            .iter()
-            .map(|pilot| (left.iter().filter(|row| below(row, pilot)).count(), *pilot))
-            .collect();
-        best.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
-        best.truncate(2 * PILOTS);
+        let covered: Vec<Marks> = choice.iter().map(|pilot| marks(d, &self.sample, pilot)).collect();
+        let mut left = [u64::MAX; WORDS];
         self.pilots.clear();
         while self.pilots.len() < PILOTS * d {
-            let gain = |pilot: &[f64]| left.iter().filter(|row| below(row, pilot)).count();
-            let most = best.iter().map(|(_, pilot)| (gain(pilot), *pilot)).max_by_key(|(count, _)| *count);
-            let Some((1.., pilot)) = most else { break };
-            self.pilots.extend_from_slice(pilot);
-            left.retain(|row| !below(row, pilot));
+            let gain = |marks: &Marks| -> u32 {
+                marks.iter().zip(&left).map(|(mark, still)| (mark & still).count_ones()).sum()
+            };
+            let best = (0..choice.len()).map(|k| (gain(&covered[k]), k)).max();
+            let Some((1.., k)) = best else { break };
+            self.pilots.extend_from_slice(choice[k]);
+            left.iter_mut().zip(&covered[k]).for_each(|(still, mark)| *still &= !mark);
         }
     }
+}
+
+/// Words of one bit for each point of the sample.
+const WORDS: usize = SAMPLE / 64;
+type Marks = [u64; WORDS];
+
+/// Which points of the sample `pilot` dominates.
+fn marks(dimensions: usize, sample: &[f64], pilot: &[f64]) -> Marks {
+    let mut found = [0; WORDS];
+    for (k, row) in sample.chunks_exact(dimensions).enumerate() {
+        found[k / 64] |= u64::from(below(row, pilot)) << (k % 64);
+    }
+    found
 }
 
 /// Whether `pilot` equals or exceeds `row` in everything; without branches where the dimensions are known.
