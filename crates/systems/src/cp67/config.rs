@@ -24,15 +24,15 @@ pub(super) enum Algorithm {
 /// Activities that nobody counts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Unmeasured {
-    /// Mean CP time of a log-on [s].
+    /// Mean CP time of a log-on and of a log-off [s]; it varies as a gamma variate of shape 2.
     pub log_on_s: f64,
-    /// Large activities in a day of running.
-    pub large_per_day: f64,
-    /// Mean CP time of one [s]; it varies as a gamma variate of shape 2.
-    pub large_s: f64,
-    /// Their work comes in pieces, so far apart.
+    pub log_off_s: f64,
+    /// Activities in a day of running, and the mean CP time of one [s], exponential.
+    pub per_day: f64,
+    pub each_s: f64,
+    /// Their work comes in pieces, with exponential pauses [s].
     pub piece: Span,
-    pub apart: Span,
+    pub pause_s: f64,
 }
 
 /// A checked configuration.
@@ -52,10 +52,10 @@ pub(super) struct Config {
     pub reading_user_s: f64,
     pub mix_day: Alias<usize>,
     pub mix_night: Alias<usize>,
+    pub mix_weekend: Alias<usize>,
     pub variety: Variety,
     pub line: Span,
     pub line_time: Span,
-    pub lines_per_block: u64,
     pub printer_block: Span,
     pub costs: Costs,
     pub algorithm: Algorithm,
@@ -95,10 +95,10 @@ impl Config {
             reading_user_s: settings.number("reading_user_time"),
             mix_day: mix(settings, "mix_day")?,
             mix_night: mix(settings, "mix_night")?,
+            mix_weekend: mix(settings, "mix_weekend")?,
             variety: variety(settings),
             line: settings.span("line_problem_time"),
             line_time: settings.span("line_time"),
-            lines_per_block: settings.integer("lines_per_block"),
             printer_block: settings.span("printer_block_time"),
             costs: costs(settings, period, version_two)?,
             algorithm: match settings.word("free_fret") {
@@ -110,12 +110,13 @@ impl Config {
             },
             unmeasured: Unmeasured {
                 log_on_s: settings.number("log_on_time"),
-                large_per_day: settings.number("large_activities"),
-                large_s: settings.number("large_activity_time"),
+                log_off_s: settings.number("log_off_time"),
+                per_day: settings.number("activities"),
+                each_s: settings.number("activity_time"),
                 piece: settings.span("piece_time"),
-                apart: settings.span("piece_interval"),
+                pause_s: settings.number("piece_pause"),
             },
-            limits: limits(settings, boxes)?,
+            limits: limits(settings, boxes),
             frames: ((boxes as u64 * BOX_FRAMES).saturating_sub(settings.integer("cp_pages"))) as u32,
             changed_share: settings.number("changed_share"),
             drum: drum(settings),
@@ -231,11 +232,13 @@ fn variety(settings: &Settings) -> Variety {
         session_s: settings.number("session"),
         break_share: settings.number("break_share"),
         break_s: settings.number("break"),
-        complexity_sigma: settings.number("complexity_sigma"),
+        complexity_spread: settings.number("complexity_spread"),
         problem_sigma: settings.number("problem_sigma"),
         intensity_sigma: settings.number("intensity_sigma"),
         working_set_sigma: settings.number("working_set_sigma"),
         reference_sigma: settings.number("reference_sigma"),
+        lines_per_block: settings.number("lines_per_block"),
+        lines_sigma: settings.number("lines_sigma"),
     }
 }
 
@@ -273,16 +276,13 @@ fn costs(settings: &Settings, period: &Period, version_two: bool) -> Result<Cost
     })
 }
 
-fn limits(settings: &Settings, boxes: f64) -> Result<Limits, ParameterError> {
-    let users = |name: &str| {
-        let given = settings.number(&format!("{name}_users_per_box")) * boxes;
-        (given.round() as u32).max(1)
-    };
-    Ok(Limits {
-        users: [users("interactive"), users("batch")],
+fn limits(settings: &Settings, boxes: f64) -> Limits {
+    let batch = (settings.number("batch_users_per_box") * boxes).round() as u32;
+    Limits {
+        users: [settings.integer("interactive_users") as u32, batch.max(1)],
         cpu: [settings.span("interactive_cpu_limit"), settings.span("batch_cpu_limit")],
         slice: settings.span("time_slice"),
-    })
+    }
 }
 
 fn drum(settings: &Settings) -> DrumPlan {

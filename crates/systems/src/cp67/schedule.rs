@@ -114,8 +114,8 @@ const FIRST_SHIFT: [f64; 25] = [
     0.0, 0.0, 0.0, 0.0, 0.0,
 ];
 
-/// How many users want to be signed on: those of the first shift by the hour, and at least so many at other
-/// times.
+/// How many users want to be signed on: those of the first shift by the hour, and at least so many at night, at five
+/// in the afternoon, and on weekends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Population {
     pub first_shift: f64,
@@ -133,8 +133,17 @@ impl Population {
         let hours = (time.0 % DAY) as f64 / HOUR as f64;
         let (hour, part) = (hours as usize, hours.fract());
         let shape = FIRST_SHIFT[hour] * (1.0 - part) + FIRST_SHIFT[hour + 1] * part;
-        let floor = if hour < 8 { self.night } else { self.evening };
-        (self.first_shift * shape).max(floor)
+        (self.first_shift * shape).max(self.floor(hours))
+    }
+
+    /// Those who are there whatever the shift: they come during the day, until five, and leave until midnight.
+    fn floor(&self, hours: f64) -> f64 {
+        let evening = match hours {
+            8.0..17.0 => (hours - 8.0) / 9.0,
+            17.0.. => (24.0 - hours) / 7.0,
+            _ => 0.0,
+        };
+        self.night + (self.evening - self.night) * evening
     }
 
     /// No more are ever wanted.

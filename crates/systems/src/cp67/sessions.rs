@@ -194,8 +194,11 @@ impl<M: Monitor> Machine<'_, M> {
     fn logs_on(&mut self, user: u32, calendar: &mut Calendar) {
         let now = calendar.now();
         let hour = now.0 % DAY / super::schedule::HOUR;
-        let is_day = !self.config.schedule.is_weekend(now) && (8..18).contains(&hour);
-        let mix = if is_day { &self.config.mix_day } else { &self.config.mix_night };
+        let mix = match hour {
+            _ if self.config.schedule.is_weekend(now) => &self.config.mix_weekend,
+            8..18 => &self.config.mix_day,
+            _ => &self.config.mix_night,
+        };
         let class = mix.choose(&mut self.population);
         self.signs_on(user, class, now);
         let cp = after(self.config.unmeasured.log_on_s * 0.5 * self.gamma());
@@ -213,6 +216,8 @@ impl<M: Monitor> Machine<'_, M> {
         self.users[user as usize].state = State::SignedOff;
         self.storage.gives_up(user);
         self.forget(user);
+        let cp = after(self.config.unmeasured.log_off_s * 0.5 * self.gamma());
+        self.unmeasured(cp);
         self.measures.signed_on.subtract(now, 1);
         if M::LISTENS {
             self.monitor.event(now, "log_off", Some(user), None);
@@ -298,7 +303,7 @@ impl<M: Monitor> Machine<'_, M> {
         let printing = &mut self.users[user as usize];
         printing.print_lines -= 1;
         printing.unspooled += 1;
-        if printing.unspooled == self.config.lines_per_block {
+        if printing.unspooled >= printing.task.lines_per_block {
             printing.unspooled = 0;
             self.chore(Kind::SpoolIo, Some(user));
             self.to_print += 1;
@@ -326,15 +331,15 @@ impl<M: Monitor> Machine<'_, M> {
     }
 
     fn next_activity(&mut self, calendar: &mut Calendar) {
-        if self.config.unmeasured.large_per_day > 0.0 {
-            let wait = self.population.exponential() * DAY_S / self.config.unmeasured.large_per_day;
+        if self.config.unmeasured.per_day > 0.0 {
+            let wait = self.population.exponential() * DAY_S / self.config.unmeasured.per_day;
             calendar.set(ACTIVITY, calendar.now() + after(wait), Priority::Arrival);
         }
     }
 
     /// Directory maintenance, accounting and the like.
     pub(super) fn large_activity(&mut self, calendar: &mut Calendar) {
-        let cp = after(self.config.unmeasured.large_s * 0.5 * self.gamma());
+        let cp = after(self.config.unmeasured.each_s * self.chance.exponential());
         self.pieces.push_back(cp.0);
         if !calendar.is_set(PIECE) {
             calendar.set(PIECE, calendar.now(), Priority::Arrival);
@@ -352,8 +357,8 @@ impl<M: Monitor> Machine<'_, M> {
         }
         self.unmeasured(piece);
         if !self.pieces.is_empty() {
-            let next = calendar.now() + self.config.unmeasured.apart;
-            calendar.set(PIECE, next, Priority::Arrival);
+            let pause = after(self.config.unmeasured.pause_s * self.chance.exponential());
+            calendar.set(PIECE, calendar.now() + piece + pause, Priority::Arrival);
         }
         self.dispatch(calendar);
     }

@@ -105,7 +105,7 @@ fn users_come_with_the_first_shift() {
     let config = config(&json!({"first_shift": 20, "evening": 5, "night": 2, "weekend": 3}));
     let wanted = |day, hour| config.population.wanted(&config.schedule, at(day, hour));
     // The first day is a Friday.
-    assert_eq!((wanted(0, 3.0), wanted(0, 10.0), wanted(0, 20.0), wanted(1, 10.0)), (2.0, 20.0, 5.0, 3.0));
+    assert_eq!((wanted(0, 3.0), wanted(0, 10.0), wanted(0, 20.5), wanted(1, 10.0)), (2.0, 20.0, 3.5, 3.0));
     assert!((wanted(0, 9.5) - 18.0).abs() < 1e-9);
     assert_eq!(config.population.most(), 20.0);
 }
@@ -115,8 +115,8 @@ fn users_come_with_the_first_shift() {
 #[test]
 fn costs_add_up_to_what_the_parameters_say() {
     let plain = json!({
-        "period": "II-2", "observations": 60, "complexity_sigma": 0, "path_variation": 0,
-        "find_time": 0.0003, "redispatch_time": 0.0003, "large_activities": 0,
+        "period": "II-2", "observations": 60, "complexity_spread": 0, "path_variation": 0,
+        "find_time": 0.0003, "redispatch_time": 0.0003, "activities": 0,
         "vsio_path": 0.007, "vsio_free_calls": 3.5, "vsio_passes": 2, "vmio_path": 0.002, "vmio_passes": 1,
         "page_io_path": 0.001, "page_io_path_version_two": 0.003, "page_io_passes": 2,
         "spool_io_path": 0.003, "spool_io_passes": 4, "privileged_share": 0.1, "base_path": 0.005,
@@ -321,8 +321,8 @@ fn any_parameters() -> impl Strategy<Value = Value> {
                 "period": period, "observations": 25, "first_shift": users, "night": users, "weekend": users,
                 "restarts_per_day": restarts, "cp_pages": cp / 3, "drum_organisation": drum,
                 "spindles": spindles, "channels": 1, "changed_share": changed, "guest_working_set": pages,
-                "develop_working_set": pages / 2.0, "large_activities": activities, "lines_per_block": lines,
-                "interactive_users_per_box": per_box, "batch_users_per_box": per_box, "time_slice": slice,
+                "develop_working_set": pages / 2.0, "activities": activities, "lines_per_block": lines,
+                "interactive_users": 1 + lines / 2, "batch_users_per_box": per_box, "time_slice": slice,
                 "interactive_cpu_limit": 2.0 * slice, "core_boxes": boxes, "session": 600, "task": 60,
                 "users": users + 2, "edit_print_share": 0.2, "edit_print_lines": 30,
             })

@@ -38,13 +38,16 @@ pub(super) struct Variety {
     pub session_s: f64,
     pub break_share: f64,
     pub break_s: f64,
-    /// Standard deviations of the logarithms of what tasks differ by: how complex their requests are, problem
-    /// state time of an interaction, VSIO in a second of it, pages and references to them.
-    pub complexity_sigma: f64,
+    /// The complexity of a task's requests lies so far around 1 at most.
+    pub complexity_spread: f64,
+    /// Standard deviations of the logarithms of what tasks differ by: problem state time of an interaction, VSIO in a
+    /// second of it, pages and references to them, printed lines in a block.
     pub problem_sigma: f64,
     pub intensity_sigma: f64,
     pub working_set_sigma: f64,
     pub reference_sigma: f64,
+    pub lines_per_block: f64,
+    pub lines_sigma: f64,
 }
 
 /// What a user works at for a while.
@@ -60,6 +63,7 @@ pub(super) struct Task {
     pub reference_rate: f64,
     pub new_pages: f64,
     pub working_set: u32,
+    pub lines_per_block: u64,
 }
 
 /// What a user is doing.
@@ -135,6 +139,7 @@ impl User {
             reference_rate: 0.0,
             new_pages: 0.0,
             working_set: 1,
+            lines_per_block: 1,
         };
         User {
             state: State::SignedOff,
@@ -197,7 +202,8 @@ impl User {
         let ends = now + self.wait(variety.task_s);
         let mut complexity = [1.0; KINDS];
         for kind in [Kind::Vsio, Kind::Vmio, Kind::PageIo, Kind::SpoolIo, Kind::Problem] {
-            complexity[kind as usize] = self.factor(variety.complexity_sigma);
+            let spread = 2.0 * self.tasks.uniform() - 1.0;
+            complexity[kind as usize] = 1.0 + variety.complexity_spread * spread;
         }
         self.task = Task {
             ends,
@@ -207,6 +213,8 @@ impl User {
             working_set: (class.working_set * self.factor(variety.working_set_sigma)).round().max(1.0) as u32,
             reference_rate: class.reference_rate * self.factor(variety.reference_sigma) / SECOND_NS,
             new_pages: class.new_pages / SECOND_NS,
+            lines_per_block: (variety.lines_per_block * self.factor(variety.lines_sigma)).round().max(1.0)
+                as u64,
         };
     }
 

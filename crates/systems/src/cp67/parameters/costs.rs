@@ -140,30 +140,38 @@ fn dispatch() -> Vec<Parameter> {
 }
 
 fn unmeasured() -> Vec<Parameter> {
-    let source = "calibrated against Table 5: outliers rejected in III-3";
+    let source = "calibrated against Table 5 (III-3): R squared and rejected outliers";
     vec![
         Parameter::new(
             "log_on_time",
             "s",
-            json!(0.8),
+            json!(0.6),
             seconds(),
             "Mean CP time of a log-on, which nobody counts",
             CHOSEN,
         ),
         Parameter::new(
-            "large_activities",
+            "log_off_time",
+            "s",
+            json!(0.2),
+            seconds(),
+            "Mean CP time of a log-off, which nobody counts",
+            CHOSEN,
+        ),
+        Parameter::new(
+            "activities",
             "1/day",
-            json!(7.0),
+            json!(48.0),
             seconds(),
             "Directory maintenance, accounting and the like in a day of running",
             source,
         ),
         Parameter::new(
-            "large_activity_time",
+            "activity_time",
             "s",
-            json!(40.0),
+            json!(12.0),
             seconds(),
-            "Mean CP time of one of them",
+            "Mean CP time of one of them, exponential",
             source,
         ),
         Parameter::new(
@@ -175,11 +183,11 @@ fn unmeasured() -> Vec<Parameter> {
             CHOSEN,
         ),
         Parameter::new(
-            "piece_interval",
+            "piece_pause",
             "s",
-            json!(0.15),
+            json!(0.2),
             Allowed::positive(),
-            "Time between the begins of two pieces",
+            "Mean pause after a piece, exponential",
             CHOSEN,
         ),
     ]

@@ -14,17 +14,17 @@ fn dispatcher() -> Vec<Parameter> {
     let limits = "appendix: the number depends on main storage; which is chosen";
     vec![
         Parameter::new(
-            "interactive_users_per_box",
+            "interactive_users",
             "user",
-            json!(3.0),
-            Allowed::positive(),
-            "Users in the interactive queue at most, for each core box",
+            json!(5),
+            Allowed::Integer { low: 1, high: 10_000 },
+            "Users in the interactive queue at most",
             limits,
         ),
         Parameter::new(
             "batch_users_per_box",
             "user",
-            json!(1.34),
+            json!(1.75),
             Allowed::positive(),
             "Users in the queue of long runs at most, for each core box",
             limits,
@@ -166,9 +166,9 @@ fn spooling() -> Vec<Parameter> {
         Parameter::new(
             "lines_per_block",
             "line",
-            json!(9),
-            Allowed::Integer { low: 1, high: 1000 },
-            "Printed lines in a spool block, which is written once and read once",
+            json!(12.0),
+            Allowed::positive(),
+            "Mean number of printed lines in a spool block, which is written once and read once",
             "calibrated against Table 4: the spool coefficient without VMIO",
         ),
         Parameter::new(

@@ -91,8 +91,8 @@ fn population() -> Vec<Parameter> {
     };
     vec![
         level("first_shift", "Users who want to be signed on at the height of the first shift"),
-        level("evening", "The same after it, to midnight"),
-        level("night", "The same from midnight to the first shift"),
+        level("evening", "The same of those who are there whatever the shift, at five in the afternoon"),
+        level("night", "The same of those, from midnight to eight"),
         level("weekend", "The same on Saturday and Sunday"),
         Parameter::new(
             "day_sigma",

@@ -13,11 +13,11 @@ fn sessions() -> Vec<Parameter> {
     let mix = Allowed::Structure("give a list of shares for edit, develop, compute and guest");
     vec![
         Parameter::new("session", "s", json!(3600.0), Allowed::positive(), "Mean time signed on", CHOSEN),
-        Parameter::new("task", "s", json!(720.0), Allowed::positive(), "Mean length of a task", CHOSEN),
+        Parameter::new("task", "s", json!(360.0), Allowed::positive(), "Mean length of a task", CHOSEN),
         Parameter::new(
             "break_share",
             "",
-            json!(0.25),
+            json!(0.12),
             share(),
             "Part of the tasks before which there is a break",
             CHOSEN,
@@ -26,7 +26,7 @@ fn sessions() -> Vec<Parameter> {
         Parameter::new(
             "mix_day",
             "",
-            json!([0.5, 0.35, 0.1, 0.05]),
+            json!([0.59, 0.362, 0.01, 0.038]),
             mix.clone(),
             "Shares of edit, develop, compute and guest among sessions that begin on a weekday from 8 to 18",
             RATES,
@@ -34,9 +34,17 @@ fn sessions() -> Vec<Parameter> {
         Parameter::new(
             "mix_night",
             "",
-            json!([0.3, 0.35, 0.2, 0.15]),
+            json!([0.34, 0.34, 0.02, 0.30]),
+            mix.clone(),
+            "The same for sessions that begin on a weekday at other times",
+            RATES,
+        ),
+        Parameter::new(
+            "mix_weekend",
+            "",
+            json!([0.40, 0.37, 0.013, 0.217]),
             mix,
-            "The same for sessions that begin at other times",
+            "The same for sessions that begin on Saturday or Sunday",
             RATES,
         ),
     ]
@@ -48,21 +56,24 @@ fn variety() -> Vec<Parameter> {
         Parameter::new(name, "", json!(value), allowed, what, source)
     };
     vec![
-        sigma(
-            "complexity_sigma",
-            0.5,
-            "Standard deviation of the logarithm of how complex a task's requests are, for each kind",
+        Parameter::new(
+            "complexity_spread",
+            "",
+            json!(0.87),
+            share(),
+            "How complex the requests of a task are, for each kind: evenly spread around 1, so far at most",
             "calibrated against Table 5 (III-3): R squared",
         ),
         sigma(
             "problem_sigma",
             0.5,
-            "The same of how much problem state time a task's interactions take",
+            "Standard deviation of the logarithm of how much problem state time a task's interactions take",
             CHOSEN,
         ),
-        sigma("intensity_sigma", 0.8, "The same of a task's VSIO in a second of problem state", CHOSEN),
-        sigma("working_set_sigma", 0.3, "The same of the pages that a task refers to", CHOSEN),
+        sigma("intensity_sigma", 0.9, "The same of a task's VSIO in a second of problem state", CHOSEN),
+        sigma("working_set_sigma", 0.5, "The same of the pages that a task refers to", CHOSEN),
         sigma("reference_sigma", 0.4, "The same of its references to pages that are not there", CHOSEN),
+        sigma("lines_sigma", 0.5, "The same of its printed lines in a spool block", CHOSEN),
     ]
 }
 
@@ -154,51 +165,51 @@ fn classes() -> Vec<Parameter> {
     [
         class!(
             "edit",
-            "exponential(mean=20)",
-            "exponential(mean=0.06)",
+            "exponential(mean=9)",
+            "lognormal(mean=0.08, sd=0.16)",
             0.012,
             2.0,
             0.0,
             0.0,
-            12.0,
-            400.0,
-            2.0
+            14.0,
+            280.0,
+            8.0
         ),
         class!(
             "develop",
-            "exponential(mean=25)",
-            "lognormal(mean=1, sd=2)",
-            0.012,
+            "exponential(mean=15)",
+            "lognormal(mean=0.6, sd=1.2)",
+            0.016,
             3.0,
             0.1,
-            150.0,
-            24.0,
-            400.0,
-            2.0
+            240.0,
+            22.0,
+            280.0,
+            8.0
         ),
         class!(
             "compute",
-            "exponential(mean=30)",
-            "lognormal(mean=8, sd=16)",
-            0.2,
+            "exponential(mean=20)",
+            "lognormal(mean=60, sd=120)",
+            0.15,
             3.0,
-            0.1,
-            150.0,
-            24.0,
-            400.0,
-            2.0
+            0.3,
+            60.0,
+            30.0,
+            300.0,
+            8.0
         ),
         class!(
             "guest",
-            "exponential(mean=10)",
-            "lognormal(mean=5, sd=10)",
-            0.02,
-            3.0,
-            0.5,
-            200.0,
-            60.0,
+            "exponential(mean=25)",
+            "lognormal(mean=10, sd=20)",
+            0.013,
+            2.0,
+            0.1,
+            2200.0,
+            70.0,
             400.0,
-            5.0
+            8.0
         ),
     ]
     .concat()
