@@ -13,6 +13,7 @@ from thinktime.reports.charts import Axis
 from thinktime.reports.compared import Figure, Tolerance
 from thinktime.reports.document import Column, Key, Table
 from thinktime.stats.estimate import Estimate
+from thinktime.studies.bard_1971.equal_load import ENOUGH, PAIR, equal_load_table
 from thinktime.studies.bard_1971.installation import PERIODS, Installation, applicable, scaled
 from thinktime.studies.bard_1971.tables import LOADS, PAPER, RATES
 from thinktime.studies.study import Chapter
@@ -20,16 +21,12 @@ from thinktime.studies.study import Chapter
 if TYPE_CHECKING:
     from thinktime.analyses.throughput import Group, Throughput
 
-__all__ = ["ENOUGH", "TABLES", "Plot", "by_load", "chapter", "counted", "last_reliable"]
+__all__ = ["TABLES", "Plot", "by_load", "chapter", "counted", "last_reliable"]
 
 TABLES = (RATES, LOADS, "facts")
 FITTED = Tolerance("relative", 0.10)
 LOAD_PART = 0.03
 """Part of a period's observations by which a cell of Table 10 may be off."""
-PAIR = 2
-"""Numbers of active users in a group of Table 10."""
-ENOUGH = 20
-"""Least observations of a group whose mean is relied on; by Table 10, what the paper relies on has more."""
 COLUMN_OF = {"II-2": "ii_2", "II-3": "ii_3", "III-3": "iii_3"}
 SHADES = {"II-2": "memory", "II-3": "system", "III-3": "user"}
 RECORDED = {
@@ -77,7 +74,8 @@ def chapter(installation: Installation) -> Chapter:
         f"{ENOUGH} observations are hollow: their means are not relied on."
     )
     pictures = tuple(_picture(installation, plot) for plot in PLOTS)
-    return Chapter(figures, (), summary, pictures, method=method)
+    tables = (equal_load_table(installation),)
+    return Chapter(figures, (), summary, pictures, tables, method=method)
 
 
 def by_load(installation: Installation, period: str) -> Throughput:

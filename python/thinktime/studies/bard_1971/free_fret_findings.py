@@ -178,7 +178,7 @@ def _overhead(installation: Installation) -> Finding:
         "Table 12",
         first.t_test is not None and first.t_test.rejected() and first.difference.value < 0.0,
         f"CP time at equal requests and problem state time {100.0 * first.difference.value:+.1f} points of "
-        f"real time{p}; significant in {found} of {count} simulated runs, as it is in {plain}",
+        f"real time{p}; significant in {found} of {count} simulated runs, as it stands in {plain}",
         "CP time falls with the new free-fret",
     )
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from thinktime.reports.compared import Figure, Kind, Row, Tolerance
+from thinktime.reports.document import Column, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.bard_1971.installation import COLUMNS, PERIODS, Installation, applicable, scaled
 from thinktime.studies.bard_1971.tables import (
@@ -27,6 +28,7 @@ from thinktime.studies.study import Chapter
 
 if TYPE_CHECKING:
     from thinktime.analyses.overhead import Cost, Overhead
+    from thinktime.analyses.overhead_omission import Omission
 
 __all__ = [
     "TABLES",
@@ -74,18 +76,35 @@ def chapter(installation: Installation) -> Chapter:
         "in size. Adjusted coefficients as the paper makes them. A coefficient that is left out is held at "
         "zero. Shares of the mean CP time as in Tables 8 and 9."
     )
-    return Chapter(figures, (), summary, method=method)
+    return Chapter(figures, (), summary, tables=(_along(installation),), method=method)
 
 
 def cp_time(installation: Installation, period: str, *, vmio: bool = True) -> Overhead:
     """Regression of CP time on the requests of a period, with or without VMIO."""
     from thinktime.analyses import overhead
 
+    if period == "III-3":
+        return omission(installation).whole if vmio else omission(installation).reduced
     requests = [name for name in COLUMNS.values() if vmio or name != "vmio"]
     log = installation.periods[period].log
     return installation.once(
         f"cp time {period} {vmio}",
         lambda: applicable(overhead.analyse(log, requests=requests, threshold=THRESHOLD, as_printed=True)),
+    )
+
+
+def omission(installation: Installation) -> Omission:
+    """Regression of CP time of III-3 with and without VMIO, and where its cost goes (Table 4)."""
+    from thinktime.analyses import overhead_omission
+
+    log = installation.periods["III-3"].log
+    return installation.once(
+        "omission",
+        lambda: applicable(
+            overhead_omission.omit(
+                log, ["vmio"], requests=list(COLUMNS.values()), threshold=THRESHOLD, as_printed=True
+            )
+        ),
     )
 
 
@@ -127,13 +146,16 @@ def adjusted(installation: Installation, period: str, request: str) -> Estimate:
 
     That of VMIO itself, for which there is no such product, is fitted: the simulated log has VMIO throughout.
     """
+    from thinktime.analyses import overhead_omission
+
     if request == "vmio":
         return theta(cp_time(installation, period), request)
-    plain = theta(cp_time(installation, period, vmio=False), request)
-    if request == "base":
-        return plain
-    known, unknown = (theta(cp_time(installation, "III-3", vmio=vmio), request) for vmio in (True, False))
-    return scaled(plain, known.value / unknown.value, "ms")
+    plain = cp_time(installation, period, vmio=False)
+    name = COLUMNS.get(request, request)
+    for item in overhead_omission.adjusted(plain, omission(installation)):
+        if item.request == name and item.adjusted is not None:
+            return scaled(item.adjusted, 1000.0, "ms")
+    raise KeyError(f"{request} is not in the regression of {period}")
 
 
 def _periods(installation: Installation) -> Iterator[Figure]:
@@ -158,6 +180,24 @@ def _omission(installation: Installation) -> Iterator[Figure]:
             kind: Kind = "fitted" if vmio else "predicted"
             allowed = FITTED if vmio else OMITTED
             yield PAPER.figure(OMISSION, row, column, ours, kind, allowed)
+
+
+def _along(installation: Installation) -> Table:
+    """Show how many VMIO come with each of the others: there their cost goes when they are left out."""
+    found = omission(installation)
+    vmio = next(item for item in found.whole.costs if item.request == "vmio").seconds.value
+    rows = tuple(
+        (item.label, item.number, f"{1000.0 * vmio * item.number.value:.2f}") for item in found.along
+    )
+    columns = (
+        Column("request"),
+        Column("VMIO that come with one", scaled=False),
+        Column("cost of these, ms", scaled=False),
+    )
+    note = "Of the regression of VMIO on the others; of base and problem state time by the second."
+    return Table(
+        "vmio-along", "Where the cost of VMIO goes when it is left out, III-3", columns, rows, (note,)
+    )
 
 
 def _table_5(installation: Installation) -> Iterator[Figure]:

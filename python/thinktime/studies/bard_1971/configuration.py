@@ -1,0 +1,107 @@
+"""The simulated installation: every parameter with its value, its unit and its source."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from thinktime.reports.compared import Figure, Tolerance
+from thinktime.reports.document import Cell, Column, Table
+from thinktime.sources.simulated import System, systems
+from thinktime.stats.estimate import Estimate
+from thinktime.studies.bard_1971.installation import SYSTEM, Installation
+from thinktime.studies.bard_1971.tables import DERIVED, PAPER, RECORDED
+from thinktime.studies.study import Chapter
+
+__all__ = ["TABLES", "chapter"]
+
+TABLES = ("facts",)
+PAGE_BYTES = 4096.0
+LOGGED = {
+    "date": "start",
+    "time_of_day": "start",
+    "wait_time": "wait_s",
+    "cp_time": "cp_s",
+    "dispatch": "dispatch_s",
+    "n_users": "users_signed_on",
+    "vsio": "vsio",
+    "vmio": "vmio",
+    "rio": "rio",
+    "p_in": "page_ins",
+    "p_out": "page_outs",
+    "p_steal": "page_steals",
+    "free_fret": "free_calls, fret_calls, free_s, fret_s",
+    "user_id": "users: user",
+    "user_tot_time": "users: user_s and system_s",
+    "user_prob_time": "users: user_s",
+    "delta_t": "length_s",
+    "problem_state_time": "problem_s",
+    "page_io": "page_ios",
+    "spool_io": "spool_ios",
+    "active_users": "active_users",
+}
+"""Columns of the simulated log by the variables of Tables 1 and 2."""
+
+
+def chapter(installation: Installation) -> Chapter:
+    """Show what was simulated, and where each number comes from."""
+    system = next(system for system in systems() if system.name == SYSTEM)
+    calibrated = [item.name for item in system.parameters if "calibrated" in item.source]
+    summary = (
+        f"{system.summary.removesuffix('.')}. The three periods differ in version, core boxes, shifts, "
+        "users and their programs' environment, the experiment in its days and its algorithm only.",
+        f"Of {len(system.parameters)} parameters, {len(calibrated)} were calibrated"
+        + (f": {', '.join(calibrated)}." if calibrated else "."),
+    )
+    return Chapter(
+        tuple(_stated()), summary=summary, tables=(_variables(), _parameters(installation, system))
+    )
+
+
+def _stated() -> Iterator[Figure]:
+    """Numbers of the text that the machine was built with."""
+    ours = Estimate(PAGE_BYTES, "bytes", 1, "page of the simulated system")
+    yield PAPER.fact("B-F06", ours, "fitted", Tolerance("digits"))
+
+
+def _variables() -> Table:
+    """Show Tables 1 and 2: what DUSETIMR recorded, and where it stands in the log."""
+    rows: list[tuple[Cell, ...]] = []
+    for table, words in ((RECORDED, "description"), (DERIVED, "definition")):
+        found = PAPER.tables[table]
+        place = found.shape.place
+        for row in found.rows:
+            name = str(row["variable"])
+            rows.append((name, place, found.remark(row, words), found.remark(row, "unit"), LOGGED[name]))
+    columns = (
+        Column("variable"),
+        Column("published"),
+        Column("what it is"),
+        Column("unit"),
+        Column("in the log"),
+    )
+    caption = "What DUSETIMR recorded (Table 1), what follows (Table 2), and the columns of the log"
+    note = "The log holds amounts in an interval, where DUSETIMR wrote sums since start-up."
+    return Table("variables", caption, columns, tuple(rows), (note,), folded=True)
+
+
+def _parameters(installation: Installation, system: System) -> Table:
+    defaults = installation.defaults
+    columns = (
+        Column("parameter"),
+        Column("value"),
+        Column("unit"),
+        Column("what it is"),
+        Column("source"),
+    )
+    rows: list[tuple[Cell, ...]] = [
+        (
+            item.name,
+            json.dumps(defaults.get(item.name, item.default)),
+            item.unit,
+            item.description,
+            item.source,
+        )
+        for item in system.parameters
+    ]
+    return Table("parameters", "Parameters of the simulated system", columns, tuple(rows), folded=True)

@@ -1,0 +1,60 @@
+"""The three periods at one common distribution of loads, where alone they can be compared."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from thinktime.reports.document import Cell, Column, Table
+from thinktime.studies.bard_1971.installation import PERIODS, Installation, applicable
+
+if TYPE_CHECKING:
+    from thinktime.analyses.throughput_compare import Comparison
+
+__all__ = ["ENOUGH", "MEASURES", "PAIR", "TIMES", "at_equal_load", "equal_load_table"]
+
+PAIR = 2
+"""Numbers of active users in a group of Table 10."""
+ENOUGH = 20
+"""Least observations of a group whose mean is relied on; by Table 10, what the paper relies on has more."""
+MEASURES = {
+    "user_time": "problem state",
+    "system_time": "CP time",
+    "idle_time": "wait",
+    "vsio": "VSIO",
+    "page_ios": "page I/O",
+}
+TIMES = ("user_time", "system_time", "idle_time")
+
+
+def at_equal_load(installation: Installation) -> Comparison:
+    """Return the three periods compared at one common distribution of loads."""
+    from thinktime.analyses import throughput_compare
+
+    logs = [installation.periods[period].log for period in PERIODS]
+    return installation.once(
+        "at equal load",
+        lambda: applicable(
+            throughput_compare.analyse(logs, PERIODS, load="active_users", width=PAIR, n_few=ENOUGH)
+        ),
+    )
+
+
+def equal_load_table(installation: Installation) -> Table:
+    """Show means at one distribution of loads, and whole means beside them."""
+    comparison = at_equal_load(installation)
+    rows: list[tuple[Cell, ...]] = []
+    for at, measure in enumerate(comparison.measures):
+        cells = [mean for curve in comparison.curves for mean in (curve.equal_load[at], curve.whole[at])]
+        rows.append((MEASURES.get(measure.name, measure.label), measure.unit, *cells))
+    columns = (
+        Column("rate"),
+        Column("unit"),
+        *(
+            Column(f"{curve.name}, {what}", scaled=False)
+            for curve in comparison.curves
+            for what in ("at equal load", "whole")
+        ),
+    )
+    low, high = comparison.standard[0].low, comparison.standard[-1].high
+    note = f"The common distribution of loads is over {low:.0f} to {high:.0f} active users."
+    return Table("equal-load", "Means at one common distribution of loads", columns, tuple(rows), (note,))

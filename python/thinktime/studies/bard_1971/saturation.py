@@ -1,0 +1,221 @@
+"""Saturation: what the machine did at most, and what limits it there (Figures 6 to 9)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from thinktime.reports import charts, document
+from thinktime.reports.charts import Axis
+from thinktime.reports.compared import Figure, Finding, Tolerance
+from thinktime.reports.document import Column, Key, Table
+from thinktime.stats.estimate import Estimate
+from thinktime.stats.pareto import ParetoSet, maximal
+from thinktime.studies.bard_1971.frontiers import picture
+from thinktime.studies.bard_1971.installation import PERIODS, Installation, applicable, scaled
+from thinktime.studies.bard_1971.tables import NAME, PAPER
+from thinktime.studies.study import Chapter
+
+if TYPE_CHECKING:
+    from thinktime.analyses.saturation import FrontierPair, Saturation
+
+__all__ = ["DIMENSIONS", "TABLES", "chapter", "dominance", "frontier", "limited", "pair_of"]
+
+TABLES = ("facts",)
+DIMENSIONS = ("user_time", "page_ios", "vsio")
+PREDICTED = Tolerance("relative", 0.25)
+POINTS = Tolerance("absolute", 5.0)
+DRUM = "drum"
+DRUM_BELOW = 0.40
+"""Problem state below which paging is the limit in Figure 7."""
+PLOTS = {
+    7: ("user_time", "page_ios"),
+    8: ("user_time", "vsio"),
+    9: ("page_ios", "vsio"),
+}
+"""What stands on the two axes of Figures 7 to 9."""
+FIGURE_6 = ((1.0, 1.0), (2.0, 2.5), (3.0, 1.5), (2.5, 3.5), (4.0, 2.0), (5.0, 0.5))
+"""Six points with the dominances that are stated for Figure 6: only the order of coordinates matters."""
+SECOND, THIRD = "II-3", "III-3"
+
+
+def chapter(installation: Installation) -> Chapter:
+    """Figures 6 to 9, and the numbers that the text reads off them."""
+    figures = tuple(_facts(installation))
+    summary = (
+        "No parameter was fitted to these figures. What the drum can do follows from its revolution and the "
+        "order in which it serves; where the CPU saturates follows from what the requests cost.",
+    )
+    method = (
+        "Intervals that no other dominates are the frontier (Figure 6); each is labelled by the "
+        "resource that was used up in it. The curve, drawn by eye in the paper, is the least concave one "
+        "above the points; its slopes are the trade-offs, with intervals by block bootstrap."
+    )
+    pictures = (_figure_6(), *_pictures(installation))
+    return Chapter(figures, (), summary, pictures, (_trade_offs(installation),), method=method)
+
+
+def frontier(installation: Installation, period: str) -> Saturation:
+    """Frontier of a period in problem state time, page I/O and VSIO."""
+    from thinktime.analyses import saturation
+
+    log = installation.periods[period].log
+    return installation.once(
+        f"frontier {period}", lambda: applicable(saturation.analyse(log, dimensions=DIMENSIONS))
+    )
+
+
+def pair_of(result: Saturation, x: str, y: str) -> FrontierPair:
+    """Frontier of two kinds of work.
+
+    Raises
+    ------
+    KeyError
+        They were not compared.
+    """
+    for pair in result.pairs:
+        if (pair.x.name, pair.y.name) == (x, y):
+            return pair
+    raise KeyError(f"{x} and {y} were not compared")
+
+
+def limited(pair: FrontierPair, *names: str) -> list[tuple[float, float]]:
+    """Points of a frontier at which one of some resources was used up."""
+    return [point for point, limit in zip(pair.points, pair.limits, strict=True) if str(limit) in names]
+
+
+def _count(value: float, n: int, unit: str, method: str) -> Estimate:
+    return Estimate(value, unit, n, method)
+
+
+def _facts(installation: Installation) -> Iterator[Figure]:
+    yield from _regions(installation)
+    yield from _rates(installation)
+    most = max(100.0 * max(x for x, _ in _pages(installation, period).points) for period in PERIODS)
+    yield PAPER.fact("B-F16", _count(most, 3, "percent", "greatest observed"), "predicted", None)
+    shortest = frontier(installation, THIRD).interval_s / 60.0
+    minutes = _count(shortest, 1, "minutes", "length of an interval")
+    yield PAPER.fact("B-F41", minutes, "fitted", Tolerance("relative", 0.02))
+    pairs = _count(float(len(frontier(installation, THIRD).pairs)), 3, "pairs", "counted")
+    yield PAPER.fact("B-F43", pairs, "arithmetic", Tolerance("digits"))
+
+
+def _pages(installation: Installation, period: str) -> FrontierPair:
+    return pair_of(frontier(installation, period), "user_time", "page_ios")
+
+
+def _regions(installation: Installation) -> Iterator[Figure]:
+    """Show where the paging drum, the CPU and neither limit (Figure 7)."""
+    pair = _pages(installation, THIRD)
+    drum, free = limited(pair, DRUM), limited(pair, "none")
+    low_problem = [y for x, y in pair.points if x < DRUM_BELOW] or [max(y for _, y in pair.points)]
+    least, most = (
+        _count(value, len(low_problem), "pages/s", "frontier below 40 % problem state")
+        for value in _ends(low_problem)
+    )
+    yield PAPER.fact("B-F08", least, "predicted", POINTS, end="low")
+    yield PAPER.fact("B-F08", most, "predicted", POINTS, end="high")
+    last = 100.0 * max((x for x, _ in drum), default=0.0)
+    until = _count(last, len(drum), "percent", "last limited by the drum")
+    yield PAPER.fact("B-F09", until, "predicted", POINTS)
+    if free:
+        low, high = (
+            _count(100.0 * value, len(free), "percent", "no limit") for value in _ends([x for x, _ in free])
+        )
+        yield PAPER.fact("B-F10", low, "predicted", POINTS, end="low")
+        yield PAPER.fact("B-F10", high, "predicted", POINTS, end="high")
+    cpu = limited(_pages(installation, SECOND), "cpu")
+    if cpu:
+        first = _count(100.0 * min(x for x, _ in cpu), len(cpu), "percent", "first limited by the CPU")
+        yield PAPER.fact("B-F11", first, "predicted", POINTS)
+
+
+def _ends(values: list[float]) -> tuple[float, float]:
+    return min(values), max(values)
+
+
+def trade_off(installation: Installation, period: str, x: str, y: str) -> Estimate | None:
+    """Amount of x for one of y along the whole frontier; times in ms."""
+    overall = pair_of(frontier(installation, period), x, y).overall
+    if overall is None:
+        return None
+    return scaled(overall.rate, 1000.0 if x == "user_time" else 1.0)
+
+
+def _rates(installation: Installation) -> Iterator[Figure]:
+    asked = (
+        ("B-F12", SECOND, "user_time", "page_ios"),
+        ("B-F13", THIRD, "user_time", "page_ios"),
+        ("B-F14", THIRD, "user_time", "vsio"),
+        ("B-F15", THIRD, "page_ios", "vsio"),
+    )
+    for name, period, x, y in asked:
+        ours = trade_off(installation, period, x, y)
+        if ours is not None:
+            yield PAPER.fact(name, ours, "predicted", PREDICTED)
+
+
+def dominance() -> Finding:
+    """Judge the example of Figure 6."""
+    points = np.array(FIGURE_6)
+    count = len(points)
+    above = {
+        at + 1: [other + 1 for other in range(count) if other != at and (points[other] >= points[at]).all()]
+        for at in range(count)
+    }
+    one_by_one = ParetoSet(points.shape[1])
+    for point in points:
+        one_by_one.absorb(point)
+    found = (maximal(points) + 1).tolist()
+    listed = "; ".join(f"{at} by {', '.join(map(str, by))}" for at, by in above.items() if by)
+    expected = {1: [2, 3, 4, 5], 2: [4], 3: [5], 4: [], 5: [], 6: []}
+    agree = found == (one_by_one.positions + 1).tolist() == [4, 5, 6] and above == expected
+    return Finding(
+        NAME,
+        "dominance",
+        "Figure 6",
+        agree,
+        f"dominated are {listed}; maximal are {', '.join(map(str, found))}, sorted or one by one",
+        "of six points 1 is dominated by 2, 3, 4 and 5, 2 by 4, and 3 by 5; 4, 5 and 6 are maximal",
+    )
+
+
+def _figure_6() -> document.Figure:
+    best = set(maximal(np.array(FIGURE_6)).tolist())
+    keys = (Key("maximal", "user", "circle"), Key("dominated", "other", "circle"))
+    rows = [
+        {"x": x, "y": y, "series": keys[at not in best].name, "shown": f"point {at + 1}"}
+        for at, (x, y) in enumerate(FIGURE_6)
+    ]
+    axes = (Axis("first rate", low=0.0, high=6.0), Axis("second rate", low=0.0, high=4.0))
+    columns = (Column("point"), Column("first rate"), Column("second rate"), Column("which"))
+    cells = tuple((str(at + 1), x, y, keys[at not in best].name) for at, (x, y) in enumerate(FIGURE_6))
+    return document.Figure(
+        "figure-6",
+        "Six points, three of them maximal (Figure 6)",
+        partial(charts.scatter, rows, [], keys, *axes),
+        Table("figure-6-data", "Six points with the dominances of Figure 6", columns, cells),
+        "Points 4, 5 and 6 are dominated by none. The places are chosen; only their order is the paper's.",
+        keys,
+        half=True,
+    )
+
+
+def _pictures(installation: Installation) -> Iterator[document.Figure]:
+    for number, (x, y) in PLOTS.items():
+        yield picture(
+            number, {period: pair_of(frontier(installation, period), x, y) for period in (SECOND, THIRD)}
+        )
+
+
+def _trade_offs(installation: Installation) -> Table:
+    rows: list[tuple[document.Cell, ...]] = []
+    for x, y in PLOTS.values():
+        for period in PERIODS:
+            ours = trade_off(installation, period, x, y)
+            rows.append((f"{x.replace('_', ' ')} for one of {y.replace('_', ' ')}", period, ours))
+    columns = (Column("given up"), Column("data set"), Column("ms of problem state, or pages", scaled=False))
+    return Table("trade-offs", "What one more costs on the frontier, from end to end", columns, tuple(rows))
