@@ -57,7 +57,6 @@ def test_every_estimate_of_the_result_stands_in_the_report(name: str, log: Log) 
         "bootstrap",
         "non_negative",
         "robust",
-        "quarters",
         "filling",
         "reaction",
         "variance",

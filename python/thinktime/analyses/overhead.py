@@ -77,10 +77,10 @@ def analyse(
     \bar x_i / \bar\tau` (Table 8).
 
     Bard gives no intervals since errors are neither independent nor of one size. Here the interval
-    to rely on is Newey and West's, with residuals scaled by leverage and fixed-b critical values
-    (`stats.covariance`, `stats.critical`); the textbook interval and that of the moving-block bootstrap
-    stand beside it. None of them knows of what was not measured: activities that go along with a request
-    are charged to it.
+    to rely on is Newey and West's, prewhitened, with residuals scaled by leverage and fixed-b critical
+    values (`stats.covariance`, `stats.critical`); the textbook interval and that of the moving-block
+    bootstrap stand beside it. None of them knows of what was not measured: activities that go along with
+    a request are charged to it.
 
     The log is read several times, in pieces; memory does not grow with it.
 
@@ -243,7 +243,7 @@ def _costs(
 
         seconds = figure(
             (value - float(robust[at]), value + float(robust[at])),
-            f"least squares, Newey-West with {regression.lags} lags, leverage, fixed-b",
+            f"least squares, Newey-West with {regression.lags} lags, prewhitened, leverage, fixed-b",
         )
         rate = regression.means[at]
         costs.append(
@@ -320,7 +320,7 @@ def _left_out(design: Design, regression: Regression, f_to_enter: float) -> tupl
             )
         else:
             reason = f"explains nothing more (F = {rejected.f:.2g})"
-        found.append(LeftOut(item.name, item.label, reason))
+        found.append(LeftOut(item.name, item.label, reason, tested=True))
     if not regression.selection.rejected:
         used = set(regression.keep)
         found += [

@@ -154,6 +154,11 @@ def _about_stability(result: Overhead) -> list[str]:
             f"The cost of {', '.join(moved)} differs between {parts} parts of the log by more than its "
             "interval allows: what such a request asks for is not always the same (Bard 1971)."
         )
+    elif result.stability.robust.rejected():
+        caveats.append(
+            f"Costs taken together differ between {parts} parts of the log by more than their intervals "
+            "allow, though no single one is shown to (Bard 1971)."
+        )
     elif result.stability.independent.rejected():
         caveats.append(
             f"Costs differ between {parts} parts of the log by more than textbook intervals allow, though "

@@ -65,6 +65,8 @@ class LeftOut:
     request: str
     label: str
     reason: str
+    tested: bool = False
+    """Whether it could have been in the regression, and was not chosen."""
 
 
 @dataclass(frozen=True, slots=True)

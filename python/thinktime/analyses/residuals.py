@@ -80,7 +80,7 @@ class Accounts:
     def __init__(self, trimmed: Trimmed, lags: int, parts: int) -> None:
         fit, columns = trimmed.fit, trimmed.rows.columns
         every = fit.n + trimmed.outliers
-        self.newey_west = NeweyWest(fit, lags, leverage=True)
+        self.newey_west = NeweyWest(fit, lags, leverage=True, prewhitened=True)
         self.bootstrap = BlockBootstrap(fit, trimmed.rows.triangle()[0])
         self.means = Batches(fit.n, columns + 1)
         self.parts = [_Part(first, last, LeastSquares(columns)) for first, last in _ends(fit.n, parts)]
@@ -175,7 +175,7 @@ def subsets(
     fits = [part.rows.solve() for part in parts]
     if any(fit.aliased or fit.degrees < 1 for fit in fits):
         return ()
-    sums = [NeweyWest(fit, default_lags(fit.n), leverage=True) for fit in fits]
+    sums = [NeweyWest(fit, default_lags(fit.n), leverage=True, prewhitened=True) for fit in fits]
     used = 0
     for rows in design.rows(keep):
         kept = trimmed.kept(rows.x, rows.y)

@@ -217,7 +217,8 @@ def dots(
             alt.Tooltip("shown:N", title=named[2]),
         ],
     )
-    return _single((rules + points).properties(height=max(34 * len(names), 60)), "")
+    height = max(34, LABEL_HEIGHT * len(series)) * len(names)
+    return _single((rules + points).properties(height=max(height, 60)), "")
 
 
 def curves(rows: Rows, series: Sequence[Key], x: Axis, y: Axis, dotted: bool = True) -> Spec:

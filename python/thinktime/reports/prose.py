@@ -17,6 +17,7 @@ __all__ = [
     "few",
     "listed",
     "noun",
+    "p_value",
     "percent",
     "range_of",
     "refused",
@@ -119,6 +120,12 @@ def _whole(value: float) -> float:
 def percent(part: float) -> str:
     """Write a part that was chosen, not measured: 5 %, with no more digits than it has."""
     return f"{part * 100:g}\N{NO-BREAK SPACE}%"
+
+
+def p_value(p: float) -> str:
+    """Write the probability that a test gives as part of a sentence: p = 0.02, or p < 0.001."""
+    text = shown.probability(p)
+    return f"p {text}" if text.startswith("<") else f"p = {text}"
 
 
 def refused(name: str, title: str, result: NotApplicable) -> Section:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from thinktime.reports import charts
 from thinktime.reports import format as shown
 from thinktime.reports.document import Cell, Column, Figure, Key, Table
-from thinktime.reports.prose import ends, percent
+from thinktime.reports.prose import ends, p_value, percent
 from thinktime.stats.hypothesis import ALPHA, SignificanceTest
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def sentences(items: Sequence[Ageing]) -> list[str]:
 
 
 def _exponential(item: Ageing) -> list[str]:
-    said = _probability(item.exponential)
+    said = p_value(item.exponential.p)
     if item.exponential.rejected():
         return [f"Service times are not exponential ({said}; false-alarm rate {percent(ALPHA)})."]
     return [f"Nothing speaks against exponential service times ({said})."]
@@ -47,7 +47,7 @@ def _course(item: Ageing) -> str:
     first, last = item.curve[0], item.curve[-1]
     fresh = shown.quantity(first.residual.value, "s")
     later = f"{shown.quantity(last.residual.value, 's')} after {shown.quantity(last.service_s, 's')}"
-    said = _probability(item.residual)
+    said = p_value(item.residual.p)
     words = {
         "increasing": f"The longer an interaction has been served, the longer it will still take: {fresh} at "
         f"its start, {later}. The mean residual life increases ({said}), and its band shows no fall.",
@@ -77,7 +77,7 @@ def _rule(item: Ageing) -> str:
         return (
             "For a short mean response without knowing service times, finish what has been begun: first "
             "come, first served, as what is new needs more than what has been served "
-            f"({_probability(item.expectation)})."
+            f"({p_value(item.expectation.p)})."
         )
     return (
         "It does not decide between serving first those that have received least and first come, first "
@@ -93,11 +93,6 @@ def _by_class(items: Sequence[Ageing]) -> list[str]:
         grouped.setdefault(item.direction, []).append(item.name)
     parts = [f"{direction} for {', '.join(names)}" for direction, names in grouped.items()]
     return [f"By class the mean residual life is {'; '.join(parts)}."]
-
-
-def _probability(test: SignificanceTest) -> str:
-    text = shown.probability(test.p)
-    return f"p {text}" if text.startswith("<") else f"p = {text}"
 
 
 def figures(items: Sequence[Ageing]) -> list[Figure]:

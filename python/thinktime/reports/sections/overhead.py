@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING
 from thinktime.reports import charts
 from thinktime.reports import format as shown
 from thinktime.reports.document import Cell, Column, Figure, Key, Section, Table
-from thinktime.reports.prose import bare, capital, ends, listed, noun, refused, share
+from thinktime.reports.prose import bare, capital, ends, listed, noun, p_value, refused, share
+from thinktime.reports.sections.overhead_figures import intervals, spread
+from thinktime.reports.sections.overhead_tables import DIRECT, REGRESSION, tables
 from thinktime.stats.estimate import Estimate, NotApplicable
 
 if TYPE_CHECKING:
     from thinktime.analyses.overhead import Cost, Overhead
     from thinktime.log import Log
 
-__all__ = ["requests", "section"]
+__all__ = ["requests", "section", "subject"]
 
 TITLE = "What does each request cost the system?"
-REGRESSION = Key("by regression", "regression", "circle")
-DIRECT = Key("measured directly", "direct", "diamond")
+SYSTEM_TIME = "system time"
 NOT_REQUESTS = {"base", "user_time"}
 """Terms of the regression that are no request: their costs are times a second, not times a request."""
 
@@ -30,37 +31,39 @@ def requests(result: Overhead) -> list[Cost]:
     return sorted(costs, key=lambda cost: -cost.share.value)
 
 
+def subject(result: Overhead) -> str:
+    """Name what a cost is an amount of."""
+    return "CPU time" if result.target == SYSTEM_TIME else result.target
+
+
 def section(log: Log, result: Overhead | NotApplicable) -> Section:
     """Section of the overhead regression."""
     del log
     if isinstance(result, NotApplicable):
         return refused("overhead", TITLE, result)
-    figures = [figure for figure in (_costs(result), _shares(result), _fit(result)) if figure is not None]
-    tables = [_table(result), _fit_table(result)]
-    if any(cost.direct for cost in result.costs):
-        tables.insert(1, _direct_table(result))
-    if result.left_out:
-        rows = tuple((item.label, item.reason) for item in result.left_out)
-        tables.append(
-            Table(
-                "overhead-left-out",
-                "Requests that are not in the regression",
-                (Column("request"), Column("why")),
-                rows,
-            )
-        )
+    figures = (_costs(result), intervals(result), _shares(result), _fit(result), spread(result))
     return Section(
         "overhead",
         TITLE,
         tuple(_sentences(result)),
-        tuple(tables),
-        tuple(figures),
+        tables(result),
+        tuple(figure for figure in figures if figure is not None),
         result.caveats,
-        "System CPU time a second is explained by request rates: least squares with forward selection, "
-        "one refit without "
-        "residuals beyond 2.5 standard deviations (Bard 1971, equations 2 and 6, Table 8). Intervals "
-        "allow for correlated "
-        f"errors (bandwidth {result.lags} intervals).",
+        _method(result),
+    )
+
+
+def _method(result: Overhead) -> str:
+    chosen = any(cost.f_to_enter is not None for cost in result.costs)
+    how = (
+        f"forward selection (F to enter {result.f_to_enter:g})" if chosen else "the requests that were named"
+    )
+    return (
+        f"{capital(result.target)} a second is explained by request rates: least squares with {how}, "
+        f"one refit without residuals beyond {result.threshold:g} standard deviations (Bard 1971, equations "
+        f"2 and 6, Table 8). The intervals to rely on are Newey and West's (bandwidth {result.lags} "
+        "intervals), which allow for correlated errors of unequal size; blocks of the bootstrap are "
+        f"{result.block} intervals long."
     )
 
 
@@ -71,20 +74,45 @@ def _sentences(result: Overhead) -> list[str]:
         named = [
             f"{noun(cost.request, cost.label)} {shown.estimate(bare(cost.seconds))}" for cost in costs[:4]
         ]
-        sentences.append(f"CPU time of one request: {listed(named)}.")
+        sentences.append(f"{capital(subject(result))} of one request: {listed(named)}.")
     else:
-        sentences.append("No kind of request explains the system time of this log.")
+        sentences.append(f"No kind of request explains the {result.target} of this log.")
     sentences.append(
         f"The regression explains {shown.quantity(result.r_squared, 'share')} of the variance of the "
-        "system time (R²) over "
-        f"{shown.count(result.n, 'observation')}; {shown.count(result.outliers, 'outlier')} "
-        f"{'was' if result.outliers == 1 else 'were'} left out."
+        f"{result.target} (R²) over {shown.count(result.n, 'observation')}; "
+        f"{shown.count(result.outliers, 'outlier')} {'was' if result.outliers == 1 else 'were'} left out."
     )
+    sentences += _trust(result)
     checked = [cost for cost in costs if cost.direct is not None]
     if checked:
         named = [_agreement(cost) for cost in checked]
         sentences.append(f"Measured directly on the same machine: {listed(named)}.")
     return sentences
+
+
+def _trust(result: Overhead) -> list[str]:
+    """Say what the three intervals and the parts of the log tell about the regression model."""
+    sentences = []
+    wider = [_width(cost.seconds) / _width(cost.textbook) for cost in result.costs if _width(cost.textbook)]
+    if wider:
+        sentences.append(
+            f"The intervals that allow for correlated errors are {shown.number(min(wider), 2)} to "
+            f"{shown.number(max(wider), 2)} times as wide as the textbook's (correlation of a residual with "
+            f"the next {shown.number(result.autocorrelation)})."
+        )
+    if result.stability is not None:
+        test = result.stability.robust
+        word = "differ" if test.rejected() else "are not shown to differ"
+        sentences.append(
+            f"Fitted on each of {len(result.stability.parts)} parts of the log, costs {word} by more than "
+            f"chance ({p_value(test.p)})."
+        )
+    return sentences
+
+
+def _width(value: Estimate) -> float:
+    low, high = ends(value)
+    return high - low
 
 
 def _agreement(cost: Cost) -> str:
@@ -116,8 +144,11 @@ def _costs(result: Overhead) -> Figure | None:
         )
     if not rows:
         return None
+    unit = bare(result.costs[0].seconds).unit
     axis = charts.Axis.logarithmic(
-        "CPU time of one request", [row[end] for row in rows for end in ("value", "high")], "s"
+        f"{subject(result)} of one request",
+        [row[end] for row in rows for end in ("value", "high")],
+        unit if unit == "s" else "",
     )
     floor = axis.low or 0.0
     drawn = [{**row, "low": max(float(str(row["low"])), floor)} for row in rows]
@@ -125,8 +156,8 @@ def _costs(result: Overhead) -> Figure | None:
     keys = (REGRESSION, DIRECT) if direct else (REGRESSION,)
     table = Table(
         "overhead-costs-data",
-        "System CPU time of one request",
-        (Column("request"), Column(REGRESSION.name, "s"), Column(DIRECT.name, "s")),
+        f"{capital(subject(result))} of one request",
+        (Column("request"), Column(REGRESSION.name, unit), Column(DIRECT.name, unit)),
         tuple(cells),
     )
     named = [f"{row[0]} {shown.cell(row[1])}" for row in cells]
@@ -172,7 +203,7 @@ def _shares(result: Overhead) -> Figure | None:
         )
     table = Table(
         "overhead-shares-data",
-        "Share of the system time",
+        f"Share of the {result.target}",
         (Column("term"), Column("share", "share")),
         tuple((noun(cost.request, cost.label), share(cost.share)) for cost in ordered),
     )
@@ -184,21 +215,22 @@ def _shares(result: Overhead) -> Figure | None:
         charts.dots,
         rows,
         (Key("share", "system"),),
-        charts.Axis("share of the mean system time", format=".0%"),
+        charts.Axis(f"share of the mean {result.target}", format=".0%"),
     )
-    return Figure("overhead-shares", "Where the system's CPU time goes", chart, table, alt, half=True)
+    return Figure("overhead-shares", f"Where the {result.target} goes", chart, table, alt, half=True)
 
 
 def _fit(result: Overhead) -> Figure | None:
     if len(result.points) < 3:
         return None
+    unit = result.system_time.unit
     rows = [
         {
             "x": point.fitted,
             "y": point.observed,
             "series": "left out" if point.outlier else "used",
-            "shown": f"observed {shown.quantity(point.observed, 's/s')}, fitted "
-            "{shown.quantity(point.fitted, 's/s')}",
+            "shown": f"observed {shown.quantity(point.observed, unit)}, "
+            f"fitted {shown.quantity(point.fitted, unit)}",
         }
         for point in result.points
     ]
@@ -211,8 +243,8 @@ def _fit(result: Overhead) -> Figure | None:
     )
     table = Table(
         "overhead-fit-data",
-        "System CPU time of each interval, observed and fitted",
-        (Column("observation"), Column("observed", "s/s"), Column("fitted", "s/s"), Column("left out")),
+        f"{capital(result.target)} of each interval, observed and fitted",
+        (Column("observation"), Column("observed", unit), Column("fitted", unit), Column("left out")),
         tuple(
             (number, point.observed, point.fitted, "yes" if point.outlier else "no")
             for number, point in enumerate(result.points, start=1)
@@ -223,99 +255,20 @@ def _fit(result: Overhead) -> Figure | None:
         rows,
         exact,
         keys,
-        charts.Axis("fitted [s/s]", low=0.0),
-        charts.Axis("observed system time [s/s]", low=0.0),
+        charts.Axis(f"fitted [{unit}]", low=0.0),
+        charts.Axis(f"observed {result.target} [{unit}]", low=0.0),
     )
     alt = (
         "Each point is an interval; on the dashed line the fit is exact. R² = "
         f"{shown.number(result.r_squared)}, residual "
-        f"standard deviation {shown.quantity(result.residual_s, 's/s')}."
+        f"standard deviation {shown.quantity(result.residual_s, unit)}."
     )
     return Figure(
         "overhead-fit",
-        "Observed system time against the fit",
+        f"Observed {result.target} against the fit",
         chart,
         table,
         alt,
         keys if result.outliers else (),
         half=True,
-    )
-
-
-def _table(result: Overhead) -> Table:
-    columns = (
-        Column("request"),
-        Column("cost"),
-        Column("of system time", "share"),
-        Column("rate"),
-        Column("F to enter"),
-        Column("VIF"),
-        Column("robust cost", "s"),
-    )
-    rows: list[tuple[Cell, ...]] = [
-        (
-            noun(cost.request, cost.label),
-            cost.seconds,
-            share(cost.share),
-            cost.rate,
-            cost.f_to_enter,
-            cost.variance_inflation,
-            cost.robust,
-        )
-        for cost in result.costs
-    ]
-    notes = (
-        "VIF: variance inflation factor; above 10 a cost cannot be told from those of the other requests.",
-        "Robust cost: Huber's M-estimate on all observations, outliers included.",
-    )
-    return Table("overhead-table", "System CPU time by request", columns, tuple(rows), notes)
-
-
-def _direct_table(result: Overhead) -> Table:
-    rows: list[tuple[Cell, ...]] = [
-        (
-            noun(cost.request, cost.label),
-            bare(cost.seconds),
-            bare(cost.direct.seconds),
-            cost.direct.ratio,
-            "yes" if cost.direct.overlaps else "no",
-            cost.direct.seconds.method,
-        )
-        for cost in result.costs
-        if cost.direct is not None
-    ]
-    columns = (
-        Column("request"),
-        Column(REGRESSION.name),
-        Column(DIRECT.name),
-        Column("ratio"),
-        Column("overlap"),
-        Column("how"),
-    )
-    return Table("overhead-direct", "The same cost, found in two ways", columns, tuple(rows))
-
-
-def _fit_table(result: Overhead) -> Table:
-    check = result.tick_check
-    rows: list[tuple[Cell, ...]] = [
-        ("Mean system time", shown.estimate(result.system_time)),
-        ("R²", shown.number(result.r_squared)),
-        ("Residual standard deviation", shown.quantity(result.residual_s, "s/s")),
-        ("Observations used", shown.number(result.n)),
-        ("Outliers left out, of them above the fit", f"{result.outliers}, {result.outliers_positive}"),
-        ("Correlation of a residual with the next", shown.number(result.autocorrelation)),
-        ("Condition number", shown.number(result.condition_number)),
-        ("Busy CPU time, tick-sampled", None if check is None else shown.estimate(check.ticks)),
-        ("Busy CPU time, exact", None if check is None else shown.estimate(check.exact)),
-        (
-            "Ticks over exact CPU time, less one",
-            None if check is None else shown.quantity(check.disagreement, "share"),
-        ),
-        (
-            "The recorder's own CPU time, included",
-            None if result.recorder is None else shown.estimate(result.recorder),
-        ),
-    ]
-    return Table(
-        "overhead-fit-table", "How well the regression holds", (Column("what"), Column("figure")), tuple(rows)
     )
