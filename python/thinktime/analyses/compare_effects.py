@@ -18,7 +18,7 @@ from thinktime.stats.hypothesis import SignificanceTest
 from thinktime.stats.permutation import Reassignment
 from thinktime.stats.power import PermutationPower, t_detectable, t_power
 
-__all__ = ["Asked", "Bench", "adjusted_means", "cost_rows", "effect"]
+__all__ = ["Asked", "Bench", "adjusted_means", "cost_rows", "effect", "slopes_of"]
 
 _Array = NDArray[np.float64]
 
@@ -82,7 +82,7 @@ def adjusted_means(cells: Sequence[Cell], target: int, covariates: Sequence[int]
     at = list(covariates)
     inner: _Array = np.sum([cell.products[np.ix_(at, at)] for cell in cells], axis=0)
     outer: _Array = np.sum([cell.products[at, target] for cell in cells], axis=0)
-    slopes = _solve(inner, outer)
+    slopes = slopes_of(inner, outer)
     x = means[:, at]
     found: _Array = y - (x - x.mean(axis=0)) @ slopes
     return found
@@ -103,14 +103,14 @@ def cost_rows(cells: Sequence[Cell], target: int, requests: Sequence[int]) -> _A
             return None
         if np.linalg.cond(inner / np.outer(scale, scale)) > 1.0 / COLLINEAR_BELOW:
             return None
-        slopes = _solve(inner, cell.products[at, target])
+        slopes = slopes_of(inner, cell.products[at, target])
         base = cell.mean[target] - cell.mean[at] @ slopes
         found.append(np.concatenate([[base], slopes]))
     return np.array(found)
 
 
-def _solve(inner: _Array, outer: _Array) -> _Array:
-    """Least squares from co-moments, each covariate scaled to one; one that never varies gets no slope."""
+def slopes_of(inner: _Array, outer: _Array) -> _Array:
+    """Solve least squares from co-moments, covariates scaled to one; one that never varies has no slope."""
     scale = np.sqrt(np.maximum(np.diagonal(inner), 0.0))
     safe = np.where(scale > 0.0, scale, 1.0)
     solved = np.linalg.lstsq(inner / np.outer(safe, safe), outer / safe, rcond=COLLINEAR_BELOW)[0]

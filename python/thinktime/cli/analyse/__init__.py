@@ -37,6 +37,7 @@ ANALYSES: dict[str, str] = {
     "saturation": "saturation",
     "iostat": "iostat",
     "capacity": "plain",
+    "compare": "compare",
     "experiment": "experiment",
 }
 """Name of each analysis, and the module of this folder whose ``command`` does it."""

@@ -15,7 +15,7 @@ from thinktime.stats.estimate import Estimate, NotApplicable
 if TYPE_CHECKING:
     from thinktime.analyses.compare_result import Allowed, Comparison, CostChange, Effect, Unit
 
-__all__ = ["section"]
+__all__ = ["AT", "TITLE", "probable", "section"]
 
 TITLE = "Did the change help?"
 AT = {"": "", "load": " at equal load", "work": " at equal work"}
@@ -54,6 +54,12 @@ def _method(result: Comparison) -> str:
         "take out what load or requests differ; they do not depend on the assignment, so that "
         "the test stays exact. Power: normal errors with the standard deviation that was seen."
     )
+
+
+def probable(p: float) -> str:
+    """Write a probability in a sentence: p = 0.03, p < 0.001."""
+    text = shown.probability(p)
+    return f"p {text}" if text.startswith("<") else f"p = {text}"
 
 
 def _name(item: Effect) -> str:
@@ -98,7 +104,7 @@ def _said(result: Comparison, item: Effect) -> str:
     return (
         f"{_name(item)}: {shown.estimate(item.difference)}{relative} with "
         f"{_treatment(result, result.treated)} instead of {_treatment(result, result.control)}; "
-        f"p = {shown.probability(item.test.p)} by the possible assignments{student}."
+        f"{probable(item.test.p)} by the possible assignments{student}."
     )
 
 

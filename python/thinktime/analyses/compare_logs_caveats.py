@@ -1,0 +1,101 @@
+"""What must be known before a comparison of two logs is relied on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from thinktime.analyses.compare_logs_result import BeforeAfter, LogEffect
+from thinktime.stats.estimate import Estimate
+
+__all__ = ["caveats"]
+
+OVERLAP_LEAST = 0.5
+"""Part of the narrower range of load that both logs must share."""
+FOLLOWS_MOST = 0.5
+"""Correlation of pieces above which they are too short to be counted as independent."""
+NAMED_MOST = 3
+
+
+def caveats(result: BeforeAfter, hosts: Sequence[str]) -> tuple[str, ...]:
+    """Sentences in the order of their weight."""
+    return tuple(
+        sentence
+        for sentence in (
+            "Nothing was assigned by a plan: whatever else changed between the two logs, users and their "
+            "work above all, is in these differences and cannot be told from the change. A change that "
+            "is switched on and off by a plan can (--treatment, --design).",
+            _machines(hosts),
+            _loads(result),
+            _drifts(result),
+            _pieces(result),
+            _missing(result),
+        )
+        if sentence
+    )
+
+
+def _machines(hosts: Sequence[str]) -> str:
+    if len(hosts) < 2:
+        return ""
+    return f"The logs are of different machines ({', '.join(hosts)}), whose difference is in it too."
+
+
+def _loads(result: BeforeAfter) -> str:
+    if result.load_range is None:
+        return "No load was measured in both logs: only overhead is compared, at equal work."
+    (low, high), (start, end) = result.load_range
+    shared = min(high, end) - max(low, start)
+    narrower = min(high - low, end - start)
+    if narrower <= 0.0 or shared >= OVERLAP_LEAST * narrower:
+        return ""
+    return (
+        f"The loads hardly overlap ({_range(low, high)} before, {_range(start, end)} after): what is "
+        "compared at equal load is largely what the curves say where one of the logs has no observations."
+    )
+
+
+def _range(low: float, high: float) -> str:
+    return f"{max(0.0, low):.3g} to {high:.3g}"
+
+
+def _drifts(result: BeforeAfter) -> str:
+    drifting = [item for item in result.effects if _sure(item.drift_before) or _sure(item.drift_after)]
+    if not drifting:
+        return ""
+    named = "; ".join(_drift(item) for item in drifting[:NAMED_MOST])
+    more = f", and {len(drifting) - NAMED_MOST} more" if len(drifting) > NAMED_MOST else ""
+    return (
+        f"Time and change go together, and there is a trend within the logs already, at equal load: {named}"
+        f"{more}. Had it just gone on, there would be a difference without any change."
+    )
+
+
+def _sure(drift: Estimate | None) -> bool:
+    """Whether the interval of a slope leaves zero out."""
+    return (
+        drift is not None
+        and drift.low is not None
+        and drift.high is not None
+        and (drift.low > 0.0 or drift.high < 0.0)
+    )
+
+
+def _drift(item: LogEffect) -> str:
+    side, drift = ("before", item.drift_before) if _sure(item.drift_before) else ("after", item.drift_after)
+    value = 0.0 if drift is None else drift.value
+    return f"{item.label} {value:+.2g} {item.unit} a day {side}"
+
+
+def _pieces(result: BeforeAfter) -> str:
+    if result.between_pieces is None or result.between_pieces <= FOLLOWS_MOST:
+        return ""
+    return (
+        f"Successive {'days' if result.piece == 'day' else 'stretches'} are still alike (correlation "
+        f"{result.between_pieces:.2f}): the intervals are too narrow. Longer logs have longer pieces."
+    )
+
+
+def _missing(result: BeforeAfter) -> str:
+    if not result.not_common:
+        return ""
+    return f"Only one of the logs has {', '.join(result.not_common)}."
