@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from thinktime.analyses import interactions, throughput_data
 from thinktime.analyses.loads import bounds
-from thinktime.stats import batches, series
+from thinktime.stats import series, standardised
 from thinktime.stats.estimate import Estimate, NotApplicable
 
 if TYPE_CHECKING:
     from thinktime.analyses.throughput_data import Load, Sums
     from thinktime.log import Log
 
-__all__ = ["Group", "Measure", "Throughput", "Whole", "analyse", "no_load", "summarised"]
+__all__ = ["Group", "Measure", "Throughput", "Whole", "analyse", "no_load", "summarised", "whole_mean"]
 
 BRIEF_S = 5.0
 USEFUL = ("user_time", "interactions")
@@ -85,9 +85,10 @@ def analyse(
     r"""Means of useful work, overhead and requests, by load (Bard 1971, Figures 1 to 5 and Table 10).
 
     Observations are grouped by load, and each quantity's mean per second is taken in each group,
-    :math:`\sum a_i / \sum l_i`, with a batch-means interval. Work is compared at equal load only: means
-    over whole logs differ with their loads and say nothing about the machine (Bard 1971). The log is
-    read in pieces and may have any length.
+    :math:`\sum a_i / \sum l_i`, with an interval that holds under autocorrelation
+    (`stats.standardised.standardised`). Work is compared at equal load only: means over whole logs differ
+    with their loads and say nothing about the machine (Bard 1971). The log is read in pieces and may
+    have any length.
 
     Parameters
     ----------
@@ -157,27 +158,40 @@ def summarised(log: Log, load: Load, sums: Sums, n_few: int, level: float) -> Th
         _caveats(groups, n_few, load.name, sums.time_s / sums.n),
         Whole(
             float(totals[loads_at].sum() / totals[loads_at + 1].sum()),
-            tuple(_whole(sums, item.name, item.unit, level) for item in measures),
+            tuple(whole_mean(sums, item.name, item.unit, level) for item in measures),
         ),
     )
 
 
 def _mean(sums: Sums, name: str, number: int, unit: str, level: float) -> Estimate | None:
-    amounts, bases, n = sums.batched(name, number)
-    if bases.sum() <= 0.0:
-        return None
+    """Mean of a quantity at one range of load.
+
+    Its error comes from stretches of time left out in turn, where the range is spread over enough of
+    them; else from batches of its own observations.
+    """
     negative = sums.negative[sums.names.index(name)]
-    return series.of_sums(amounts, bases, n, level, negative).estimate(unit)
+    cut = throughput_data.stretches_for(sums.n)
+    amounts, bases = (part[:, [number]] for part in sums.stretches(name, cut))
+    if standardised.effective(bases)[0] >= throughput_data.SPREAD_MIN:
+        n = int(sums.counts(name)[number])
+        mean = standardised.standardised(amounts, bases, np.ones(1), n)
+        if mean is not None:
+            found = mean.estimate(unit, f"jackknife over {len(bases)} stretches", level)
+            return found if negative else replace(found, low=max(0.0, found.low or 0.0))
+    own, own_bases, n = sums.batched(name, number)
+    if own_bases.sum() <= 0.0:
+        return None
+    return series.of_sums(own, own_bases, n, level, negative).estimate(unit)
 
 
-def _whole(sums: Sums, name: str, unit: str, level: float) -> Estimate | None:
-    amounts, bases = (part.sum(axis=1) for part in sums.stretches(name))
+def whole_mean(sums: Sums, name: str, unit: str, level: float) -> Estimate | None:
+    """Mean of a quantity over a whole log, whatever its load."""
     n = int(sums.counts(name).sum())
+    amounts, bases = (part.sum(axis=1) for part in sums.stretches(name, series.batches_for(n)))
     if bases.sum() <= 0.0:
         return None
-    amounts, bases = batches.joined(np.array([amounts, bases])[:, bases > 0.0], series.batches_for(n))
     negative = sums.negative[sums.names.index(name)]
-    return series.of_sums(amounts, bases, n, level, negative).estimate(unit)
+    return series.of_sums(amounts[bases > 0.0], bases[bases > 0.0], n, level, negative).estimate(unit)
 
 
 def _peak(groups: Sequence[Group], names: list[str]) -> tuple[float, float] | None:

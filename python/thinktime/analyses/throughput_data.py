@@ -17,11 +17,24 @@ if TYPE_CHECKING:
     from thinktime.analyses.observations import Observations, Quantity
     from thinktime.log import Log
 
-__all__ = ["GROUPS_MAX", "OWN", "Load", "Sums", "gather", "load_of", "measures_of", "most"]
+__all__ = [
+    "GROUPS_MAX",
+    "OWN",
+    "SPREAD_MIN",
+    "Load",
+    "Sums",
+    "gather",
+    "load_of",
+    "measures_of",
+    "stretches_for",
+]
 
+STRETCHES_MIN, STRETCHES_MAX = 8, 30
+SPREAD_MIN = 4.0
+"""Fewest equal stretches of time that a range of load is spread over for its error to be seen in them."""
 GROUPS_MAX = 200
 """Ranges of load that are kept apart; more would not be read, and each has sums of its own."""
-OWN = ("interactions", "per_capita", "overhead", "load")
+OWN = ("interactions", "per_capita", "overhead", "load", "time")
 """Quantities that are not columns."""
 
 _Array = NDArray[np.float64]
@@ -73,14 +86,27 @@ class Sums:
         amounts, bases, _ = batches.joined(sums, series.batches_for(n)) if n else sums
         return amounts, bases, n
 
-    def stretches(self, name: str) -> tuple[_Array, _Array]:
+    def stretches(self, name: str, number: int) -> tuple[_Array, _Array]:
         """Return amounts and bases by stretch of time and range; shape (stretches, ranges)."""
         at = self.column(name)
-        sums = self.time.sums(0)
-        return sums[at], sums[at + 1]
+        amounts, bases = batches.joined(self.time.sums(0)[at : at + 2], number)
+        return amounts, bases
+
+    @property
+    def ranges(self) -> int:
+        """Ranges of load, those without an observation among them."""
+        return len(self.counts("load"))
 
 
-def most(load: Load, width: int | None) -> tuple[int, int]:
+def stretches_for(n: int) -> int:
+    """Return into how many stretches of time n observations are cut: about :math:`2 n^{1/3}`, 8 to 30.
+
+    Few and long, since what is correlated must fall into one, and enough to estimate an error from.
+    """
+    return int(np.clip(round(2.0 * np.cbrt(n)), STRETCHES_MIN, STRETCHES_MAX))
+
+
+def _ranges(load: Load, width: int | None) -> tuple[int, int]:
     """Width of the ranges of load and their number.
 
     Raises
@@ -158,7 +184,7 @@ def gather(log: Log, load: Load, width: int | None = None, arrivals: Interaction
     ValueError
         The width makes more than `GROUPS_MAX` ranges.
     """
-    chosen, ranges = most(load, width)
+    chosen, ranges = _ranges(load, width)
     measures = measures_of(log)
     names = (*(item.name for item in measures), *OWN)
     own, time = Batched(ranges, 1, 3 * len(names)), Batched(1, ranges, 3 * len(names))
@@ -192,13 +218,15 @@ def _pairs(
     """Amount and base of every quantity in each interval, in the order of `Sums.names`."""
     unknown = np.full(len(seen), np.nan)
     amounts = {item.name: seen.total(item.columns) for item in measures}
+    one = np.ones(len(seen))
     user, system = amounts.get("user_time", unknown), amounts.get("system_time", unknown)
     return [
         *((amount, seen.length_s) for amount in amounts.values()),
         (unknown if arrivals is None else arrivals.completed_in(seen), seen.length_s),
         (user, seen.length_s * load),
         (system, user),
-        (load, np.ones(len(seen))),
+        (load, one),
+        (seen.length_s, one),
     ]
 
 

@@ -74,7 +74,9 @@ def effective(lengths: _Array) -> _Array:
     return found
 
 
-def standardised(amounts: _Array, lengths: _Array, weights: _Array, n: int) -> Mean:
+def standardised(
+    amounts: _Array, lengths: _Array, weights: _Array, n: int, per: _Array | None = None
+) -> Mean | None:
     r"""Mean at a stated distribution of loads.
 
     .. math:: T = \sum_g w_g \frac{\sum_b a_{gb}}{\sum_b l_{gb}}, \qquad
@@ -92,17 +94,41 @@ def standardised(amounts: _Array, lengths: _Array, weights: _Array, n: int) -> M
     ----------
     amounts, lengths : ndarray, shape (blocks, groups)
     weights : ndarray
-        One a group, adding to 1; each group with a weight has length in at least two blocks.
+        One a group, adding to 1.
     n : int
         Observations behind it, for the record.
+    per : ndarray, optional
+        Amounts of something else in the same lengths: T is then divided by the T of that.
+
+    Returns
+    -------
+    Mean or None
+        None where a group with a weight lies in one block only, or there is nothing to divide by.
     """
     used = weights > 0.0
-    amounts, lengths, weights = amounts[:, used], lengths[:, used], weights[used]
-    blocks = len(lengths)
-    total_amount, total_length = amounts.sum(axis=0), lengths.sum(axis=0)
-    without = ((total_amount - amounts) / (total_length - lengths)) @ weights
+    lengths, weights = lengths[:, used], weights[used]
+    total, blocks = lengths.sum(axis=0), len(lengths)
+    if not used.any() or blocks < 2 or (total - lengths <= 0.0).any():
+        return None
+
+    def means(sums: _Array) -> _Array:
+        """Means of all blocks, and without each block in turn."""
+        whole = sums[:, used].sum(axis=0)
+        left: _Array = (whole - np.vstack([np.zeros(len(weights)), sums[:, used]])) / (
+            total - np.vstack([np.zeros(len(weights)), lengths])
+        )
+        found: _Array = left @ weights
+        return found
+
+    found = means(amounts)
+    if per is not None:
+        below = means(per)
+        if (below <= 0.0).any():
+            return None
+        found = found / below
+    value, without = found[0], found[1:]
     error = math.sqrt((blocks - 1) / blocks * float(((without - without.mean()) ** 2).sum()))
-    apart = (lengths * (weights / total_length) ** 2).sum(axis=1)
-    alike = (lengths * (weights / total_length)).sum(axis=1) ** 2
+    apart = (lengths * (weights / total) ** 2).sum(axis=1)
+    alike = (lengths * (weights / total)).sum(axis=1) ** 2
     degrees = min(part.sum() ** 2 / (part**2).sum() for part in (apart, alike)) - 1.0
-    return Mean(float((total_amount / total_length) @ weights), error, max(1.0, float(degrees)), n)
+    return Mean(float(value), error, max(1.0, float(degrees)), n)
