@@ -24,7 +24,7 @@ from thinktime.stats.estimate import Estimate
 if TYPE_CHECKING:
     from thinktime.log import Log
 
-__all__ = ["CostAsked", "apart", "costs", "regressed", "target_of"]
+__all__ = ["CostAsked", "costs"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def costs(log: Log, asked: CostAsked) -> tuple[CostChange, ...] | str:
     responses of the units like any others, so that the randomisation test of them is exact.
     """
     names = asked.wanted.work
-    target = target_of(log)
+    target = _target_of(log)
     if target is None or not names:
         return "system time or requests were not measured"
     single = _by_unit(asked)
@@ -57,19 +57,19 @@ def costs(log: Log, asked: CostAsked) -> tuple[CostChange, ...] | str:
     for at, name in enumerate((BASE.name, *names)):
         label, _ = _words(BASE if at == 0 else place[name])
         before, after = control.get(name), treated.get(name)
-        difference = None if before is None or after is None else apart(before, after)
+        difference = None if before is None or after is None else _apart(before, after)
         own = single[at] if single else None
         found.append(CostChange(name, label, before, after, difference, own))
     return tuple(found)
 
 
-def target_of(log: Log) -> Target | None:
+def _target_of(log: Log) -> Target | None:
     """System time, as what a regression explains; None where the log has none."""
     columns = observations.role_columns(log, "system_time")
     return Target("system time", "s", columns) if columns else None
 
 
-def apart(control: Estimate, treated: Estimate) -> Estimate:
+def _apart(control: Estimate, treated: Estimate) -> Estimate:
     r"""Difference of two estimates from different observations.
 
     Half widths add as errors do, :math:`h = \sqrt{h_1^2 + h_2^2}`, on each side (Zou and Donner 2008,
@@ -92,7 +92,7 @@ def apart(control: Estimate, treated: Estimate) -> Estimate:
     )
 
 
-def regressed(design: Design, level: float) -> dict[str, Estimate] | str:
+def _regressed(design: Design, level: float) -> dict[str, Estimate] | str:
     """Costs by name of request, the base among them, with intervals that hold under autocorrelation."""
     rows = N_LEAST + ROWS_PER_REQUEST * len(design.terms)
     found = fit(design, Options(select=False, rows_least=rows, level=level))
@@ -149,7 +149,7 @@ def _sides(
         return design
     sides = []
     for treated in (False, True):
-        costs = regressed(replace(design, pieces=_Only(design, assigned, treated)), asked.bench.level)
+        costs = _regressed(replace(design, pieces=_Only(design, assigned, treated)), asked.bench.level)
         if isinstance(costs, str):
             return costs
         sides.append(costs)

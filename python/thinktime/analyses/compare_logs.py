@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.analyses import compare_units
-from thinktime.analyses.compare_costs import apart, regressed, target_of
+from thinktime.analyses import compare_units, overhead_comparison
 from thinktime.analyses.compare_design import Placing, time_label
 from thinktime.analyses.compare_logs_caveats import caveats
 from thinktime.analyses.compare_logs_effects import Pieces, at_equal
 from thinktime.analyses.compare_logs_result import BeforeAfter, LogCost, LogEffect, Side
 from thinktime.analyses.compare_quantities import Wanted, wanted
 from thinktime.analyses.compare_units import Cell
-from thinktime.analyses.requests import build
 from thinktime.errors import InputError
 from thinktime.stats import series
 from thinktime.stats.estimate import NotApplicable
@@ -257,26 +255,11 @@ def _costs(logs: Sequence[Log], asked: Wanted, level: float) -> tuple[LogCost, .
     """Costs of the same requests in both logs."""
     if not asked.work:
         return "no request was measured in both logs"
-    found = []
-    for log in logs:
-        target = target_of(log)
-        design = None if target is None else build(log, asked.work, target)
-        if design is None or isinstance(design, str):
-            return design or f"{log.path} has no system time"
-        costs = regressed(design, level)
-        if isinstance(costs, str):
-            return f"{log.path}: {costs}"
-        found.append(costs)
-    first, second = found
-    labels = {item.name: item.quantity.label for item in asked.columns}
+    names = [str(log.path) for log in logs]
+    found = overhead_comparison.compare(logs, names, requests=asked.work, level=level)
+    if isinstance(found, NotApplicable):
+        return found.reason
     return tuple(
-        LogCost(
-            name,
-            labels.get(name, "base (time not charged to requests)"),
-            first[name],
-            second[name],
-            apart(first[name], second[name]),
-        )
-        for name in first
-        if name in second
+        LogCost(item.request, item.label, item.seconds[0], item.seconds[1], item.differences[0], item.test)
+        for item in found.costs
     )

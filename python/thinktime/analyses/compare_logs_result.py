@@ -60,6 +60,8 @@ class LogCost:
     before: Estimate
     after: Estimate
     difference: Estimate
+    test: SignificanceTest
+    """Whether it is the same in both; p adjusted over all costs (Holm)."""
 
 
 @dataclass(frozen=True, slots=True)

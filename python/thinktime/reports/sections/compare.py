@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from thinktime.reports import charts
 from thinktime.reports import format as shown
 from thinktime.reports.document import Cell, Column, Figure, Key, Section, Table
-from thinktime.reports.prose import capital, ends, percent, refused
+from thinktime.reports.prose import capital, ends, p_value, percent, refused
 from thinktime.stats.estimate import Estimate, NotApplicable
 
 if TYPE_CHECKING:
     from thinktime.analyses.compare_result import Allowed, Comparison, CostChange, Effect, Unit
 
-__all__ = ["AT", "TITLE", "probable", "section"]
+__all__ = ["AT", "TITLE", "section"]
 
 TITLE = "Did the change help?"
 AT = {"": "", "load": " at equal load", "work": " at equal work"}
@@ -54,12 +54,6 @@ def _method(result: Comparison) -> str:
         "take out what load or requests differ; they do not depend on the assignment, so that "
         "the test stays exact. Power: normal errors with the standard deviation that was seen."
     )
-
-
-def probable(p: float) -> str:
-    """Write a probability in a sentence: p = 0.03, p < 0.001."""
-    text = shown.probability(p)
-    return f"p {text}" if text.startswith("<") else f"p = {text}"
 
 
 def _name(item: Effect) -> str:
@@ -104,7 +98,7 @@ def _said(result: Comparison, item: Effect) -> str:
     return (
         f"{_name(item)}: {shown.estimate(item.difference)}{relative} with "
         f"{_treatment(result, result.treated)} instead of {_treatment(result, result.control)}; "
-        f"{probable(item.test.p)} by the possible assignments{student}."
+        f"{p_value(item.test.p)} by the possible assignments{student}."
     )
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from thinktime.reports import charts
 from thinktime.reports import format as shown
 from thinktime.reports.document import Cell, Column, Figure, Key, Section, Table
-from thinktime.reports.prose import capital, percent, refused
-from thinktime.reports.sections.compare import AT, TITLE, probable
+from thinktime.reports.prose import capital, p_value, percent, refused
+from thinktime.reports.sections.compare import AT, TITLE
 from thinktime.stats.estimate import NotApplicable
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def _foremost(result: BeforeAfter) -> list[LogEffect]:
 def _sentences(result: BeforeAfter) -> list[str]:
     sentences = [
         f"{_name(item)}: {shown.estimate(item.difference)}{_relative(item)} after against before "
-        f"({probable(item.test.p)})."
+        f"({p_value(item.test.p)})."
         for item in _foremost(result)[:SENTENCES_MAX]
     ]
     first, second = result.before, result.after
@@ -115,9 +115,18 @@ def _drifts(result: BeforeAfter) -> Table:
 
 
 def _costs(result: BeforeAfter) -> Table:
-    columns = (Column("request"), Column("before"), Column("after"), Column("difference"))
-    rows = tuple((capital(item.label), item.before, item.after, item.difference) for item in result.costs)
-    return Table("compare-costs", "What a request costs the system", columns, rows)
+    columns = (
+        Column("request"),
+        Column("before"),
+        Column("after"),
+        Column("difference"),
+        Column("Welch", "p"),
+    )
+    rows = tuple(
+        (capital(item.label), item.before, item.after, item.difference, item.test.p) for item in result.costs
+    )
+    note = "Probabilities are adjusted over all costs (Holm); `thinktime analyse overhead BEFORE AFTER` tells more."
+    return Table("compare-costs", "What a request costs the system", columns, rows, (note,))
 
 
 def _sides(result: BeforeAfter) -> Table:
