@@ -1,7 +1,7 @@
 //! What the parameters mean together: a checked configuration.
 
 use serde_json::Value;
-use thinktime_engine::{Alias, Distribution, Span};
+use thinktime_engine::{Distribution, Span};
 
 use super::disks::DisksPlan;
 use super::drum::{DrumPlan, Organisation};
@@ -50,13 +50,17 @@ pub(super) struct Config {
     pub operator: Class,
     /// Time of DUSETIMR that grows with the users whom it reads, for each [s].
     pub reading_user_s: f64,
-    pub mix_day: Alias<usize>,
-    pub mix_night: Alias<usize>,
-    pub mix_weekend: Alias<usize>,
+    pub mix_day: Vec<f64>,
+    pub mix_evening: Vec<f64>,
+    pub mix_night: Vec<f64>,
+    /// Standard deviation of the logarithm of a day's factor on the share of guests.
+    pub day_guest_sigma: f64,
     pub variety: Variety,
     pub line: Span,
     pub line_time: Span,
     pub printer_block: Span,
+    /// Mean time for which a printed file is held back [s].
+    pub print_delay_s: f64,
     pub costs: Costs,
     pub algorithm: Algorithm,
     pub unmeasured: Unmeasured,
@@ -94,12 +98,14 @@ impl Config {
             operator: operator(settings),
             reading_user_s: settings.number("reading_user_time"),
             mix_day: mix(settings, "mix_day")?,
+            mix_evening: mix(settings, "mix_evening")?,
             mix_night: mix(settings, "mix_night")?,
-            mix_weekend: mix(settings, "mix_weekend")?,
+            day_guest_sigma: settings.number("day_guest_sigma"),
             variety: variety(settings),
             line: settings.span("line_problem_time"),
             line_time: settings.span("line_time"),
             printer_block: settings.span("printer_block_time"),
+            print_delay_s: settings.number("print_delay"),
             costs: costs(settings, period, version_two)?,
             algorithm: match settings.word("free_fret") {
                 "old" => Algorithm::Old,
@@ -189,6 +195,7 @@ fn class(settings: &Settings, name: &str) -> Class {
         think: settings.distribution(&format!("{name}_think")).clone(),
         problem: settings.distribution(&format!("{name}_problem")).clone(),
         vsio_gap_s: number("vsio_gap"),
+        vsio_sigma: number("vsio_sigma"),
         output_lines: number("output_lines"),
         print_share: number("print_share"),
         print_lines: number("print_lines"),
@@ -205,6 +212,7 @@ fn operator(settings: &Settings) -> Class {
         think: Distribution::deterministic(0.0),
         problem: Distribution::deterministic(time),
         vsio_gap_s: time / settings.number("reading_vsio"),
+        vsio_sigma: 0.0,
         output_lines: 1.0,
         print_share: 0.0,
         print_lines: 0.0,
@@ -214,7 +222,7 @@ fn operator(settings: &Settings) -> Class {
     }
 }
 
-fn mix(settings: &Settings, name: &str) -> Result<Alias<usize>, ParameterError> {
+fn mix(settings: &Settings, name: &str) -> Result<Vec<f64>, ParameterError> {
     let remedy = format!("give a list of {} shares, for {}", CLASSES.len(), CLASSES.join(", "));
     let refuse = || settings.refuse(name, &remedy);
     let given = settings.value(name).as_array().ok_or_else(refuse)?;
@@ -223,7 +231,7 @@ fn mix(settings: &Settings, name: &str) -> Result<Alias<usize>, ParameterError> 
     if shares.len() != CLASSES.len() || given.len() != CLASSES.len() || !sum.is_finite() || sum <= 0.0 {
         return Err(refuse());
     }
-    Ok(Alias::new(&[0, 1, 2, 3], &shares))
+    Ok(shares)
 }
 
 fn variety(settings: &Settings) -> Variety {
@@ -234,7 +242,6 @@ fn variety(settings: &Settings) -> Variety {
         break_s: settings.number("break"),
         complexity_spread: settings.number("complexity_spread"),
         problem_sigma: settings.number("problem_sigma"),
-        intensity_sigma: settings.number("intensity_sigma"),
         working_set_sigma: settings.number("working_set_sigma"),
         reference_sigma: settings.number("reference_sigma"),
         lines_per_block: settings.number("lines_per_block"),
@@ -257,7 +264,6 @@ fn costs(settings: &Settings, period: &Period, version_two: bool) -> Result<Cost
     if version_two {
         services[Kind::PageIo as usize].path += settings.span("page_io_path_version_two");
     }
-    services[Kind::Problem as usize].passes = settings.number("slice_passes");
     let base = Span::from_seconds(of_period(settings, "base_path", period.base_s)?);
     services[Kind::Base as usize] =
         Service { path: base, calls: 0.0, passes: settings.number("base_passes") };
@@ -277,9 +283,12 @@ fn costs(settings: &Settings, period: &Period, version_two: bool) -> Result<Cost
 }
 
 fn limits(settings: &Settings, boxes: f64) -> Limits {
-    let batch = (settings.number("batch_users_per_box") * boxes).round() as u32;
+    let users = |queue: &str| {
+        let most = settings.number(&format!("{queue}_users_per_box")) * boxes;
+        (most.round() as u32).max(1)
+    };
     Limits {
-        users: [settings.integer("interactive_users") as u32, batch.max(1)],
+        users: [users("interactive"), users("batch")],
         cpu: [settings.span("interactive_cpu_limit"), settings.span("batch_cpu_limit")],
         slice: settings.span("time_slice"),
     }

@@ -17,6 +17,7 @@ use super::dusetimr::{Counters, Readings};
 use super::queues::{Queue, Queues};
 use super::schedule::{Stretch, Stretches};
 use super::services::{KINDS, Kind, Spent, Work};
+use super::sessions::Day;
 use super::storage::{Frame, Storage};
 use super::users::{End, OPERATOR, State, User};
 use crate::recorder::Monitor;
@@ -92,8 +93,10 @@ pub(super) struct Machine<'a, M> {
     pub(super) disks: Disks,
     chores: VecDeque<Chore>,
     segment: Option<Segment>,
-    /// Passes of the dispatcher that are still to be made, by the kind of request that causes them.
-    owed: [f64; KINDS],
+    /// The dispatcher's pass that is still to be made, by the kind of request after which it comes, and its time
+    /// for interrupts [ns].
+    after: [u64; KINDS],
+    interrupts: [u64; KINDS],
     last: Option<u32>,
     pub(super) new_free_fret: bool,
     pub(super) counters: Counters,
@@ -107,9 +110,10 @@ pub(super) struct Machine<'a, M> {
     pub(super) stretch: Option<Stretch>,
     pub(super) is_up: bool,
     pub(super) over: bool,
-    pub(super) day: (u64, f64),
-    /// Blocks that wait for the printer, and unmeasured work that comes in pieces [ns].
+    pub(super) day: Day,
+    /// Blocks that wait for the printer, files that are held back until then with their blocks, and unmeasured work that comes in pieces [ns].
     pub(super) to_print: u64,
+    pub(super) files: Vec<(Time, u64)>,
     pub(super) pieces: VecDeque<u64>,
     pub(super) chance: Stream,
     pub(super) population: Stream,
@@ -146,7 +150,8 @@ impl<'a, M: Monitor> Machine<'a, M> {
             disks: Disks::new(config.disks, DISKS, stream("cp67 disks")),
             chores: VecDeque::new(),
             segment: None,
-            owed: [0.0; KINDS],
+            after: [0; KINDS],
+            interrupts: [0; KINDS],
             last: None,
             new_free_fret: config.is_new(0),
             counters: Counters::default(),
@@ -159,8 +164,9 @@ impl<'a, M: Monitor> Machine<'a, M> {
             stretch: None,
             is_up: false,
             over: false,
-            day: (u64::MAX, 1.0),
+            day: Day::NONE,
             to_print: 0,
+            files: Vec::new(),
             pieces: VecDeque::new(),
             chance: stream("cp67 CP"),
             population: stream("cp67 population"),
@@ -205,14 +211,24 @@ impl<'a, M: Monitor> Machine<'a, M> {
         self.measures.waiting.set(now, waiting);
     }
 
-    /// The passes that are owed are made, each in time `each`.
+    /// The passes that are to be made are made, those after requests each in time `each`.
     fn passes(&mut self, each: Span) -> [u64; KINDS] {
-        std::mem::take(&mut self.owed).map(|passes| (passes * each.0 as f64) as u64)
+        let mut dispatch = std::mem::take(&mut self.interrupts);
+        for (time, passes) in dispatch.iter_mut().zip(std::mem::take(&mut self.after)) {
+            *time += passes * each.0;
+        }
+        dispatch
+    }
+
+    /// A service ends: the dispatcher has to see who runs next.
+    #[inline]
+    fn ends(&mut self, kind: Kind) {
+        self.after[kind as usize] += 1;
     }
 
     #[inline]
-    fn owe(&mut self, kind: Kind, part: f64) {
-        self.owed[kind as usize] += part * self.config.costs.passes(kind);
+    fn interrupt(&mut self, kind: Kind) {
+        self.interrupts[kind as usize] += self.config.costs.interrupts(kind);
     }
 
     fn run(&mut self, user: u32, now: Time) -> Segment {
@@ -287,7 +303,14 @@ impl<'a, M: Monitor> Machine<'a, M> {
                 self.users[user as usize].burst_ends(problem, service);
                 self.burst_ends(user, end, calendar);
             }
-            None => self.users[segment.charged as usize].total += service.0,
+            None => {
+                self.users[segment.charged as usize].total += service.0;
+                if let Some(work) =
+                    segment.work.filter(|work| work.kind == Kind::SpoolIo || work.kind == Kind::Vmio)
+                {
+                    self.ends(work.kind);
+                }
+            }
         }
         self.dispatch(calendar);
     }
@@ -312,22 +335,22 @@ impl<'a, M: Monitor> Machine<'a, M> {
     fn burst_ends(&mut self, user: u32, end: End, calendar: &mut Calendar) {
         match end {
             End::Vsio => {
-                self.owe(Kind::Vsio, 0.5);
+                self.ends(Kind::Vsio);
                 self.users[user as usize].state = State::WaitingForDisk;
                 self.disks.ask(self.users[user as usize].spindle, user, calendar);
             }
             End::PageException => self.page_exception(user, calendar),
             End::Slice => {
-                self.owe(Kind::Problem, 1.0);
+                self.ends(Kind::Problem);
                 self.goes_on(user);
             }
             End::Print => {
-                self.owe(Kind::Vmio, 1.0);
+                self.line_ends();
                 self.line_is_printed(user);
                 self.goes_on(user);
             }
             End::Output => {
-                self.owe(Kind::Vmio, 1.0);
+                self.line_ends();
                 self.users[user as usize].output_lines -= 1;
                 if self.users[user as usize].output_lines > 0 {
                     self.goes_on(user);
@@ -336,6 +359,11 @@ impl<'a, M: Monitor> Machine<'a, M> {
                 }
             }
         }
+    }
+
+    fn line_ends(&mut self) {
+        self.ends(Kind::Vmio);
+        self.interrupt(Kind::Vmio);
     }
 
     /// The user wants to run on: at once, after the others of its queue, or after it has been admitted again.
@@ -377,7 +405,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
 
     fn page_exception(&mut self, user: u32, calendar: &mut Calendar) {
         self.users[user as usize].state = State::WaitingForPage;
-        self.owe(Kind::PageIo, 0.5);
+        self.ends(Kind::PageIo);
         let wanted = self.users[user as usize].task.working_set;
         let frame = self.storage.take(user, wanted);
         let changed =
@@ -389,7 +417,6 @@ impl<'a, M: Monitor> Machine<'a, M> {
             counters.page_steals += steals;
         }
         if changed {
-            self.owe(Kind::PageIo, 0.5);
             let complexity = self.users[user as usize].task.complexity[Kind::PageIo as usize];
             let new = self.new_free_fret;
             let work =
@@ -400,7 +427,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
     }
 
     fn page_is_done(&mut self, page: Page, calendar: &mut Calendar) {
-        self.owe(Kind::PageIo, 0.5);
+        self.interrupt(Kind::PageIo);
         let user = page.user;
         if page.out {
             self.drum.ask(Page { user, out: false }, calendar);
@@ -422,7 +449,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
     pub(super) fn chore(&mut self, kind: Kind, user: Option<u32>) {
         let complexity = user.map_or(1.0, |user| self.users[user as usize].task.complexity[kind as usize]);
         let work = self.config.costs.draw(kind, complexity, self.new_free_fret, &mut self.chance);
-        self.owe(kind, 1.0);
+        self.interrupt(kind);
         self.chores.push_back(Chore { work, user });
     }
 
@@ -457,7 +484,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
         self.measures.up.set(now, 0);
         self.waits(now, 0);
         self.chores.clear();
-        self.owed = [0.0; KINDS];
+        (self.after, self.interrupts) = ([0; KINDS], [0; KINDS]);
         self.last = None;
         self.queues.clear();
         self.storage.clear();
@@ -518,7 +545,7 @@ impl<M: Monitor> Model for Machine<'_, M> {
             PIECE => self.next_piece(calendar),
             _ => {
                 if let Some(user) = self.disks.due(slot.0 - DISKS.0, calendar) {
-                    self.owe(Kind::Vsio, 0.5);
+                    self.interrupt(Kind::Vsio);
                     self.is_ready(user, calendar);
                 }
             }

@@ -110,7 +110,7 @@ impl Iterator for Stretches {
 
 /// Part of the first shift's users who are there at each hour of a weekday, from midnight on.
 const FIRST_SHIFT: [f64; 25] = [
-    0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.3, 0.8, 1.0, 1.0, 0.75, 0.8, 1.0, 1.0, 0.9, 0.5, 0.25, 0.0,
+    0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.05, 0.8, 1.0, 1.0, 0.75, 0.8, 1.0, 1.0, 0.9, 0.5, 0.25, 0.0,
     0.0, 0.0, 0.0, 0.0, 0.0,
 ];
 
@@ -136,13 +136,9 @@ impl Population {
         (self.first_shift * shape).max(self.floor(hours))
     }
 
-    /// Those who are there whatever the shift: they come during the day, until five, and leave until midnight.
+    /// Those who are there whatever the shift: more when it ends, of whom some leave until midnight.
     fn floor(&self, hours: f64) -> f64 {
-        let evening = match hours {
-            8.0..17.0 => (hours - 8.0) / 9.0,
-            17.0.. => (24.0 - hours) / 7.0,
-            _ => 0.0,
-        };
+        let evening = if hours < 17.0 { 0.0 } else { (24.0 - hours) / 7.0 };
         self.night + (self.evening - self.night) * evening
     }
 

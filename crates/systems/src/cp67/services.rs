@@ -27,7 +27,7 @@ pub(super) struct Service {
     pub path: Span,
     /// Mean number of FREE calls; as many FRET calls.
     pub calls: f64,
-    /// Mean number of passes through the dispatcher.
+    /// Mean number of passes through the dispatcher that its interrupts cause, beside the one after it.
     pub passes: f64,
 }
 
@@ -88,9 +88,11 @@ impl Costs {
         if new { self.new_free_fret } else { self.old_free_fret }
     }
 
+    /// Dispatcher's time that the interrupts of a request take: they come while something else is done, and
+    /// whoever runs next has to be found.
     #[inline]
-    pub fn passes(&self, kind: Kind) -> f64 {
-        self.services[kind as usize].passes
+    pub fn interrupts(&self, kind: Kind) -> u64 {
+        (self.services[kind as usize].passes * self.find.0 as f64) as u64
     }
 }
 

@@ -10,7 +10,7 @@ use super::machine::{ACTIVITY, LOG_ON, Machine, PIECE, PRINTER, READING, RESTART
 use super::queues::Queue;
 use super::schedule::DAY;
 use super::services::Kind;
-use super::users::{CLASSES, OPERATOR, State};
+use super::users::{CLASSES, GUEST, OPERATOR, State};
 use crate::recorder::{Interaction, Monitor};
 
 /// Time in which users log on after a start-up, on average [s].
@@ -35,6 +35,19 @@ pub(super) fn class_labels() -> Vec<Arc<str>> {
 
 fn after(seconds: f64) -> Span {
     Span::from_seconds(seconds)
+}
+
+/// What a day has more or less of than others.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Day {
+    number: u64,
+    users: f64,
+    guests: f64,
+}
+
+impl Day {
+    /// Before the first one.
+    pub const NONE: Day = Day { number: u64::MAX, users: 1.0, guests: 1.0 };
 }
 
 impl<M: Monitor> Machine<'_, M> {
@@ -128,6 +141,7 @@ impl<M: Monitor> Machine<'_, M> {
             calendar.clear(slot);
         }
         (self.to_print, self.reading_due) = (0, false);
+        self.files.clear();
         self.pieces.clear();
         self.processor_stops(calendar);
         if !self.stretch.is_some_and(|stretch| now < stretch.to) {
@@ -138,12 +152,13 @@ impl<M: Monitor> Machine<'_, M> {
     /// Users wanted now, the day's factor included.
     fn wanted(&mut self, now: Time) -> f64 {
         let day = now.0 / DAY;
-        if self.day.0 != day {
-            let sigma = self.config.day_sigma;
+        if self.day.number != day {
             let mut stream = self.streams.stream(Component("cp67 days"), day);
-            self.day = (day, (sigma * stream.normal() - 0.5 * sigma * sigma).exp().min(BUSIEST));
+            let mut factor = |sigma: f64| (sigma * stream.normal() - 0.5 * sigma * sigma).exp();
+            let users = factor(self.config.day_sigma).min(BUSIEST);
+            self.day = Day { number: day, users, guests: factor(self.config.day_guest_sigma) };
         }
-        self.config.population.wanted(&self.config.schedule, now) * self.day.1
+        self.config.population.wanted(&self.config.schedule, now) * self.day.users
     }
 
     fn next_log_on(&mut self, calendar: &mut Calendar) {
@@ -191,15 +206,29 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
+    /// Draws a class; guests are more on some days than on others.
+    fn class_of(&mut self, mix: &[f64]) -> usize {
+        let weight = |class: usize| if class == GUEST { mix[class] * self.day.guests } else { mix[class] };
+        let sum: f64 = (0..mix.len()).map(weight).sum();
+        let mut left = self.population.uniform() * sum;
+        (0..mix.len() - 1)
+            .find(|class| {
+                left -= weight(*class);
+                left < 0.0
+            })
+            .unwrap_or(mix.len() - 1)
+    }
+
     fn logs_on(&mut self, user: u32, calendar: &mut Calendar) {
         let now = calendar.now();
         let hour = now.0 % DAY / super::schedule::HOUR;
         let mix = match hour {
-            _ if self.config.schedule.is_weekend(now) => &self.config.mix_weekend,
-            8..18 => &self.config.mix_day,
+            _ if self.config.schedule.is_weekend(now) => &self.config.mix_night,
+            8..17 => &self.config.mix_day,
+            17.. => &self.config.mix_evening,
             _ => &self.config.mix_night,
         };
-        let class = mix.choose(&mut self.population);
+        let class = self.class_of(mix);
         self.signs_on(user, class, now);
         let cp = after(self.config.unmeasured.log_on_s * 0.5 * self.gamma());
         self.unmeasured(cp);
@@ -274,6 +303,7 @@ impl<M: Monitor> Machine<'_, M> {
         self.measures.responses.record(response);
         self.measures.batches.record(now, response);
         self.tell(user, Some(now));
+        self.file_is_closed(user, now);
         if user == OPERATOR {
             self.users[user as usize].state = State::AtTerminal;
         } else {
@@ -305,8 +335,17 @@ impl<M: Monitor> Machine<'_, M> {
         printing.unspooled += 1;
         if printing.unspooled >= printing.task.lines_per_block {
             printing.unspooled = 0;
+            printing.spooled += 1;
             self.chore(Kind::SpoolIo, Some(user));
-            self.to_print += 1;
+        }
+    }
+
+    /// A printed file is complete: it is printed some time later.
+    fn file_is_closed(&mut self, user: u32, now: Time) {
+        let blocks = std::mem::take(&mut self.users[user as usize].spooled);
+        if blocks > 0 {
+            let held = after(self.config.print_delay_s * self.chance.exponential());
+            self.files.push((now + held, blocks));
         }
     }
 
@@ -324,6 +363,12 @@ impl<M: Monitor> Machine<'_, M> {
     pub(super) fn second(&mut self, calendar: &mut Calendar) {
         self.chore(Kind::Base, None);
         calendar.set(SECOND, calendar.now() + after(SECOND_S), Priority::Arrival);
+        let now = calendar.now();
+        let due: u64 = self.files.iter().filter(|(at, _)| *at <= now).map(|(_, blocks)| blocks).sum();
+        self.to_print += due;
+        if due > 0 {
+            self.files.retain(|(at, _)| *at > now);
+        }
         if self.to_print > 0 && !calendar.is_set(PRINTER) {
             calendar.set(PRINTER, calendar.now(), Priority::Arrival);
         }

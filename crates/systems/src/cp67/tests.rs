@@ -117,9 +117,9 @@ fn costs_add_up_to_what_the_parameters_say() {
     let plain = json!({
         "period": "II-2", "observations": 60, "complexity_spread": 0, "path_variation": 0,
         "find_time": 0.0003, "redispatch_time": 0.0003, "activities": 0,
-        "vsio_path": 0.007, "vsio_free_calls": 3.5, "vsio_passes": 2, "vmio_path": 0.002, "vmio_passes": 1,
-        "page_io_path": 0.001, "page_io_path_version_two": 0.003, "page_io_passes": 2,
-        "spool_io_path": 0.003, "spool_io_passes": 4, "privileged_share": 0.1, "base_path": 0.005,
+        "vsio_path": 0.007, "vsio_free_calls": 3.5, "vsio_passes": 1, "vmio_path": 0.002, "vmio_passes": 0,
+        "page_io_path": 0.001, "page_io_path_version_two": 0.003, "page_io_passes": 1,
+        "spool_io_path": 0.003, "spool_io_passes": 3, "privileged_share": 0.1, "base_path": 0.005,
     });
     let pair = (363.0 + 245.0) * 1e-6;
     let outcome = once(&plain);
@@ -322,7 +322,7 @@ fn any_parameters() -> impl Strategy<Value = Value> {
                 "restarts_per_day": restarts, "cp_pages": cp / 3, "drum_organisation": drum,
                 "spindles": spindles, "channels": 1, "changed_share": changed, "guest_working_set": pages,
                 "develop_working_set": pages / 2.0, "activities": activities, "lines_per_block": lines,
-                "interactive_users": 1 + lines / 2, "batch_users_per_box": per_box, "time_slice": slice,
+                "interactive_users_per_box": per_box, "batch_users_per_box": per_box, "time_slice": slice,
                 "interactive_cpu_limit": 2.0 * slice, "core_boxes": boxes, "session": 600, "task": 60,
                 "users": users + 2, "edit_print_share": 0.2, "edit_print_lines": 30,
             })

@@ -8,6 +8,9 @@ use super::services::{KINDS, Kind};
 /// The classes, by name.
 pub(super) const CLASSES: [&str; 4] = ["edit", "develop", "compute", "guest"];
 
+/// The last of them: heavy batch in a virtual machine.
+pub(super) const GUEST: usize = 3;
+
 /// The operator's virtual machine, in which DUSETIMR runs.
 pub(super) const OPERATOR: u32 = 0;
 
@@ -19,6 +22,8 @@ pub(super) struct Class {
     pub problem: Distribution,
     /// Mean problem state time between two VSIO [s].
     pub vsio_gap_s: f64,
+    /// Standard deviation of the logarithm of a task's VSIO in a second of problem state.
+    pub vsio_sigma: f64,
     /// Mean number of lines typed in answer, one or more.
     pub output_lines: f64,
     /// Part of the interactions that print, and the mean number of lines.
@@ -40,10 +45,8 @@ pub(super) struct Variety {
     pub break_s: f64,
     /// The complexity of a task's requests lies so far around 1 at most.
     pub complexity_spread: f64,
-    /// Standard deviations of the logarithms of what tasks differ by: problem state time of an interaction, VSIO in a
-    /// second of it, pages and references to them, printed lines in a block.
+    /// Standard deviations of the logarithms of what tasks differ by: problem state time of an interaction, pages and references to them, printed lines in a block.
     pub problem_sigma: f64,
-    pub intensity_sigma: f64,
     pub working_set_sigma: f64,
     pub reference_sigma: f64,
     pub lines_per_block: f64,
@@ -112,6 +115,8 @@ pub(super) struct User {
     /// Lines in the answer of this interaction, and lines printed that fill no block yet.
     pub answer_lines: u64,
     pub unspooled: u64,
+    /// Blocks of the file that is being printed.
+    pub spooled: u64,
     /// Accounts since log-on [ns]: all processor time, and problem state time.
     pub total: u64,
     pub problem: u64,
@@ -155,6 +160,7 @@ impl User {
             output_lines: 0,
             answer_lines: 0,
             unspooled: 0,
+            spooled: 0,
             total: 0,
             problem: 0,
             read: None,
@@ -194,7 +200,7 @@ impl User {
         self.spindle = self.tasks.below(u64::from(spindles)) as u32;
         self.session_ends = now + self.wait(variety.session_s);
         (self.total, self.problem, self.read) = (0, 0, None);
-        (self.unspooled, self.signed_on_at) = (0, now);
+        (self.unspooled, self.spooled, self.signed_on_at) = (0, 0, now);
     }
 
     /// Begins a task.
@@ -209,7 +215,7 @@ impl User {
             ends,
             complexity,
             problem: self.factor(variety.problem_sigma),
-            vsio_rate: self.factor(variety.intensity_sigma) / (class.vsio_gap_s * SECOND_NS),
+            vsio_rate: self.factor(class.vsio_sigma) / (class.vsio_gap_s * SECOND_NS),
             working_set: (class.working_set * self.factor(variety.working_set_sigma)).round().max(1.0) as u32,
             reference_rate: class.reference_rate * self.factor(variety.reference_sigma) / SECOND_NS,
             new_pages: class.new_pages / SECOND_NS,

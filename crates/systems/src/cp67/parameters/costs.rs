@@ -34,7 +34,7 @@ macro_rules! service {
                 "pass",
                 json!($passes),
                 Allowed::not_negative(),
-                concat!("Passes through the dispatcher for ", $what),
+                concat!("Passes through the dispatcher that the interrupts of ", $what, " cause, beside the one after it"),
                 "calibrated against Table 6",
             ),
         ]
@@ -43,10 +43,10 @@ macro_rules! service {
 
 fn paths() -> Vec<Parameter> {
     let mut all = [
-        service!("vsio", "a VSIO", 0.006978, 3.5, 2.6),
-        service!("vmio", "a VMIO", 0.0023, 0.0, 1.2),
-        service!("page_io", "a page I/O", 0.001116, 2.0, 2.6),
-        service!("spool_io", "a spool I/O", 0.003316, 2.0, 4.0),
+        service!("vsio", "a VSIO", 0.006978, 3.5, 1.0),
+        service!("vmio", "a VMIO", 0.0023, 0.0, 0.8),
+        service!("page_io", "a page I/O", 0.001116, 2.0, 1.6),
+        service!("spool_io", "a spool I/O", 0.003316, 2.0, 3.3),
     ]
     .concat();
     all.push(Parameter::new(
@@ -121,17 +121,9 @@ fn dispatch() -> Vec<Parameter> {
             source,
         ),
         Parameter::new(
-            "slice_passes",
-            "pass",
-            json!(1.0),
-            Allowed::not_negative(),
-            "Passes through the dispatcher at the end of a time slice",
-            source,
-        ),
-        Parameter::new(
             "base_passes",
             "pass",
-            json!(2.5),
+            json!(2.33),
             Allowed::not_negative(),
             "Passes through the dispatcher in a second of real time, whatever is asked for",
             source,
@@ -161,7 +153,7 @@ fn unmeasured() -> Vec<Parameter> {
         Parameter::new(
             "activities",
             "1/day",
-            json!(48.0),
+            json!(60.0),
             seconds(),
             "Directory maintenance, accounting and the like in a day of running",
             source,
@@ -169,7 +161,7 @@ fn unmeasured() -> Vec<Parameter> {
         Parameter::new(
             "activity_time",
             "s",
-            json!(12.0),
+            json!(11.0),
             seconds(),
             "Mean CP time of one of them, exponential",
             source,
@@ -185,7 +177,7 @@ fn unmeasured() -> Vec<Parameter> {
         Parameter::new(
             "piece_pause",
             "s",
-            json!(0.2),
+            json!(0.3),
             Allowed::positive(),
             "Mean pause after a piece, exponential",
             CHOSEN,

@@ -14,17 +14,17 @@ fn dispatcher() -> Vec<Parameter> {
     let limits = "appendix: the number depends on main storage; which is chosen";
     vec![
         Parameter::new(
-            "interactive_users",
+            "interactive_users_per_box",
             "user",
-            json!(5),
-            Allowed::Integer { low: 1, high: 10_000 },
-            "Users in the interactive queue at most",
+            json!(2.0),
+            Allowed::positive(),
+            "Users in the interactive queue at most, for each core box",
             limits,
         ),
         Parameter::new(
             "batch_users_per_box",
             "user",
-            json!(1.75),
+            json!(2.67),
             Allowed::positive(),
             "Users in the queue of long runs at most, for each core box",
             limits,
@@ -48,10 +48,10 @@ fn dispatcher() -> Vec<Parameter> {
         Parameter::new(
             "time_slice",
             "s",
-            json!(0.05),
+            json!(0.15),
             seconds_above(),
             "Problem state time after which the next user of the queue runs",
-            "appendix: there is a slice; its length is chosen",
+            "appendix: there is a slice; calibrated against Table 6",
         ),
     ]
 }
@@ -166,7 +166,7 @@ fn spooling() -> Vec<Parameter> {
         Parameter::new(
             "lines_per_block",
             "line",
-            json!(12.0),
+            json!(12.5),
             Allowed::positive(),
             "Mean number of printed lines in a spool block, which is written once and read once",
             "calibrated against Table 4: the spool coefficient without VMIO",
@@ -178,6 +178,14 @@ fn spooling() -> Vec<Parameter> {
             Allowed::positive(),
             "Time in which the printer prints a block",
             "a 1403's: 18 lines a second",
+        ),
+        Parameter::new(
+            "print_delay",
+            "s",
+            json!(1200.0),
+            seconds(),
+            "Mean time for which a printed file is held back until the printer takes it, exponential",
+            CHOSEN,
         ),
     ]
 }

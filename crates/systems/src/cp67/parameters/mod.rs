@@ -97,7 +97,7 @@ fn population() -> Vec<Parameter> {
         Parameter::new(
             "day_sigma",
             "",
-            json!(0.25),
+            json!(0.18),
             Allowed::Number { low: 0.0, high: 3.0, above: false },
             "Standard deviation of the logarithm of a day's factor on these numbers",
             "calibrated against Table 10",
@@ -105,10 +105,10 @@ fn population() -> Vec<Parameter> {
         Parameter::new(
             "users",
             "user",
-            json!(100),
+            json!(31),
             Allowed::Integer { low: 2, high: 10_000 },
-            "User identifications, the operator's included",
-            CHOSEN,
+            "User identifications, the operator's included: no more can be signed on",
+            "calibrated against Table 10: nobody saw more than 28 active",
         ),
         Parameter::new(
             "restarts_per_day",

@@ -10,7 +10,10 @@ pub(super) fn parameters() -> Vec<Parameter> {
 }
 
 fn sessions() -> Vec<Parameter> {
-    let mix = Allowed::Structure("give a list of shares for edit, develop, compute and guest");
+    let mix = |name, shares: [f64; 4], what| {
+        let allowed = Allowed::Structure("give a list of shares for edit, develop, compute and guest");
+        Parameter::new(name, "", json!(shares), allowed, what, RATES)
+    };
     vec![
         Parameter::new("session", "s", json!(3600.0), Allowed::positive(), "Mean time signed on", CHOSEN),
         Parameter::new("task", "s", json!(360.0), Allowed::positive(), "Mean length of a task", CHOSEN),
@@ -23,28 +26,27 @@ fn sessions() -> Vec<Parameter> {
             CHOSEN,
         ),
         Parameter::new("break", "s", json!(600.0), Allowed::positive(), "Mean length of a break", CHOSEN),
-        Parameter::new(
+        mix(
             "mix_day",
-            "",
-            json!([0.59, 0.362, 0.01, 0.038]),
-            mix.clone(),
-            "Shares of edit, develop, compute and guest among sessions that begin on a weekday from 8 to 18",
-            RATES,
+            [0.60, 0.366, 0.009, 0.028],
+            "Shares of edit, develop, compute and guest among sessions that begin on a weekday from 8 to 17",
         ),
-        Parameter::new(
+        mix(
+            "mix_evening",
+            [0.36, 0.32, 0.14, 0.25],
+            "The same among sessions that begin on a weekday after that",
+        ),
+        mix(
             "mix_night",
-            "",
-            json!([0.34, 0.34, 0.02, 0.30]),
-            mix.clone(),
-            "The same for sessions that begin on a weekday at other times",
-            RATES,
+            [0.45, 0.41, 0.018, 0.105],
+            "The same among sessions that begin before 8 or at weekends",
         ),
         Parameter::new(
-            "mix_weekend",
+            "day_guest_sigma",
             "",
-            json!([0.40, 0.37, 0.013, 0.217]),
-            mix,
-            "The same for sessions that begin on Saturday or Sunday",
+            json!(0.6),
+            Allowed::Number { low: 0.0, high: 3.0, above: false },
+            "Standard deviation of the logarithm of a day's factor on the share of guests",
             RATES,
         ),
     ]
@@ -59,7 +61,7 @@ fn variety() -> Vec<Parameter> {
         Parameter::new(
             "complexity_spread",
             "",
-            json!(0.87),
+            json!(0.953),
             share(),
             "How complex the requests of a task are, for each kind: evenly spread around 1, so far at most",
             "calibrated against Table 5 (III-3): R squared",
@@ -70,16 +72,15 @@ fn variety() -> Vec<Parameter> {
             "Standard deviation of the logarithm of how much problem state time a task's interactions take",
             CHOSEN,
         ),
-        sigma("intensity_sigma", 0.9, "The same of a task's VSIO in a second of problem state", CHOSEN),
         sigma("working_set_sigma", 0.5, "The same of the pages that a task refers to", CHOSEN),
         sigma("reference_sigma", 0.4, "The same of its references to pages that are not there", CHOSEN),
         sigma("lines_sigma", 0.5, "The same of its printed lines in a spool block", CHOSEN),
     ]
 }
 
-/// The nine parameters of a class.
+/// The ten parameters of a class.
 macro_rules! class {
-    ($name:literal, $think:expr, $problem:expr, $gap:expr, $output:expr, $share:expr, $lines:expr, $set:expr,
+    ($name:literal, $think:expr, $problem:expr, $gap:expr, $sigma:expr, $output:expr, $share:expr, $lines:expr, $set:expr,
      $rate:expr, $new:expr) => {
         vec![
             Parameter::new(
@@ -105,6 +106,17 @@ macro_rules! class {
                 Allowed::positive(),
                 concat!($name, ": mean problem state time between two VSIO"),
                 RATES,
+            ),
+            Parameter::new(
+                concat!($name, "_vsio_sigma"),
+                "",
+                json!($sigma),
+                Allowed::Number { low: 0.0, high: 5.0, above: false },
+                concat!(
+                    $name,
+                    ": standard deviation of the logarithm of a task's VSIO in a second of problem state"
+                ),
+                CHOSEN,
             ),
             Parameter::new(
                 concat!($name, "_output_lines"),
@@ -168,48 +180,52 @@ fn classes() -> Vec<Parameter> {
             "exponential(mean=9)",
             "lognormal(mean=0.08, sd=0.16)",
             0.012,
-            2.0,
+            0.9,
+            3.0,
             0.0,
             0.0,
-            14.0,
-            280.0,
-            8.0
+            17.0,
+            350.0,
+            4.0
         ),
         class!(
             "develop",
             "exponential(mean=15)",
             "lognormal(mean=0.6, sd=1.2)",
             0.016,
+            0.9,
             3.0,
             0.1,
-            240.0,
-            22.0,
-            280.0,
-            8.0
+            300.0,
+            25.0,
+            350.0,
+            4.0
         ),
         class!(
             "compute",
             "exponential(mean=20)",
             "lognormal(mean=60, sd=120)",
             0.15,
+            0.9,
             3.0,
-            0.3,
-            60.0,
+            0.2,
+            1500.0,
             30.0,
-            300.0,
-            8.0
+            350.0,
+            4.0
         ),
         class!(
             "guest",
-            "exponential(mean=25)",
-            "lognormal(mean=10, sd=20)",
-            0.013,
+            "exponential(mean=8)",
+            "lognormal(mean=12, sd=24)",
+            0.0095,
+            0.3,
             2.0,
-            0.1,
+            0.09,
             2200.0,
             70.0,
             400.0,
-            8.0
+            4.0
         ),
     ]
     .concat()
