@@ -63,9 +63,10 @@ def command(
     ] = 4,
     form: Form = "text",
 ) -> None:
-    """Tell what each kind of request costs the system; of several logs, whether it costs the same.
+    """Tell what each kind of request costs the system.
 
-    System time of each interval is regressed on the requests served in it (Bard 1971).
+    System time of each interval is regressed on the requests served in it (Bard 1971). Of several logs it
+    is tested whether requests cost the same in each.
 
     Examples:
 

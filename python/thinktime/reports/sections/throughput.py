@@ -26,8 +26,16 @@ TIMES = {
 }
 
 
-def section(log: Log, result: Throughput | NotApplicable) -> Section:
-    """Section of the throughput analysis."""
+def section(log: Log, result: Throughput | NotApplicable, *, whole: bool = False) -> Section:
+    """Section of the throughput analysis.
+
+    Parameters
+    ----------
+    log : Log
+    result : Throughput or NotApplicable
+    whole : bool
+        Whether means over the whole log were asked for.
+    """
     del log
     if isinstance(result, NotApplicable):
         return refused("throughput", TITLE, result)
@@ -38,7 +46,7 @@ def section(log: Log, result: Throughput | NotApplicable) -> Section:
         "throughput",
         TITLE,
         tuple(_sentences(result)),
-        _tables(result, notes),
+        (*_tables(result, notes), *_whole(result)) if whole else _tables(result, notes),
         tuple(figures),
         result.caveats,
         "Intervals are grouped by load, and means are taken in each group (Bard 1971). Useful is what "
@@ -94,6 +102,23 @@ def _tables(result: Throughput, notes: tuple[str, ...]) -> tuple[Table, ...]:
     if not rest:
         return (first,)
     return (first, replace(_data(result, "throughput-requests", f"Requests by {load}", rest), folded=True))
+
+
+def _whole(result: Throughput) -> tuple[Table, ...]:
+    """Means whatever the load, with why they are not compared with another log's."""
+    if result.whole is None:
+        return ()
+    load = _load(result)
+    note = (
+        f"At a mean load of {shown.number(result.whole.load_mean)} {load}. Whole means must not be compared "
+        "with another log's: they differ with the load, whatever the machine does (Bard 1971, Table 7). "
+        "`thinktime analyse throughput LOG LOG` compares logs at equal load."
+    )
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (capital(item.label), mean) for item, mean in zip(result.measures, result.whole.means, strict=True)
+    )
+    columns = (Column("measure"), Column("mean"))
+    return (Table("throughput-whole", "Means over the whole log: not for comparing", columns, rows, (note,)),)
 
 
 def _points(result: Throughput, at: int, name: str) -> list[dict[str, object]]:

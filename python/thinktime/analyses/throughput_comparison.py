@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from thinktime.analyses.throughput_data import Load, Sums
     from thinktime.log import Log
 
-__all__ = ["Comparison", "Contrast", "Curve", "Standard", "analyse"]
+__all__ = ["Comparison", "Contrast", "Curve", "EqualLoad", "Standard", "compare", "of_sums"]
 
 _Array = NDArray[np.float64]
 
@@ -81,6 +81,19 @@ class Contrast:
 
 
 @dataclass(frozen=True, slots=True)
+class EqualLoad:
+    """Several logs at equal load."""
+
+    stretches: tuple[int, ...]
+    """Stretches of time that each log was cut into."""
+    standard: tuple[Standard, ...]
+    means: tuple[tuple[Estimate | None, ...], ...]
+    """Of each log, each measure at the common distribution of loads."""
+    overall: tuple[Contrast, ...]
+    by_load: tuple[Contrast, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """Curves of several logs, and what differs between them at equal load."""
 
@@ -104,7 +117,7 @@ class Comparison:
         return bool(first and second and (second.value - first.value) * item.estimate.value < 0.0)
 
 
-def analyse(
+def compare(
     logs: Sequence[Log],
     names: Sequence[str],
     *,
@@ -155,7 +168,34 @@ def analyse(
         for log, item, each in zip(logs, chosen, sums, strict=True)
     ]
     measures = _measures(results)
-    return _compared(tuple(names), results, sums, measures, n_few, level)
+    equal = of_sums(names, sums, measures, n_few, level)
+    if equal is None:
+        return NotApplicable(
+            "no range of load was reached often enough in all logs: nothing is at equal load",
+            "record longer, or group loads more widely (--width)",
+        )
+    curves = tuple(
+        Curve(
+            name,
+            result,
+            means,
+            tuple(throughput.whole_mean(each, item.name, item.unit, level) for item in measures),
+            cut,
+        )
+        for name, result, each, means, cut in zip(
+            names, results, sums, equal.means, equal.stretches, strict=True
+        )
+    )
+    return Comparison(
+        results[0].load,
+        results[0].load_unit,
+        measures,
+        curves,
+        equal.standard,
+        equal.overall,
+        equal.by_load,
+        _caveats(curves, equal.standard, results),
+    )
 
 
 def _measures(results: Sequence[Throughput]) -> tuple[Measure, ...]:
@@ -170,48 +210,37 @@ def _measures(results: Sequence[Throughput]) -> tuple[Measure, ...]:
     return tuple(common)
 
 
-def _compared(
-    names: tuple[str, ...],
-    results: Sequence[Throughput],
+def of_sums(
+    names: Sequence[str],
     sums: Sequence[Sums],
     measures: tuple[Measure, ...],
     n_few: int,
     level: float,
-) -> Comparison | NotApplicable:
+) -> EqualLoad | None:
+    """Compare the sums of several logs at equal load; None where no range of load allows it."""
     cuts, compared = _cut(sums, n_few)
     if not compared.any():
-        return NotApplicable(
-            "no range of load was reached often enough in all logs: nothing is at equal load",
-            "record longer, or group loads more widely (--width)",
-        )
+        return None
     standard, weights = _standard(sums, compared)
     means = [
         [_equal(each, item.name, cut, weights) for item in measures]
         for each, cut in zip(sums, cuts, strict=True)
     ]
-    method = "directly standardised, jackknife over {} stretches"
-    curves = tuple(
-        Curve(
-            name,
-            result,
-            tuple(
-                None if mean is None else mean.estimate(item.unit, method.format(cut), level)
-                for mean, item in zip(row, measures, strict=True)
-            ),
-            tuple(throughput.whole_mean(each, item.name, item.unit, level) for item in measures),
-            cut,
+    shown = tuple(
+        tuple(
+            None
+            if mean is None
+            else mean.estimate(item.unit, f"directly standardised, jackknife over {cut} stretches", level)
+            for mean, item in zip(row, measures, strict=True)
         )
-        for name, result, each, row, cut in zip(names, results, sums, means, cuts, strict=True)
+        for row, cut in zip(means, cuts, strict=True)
     )
-    return Comparison(
-        results[0].load,
-        results[0].load_unit,
-        measures,
-        curves,
+    return EqualLoad(
+        tuple(cuts),
         standard,
+        shown,
         _overall(names, measures, means, level),
         _by_load(names, sums, measures, cuts, compared, level),
-        _caveats(curves, standard, results),
     )
 
 
@@ -274,7 +303,7 @@ def _equal(sums: Sums, name: str, cut: int, weights: _Array) -> Mean | None:
 
 
 def _overall(
-    names: tuple[str, ...], measures: tuple[Measure, ...], means: list[list[Mean | None]], level: float
+    names: Sequence[str], measures: tuple[Measure, ...], means: list[list[Mean | None]], level: float
 ) -> tuple[Contrast, ...]:
     found: list[tuple[Measure, str, str, Mean]] = []
     for first, second in combinations(range(len(names)), 2):
@@ -290,7 +319,7 @@ def _overall(
 
 
 def _by_load(
-    names: tuple[str, ...],
+    names: Sequence[str],
     sums: Sequence[Sums],
     measures: tuple[Measure, ...],
     cuts: Sequence[int],
