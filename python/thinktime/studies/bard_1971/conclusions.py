@@ -7,7 +7,7 @@ from thinktime.studies.bard_1971 import (
     free_fret_findings,
     load_findings,
     overhead_findings,
-    saturation,
+    saturation_findings,
 )
 from thinktime.studies.bard_1971.free_fret_findings import significance_table
 from thinktime.studies.bard_1971.installation import Installation
@@ -22,7 +22,7 @@ def chapter(installation: Installation) -> Chapter:
         *overhead_findings.findings(installation),
         *costs.findings(installation),
         *load_findings.findings(installation),
-        saturation.dominance(),
+        *saturation_findings.findings(installation),
         *free_fret_findings.findings(installation),
     )
     held = sum(finding.holds is True for finding in findings)

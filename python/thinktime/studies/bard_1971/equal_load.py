@@ -8,7 +8,7 @@ from thinktime.reports.document import Cell, Column, Table
 from thinktime.studies.bard_1971.installation import PERIODS, Installation, applicable
 
 if TYPE_CHECKING:
-    from thinktime.analyses.throughput_compare import Comparison
+    from thinktime.analyses.throughput_comparison import Comparison
 
 __all__ = ["ENOUGH", "MEASURES", "PAIR", "TIMES", "at_equal_load", "equal_load_table"]
 
@@ -28,13 +28,13 @@ TIMES = ("user_time", "system_time", "idle_time")
 
 def at_equal_load(installation: Installation) -> Comparison:
     """Return the three periods compared at one common distribution of loads."""
-    from thinktime.analyses import throughput_compare
+    from thinktime.analyses import throughput_comparison
 
     logs = [installation.periods[period].log for period in PERIODS]
     return installation.once(
         "at equal load",
         lambda: applicable(
-            throughput_compare.analyse(logs, PERIODS, load="active_users", width=PAIR, n_few=ENOUGH)
+            throughput_comparison.compare(logs, PERIODS, load="active_users", width=PAIR, n_few=ENOUGH)
         ),
     )
 

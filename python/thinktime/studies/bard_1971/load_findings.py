@@ -14,7 +14,7 @@ from thinktime.studies.bard_1971.installation import PERIODS, Installation
 from thinktime.studies.bard_1971.tables import NAME
 
 if TYPE_CHECKING:
-    from thinktime.analyses.throughput_compare import Contrast
+    from thinktime.analyses.throughput_comparison import Contrast
 
 __all__ = ["findings"]
 

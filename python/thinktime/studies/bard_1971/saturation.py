@@ -22,15 +22,26 @@ from thinktime.studies.study import Chapter
 if TYPE_CHECKING:
     from thinktime.analyses.saturation import FrontierPair, Saturation
 
-__all__ = ["DIMENSIONS", "TABLES", "chapter", "dominance", "frontier", "limited", "pair_of"]
+__all__ = [
+    "DIMENSIONS",
+    "TABLES",
+    "chapter",
+    "dominance",
+    "frontier",
+    "limited",
+    "pages",
+    "pair_of",
+    "region",
+    "trade_off",
+    "within",
+]
 
 TABLES = ("facts",)
 DIMENSIONS = ("user_time", "page_ios", "vsio")
 PREDICTED = Tolerance("relative", 0.25)
 POINTS = Tolerance("absolute", 5.0)
+"""Pages a second, or per cent of problem state."""
 DRUM = "drum"
-DRUM_BELOW = 0.40
-"""Problem state below which paging is the limit in Figure 7."""
 PLOTS = {
     7: ("user_time", "page_ios"),
     8: ("user_time", "vsio"),
@@ -94,7 +105,7 @@ def _count(value: float, n: int, unit: str, method: str) -> Estimate:
 def _facts(installation: Installation) -> Iterator[Figure]:
     yield from _regions(installation)
     yield from _rates(installation)
-    most = max(100.0 * max(x for x, _ in _pages(installation, period).points) for period in PERIODS)
+    most = max(100.0 * max(x for x, _ in pages(installation, period).points) for period in PERIODS)
     yield PAPER.fact("B-F16", _count(most, 3, "percent", "greatest observed"), "predicted", None)
     shortest = frontier(installation, THIRD).interval_s / 60.0
     minutes = _count(shortest, 1, "minutes", "length of an interval")
@@ -103,38 +114,52 @@ def _facts(installation: Installation) -> Iterator[Figure]:
     yield PAPER.fact("B-F43", pairs, "arithmetic", Tolerance("digits"))
 
 
-def _pages(installation: Installation, period: str) -> FrontierPair:
+def region(pair: FrontierPair, name: str) -> tuple[Estimate, Estimate] | None:
+    """Find the stretch of problem state [%] in which a resource limits; None where there is none.
+
+    Of several, that with most observations near the curve.
+    """
+    own = [at for at, item in enumerate(pair.regions) if item.limit == name]
+    if not own:
+        return None
+    at = max(own, key=lambda number: pair.regions[number].n)
+    found = pair.regions[at]
+    before = pair.regions[at - 1].border if at else None
+    low = before or Estimate(found.low, "", found.n, "beginning of the curve")
+    high = found.border or Estimate(found.high, "", found.n, "end of the curve")
+    return scaled(low, 100.0, "percent"), scaled(high, 100.0, "percent")
+
+
+def within(pair: FrontierPair, low: float, high: float) -> list[tuple[tuple[float, float], str]]:
+    """Points of a frontier between two values of x, with their limits."""
+    limits = map(str, pair.limits)
+    return [
+        (point, limit) for point, limit in zip(pair.points, limits, strict=True) if low <= point[0] <= high
+    ]
+
+
+def pages(installation: Installation, period: str) -> FrontierPair:
+    """Frontier of problem state time and page I/O (Figure 7)."""
     return pair_of(frontier(installation, period), "user_time", "page_ios")
 
 
 def _regions(installation: Installation) -> Iterator[Figure]:
     """Show where the paging drum, the CPU and neither limit (Figure 7)."""
-    pair = _pages(installation, THIRD)
-    drum, free = limited(pair, DRUM), limited(pair, "none")
-    low_problem = [y for x, y in pair.points if x < DRUM_BELOW] or [max(y for _, y in pair.points)]
-    least, most = (
-        _count(value, len(low_problem), "pages/s", "frontier below 40 % problem state")
-        for value in _ends(low_problem)
-    )
-    yield PAPER.fact("B-F08", least, "predicted", POINTS, end="low")
-    yield PAPER.fact("B-F08", most, "predicted", POINTS, end="high")
-    last = 100.0 * max((x for x, _ in drum), default=0.0)
-    until = _count(last, len(drum), "percent", "last limited by the drum")
+    pair = pages(installation, THIRD)
+    drum, slack, cpu = (region(pair, name) for name in (DRUM, "none", "cpu"))
+    nowhere = _count(0.0, len(pair.points), "percent", "nowhere")
+    until = drum[1] if drum else nowhere
+    rates = [y for (_, y), _ in within(pair, 0.0, until.value / 100.0)] or [max(y for _, y in pair.points)]
+    for end, value in (("low", min(rates)), ("high", max(rates))):
+        ours = _count(value, len(rates), "pages/s", "frontier, where the drum limits")
+        yield PAPER.fact("B-F08", ours, "predicted", POINTS, end="low" if end == "low" else "high")
     yield PAPER.fact("B-F09", until, "predicted", POINTS)
-    if free:
-        low, high = (
-            _count(100.0 * value, len(free), "percent", "no limit") for value in _ends([x for x, _ in free])
-        )
-        yield PAPER.fact("B-F10", low, "predicted", POINTS, end="low")
-        yield PAPER.fact("B-F10", high, "predicted", POINTS, end="high")
-    cpu = limited(_pages(installation, SECOND), "cpu")
-    if cpu:
-        first = _count(100.0 * min(x for x, _ in cpu), len(cpu), "percent", "first limited by the CPU")
-        yield PAPER.fact("B-F11", first, "predicted", POINTS)
-
-
-def _ends(values: list[float]) -> tuple[float, float]:
-    return min(values), max(values)
+    yield PAPER.fact("B-F10", slack[0] if slack else until, "predicted", POINTS, end="low")
+    upper = slack[1] if slack else cpu[0] if cpu else until
+    yield PAPER.fact("B-F10", upper, "predicted", POINTS, end="high")
+    second = region(pages(installation, SECOND), "cpu")
+    never = _count(100.0, len(pair.points), "percent", "never")
+    yield PAPER.fact("B-F11", second[0] if second else never, "predicted", POINTS)
 
 
 def trade_off(installation: Installation, period: str, x: str, y: str) -> Estimate | None:

@@ -1,0 +1,261 @@
+"""What Figures 7 to 9 show, and whether it holds here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from thinktime.reports.compared import Finding
+from thinktime.stats import frontier as hulls
+from thinktime.stats.estimate import Estimate
+from thinktime.studies.bard_1971.installation import PERIODS, Installation
+from thinktime.studies.bard_1971.recomputed import fact
+from thinktime.studies.bard_1971.saturation import (
+    DRUM,
+    PLOTS,
+    SECOND,
+    THIRD,
+    dominance,
+    frontier,
+    limited,
+    pages,
+    pair_of,
+    region,
+    trade_off,
+    within,
+)
+from thinktime.studies.bard_1971.tables import NAME, PAPER
+
+if TYPE_CHECKING:
+    from thinktime.analyses.saturation import FrontierPair
+
+__all__ = ["findings"]
+
+NEAR = 0.25
+DRUM_BELOW, CPU_ABOVE = 40.0, 50.0
+SLACK_BELOW = 55.0
+NEAR_STATE = 10.0
+NEAR_PAGES = 5.0
+GRID = 40
+PLANE = 0.9
+POINTS_LEAST = 6
+
+
+def findings(installation: Installation) -> Iterator[Finding]:
+    """Judge every conclusion from Figures 6 to 9."""
+    yield dominance()
+    yield from _third(installation)
+    yield from _second(installation)
+    yield _sooner(installation)
+    yield from _prices(installation)
+    yield from _outside(installation)
+    yield _fills(installation)
+    yield _plane(installation)
+
+
+def _found(finding: str, source: str, holds: bool | None, statistic: str, text: str) -> Finding:
+    return Finding(NAME, finding, source, holds, statistic, text)
+
+
+def _third(installation: Installation) -> Iterator[Finding]:
+    """Judge the three regions of version III."""
+    pair = pages(installation, THIRD)
+    drum, slack, cpu = (region(pair, name) for name in (DRUM, "none", "cpu"))
+    least, most = (end.value for end in PAPER.facts["B-F08"].ends)
+    low = within(pair, 0.0, drum[1].value / 100.0) if drum else []
+    rates = [y for (_, y), _ in low]
+    constant = bool(rates) and min(rates) >= least - NEAR_PAGES and max(rates) <= most + NEAR_PAGES
+    said = _said(pair, drum)
+    if rates:
+        said += f", {_of(low, DRUM)} points there, at {min(rates):.1f} to {max(rates):.1f} pages a second"
+    yield _found(
+        "region-paging",
+        "Figure 7",
+        drum is not None and constant and abs(drum[1].value - DRUM_BELOW) <= NEAR_STATE,
+        f"the drum limits {said}; {NEAR_STATE:g} points of problem state and {NEAR_PAGES:g} pages are near",
+        "below 40 % problem state version III is limited by paging, at a constant 75 to 80 pages a second",
+    )
+    yield _found(
+        "region-cpu",
+        "Figure 7",
+        cpu is not None,
+        f"the CPU limits {_said(pair, cpu)}: {_of(_inside(pair, cpu), 'cpu')} points there have no wait time",
+        "a part of the frontier of version III has no wait time left: the CPU is the limit",
+    )
+    yield _found(
+        "region-slack",
+        "Figure 7",
+        slack is not None
+        and abs(slack[0].value - DRUM_BELOW) <= NEAR_STATE
+        and abs(slack[1].value - SLACK_BELOW) <= NEAR_STATE,
+        f"neither limits {_said(pair, slack)}; ends within {NEAR_STATE:g} points hold",
+        "from 40 to 55 % problem state neither CPU nor paging is saturated",
+    )
+
+
+_Ends = tuple[Estimate, Estimate]
+
+
+def _said(pair: FrontierPair, ends: _Ends | None) -> str:
+    """Say where a region lies; where there is none, what limits instead."""
+    if ends is None:
+        instead = ", ".join(f"{item.limit} up to {100 * item.high:.0f} %" for item in pair.regions)
+        return f"nowhere; what limits is {instead}"
+    words = []
+    for end in ends:
+        known = end.low is not None and end.high is not None
+        words.append(f"{end.value:.0f} %" + (f" ({end.low:.0f} to {end.high:.0f})" if known else ""))
+    return f"from {words[0]} to {words[1]} problem state"
+
+
+def _inside(pair: FrontierPair, ends: _Ends | None) -> list[tuple[tuple[float, float], str]]:
+    return within(pair, ends[0].value / 100.0, ends[1].value / 100.0) if ends else []
+
+
+def _of(points: Sequence[tuple[object, str]], name: str) -> str:
+    """How many of some points a resource limits."""
+    return f"{sum(limit == name for _, limit in points)} of {len(points)}"
+
+
+def _second(installation: Installation) -> Iterator[Finding]:
+    """Judge what limits version II."""
+    both = {period: pages(installation, period) for period in ("II-2", SECOND)}
+    drum = {period: f"{len(limited(pair, DRUM))} of {len(pair.points)}" for period, pair in both.items()}
+    yield _found(
+        "ii-no-paging-limit",
+        "Figure 7",
+        not any(limited(pair, DRUM) for pair in both.values()),
+        ", ".join(f"{count} frontier points of {period}" for period, count in drum.items())
+        + " are limited by the drum",
+        "under version II paging was never saturated",
+    )
+    cpu = region(both[SECOND], "cpu")
+    yield _found(
+        "ii-cpu-limit",
+        "Figure 7",
+        cpu is not None and abs(cpu[0].value - CPU_ABOVE) <= NEAR_STATE,
+        f"the CPU limits II-3 {_said(both[SECOND], cpu)}: {_of(_inside(both[SECOND], cpu), 'cpu')} points "
+        f"there have no wait time; a begin within {NEAR_STATE:g} points holds",
+        "under version II the CPU is saturated above 50 % problem state",
+    )
+
+
+def _sooner(installation: Installation) -> Finding:
+    result = frontier(installation, THIRD)
+    pairs = {name: pair_of(result, "user_time", name) for name in ("vsio", "page_ios")}
+    vsio, paging = (region(pair, "cpu") for pair in pairs.values())
+    holds = None if vsio is None or paging is None else vsio[0].value < paging[0].value
+    return _found(
+        "cpu-sooner-with-vsio",
+        "Figures 7 and 8",
+        holds,
+        f"the CPU limits the frontier against VSIO {_said(pairs['vsio'], vsio)}, that against page I/O "
+        f"{_said(pairs['page_ios'], paging)}",
+        _SOONER,
+    )
+
+
+_SOONER = "the CPU saturates at a lower problem state where VSIO are many than where paging is heavy"
+
+
+def _prices(installation: Installation) -> Iterator[Finding]:
+    asked = (
+        (
+            "price-of-page",
+            "B-F12",
+            SECOND,
+            "user_time",
+            "page_ios",
+            "11 ms of problem state buy one page in II",
+        ),
+        ("price-of-vsio", "B-F14", THIRD, "user_time", "vsio", "12 ms of problem state buy one VSIO"),
+    )
+    for name, stated, period, x, y, text in asked:
+        ours = trade_off(installation, period, x, y)
+        published = fact(stated).value
+        if ours is None:
+            yield _found(name, "page 209", None, "the frontier is 1 point", text)
+            continue
+        ends = (
+            f" ({ours.low:.1f} to {ours.high:.1f})" if ours.low is not None and ours.high is not None else ""
+        )
+        yield _found(
+            name,
+            "page 209",
+            abs(ours.value - published) <= NEAR * published,
+            f"{ours.value:.1f} ms{ends} from end to end of the frontier; within {100 * NEAR:.0f} % holds",
+            text,
+        )
+
+
+def _outside(installation: Installation) -> Iterator[Finding]:
+    """Judge whether the frontier of version III lies outside that of version II."""
+    for number, (x, y) in PLOTS.items():
+        second, third = (
+            np.array(pair_of(frontier(installation, period), x, y).curve) for period in (SECOND, THIRD)
+        )
+        grid = np.linspace(0.0, float(max(second[-1, 0], third[-1, 0])), GRID)
+        one, other = (hulls.height(curve, grid) for curve in (second, third))
+        outside = float(np.mean(other >= one))
+        areas = [float(np.trapezoid(values, grid)) for values in (one, other)]
+        yield _found(
+            f"iii-outside-figure-{number}",
+            f"Figure {number}",
+            outside >= 0.95,
+            f"the frontier of III-3 is above that of II-3 over {100 * outside:.0f} % of its width, the area "
+            f"below it {100 * (areas[1] / areas[0] - 1.0):+.0f} %; 95 % of the width holds",
+            f"the frontier of version III lies outside that of version II: {_words(x)} and {_words(y)}",
+        )
+
+
+def _words(name: str) -> str:
+    return {"user_time": "problem state time", "page_ios": "page I/O", "vsio": "VSIO"}[name]
+
+
+def _fills(installation: Installation) -> Finding:
+    said = []
+    settled: list[bool | None] = []
+    for period in PERIODS:
+        filling = frontier(installation, period).filling
+        settled.append(filling.settles)
+        said.append(
+            f"{period} grows by {100 * filling.growth:.1f} % in its second half, random halves by "
+            f"{100 * filling.expected_growth:.1f} %"
+        )
+    holds = None if None in settled else all(settled)
+    return _found(
+        "fills-in",
+        "page 207",
+        holds,
+        "; ".join(said),
+        "with more observations the frontier fills in and does not keep moving outwards",
+    )
+
+
+def _plane(installation: Installation) -> Finding:
+    """Fit a plane to the points of the frontier in three dimensions that the CPU limits."""
+    result = frontier(installation, THIRD)
+    points = np.array([point.values for point in result.points if str(point.limit) == "cpu"])
+    text = "the surface of saturation in three dimensions is nearly planar"
+    if len(points) < POINTS_LEAST:
+        return _found("surface-planar", "page 209", None, f"{len(points)} points limited by the CPU", text)
+    problem, rest = points[:, 0], points[:, 1:]
+    x = np.column_stack([np.ones(len(points)), rest])
+    coefficients = np.linalg.lstsq(x, problem, rcond=None)[0]
+    part = 1.0 - float(np.var(problem - x @ coefficients) / np.var(problem))
+    prices = _listed(coefficients[1:])
+    return _found(
+        "surface-planar",
+        "page 209",
+        part >= PLANE,
+        f"a plane through the {len(points)} frontier points of III-3 that the CPU limits explains "
+        f"{part:.2f} of the variance of problem state time: {prices}; {PLANE:g} is nearly planar",
+        text,
+    )
+
+
+def _listed(slopes: Sequence[float]) -> str:
+    pages, vsio = (-1000.0 * slope for slope in slopes)
+    return f"{pages:.1f} ms a page, {vsio:.1f} ms a VSIO"
