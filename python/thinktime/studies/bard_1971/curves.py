@@ -74,7 +74,8 @@ def chapter(installation: Installation) -> Chapter:
         f"{ENOUGH} observations are hollow: their means are not relied on."
     )
     pictures = tuple(_picture(installation, plot) for plot in PLOTS)
-    tables = (equal_load_table(installation),)
+    table = equal_load_table(installation)
+    tables = () if table is None else (table,)
     return Chapter(figures, (), summary, pictures, tables, method=method)
 
 

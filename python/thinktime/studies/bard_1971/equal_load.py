@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from thinktime.reports.document import Cell, Column, Table
-from thinktime.studies.bard_1971.installation import PERIODS, Installation, applicable
+from thinktime.stats.estimate import NotApplicable
+from thinktime.studies.bard_1971.installation import PERIODS, Installation
 
 if TYPE_CHECKING:
     from thinktime.analyses.throughput_comparison import Comparison
@@ -26,22 +27,22 @@ MEASURES = {
 TIMES = ("user_time", "system_time", "idle_time")
 
 
-def at_equal_load(installation: Installation) -> Comparison:
-    """Return the three periods compared at one common distribution of loads."""
+def at_equal_load(installation: Installation) -> Comparison | NotApplicable:
+    """Compare the three periods at one common distribution of loads."""
     from thinktime.analyses import throughput_comparison
 
     logs = [installation.periods[period].log for period in PERIODS]
     return installation.once(
         "at equal load",
-        lambda: applicable(
-            throughput_comparison.compare(logs, PERIODS, load="active_users", width=PAIR, n_few=ENOUGH)
-        ),
+        lambda: throughput_comparison.compare(logs, PERIODS, load="active_users", width=PAIR, n_few=ENOUGH),
     )
 
 
-def equal_load_table(installation: Installation) -> Table:
-    """Show means at one distribution of loads, and whole means beside them."""
+def equal_load_table(installation: Installation) -> Table | None:
+    """Show means at one distribution of loads, and whole means beside them; None where none is common."""
     comparison = at_equal_load(installation)
+    if isinstance(comparison, NotApplicable):
+        return None
     rows: list[tuple[Cell, ...]] = []
     for at, measure in enumerate(comparison.measures):
         cells = [mean for curve in comparison.curves for mean in (curve.equal_load[at], curve.whole[at])]

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from thinktime.reports.compared import Finding
+from thinktime.stats.estimate import NotApplicable
 from thinktime.studies.bard_1971.curves import by_load, counted, last_reliable
 from thinktime.studies.bard_1971.equal_load import ENOUGH, MEASURES, PAIR, TIMES, at_equal_load
 from thinktime.studies.bard_1971.installation import PERIODS, Installation
 from thinktime.studies.bard_1971.tables import NAME
 
 if TYPE_CHECKING:
-    from thinktime.analyses.throughput_comparison import Contrast
+    from thinktime.analyses.throughput_comparison import Comparison, Contrast
 
 __all__ = ["findings"]
 
@@ -28,22 +29,22 @@ MISLEADS = 1.5
 
 def findings(installation: Installation) -> Iterator[Finding]:
     """Judge the shapes of Figures 1 to 5, and the warning against whole means."""
-    yield _third_box(installation)
-    yield _version(installation)
-    yield _cp_time(installation)
-    yield _wait(installation)
-    yield _paging(installation)
+    comparison = at_equal_load(installation)
+    for name, source, text, judge in AT_EQUAL_LOAD:
+        if isinstance(comparison, NotApplicable):
+            yield _found(name, source, None, f"0 ranges of load in common: {comparison.reason}", text)
+        else:
+            yield _found(name, source, *judge(comparison), text)
     yield _exponential(installation)
     yield _ends(installation)
-    yield _whole_means(installation)
 
 
 def _found(finding: str, source: str, holds: bool | None, statistic: str, text: str) -> Finding:
     return Finding(NAME, finding, source, holds, statistic, text)
 
 
-def _contrast(installation: Installation, measure: str, first: str, second: str) -> Contrast:
-    for item in at_equal_load(installation).overall:
+def _contrast(comparison: Comparison, measure: str, first: str, second: str) -> Contrast:
+    for item in comparison.overall:
         if (item.measure.name, item.first, item.second) == (measure, first, second):
             return item
     raise KeyError(f"{measure} of {first} and {second} was not compared")
@@ -64,72 +65,104 @@ def _falls(item: Contrast) -> bool:
     return item.significant and item.estimate.value < 0.0
 
 
-def _third_box(installation: Installation) -> Finding:
-    both = [_contrast(installation, name, SECOND_BOX, THIRD_BOX) for name in ("user_time", "vsio")]
-    return _found(
-        "box-raises-throughput",
-        "Figures 1 and 4",
-        all(map(_rises, both)),
-        f"from two to three core boxes at equal load: {'; '.join(map(_said, both))}",
-        "problem state time and VSIO rise with the third core box",
-    )
+def _third_box(comparison: Comparison) -> tuple[bool, str]:
+    both = [_contrast(comparison, name, SECOND_BOX, THIRD_BOX) for name in ("user_time", "vsio")]
+    return all(map(_rises, both)), f"from two to three core boxes: {'; '.join(map(_said, both))}"
 
 
-def _version(installation: Installation) -> Finding:
-    both = [_contrast(installation, name, THIRD_BOX, NEW_VERSION) for name in ("user_time", "vsio")]
-    return _found(
-        "version-inconclusive",
-        "Figures 1 and 4",
-        not any(item.significant for item in both),
-        f"from version II to III at equal load: {'; '.join(map(_said, both))}",
-        "problem state time and VSIO show no conclusive change from version II to III",
-    )
+def _version(comparison: Comparison) -> tuple[bool, str]:
+    both = [_contrast(comparison, name, THIRD_BOX, NEW_VERSION) for name in ("user_time", "vsio")]
+    changed = any(item.significant for item in both)
+    return not changed, f"from version II to III: {'; '.join(map(_said, both))}"
 
 
-def _level(installation: Installation, measure: str, period: str) -> float:
-    comparison = at_equal_load(installation)
+def _level(comparison: Comparison, measure: str, period: str) -> float:
+    """Mean at the common distribution of loads."""
     at = [item.name for item in comparison.measures].index(measure)
     curve = next(curve for curve in comparison.curves if curve.name == period)
     mean = curve.equal_load[at]
     return 0.0 if mean is None else mean.value
 
 
-def _cp_time(installation: Installation) -> Finding:
-    first = _contrast(installation, "system_time", SECOND_BOX, THIRD_BOX)
-    then = _contrast(installation, "system_time", THIRD_BOX, NEW_VERSION)
-    before = _level(installation, "system_time", THIRD_BOX)
+def _cp_time(comparison: Comparison) -> tuple[bool, str]:
+    first = _contrast(comparison, "system_time", SECOND_BOX, THIRD_BOX)
+    then = _contrast(comparison, "system_time", THIRD_BOX, NEW_VERSION)
+    before = _level(comparison, "system_time", THIRD_BOX)
     part = -then.estimate.value / before if before else 0.0
-    return _found(
+    statistic = (
+        f"II-2 to II-3: {_said(first)}; II-3 to III-3: {_said(then)}, which is {100.0 * part:.0f} % less; "
+        f"{100.0 * DRASTIC:.0f} % is drastic"
+    )
+    return _rises(first) and _falls(then) and part >= DRASTIC, statistic
+
+
+def _wait(comparison: Comparison) -> tuple[bool, str]:
+    first = _contrast(comparison, "idle_time", SECOND_BOX, THIRD_BOX)
+    then = _contrast(comparison, "idle_time", THIRD_BOX, NEW_VERSION)
+    return _falls(first) and _rises(then), f"II-2 to II-3: {_said(first)}; II-3 to III-3: {_said(then)}"
+
+
+def _paging(comparison: Comparison) -> tuple[bool, str]:
+    item = _contrast(comparison, "page_ios", SECOND_BOX, THIRD_BOX)
+    return _falls(item), f"from two to three core boxes: {_said(item)}"
+
+
+def _whole_means(comparison: Comparison) -> tuple[bool, str]:
+    """Show what comparing whole data sets would have said."""
+    said, misled = [], False
+    for name in MEASURES:
+        at = [item.name for item in comparison.measures].index(name)
+        whole = {curve.name: curve.whole[at] for curve in comparison.curves}
+        first, second = whole[SECOND_BOX], whole[THIRD_BOX]
+        if first is None or second is None:
+            continue
+        difference = second.value - first.value
+        equal = _contrast(comparison, name, SECOND_BOX, THIRD_BOX).estimate.value
+        small, large = sorted((abs(difference), abs(equal)))
+        misled |= difference * equal < 0.0 or large > MISLEADS * small
+        factor = 100.0 if name in TIMES else 1.0
+        said.append(f"{MEASURES[name]} {factor * difference:+.2f} for {factor * equal:+.2f}")
+    return misled, f"from II-2 to II-3, difference of whole means for that at equal load: {'; '.join(said)}"
+
+
+AT_EQUAL_LOAD: tuple[tuple[str, str, str, Callable[..., tuple[bool, str]]], ...] = (
+    (
+        "box-raises-throughput",
+        "Figures 1 and 4",
+        "at equal load, problem state time and VSIO rise with the third core box",
+        _third_box,
+    ),
+    (
+        "version-inconclusive",
+        "Figures 1 and 4",
+        "at equal load, problem state time and VSIO show no conclusive change from version II to III",
+        _version,
+    ),
+    (
         "cp-time-order",
         "Figure 2",
-        _rises(first) and _falls(then) and part >= DRASTIC,
-        f"at equal load, II-2 to II-3: {_said(first)}; II-3 to III-3: {_said(then)}, which is "
-        f"{100.0 * part:.0f} % less; {100.0 * DRASTIC:.0f} % is drastic",
-        "CP time rises from II-2 to II-3, and falls drastically to III-3",
-    )
-
-
-def _wait(installation: Installation) -> Finding:
-    first = _contrast(installation, "idle_time", SECOND_BOX, THIRD_BOX)
-    then = _contrast(installation, "idle_time", THIRD_BOX, NEW_VERSION)
-    return _found(
+        "at equal load, CP time rises from II-2 to II-3, and falls drastically to III-3",
+        _cp_time,
+    ),
+    (
         "wait-order",
         "Figure 3",
-        _falls(first) and _rises(then),
-        f"at equal load, II-2 to II-3: {_said(first)}; II-3 to III-3: {_said(then)}",
-        "wait time falls from II-2 to II-3, and rises to III-3",
-    )
-
-
-def _paging(installation: Installation) -> Finding:
-    item = _contrast(installation, "page_ios", SECOND_BOX, THIRD_BOX)
-    return _found(
+        "at equal load, wait time falls from II-2 to II-3, and rises to III-3",
+        _wait,
+    ),
+    (
         "box-lowers-paging",
         "Figure 5",
-        _falls(item),
-        f"from two to three core boxes at equal load: {_said(item)}",
-        "paging is lower with the third core box",
-    )
+        "at equal load, paging is lower with the third core box",
+        _paging,
+    ),
+    (
+        "whole-means",
+        "Table 7",
+        "means over whole periods must not be compared, since their loads differ",
+        _whole_means,
+    ),
+)
 
 
 def _exponential(installation: Installation) -> Finding:
@@ -170,31 +203,4 @@ def _ends(installation: Installation) -> Finding:
         abs(last - 22) <= PAIR,
         f"up to {last} active users every group of two has {ENOUGH} observations in all periods",
         "beyond 22 active users averages rest on few observations",
-    )
-
-
-def _whole_means(installation: Installation) -> Finding:
-    """Show what comparing whole data sets would have said."""
-    said, misled = [], False
-    comparison = at_equal_load(installation)
-    for name in MEASURES:
-        at = [item.name for item in comparison.measures].index(name)
-        whole = {curve.name: curve.whole[at] for curve in comparison.curves}
-        item = _contrast(installation, name, SECOND_BOX, THIRD_BOX)
-        first, second = whole[SECOND_BOX], whole[THIRD_BOX]
-        if first is None or second is None:
-            continue
-        difference = second.value - first.value
-        equal = item.estimate.value
-        turned = difference * equal < 0.0
-        much = abs(difference) > MISLEADS * abs(equal) or abs(equal) > MISLEADS * abs(difference)
-        misled |= turned or much
-        factor = 100.0 if name in TIMES else 1.0
-        said.append(f"{MEASURES[name]} {factor * difference:+.2f} for {factor * equal:+.2f}")
-    return _found(
-        "whole-means",
-        "Table 7",
-        misled,
-        f"from II-2 to II-3, difference of whole means for that at equal load: {'; '.join(said)}",
-        "means over whole periods must not be compared, since their loads differ",
     )
