@@ -12,8 +12,9 @@ from thinktime.analyses.compare_allowed import Statement, statements
 from thinktime.analyses.compare_caveats import caveats
 from thinktime.analyses.compare_costs import CostAsked, costs
 from thinktime.analyses.compare_design import BLOCKS, Plan, chosen_blocks, labels
-from thinktime.analyses.compare_effects import Asked, Bench, adjusted_means, effect
+from thinktime.analyses.compare_effects import Bench, adjusted_means, effect
 from thinktime.analyses.compare_quantities import Wanted, wanted
+from thinktime.analyses.compare_questions import questions
 from thinktime.analyses.compare_result import Comparison, Effect, Randomisation, Unit
 from thinktime.analyses.compare_treatments import Assigned, by_treatment
 from thinktime.errors import InputError
@@ -159,9 +160,10 @@ def _result(
     factor: str,
 ) -> Comparison:
     cells = assigned.cells
+    every_question, refused = questions(asked, cells)
     effects = tuple(
-        effect(question, adjusted_means(cells, target, covariates), bench)
-        for question, target, covariates in _questions(asked)
+        effect(question, adjusted_means(cells, question.target, question.covariates), bench)
+        for question in every_question
     )
     found = costs(log, CostAsked(asked, assigned, bench))
     follows = sum(float(cell.follows[0]) for cell in cells)
@@ -184,27 +186,7 @@ def _result(
         autocorrelation=follows / squares if squares > 0.0 else None,
         dropped=assigned.dropped,
         incomplete=assigned.incomplete,
-        left_out=asked.left_out,
+        left_out=(*asked.left_out, *refused),
         caveats=(),
     )
     return replace(result, caveats=caveats(result))
-
-
-def _questions(asked: Wanted) -> list[tuple[Asked, int, list[int]]]:
-    """List what is compared: everything as it is, then at equal load, then overhead at equal work."""
-    found: list[tuple[Asked, int, list[int]]] = []
-    place = {item.name: at for at, item in enumerate(asked.columns)}
-    of_load = [place[name] for name in (asked.load, f"{asked.load}^2") if name in place]
-    for adjusted in ("", "load", "work"):
-        for item in asked.compared:
-            measured = asked.columns[place[item.name]]
-            question = Asked(item.name, item.label, measured.unit, item.kind)
-            if adjusted == "":
-                found.append((question, place[item.name], []))
-            elif adjusted == "load" and of_load and item.name != asked.load:
-                question = replace(question, adjusted="load", adjusted_for=(asked.load,))
-                found.append((question, place[item.name], of_load))
-            elif adjusted == "work" and item.kind == "overhead" and asked.work:
-                question = replace(question, adjusted="work", adjusted_for=asked.work)
-                found.append((question, place[item.name], [place[name] for name in asked.work]))
-    return found

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.analyses import observations
-from thinktime.analyses.compare_effects import Asked, Bench, cost_rows, effect
+from thinktime.analyses.compare_effects import Bench, cost_rows, effect
 from thinktime.analyses.compare_quantities import Wanted
+from thinktime.analyses.compare_questions import Asked
 from thinktime.analyses.compare_result import CostChange, Effect
 from thinktime.analyses.compare_treatments import Assigned
 from thinktime.analyses.observations import Observations, Quantity

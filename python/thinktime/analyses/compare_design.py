@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, get_args
 
@@ -17,11 +17,14 @@ from thinktime.errors import InputError
 
 if TYPE_CHECKING:
     from thinktime.analyses.observations import Observations
+    from thinktime.log import Log
 
 __all__ = [
     "BLOCKS",
+    "Clock",
     "Plan",
     "Slots",
+    "aligned",
     "both_in_each",
     "by_column",
     "by_plan",
@@ -35,10 +38,13 @@ __all__ = [
 
 _Int = NDArray[np.int64]
 _Float = NDArray[np.float64]
+Clock = Callable[[_Int], _Int]
+"""Gives instants the time by which they are sorted into days and weeks."""
 
 LENGTH = re.compile(r"(\d+(?:\.\d+)?)\s*(min|m|h|d)")
 SECONDS = {"m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
 DAY_US = 86_400_000_000
+WEEK_US = 7 * DAY_US
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 BLOCKS = ("week", "weekday", "day", "hour")
@@ -171,6 +177,33 @@ NUMBERS_FROM = -(10**12)
 """Number that units of a fixed length are counted from: before any time that a log can hold."""
 
 
+def aligned(log: Log) -> Clock:
+    """Return a clock by which every replication of a simulation begins at the same hour of the week.
+
+    A log has replications one right after the other, in the middle of a day of the one before. Each is
+    put off to the next whole week since the first began; other logs keep their time.
+    """
+    sessions = sorted(
+        (int(session["start_us"]), int(session["end_us"]))
+        for session in log.manifest.get("sessions", [])
+        if "replication" in session and session.get("end_us") is not None
+    )
+    starts = np.array([start for start, _ in sessions], dtype=np.int64)
+    shifts, free = np.zeros(len(sessions), dtype=np.int64), starts[0] if len(starts) else 0
+    for at, (start, end) in enumerate(sessions):
+        begin = starts[0] - (starts[0] - free) // WEEK_US * WEEK_US
+        shifts[at] = begin - start
+        free = end + shifts[at]
+
+    def clock(instants: _Int) -> _Int:
+        if len(starts) < 2:
+            return instants
+        found: _Int = instants + shifts[np.maximum(np.searchsorted(starts, instants, side="right") - 1, 0)]
+        return found
+
+    return clock
+
+
 def by_plan(known: Slots) -> Placing:
     """Place each observation by the middle of its interval."""
 
@@ -183,7 +216,7 @@ def by_plan(known: Slots) -> Placing:
     return place
 
 
-def by_column(column: str, length_s: float | None) -> Placing:
+def by_column(column: str, length_s: float | None, clock: Clock) -> Placing:
     """Place each observation by a column of treatments.
 
     Parameters
@@ -191,6 +224,8 @@ def by_column(column: str, length_s: float | None) -> Placing:
     column : str
     length_s : float, optional
         Length of a unit; None where a unit lasts as long as its treatment.
+    clock : callable
+        See `aligned`.
     """
     last, number = float("nan"), -1
 
@@ -199,7 +234,7 @@ def by_column(column: str, length_s: float | None) -> Placing:
         values = piece.columns[column]
         known = ~np.isnan(values)
         if length_s is not None:
-            at = np.floor_divide(_middle(piece), round(length_s * 1e6))
+            at = np.floor_divide(clock(_middle(piece)), round(length_s * 1e6))
             # Units before 1970 have negative numbers: -1 must stay free for none.
             return np.where(known, at - NUMBERS_FROM, -1).astype(np.int64), values
         seen = values[known]

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.analyses.compare_result import Adjusted, Effect, Kind, Power
+from thinktime.analyses.compare_questions import ROWS_PER_COEFFICIENT, Asked
+from thinktime.analyses.compare_result import Effect, Power
 from thinktime.analyses.compare_units import Cell
 from thinktime.analyses.observations import thinned
 from thinktime.stats import critical, series
@@ -18,26 +19,13 @@ from thinktime.stats.hypothesis import SignificanceTest
 from thinktime.stats.permutation import Reassignment
 from thinktime.stats.power import PermutationPower, t_detectable, t_power
 
-__all__ = ["Asked", "Bench", "adjusted_means", "cost_rows", "effect", "slopes_of"]
+__all__ = ["Bench", "adjusted_means", "cost_rows", "effect", "slopes_of"]
 
 _Array = NDArray[np.float64]
 
 BY_CHANCE_MAX = 2_000
-ROWS_PER_COEFFICIENT = 5
 COLLINEAR_BELOW = 1e-8
 """Smallest part of the largest singular value at which a direction of the covariates is used."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """One question: which quantity, at what, adjusted for which columns."""
-
-    name: str
-    label: str
-    unit: str
-    kind: Kind
-    adjusted: Adjusted = ""
-    adjusted_for: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.analyses import compare_units, overhead_comparison
-from thinktime.analyses.compare_design import Placing, time_label
+from thinktime.analyses.compare_design import Clock, Placing, aligned, time_label
 from thinktime.analyses.compare_logs_caveats import caveats
 from thinktime.analyses.compare_logs_effects import Pieces, at_equal
 from thinktime.analyses.compare_logs_result import BeforeAfter, LogCost, LogEffect, Side
@@ -81,10 +81,11 @@ def analyse(
                 "record longer",
             )
     _check_times(logs, both)
-    effects = at_equal(common, both, level, clocks=not any(map(_simulated, logs)))
+    effects, refused = at_equal(common, both, level, clocks=not any(map(_simulated, logs)))
     if not effects:
+        reasons = "; ".join(f"{what}: {why}" for what, why in refused)
         return NotApplicable(
-            "neither a load nor requests were measured in both logs, and means of whole logs say nothing",
+            f"nothing can be compared at equal load or work ({reasons}), and means of whole logs say nothing",
             "record users (`thinktime record --by uid`), or name the load with --load",
         )
     costs = _costs(logs, common, level)
@@ -99,6 +100,7 @@ def analyse(
         costs=() if isinstance(costs, str) else costs,
         costs_unknown=costs if isinstance(costs, str) else "",
         not_common=missing,
+        left_out=refused,
         autocorrelation=_follows([cell for side in both for cell in side.cells]),
         between_pieces=_between(effects[0]),
         caveats=(),
@@ -142,16 +144,16 @@ def _gathered(log: Log, asked: Wanted) -> Pieces:
     length_s = (span[1] - span[0]) / 1e6
     piece_s = DAY_S if length_s >= DAYS_LEAST * DAY_S else max(length_s / PIECES, 1e-6)
     origin = 0 if piece_s == DAY_S else span[0]
-    gathered = compare_units.gather(log, asked.columns, _placing(origin, piece_s))
+    gathered = compare_units.gather(log, asked.columns, _placing(origin, piece_s, aligned(log)))
     numbers = sorted(gathered.cells)
     cells = tuple(gathered.cells[number] for number in numbers)
     middles = np.array([cell.start_us + round(cell.length_s * 5e5) for cell in cells], dtype=np.int64)
     return Pieces(cells, middles, piece_s, span)
 
 
-def _placing(origin_us: int, piece_s: float) -> Placing:
+def _placing(origin_us: int, piece_s: float, clock: Clock) -> Placing:
     def place(piece: Observations) -> tuple[NDArray[np.int64], _Array]:
-        middle = piece.start_us + (piece.length_s * 5e5).astype(np.int64)
+        middle = clock(piece.start_us + (piece.length_s * 5e5).astype(np.int64))
         # Days before 1970 have negative numbers; only the order counts.
         numbers = np.floor_divide(middle - origin_us, round(piece_s * 1e6)) + 10**9
         return numbers.astype(np.int64), np.zeros(len(piece))

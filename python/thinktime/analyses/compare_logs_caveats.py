@@ -42,7 +42,7 @@ def _machines(hosts: Sequence[str]) -> str:
 
 def _loads(result: BeforeAfter) -> str:
     if result.load_range is None:
-        return "No load was measured in both logs: only overhead is compared, at equal work."
+        return ""
     (low, high), (start, end) = result.load_range
     shared = min(high, end) - max(low, start)
     narrower = min(high - low, end - start)
@@ -96,6 +96,6 @@ def _pieces(result: BeforeAfter) -> str:
 
 
 def _missing(result: BeforeAfter) -> str:
-    if not result.not_common:
-        return ""
-    return f"Only one of the logs has {', '.join(result.not_common)}."
+    parts = [f"only one of the logs has {', '.join(result.not_common)}"] if result.not_common else []
+    parts += [f"{what}, since {why}" for what, why in result.left_out]
+    return f"Not compared: {'; '.join(parts)}." if parts else ""

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from thinktime.analyses.compare_effects import adjusted_means, slopes_of
 from thinktime.analyses.compare_logs_result import LogEffect
-from thinktime.analyses.compare_quantities import Compared, Wanted
-from thinktime.analyses.compare_result import Adjusted
+from thinktime.analyses.compare_quantities import Wanted
+from thinktime.analyses.compare_questions import Asked, questions
 from thinktime.analyses.compare_units import Cell
 from thinktime.stats import critical
 from thinktime.stats.estimate import Estimate
@@ -38,59 +38,38 @@ class Pieces:
     span_us: tuple[int, int]
 
 
-def at_equal(asked: Wanted, both: Sequence[Pieces], level: float, *, clocks: bool) -> tuple[LogEffect, ...]:
-    """Everything at equal load, then overhead at equal work."""
-    place = {item.name: at for at, item in enumerate(asked.columns)}
-    of_load = [place[name] for name in (asked.load, f"{asked.load}^2") if name in place]
-    found = []
-    if of_load:
-        found += [
-            _effect(item, "load", (asked.load,), of_load, place, asked, both, level, clocks)
-            for item in asked.compared
-            if item.name != asked.load
-        ]
-    work = [place[name] for name in asked.work]
-    if work:
-        found += [
-            _effect(item, "work", asked.work, work, place, asked, both, level, clocks)
-            for item in asked.compared
-            if item.kind == "overhead"
-        ]
-    return tuple(found)
+def at_equal(
+    asked: Wanted, both: Sequence[Pieces], level: float, *, clocks: bool
+) -> tuple[tuple[LogEffect, ...], tuple[tuple[str, str], ...]]:
+    """Everything at equal load, then overhead at equal work; and what cannot be had, with the reason.
+
+    Means as they are are left out: they are of other loads.
+    """
+    every, refused = questions(asked, [cell for side in both for cell in side.cells])
+    return tuple(_effect(item, both, level, clocks) for item in every if item.adjusted), refused
 
 
-def _effect(
-    item: Compared,
-    adjusted: Adjusted,
-    adjusted_for: tuple[str, ...],
-    covariates: list[int],
-    place: dict[str, int],
-    asked: Wanted,
-    both: Sequence[Pieces],
-    level: float,
-    clocks: bool,
-) -> LogEffect:
-    unit = asked.columns[place[item.name]].unit
-    y = adjusted_means([cell for side in both for cell in side.cells], place[item.name], covariates)
+def _effect(asked: Asked, both: Sequence[Pieces], level: float, clocks: bool) -> LogEffect:
+    unit = asked.unit
+    y = adjusted_means([cell for side in both for cell in side.cells], asked.target, asked.covariates)
     cut = len(both[0].cells)
     before, after = _mean(y[:cut]), _mean(y[cut:])
-    found = adjusted_difference(both[0].cells, both[1].cells, place[item.name], covariates)
+    found = adjusted_difference(both[0].cells, both[1].cells, asked.target, asked.covariates)
     drifts = [_drift(part, side, level, unit) for part, side in zip((y[:cut], y[cut:]), both, strict=True)]
     days = float(both[1].middles_us.mean() - both[0].middles_us.mean()) / 1e6 / DAY_S
-    estimate = found.estimate(unit, "difference of means of pieces, jackknife, Welch t", level)
     return LogEffect(
-        name=item.name,
-        label=item.label,
+        name=asked.name,
+        label=asked.label,
         unit=unit,
-        kind=item.kind,
-        adjusted=adjusted,
-        adjusted_for=adjusted_for,
+        kind=asked.kind,
+        adjusted=asked.adjusted,
+        adjusted_for=asked.adjusted_for,
         before=before.estimate(unit, "mean of pieces, Student t", level),
         after=after.estimate(unit, "mean of pieces, Student t", level),
-        difference=estimate,
+        difference=found.estimate(unit, "difference of means of pieces, jackknife, Welch t", level),
         relative=found.value / before.value if before.value else None,
         test=SignificanceTest(
-            f"{item.label} is the same before and after",
+            f"{asked.label} is the same before and after",
             found.value / found.error if found.error > 0.0 else math.inf,
             found.p,
             len(y),

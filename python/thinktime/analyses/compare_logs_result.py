@@ -82,6 +82,8 @@ class BeforeAfter:
     costs_unknown: str
     not_common: tuple[str, ...]
     """Quantities that only one of the logs has."""
+    left_out: tuple[tuple[str, str], ...]
+    """What is not compared, and why."""
     autocorrelation: float | None
     """Of the first quantity from one observation to the next."""
     between_pieces: float | None

@@ -87,7 +87,7 @@ def wanted(
         return NotApplicable(
             "none of the quantities to compare was measured", "record with `thinktime record`"
         )
-    chosen = next((name for name in loads if name in there), "")
+    chosen = _varying(log, [name for name in loads if name in there])
     columns = [there[name] for name in there]
     if chosen:
         columns.append(Measured(there[chosen].quantity, there[chosen].gauge, squared=True))
@@ -95,6 +95,12 @@ def wanted(
     columns.sort(key=lambda item: item.name != found[0].name)
     used = tuple(name for name in candidates if name in there)
     return Wanted(tuple(columns), found, chosen, used, left_out)
+
+
+def _varying(log: Log, loads: Sequence[str]) -> str:
+    """First load that varies; empty where none does."""
+    ends = observations.extents(log, loads) if loads else {}
+    return next((name for name in loads if name in ends and ends[name][0] < ends[name][1]), "")
 
 
 def _kind(name: str, loads: Sequence[str]) -> Kind:

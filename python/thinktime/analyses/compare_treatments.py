@@ -11,6 +11,7 @@ from thinktime.analyses import compare_units
 from thinktime.analyses.compare_design import (
     Placing,
     Plan,
+    aligned,
     by_column,
     by_plan,
     length_of,
@@ -146,7 +147,7 @@ def _by_column(
     log: Log, columns: Sequence[Measured], column: str, unit: str, control: str | None
 ) -> Assigned | NotApplicable:
     length_s = length_of(unit)
-    placing = partial(by_column, column, length_s)
+    placing = partial(by_column, column, length_s, aligned(log))
     gathered = compare_units.gather(log, columns, placing(), [column])
     values = sorted({value for _, value in gathered.cells})
     if len(values) != 2:

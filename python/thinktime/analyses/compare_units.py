@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,8 @@ from thinktime.analyses.observations import Quantity
 from thinktime.analyses.requests import MEASURED_LEAST
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from thinktime.analyses.compare_design import Placing
     from thinktime.analyses.observations import Observations
     from thinktime.log import Log
@@ -158,31 +160,37 @@ def _absorb(
 
 def usable(log: Log, wanted: Sequence[Measured]) -> tuple[tuple[Measured, ...], tuple[tuple[str, str], ...]]:
     """Those that were measured in nearly every observation, and the others with the reason."""
-    import polars as pl
-
     names = list(dict.fromkeys(name for item in wanted for name in item.quantity.columns))
     if not names:
         return (), ()
-    counted = (
-        log.samples()
-        .select(
-            pl.len().alias("_rows"),
-            *(pl.col(name).cast(pl.Float64).is_finite().sum().alias(name) for name in names),
-            *((pl.col(name).cast(pl.Float64).abs() > 0).any().alias(f"_{name}") for name in names),
-        )
-        .collect(engine="streaming")
-        .row(0, named=True)
-    )
+    rows, present, happened = 0, dict.fromkeys(names, 0), dict.fromkeys(names, False)
+    for part in log.in_turn("samples"):
+        found = part.select(_presence(names)).collect().row(0, named=True)
+        rows += found["rows"]
+        for name in names:
+            present[name] += found[f"present {name}"]
+            happened[name] |= bool(found[f"happened {name}"])
     kept, refused = [], []
     for item in wanted:
         own = item.quantity.columns
-        present = [name for name in own if counted[name]]
-        if not present:
+        counts = [present[name] for name in own if present[name]]
+        if not counts:
             refused.append((item.name, "not measured in this log"))
-        elif min(counted[name] for name in present) < MEASURED_LEAST * counted["_rows"]:
+        elif min(counts) < MEASURED_LEAST * rows:
             refused.append((item.name, "measured in some of the observations only"))
-        elif not any(counted[f"_{name}"] for name in present):
+        elif not any(happened[name] for name in own):
             refused.append((item.name, "never happened in this log"))
         else:
             kept.append(item)
     return tuple(kept), tuple(refused)
+
+
+def _presence(names: Sequence[str]) -> Iterator[pl.Expr]:
+    """Rows, and of each column how many have a value and whether any is not zero."""
+    import polars as pl
+
+    yield pl.len().alias("rows")
+    for name in names:
+        values = pl.col(name).cast(pl.Float64)
+        yield values.is_finite().sum().alias(f"present {name}")
+        yield (values.abs() > 0.0).any().alias(f"happened {name}")

@@ -150,12 +150,9 @@ class Reassignment:
             self.possible = int(usable.sum())
         self.rows = left[usable] / lengths[usable, None]
         self.lengths = lengths[usable]
-
-    @property
-    def smallest_p(self) -> float:
-        """Least two-sided p that any responses could give."""
         alike = np.abs(self.rows @ self._made) >= 1.0 - TIED
-        return float(np.count_nonzero(alike)) / len(self.rows)
+        self.smallest_p = float(np.mean(alike))
+        """Least two-sided p that any responses could give."""
 
     def effect(self, y: ArrayLike) -> float:
         """Estimate treated less control."""

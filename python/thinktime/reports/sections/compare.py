@@ -21,6 +21,8 @@ TITLE = "Did the change help?"
 AT = {"": "", "load": " at equal load", "work": " at equal work"}
 BINS = 25
 FIGURES_MAX = 2
+SMALLEST_NAMED = 0.01
+"""Least p of a design from which on it is worth a word."""
 OBSERVED = Key("observed", "system", "diamond")
 
 
@@ -70,9 +72,8 @@ def _foremost(result: Comparison) -> list[Effect]:
 def _sentences(result: Comparison) -> list[str]:
     sentences = [_said(result, item) for item in _foremost(result)[:3]]
     made = next(item for item in result.allowed if item.chosen)
-    least = (
-        "" if made.smallest_p is None else f": no p below {shown.probability(made.smallest_p)} can come out"
-    )
+    few = made.smallest_p is not None and made.smallest_p > SMALLEST_NAMED
+    least = f": no p below {shown.probability(made.smallest_p or 0.0)} can come out" if few else ""
     drawn = result.effects[0].test
     tried = "" if drawn.exact else f", of which {drawn.assignments:,} were tried"
     sentences.append(
@@ -353,7 +354,8 @@ def _chance(item: Effect) -> Figure:
     alt = (
         f"If the treatment did nothing, the {item.test.assignments:,} assignments that are compared would "
         f"have shown differences from {shown.quantity(low, item.unit)} to {shown.quantity(high, item.unit)}; "
-        f"{shown.quantity(seen, item.unit)} was seen, and {item.test.p:.0%} of them are as far from zero."
+        f"{shown.quantity(seen, item.unit)} was seen. The part of them that is as far from zero: "
+        f"{p_value(item.test.p)}."
     )
     return Figure(name, caption, chart, table, alt, (OBSERVED,), half=True)
 
