@@ -51,6 +51,15 @@ def test_the_change_is_found_and_nothing_else(result):
     assert covers(result.effect("vsio", "load").difference, 0.0)
 
 
+def test_slopes_and_ranges_of_load_agree(result):
+    """Two ways to the same difference at equal load: each lies in the other's interval."""
+    for name in ("user_time", "system_time", "vsio", "page_ios"):
+        effect = result.effect(name, "load")
+        assert covers(effect.by_range, effect.difference.value)
+        assert covers(effect.difference, effect.by_range.value)
+    assert result.effect("system_time", "work").by_range is None
+
+
 def test_whole_means_are_not_compared(result):
     assert {item.adjusted for item in result.effects} == {"load", "work"}
     assert result.after.load.value - result.before.load.value == pytest.approx(4.0, abs=2.5)

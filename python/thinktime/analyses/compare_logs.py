@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.analyses import compare_units, overhead_comparison
+from thinktime.analyses import compare_units, overhead_comparison, throughput_comparison
 from thinktime.analyses.compare_design import Clock, Placing, aligned, time_label
 from thinktime.analyses.compare_logs_caveats import caveats
 from thinktime.analyses.compare_logs_effects import Pieces, at_equal
 from thinktime.analyses.compare_logs_result import BeforeAfter, LogCost, LogEffect, Side
 from thinktime.analyses.compare_quantities import Wanted, wanted
 from thinktime.analyses.compare_units import Cell
+from thinktime.analyses.throughput_comparison import Comparison
 from thinktime.errors import InputError
 from thinktime.stats import series
 from thinktime.stats.estimate import NotApplicable
@@ -49,8 +50,9 @@ def analyse(
 
     Means of whole logs are not compared: their loads differ (Bard 1971). Each log is cut into days, or
     into equal stretches if it is short, and a piece counts as one observation: successive observations
-    are alike, pieces hardly (`compare_logs_effects.adjusted_difference`). Costs are those of the overhead
-    regression on each log.
+    are alike, pieces hardly (`compare_logs_effects.adjusted_difference`). Beside it stands the difference
+    by ranges of load, which takes no curve for granted (`throughput_comparison`). Costs are those of the
+    overhead regression on each log (`overhead_comparison`).
 
     Nothing was assigned here: everything else that changed between the logs is in the difference.
 
@@ -88,6 +90,7 @@ def analyse(
             f"nothing can be compared at equal load or work ({reasons}), and means of whole logs say nothing",
             "record users (`thinktime record --by uid`), or name the load with --load",
         )
+    curves = _curves(logs, common, level)
     costs = _costs(logs, common, level)
     result = BeforeAfter(
         before=_side(before, both[0], common, level),
@@ -96,7 +99,8 @@ def analyse(
         piece_s=(both[0].piece_s, both[1].piece_s),
         load=common.load,
         load_range=_load_range(common, both),
-        effects=effects,
+        effects=tuple(_by_range(item, curves) for item in effects),
+        curves=curves,
         costs=() if isinstance(costs, str) else costs,
         costs_unknown=costs if isinstance(costs, str) else "",
         not_common=missing,
@@ -251,6 +255,22 @@ def _between(item: LogEffect) -> float | None:
     found = [float(series.autocorrelation(values)[0]) for values in item.values if len(values) > 2]
     known = [value for value in found if not math.isnan(value)]
     return sum(known) / len(known) if known else None
+
+
+def _curves(logs: Sequence[Log], asked: Wanted, level: float) -> Comparison | None:
+    """Both logs load by load."""
+    if not asked.load:
+        return None
+    found = throughput_comparison.compare(logs, ("before", "after"), load=asked.load, level=level)
+    return None if isinstance(found, NotApplicable) else found
+
+
+def _by_range(item: LogEffect, curves: Comparison | None) -> LogEffect:
+    """Put the difference by ranges of load beside that by slopes."""
+    if curves is None or item.adjusted != "load":
+        return item
+    found = [one.estimate for one in curves.overall if one.measure.name == item.name]
+    return replace(item, by_range=found[0]) if found else item
 
 
 def _costs(logs: Sequence[Log], asked: Wanted, level: float) -> tuple[LogCost, ...] | str:

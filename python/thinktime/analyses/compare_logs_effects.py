@@ -76,6 +76,7 @@ def _effect(asked: Asked, both: Sequence[Pieces], level: float, clocks: bool) ->
             "Welch's t, jackknife over pieces",
             (found.value > 0) - (found.value < 0),
         ),
+        by_range=None,
         values=(tuple(y[:cut].tolist()), tuple(y[cut:].tolist())),
         drift_before=drifts[0],
         drift_after=drifts[1],

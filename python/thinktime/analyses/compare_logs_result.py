@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from thinktime.analyses.compare_result import Adjusted, Kind
+from thinktime.analyses.throughput_comparison import Comparison
 from thinktime.stats.estimate import Estimate
 from thinktime.stats.hypothesis import SignificanceTest
 
@@ -41,6 +42,9 @@ class LogEffect:
     relative: float | None
     """Difference over the mean before."""
     test: SignificanceTest
+    by_range: Estimate | None
+    """The same at a common distribution of loads, by means of ranges of load instead of slopes; None for
+    what is not compared at equal load, or where too few ranges are common."""
     values: tuple[tuple[float, ...], tuple[float, ...]]
     """Means of the pieces, adjusted, before and after."""
     drift_before: Estimate | None
@@ -78,6 +82,8 @@ class BeforeAfter:
     load_range: tuple[tuple[float, float], tuple[float, float]] | None
     """Where most loads of each log lie: mean less and plus two deviations."""
     effects: tuple[LogEffect, ...]
+    curves: Comparison | None
+    """Both logs load by load (`throughput_comparison`); None where that cannot be had."""
     costs: tuple[LogCost, ...]
     costs_unknown: str
     not_common: tuple[str, ...]

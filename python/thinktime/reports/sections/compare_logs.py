@@ -9,6 +9,7 @@ from thinktime.reports import charts
 from thinktime.reports import format as shown
 from thinktime.reports.document import Cell, Column, Figure, Key, Section, Table
 from thinktime.reports.prose import capital, p_value, percent, refused
+from thinktime.reports.sections import throughput_comparison
 from thinktime.reports.sections.compare import AT, TITLE
 from thinktime.stats.estimate import NotApplicable
 
@@ -27,7 +28,8 @@ def section(result: BeforeAfter | NotApplicable) -> Section:
     if isinstance(result, NotApplicable):
         return refused("compare", TITLE, result)
     tables = (_effects(result), _drifts(result), _costs(result), _sides(result))
-    figures = (_changes(result), _pieces(result, _foremost(result)[0]))
+    curves = () if result.curves is None else throughput_comparison.section(result.curves).figures
+    figures = (_changes(result), _pieces(result, _foremost(result)[0]), *curves)
     return Section(
         "compare",
         TITLE,
@@ -88,12 +90,16 @@ def _effects(result: BeforeAfter) -> Table:
         Column("difference"),
         Column("change", "share"),
         Column("Welch", "p"),
+        Column("by ranges of load"),
     )
     rows = tuple(
-        (_name(item), item.before, item.after, item.difference, item.relative, item.test.p)
+        (_name(item), item.before, item.after, item.difference, item.relative, item.test.p, item.by_range)
         for item in result.effects
     )
-    note = f"Intervals are {percent(result.effects[0].difference.level)}; a {result.piece} counts as one."
+    note = (
+        f"Intervals are {percent(result.effects[0].difference.level)}; a {result.piece} counts as one. By "
+        "ranges of load: the difference at a common distribution of loads, with no curve taken for granted."
+    )
     return Table("compare-effects", "What is different", columns, rows, (note,))
 
 
@@ -125,7 +131,7 @@ def _costs(result: BeforeAfter) -> Table:
     rows = tuple(
         (capital(item.label), item.before, item.after, item.difference, item.test.p) for item in result.costs
     )
-    note = "Probabilities are adjusted over all costs (Holm); `thinktime analyse overhead BEFORE AFTER` tells more."
+    note = "p is adjusted over all costs (Holm); `thinktime analyse overhead BEFORE AFTER` tells more."
     return Table("compare-costs", "What a request costs the system", columns, rows, (note,))
 
 
