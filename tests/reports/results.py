@@ -197,9 +197,15 @@ def make_saturation() -> saturation.Saturation:
         ("disk", "cpu", "cpu"),
         cloud,
         ((0.0, 40_000.0), *front[:1], *front[-1:]),
+        ((0.0, 40_000.0), *front),
+        0.1,
         tuple((x / 25 * 1.8, 0.9 * 40_000 * (1 - x / 25), 1.1 * 40_000 * (1 - x / 25)) for x in range(25)),
+        (
+            saturation.Region("disk", 0.0, 1.5, estimate(1.5, "s/s"), 12, 0.9),
+            saturation.Region("cpu", 1.5, 1.8, None, 8, 1.0),
+        ),
         (),
-        saturation.TradeOff(1.4, 1.8, estimate(11e-6, "s/fault")),
+        saturation.TradeOff(1.4, 1.8, "", estimate(9e4, "fault/s"), estimate(11e-6, "s/fault")),
     )
     return saturation.Saturation(
         (user, faults, disk),
@@ -212,9 +218,10 @@ def make_saturation() -> saturation.Saturation:
             growth=0.02, outside=estimate(0.01), expected=0.02, expected_growth=0.02, settles=True
         ),
         2.0,
-        0.05,
-        0.9,
-        0.1,
+        10,
+        12,
+        saturation.Thresholds(),
+        (),
         (),
     )
 

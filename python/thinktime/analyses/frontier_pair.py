@@ -2,38 +2,30 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thinktime.analyses.frontier_blocks import Blocks
+from thinktime.analyses.frontier_regions import Region, regions
 from thinktime.analyses.observations import thinned
-from thinktime.stats import bootstrap, frontier
+from thinktime.stats import frontier
 from thinktime.stats.estimate import Estimate
-from thinktime.stats.pareto import layers, maximal
+from thinktime.stats.pareto import maximal
 
-__all__ = ["LIMITS", "Dimension", "FrontierPair", "Limit", "TradeOff", "pair"]
+__all__ = ["Dimension", "FrontierPair", "Projection", "TradeOff", "pair"]
 
-Array = NDArray[np.float64]
+_Array = NDArray[np.float64]
+_Indices = NDArray[np.int64]
 
 CLOUD_MAX = 1000
+POINTS_MAX = 1000
 GRID = 25
-LAYERS = 12
-"""A resample's frontier lies in the first layers: before a deeper point all above would have to go."""
-WELL_BELOW = 0.5
-"""Part of the way from the origin to the curve, below which a point is passed over."""
-NEAR_MAX = 2000
-"""Points of which a resample is made: of more, every so many along the curve, and its corners."""
-PIECES_MAX = 5
 KNOWN_LEAST = 0.8
-
-
-Limit = Literal["cpu", "disk", "memory", "none", "unknown"]
-"""The resource that was used up at a point; ``none``: neither, ``unknown``: not measured."""
-
-LIMITS: tuple[Limit, ...] = get_args(Limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +39,15 @@ class Dimension:
 
 @dataclass(frozen=True, slots=True)
 class TradeOff:
-    """How much of one kind of work has to be given up for one more of another, on the frontier."""
+    """How much of one kind of work has to be given up for more of another, on a stretch of the frontier."""
 
     low: float
     """Range of x in which it holds."""
     high: float
+    limit: str
+    """Resource used up there; empty for the whole frontier."""
+    slope: Estimate
+    """- dy/dx: amount of y given up for one more unit of x."""
     rate: Estimate
     """- dx/dy: amount of x for one unit of y (Bard 1971: 11 ms of problem state for a page)."""
 
@@ -63,146 +59,196 @@ class FrontierPair:
     x: Dimension
     y: Dimension
     points: tuple[tuple[float, float], ...]
-    """Pareto-maximal pairs (x, y), x growing."""
-    limits: tuple[Limit, ...]
+    """Pareto-maximal pairs (x, y), x growing; evenly thinned where there are more than 1000."""
+    limits: tuple[str, ...]
     """One a point."""
     cloud: tuple[tuple[float, float], ...]
     """All observations, thinned evenly to at most 1000."""
     curve: tuple[tuple[float, float], ...]
     """Concave hull through the frontier, from the y axis to the x axis' end: vertices (x, y)."""
+    staircase: tuple[tuple[float, float], ...]
+    """Corners of the free disposal hull through `points`: what was done, without mixtures of it."""
+    hollow: float
+    """Part of the area under `curve` that no point bears out, 0 to 1.
+
+    Where it is large, the frontier is hardly known or not concave."""
     band: tuple[tuple[float, float, float], ...]
-    """(x, low, high) of the curve at 25 values of x, by block bootstrap."""
+    """(x, low, high) of the curve at 25 values of x."""
+    regions: tuple[Region, ...]
+    """Stretches of x with the same limit."""
     trade_offs: tuple[TradeOff, ...]
+    """One a region that falls, where there is more than one."""
     overall: TradeOff | None
     """Slope from end to end of the frontier; None where the frontier is one point."""
 
 
+class Projection:
+    """Two kinds of work of a log's blocks, and resamples of it in whole blocks.
+
+    Parameters
+    ----------
+    blocks : Blocks
+    columns : pair of int
+        Columns of `Blocks.values`.
+    """
+
+    def __init__(self, blocks: Blocks, columns: tuple[int, int]) -> None:
+        values = np.ascontiguousarray(blocks.values[:, list(columns)])
+        borders = np.concatenate([[0], np.flatnonzero(np.diff(blocks.block)) + 1, [len(values)]])
+        parts = [low + maximal(values[low:high]) for low, high in itertools.pairwise(borders)]
+        self.rows: _Indices = np.concatenate(parts)
+        """Rows of `Blocks.values` that are maximal in these two, in their block."""
+        self.values: _Array = values[self.rows]
+        self.count = len(parts)
+        """Blocks that hold any."""
+        self._block = np.repeat(np.arange(self.count), [len(part) for part in parts])
+        # The curve above several blocks is that above the corners of their curves.
+        hulls = [frontier.concave_hull(values[part]) for part in parts]
+        self._corners: _Array = np.vstack(hulls)
+        self._corner_block = np.repeat(np.arange(self.count), [len(hull) for hull in hulls])
+
+    def inside(self, chosen: _Indices) -> _Indices:
+        """Places in `rows` of the blocks `chosen`, by number."""
+        return np.flatnonzero(self._marked(chosen)[self._block])
+
+    def curve(self, chosen: _Indices | None = None) -> _Array:
+        """Concave curve above the blocks `chosen`, by number; above all by default."""
+        if chosen is None:
+            return frontier.concave_hull(self._corners)
+        return frontier.concave_hull(self.corners(chosen))
+
+    def corners(self, chosen: _Indices) -> _Array:
+        """Corners of the curves above the blocks `chosen`, by number."""
+        return self._corners[self._marked(chosen)[self._corner_block]]
+
+    def _marked(self, chosen: _Indices) -> NDArray[np.bool_]:
+        marked = np.zeros(self.count, dtype=np.bool_)
+        marked[chosen] = True
+        return marked
+
+    def resampled(self, replications: int, seed: int) -> Iterator[tuple[_Indices, _Array]]:
+        """Rows and curve of resamples: as many blocks as there are, drawn with replacement (Carlstein 1986).
+
+        (Annals of Statistics 14, 1171.) How often a block is drawn does not matter to a frontier.
+        """
+        random = np.random.default_rng(seed)
+        for _ in range(replications):
+            chosen = random.integers(0, self.count, self.count)
+            yield self.inside(chosen), self.curve(chosen)
+
+
 def pair(
-    values: Array,
+    blocks: Blocks,
+    columns: tuple[int, int],
     dimensions: tuple[Dimension, Dimension],
-    limits: NDArray[np.str_],
     *,
     replications: int,
     seed: int,
     level: float,
 ) -> FrontierPair:
-    """Frontier of `values` (rows of x, y) with its band and trade-offs.
+    """Frontier of two kinds of work with its band, regions and trade-offs.
 
     Parameters
     ----------
-    values : array of shape (n, 2)
+    blocks : Blocks
+    columns : pair of int
+        Columns of x and y.
     dimensions : pair of Dimension
-        What x and y are.
-    limits : array of str
-        Resource used up in each row.
+        What they are.
     replications, seed
         Of the block bootstrap.
     level : float
-        Confidence of band and trade-offs.
+        Confidence of band, borders and trade-offs.
     """
+    projection = Projection(blocks, columns)
+    values, labels = projection.values, blocks.limit[projection.rows]
+    hull = projection.curve()
+    resampled = list(projection.resampled(replications, seed))
     on = maximal(values)
     on = on[np.argsort(values[on, 0], kind="stable")]
-    hull = frontier.concave_hull(values[on])
-    resampled = _resampled(values, hull, replications, seed)
-    grid = np.linspace(0.0, float(hull[-1, 0]), GRID)
-    tail = (1.0 - level) / 2.0
-    low, high = np.quantile([frontier.height(item, grid) for item in resampled], [tail, 1.0 - tail], axis=0)
+    shown = on[thinned(len(on), POINTS_MAX)]
+    steps = frontier.staircase(values)
+    found = regions(values, labels, blocks.limits, hull, resampled, dimensions[0].unit, level)
+    curves = [curve for _, curve in resampled]
+    falling = frontier.slopes(hull)
+    begin, end = (float(falling[0, 0]), float(falling[-1, 1])) if len(falling) else (0.0, 0.0)
+    several = found if len(found) > 1 else ()
+    stretches = [(max(item.low, float(values[on[0], 0])), item.high, item.limit) for item in several]
+    trade_offs = [
+        _trade_off(hull, curves, stretch, dimensions, len(values), level)
+        for stretch in [*stretches, (begin, end, "")]
+    ]
+    cloud = blocks.cloud[:, list(columns)]
+    whole = frontier.area(hull)
     return FrontierPair(
         *dimensions,
-        points=_pairs(values[on]),
-        limits=tuple(limit_named(str(name)) for name in limits[on]),
-        cloud=_pairs(values[thinned(len(values), CLOUD_MAX)]),
+        points=_pairs(values[shown]),
+        limits=tuple(blocks.limits[label] for label in labels[shown]),
+        cloud=_pairs(cloud[thinned(len(cloud), CLOUD_MAX)]),
         curve=_pairs(hull),
-        band=tuple(zip(grid.tolist(), low.tolist(), high.tolist(), strict=True)),
-        trade_offs=_trade_offs(hull, resampled, dimensions, len(values), level),
-        overall=_overall(values[on], hull, resampled, dimensions, level),
+        staircase=_pairs(frontier.staircase(values[shown])),
+        hollow=1.0 - frontier.area(steps) / whole if whole > 0 else 0.0,
+        band=_band(hull, curves, level),
+        regions=found,
+        trade_offs=tuple(item for item in trade_offs[:-1] if item is not None),
+        overall=trade_offs[-1],
     )
 
 
-def limit_named(name: str) -> Limit:
-    """Return the limit of that name."""
-    return next(limit for limit in LIMITS if limit == name)
-
-
-def _pairs(rows: Array) -> tuple[tuple[float, float], ...]:
+def _pairs(rows: _Array) -> tuple[tuple[float, float], ...]:
     return tuple((float(x), float(y)) for x, y in rows)
 
 
-def _resampled(values: Array, hull: Array, replications: int, seed: int) -> list[Array]:
-    """Curves of resamples in blocks, from the points that can be on one."""
-    n = len(values)
-    # What lies well below the curve is on no resample's.
-    upper = np.flatnonzero(values[:, 1] >= WELL_BELOW * frontier.height(hull, values[:, 0] / WELL_BELOW))
-    near = upper[layers(values[upper], LAYERS)]
-    if len(near) > NEAR_MAX:
-        along = near[np.argsort(values[near, 0], kind="stable")]
-        corners = upper[maximal(values[upper])]
-        corners = corners[np.isin(values[corners, 0], hull[:, 0])]
-        near = np.unique(np.concatenate([along[thinned(len(along), NEAR_MAX)], corners]))
-    random = np.random.default_rng(seed)
-    block = bootstrap.block_length(n)
-    curves = []
-    for _ in range(replications):
-        present = near[bootstrap.block_presence(near, n, block, random)]
-        # All near points can be missing from one resample of a very small log; then the frontier is that
-        # of deeper layers, for which the lowest near point stands.
-        inside = values[present] if len(present) else values[near].min(axis=0)[None, :]
-        curves.append(frontier.concave_hull(inside))
-    return curves
+def _band(hull: _Array, curves: list[_Array], level: float) -> tuple[tuple[float, float, float], ...]:
+    """Band of the curve: as far above it as resamples fall below.
+
+    Resamples lie on or below the curve, and the curve as a rule below the frontier of all that the machine
+    can do, by about as much: hence the reflection (the basic bootstrap: Davison and Hinkley 1997,
+    *Bootstrap Methods*, 5.2).
+    """
+    grid = np.linspace(0.0, float(hull[-1, 0]), GRID)
+    tail = (1.0 - level) / 2.0
+    own = frontier.height(hull, grid)
+    low = np.quantile([frontier.height(curve, grid) for curve in curves], tail, axis=0)
+    return tuple(zip(grid.tolist(), low.tolist(), (2.0 * own - low).tolist(), strict=True))
 
 
-def _trade_offs(
-    hull: Array, resampled: list[Array], dimensions: tuple[Dimension, Dimension], n: int, level: float
-) -> tuple[TradeOff, ...]:
-    """Trade-off on the widest falling pieces of the curve."""
-    pieces = frontier.slopes(hull)
-    widest = np.sort(np.argsort(-(pieces[:, 1] - pieces[:, 0]), kind="stable")[:PIECES_MAX])
-    found = []
-    for first, last, slope in pieces[widest].tolist():
-        middle = np.array([(first + last) / 2.0])
-        rates = [_rate_at(curve, middle) for curve in resampled]
-        found.append(TradeOff(first, last, _estimate(-1.0 / slope, rates, dimensions, n, level)))
-    return tuple(found)
-
-
-def _rate_at(curve: Array, x: Array) -> float:
-    """- dx/dy of the curve at x; nan where it has no falling piece there."""
-    for first, last, slope in frontier.slopes(curve).tolist():
-        if first <= float(x[0]) <= last:
-            return -1.0 / float(slope)
-    return math.nan
-
-
-def _overall(
-    points: Array, hull: Array, resampled: list[Array], dimensions: tuple[Dimension, Dimension], level: float
+def _trade_off(
+    hull: _Array,
+    curves: list[_Array],
+    stretch: tuple[float, float, str],
+    dimensions: tuple[Dimension, Dimension],
+    n: int,
+    level: float,
 ) -> TradeOff | None:
-    """Trade-off from the end with most y to the end with most x."""
-    ends = _chord(hull)
-    if math.isnan(ends):
+    """Trade-off between two values of x; None where the curve does not fall from one to the other."""
+    low, high, limit = stretch
+    slope = frontier.chord(hull, low, high)
+    if not slope > 0.0:
         return None
-    rates = [_chord(curve) for curve in resampled]
-    estimate = _estimate(ends, rates, dimensions, len(points), level)
-    return TradeOff(float(points[0, 0]), float(points[-1, 0]), estimate)
-
-
-def _chord(curve: Array) -> float:
-    pieces = frontier.slopes(curve)
-    if not len(pieces):
-        return math.nan
-    fall = float(np.sum((pieces[:, 1] - pieces[:, 0]) * pieces[:, 2]))
-    return -(float(pieces[-1, 1]) - float(pieces[0, 0])) / fall
-
-
-def _estimate(
-    value: float, rates: list[float], dimensions: tuple[Dimension, Dimension], n: int, level: float
-) -> Estimate:
-    """Trade-off in units of x for one of y; no interval where resamples often have no such slope."""
     x, y = (dimension.unit.removesuffix("/s") for dimension in dimensions)
-    known = np.array([rate for rate in rates if not math.isnan(rate)])
     method = "slope of the concave frontier, block bootstrap"
-    if len(known) < KNOWN_LEAST * len(rates):
-        return Estimate(value, f"{x}/{y}", n, method, level=level)
+    ends = _ends(slope, [frontier.chord(curve, low, high) for curve in curves], level)
+    bottom, top = ends or (None, None)
+    return TradeOff(
+        low,
+        high,
+        limit,
+        Estimate(slope, f"{y}/{x}", n, method, bottom, top, level),
+        Estimate(
+            *(1.0 / slope, f"{x}/{y}", n, method),
+            low=1.0 / top if top and bottom else None,
+            high=1.0 / bottom if top and bottom else None,
+            level=level,
+        ),
+    )
+
+
+def _ends(value: float, drawn: list[float], level: float) -> tuple[float, float] | None:
+    """Find the ends of a slope's interval; none where resamples often have no such slope."""
+    known = np.array([slope for slope in drawn if not math.isnan(slope)])
+    if len(known) < KNOWN_LEAST * len(drawn):
+        return None
     tail = (1.0 - level) / 2.0
     low, high = np.quantile(known, [tail, 1.0 - tail])
-    # Resamples lie on or below the curve, so that the estimate can lie outside their percentiles.
-    return Estimate(value, f"{x}/{y}", n, method, min(float(low), value), max(float(high), value), level)
+    return min(float(low), value), max(float(high), value)

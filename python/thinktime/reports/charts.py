@@ -31,6 +31,7 @@ __all__ = [
     "dots",
     "finished",
     "frontier",
+    "frontiers",
     "histogram",
     "laid_over",
     "scatter",
@@ -305,11 +306,19 @@ def scatter(rows: Rows, line: Rows, series: Sequence[Key], x: Axis, y: Axis) -> 
 
 
 def frontier(
-    cloud: Rows, points: Rows, curve: Rows, band: Rows, series: Sequence[Key], x: Axis, y: Axis
+    cloud: Rows,
+    points: Rows,
+    curve: Rows,
+    band: Rows,
+    series: Sequence[Key],
+    x: Axis,
+    y: Axis,
+    corners: Rows = (),
 ) -> Spec:
     """All intervals, those on the frontier by their limit, its hull and the hull's interval.
 
-    Rows: `x`, `y`, `shown`; of `points` also `series`; of `band` `x`, `low`, `high`.
+    Rows: `x`, `y`, `shown`; of `points` also `series`; of `band` `x`, `low`, `high`. `corners` is a line
+    through what was done itself.
     """
     import altair as alt
 
@@ -323,6 +332,10 @@ def frontier(
         )
     everything = alt.Chart(_data(cloud)).encode(**place, tooltip=[alt.Tooltip("shown:N", title="interval")])
     layers.append(everything.mark_point(filled=True, size=22, opacity=0.55, color=colour("other")))
+    if corners:
+        numbered = [{**row, "at": at} for at, row in enumerate(corners)]
+        steps = alt.Chart(_data(numbered)).encode(**place, order="at:Q")
+        layers.append(steps.mark_line(strokeWidth=0.8, opacity=0.6, color="var(--ink)"))
     hull = alt.Chart(_data(curve)).encode(**place, order="x:Q")
     layers.append(hull.mark_line(strokeWidth=1.5, color="var(--ink)", strokeDash=[5, 3]))
     best = alt.Chart(_data(points)).encode(
@@ -331,6 +344,26 @@ def frontier(
         tooltip=[alt.Tooltip("shown:N", title="on the frontier")],
     )
     layers.append(best.mark_point(filled=True, size=70, opacity=1, stroke="var(--card)", strokeWidth=1))
+    return _single(alt.layer(*layers).properties(height=HEIGHT + 20), y.title)
+
+
+def frontiers(curves: Rows, bands: Rows, points: Rows, series: Sequence[Key], x: Axis, y: Axis) -> Spec:
+    """Frontiers of several logs: their points, hulls and the hulls' intervals.
+
+    Rows: `x`, `y`, `series`; of `points` also `shown`; of `bands` `x`, `low`, `high`, `series`.
+    """
+    import altair as alt
+
+    place: dict[str, Any] = {"x": _x(x, "x"), "y": alt.Y("y:Q", scale=_scale(y), axis=_axis(y, title=False))}
+    colours = _colours("series", series)
+    band = alt.Chart(_data(bands)).mark_area(opacity=0.12)
+    layers = [
+        band.encode(x=_x(x, "x"), y=alt.Y("low:Q", scale=_scale(y)), y2="high:Q", color=colours),
+        alt.Chart(_data(curves)).mark_line(strokeWidth=1.8).encode(**place, order="x:Q", color=colours),
+        alt.Chart(_data(points))
+        .mark_point(filled=True, size=40, opacity=1, stroke="var(--card)", strokeWidth=1)
+        .encode(**place, color=colours, tooltip=[alt.Tooltip("shown:N", title="on the frontier")]),
+    ]
     return _single(alt.layer(*layers).properties(height=HEIGHT + 20), y.title)
 
 

@@ -107,7 +107,11 @@ class Evidence:
             return None
         parts = self.saturation.saturated_share.items()
         return max(
-            ((LIMITS[name], part) for name, part in parts if name in LIMITS),
+            (
+                (LIMITS.get(name, f"the {name}"), part)
+                for name, part in parts
+                if name not in ("none", "unknown")
+            ),
             key=lambda item: item[1].value,
             default=None,
         )

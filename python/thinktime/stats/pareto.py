@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from thinktime import _native
 
-__all__ = ["ParetoSet", "dominated", "layers", "maximal"]
+__all__ = ["ParetoSet", "dominated", "maximal"]
 
 _Matrix = NDArray[np.float64]
 _Indices = NDArray[np.int64]
@@ -106,16 +106,3 @@ def dominated(points: ArrayLike, by: ArrayLike) -> NDArray[np.bool_]:
         raise ValueError(f"points of shape {low.shape} cannot be compared with those of {high.shape}")
     found = _native.dominated(low.shape[1], low.tobytes(), high.tobytes())
     return np.frombuffer(found, dtype=np.bool_)
-
-
-def layers(points: _Matrix, count: int) -> _Indices:
-    """Positions, growing, of the points in the first `count` layers: maximal, maximal of the rest, ..."""
-    left = np.arange(len(points))
-    taken = []
-    for _ in range(count):
-        if not len(left):
-            break
-        on = maximal(points[left])
-        taken.append(left[on])
-        left = np.delete(left, on)
-    return np.sort(np.concatenate(taken)) if taken else np.zeros(0, dtype=np.int64)

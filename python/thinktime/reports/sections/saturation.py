@@ -8,23 +8,24 @@ from typing import TYPE_CHECKING
 from thinktime.reports import charts
 from thinktime.reports import format as shown
 from thinktime.reports.document import Cell, Column, Figure, Key, Section, Table
-from thinktime.reports.prose import bare, listed, percent, refused, share
+from thinktime.reports.prose import bare, capital, listed, percent, refused, share
 from thinktime.stats.estimate import NotApplicable
 
 if TYPE_CHECKING:
-    from thinktime.analyses.saturation import Dimension, FrontierPair, Limit, Saturation
+    from thinktime.analyses.saturation import Dimension, FrontierPair, Saturation
     from thinktime.log import Log
 
-__all__ = ["LIMITS", "section"]
+__all__ = ["axis", "named", "section"]
 
 TITLE = "What limits this machine?"
-LIMITS: dict[str, Key] = {
+KEYS: dict[str, Key] = {
     "cpu": Key("limited by the CPU", "user", "circle"),
     "disk": Key("limited by a disk", "disk", "circle"),
     "memory": Key("limited by memory", "memory", "circle"),
     "none": Key("nothing used up", "plain", "circle"),
     "unknown": Key("limit not measured", "plain", "circle"),
 }
+CEILING_COLOURS = ("queue", "net", "interrupt", "steal")
 NAMES: dict[str, str] = {
     "cpu": "the CPU",
     "disk": "a disk",
@@ -34,40 +35,67 @@ NAMES: dict[str, str] = {
 }
 
 
+def named(limit: str) -> str:
+    """Name a limit: one of the resources that are always looked at, or that of a ceiling."""
+    return NAMES.get(limit, f"the {limit}")
+
+
+def _keys(result: Saturation) -> dict[str, Key]:
+    """Give each limit its colour."""
+    own = {
+        ceiling.resource: Key(
+            f"limited by the {ceiling.resource}", CEILING_COLOURS[at % len(CEILING_COLOURS)], "circle"
+        )
+        for at, ceiling in enumerate(result.ceilings)
+    }
+    return {**KEYS, **own}
+
+
 def section(log: Log, result: Saturation | NotApplicable) -> Section:
     """Section of the saturation analysis."""
     del log
     if isinstance(result, NotApplicable):
         return refused("saturation", TITLE, result)
-    figures = tuple(_figure(pair, number) for number, pair in enumerate(result.pairs, start=1) if pair.points)
-    tables = [_limits(result), _frontier(result)]
-    trades = _trade_offs(result)
-    if trades is not None:
-        tables.insert(1, trades)
+    keys = _keys(result)
+    numbered = enumerate(result.pairs, start=1)
+    figures = tuple(_figure(pair, number, keys) for number, pair in numbered if pair.points)
+    tables = [_limits(result), _regions(result), _trade_offs(result), _ceilings(result), _frontier(result)]
     return Section(
         "saturation",
         TITLE,
         tuple(_sentences(result)),
-        tuple(tables),
+        tuple(table for table in tables if table is not None),
         figures,
         result.caveats,
+        _method(result),
+    )
+
+
+def _method(result: Saturation) -> str:
+    at = result.thresholds
+    text = (
         "An interval is on the frontier when no other did at least as much of everything (Bard 1971). "
-        "The CPU counts as "
-        f"used up below {percent(result.idle_below)} idle, a disk above "
-        f"{percent(result.disk_above)} busy, memory above "
-        f"{percent(result.stall_above)} of "
-        f"the time stalled, in intervals of {shown.quantity(result.interval_s, 's')}.",
+        f"The CPU counts as used up below {percent(at.idle_below)} idle, a disk above "
+        f"{percent(at.disk_above)} busy, memory above {percent(at.stall_above)} of the time stalled"
+    )
+    if result.ceilings:
+        text += f", what has a ceiling above {percent(at.ceiling_above)} of it"
+    return text + (
+        f", in intervals of {shown.quantity(result.interval_s, 's')}. The broken line is the least concave "
+        "curve above the points, the fine one what was done itself; slopes are the broken line's. Bands and "
+        f"intervals are from resamples of {shown.count(result.blocks, 'block')} of "
+        f"{shown.count(result.block, 'interval')}."
     )
 
 
 def _sentences(result: Saturation) -> list[str]:
     on_frontier = sorted(((count, limit) for limit, count in result.limits.items() if count), reverse=True)
     total = sum(count for count, _ in on_frontier)
-    words = [f"{NAMES[limit]} in {count}" for count, limit in on_frontier]
+    words = [f"{named(limit)} in {count}" for count, limit in on_frontier]
     used_up = [
         (limit, part)
         for limit, part in result.saturated_share.items()
-        if limit in {"cpu", "disk", "memory"} and part.value > 0
+        if limit not in {"none", "unknown"} and part.value > 0
     ]
     sentences = [
         f"Of the {shown.count(total, 'interval')} in which the machine did most, the limit was "
@@ -75,12 +103,11 @@ def _sentences(result: Saturation) -> list[str]:
         if total
         else "No interval is on the frontier."
     ]
-    for limit, part in sorted(used_up, key=lambda item: -item[1].value):
-        what = NAMES[limit]
-        sentences.append(
-            f"{what[:1].upper()}{what[1:]} was used up in {shown.estimate(share(part) or part)} of all "
-            "intervals."
-        )
+    sentences += [
+        f"{capital(named(limit))} was used up in {shown.estimate(share(part) or part)} of all intervals."
+        for limit, part in sorted(used_up, key=lambda item: -item[1].value)
+    ]
+    sentences += [_along(pair) for pair in result.pairs if len(pair.regions) > 1]
     if not used_up:
         sentences.append("No resource was used up in any interval: this load does not saturate the machine.")
     settles = result.filling.settles
@@ -93,26 +120,40 @@ def _sentences(result: Saturation) -> list[str]:
     return sentences
 
 
-def _axis(item: Dimension) -> charts.Axis:
+def _along(pair: FrontierPair) -> str:
+    """Say where along a frontier which resource limits."""
+    parts = []
+    for region in pair.regions:
+        if region.border is None:
+            parts.append(f"beyond that {named(region.limit)}")
+        else:
+            parts.append(f"{named(region.limit)} up to {shown.estimate(region.border)}")
+    return (
+        f"On the frontier of {pair.x.label} and {pair.y.label}, going by {pair.x.label}, the limit is "
+        f"{listed(parts)}."
+    )
+
+
+def axis(item: Dimension) -> charts.Axis:
+    """Axis of one kind of work."""
     return charts.Axis(f"{item.label} [{shown.plural(item.unit)}]", format="~s", low=0.0)
 
 
-def _figure(pair: FrontierPair, number: int) -> Figure:
-    limits = list(dict.fromkeys(pair.limits))
-    keys = tuple(LIMITS[limit] for limit in sorted(limits, key=list(LIMITS).index))
+def _figure(pair: FrontierPair, number: int, known: dict[str, Key]) -> Figure:
+    keys = tuple(known[limit] for limit in known if limit in pair.limits)
     points = [
-        {"x": x, "y": y, "series": LIMITS[limit].name, "shown": _place(pair, x, y)}
+        {"x": x, "y": y, "series": known[limit].name, "shown": _place(pair, x, y)}
         for (x, y), limit in zip(pair.points, pair.limits, strict=True)
     ]
     cloud = [{"x": x, "y": y, "shown": _place(pair, x, y)} for x, y in pair.cloud]
     band = [{"x": x, "low": low, "high": high} for x, low, high in pair.band]
-    curve = [{"x": x, "y": y} for x, y in pair.curve]
+    curve, corners = ([{"x": x, "y": y} for x, y in line] for line in (pair.curve, pair.staircase))
     name = f"saturation-{number}"
     table = Table(
         f"{name}-data",
         f"Frontier of {pair.x.label} and {pair.y.label}",
         (Column(pair.x.label, pair.x.unit), Column(pair.y.label, pair.y.unit), Column("limit")),
-        tuple((x, y, NAMES[limit]) for (x, y), limit in zip(pair.points, pair.limits, strict=True)),
+        tuple((x, y, named(limit)) for (x, y), limit in zip(pair.points, pair.limits, strict=True)),
     )
     most_x = max(pair.points)
     most_y = max(pair.points, key=lambda point: point[1])
@@ -124,8 +165,8 @@ def _figure(pair: FrontierPair, number: int) -> Figure:
     if pair.overall is not None:
         price = shown.estimate(bare(pair.overall.rate))
         alt += f" From end to end, one {pair.y.unit.partition('/')[0]} costs {price}."
-    chart = partial(charts.frontier, cloud, points, curve, band, keys, _axis(pair.x), _axis(pair.y))
-    title = f"{pair.x.label[:1].upper()}{pair.x.label[1:]} against {pair.y.label}"
+    chart = partial(charts.frontier, cloud, points, curve, band, keys, axis(pair.x), axis(pair.y), corners)
+    title = f"{capital(pair.x.label)} against {pair.y.label}"
     return Figure(name, title, chart, table, alt, (Key("all intervals", "other", "circle"), *keys), half=True)
 
 
@@ -134,11 +175,10 @@ def _place(pair: FrontierPair, x: float, y: float) -> str:
 
 
 def _limits(result: Saturation) -> Table:
-    order: list[Limit] = ["cpu", "disk", "memory", "none", "unknown"]
     rows: list[tuple[Cell, ...]] = [
-        (NAMES[limit], result.limits.get(limit, 0), share(result.saturated_share.get(limit)))
-        for limit in order
-        if result.limits.get(limit) or (limit in result.saturated_share and limit != "unknown")
+        (named(limit), count, share(result.saturated_share.get(limit)))
+        for limit, count in result.limits.items()
+        if count or limit != "unknown"
     ]
     columns = (Column("used up"), Column("intervals on the frontier"), Column("of all intervals", "share"))
     return Table(
@@ -150,6 +190,45 @@ def _limits(result: Saturation) -> Table:
     )
 
 
+def _regions(result: Saturation) -> Table | None:
+    rows: list[tuple[Cell, ...]] = []
+    for pair in result.pairs:
+        for region in pair.regions if len(pair.regions) > 1 else ():
+            low, high = (shown.quantity(end, pair.x.unit) for end in (region.low, region.high))
+            what = f"{pair.x.label} and {pair.y.label}"
+            where = f"{pair.x.label} {low} to {high}"
+            rows.append((what, where, named(region.limit), region.border, region.n, region.agreeing))
+    if not rows:
+        return None
+    columns = (
+        Column("frontier"),
+        Column("where"),
+        Column("limit"),
+        Column("ends at"),
+        Column("intervals near the curve"),
+        Column("of them with this limit", "share"),
+    )
+    return Table("saturation-regions", "What limits where on the frontier", columns, tuple(rows))
+
+
+def _ceilings(result: Saturation) -> Table | None:
+    if not result.ceilings:
+        return None
+    rows: list[tuple[Cell, ...]] = []
+    for at, ceiling in enumerate(result.ceilings):
+        reached = [part for point in result.points if (part := point.ceilings[at]) is not None]
+        of = " + ".join(ceiling.columns)
+        rows.append((ceiling.resource, of, ceiling.per_s, max(reached, default=None), ceiling.description))
+    columns = (
+        Column("resource"),
+        Column("counted by"),
+        Column("greatest rate per second"),
+        Column("most that was reached", "share"),
+        Column("known from"),
+    )
+    return Table("saturation-ceilings", "Greatest rates that are known, not measured", columns, tuple(rows))
+
+
 def _frontier(result: Saturation) -> Table:
     columns = (
         Column("point"),
@@ -159,16 +238,18 @@ def _frontier(result: Saturation) -> Table:
         Column("disk busy", "share"),
         Column("memory stalled", "share"),
         Column("swapping", "page/s"),
+        *(Column(f"of the {ceiling.resource}'s ceiling", "share") for ceiling in result.ceilings),
     )
     rows: list[tuple[Cell, ...]] = [
         (
             number,
             *point.values,
-            NAMES[point.limit],
+            named(point.limit),
             point.idle,
             point.disk_busy,
             point.memory_stall,
             point.swapping,
+            *point.ceilings,
         )
         for number, point in enumerate(result.points, start=1)
     ]
@@ -184,10 +265,17 @@ def _trade_offs(result: Saturation) -> Table | None:
         for trade in trades:
             low, high = shown.quantity(trade.low, pair.x.unit), shown.quantity(trade.high, pair.x.unit)
             what = "from end to end" if trade is pair.overall else f"{low} to {high}"
-            rows.append((f"{pair.x.label} for {pair.y.label}", what, trade.rate))
+            limit = named(trade.limit) if trade.limit else ""
+            rows.append((f"{pair.x.label} for {pair.y.label}", what, limit, trade.rate, trade.slope))
     if not rows:
         return None
-    columns = (Column("given up for one more"), Column("where"), Column("price"))
+    columns = (
+        Column("given up for one more"),
+        Column("where"),
+        Column("limit"),
+        Column("price"),
+        Column("the other way"),
+    )
     return Table(
         "saturation-trade-offs",
         "What one kind of work costs in another, on the frontier",
