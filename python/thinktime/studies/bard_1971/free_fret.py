@@ -23,7 +23,17 @@ if TYPE_CHECKING:
     from thinktime.analyses.compare import Comparison
     from thinktime.analyses.overhead import Overhead
 
-__all__ = ["TABLES", "calls", "chapter", "compared", "experiments", "old_fit", "reduction", "spread_of"]
+__all__ = [
+    "TABLES",
+    "calls",
+    "chapter",
+    "compared",
+    "experiments",
+    "old_fit",
+    "reduction",
+    "spread_of",
+    "time_in",
+]
 
 Array = NDArray[np.float64]
 
@@ -56,12 +66,12 @@ def old_fit(installation: Installation) -> Overhead:
     """Regression of CP time of III-3 as it would have been with the old free-fret, all else alike."""
     from thinktime.analyses import overhead
 
-    def work() -> Overhead:
-        run = installation.recorded([("period-III-3-old", {"period": "III-3", "free_fret": "old"}, 0)])[0]
-        requests = list(COLUMNS.values())
-        return applicable(overhead.analyse(run.log, requests=requests, threshold=THRESHOLD, as_printed=True))
-
-    return installation.once("III-3, old free-fret", work)
+    log = _old_run(installation).log
+    requests = list(COLUMNS.values())
+    return installation.once(
+        "III-3, old free-fret",
+        lambda: applicable(overhead.analyse(log, requests=requests, threshold=THRESHOLD, as_printed=True)),
+    )
 
 
 def printed_difference(variable: str) -> float:
@@ -101,6 +111,28 @@ def calls(installation: Installation) -> Overhead:
             overhead.analyse(log, explained=("free_calls",), requests=requests, as_printed=True)
         ),
     )
+
+
+def time_in(installation: Installation, way: str, request: str) -> Estimate:
+    """Time in FREE and FRET that comes with a request [ms], by regression of what was measured in them."""
+    from thinktime.analyses import overhead
+
+    log = installation.periods["III-3"].log if way == "new" else _old_run(installation).log
+    fit = installation.once(
+        f"time in free-fret, {way}",
+        lambda: applicable(
+            overhead.analyse(
+                log, explained=("free_s", "fret_s"), requests=list(COLUMNS.values()), as_printed=True
+            )
+        ),
+    )
+    return theta(fit, request)
+
+
+def _old_run(installation: Installation) -> Recorded:
+    """III-3 with the old free-fret."""
+    run = ("period-III-3-old", {"period": "III-3", "free_fret": "old"}, 0)
+    return installation.once("III-3, old free-fret, run", lambda: installation.recorded([run])[0])
 
 
 def totals(log: Recorded) -> dict[str, Mapping[str, float]]:
