@@ -148,14 +148,17 @@ def _absorb(
     values: _Array,
     rows: NDArray[np.int64],
 ) -> None:
-    """Add rows of a piece to their cells; rows of one cell mostly adjoin."""
-    keys = np.column_stack([units[rows].astype(np.float64), treatments[rows]])
-    found, which = np.unique(keys, axis=0, return_inverse=True)
-    which = which.reshape(-1)
-    for at, (unit, treatment) in enumerate(found.tolist()):
-        own = rows[which == at]
-        cell = cells.setdefault((int(unit), treatment), Cell())
-        cell.absorb(values[own], piece.length_s[own], int(piece.start_us[own[0]]))
+    """Add rows of a piece to their cells, stretch by stretch: rows of one cell mostly adjoin."""
+    if not len(rows):
+        return
+    own, way = units[rows], treatments[rows]
+    begins = np.flatnonzero((np.diff(own) != 0) | (np.diff(way) != 0)) + 1
+    for stretch in np.split(rows, begins):
+        first = int(stretch[0])
+        # Rows that all belong to a cell are a view, not a copy.
+        whole = slice(first, int(stretch[-1]) + 1) if stretch[-1] - first == len(stretch) - 1 else stretch
+        cell = cells.setdefault((int(units[first]), float(treatments[first])), Cell())
+        cell.absorb(values[whole], piece.length_s[whole], int(piece.start_us[first]))
 
 
 def usable(log: Log, wanted: Sequence[Measured]) -> tuple[tuple[Measured, ...], tuple[tuple[str, str], ...]]:

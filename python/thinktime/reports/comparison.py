@@ -13,10 +13,12 @@ if TYPE_CHECKING:
 
 __all__ = ["document"]
 
+FINDINGS_MAX = 3
+
 
 def document(section: Section, logs: Sequence[Log]) -> Document:
-    """Page of one comparison; its sentences are its findings."""
-    said = (section.not_applicable,) if section.not_applicable else section.summary
+    """Page of one comparison; what its first sentences say is what was found."""
+    said = (section.not_applicable,) if section.not_applicable else section.summary[:FINDINGS_MAX]
     return Document(
         title=section.title,
         subtitle=" and ".join(str(log.path) for log in logs),

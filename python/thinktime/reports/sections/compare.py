@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -15,12 +16,14 @@ from thinktime.stats.estimate import Estimate, NotApplicable
 if TYPE_CHECKING:
     from thinktime.analyses.compare_result import Allowed, Comparison, CostChange, Effect, Unit
 
-__all__ = ["AT", "TITLE", "section"]
+__all__ = ["AT", "TITLE", "about", "section"]
 
 TITLE = "Did the change help?"
 AT = {"": "", "load": " at equal load", "work": " at equal work"}
 BINS = 25
 FIGURES_MAX = 2
+WHOLE_UP_TO = 5
+"""Assignments of a box up to which every number is on the axis."""
 SMALLEST_NAMED = 0.01
 """Least p of a design from which on it is worth a word."""
 OBSERVED = Key("observed", "system", "diamond")
@@ -293,6 +296,13 @@ def _label(unit: Unit) -> str:
     return ", ".join((*unit.blocks, unit.label))
 
 
+def about(values: Sequence[float]) -> tuple[float, float]:
+    """Return ends of an axis that shows how values differ, and not how far they are from zero."""
+    low, high = min(values), max(values)
+    room = 0.1 * (high - low) or 0.1 * abs(high) or 1.0
+    return low - room, high + room
+
+
 def _days(result: Comparison, item: Effect) -> Figure:
     """Draw the mean of each unit, coloured by its treatment, in the order of blocks."""
     keys = tuple(_key(result, name) for name in (result.control, result.treated))
@@ -314,7 +324,9 @@ def _days(result: Comparison, item: Effect) -> Figure:
     )
     name = f"compare-{result.unit}s-{_slug(item)}"
     named = (result.unit, "treatment", item.label)
-    chart = partial(charts.dots, rows, keys, charts.Axis(f"{_name(item)} [{item.unit}]"), named)
+    low, high = about(item.values)
+    axis = charts.Axis(f"{_name(item)} [{item.unit}]", low=low, high=high)
+    chart = partial(charts.dots, rows, keys, axis, named)
     alt = (
         f"{_name(item)}: mean {shown.quantity(item.control.value, item.unit)} over the {result.unit}s with "
         f"{_treatment(result, result.control)}, {shown.quantity(item.treated.value, item.unit)} over those "
@@ -340,7 +352,8 @@ def _chance(item: Effect) -> Figure:
     seen = item.difference.value
     point = [{"x": seen, "y": most / 2, "series": OBSERVED.name, "shown": shown.estimate(item.difference)}]
     x = charts.Axis(f"Difference in {item.label}{AT[item.adjusted]} [{item.unit}]")
-    y = charts.Axis("possible assignments", low=0.0, high=float(most) * 1.05)
+    whole = tuple(map(float, range(most + 1))) if most <= WHOLE_UP_TO else ()
+    y = charts.Axis("possible assignments", low=0.0, high=float(most) * 1.05, ticks=whole)
 
     def chart() -> charts.Spec:
         bars = charts.histogram(rows, x, y, "other", "assignments")

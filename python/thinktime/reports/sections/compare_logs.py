@@ -10,7 +10,7 @@ from thinktime.reports import format as shown
 from thinktime.reports.document import Cell, Column, Figure, Key, Section, Table
 from thinktime.reports.prose import capital, p_value, percent, refused
 from thinktime.reports.sections import throughput_comparison
-from thinktime.reports.sections.compare import AT, TITLE
+from thinktime.reports.sections.compare import AT, TITLE, about
 from thinktime.stats.estimate import NotApplicable
 
 if TYPE_CHECKING:
@@ -201,7 +201,9 @@ def _pieces(result: BeforeAfter, item: LogEffect) -> Figure:
         (int(_float(row["x"])), str(row["series"]), _float(row["y"])) for row in rows
     )
     caption = f"{_name(item)}, {result.piece} by {result.piece}"
-    x, y = charts.Axis(f"{result.piece}s of both logs"), charts.Axis(f"{_name(item)} [{item.unit}]")
+    low, high = about([*item.values[0], *item.values[1]])
+    x = charts.Axis(f"{result.piece}s of both logs")
+    y = charts.Axis(f"{_name(item)} [{item.unit}]", low=low, high=high)
     return Figure(
         "compare-pieces",
         caption,
