@@ -81,7 +81,7 @@ class Accounts:
         fit, columns = trimmed.fit, trimmed.rows.columns
         every = fit.n + trimmed.outliers
         self.newey_west = NeweyWest(fit, lags, leverage=True, prewhitened=True)
-        self.bootstrap = BlockBootstrap(fit, trimmed.rows.triangle()[0])
+        self.bootstrap = BlockBootstrap(fit, trimmed.rows.triangle()[0], rows=every)
         self.means = Batches(fit.n, columns + 1)
         self.parts = [_Part(first, last, LeastSquares(columns)) for first, last in _ends(fit.n, parts)]
         self._trimmed = trimmed
@@ -105,6 +105,10 @@ class Accounts:
         drawn = _within(self._drawn, self._seen, len(kept))
         self._sample.append((rows.x[drawn], rows.y[drawn]))
         self._seen += len(kept)
+        fitted, errors = rows.x * kept[:, None], residuals * kept
+        carried = self._trimmed.carried(rows.x, rows.y)
+        self.newey_west.absorb(fitted, errors, rows.segments, carried)
+        self.bootstrap.absorb(fitted, errors, carried)
         if not kept.all():
             rows = Rows(rows.start_us[kept], rows.segments[kept], rows.x[kept], rows.y[kept])
             residuals = residuals[kept]
@@ -113,8 +117,6 @@ class Accounts:
 
     def _add(self, rows: Rows, residuals: Array) -> None:
         x, y = rows.x, rows.y
-        self.newey_west.absorb(x, residuals, rows.segments)
-        self.bootstrap.absorb(x, residuals)
         self.means.absorb(np.column_stack([x, y]))
         self._follow.absorb(residuals)
         self._largest = max(self._largest, float(np.abs(y).max()))

@@ -119,7 +119,13 @@ class NeweyWest:
         self._squares = np.zeros(columns)
         self._products = np.zeros(columns)
 
-    def absorb(self, x: Matrix, residuals: Matrix, segments: NDArray[np.int64] | None = None) -> None:
+    def absorb(
+        self,
+        x: Matrix,
+        residuals: Matrix,
+        segments: NDArray[np.int64] | None = None,
+        carried: Matrix | None = None,
+    ) -> None:
         """Add rows that were fitted.
 
         Parameters
@@ -129,11 +135,16 @@ class NeweyWest:
         segments : array of shape (rows,), optional
             Rows of one unbroken stretch of time share a number, from one call to the next too; without
             it all rows are one stretch.
+        carried : array of shape (rows, columns), optional
+            What else each row adds to u; see `outliers.Trimmed.carried`. Rows that were not fitted are
+            zeros in x and residuals.
         """
         if not len(residuals):
             return
         numbers = np.zeros(len(residuals), dtype=np.int64) if segments is None else segments
         scores = x * self._scaled(x, residuals)[:, None]
+        if carried is not None:
+            scores = scores + carried
         breaks = (np.flatnonzero(np.diff(numbers)) + 1).tolist()
         for first, last in itertools.pairwise([0, *breaks, len(scores)]):
             if self._segment is not None and numbers[first] != self._segment:

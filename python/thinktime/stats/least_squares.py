@@ -20,6 +20,7 @@ __all__ = ["Fit", "LeastSquares"]
 
 Matrix = NDArray[np.float64]
 
+CACHED_ROWS = 512
 ALIASED_BELOW = 1e-13
 """A column of which less than this part is left after removing the others adds only rounding error."""
 
@@ -233,7 +234,15 @@ class LeastSquares:
 
 
 def _triangle(rows: Matrix) -> Matrix:
-    """Triangular factor of `rows` with a diagonal that is not negative, so that it is unique."""
+    """Triangular factor of `rows` with a diagonal that is not negative, so that it is unique.
+
+    Many rows are factored in pieces that stay in the cache, and the factors of the pieces together.
+    """
+    blocks = len(rows) // CACHED_ROWS
+    if blocks > 1 and rows.shape[1] < CACHED_ROWS // 4:
+        whole = rows[: blocks * CACHED_ROWS].reshape(blocks, CACHED_ROWS, rows.shape[1])
+        factors = np.linalg.qr(whole, mode="r").reshape(-1, rows.shape[1])
+        return _triangle(np.vstack([factors, rows[blocks * CACHED_ROWS :]]))
     factor = np.asarray(np.linalg.qr(rows, mode="r"), dtype=np.float64)
     signs = np.where(np.diagonal(factor) < 0.0, -1.0, 1.0)
     unique: Matrix = factor * signs[:, None]
