@@ -160,7 +160,7 @@ def _table(every: Sequence[Recovered]) -> Table:
 
 
 def _picture(period: str, every: Sequence[Recovered]) -> document.Figure:
-    own = [item for item in every if item.period == period]
+    own = [item for item in every if item.period == period and item.request != "base"]
     rows = [_row(item, way) for item in own for way in WAYS]
     keys = tuple(Key(way, SHADES[way], "circle") for way in WAYS)
     name = f"recovered-{period.lower()}"

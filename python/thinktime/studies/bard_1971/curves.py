@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -171,12 +171,15 @@ def _picture(installation: Installation, plot: Plot) -> document.Figure:
                 f"{period} from {shown.number(start.value)} with {_range(first)} to "
                 f"{shown.number(end.value)} with {_range(last)} active users"
             )
+    y = Axis.from_zero(plot.axis, rows)
+    if plot.factor != 1.0:
+        y = replace(y, high=min(y.high or 100.0, 100.0))
     name = f"figure-{plot.number}"
     columns = (Column("data set"), Column("active users"), Column("n"), Column(plot.axis, scaled=False))
     return document.Figure(
         name,
         f"{plot.title} against active users (Figure {plot.number})",
-        partial(charts.curves, rows, keys, Axis("active users", low=0.0), Axis.from_zero(plot.axis, rows)),
+        partial(charts.curves, rows, keys, Axis("active users", low=0.0), y),
         Table(f"{name}-data", f"{plot.title} by active users", columns, tuple(cells)),
         "; ".join(said) + ". Hollow points rest on few observations.",
         keys,

@@ -192,9 +192,10 @@ def _overhead(installation: Installation) -> Finding:
     return _found(
         "overhead-falls",
         "Table 12",
-        first.t_test is not None and first.t_test.rejected() and first.difference.value < 0.0,
+        found > count / 2.0 and first.difference.value < 0.0,
         f"CP time at equal requests and problem state time {100.0 * first.difference.value:+.1f} points of "
-        f"real time{p}; significant in {found} of {count} simulated runs, as it stands in {plain}",
+        f"real time{p}; significant in {found} of {count} simulated runs, as it stands in {plain}; "
+        "more than half holds",
         "CP time falls with the new free-fret",
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -50,7 +50,8 @@ def picture(number: int, pairs: dict[str, FrontierPair]) -> document.Figure:
     over = tuple(key for key in LIMITS.values() if any(row["series"] == key.name for row in points))
     words = WORDS[last.x.name], WORDS[last.y.name]
     x = Axis(words[0], low=0.0)
-    y = Axis.from_zero(words[1], [*lines, *({"value": row["y"]} for row in points)])
+    # Bands that reach far beyond the curves are cut: they stand in no table, and would press all flat.
+    y = Axis.from_zero(words[1], [{"value": value} for value in _heights(pairs.values(), y_factor)])
     name = f"figure-{number}"
     title = f"{words[1].partition(' a ')[0]} against {words[0].partition(',')[0]}"
     return document.Figure(
@@ -67,6 +68,11 @@ def picture(number: int, pairs: dict[str, FrontierPair]) -> document.Figure:
 
 def _chart(lines: Rows, points: Rows, keys: Sequence[Key], over: Sequence[Key], x: Axis, y: Axis) -> Spec:
     return charts.laid_over(charts.curves(lines, keys, x, y, dotted=False), points, over)
+
+
+def _heights(pairs: Iterable[FrontierPair], factor: float) -> list[float]:
+    """Greatest heights of frontiers, with some room above."""
+    return [1.1 * factor * max(y for _, y in pair.points) for pair in pairs]
 
 
 def _line(period: str, pair: FrontierPair, x_factor: float, y_factor: float) -> Iterator[dict[str, object]]:

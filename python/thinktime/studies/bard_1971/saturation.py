@@ -21,6 +21,7 @@ from thinktime.studies.study import Chapter
 
 if TYPE_CHECKING:
     from thinktime.analyses.saturation import FrontierPair, Saturation
+    from thinktime.analyses.saturation_comparison import FrontierComparison
 
 __all__ = [
     "DIMENSIONS",
@@ -28,6 +29,7 @@ __all__ = [
     "chapter",
     "dominance",
     "frontier",
+    "frontiers_compared",
     "limited",
     "pages",
     "pair_of",
@@ -76,6 +78,18 @@ def frontier(installation: Installation, period: str) -> Saturation:
     log = installation.periods[period].log
     return installation.once(
         f"frontier {period}", lambda: applicable(saturation.analyse(log, dimensions=DIMENSIONS))
+    )
+
+
+def frontiers_compared(installation: Installation) -> FrontierComparison:
+    """Compare the frontiers of versions II and III, with three core boxes each."""
+    from thinktime.analyses import saturation_comparison
+
+    names = (SECOND, THIRD)
+    logs = [installation.periods[name].log for name in names]
+    return installation.once(
+        "frontiers compared",
+        lambda: applicable(saturation_comparison.compare(logs, names, dimensions=DIMENSIONS)),
     )
 
 
@@ -210,21 +224,25 @@ def dominance() -> Finding:
 
 def _figure_6() -> document.Figure:
     best = set(maximal(np.array(FIGURE_6)).tolist())
-    keys = (Key("maximal", "user", "circle"), Key("dominated", "other", "circle"))
+    shades = [("user" if at in best else "other") for at in range(len(FIGURE_6))]
+    keys = tuple(Key(str(at + 1), shade, "circle") for at, shade in enumerate(shades))
     rows = [
-        {"x": x, "y": y, "series": keys[at not in best].name, "shown": f"point {at + 1}"}
+        {"x": x, "value": y, "low": y, "high": y, "series": keys[at].name, "shown": f"{x:g}, {y:g}"}
         for at, (x, y) in enumerate(FIGURE_6)
     ]
     axes = (Axis("first rate", low=0.0, high=6.0), Axis("second rate", low=0.0, high=4.0))
     columns = (Column("point"), Column("first rate"), Column("second rate"), Column("which"))
-    cells = tuple((str(at + 1), x, y, keys[at not in best].name) for at, (x, y) in enumerate(FIGURE_6))
+    cells = tuple(
+        (str(at + 1), x, y, "maximal" if at in best else "dominated") for at, (x, y) in enumerate(FIGURE_6)
+    )
+    legend = (Key("maximal", "user", "circle"), Key("dominated", "other", "circle"))
     return document.Figure(
         "figure-6",
         "Six points, three of them maximal (Figure 6)",
-        partial(charts.scatter, rows, [], keys, *axes),
+        partial(charts.curves, rows, keys, *axes),
         Table("figure-6-data", "Six points with the dominances of Figure 6", columns, cells),
         "Points 4, 5 and 6 are dominated by none. The places are chosen; only their order is the paper's.",
-        keys,
+        legend,
         half=True,
     )
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from thinktime.reports.compared import Finding
-from thinktime.stats import frontier as hulls
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.bard_1971.installation import PERIODS, Installation
 from thinktime.studies.bard_1971.recomputed import fact
@@ -19,6 +18,7 @@ from thinktime.studies.bard_1971.saturation import (
     THIRD,
     dominance,
     frontier,
+    frontiers_compared,
     limited,
     pages,
     pair_of,
@@ -38,7 +38,6 @@ DRUM_BELOW, CPU_ABOVE = 40.0, 50.0
 SLACK_BELOW = 55.0
 NEAR_STATE = 10.0
 NEAR_PAGES = 5.0
-GRID = 40
 PLANE = 0.9
 POINTS_LEAST = 6
 
@@ -192,21 +191,27 @@ def _prices(installation: Installation) -> Iterator[Finding]:
 
 def _outside(installation: Installation) -> Iterator[Finding]:
     """Judge whether the frontier of version III lies outside that of version II."""
-    for number, (x, y) in PLOTS.items():
-        second, third = (
-            np.array(pair_of(frontier(installation, period), x, y).curve) for period in (SECOND, THIRD)
+    compared = {(pair.x.name, pair.y.name): pair for pair in frontiers_compared(installation).pairs}
+    for number, names in PLOTS.items():
+        pair = compared[names]
+        further, least = (
+            f"{100 * item.value:+.0f} %"
+            + (
+                f" ({100 * item.low:+.0f} to {100 * item.high:+.0f})"
+                if item.low is not None and item.high is not None
+                else ""
+            )
+            for item in (pair.further, pair.least)
         )
-        grid = np.linspace(0.0, float(max(second[-1, 0], third[-1, 0])), GRID)
-        one, other = (hulls.height(curve, grid) for curve in (second, third))
-        outside = float(np.mean(other >= one))
-        areas = [float(np.trapezoid(values, grid)) for values in (one, other)]
         yield _found(
             f"iii-outside-figure-{number}",
             f"Figure {number}",
-            outside >= 0.95,
-            f"the frontier of III-3 is above that of II-3 over {100 * outside:.0f} % of its width, the area "
-            f"below it {100 * (areas[1] / areas[0] - 1.0):+.0f} %; 95 % of the width holds",
-            f"the frontier of version III lies outside that of version II: {_words(x)} and {_words(y)}",
+            None if pair.verdict == "not told apart" else pair.verdict == "outside",
+            f"at equal numbers of observations the frontier of III-3 is {pair.verdict}: {further} further "
+            f"out than that of II-3 on the mean over directions, {least} where least; p {pair.test.p:.2g} "
+            "that both are samples of one",
+            f"the frontier of version III lies outside that of version II: {_words(names[0])} and "
+            f"{_words(names[1])}",
         )
 
 
