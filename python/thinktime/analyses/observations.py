@@ -173,7 +173,7 @@ def extents(log: Log, names: Sequence[str]) -> dict[str, tuple[float, float]]:
     known = {column.name for column in log.schema("samples")}
     wanted = [name for name in dict.fromkeys(names) if name in known]
     found: dict[str, tuple[float, float]] = {}
-    for part in log.in_turn("samples"):
+    for part in log.in_turn("samples") if wanted else ():
         row = _intervals(part, wanted).filter(_usable()).select(_ends(wanted)).collect().row(0, named=True)
         for name in wanted:
             low, high = row[f"low {name}"], row[f"high {name}"]

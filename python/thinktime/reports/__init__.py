@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Literal
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from thinktime.log import Log
     from thinktime.reports.evidence import Evidence
 
-__all__ = ["Form", "answer", "build", "render", "render_section"]
+__all__ = ["Form", "answer", "build", "log_names", "render", "render_section"]
 
 Form = Literal["html", "text", "json", "csv"]
 ORDER = (
@@ -35,6 +36,8 @@ ORDER = (
     "rates",
 )
 """The analyses as a report shows them: from where the capacity goes to the details."""
+COMPARED = ("throughput", "overhead", "saturation")
+"""Those that compare several logs: ``analyses/NAME_comparison.py`` and ``sections/NAME_comparison.py``."""
 
 
 def build(logs: Sequence[Log]) -> Document:
@@ -128,8 +131,8 @@ def _subtitle(known: Evidence) -> str:
 
 
 def _joined(logs: Sequence[Log], documents: Sequence[Document]) -> Document:
-    """Several documents below each other; names and findings say which log they are about."""
-    sections: list[Section] = []
+    """Several documents below each other, after what their comparison says; names say which log is meant."""
+    sections = _comparisons(logs)
     findings: list[Finding] = []
     facts: list[tuple[str, str]] = []
     for number, (log, document) in enumerate(zip(logs, documents, strict=True), start=1):
@@ -148,6 +151,27 @@ def _joined(logs: Sequence[Log], documents: Sequence[Document]) -> Document:
         sections=tuple(sections),
         facts=tuple(facts),
     )
+
+
+def log_names(paths: Sequence[Path]) -> tuple[str, ...]:
+    """Name each log by its folder; by its whole path where two folders are called the same."""
+    short = [path.resolve().name for path in paths]
+    return tuple(
+        str(path) if short.count(name) > 1 else name for path, name in zip(paths, short, strict=True)
+    )
+
+
+def _comparisons(logs: Sequence[Log]) -> list[Section]:
+    """Sections that compare the logs, as far as they can be compared."""
+    names = log_names([log.path for log in logs])
+    found = []
+    for name in COMPARED:
+        result = importlib.import_module(f"thinktime.analyses.{name}_comparison").compare(logs, names)
+        module = importlib.import_module(f"thinktime.reports.sections.{name}_comparison")
+        section: Section = module.section(result)
+        if not section.not_applicable:
+            found.append(_renamed(section, "compared-", "The logs compared"))
+    return found
 
 
 def _renamed(section: Section, prefix: str, group: str) -> Section:

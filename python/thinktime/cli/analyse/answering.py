@@ -48,10 +48,9 @@ def opened(paths: Sequence[Path]) -> tuple[Log, ...]:
 
 def names(paths: Sequence[Path]) -> tuple[str, ...]:
     """Name each log by its folder; by its whole path where two folders are called the same."""
-    short = [path.resolve().name for path in paths]
-    return tuple(
-        str(path) if short.count(name) > 1 else name for path, name in zip(paths, short, strict=True)
-    )
+    from thinktime.reports import log_names
+
+    return log_names(paths)
 
 
 def show(section: Section, form: Literal["text", "json", "csv"]) -> None:
