@@ -3,6 +3,7 @@
 import numpy as np
 import polars as pl
 from known_logs import frame
+from scipy.signal import lfilter
 
 from thinktime.log import Column, Log, LogWriter
 
@@ -88,12 +89,7 @@ def days(
 def _series(random, n, follows):
     """Normal deviations of variance one that follow each other."""
     steps = random.standard_normal(n) * np.sqrt(1 - follows**2)
-    found = np.empty(n)
-    last = random.standard_normal()
-    for at in range(n):
-        last = follows * last + steps[at]
-        found[at] = last
-    return found
+    return lfilter([1.0], [1.0, -follows], steps, zi=[follows * random.standard_normal()])[0]
 
 
 def write(path, columns, schema=SCHEMA, replication=None, **machine):

@@ -79,11 +79,11 @@ def cells(found):
 
 
 def test_intervals_cover_where_those_of_observations_do_not():
-    """No change, but four users more: 250 pairs of logs, binomial at 0.95, false-alarm rate 1e-4.
+    """No change, but four users more: 200 pairs of logs, binomial at 0.95, false-alarm rate 1e-4.
 
     The canary is the regression on observations with its textbook interval for the change.
     """
-    runs, covered, naive = 250, 0, 0
+    runs, covered, naive = 200, 0, 0
     for seed in range(runs):
         (before, first), (after, second) = (
             cells(columns(at, treated, loaded=4.0, seed=2 * seed + treated))
@@ -123,7 +123,7 @@ def test_a_trend_is_named_for_what_it_is(tmp_path):
         made = columns(at, day_sd=0.001, follows=0.3, seed=5 + len(written))
         made["problem_s"] = made["problem_s"] + 0.01 * LENGTH_S * np.repeat(list(at), 100)
         written.append(changed_logs.write(tmp_path / name, made))
-    found = compare_logs.analyse(*written)
+    found = compare_logs.analyse(*written, requests=())
     effect = found.effect("user_time", "load")
     assert covers(effect.drift_before, 0.01)
     assert covers(effect.carried, effect.difference.value)
@@ -134,7 +134,7 @@ def test_a_trend_is_named_for_what_it_is(tmp_path):
 def test_short_logs_are_cut_into_stretches(tmp_path):
     before = changed_logs.write(tmp_path / "before", columns(range(1), follows=0.0, seed=1))
     after = changed_logs.write(tmp_path / "after", columns(range(1, 2), 1, follows=0.0, lift=0.05, seed=2))
-    found = compare_logs.analyse(before, after)
+    found = compare_logs.analyse(before, after, requests=())
     assert (found.piece, found.before.pieces, found.after.pieces) == ("stretch", 12, 12)
     assert found.piece_s[0] == pytest.approx(100 * LENGTH_S / 12)
 
@@ -154,11 +154,12 @@ def test_logs_that_do_not_follow_each_other_are_refused(tmp_path, logs):
     assert "is no quantity of this log" in refused(before, after, quantities=["vmio"])
     # Simulated times all begin at one epoch; two machines may be watched at one time.
     simulated = changed_logs.write(tmp_path / "simulated", columns(range(4, 12)), replication={"index": 0})
-    assert compare_logs.analyse(before, simulated).effects[0].carried is None
+    assert compare_logs.analyse(before, simulated, requests=()).effects[0].carried is None
     here = changed_logs.write(tmp_path / "here", columns(EARLY), hostname="here")
     there = changed_logs.write(tmp_path / "there", columns(EARLY, seed=2), hostname="there")
     assert any(
-        "different machines (here, there)" in line for line in compare_logs.analyse(here, there).caveats
+        "different machines (here, there)" in line
+        for line in compare_logs.analyse(here, there, requests=()).caveats
     )
 
 
@@ -201,7 +202,8 @@ def test_a_quantity_that_one_log_lacks_is_named(tmp_path, logs):
 def test_loads_that_hardly_overlap_are_named(tmp_path, logs):
     before, _ = logs
     after = changed_logs.write(tmp_path / "after", columns(LATE, 1, loaded=25.0))
-    assert any("loads hardly overlap" in caveat for caveat in compare_logs.analyse(before, after).caveats)
+    found = compare_logs.analyse(before, after, requests=())
+    assert any("loads hardly overlap" in caveat for caveat in found.caveats)
 
 
 def test_the_command_compares_two_logs(logs, capsys):
