@@ -95,31 +95,20 @@ def compare(
     if isinstance(results, NotApplicable):
         return results
     kept = ["base", *(name for name in chosen if all(result.cost(name) for result in results))]
-    of_requests = [name for name in kept if name not in NOT_REQUESTS]
-    try:
-        single = [
-            _same(results, [name], f"the cost of {_cost(results[0], name).label} is the same")
-            for name in kept
-        ]
-        every = _same(results, kept, "all costs are the same")
-        requests_alike = (
-            _same(results, of_requests, "the costs of requests are the same") if of_requests else None
-        )
-    except np.linalg.LinAlgError:
-        return NotApplicable(
-            "the requests explain the system time without an error, so that there is nothing to test by",
-            "a counter that was computed from others does that; leave it out (--request)",
-        )
     level = results[0].system_time.level
+    single = [
+        _same(results, [name], f"the cost of {_cost(results[0], name).label} is the same") for name in kept
+    ]
     costs = tuple(
         _compared(results, name, test, level) for name, test in zip(kept, adjusted(single), strict=True)
     )
+    of_requests = [name for name in kept if name not in NOT_REQUESTS]
     return Comparison(
         names=tuple(names),
         results=results,
         costs=costs,
-        every=every,
-        requests=requests_alike,
+        every=_same(results, kept, "all costs are the same"),
+        requests=_same(results, of_requests, "the costs of requests are the same") if of_requests else None,
         not_compared=refused,
         caveats=_caveats(results, names, refused),
     )

@@ -52,8 +52,11 @@ def same_mean(
     """
     if len(estimates) < 2:
         raise ValueError("two estimates at least are needed to compare them")
-    weights = [np.linalg.inv(covariance) for covariance in covariances]
-    total = np.linalg.inv(np.sum(weights, axis=0))
+    try:
+        weights = [np.linalg.inv(covariance) for covariance in covariances]
+        total = np.linalg.inv(np.sum(weights, axis=0))
+    except np.linalg.LinAlgError:
+        return _without_error(estimates, hypothesis)
     centre = total @ np.sum([w @ b for w, b in zip(weights, estimates, strict=True)], axis=0)
     statistic = float(sum((b - centre) @ w @ (b - centre) for b, w in zip(estimates, weights, strict=True)))
     size = len(centre)
@@ -68,6 +71,15 @@ def same_mean(
     p = critical.f_tail(f, first, second)
     method = f"Wald test by Johansen (1980), F with {first:g} and {second:.3g} degrees of freedom"
     return SignificanceTest(hypothesis, f, p, len(weights), method)
+
+
+def _without_error(estimates: Sequence[Matrix], hypothesis: str) -> SignificanceTest:
+    """Compare estimates of which one has no error at all: a fit without residuals."""
+    same = all(np.allclose(estimate, estimates[0], rtol=1e-9, atol=0.0) for estimate in estimates)
+    statistic, p = (0.0, 1.0) if same else (float("inf"), 0.0)
+    return SignificanceTest(
+        hypothesis, statistic, p, len(estimates), "compared: there is no error to test by"
+    )
 
 
 def same_coefficients(fits: Sequence[Fit], whole: Fit, hypothesis: str) -> SignificanceTest:
