@@ -127,13 +127,16 @@ class Projection:
         return marked
 
     def resampled(self, replications: int, seed: int) -> Iterator[tuple[_Indices, _Array]]:
-        """Rows and curve of resamples: as many blocks as there are, drawn with replacement (Carlstein 1986).
+        """Rows and curve of resamples: half as many blocks as there are, drawn with replacement.
 
-        (Annals of Statistics 14, 1171.) How often a block is drawn does not matter to a frontier.
+        A resample of as many as there are has the greatest of them in 63 % of the draws, and tells too little
+        of an extreme; one of fewer tells enough (Bickel, Götze and van Zwet 1997, Statistica Sinica 7, 1;
+        blocks: Carlstein 1986, Annals of Statistics 14, 1171). Intervals are not scaled back to the whole,
+        whose rate is not known, and so are wide rather than narrow.
         """
         random = np.random.default_rng(seed)
         for _ in range(replications):
-            chosen = random.integers(0, self.count, self.count)
+            chosen = random.integers(0, self.count, max(1, self.count // 2))
             yield self.inside(chosen), self.curve(chosen)
 
 

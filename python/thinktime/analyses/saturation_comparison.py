@@ -89,7 +89,8 @@ def compare(
     r"""Compare the frontiers of logs in each pair of kinds of work (Bard 1971: III's lies outside II's).
 
     A longer log reaches further out by chance alone. So both frontiers are those of the same number of
-    blocks of as many intervals, that of the shorter log, drawn with replacement from each. In direction
+    blocks of as many intervals, half of the shorter log's, drawn with replacement from each (half, as for
+    the band of one: `frontier_pair.Projection.resampled`). In direction
     :math:`\theta` (both axes scaled by the greatest) the second is further out by
     :math:`\ln r_2(\theta) / r_1(\theta)`; means over the draws are the estimates, their percentiles the
     intervals, and for least and most a band that holds for all directions together. The test that
@@ -179,10 +180,11 @@ def _compared(
     scale = np.maximum(*(item.values.max(axis=0) for item in both))
     random = np.random.default_rng(seed)
     size = min(item.count for item in both)
-    drawn = [[item.curve(random.integers(0, item.count, size)) for item in both] for _ in range(replications)]
+    half = max(1, size // 2)
+    drawn = [[item.curve(random.integers(0, item.count, half)) for item in both] for _ in range(replications)]
     ratios = np.array([_log_ratio(first, second, scale) for first, second in drawn])
     gaps = np.array([_gap(first, second) for first, second in drawn])
-    n = min(blocks.n for blocks in read)
+    n = min(blocks.n for blocks in read) // 2
     method = f"frontiers of {n} observations each, block bootstrap"
     mean, (least, most), band = ratios.mean(axis=0), _extremes(ratios.mean(axis=0)), _band(ratios, level)
 
