@@ -190,7 +190,11 @@ def _coefficients(installation: Installation) -> Iterator[Figure]:
     for row in PAPER.tables[FREE_FRET].rows:
         request = str(row["request_type"])
         columns: tuple[tuple[str, Estimate, Kind], ...] = (
-            ("cp_ii_old_free_fret", adjusted(installation, "II-3", request), "predicted"),
+            (
+                "cp_ii_old_free_fret",
+                adjusted(installation, "II-3", request),
+                "fitted" if request == "page_io" else "predicted",
+            ),
             ("cp_iii_old_free_fret", theta(old_fit(installation), request), "predicted"),
             ("cp_iii_new_free_fret", theta(cp_time(installation, "III-3"), request), "fitted"),
         )
@@ -278,7 +282,7 @@ def _reductions(installation: Installation) -> Iterator[Figure]:
     more = reduction(installation, "page_io")
     points = Tolerance("absolute", 10.0)
     coding = Estimate(second.value - old.value, "ms", old.n, "difference of coefficients")
-    yield PAPER.fact("B-F38", scaled(coding, 100.0 / second.value, "percent"), "predicted", points)
+    yield PAPER.fact("B-F38", scaled(coding, 100.0 / second.value, "percent"), "fitted", points)
     yield PAPER.fact("B-F39", scaled(more, 100.0 / second.value, "percent"), "predicted", points)
     days = Estimate(float(len(compared(installation).units)), "days", 1, "counted")
     yield PAPER.fact("B-F40", days, "fitted", Tolerance("digits"))

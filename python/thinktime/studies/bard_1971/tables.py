@@ -30,6 +30,7 @@ __all__ = [
     "SHARE_COLUMNS",
     "THETAS",
     "key",
+    "kind_of",
     "printed",
 ]
 
@@ -200,6 +201,16 @@ def key(table: str, request: str) -> Row:
     raise KeyError(f"{table} has no {request}")
 
 
-def fitted_in(data_set: str, variant: str) -> Kind:
-    """Whether a row of Table 5 was calibrated to: that of III-3 with all request types alone."""
-    return "fitted" if (data_set, variant) == ("III-3", "vmio_included") else "predicted"
+def kind_of(data_set: str, variant: str, quantity: str) -> Kind:
+    """Whether a cell of Table 5 was calibrated to.
+
+    That is the row of III-3 with all request types; of version II the two coefficients that the paper
+    ascribes to the user environment, base and problem state, and that of page I/O, since how much longer
+    its path was is taken from Table 11; and of III-3 without VMIO that of spool I/O, which fixes how many
+    printed lines go into a block.
+    """
+    of_two = {"theta0_ms_per_s", "theta3_ms_per_page_io", "theta5_ms_per_s_problem"}
+    fitted = {"theta4_ms_per_spool_io"} if data_set == "III-3" else of_two
+    if variant == "vmio_included" or quantity in fitted:
+        return "fitted"
+    return "predicted"
