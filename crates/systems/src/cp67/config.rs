@@ -62,6 +62,9 @@ pub(super) struct Config {
     /// Mean time for which a printed file is held back [s].
     pub print_delay_s: f64,
     pub costs: Costs,
+    /// Standard deviation of the logarithm of the length of CP's paths, and for how long it stays [s].
+    pub state_sigma: f64,
+    pub state_s: f64,
     pub algorithm: Algorithm,
     pub unmeasured: Unmeasured,
     pub limits: Limits,
@@ -107,6 +110,8 @@ impl Config {
             printer_block: settings.span("printer_block_time"),
             print_delay_s: settings.number("print_delay"),
             costs: costs(settings, period, version_two)?,
+            state_sigma: settings.number("state_sigma"),
+            state_s: settings.number("state_time"),
             algorithm: match settings.word("free_fret") {
                 "old" => Algorithm::Old,
                 "new" => Algorithm::New,

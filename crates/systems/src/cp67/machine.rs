@@ -16,7 +16,7 @@ use super::drum::{Drum, Page};
 use super::dusetimr::{Counters, Readings};
 use super::queues::{Queue, Queues};
 use super::schedule::{Stretch, Stretches};
-use super::services::{KINDS, Kind, Spent, Work};
+use super::services::{KINDS, Kind, Paths, Spent, Work};
 use super::sessions::Day;
 use super::storage::{Frame, Storage};
 use super::users::{End, OPERATOR, State, User};
@@ -99,6 +99,7 @@ pub(super) struct Machine<'a, M> {
     interrupts: [u64; KINDS],
     last: Option<u32>,
     pub(super) new_free_fret: bool,
+    pub(super) paths: Paths,
     pub(super) counters: Counters,
     /// 1 while the processor waits, for CP's own counter; and that counter's start [ns].
     waiting: Level,
@@ -154,6 +155,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
             interrupts: [0; KINDS],
             last: None,
             new_free_fret: config.is_new(0),
+            paths: Paths::default(),
             counters: Counters::default(),
             waiting: Level::default(),
             waited_at_start: 0,
@@ -247,7 +249,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
             End::Slice => None,
         };
         let work = kind.map(|kind| {
-            let complexity = running.task.complexity[kind as usize];
+            let complexity = self.paths.factor(kind) * running.task.complexity[kind as usize];
             costs.draw(kind, complexity, self.new_free_fret, running.work())
         });
         self.segment(now, dispatch, Some((user, problem, end)), work, user)
@@ -265,7 +267,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
         let mut privileged = Span::ZERO;
         if let Some((user, problem, _)) = burst {
             let complexity = self.users[user as usize].task.complexity[Kind::Problem as usize];
-            let share = self.config.costs.privileged * complexity;
+            let share = self.config.costs.privileged * self.paths.factor(Kind::Problem) * complexity;
             privileged = Span::from_nanoseconds(problem.0 as f64 * share);
             length = length + problem + privileged;
         }
@@ -417,7 +419,8 @@ impl<'a, M: Monitor> Machine<'a, M> {
             counters.page_steals += steals;
         }
         if changed {
-            let complexity = self.users[user as usize].task.complexity[Kind::PageIo as usize];
+            let complexity = self.paths.factor(Kind::PageIo)
+                * self.users[user as usize].task.complexity[Kind::PageIo as usize];
             let new = self.new_free_fret;
             let work =
                 self.config.costs.draw(Kind::PageIo, complexity, new, self.users[user as usize].work());
@@ -448,7 +451,12 @@ impl<'a, M: Monitor> Machine<'a, M> {
     /// CP has `kind` of work to do by itself; `user`'s task says how complex it is, and is charged.
     pub(super) fn chore(&mut self, kind: Kind, user: Option<u32>) {
         let complexity = user.map_or(1.0, |user| self.users[user as usize].task.complexity[kind as usize]);
-        let work = self.config.costs.draw(kind, complexity, self.new_free_fret, &mut self.chance);
+        let work = self.config.costs.draw(
+            kind,
+            self.paths.factor(kind) * complexity,
+            self.new_free_fret,
+            &mut self.chance,
+        );
         self.interrupt(kind);
         self.chores.push_back(Chore { work, user });
     }

@@ -61,6 +61,32 @@ pub(super) struct Costs {
     pub redispatch: Span,
 }
 
+/// How long CP's paths are for now, as a multiple of their mean: its tables and chains are longer at times.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Paths(f64);
+
+impl Default for Paths {
+    fn default() -> Paths {
+        Paths(1.0)
+    }
+}
+
+impl Paths {
+    /// The state changes: log-normal with mean 1.
+    pub fn change(&mut self, sigma: f64, stream: &mut Stream) {
+        self.0 = (sigma * stream.normal() - 0.5 * sigma * sigma).exp();
+    }
+
+    /// For lines and spooling there is little to search.
+    #[inline]
+    pub fn factor(&self, kind: Kind) -> f64 {
+        match kind {
+            Kind::Vsio | Kind::PageIo | Kind::Problem => self.0,
+            Kind::Vmio | Kind::SpoolIo | Kind::Base | Kind::Unmeasured => 1.0,
+        }
+    }
+}
+
 /// Processor time of one service, FREE and FRET included and dispatch left out.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Work {

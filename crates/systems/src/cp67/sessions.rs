@@ -361,6 +361,9 @@ impl<M: Monitor> Machine<'_, M> {
 
     /// CP's base work, once a second.
     pub(super) fn second(&mut self, calendar: &mut Calendar) {
+        if self.chance.uniform() * self.config.state_s < SECOND_S {
+            self.paths.change(self.config.state_sigma, &mut self.chance);
+        }
         self.chore(Kind::Base, None);
         calendar.set(SECOND, calendar.now() + after(SECOND_S), Priority::Arrival);
         let now = calendar.now();

@@ -58,6 +58,23 @@ fn paths() -> Vec<Parameter> {
         "Table 11 and page 212: 50 % of the cost went by other coding than free-fret",
     ));
     all.push(Parameter::new(
+        "state_sigma",
+        "",
+        json!(0.3),
+        Allowed::Number { low: 0.0, high: 3.0, above: false },
+        "Standard deviation of the logarithm of the length of CP's paths, but for lines and spooling; it changes with the \
+         state of tables and chains",
+        "calibrated against Table 5 (III-3): R squared",
+    ));
+    all.push(Parameter::new(
+        "state_time",
+        "s",
+        json!(300.0),
+        Allowed::positive(),
+        "Mean time until that length is another, exponential",
+        CHOSEN,
+    ));
+    all.push(Parameter::new(
         "path_variation",
         "",
         json!(0.5),
@@ -137,7 +154,7 @@ fn unmeasured() -> Vec<Parameter> {
         Parameter::new(
             "log_on_time",
             "s",
-            json!(0.6),
+            json!(0.2),
             seconds(),
             "Mean CP time of a log-on, which nobody counts",
             CHOSEN,
@@ -145,7 +162,7 @@ fn unmeasured() -> Vec<Parameter> {
         Parameter::new(
             "log_off_time",
             "s",
-            json!(0.2),
+            json!(0.05),
             seconds(),
             "Mean CP time of a log-off, which nobody counts",
             CHOSEN,
@@ -153,7 +170,7 @@ fn unmeasured() -> Vec<Parameter> {
         Parameter::new(
             "activities",
             "1/day",
-            json!(60.0),
+            json!(64.0),
             seconds(),
             "Directory maintenance, accounting and the like in a day of running",
             source,
@@ -161,7 +178,7 @@ fn unmeasured() -> Vec<Parameter> {
         Parameter::new(
             "activity_time",
             "s",
-            json!(11.0),
+            json!(12.0),
             seconds(),
             "Mean CP time of one of them, exponential",
             source,

@@ -33,12 +33,12 @@ fn sessions() -> Vec<Parameter> {
         ),
         mix(
             "mix_evening",
-            [0.36, 0.32, 0.14, 0.25],
+            [0.33, 0.32, 0.14, 0.28],
             "The same among sessions that begin on a weekday after that",
         ),
         mix(
             "mix_night",
-            [0.45, 0.41, 0.018, 0.105],
+            [0.45, 0.40, 0.02, 0.11],
             "The same among sessions that begin before 8 or at weekends",
         ),
         Parameter::new(
@@ -61,7 +61,7 @@ fn variety() -> Vec<Parameter> {
         Parameter::new(
             "complexity_spread",
             "",
-            json!(0.953),
+            json!(0.6),
             share(),
             "How complex the requests of a task are, for each kind: evenly spread around 1, so far at most",
             "calibrated against Table 5 (III-3): R squared",
@@ -72,8 +72,8 @@ fn variety() -> Vec<Parameter> {
             "Standard deviation of the logarithm of how much problem state time a task's interactions take",
             CHOSEN,
         ),
-        sigma("working_set_sigma", 0.5, "The same of the pages that a task refers to", CHOSEN),
-        sigma("reference_sigma", 0.4, "The same of its references to pages that are not there", CHOSEN),
+        sigma("working_set_sigma", 0.4, "The same of the pages that a task refers to", CHOSEN),
+        sigma("reference_sigma", 0.15, "The same of its references to pages that are not there", CHOSEN),
         sigma("lines_sigma", 0.5, "The same of its printed lines in a spool block", CHOSEN),
     ]
 }
