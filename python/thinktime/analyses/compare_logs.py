@@ -95,7 +95,7 @@ def analyse(
     result = BeforeAfter(
         before=_side(before, both[0], common, level),
         after=_side(after, both[1], common, level),
-        piece="day" if all(side.piece_s == DAY_S for side in both) else "stretch",
+        piece="day" if all(side.piece_s == DAY_S for side in both) else "piece",
         piece_s=(both[0].piece_s, both[1].piece_s),
         load=common.load,
         load_range=_load_range(common, both),

@@ -64,10 +64,7 @@ def _drifts(result: BeforeAfter) -> str:
         return ""
     named = "; ".join(_drift(item) for item in drifting[:NAMED_MOST])
     more = f", and {len(drifting) - NAMED_MOST} more" if len(drifting) > NAMED_MOST else ""
-    return (
-        f"Time and change go together, and there is a trend within the logs already, at equal load: {named}"
-        f"{more}. Had it just gone on, there would be a difference without any change."
-    )
+    return f"Time and change go together, and there is a trend within the logs already: {named}{more}. Had it just gone on, there would be a difference without any change."
 
 
 def _sure(drift: Estimate | None) -> bool:
@@ -83,14 +80,14 @@ def _sure(drift: Estimate | None) -> bool:
 def _drift(item: LogEffect) -> str:
     side, drift = ("before", item.drift_before) if _sure(item.drift_before) else ("after", item.drift_after)
     value = 0.0 if drift is None else drift.value
-    return f"{item.label} {value:+.2g} {item.unit} a day {side}"
+    return f"{item.label} at equal {item.adjusted} by {value:+.2g} {item.unit} from begin to end of {side}"
 
 
 def _pieces(result: BeforeAfter) -> str:
     if result.between_pieces is None or result.between_pieces <= FOLLOWS_MOST:
         return ""
     return (
-        f"Successive {'days' if result.piece == 'day' else 'stretches'} are still alike (correlation "
+        f"Successive {result.piece}s are still alike (correlation "
         f"{result.between_pieces:.2f}): the intervals are too narrow. Longer logs have longer pieces."
     )
 

@@ -24,7 +24,6 @@ __all__ = ["Pieces", "adjusted_difference", "at_equal"]
 
 _Array = NDArray[np.float64]
 
-DAY_S = 86_400.0
 DRIFT_LEAST = 4
 
 
@@ -56,7 +55,8 @@ def _effect(asked: Asked, both: Sequence[Pieces], level: float, clocks: bool) ->
     before, after = _mean(y[:cut]), _mean(y[cut:])
     found = adjusted_difference(both[0].cells, both[1].cells, asked.target, asked.covariates)
     drifts = [_drift(part, side, level, unit) for part, side in zip((y[:cut], y[cut:]), both, strict=True)]
-    days = float(both[1].middles_us.mean() - both[0].middles_us.mean()) / 1e6 / DAY_S
+    first, second = (side.middles_us for side in both)
+    distance = float(second.mean() - first.mean()) / float(first[-1] - first[0])
     return LogEffect(
         name=asked.name,
         label=asked.label,
@@ -80,7 +80,7 @@ def _effect(asked: Asked, both: Sequence[Pieces], level: float, clocks: bool) ->
         values=(tuple(y[:cut].tolist()), tuple(y[cut:].tolist())),
         drift_before=drifts[0],
         drift_after=drifts[1],
-        carried=_times(drifts[0], days, unit) if clocks and drifts[0] is not None else None,
+        carried=_times(drifts[0], distance) if clocks and drifts[0] is not None else None,
     )
 
 
@@ -137,24 +137,25 @@ def _mean(values: _Array) -> Mean:
 
 
 def _drift(values: _Array, side: Pieces, level: float, unit: str) -> Estimate | None:
-    """Slope of the pieces over time, a day, with Student's interval."""
+    """What changed from the first piece to the last by a line through them, with Student's interval."""
     if len(values) < DRIFT_LEAST:
         return None
-    days = (side.middles_us - side.middles_us.mean()) / 1e6 / DAY_S
+    time = (side.middles_us - side.middles_us.mean()) / (side.middles_us[-1] - side.middles_us[0])
     rows = LeastSquares(2)
-    rows.absorb(np.column_stack([np.ones(len(days)), days]), values)
+    rows.absorb(np.column_stack([np.ones(len(time)), time]), values)
     fit = rows.solve()
     if fit.aliased or fit.degrees < 1:
         return None
     slope = float(fit.coefficients[1])
     reach = critical.student_t(level, fit.degrees) * math.sqrt(max(float(fit.covariance()[1, 1]), 0.0))
     return Estimate(
-        slope, f"{unit}/day", len(values), "least squares on pieces", slope - reach, slope + reach, level
+        slope, unit, len(values), "least squares on pieces, over the log", slope - reach, slope + reach, level
     )
 
 
-def _times(drift: Estimate, days: float, unit: str) -> Estimate:
-    """Change in so many days."""
-    low = None if drift.low is None else drift.low * days
-    high = None if drift.high is None else drift.high * days
-    return Estimate(drift.value * days, unit, drift.n, "drift before, carried on", low, high, drift.level)
+def _times(drift: Estimate, factor: float) -> Estimate:
+    """Change in so many times the length of the log."""
+    low = None if drift.low is None else drift.low * factor
+    high = None if drift.high is None else drift.high * factor
+    method = "drift before, carried on"
+    return Estimate(drift.value * factor, drift.unit, drift.n, method, low, high, drift.level)

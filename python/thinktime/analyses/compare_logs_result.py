@@ -48,7 +48,8 @@ class LogEffect:
     values: tuple[tuple[float, ...], tuple[float, ...]]
     """Means of the pieces, adjusted, before and after."""
     drift_before: Estimate | None
-    """Change a day within the log before, at equal load; None where it has too few pieces."""
+    """What changed within the log before, from its begin to its end, by a line through its pieces; None
+    where there are too few of them."""
     drift_after: Estimate | None
     carried: Estimate | None
     """What the drift before would have made of the difference by itself, had it gone on; None where the
@@ -75,7 +76,7 @@ class BeforeAfter:
     before: Side
     after: Side
     piece: str
-    """What a piece is: ``day``, or ``stretch``, an equal part of a shorter log."""
+    """What a piece is called: ``day``, or ``piece``, an equal part of a shorter log."""
     piece_s: tuple[float, float]
     """Length of a piece of each log [s]."""
     load: str

@@ -42,7 +42,7 @@ def questions(wanted: Wanted, cells: Sequence[Cell]) -> tuple[tuple[Asked, ...],
     of_load = tuple(place[name] for name in (wanted.load, f"{wanted.load}^2") if name in place)
     of_work = tuple(place[name] for name in wanted.work)
     refused, found = [], list(plain)
-    if reason := _unusable(cells, of_load, "no load was measured"):
+    if reason := _unusable(cells, of_load, "no load was measured, or it never varied"):
         refused.append(("anything at equal load", reason))
     else:
         found += [

@@ -83,31 +83,34 @@ def _relative(item: LogEffect) -> str:
 
 
 def _effects(result: BeforeAfter) -> Table:
-    columns = (
+    columns = [
         Column("quantity"),
         Column("before"),
         Column("after"),
         Column("difference"),
         Column("change", "share"),
         Column("Welch", "p"),
-        Column("by ranges of load"),
-    )
-    rows = tuple(
-        (_name(item), item.before, item.after, item.difference, item.relative, item.test.p, item.by_range)
+    ]
+    rows: list[tuple[Cell, ...]] = [
+        (_name(item), item.before, item.after, item.difference, item.relative, item.test.p)
         for item in result.effects
-    )
-    note = (
-        f"Intervals are {percent(result.effects[0].difference.level)}; a {result.piece} counts as one. By "
-        "ranges of load: the difference at a common distribution of loads, with no curve taken for granted."
-    )
-    return Table("compare-effects", "What is different", columns, rows, (note,))
+    ]
+    notes = [f"Intervals are {percent(result.effects[0].difference.level)}; a {result.piece} counts as one."]
+    if result.curves is not None:
+        columns.append(Column("by ranges of load"))
+        rows = [(*row, item.by_range) for row, item in zip(rows, result.effects, strict=True)]
+        notes.append(
+            "By ranges of load: the difference at a common distribution of loads, with no curve taken for "
+            "granted."
+        )
+    return Table("compare-effects", "What is different", tuple(columns), tuple(rows), tuple(notes))
 
 
 def _drifts(result: BeforeAfter) -> Table:
     columns = (
         Column("quantity"),
-        Column("a day, before"),
-        Column("a day, after"),
+        Column("over the log before"),
+        Column("over the log after"),
         Column("before carried on"),
         Column("difference"),
     )
@@ -116,7 +119,10 @@ def _drifts(result: BeforeAfter) -> Table:
         for item in result.effects
         if item.drift_before is not None or item.drift_after is not None
     )
-    note = "Carried on: what the trend before would have made of the difference by itself."
+    note = (
+        "Over a log: what changed from its first piece to its last by a line through them. Carried on: what the "
+        "trend before would have made of the difference by itself."
+    )
     return Table("compare-drifts", "Trends within the logs", columns, rows, (note,), folded=True)
 
 
