@@ -59,8 +59,10 @@ def chapter(installation: Installation) -> Chapter:
     """Figures 6 to 9, and the numbers that the text reads off them."""
     figures = tuple(_facts(installation))
     summary = (
-        "No parameter was fitted to these figures. What the drum can do follows from its revolution and the "
-        "order in which it serves; where the CPU saturates follows from what the requests cost.",
+        "What the drum can do follows from its revolution and the order in which it serves, which was chosen "
+        "by the rate that the paper states. Where the CPU saturates follows from what the requests cost. Which "
+        "of the two limits at all depends on how heavy the heaviest programs are, and these were chosen with "
+        "Figure 7 in sight; prices on the frontier were not fitted.",
     )
     method = (
         "Intervals that no other dominates are the frontier (Figure 6); each is labelled by the "
@@ -166,7 +168,7 @@ def _regions(installation: Installation) -> Iterator[Figure]:
     rates = [y for (_, y), _ in within(pair, 0.0, until.value / 100.0)] or [max(y for _, y in pair.points)]
     for end, value in (("low", min(rates)), ("high", max(rates))):
         ours = _count(value, len(rates), "pages/s", "frontier, where the drum limits")
-        yield PAPER.fact("B-F08", ours, "predicted", POINTS, end="low" if end == "low" else "high")
+        yield PAPER.fact("B-F08", ours, "fitted", POINTS, end="low" if end == "low" else "high")
     yield PAPER.fact("B-F09", until, "predicted", POINTS)
     yield PAPER.fact("B-F10", slack[0] if slack else until, "predicted", POINTS, end="low")
     upper = slack[1] if slack else cpu[0] if cpu else until
