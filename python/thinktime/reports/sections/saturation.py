@@ -107,7 +107,8 @@ def _sentences(result: Saturation) -> list[str]:
         f"{capital(named(limit))} was used up in {shown.estimate(share(part) or part)} of all intervals."
         for limit, part in sorted(used_up, key=lambda item: -item[1].value)
     ]
-    sentences += [_along(pair) for pair in result.pairs if len(pair.regions) > 1]
+    # A border that resamples often lack stands in the table only.
+    sentences += [_along(pair) for pair in result.pairs if len(pair.regions) > 1 and _sure(pair)]
     if not used_up:
         sentences.append("No resource was used up in any interval: this load does not saturate the machine.")
     settles = result.filling.settles
@@ -118,6 +119,10 @@ def _sentences(result: Saturation) -> list[str]:
             "More data fill the frontier in rather than move it outwards: it is near what the machine can do."
         )
     return sentences
+
+
+def _sure(pair: FrontierPair) -> bool:
+    return all(region.border is None or region.border.low is not None for region in pair.regions)
 
 
 def _along(pair: FrontierPair) -> str:
