@@ -1,5 +1,7 @@
 """Curves of several periods against truth that was put in: at equal load, and under the null hypothesis."""
 
+import json
+
 import numpy as np
 import pytest
 from known_logs import starts
@@ -8,6 +10,8 @@ from scipy.signal import lfilter
 
 from thinktime.analyses import loads, throughput, throughput_comparison, throughput_data
 from thinktime.analyses.throughput import Measure
+from thinktime.cli import main
+from thinktime.reports.sections.throughput_comparison import section
 from thinktime.stats import critical, series, standardised
 from thinktime.stats.batches import MOST, Batched, joined
 from thinktime.stats.estimate import NotApplicable
@@ -313,3 +317,66 @@ def test_intervals_by_load_hold_their_level_under_autocorrelation():
     for rates, holds in ((missed, True), (naive, False)):
         bound = 0.05 + 4.0 * np.std(rates, ddof=1) / np.sqrt(len(rates))
         assert (np.mean(rates) <= bound) == holds
+
+
+# What is printed
+
+
+def run(monkeypatch, capsys, *arguments):
+    monkeypatch.setattr("sys.argv", ["thinktime", "analyse", "throughput", *map(str, arguments)])
+    status = 0
+    try:
+        main()
+    except SystemExit as end:
+        status = int(end.code or 0)
+    return status, capsys.readouterr()
+
+
+def test_who_asks_for_whole_means_is_told_what_to_compare(log_of, monkeypatch, capsys):
+    random = np.random.default_rng(12)
+    quiet = {"day_sd": 0.003, "sd": 0.01}
+    before = log_of(samples(*period(random, 10, 6.0, **quiet)), name="before").path
+    after = log_of(samples(*period(random, 10, 11.0, gain=0.8, **quiet)), name="after").path
+    status, told = run(monkeypatch, capsys, before, after, "--width", 2, "--whole")
+    assert status == 0
+    words = " ".join(told.out.split())
+    assert "At equal load after has less user time than before" in words
+    assert "Whole means must not be compared" in words
+    assert "Whole means would say the opposite" in words
+    status, told = run(monkeypatch, capsys, before, after, "--format", "json")
+    tables = {table["name"] for table in json.loads(told.out)["tables"]}
+    assert {"throughput-equal-load", "throughput-differences", "throughput-standard"} <= tables
+    assert "throughput-whole" not in tables
+    status, told = run(monkeypatch, capsys, before, "--whole", "--width", 2)
+    words = " ".join(told.out.split())
+    assert "must not be compared with another log's" in words
+    assert "1 to 2" in words
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--by", "no_such"], "--by no_such"),
+        (["--by", "forks", "--width", 1], "the most is 200"),
+        (["{log}"], "is given twice"),
+    ],
+)
+def test_bad_use_of_throughput_is_told(log_of, monkeypatch, capsys, arguments, message):
+    path = log_of(samples(*period(np.random.default_rng(13), 2, 6.0))).path
+    status, told = run(monkeypatch, capsys, path, *(str(item).format(log=path) for item in arguments))
+    assert status == 2
+    assert message in told.err
+
+
+def test_curves_of_all_logs_are_drawn_with_bands_and_hollow_points(log_of):
+    random = np.random.default_rng(14)
+    logs = [log_of(samples(*period(random, 2, mean)), name=f"log{mean}") for mean in (5.0, 8.0, 11.0)]
+    names = ["first", "second", "third"]
+    page = section(throughput_comparison.compare(logs, names, n_few=15))
+    figure = page.figures[0]
+    drawn = json.dumps(figure.chart())
+    for name in names:
+        assert f'"series": "{name}"' in drawn
+    assert '"few": true' in drawn
+    assert '"low"' in drawn
+    assert "Hollow points" in figure.alt
