@@ -62,6 +62,7 @@ def test_slopes_and_ranges_of_load_agree(result):
 
 def test_whole_means_are_not_compared(result):
     assert {item.adjusted for item in result.effects} == {"load", "work"}
+    assert not any("trend" in caveat for caveat in result.caveats)
     assert result.after.load.value - result.before.load.value == pytest.approx(4.0, abs=2.5)
     assert (result.piece, result.before.pieces, result.after.pieces) == ("day", 8, 8)
     assert any("Nothing was assigned by a plan" in caveat for caveat in result.caveats)

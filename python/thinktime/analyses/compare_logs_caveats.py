@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from thinktime.analyses.compare_logs_result import BeforeAfter, LogEffect
+from thinktime.analyses.compare_logs_result import BeforeAfter
+from thinktime.stats import critical
 from thinktime.stats.estimate import Estimate
+from thinktime.stats.hypothesis import ALPHA, holm
 
 __all__ = ["caveats"]
 
@@ -59,28 +61,36 @@ def _range(low: float, high: float) -> str:
 
 
 def _drifts(result: BeforeAfter) -> str:
-    drifting = [item for item in result.effects if _sure(item.drift_before) or _sure(item.drift_after)]
+    """Name trends that are none by chance, by Holm over all quantities of both logs."""
+    found = [
+        (item, side, drift)
+        for item in result.effects
+        for side, drift in (("before", item.drift_before), ("after", item.drift_after))
+        if drift is not None
+    ]
+    sure = holm([_chance(drift) for *_, drift in found]) < ALPHA if found else ()
+    drifting = [one for one, true in zip(found, sure, strict=True) if true]
     if not drifting:
         return ""
-    named = "; ".join(_drift(item) for item in drifting[:NAMED_MOST])
+    named = "; ".join(
+        f"{item.label} at equal {item.adjusted} by {drift.value:+.2g} {item.unit} from begin to end of {side}"
+        for item, side, drift in drifting[:NAMED_MOST]
+    )
     more = f", and {len(drifting) - NAMED_MOST} more" if len(drifting) > NAMED_MOST else ""
-    return f"Time and change go together, and there is a trend within the logs already: {named}{more}. Had it just gone on, there would be a difference without any change."
-
-
-def _sure(drift: Estimate | None) -> bool:
-    """Whether the interval of a slope leaves zero out."""
     return (
-        drift is not None
-        and drift.low is not None
-        and drift.high is not None
-        and (drift.low > 0.0 or drift.high < 0.0)
+        f"Time and change go together, and there is a trend within the logs already: {named}{more}. "
+        "Had it just gone on, there would be a difference without any change."
     )
 
 
-def _drift(item: LogEffect) -> str:
-    side, drift = ("before", item.drift_before) if _sure(item.drift_before) else ("after", item.drift_after)
-    value = 0.0 if drift is None else drift.value
-    return f"{item.label} at equal {item.adjusted} by {value:+.2g} {item.unit} from begin to end of {side}"
+def _chance(drift: Estimate) -> float:
+    """Probability of a slope as far from zero by chance, from its interval: Student's t, two-sided."""
+    degrees = drift.n - 2
+    reach = 0.0 if drift.high is None else drift.high - drift.value
+    if reach <= 0.0:
+        return 0.0 if drift.value else 1.0
+    t = drift.value / reach * critical.student_t(drift.level, degrees)
+    return critical.f_tail(t * t, 1.0, degrees)
 
 
 def _pieces(result: BeforeAfter) -> str:

@@ -137,7 +137,7 @@ def _mean(values: _Array) -> Mean:
 
 
 def _drift(values: _Array, side: Pieces, level: float, unit: str) -> Estimate | None:
-    """What changed from the first piece to the last by a line through them, with Student's interval."""
+    """Draw a line through the pieces: what changed from the first to the last, with Student's interval."""
     if len(values) < DRIFT_LEAST:
         return None
     time = (side.middles_us - side.middles_us.mean()) / (side.middles_us[-1] - side.middles_us[0])

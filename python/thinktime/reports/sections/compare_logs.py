@@ -120,8 +120,8 @@ def _drifts(result: BeforeAfter) -> Table:
         if item.drift_before is not None or item.drift_after is not None
     )
     note = (
-        "Over a log: what changed from its first piece to its last by a line through them. Carried on: what the "
-        "trend before would have made of the difference by itself."
+        "Over a log: what changed from its first piece to its last by a line through them. Carried on: what "
+        "the trend before would have made of the difference by itself."
     )
     return Table("compare-drifts", "Trends within the logs", columns, rows, (note,), folded=True)
 
