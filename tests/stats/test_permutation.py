@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.integrate import quad
 from statsmodels.stats.power import TTestIndPower
 
 from thinktime.stats.assignments import Assignments, TooManyError
@@ -223,6 +224,28 @@ def test_power_of_students_test_agrees_with_statsmodels(standardised):
     theirs = TTestIndPower().power(standardised, 4, 0.05)
     assert t_power(standardised, 1.0, length, 6) == pytest.approx(theirs, abs=1e-9)
     assert t_power(-3 * standardised, 3.0, length, 6) == pytest.approx(theirs, abs=1e-9)
+
+
+@pytest.mark.parametrize("degrees", [1, 2, 6, 60])
+def test_power_is_that_of_the_noncentral_t_and_never_falls(degrees):
+    """Oracle: the normal probability given the estimated deviation, integrated over its distribution."""
+    reach = stats.t.ppf(0.975, degrees)
+
+    def found(shift):
+        def given(v):
+            error = reach * math.sqrt(v / degrees)
+            return (stats.norm.cdf(shift - error) + stats.norm.cdf(-shift - error)) * stats.chi2.pdf(
+                v, degrees
+            )
+
+        return sum(quad(given, *ends, limit=200)[0] for ends in ((0.0, 1.0), (1.0, np.inf)))
+
+    for shift in (0.5, 3.0, 8.0, 20.0):
+        assert t_power(shift, 1.0, 1.0, degrees) == pytest.approx(found(shift), abs=1e-6)
+    power = [t_power(shift, 1.0, 1.0, degrees) for shift in np.logspace(-3, 6, 300)]
+    assert (np.diff(power) > -1e-9).all()
+    assert power[0] == pytest.approx(0.05, abs=1e-4)
+    assert power[-1] == 1.0
 
 
 def test_the_least_difference_is_found_with_its_probability():

@@ -17,6 +17,8 @@ __all__ = ["PermutationPower", "permutation_power", "t_detectable", "t_power"]
 _Array = NDArray[np.float64]
 
 SIMULATIONS = 2_000
+OTHER_SIDE_MOST = 6.0
+"""Shift from which on the wrong side of a test has a probability below 1e-9."""
 ROWS_MAX = 2_000
 """Assignments that a simulated test compares: of more, as many are drawn."""
 
@@ -51,7 +53,9 @@ def t_power(difference: float, deviation: float, length: float, degrees: int, al
     if not math.isfinite(shift) or shift > 1e4 * reach:
         return 1.0 if difference else alpha
     above = 1.0 - float(special.nctdtr(degrees, shift, reach))
-    return min(1.0, above + float(special.nctdtr(degrees, shift, -reach)))
+    # On the other side the probability is below that of a normal beyond -shift, and scipy's may be nan.
+    below = float(special.nctdtr(degrees, shift, -reach)) if shift < OTHER_SIDE_MOST else 0.0
+    return min(1.0, above + below)
 
 
 def t_detectable(
