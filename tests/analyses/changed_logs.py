@@ -92,12 +92,14 @@ def _series(random, n, follows):
     return lfilter([1.0], [1.0, -follows], steps, zi=[follows * random.standard_normal()])[0]
 
 
-def write(path, columns, schema=SCHEMA, replication=None, **machine):
+def write(path, columns, schema=SCHEMA, replication=None, mode="create", **machine):
     """Write columns as a log of a machine; with facts of a replication, of a simulated one."""
     made = dict(columns)
     made["start"] = pl.Series(np.asarray(columns["start"])).cast(pl.Datetime("us", "UTC"))
     used = tuple(column for column in schema if column.name in made)
-    with LogWriter.open(path, source="test", machine=machine, start_us=int(columns["start"][0])) as writer:
+    with LogWriter.open(
+        path, mode, source="test", machine=machine, start_us=int(columns["start"][0])
+    ) as writer:
         writer.write("samples", frame({column.name: made[column.name] for column in used}, used), used)
         if replication is not None:
             writer.set("replication", replication)

@@ -169,6 +169,22 @@ def test_days_before_1970(tmp_path):
     assert found.blocks == ("week", "weekday")
 
 
+def test_replications_of_a_simulation_keep_their_days(tmp_path):
+    """The second begins when the first has ended, in the middle of a Thursday: its Mondays are Mondays."""
+    first, second = changed_logs.days(seed=1), changed_logs.days(seed=2)
+    last = int(first["start"][-1]) + int(LENGTH_S * 1e6)
+    second["start"] = second["start"] + last - int(second["start"][0])
+    changed_logs.write(tmp_path / "log", first, replication={"number": 0})
+    log = changed_logs.write(tmp_path / "log", second, replication={"number": 1}, mode="continue")
+    found = compare.analyse(log, treatment="new", requests=(), quantities=["user_time"])
+    assert [unit.n for unit in found.units] == [100] * 16
+    assert [unit.treatment for unit in found.units] == [str(treated) for treated in BARD] * 2
+    assert [unit.blocks[1] for unit in found.units[8:]] == [unit.blocks[1] for unit in found.units[:8]]
+    assert [unit.blocks[0] for unit in found.units[8::4]] == ["week 3", "week 4"]
+    # Margins of two a week and two a weekday: 90 tables of 4 by 4.
+    assert found.allowed[0].assignments == 90
+
+
 def test_false_alarms_of_days_and_of_observations():
     """Nothing was changed: the tests on days keep their rate, that on observations does not (canary).
 
