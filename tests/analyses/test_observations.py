@@ -79,25 +79,43 @@ def test_a_sum_over_pieces_is_the_sum_over_the_whole(log_of, rows):
     assert np.isfinite(whole[750:]).all()
 
 
+def in_parts(path, parts=5, rows=300):
+    """A log of several parts whose forks count its rows."""
+    with LogWriter.open(path, source="test") as writer:
+        for part in range(parts):
+            at = np.arange(part * rows, (part + 1) * rows)
+            start = pl.Series(EPOCH_US + at * 1_000_000).cast(pl.Datetime("us", "UTC"))
+            columns = {"start": start, "length_s": np.ones(rows), "forks": at.astype(np.uint64)}
+            writer.write("samples", pl.DataFrame(columns))
+    return Log.open(path)
+
+
 def test_a_log_of_several_parts_keeps_its_order(tmp_path):
-    with LogWriter.open(tmp_path / "log", source="test") as writer:
-        for part in range(5):
-            at = np.arange(part * 300, (part + 1) * 300)
-            writer.write(
-                "samples",
-                pl.DataFrame(
-                    {
-                        "start": pl.Series(EPOCH_US + at * 1_000_000).cast(pl.Datetime("us", "UTC")),
-                        "length_s": np.ones(300),
-                        "forks": at.astype(np.uint64),
-                    }
-                ),
-            )
-    log = Log.open(tmp_path / "log")
+    log = in_parts(tmp_path / "log")
     pieces = list(observations.chunks(log, ["forks"], 256))
     assert np.concatenate([piece.columns["forks"] for piece in pieces]).tolist() == list(range(1500))
     assert not np.concatenate([piece.segments for piece in pieces]).any()
     same(joined(pieces, ["forks"]), observations.read(log, ["forks"]))
+
+
+@pytest.mark.parametrize(("bytes_max", "frames"), [(1, 5), (1 << 30, 1)])
+def test_parts_in_turn_are_the_table(tmp_path, bytes_max, frames):
+    log = in_parts(tmp_path / "log")
+    found = [frame.collect() for frame in log.in_turn("samples", bytes_max)]
+    assert sum(not frame.is_empty() for frame in found) == frames
+    assert pl.concat(found).equals(log.samples().collect())
+    (nothing,) = log.in_turn("events")
+    assert nothing.collect().equals(log.events().collect())
+
+
+def test_extents_are_those_of_usable_intervals(log_of):
+    made = patchy()
+    log = log_of(made)
+    usable = np.isfinite(made["length_s"]) & (made["length_s"] > 0)
+    forks = made["forks"][usable]
+    found = observations.extents(log, ["forks", "net_packets_in", "swap_in_pages", "no_such_column"])
+    assert found == {"forks": (forks.min(), forks.max()), "net_packets_in": (7.0, 7.0)}
+    assert observations.extents(log, []) == {}
 
 
 def test_a_log_without_a_usable_row_is_one_empty_piece(log_of):
