@@ -35,12 +35,15 @@ class Interactions:
         Columns that were asked for.
     classes : ndarray of str
         Class of each; empty where the source has none.
+    ended : ndarray
+        Completions that happened, in their order, seconds since `origin_us`.
     """
 
     origin_us: int
     times: dict[str, Array]
     columns: dict[str, Array]
     classes: NDArray[np.str_]
+    ended: Array
 
     def __len__(self) -> int:
         return len(self.classes)
@@ -60,7 +63,7 @@ class Interactions:
         """Interactions completed in each interval; nan before the first arrival and after the last end."""
         start = (seen.start_us - self.origin_us) / 1e6
         end = start + seen.length_s
-        done = np.sort(self.times["completion"][~np.isnan(self.times["completion"])])
+        done = self.ended
         counts = (np.searchsorted(done, end) - np.searchsorted(done, start)).astype(np.float64)
         last = max(float(np.nanmax(self.times["arrival"])), float(done[-1]) if len(done) else 0.0)
         return np.where((end > 0.0) & (start < last), counts, np.nan)
@@ -118,4 +121,5 @@ def read(log: Log, names: Sequence[str] = ()) -> Interactions | None:
         for name in INSTANTS
     }
     columns = {name: frame[name].to_numpy() if name in known else absent for name in wanted}
-    return Interactions(origin, times, columns, frame["_class"].to_numpy().astype(np.str_))
+    ended = np.sort(times["completion"][~np.isnan(times["completion"])])
+    return Interactions(origin, times, columns, frame["_class"].to_numpy().astype(np.str_), ended)
