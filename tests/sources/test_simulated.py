@@ -15,7 +15,7 @@ from polars.testing import assert_frame_equal
 from thinktime.errors import InputError
 from thinktime.log import Log
 from thinktime.runs import Runs, over_replications
-from thinktime.sources.simulated import simulate, systems
+from thinktime.sources.simulated import record, simulate, systems
 from thinktime.stats.estimate import Estimate, NotApplicable
 
 MAIN = [sys.executable, "-c", "from thinktime.cli import main; main()"]
@@ -96,6 +96,17 @@ class TestEverySystem:
         both = [Runs.open(tmp_path / name) for name in ("traced", "sampled")]
         assert_frame_equal(both[0].responses(), both[1].responses(), check_exact=True)
         assert "interactions" not in Log.open(tmp_path / "sampled").tables
+
+    def test_a_replication_recorded_by_itself_is_the_one_of_many(self, system, parameters, tmp_path):
+        simulated = simulate(system, parameters, seed=3, replications=2)
+        simulated.record(tmp_path / "many")
+        responses = record(system, parameters, tmp_path / "one", seed=3, replication=1)
+        assert responses == simulated.responses.drop("replication").row(1, named=True)
+        # In the log of many, one replication begins where the other ended.
+        last, alone = (
+            Log.open(tmp_path / name).samples().drop("start").collect() for name in ("many", "one")
+        )
+        assert_frame_equal(last.tail(len(alone)), alone, check_exact=True)
 
     def test_every_parameter_tells_where_it_comes_from(self, system, parameters):
         del parameters
@@ -233,3 +244,9 @@ class TestCommand:
             _, error = process.communicate(timeout=60)
         assert process.returncode not in (0, None)
         assert b"Traceback" not in error
+
+
+def test_a_warm_up_that_is_to_be_found_is_not_recorded_at_once(tmp_path):
+    with pytest.raises(InputError, match="mser5"):
+        record("network", REPAIRMAN | {"warm_up": "mser5"}, tmp_path / "run", seed=1)
+    assert not (tmp_path / "run").exists()

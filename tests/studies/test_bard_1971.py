@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,20 +40,20 @@ ENVIRONMENT = {
     ("III-3", "theta4_ms_per_spool_io"),
 }
 """Cells of Table 5 to which users, the path of a page in version II, and lines in a block were set."""
-FULL = simulated.simulate
+FULL = simulated.record
 
 
-def short(system: str, parameters: Mapping[str, Any], **settings: Any) -> simulated.Simulated:
-    """Simulate less than is asked for."""
+def short(system: str, parameters: Mapping[str, Any], path: Path, **more: Any) -> dict[str, float | None]:
+    """Record less than is asked for."""
     less = {"first_shift": 4} if "schedule" in parameters else {"observations": OBSERVATIONS}
-    return FULL(system, {**parameters, **less}, **settings)
+    return FULL(system, {**parameters, **less}, path, **more)
 
 
 @pytest.fixture(scope="module")
 def outcome() -> Iterator[Outcome]:
     """A short record of each period, and two experiments with few users."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(simulated, "simulate", short)
+        patch.setattr(simulated, "record", short)
         yield run(load(NAME), Settings(seed=1, replications=2))
 
 
@@ -193,7 +194,7 @@ def test_all_nine_figures_are_drawn_and_no_table_stands_for_another(outcome: Out
 
 
 def test_one_table_is_that_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(simulated, "simulate", short)
+    monkeypatch.setattr(simulated, "record", short)
     monkeypatch.setitem(globals(), "OBSERVATIONS", 60)
     alone = run(load(NAME), Settings(replications=2), "table10")
     assert {figure.table for figure in alone.figures} == {tables.LOADS}
@@ -215,7 +216,7 @@ def test_the_new_free_fret_saves_calls_times_times(monkeypatch: pytest.MonkeyPat
     A VSIO has three or four calls: over more than 100 000 of them their mean is known to 0.002, which is a
     microsecond. The canary takes the new algorithm for the old one and must find nothing saved.
     """
-    monkeypatch.setattr(simulated, "simulate", short)
+    monkeypatch.setattr(simulated, "record", short)
     monkeypatch.setattr(installation_of, "PERIODS", ("III-3",))
     installation = Installation(Settings(seed=1))
     expected = {request: recomputed.fact(name).value * 0.516 for request, name in recomputed.CALLS.items()}

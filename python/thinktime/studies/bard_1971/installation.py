@@ -106,12 +106,10 @@ class Installation:
         from thinktime.log import Log
         from thinktime.sources import simulated
 
-        run = simulated.simulate(
-            SYSTEM, parameters, seed=self.settings.seed, first_replication=replication, threads=1
-        )
         path = self.folder / name
-        run.record(path)
-        return Recorded(Log.open(path), run.responses.row(0, named=True))
+        seed = self.settings.seed
+        responses = simulated.record(SYSTEM, parameters, path, seed=seed, replication=replication)
+        return Recorded(Log.open(path), responses)
 
 
 def begin(settings: Settings) -> Installation:

@@ -60,7 +60,7 @@ def chapter(installation: Installation) -> Chapter:
     figures = tuple(_facts(installation))
     summary = (
         "What the drum can do follows from its revolution and the order in which it serves, which was chosen "
-        "by the rate that the paper states. Where the CPU saturates follows from what the requests cost. Which "
+        "by the rate that the paper states. Where the CPU saturates follows from what requests cost. Which "
         "of the two limits at all depends on how heavy the heaviest programs are, and these were chosen with "
         "Figure 7 in sight; prices on the frontier were not fitted.",
     )
