@@ -12,10 +12,13 @@ import pytest
 from scipy import stats
 from scipy.signal import lfilter
 
+from thinktime.analyses import observations
 from thinktime.analyses.observations import Observations, Quantity
 from thinktime.analyses.overhead_stability import stability
 from thinktime.analyses.regression import Options, fit
 from thinktime.analyses.requests import Design, Target
+from thinktime.log import Log
+from thinktime.sources.simulated import simulate
 
 REQUESTS = ("vsio", "vmio", "page_ios", "spool_ios", "problem_s")
 COSTS = np.array([8.9, 7.9, 2.6, 2.0, 4.6, 134.1]) / 1e3
@@ -167,3 +170,41 @@ def _same_points(ours, theirs):
         (a.start_us, a.outlier) == (b.start_us, b.outlier) and a.fitted == pytest.approx(b.fitted)
         for a, b in zip(ours, theirs, strict=True)
     )
+
+
+TRUE_COSTS = ("vsio_cost_s", "vmio_cost_s", "page_io_cost_s", "spool_io_cost_s", "problem_cost")
+
+
+@pytest.fixture(scope="module")
+def simulated(tmp_path_factory):
+    """Eight stretches of a simulated CP-67 of two and a half days, each with its fit and its true costs."""
+    path = tmp_path_factory.mktemp("cp67") / "log"
+    simulate("cp67", {"period": "II-2", "observations": 250}, seed=3, replications=8).record(path)
+    log = Log.open(path)
+    seen = observations.read(log, ["cp_s", *REQUESTS])
+    sessions = log.manifest["sessions"]
+    edges = np.searchsorted(seen.start_us, [session["start_us"] for session in sessions[1:]])
+    found = []
+    for session, rows in zip(sessions, np.split(np.arange(len(seen)), edges), strict=True):
+        told = {item["name"]: item["value"] for item in session["replication"]["responses"]}
+        columns = {name: values[rows] for name, values in seen.columns.items()}
+        part = Observations(seen.start_us[rows], seen.length_s[rows], seen.segments[rows], columns, 0)
+        found.append(
+            (fit(design(part), Options(select=False)), np.array([told[name] for name in TRUE_COSTS]))
+        )
+    return found
+
+
+def test_true_costs_of_a_simulated_cp67_are_covered(simulated):
+    """H0: coverage of the five costs is 0.95 over all; false alarm 1e-4. The textbook's is the canary."""
+    found = dict.fromkeys(("newey_west", "bootstrap", "textbook"), 0)
+    for made, truth in simulated:
+        off = np.abs(made.coefficients[1:] - truth)
+        low, high = (end[1:] for end in made.bootstrap)
+        found["newey_west"] += int((off <= made.robust_reach()[1:]).sum())
+        found["bootstrap"] += int(((low <= truth) & (high >= truth)).sum())
+        found["textbook"] += int((off <= made.textbook_reach()[1:]).sum())
+    least = stats.binom.ppf(FALSE_ALARM, 5 * len(simulated), 0.95)
+    assert found["newey_west"] >= least, found
+    assert found["bootstrap"] >= least, found
+    assert found["textbook"] < least, found

@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 from scipy import optimize, stats
+from statsmodels.stats.oneway import anova_oneway
 from statsmodels.stats.outliers_influence import variance_inflation_factor
 from statsmodels.stats.proportion import proportion_confint
 from statsmodels.tsa.stattools import acf
 
 from thinktime.stats import collinearity, critical, robust, series
 from thinktime.stats.covariance import NeweyWest
+from thinktime.stats.equality import same_coefficient, same_coefficients, same_mean
 from thinktime.stats.least_squares import LeastSquares
 from thinktime.stats.proportions import proportion
 from thinktime.stats.quantiles import quantile
@@ -75,6 +77,62 @@ def test_huber_of_statsmodels(rows):
     )
     # Theirs centres the residuals' median before the scale; ours takes zero: equal to three digits.
     np.testing.assert_allclose(robust.huber(x, y)[1:], theirs.params[1:], rtol=5e-3)
+
+
+def test_equal_means_of_unequal_variances_of_statsmodels():
+    """With one estimate each it is Welch's analysis of variance."""
+    random = np.random.default_rng(5)
+    groups = [random.normal(mean, spread, n) for mean, spread, n in ((0, 1, 12), (0.5, 3, 20), (1, 2, 9))]
+    theirs = anova_oneway(groups, use_var="unequal", welch_correction=True)
+    ours = same_mean(
+        [np.array([group.mean()]) for group in groups],
+        [np.array([[group.var(ddof=1) / len(group)]]) for group in groups],
+        [len(group) - 1 for group in groups],
+        "means are equal",
+    )
+    assert (ours.statistic, ours.p) == pytest.approx((theirs.statistic, theirs.pvalue), rel=1e-10)
+
+
+def test_equal_coefficients_of_statsmodels(rows):
+    """The test by Chow is that of a model with coefficients for each part against one for all."""
+    x, y = rows
+    parts = np.array_split(np.arange(120), 3)
+    apart = np.zeros((120, 12))
+    for at, part in enumerate(parts):
+        apart[part, 4 * at : 4 * at + 4] = x[part]
+    f, p, _ = sm.OLS(y, apart).fit().compare_f_test(sm.OLS(y, x).fit())
+    fits = [LeastSquares.of(x[part], y[part]).solve() for part in parts]
+    ours = same_coefficients(fits, LeastSquares.of(x, y).solve(), "coefficients are equal")
+    assert (ours.statistic, ours.p) == pytest.approx((f, p), rel=1e-8)
+
+
+def test_equal_coefficient_of_statsmodels(rows):
+    """The spread of one coefficient is the Wald test of a model with coefficients for each part."""
+    x, y = rows
+    parts = np.array_split(np.arange(120), 3)
+    apart = np.zeros((120, 12))
+    for at, part in enumerate(parts):
+        apart[part, 4 * at : 4 * at + 4] = x[part]
+    contrast = np.zeros((2, 12))
+    contrast[:, 1], contrast[0, 5], contrast[1, 9] = 1.0, -1.0, -1.0
+    theirs = sm.OLS(y, apart).fit().f_test(contrast)
+    fits = [LeastSquares.of(x[part], y[part]).solve() for part in parts]
+    ours = same_coefficient(fits, 1, "the coefficient is equal")
+    assert (ours.statistic, ours.p) == pytest.approx((float(theirs.fvalue), float(theirs.pvalue)), rel=1e-8)
+
+
+def test_variance_decomposition_adds_up_to_the_textbook_variances(rows):
+    """Belsley, Kuh and Welsch (1980), 3.2: parts of each variance; two columns share the last direction."""
+    x, y = rows
+    found = collinearity.diagnose(LeastSquares.of(x, y), range(4))
+    parts = np.array([item.proportions for item in found.dependencies])
+    np.testing.assert_allclose(parts.sum(axis=0), 1.0)
+    scaled = x / np.linalg.norm(x, axis=0)
+    variances = np.diagonal(np.linalg.inv(scaled.T @ scaled))
+    values, vectors = np.linalg.eigh(scaled.T @ scaled)
+    for item, value, vector in zip(found.dependencies, values[::-1], vectors.T[::-1], strict=True):
+        assert item.condition_index == pytest.approx(np.sqrt(values[-1] / value), rel=1e-8)
+        np.testing.assert_allclose(item.proportions, vector**2 / value / variances, rtol=1e-6)
 
 
 def test_variance_inflation_of_statsmodels(rows):

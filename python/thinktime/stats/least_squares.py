@@ -241,7 +241,7 @@ def _triangle(rows: Matrix) -> Matrix:
     blocks = len(rows) // CACHED_ROWS
     if blocks > 1 and rows.shape[1] < CACHED_ROWS // 4:
         whole = rows[: blocks * CACHED_ROWS].reshape(blocks, CACHED_ROWS, rows.shape[1])
-        factors = np.linalg.qr(whole, mode="r").reshape(-1, rows.shape[1])
+        factors = np.asarray(np.linalg.qr(whole, mode="r")).reshape(-1, rows.shape[1])
         return _triangle(np.vstack([factors, rows[blocks * CACHED_ROWS :]]))
     factor = np.asarray(np.linalg.qr(rows, mode="r"), dtype=np.float64)
     signs = np.where(np.diagonal(factor) < 0.0, -1.0, 1.0)

@@ -57,7 +57,7 @@ class Trimmed:
         return _residuals(self.fit, x, y)
 
     def carried(self, x: Matrix, y: Matrix) -> Matrix:
-        r"""What errors of these rows, outliers too, put into the second fit by way of the first.
+        r"""Find what errors of these rows, outliers too, put into the second fit by way of the first.
 
         The first fit decides which rows the second one is of. To first order the second is
 
