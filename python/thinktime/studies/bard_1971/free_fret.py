@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.reports.compared import Figure, Kind, Tolerance
+from thinktime.reports.document import Cell, Column, Table
 from thinktime.stats import critical
 from thinktime.stats.estimate import Estimate
 from thinktime.stats.series import plain_mean
@@ -183,7 +184,34 @@ def chapter(installation: Installation) -> Chapter:
         "Table 12: means over the runs, with Student's t. Significance by the assignments of the two "
         "algorithms to days that keep weeks and weekdays balanced (`thinktime analyse compare`)."
     )
-    return Chapter(figures, (), summary, method=method)
+    return Chapter(figures, (), summary, tables=(_days(installation),), method=method)
+
+
+def _days(installation: Installation) -> Table:
+    """Show what the eight days alone say of coefficients: Table 11 as the paper had to make it."""
+    names = {column: request for request, column in COLUMNS.items()}
+    rows: list[tuple[Cell, ...]] = []
+    for item in compared(installation).costs:
+        request = names.get(item.request, item.request)
+        ours = [
+            None if each is None else scaled(each, 1000.0, "ms")
+            for each in (item.control, item.treated, item.difference)
+        ]
+        expected = (
+            f"{-fact(CALLS[request]).value * fact('B-F25').value / 1000.0:.2f}" if request in CALLS else None
+        )
+        rows.append((request.replace("_", " "), *ours, expected))
+    columns = (
+        Column("coefficient"),
+        *(
+            Column(name, scaled=False)
+            for name in ("old, ms", "new, ms", "new less old, ms", "calls x times, ms")
+        ),
+    )
+    note = "Per request; of base and problem state by the second."
+    return Table(
+        "eight-days", "Coefficients of the eight days of the first run", columns, tuple(rows), (note,)
+    )
 
 
 def _coefficients(installation: Installation) -> Iterator[Figure]:

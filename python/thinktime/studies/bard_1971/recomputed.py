@@ -29,7 +29,17 @@ from thinktime.studies.paper import rounded
 from thinktime.studies.published import Printed
 from thinktime.studies.study import Chapter
 
-__all__ = ["DATA_SETS", "TABLES", "chapter", "free_fret_share"]
+__all__ = [
+    "BEST",
+    "CALLS",
+    "DATA_SETS",
+    "OBSERVED",
+    "TABLES",
+    "TIMES",
+    "chapter",
+    "fact",
+    "free_fret_share",
+]
 
 TABLES = (
     DATA_PERIODS,
