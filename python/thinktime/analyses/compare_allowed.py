@@ -127,7 +127,8 @@ def _margins(factor: str, labels: Sequence[str], assignments: Assignments, noun:
     pairs = {group: (treated[group], sizes[group]) for group in sizes}
     if len(set(pairs.values())) == 1:
         chosen, size = next(iter(pairs.values()))
-        return f"{chosen} of the {size} {noun}s of each {factor} were treated"
+        verb = "was" if chosen == 1 else "were"
+        return f"{chosen} of the {size} {noun}s of each {factor} {verb} treated"
     if len(pairs) > GROUPS_NAMED:
         return f"as many {noun}s of each {factor} were treated as are in this plan"
     each = ", ".join(f"{chosen} of {size} of {group}" for group, (chosen, size) in pairs.items())
