@@ -201,7 +201,8 @@ def gather(log: Log, load: Load, width: int | None = None, arrivals: Interaction
         pairs = _pairs(seen, measures, value, arrivals)
         if not known.all():
             value = value[known]
-            pairs = [(amount[known], base[known]) for amount, base in pairs]
+            bases = {id(base): base[known] for _, base in pairs}
+            pairs = [(amount[known], bases[id(base)]) for amount, base in pairs]
         n, time_s = n + len(value), time_s + float(seen.length_s[known].sum())
         negative |= [bool((amount < 0.0).any()) for amount, _ in pairs]
         cells = loads.numbers(value, chosen)
