@@ -23,7 +23,7 @@ ORIGINS = {
 def label(column: str) -> str:
     """Name of a published column as a reader sees it: ``avg_reaction_s`` is avg reaction, s."""
     for ending, unit in (("_s2", "s²"), ("_s", "s"), ("_per_10_min", "per 10 min")):
-        if column.endswith(ending):
+        if column.endswith(ending) and not column.endswith(f"_per{ending}"):
             return f"{column.removesuffix(ending).replace('_', ' ')}, {unit}"
     return column.replace("_", " ")
 

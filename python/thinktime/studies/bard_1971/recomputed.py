@@ -118,21 +118,19 @@ def _counts() -> Iterator[Figure]:
         row: Row = {"data_set": data_set}
         cells = [cell for _, cell in PAPER.tables[LOADS].printed(column)]
         total = _exact(sum(cell.value for cell in cells), len(cells))
-        yield PAPER.figure(DATA_PERIODS, row, "n_points", total, "arithmetic", Tolerance("absolute", 0.0))
+        yield PAPER.figure(DATA_PERIODS, row, "n_points", total, "arithmetic", DIGITS)
     for own in PAPER.tables[REGRESSION].rows:
         if PAPER.tables[REGRESSION].cell(own, "n_rejected_outliers") is None:
             continue
         whole = printed(DATA_PERIODS, {"data_set": own["data_set"]}, "n_points")
         rejected = printed(REGRESSION, own, "n_rejected_outliers")
         left = _exact(whole.value - rejected.value, 2)
-        yield PAPER.figure(
-            REGRESSION, own, "n_remaining_points", left, "arithmetic", Tolerance("absolute", 0.0)
-        )
+        yield PAPER.figure(REGRESSION, own, "n_remaining_points", left, "arithmetic", DIGITS)
 
 
 def _repeated() -> Iterator[Figure]:
     """Coefficients of III-3 stand in Tables 4, 5 and 11, those of II-3 in Tables 5 and 11."""
-    same = Tolerance("absolute", 0.0)
+    same = DIGITS
     for request in REQUESTS:
         for column, variant in (("without_vmio", "vmio_not_included"), ("with_vmio", "vmio_included")):
             row = key(OMISSION, request)

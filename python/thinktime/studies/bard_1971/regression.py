@@ -161,7 +161,7 @@ def adjusted(installation: Installation, period: str, request: str) -> Estimate:
 
 def _periods(installation: Installation) -> Iterator[Figure]:
     """Count the observations that were told to the simulation (Table 3)."""
-    exact = Tolerance("absolute", 0.0)
+    exact = Tolerance("digits")
     for name in PERIODS:
         run = installation.periods[name]
         row: Row = {"data_set": name}
