@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from thinktime.cli import analyse
+from thinktime.cli.analyse import experiment as analyse
 from thinktime.cli.experiment import command
 from thinktime.errors import InputError
 from thinktime.runs import Runs
@@ -64,7 +64,7 @@ def test_a_design_of_the_documentation_runs(made, capsys):
     found = figures(printed)
     assert all(float(found[f"experiment-{name}-anova", "error", "df"]) > 0 for name in responses(found))
     # Analysed again, from the folder alone, the figures are the same.
-    analyse.command("experiment", folder, form="csv")
+    analyse.command(folder, form="csv")
     assert capsys.readouterr().out == printed
 
 
@@ -102,7 +102,7 @@ def test_bad_use_says_what_would_be_right(made, tmp_path):
     assert f"no response '{wrong}'; did you mean '{right}'?" in refused(misspelt)
     assert not misspelt.with_suffix("").exists()
     with pytest.raises(InputError, match="nothing was varied"):
-        analyse.command("experiment", folder / "cells" / "000")
+        analyse.command(folder / "cells" / "000")
 
 
 def test_a_page_with_figures(made, tmp_path):
