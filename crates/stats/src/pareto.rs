@@ -111,6 +111,10 @@ impl ParetoSet {
                 if self.positions.len() - self.candidates >= self.waiting_most {
                     self.n += 1;
                     self.join();
+                    if self.n >= self.choose_at {
+                        self.choose_pilots();
+                        self.choose_at = self.n + self.n.min(CHOOSE_EVERY);
+                    }
                     continue;
                 }
             }
@@ -158,10 +162,6 @@ impl ParetoSet {
         self.positions = kept.iter().map(|&row| self.positions[row as usize]).collect();
         self.candidates = kept.len();
         self.waiting_most = (2 * self.waiting_most).min(WAITING_LEAST).max(2 * self.candidates);
-        if self.n >= self.choose_at {
-            self.choose_pilots();
-            self.choose_at = self.n + self.n.min(CHOOSE_EVERY);
-        }
     }
 
     /// One after another, the candidate that dominates most of the sample that is left.
