@@ -56,6 +56,11 @@ def test_the_ending_chooses_the_form_and_nothing_is_written_over(log: Log, tmp_p
         (["analyse", "iostat", "{log}", "--part", "disk"], "the parts are cache, queue, drives"),
         (["analyse", "iostat", "{log}", "--session", "1"], "has no session 1; its sessions are 0 to 0"),
         (["analyse", "rates", "{log}", "--part", "queue"], "No such option: --part"),
+        (["analyse", "overhead", "{log}", "--without", "vmio"], "there is no request 'vmio'"),
+        (
+            ["analyse", "overhead", "{log}", "--of", "forks", "--apart", "softirq_s"],
+            "--apart: goes with one log",
+        ),
         (["report"], "LOG"),
         (["report", "{log}", "--format", "pdf"], "pdf"),
     ],

@@ -23,7 +23,7 @@ from thinktime.analyses.overhead_result import (
 )
 from thinktime.analyses.overhead_stability import stability
 from thinktime.analyses.regression import Options, Regression, fit
-from thinktime.analyses.requests import Design, Target, build, candidates
+from thinktime.analyses.requests import Design, Target, build, candidates, check_names
 from thinktime.analyses.residuals import Point
 from thinktime.analyses.ticks import BESIDE, recorder_time, tick_check
 from thinktime.errors import InputError
@@ -143,13 +143,8 @@ def analyse(
 
 def _names(log: Log, requests: Sequence[str] | None, without: Sequence[str]) -> tuple[str, ...]:
     """Candidates by name, those `without` left out."""
-    offered = candidates(log)
-    for name in (*(requests or ()), *without):
-        if not observations.quantities(log, [name]):
-            raise InputError(
-                f"{log.path}: there is no request {name!r}; the requests of this log are {', '.join(offered)}"
-            )
-    return tuple(name for name in (offered if requests is None else requests) if name not in without)
+    check_names(log, (*(requests or ()), *without))
+    return tuple(name for name in (candidates(log) if requests is None else requests) if name not in without)
 
 
 def _target(log: Log, explained: Sequence[str] | None, less: Sequence[str], *, scaled: bool) -> Target | str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from thinktime.analyses.overhead import analyse
+from thinktime.analyses.requests import check_names
 from thinktime.stats.estimate import Estimate, NotApplicable
 
 if TYPE_CHECKING:
@@ -87,7 +88,13 @@ def omit(log: Log, omitted: Sequence[str], **options: Any) -> Omission | NotAppl
         Their names.
     **options
         Of `overhead.analyse`; without ``requests`` they are chosen once, with all.
+
+    Raises
+    ------
+    InputError
+        The log has no such request.
     """
+    check_names(log, omitted)
     whole = analyse(log, **options)
     if isinstance(whole, NotApplicable):
         return whole

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from thinktime.analyses import observations
 from thinktime.analyses.observations import SUMS, Observations, Quantity
+from thinktime.errors import InputError
 
 if TYPE_CHECKING:
     from thinktime.log import Log
 
-__all__ = ["Design", "Rows", "Target", "build", "candidates"]
+__all__ = ["Design", "Rows", "Target", "build", "candidates", "check_names"]
 
 Array = NDArray[np.float64]
 
@@ -184,6 +185,22 @@ def candidates(log: Log) -> tuple[str, ...]:
     whole = {column: name for name, parts in SUMS.items() if name not in KEPT_APART for column in parts}
     requests = observations.role_columns(log, "request")
     return (*dict.fromkeys(whole.get(column, column) for column in requests), "user_time")
+
+
+def check_names(log: Log, names: Sequence[str]) -> None:
+    """Refuse a name that is no request of this log.
+
+    Raises
+    ------
+    InputError
+        The log has no such request.
+    """
+    for name in names:
+        if not observations.quantities(log, [name]):
+            offered = ", ".join(candidates(log))
+            raise InputError(
+                f"{log.path}: there is no request {name!r}; the requests of this log are {offered}"
+            )
 
 
 def build(log: Log, names: Sequence[str], target: Target, beside: Sequence[str] = ()) -> Design | str:

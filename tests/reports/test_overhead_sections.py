@@ -1,0 +1,70 @@
+"""Other questions to the overhead regression as they are answered on paper."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import synthetic
+
+from thinktime import reports
+from thinktime.analyses import overhead, overhead_comparison, overhead_omission, overhead_parts
+from thinktime.log import Log
+from thinktime.reports.document import Section
+from thinktime.reports.sections import overhead_answers
+from thinktime.reports.sections import overhead_comparison as compared
+from thinktime.stats.estimate import NotApplicable
+
+
+def drawn(section: Section) -> str:
+    """Text of the section, all of whose figures can be drawn."""
+    for figure in section.figures:
+        assert figure.chart()["$schema"]
+        assert len(figure.alt) > 20
+        assert figure.data.rows
+    return " ".join(reports.render_section(section, "text").split())
+
+
+def test_costs_with_and_without_a_request_stand_side_by_side(log: Log) -> None:
+    found = overhead_omission.omit(log, ["forks"])
+    assert not isinstance(found, NotApplicable)
+    section = overhead_answers.omission(log, found)
+    text = drawn(section)
+    assert "Without fork, what it costs is charged to what goes along with it." in text
+    assert "Costs with and without fork" in text
+    assert [row[3] for row in section.tables[0].rows] == [cost.ratio for cost in found.costs]
+
+
+def test_a_part_stands_by_itself_among_the_shares(log: Log) -> None:
+    found = overhead_parts.part(log, ["softirq_s"])
+    assert not isinstance(found, NotApplicable)
+    section = overhead_answers.parted(log, found)
+    assert "Softirq apart from what requests cost" in drawn(section)
+    assert section.tables[0].rows[-1][0] == "softirq"
+
+
+def test_costs_of_logs_are_compared_with_their_tests(log: Log, tmp_path: Path) -> None:
+    other = Log.open(synthetic.write(tmp_path / "other", synthetic.make(users=10)))
+    found = overhead_comparison.compare([log, other], ["before", "after"], without=["interrupts"])
+    assert not isinstance(found, NotApplicable)
+    text = drawn(compared.section(found))
+    assert "before less" not in text
+    assert "after less before" in text
+    assert ("are not the same" in text) == found.every.rejected()
+
+
+@pytest.mark.parametrize("column", ["softirq_s", "context_switches"])
+def test_another_target_is_named_wherever_system_time_would_be(log: Log, column: str) -> None:
+    from thinktime.reports.sections import overhead as section
+
+    result = overhead.analyse(log, explained=[column], without=[column])
+    assert not isinstance(result, NotApplicable)
+    text = drawn(section.section(log, result))
+    assert "system time" not in text.partition("Beware")[0].lower()
+    assert result.target in text
+
+
+def test_a_question_that_the_log_cannot_answer_says_why(log: Log) -> None:
+    refused = overhead_omission.omit(log, ["page_faults_major"])
+    assert isinstance(refused, NotApplicable)
+    assert "what is to be omitted" in overhead_answers.omission(log, refused).not_applicable
