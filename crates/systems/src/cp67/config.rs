@@ -62,8 +62,8 @@ pub(super) struct Config {
     /// Mean time for which a printed file is held back [s].
     pub print_delay_s: f64,
     pub costs: Costs,
-    /// Standard deviation of the logarithm of the length of CP's paths, and for how long it stays [s].
-    pub state_sigma: f64,
+    /// How much longer or shorter CP's paths may be at times, as a part, and for how long they stay so [s].
+    pub state_spread: f64,
     pub state_s: f64,
     pub algorithm: Algorithm,
     pub unmeasured: Unmeasured,
@@ -110,7 +110,7 @@ impl Config {
             printer_block: settings.span("printer_block_time"),
             print_delay_s: settings.number("print_delay"),
             costs: costs(settings, period, version_two)?,
-            state_sigma: settings.number("state_sigma"),
+            state_spread: settings.number("state_spread"),
             state_s: settings.number("state_time"),
             algorithm: match settings.word("free_fret") {
                 "old" => Algorithm::Old,
@@ -246,6 +246,7 @@ fn variety(settings: &Settings) -> Variety {
         break_share: settings.number("break_share"),
         break_s: settings.number("break"),
         complexity_spread: settings.number("complexity_spread"),
+        line_complexity_spread: settings.number("line_complexity_spread"),
         problem_sigma: settings.number("problem_sigma"),
         working_set_sigma: settings.number("working_set_sigma"),
         reference_sigma: settings.number("reference_sigma"),

@@ -72,9 +72,9 @@ impl Default for Paths {
 }
 
 impl Paths {
-    /// The state changes: log-normal with mean 1.
-    pub fn change(&mut self, sigma: f64, stream: &mut Stream) {
-        self.0 = (sigma * stream.normal() - 0.5 * sigma * sigma).exp();
+    /// The state changes: paths are so much longer or shorter at most, evenly.
+    pub fn change(&mut self, spread: f64, stream: &mut Stream) {
+        self.0 = 1.0 + spread * (2.0 * stream.uniform() - 1.0);
     }
 
     /// For lines and spooling there is little to search.

@@ -362,7 +362,7 @@ impl<M: Monitor> Machine<'_, M> {
     /// CP's base work, once a second.
     pub(super) fn second(&mut self, calendar: &mut Calendar) {
         if self.chance.uniform() * self.config.state_s < SECOND_S {
-            self.paths.change(self.config.state_sigma, &mut self.chance);
+            self.paths.change(self.config.state_spread, &mut self.chance);
         }
         self.chore(Kind::Base, None);
         calendar.set(SECOND, calendar.now() + after(SECOND_S), Priority::Arrival);

@@ -45,6 +45,8 @@ pub(super) struct Variety {
     pub break_s: f64,
     /// The complexity of a task's requests lies so far around 1 at most.
     pub complexity_spread: f64,
+    /// The same of its lines and its spooling.
+    pub line_complexity_spread: f64,
     /// Standard deviations of the logarithms of what tasks differ by: problem state time of an interaction, pages and references to them, printed lines in a block.
     pub problem_sigma: f64,
     pub working_set_sigma: f64,
@@ -208,8 +210,11 @@ impl User {
         let ends = now + self.wait(variety.task_s);
         let mut complexity = [1.0; KINDS];
         for kind in [Kind::Vsio, Kind::Vmio, Kind::PageIo, Kind::SpoolIo, Kind::Problem] {
-            let spread = 2.0 * self.tasks.uniform() - 1.0;
-            complexity[kind as usize] = 1.0 + variety.complexity_spread * spread;
+            let most = match kind {
+                Kind::Vmio | Kind::SpoolIo => variety.line_complexity_spread,
+                _ => variety.complexity_spread,
+            };
+            complexity[kind as usize] = 1.0 + most * (2.0 * self.tasks.uniform() - 1.0);
         }
         self.task = Task {
             ends,

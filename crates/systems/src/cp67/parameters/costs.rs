@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{CHOSEN, or_of_period, seconds};
+use super::{CHOSEN, or_of_period, seconds, share};
 use crate::parameter::{Allowed, Parameter};
 
 pub(super) fn parameters() -> Vec<Parameter> {
@@ -58,12 +58,12 @@ fn paths() -> Vec<Parameter> {
         "Table 11 and page 212: 50 % of the cost went by other coding than free-fret",
     ));
     all.push(Parameter::new(
-        "state_sigma",
+        "state_spread",
         "",
-        json!(0.3),
-        Allowed::Number { low: 0.0, high: 3.0, above: false },
-        "Standard deviation of the logarithm of the length of CP's paths, but for lines and spooling; it changes with the \
-         state of tables and chains",
+        json!(0.5),
+        share(),
+        "How much longer or shorter CP's paths are at times, with the state of its tables and chains: evenly, so far at \
+         most; not those for lines and spooling",
         "calibrated against Table 5 (III-3): R squared",
     ));
     all.push(Parameter::new(
