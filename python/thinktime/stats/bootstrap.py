@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from thinktime.stats import critical
 from thinktime.stats.least_squares import Fit
 
-__all__ = ["BlockBootstrap", "block_length", "block_presence"]
+__all__ = ["BlockBootstrap", "block_length"]
 
 Matrix = NDArray[np.float64]
 
@@ -142,13 +142,3 @@ class BlockBootstrap:
         widening *= math.sqrt((degrees + 1.0) / degrees)
         low, high = np.quantile(replicated, [tail, 1.0 - tail], axis=0)
         return estimate + (low - estimate) * widening, estimate + (high - estimate) * widening
-
-
-def block_presence(
-    positions: NDArray[np.int64], n: int, block: int, random: np.random.Generator
-) -> NDArray[np.bool_]:
-    """Which of `positions` (growing, 0 to n - 1) are in one resample of n rows in blocks."""
-    starts = np.sort(random.integers(0, max(1, n - block + 1), math.ceil(n / block)))
-    # The last block that starts at or before a position holds it if it reaches that far.
-    before = np.searchsorted(starts, positions, side="right") - 1
-    return (before >= 0) & (positions < starts[np.maximum(before, 0)] + block)
