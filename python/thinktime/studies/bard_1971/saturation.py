@@ -178,11 +178,11 @@ def _regions(installation: Installation) -> Iterator[Figure]:
     yield PAPER.fact("B-F11", second[0] if second else never, "predicted", POINTS)
 
 
-def trade_off(installation: Installation, period: str, x: str, y: str) -> Estimate | None:
+def trade_off(installation: Installation, period: str, x: str, y: str) -> Estimate:
     """Amount of x for one of y along the whole frontier; times in ms."""
     overall = pair_of(frontier(installation, period), x, y).overall
     if overall is None:
-        return None
+        return _count(0.0, 1, "", "the frontier is one point: nothing is given up")
     return scaled(overall.rate, 1000.0 if x == "user_time" else 1.0)
 
 
@@ -194,9 +194,7 @@ def _rates(installation: Installation) -> Iterator[Figure]:
         ("B-F15", THIRD, "page_ios", "vsio"),
     )
     for name, period, x, y in asked:
-        ours = trade_off(installation, period, x, y)
-        if ours is not None:
-            yield PAPER.fact(name, ours, "predicted", PREDICTED)
+        yield PAPER.fact(name, trade_off(installation, period, x, y), "predicted", PREDICTED)
 
 
 def dominance() -> Finding:

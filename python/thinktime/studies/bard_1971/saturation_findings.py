@@ -174,9 +174,6 @@ def _prices(installation: Installation) -> Iterator[Finding]:
     for name, stated, period, x, y, text in asked:
         ours = trade_off(installation, period, x, y)
         published = fact(stated).value
-        if ours is None:
-            yield _found(name, "page 209", None, "the frontier is 1 point", text)
-            continue
         ends = (
             f" ({ours.low:.1f} to {ours.high:.1f})" if ours.low is not None and ours.high is not None else ""
         )
