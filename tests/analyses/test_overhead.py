@@ -90,40 +90,6 @@ def test_units_say_what_a_cost_is_for(log_of):
     assert result.system_time.unit == "s/s"
 
 
-def test_intervals_cover_the_true_costs_under_autocorrelation_where_the_textbook_does_not():
-    """H0: coverage of the three costs and the base is at least 0.90 (nominal 0.95); false alarm 1e-4.
-
-    On designs, not logs, so that 60 runs are cheap. The textbook interval is the canary.
-    """
-    from scipy import stats
-
-    from thinktime.analyses.observations import Observations, Quantity
-    from thinktime.analyses.regression import Options, fit
-    from thinktime.analyses.requests import Design, Target
-
-    names = ("forks", "page_faults_minor", "context_switches")
-    truth = np.array([BASE, FORK, FAULT, SWITCH])
-    hits, textbook, runs = np.zeros(4), np.zeros(4), 60
-    for seed in range(runs):
-        made = machine(n=300, seed=seed, noise=0.05, rho=0.8)
-        seen = Observations(
-            np.arange(300), made["length_s"], np.zeros(300, dtype=np.int64), {**made, "start": None}, 0
-        )
-        design = Design(
-            lambda _, seen=seen: iter([seen]),
-            Target("system time", "s", ("system_s", "softirq_s")),
-            tuple(Quantity(name, name, "", (name,)) for name in names),
-            (),
-            (),
-        )
-        found = fit(design, Options(select=False, threshold=1e9))
-        off = np.abs(found.coefficients - truth)
-        hits += off <= found.robust_reach()
-        textbook += off <= found.textbook_reach()
-    assert hits.sum() >= stats.binom.ppf(1e-4, 4 * runs, 0.90)
-    assert textbook.sum() < stats.binom.ppf(1e-4, 4 * runs, 0.90)
-
-
 def test_direct_costs_stand_beside_and_disagreement_is_said(log_of):
     result = overhead.analyse(log_of(machine(), direct_costs=FACTS))
     fork, fault = cost(result, "forks").direct, cost(result, "page_faults_minor").direct
