@@ -247,6 +247,7 @@ fn variety(settings: &Settings) -> Variety {
         break_s: settings.number("break"),
         complexity_spread: settings.number("complexity_spread"),
         line_complexity_spread: settings.number("line_complexity_spread"),
+        privileged_spread: settings.number("privileged_spread"),
         problem_sigma: settings.number("problem_sigma"),
         working_set_sigma: settings.number("working_set_sigma"),
         reference_sigma: settings.number("reference_sigma"),

@@ -115,7 +115,7 @@ fn users_come_with_the_first_shift() {
 #[test]
 fn costs_add_up_to_what_the_parameters_say() {
     let plain = json!({
-        "period": "II-2", "observations": 60, "complexity_spread": 0, "line_complexity_spread": 0, "state_spread": 0, "path_variation": 0,
+        "period": "II-2", "observations": 60, "complexity_spread": 0, "line_complexity_spread": 0, "privileged_spread": 0, "state_spread": 0, "path_variation": 0,
         "find_time": 0.0003, "redispatch_time": 0.0003, "activities": 0,
         "vsio_path": 0.007, "vsio_free_calls": 3.5, "vsio_passes": 1, "vmio_path": 0.002, "vmio_passes": 0,
         "page_io_path": 0.001, "page_io_path_version_two": 0.003, "page_io_passes": 1,

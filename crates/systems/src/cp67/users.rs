@@ -45,8 +45,9 @@ pub(super) struct Variety {
     pub break_s: f64,
     /// The complexity of a task's requests lies so far around 1 at most.
     pub complexity_spread: f64,
-    /// The same of its lines and its spooling.
+    /// The same of its lines and its spooling, and of how much privileged work its problem state time brings.
     pub line_complexity_spread: f64,
+    pub privileged_spread: f64,
     /// Standard deviations of the logarithms of what tasks differ by: problem state time of an interaction, pages and references to them, printed lines in a block.
     pub problem_sigma: f64,
     pub working_set_sigma: f64,
@@ -212,6 +213,7 @@ impl User {
         for kind in [Kind::Vsio, Kind::Vmio, Kind::PageIo, Kind::SpoolIo, Kind::Problem] {
             let most = match kind {
                 Kind::Vmio | Kind::SpoolIo => variety.line_complexity_spread,
+                Kind::Problem => variety.privileged_spread,
                 _ => variety.complexity_spread,
             };
             complexity[kind as usize] = 1.0 + most * (2.0 * self.tasks.uniform() - 1.0);

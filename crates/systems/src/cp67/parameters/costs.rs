@@ -60,7 +60,7 @@ fn paths() -> Vec<Parameter> {
     all.push(Parameter::new(
         "state_spread",
         "",
-        json!(0.5),
+        json!(0.4),
         share(),
         "How much longer or shorter CP's paths are at times, with the state of its tables and chains: evenly, so far at \
          most; not those for lines and spooling",

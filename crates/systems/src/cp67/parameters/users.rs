@@ -61,7 +61,7 @@ fn variety() -> Vec<Parameter> {
         Parameter::new(
             "complexity_spread",
             "",
-            json!(0.6),
+            json!(0.5),
             share(),
             "How complex the requests of a task are, for each kind: evenly spread around 1, so far at most",
             "calibrated against Table 5 (III-3): R squared",
@@ -73,6 +73,14 @@ fn variety() -> Vec<Parameter> {
             share(),
             "The same of its lines and its spooling",
             CHOSEN,
+        ),
+        Parameter::new(
+            "privileged_spread",
+            "",
+            json!(1.0),
+            share(),
+            "The same of how much privileged work its problem state time brings: little in an editor, much in a guest",
+            "calibrated against Table 5 (III-3): R squared",
         ),
         sigma(
             "problem_sigma",
