@@ -25,7 +25,7 @@ from thinktime.studies.study import Outcome, Settings, run
 from thinktime.studies.telling import told
 
 NAME = "bard-1971"
-OBSERVATIONS = 120
+OBSERVATIONS = 100
 """Of each period, instead of thousands: what is asked here is whether all is computed."""
 NOT_NUMBERS = {"B-F02", "B-F05"}
 """Facts without a number of ours: how often records went to tape, and a formula."""

@@ -11,6 +11,7 @@ from thinktime.studies.bard_1971 import (
     free_fret,
     recomputed,
     regression,
+    repeated,
     saturation,
 )
 from thinktime.studies.bard_1971.installation import begin
@@ -37,6 +38,7 @@ STUDY = Study(
         Part("curves", "How much is done as users are added?", curves.TABLES, curves.chapter),
         Part("saturation", "What is the most that can be done?", saturation.TABLES, saturation.chapter),
         Part("free-fret", "What did the new free-fret bring?", free_fret.TABLES, free_fret.chapter),
+        Part("repeated", "What would other months have shown?", (), repeated.chapter),
         Part("configuration", "What was simulated?", configuration.TABLES, configuration.chapter),
         Part(
             "recomputed",

@@ -1,0 +1,125 @@
+"""The same installation in other months: what of the results is the machine's, and what was luck."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from thinktime.reports.document import Cell, Column, Table
+from thinktime.studies.bard_1971.installation import COLUMNS, Installation, Recorded, applicable
+from thinktime.studies.bard_1971.regression import THRESHOLD, cost, cp_time
+from thinktime.studies.bard_1971.saturation import (
+    DIMENSIONS,
+    DRUM,
+    SECOND,
+    THIRD,
+    frontier,
+    pair_of,
+    region,
+)
+from thinktime.studies.study import Chapter
+
+if TYPE_CHECKING:
+    from thinktime.analyses.overhead import Overhead
+    from thinktime.analyses.saturation import Saturation
+
+__all__ = ["chapter"]
+
+RUNS = 4
+"""Of each period, the first among them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of a period."""
+
+    period: str
+    number: int
+    recorded: Recorded
+    fit: Overhead
+    frontier: Saturation
+
+
+def chapter(installation: Installation) -> Chapter:
+    """Show other runs of the periods with three core boxes beside the first."""
+    summary = (
+        "All other sections show the first run of each period. Other runs have the same parameters, and users "
+        "who come and do what they do by other random numbers.",
+    )
+    return Chapter(summary=summary, tables=(_table(installation),))
+
+
+def _runs(installation: Installation) -> Iterator[Run]:
+    count = min(RUNS, installation.settings.replications)
+    for period in (SECOND, THIRD):
+        recorded, first = installation.periods[period], cp_time(installation, period)
+        yield Run(period, 0, recorded, first, frontier(installation, period))
+        others = [(f"period-{period}-{number}", {"period": period}, number) for number in range(1, count)]
+        for number, run in enumerate(installation.recorded(others), start=1):
+            yield Run(period, number, run, _fit(run), _frontier(run))
+
+
+def _fit(run: Recorded) -> Overhead:
+    from thinktime.analyses import overhead
+
+    requests = list(COLUMNS.values())
+    return applicable(overhead.analyse(run.log, requests=requests, threshold=THRESHOLD, as_printed=True))
+
+
+def _frontier(run: Recorded) -> Saturation:
+    from thinktime.analyses import saturation
+
+    return applicable(saturation.analyse(run.log, dimensions=DIMENSIONS))
+
+
+def _table(installation: Installation) -> Table:
+    rows = tuple(_row(run) for run in _runs(installation))
+    names = (
+        "VSIO/s",
+        "pages/s",
+        "R squared",
+        "rejected, %",
+        "VSIO, recovered over true",
+        "page I/O, recovered over true",
+        "most pages/s",
+        "drum limits up to, %",
+        "CPU limits from, %",
+        "ms a page",
+        "ms a VSIO",
+    )
+    columns = (Column("run"), *(Column(name, scaled=False) for name in names))
+    note = (
+        "Limits along the frontier of problem state and page I/O, in per cent of problem state; prices in "
+        "problem state time, from end to end of the frontiers."
+    )
+    return Table("other-months", "Runs of the periods with three core boxes", columns, rows, (note,))
+
+
+def _row(run: Run) -> tuple[Cell, ...]:
+    pages = pair_of(run.frontier, "user_time", "page_ios")
+    vsio = pair_of(run.frontier, "user_time", "vsio")
+    drum, cpu = region(pages, DRUM), region(pages, "cpu")
+    rejected = 100.0 * run.fit.outliers / (run.fit.n + run.fit.outliers)
+    return (
+        f"{run.period}, run {run.number + 1}",
+        f"{run.recorded.response('vsio_per_s'):.2f}",
+        f"{run.recorded.response('page_ios_per_s'):.2f}",
+        f"{run.fit.r_squared:.3f}",
+        f"{rejected:.1f}",
+        f"{_ratio(run, 'vsio', 'vsio_cost_s'):.2f}",
+        f"{_ratio(run, 'page_io', 'page_io_cost_s'):.2f}",
+        f"{max(y for _, y in pages.points):.1f}",
+        None if drum is None else f"{drum[1].value:.0f}",
+        None if cpu is None else f"{cpu[0].value:.0f}",
+        *(
+            None if pair.overall is None else f"{1000.0 * pair.overall.rate.value:.1f}"
+            for pair in (pages, vsio)
+        ),
+    )
+
+
+def _ratio(run: Run, request: str, true: str) -> float:
+    """Recovered over true cost."""
+    found = cost(run.fit, request)
+    return 0.0 if found is None else found.seconds.value / run.recorded.response(true)
