@@ -44,8 +44,8 @@ class Run:
 def chapter(installation: Installation) -> Chapter:
     """Show other runs of the periods with three core boxes beside the first."""
     summary = (
-        "All other sections show the first run of each period. Other runs have the same parameters, and users "
-        "who come and do what they do by other random numbers.",
+        "All other sections show the first run of each period. Other runs have the same parameters, and "
+        "users who come and do what they do by other random numbers.",
     )
     return Chapter(summary=summary, tables=(_table(installation),))
 
