@@ -20,6 +20,8 @@ help: ## Say what there is
 demo: build ## Play users on this machine, record it, and write a report: three minutes
 	$(BIN)/thinktime demo -o demo --force
 
+# Threads of the linear algebra only take turns where every core has a worker.
+test: export OPENBLAS_NUM_THREADS = 1
 test: build static test-tools ## Run every test
 	$(CARGO) test --release --quiet
 	$(BIN)/pytest $(LIVE)

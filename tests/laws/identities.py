@@ -100,7 +100,7 @@ def users_get_no_more_than_the_machine_gave(log):
 
 
 def users_get_no_more_of_each_state(log):
-    """The same of user and of system time, in every interval, to a microsecond: exact where nothing samples."""
+    """The same of user and of system time in every interval, to a microsecond: nothing is sampled there."""
     for role in ("user_time", "system_time"):
         (of_machine,) = log.columns_with(role, table="samples")
         (of_user,) = log.columns_with(role, table="users")

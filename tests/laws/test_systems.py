@@ -13,7 +13,10 @@ CONFIGURATIONS = {
     "unix6 children": ("unix6", {"workload": "children", "processes": 4, "memory": 500, "drives": 1}),
     "unix6 paging": ("unix6", {"memory_management": "paging", "memory": 650, "interactions": 20}),
     "cp67": ("cp67", {"period": "II-2", "observations": 30, "restarts_per_day": 4}),
-    "cp67 experiment": ("cp67", {"schedule": "experiment", "free_fret": "counterbalanced", "observations": 30}),
+    "cp67 experiment": (
+        "cp67",
+        {"schedule": "experiment", "free_fret": "counterbalanced", "observations": 30},
+    ),
     "network": (
         "network",
         {

@@ -82,7 +82,7 @@ impl Stretches {
                 continue;
             }
             self.recorded += 1;
-            let long = schedule.long_every > 0 && self.recorded.is_multiple_of(schedule.long_every);
+            let long = schedule.long_every > 0 && self.recorded % schedule.long_every == 0;
             let to_hour = if long { 24.0 + schedule.long_to_hour } else { schedule.to_hour };
             let at = |hour: f64| Time(day * DAY) + Span::from_seconds(hour * 3600.0);
             return Some(Stretch { from: at(schedule.from_hour), to: at(to_hour) });

@@ -144,7 +144,7 @@ impl<M: Monitor> Machine<'_, M> {
         self.files.clear();
         self.pieces.clear();
         self.processor_stops(calendar);
-        if !self.stretch.is_some_and(|stretch| now < stretch.to) {
+        if self.stretch.is_none_or(|stretch| now >= stretch.to) {
             self.readings.restart();
         }
     }
