@@ -40,6 +40,11 @@ RECORDED = {
 """Columns of the log by what Table 7 calls them."""
 
 
+_SAMPLE = "A period is one sample of users and days: other runs differ by several per cent (other months)."
+NOTES = {RATES: (_SAMPLE,), LOADS: (_SAMPLE,)}
+"""Why cells miss."""
+
+
 @dataclass(frozen=True, slots=True)
 class Plot:
     """One of Figures 1 to 5."""
@@ -76,7 +81,7 @@ def chapter(installation: Installation) -> Chapter:
     pictures = tuple(_picture(installation, plot) for plot in PLOTS)
     table = equal_load_table(installation)
     tables = () if table is None else (table,)
-    return Chapter(figures, (), summary, pictures, tables, method=method)
+    return Chapter(figures, (), summary, pictures, tables, notes=NOTES, method=method)
 
 
 def by_load(installation: Installation, period: str) -> Throughput:

@@ -54,6 +54,12 @@ WAYS = ("old", "new")
 FITTED = Tolerance("relative", 0.05)
 PREDICTED = Tolerance("relative", 0.15)
 REDUCTION = Tolerance("absolute", 0.4)
+NOTES = {
+    FREE_FRET: (
+        "Two regressions differ by chance too: the coefficient of spool I/O by more than free-fret saves.",
+    )
+}
+"""Why cells miss."""
 
 
 def experiments(installation: Installation) -> list[Recorded]:
@@ -184,7 +190,7 @@ def chapter(installation: Installation) -> Chapter:
         "Table 12: means over the runs, with Student's t. Significance by the assignments of the two "
         "algorithms to days that keep weeks and weekdays balanced (`thinktime analyse compare`)."
     )
-    return Chapter(figures, (), summary, tables=(_days(installation),), method=method)
+    return Chapter(figures, (), summary, tables=(_days(installation),), notes=NOTES, method=method)
 
 
 def _days(installation: Installation) -> Table:

@@ -52,6 +52,16 @@ POINTS = Tolerance("absolute", 5.0)
 OUTLIERS = 0.01
 """Part of the observations by which the number of outliers may be off."""
 THRESHOLD = 2.5
+_SPOOL = "Spool I/O goes along with printed lines: how CP time divides between the two is known least."
+NOTES = {
+    OMISSION: (_SPOOL,),
+    REGRESSION: (
+        "The base holds unmeasured work, and what the regression misses of VSIO and problem state.",
+        _SPOOL,
+    ),
+    SHARES: ("II-2 is short: what is charged to the base there is missing elsewhere.",),
+}
+"""Why cells miss."""
 
 
 def chapter(installation: Installation) -> Chapter:
@@ -77,7 +87,7 @@ def chapter(installation: Installation) -> Chapter:
         "in size. Adjusted coefficients as the paper makes them. A coefficient that is left out is held at "
         "zero. Shares of the mean CP time as in Tables 8 and 9."
     )
-    return Chapter(figures, (), summary, tables=(_along(installation),), method=method)
+    return Chapter(figures, (), summary, tables=(_along(installation),), notes=NOTES, method=method)
 
 
 def cp_time(installation: Installation, period: str, *, vmio: bool = True) -> Overhead:

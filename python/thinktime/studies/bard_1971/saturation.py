@@ -70,7 +70,14 @@ def chapter(installation: Installation) -> Chapter:
         "above the points; its slopes are the trade-offs, with intervals by block bootstrap."
     )
     pictures = (_figure_6(), *_pictures(installation))
-    return Chapter(figures, (), summary, pictures, (_trade_offs(installation),), method=method)
+    notes = {
+        "facts": (
+            "A region that is nowhere on the frontier is said to end at 0 and to begin at 100 %; whether it is "
+            "there hangs on a few heavy hours (other months).",
+        )
+    }
+    tables = (_trade_offs(installation),)
+    return Chapter(figures, (), summary, pictures, tables, notes=notes, method=method)
 
 
 def frontier(installation: Installation, period: str) -> Saturation:
