@@ -10,12 +10,12 @@ from thinktime.reports.document import Cell, Column, Table
 from thinktime.sources.simulated import System, systems
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.bard_1971.installation import SYSTEM, Installation
-from thinktime.studies.bard_1971.tables import DERIVED, PAPER, RECORDED
+from thinktime.studies.bard_1971.tables import DERIVED, NAME, PAPER, RECORDED
 from thinktime.studies.study import Chapter
 
 __all__ = ["TABLES", "chapter"]
 
-TABLES = ("facts",)
+TABLES = (RECORDED, DERIVED, "facts")
 PAGE_BYTES = 4096.0
 LOGGED = {
     "date": "start",
@@ -54,7 +54,9 @@ def chapter(installation: Installation) -> Chapter:
         + (f": {', '.join(calibrated)}." if calibrated else "."),
     )
     return Chapter(
-        tuple(_stated()), summary=summary, tables=(_variables(), _parameters(installation, system))
+        (*_stated(), *_logged()),
+        summary=summary,
+        tables=(_variables(), _parameters(installation, system)),
     )
 
 
@@ -62,6 +64,16 @@ def _stated() -> Iterator[Figure]:
     """Numbers of the text that the machine was built with."""
     ours = Estimate(PAGE_BYTES, "bytes", 1, "page of the simulated system")
     yield PAPER.fact("B-F06", ours, "fitted", Tolerance("digits"))
+
+
+def _logged() -> Iterator[Figure]:
+    """Count the columns of the log for each variable of Tables 1 and 2; the paper has words there."""
+    for name in (RECORDED, DERIVED):
+        for row in PAPER.tables[name].rows:
+            columns = float(len(LOGGED[str(row["variable"])].split(",")))
+            yield Figure(
+                NAME, name, row, "log_columns", "columns", None, columns, None, None, 1, "fitted", places=0
+            )
 
 
 def _variables() -> Table:

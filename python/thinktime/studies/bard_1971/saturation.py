@@ -72,8 +72,8 @@ def chapter(installation: Installation) -> Chapter:
     pictures = (_figure_6(), *_pictures(installation))
     notes = {
         "facts": (
-            "A region that is nowhere on the frontier is said to end at 0 and to begin at 100 %; whether it is "
-            "there hangs on a few heavy hours (other months).",
+            "A region that is nowhere on the frontier is said to end at 0 and to begin at 100 %; whether it "
+            "is there hangs on a few heavy hours (other months).",
         )
     }
     tables = (_trade_offs(installation),)

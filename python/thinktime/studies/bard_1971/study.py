@@ -30,7 +30,7 @@ STUDY = Study(
         "judged by regression, by throughput at equal load, and by what the machine did at most."
     ),
     folder=FOLDER.parent,
-    shapes=tuple(shape for shape in SHAPES if shape.quantities),
+    shapes=SHAPES,
     parts=(
         Part("conclusions", "Do the findings of the paper hold?", (), conclusions.chapter),
         Part("regression", "What does a request cost?", regression.TABLES, regression.chapter),
