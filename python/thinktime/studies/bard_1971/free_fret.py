@@ -204,7 +204,9 @@ def _days(installation: Installation) -> Table:
             for each in (item.control, item.treated, item.difference)
         ]
         expected = (
-            f"{-fact(CALLS[request]).value * fact('B-F25').value / 1000.0:.2f}" if request in CALLS else None
+            f"{0.0 - fact(CALLS[request]).value * fact('B-F25').value / 1000.0:.2f}"
+            if request in CALLS
+            else None
         )
         rows.append((request.replace("_", " "), *ours, expected))
     columns = (

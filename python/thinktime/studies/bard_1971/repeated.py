@@ -80,18 +80,18 @@ def _table(installation: Installation) -> Table:
         "pages/s",
         "R squared",
         "rejected, %",
-        "VSIO, recovered over true",
-        "page I/O, recovered over true",
+        "VSIO off, %",
+        "page off, %",
         "most pages/s",
-        "drum limits up to, %",
-        "CPU limits from, %",
+        "drum to, %",
+        "CPU from, %",
         "ms a page",
         "ms a VSIO",
     )
     columns = (Column("run"), *(Column(name, scaled=False) for name in names))
     note = (
-        "Limits along the frontier of problem state and page I/O, in per cent of problem state; prices in "
-        "problem state time, from end to end of the frontiers."
+        "VSIO and page off: recovered costs against true ones. Drum and CPU: up to and from which problem "
+        "state they limit, along the frontier with page I/O. Prices in problem state, from end to end."
     )
     return Table("other-months", "Runs of the periods with three core boxes", columns, rows, (note,))
 
@@ -107,8 +107,8 @@ def _row(run: Run) -> tuple[Cell, ...]:
         f"{run.recorded.response('page_ios_per_s'):.2f}",
         f"{run.fit.r_squared:.3f}",
         f"{rejected:.1f}",
-        f"{_ratio(run, 'vsio', 'vsio_cost_s'):.2f}",
-        f"{_ratio(run, 'page_io', 'page_io_cost_s'):.2f}",
+        f"{_off(run, 'vsio', 'vsio_cost_s'):+.0f}",
+        f"{_off(run, 'page_io', 'page_io_cost_s'):+.0f}",
         f"{max(y for _, y in pages.points):.1f}",
         None if drum is None else f"{drum[1].value:.0f}",
         None if cpu is None else f"{cpu[0].value:.0f}",
@@ -119,7 +119,7 @@ def _row(run: Run) -> tuple[Cell, ...]:
     )
 
 
-def _ratio(run: Run, request: str, true: str) -> float:
-    """Recovered over true cost."""
+def _off(run: Run, request: str, true: str) -> float:
+    """How far a recovered cost is off the true one, per cent."""
     found = cost(run.fit, request)
-    return 0.0 if found is None else found.seconds.value / run.recorded.response(true)
+    return -100.0 if found is None else 100.0 * (found.seconds.value / run.recorded.response(true) - 1.0)
