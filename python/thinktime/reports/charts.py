@@ -395,7 +395,9 @@ def laid_over(spec: Spec, rows: Rows, series: Sequence[Key]) -> Spec:
             stroke="var(--card)",
             strokeWidth=1,
         )
-        layer = mark.encode(x="x:Q", y="y:Q", tooltip=[alt.Tooltip("shown:N", title=key.name)]).to_dict()
+        layer = mark.encode(x="x:Q", y="y:Q", tooltip=[alt.Tooltip("shown:N", title=key.name)]).to_dict(
+            validate=False
+        )
         for side in ("x", "y"):
             shared = {part: axes[side][part] for part in ("axis", "scale") if part in axes[side]}
             layer["encoding"][side] |= shared
@@ -484,13 +486,13 @@ def strips(items: Sequence[Strip], x: Axis) -> Spec:
         area = base.mark_area(interpolate="step-after", opacity=0.22, color=colour(item.colour), clip=True)
         line = base.mark_line(interpolate="step-after", strokeWidth=1.4, color=colour(item.colour), clip=True)
         views.append((area + line).properties(height=STRIP_HEIGHT, title=_title(item.title)))
-    return finished(alt.vconcat(*views, spacing=14).resolve_scale(y="independent").to_dict())
+    return finished(alt.vconcat(*views, spacing=14).resolve_scale(y="independent").to_dict(validate=False))
 
 
 def _single(chart: Any, y_title: str) -> Spec:
     if y_title:
         chart = chart.properties(title=_title(y_title))
-    spec = finished(chart.to_dict())
+    spec = finished(chart.to_dict(validate=False))
     spec["autosize"] = {"type": "fit-x", "contains": "padding"}
     return spec
 

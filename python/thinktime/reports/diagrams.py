@@ -72,7 +72,7 @@ def diagram(boxes: Sequence[Box], arrows: Sequence[Arrow], width: float, height:
             words = alt.Chart(data([middle])).mark_text(dy=-9, fontSize=10, color="var(--quiet)")
             layers.append(words.encode(x=place("x", "x"), y=place("y", "y"), text="text:N"))
     layers.extend(_box(box, place, data) for box in boxes)
-    spec = alt.layer(*layers).properties(height=HEIGHT).to_dict()
+    spec = alt.layer(*layers).properties(height=HEIGHT).to_dict(validate=False)
     spec["autosize"] = {"type": "fit-x", "contains": "padding"}
     return charts.finished(spec)
 

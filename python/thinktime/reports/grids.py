@@ -45,6 +45,6 @@ def grid(rows: Rows, columns: str, lines: str, shade: str) -> Spec:
         ],
     )
     words = base.mark_text(fontSize=12, color="var(--ink)").encode(text="shown:N")
-    spec = (boxes + words).properties(height=ROW_HEIGHT * len(down)).to_dict()
+    spec = (boxes + words).properties(height=ROW_HEIGHT * len(down)).to_dict(validate=False)
     spec["autosize"] = {"type": "fit-x", "contains": "padding"}
     return charts.finished(spec)
