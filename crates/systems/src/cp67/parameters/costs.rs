@@ -46,7 +46,7 @@ fn paths() -> Vec<Parameter> {
         service!("vsio", "a VSIO", 0.006978, 3.5, 1.0),
         service!("vmio", "a VMIO", 0.0023, 0.0, 0.8),
         service!("page_io", "a page I/O", 0.001116, 2.0, 1.6),
-        service!("spool_io", "a spool I/O", 0.003316, 2.0, 3.3),
+        service!("spool_io", "a spool I/O", 0.003316, 2.0, 2.9),
     ]
     .concat();
     all.push(Parameter::new(
@@ -60,7 +60,7 @@ fn paths() -> Vec<Parameter> {
     all.push(Parameter::new(
         "state_spread",
         "",
-        json!(0.4),
+        json!(0.45),
         share(),
         "How much longer or shorter CP's paths are at times, with the state of its tables and chains: evenly, so far at \
          most; not those for lines and spooling",
@@ -93,7 +93,7 @@ fn by_time() -> Vec<Parameter> {
             json!("of_period"),
             or_of_period(),
             "CP time for a second of problem state time: privileged instructions and the like, dispatch apart",
-            "calibrated against Table 5 (III-3), for the other periods against the CP time of Table 7",
+            "calibrated against Table 5 (III-3); for the other periods against the CP time of Table 7, in sight of Table 5",
         ),
         Parameter::new(
             "base_path",
@@ -101,7 +101,7 @@ fn by_time() -> Vec<Parameter> {
             json!("of_period"),
             or_of_period(),
             "CP time in a second of real time, dispatch and unmeasured activities apart",
-            "calibrated against Table 5 (III-3)",
+            "calibrated against Table 5 (III-3); for the other periods against the CP time of Table 7, in sight of Table 5",
         ),
     ]
 }

@@ -44,7 +44,7 @@ fn sessions() -> Vec<Parameter> {
         Parameter::new(
             "day_guest_sigma",
             "",
-            json!(0.6),
+            json!(0.75),
             Allowed::Number { low: 0.0, high: 3.0, above: false },
             "Standard deviation of the logarithm of a day's factor on the share of guests",
             RATES,
@@ -77,7 +77,7 @@ fn variety() -> Vec<Parameter> {
         Parameter::new(
             "privileged_spread",
             "",
-            json!(1.0),
+            json!(0.7),
             share(),
             "The same of how much privileged work its problem state time brings: little in an editor, much in a guest",
             "calibrated against Table 5 (III-3): R squared",
