@@ -235,8 +235,10 @@ def test_several_logs_stand_beside_each_other(log: Log, tmp_path: Path) -> None:
 
 
 def test_every_chart_is_what_its_schema_wants(log: Log) -> None:
-    """Pages are written without this check, which takes longer than all else. The looks of all charts are left
-    out: a background of none, and colours that the page has names for, are beyond the schema."""
+    """Pages are written without this check, which takes longer than all else.
+
+    The looks of all charts are left out: no background, and colours that the page has names for, are beyond it.
+    """
     import altair
 
     document = reports.build([log])

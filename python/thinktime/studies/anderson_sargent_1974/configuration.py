@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 
 from thinktime.reports.diagrams import Arrow, Box, diagram
 from thinktime.reports.document import Cell, Column, Figure, Table
-from thinktime.sources.simulated import System, systems
+from thinktime.sources.simulated import systems
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.anderson_sargent_1974.machine import SYSTEM, Machine, interval, think
+from thinktime.studies.described import parameters
 from thinktime.studies.study import Chapter
 
 __all__ = ["chapter"]
@@ -50,15 +50,7 @@ def chapter(machine: Machine) -> Chapter:
         f"Nothing printed gives {', '.join(calibrated)}: these were calibrated against the modified "
         "algorithm with slices of 0.2 s and Table 4.",
     )
-    return Chapter(summary=summary, pictures=(_network(machine),), tables=(_parameters(system),))
-
-
-def _parameters(system: System) -> Table:
-    columns = (Column("parameter"), Column("default"), Column("unit"), Column("source"))
-    rows: list[tuple[Cell, ...]] = [
-        (item.name, json.dumps(item.default), item.unit, item.source) for item in system.parameters
-    ]
-    return Table("parameters", "Parameters of the simulated system", columns, tuple(rows), folded=True)
+    return Chapter(summary=summary, pictures=(_network(machine),), tables=(parameters(system, {}),))
 
 
 def _network(machine: Machine) -> Figure:

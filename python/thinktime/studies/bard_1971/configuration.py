@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 from thinktime.reports.compared import Figure, Tolerance
 from thinktime.reports.document import Cell, Column, Table
-from thinktime.sources.simulated import System, systems
+from thinktime.sources.simulated import systems
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.bard_1971.installation import SYSTEM, Installation
 from thinktime.studies.bard_1971.tables import DERIVED, NAME, PAPER, RECORDED
+from thinktime.studies.described import parameters
 from thinktime.studies.study import Chapter
 
 __all__ = ["TABLES", "chapter"]
@@ -56,7 +56,7 @@ def chapter(installation: Installation) -> Chapter:
     return Chapter(
         (*_stated(), *_logged()),
         summary=summary,
-        tables=(_variables(), _parameters(installation, system)),
+        tables=(_variables(), parameters(system, installation.defaults)),
     )
 
 
@@ -95,25 +95,3 @@ def _variables() -> Table:
     caption = "What DUSETIMR recorded (Table 1), what follows (Table 2), and the columns of the log"
     note = "The log holds amounts in an interval, where DUSETIMR wrote sums since start-up."
     return Table("variables", caption, columns, tuple(rows), (note,), folded=True)
-
-
-def _parameters(installation: Installation, system: System) -> Table:
-    defaults = installation.defaults
-    columns = (
-        Column("parameter"),
-        Column("value"),
-        Column("unit"),
-        Column("what it is"),
-        Column("source"),
-    )
-    rows: list[tuple[Cell, ...]] = [
-        (
-            item.name,
-            json.dumps(defaults.get(item.name, item.default)),
-            item.unit,
-            item.description,
-            item.source,
-        )
-        for item in system.parameters
-    ]
-    return Table("parameters", "Parameters of the simulated system", columns, tuple(rows), folded=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from thinktime.reports.document import Column, Table
 from thinktime.studies.bard_1971.recomputed import BEST, CALLS, DATA_SETS, fact, free_fret_share
 from thinktime.studies.bard_1971.tables import (
     DATA_PERIODS,
@@ -21,22 +20,14 @@ from thinktime.studies.bard_1971.tables import (
     key,
     printed,
 )
+from thinktime.studies.described import doubtful
 from thinktime.studies.study import Chapter
 
 __all__ = ["chapter"]
 
 
 def chapter(_: object) -> Chapter:
-    """Every doubt, with its figures."""
-    summary = (
-        "Published numbers stay as printed; where others contradict one, or it can be read in two ways, the "
-        "figures that decide are computed here.",
-    )
-    return Chapter(summary=summary, tables=(_table(),))
-
-
-def _table() -> Table:
-    """Each doubt: what is printed, and what the other printed numbers say of it."""
+    """Every doubt, with its figures: what is printed, and what the other printed numbers say of it."""
     checks: tuple[tuple[str, str, Callable[[], str]], ...] = (
         ("rows of Table 8", "one label is lost, two read 11-3 and 111-3", _rows_of_table_8),
         ("order of Table 7", "labels are broken by overlines", _order_of_table_7),
@@ -50,9 +41,7 @@ def _table() -> Table:
         ("time that measuring free-fret takes", "16.5 and 14.6 %, 2.9 and 2.3 %", _measuring),
         ("shares of free-fret", "16.5 and 2.9 %", _shares),
     )
-    rows = tuple((what, stands, says()) for what, stands, says in checks)
-    columns = (Column("doubt"), Column("as printed"), Column("what other printed numbers say"))
-    return Table("doubts", "Doubtful numbers, and what others say of them", columns, rows)
+    return doubtful(checks)
 
 
 def _theta(data_set: str, variant: str, request: str) -> float:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 from thinktime.reports.compared import Figure, Tolerance
-from thinktime.reports.document import Cell, Column, Table
-from thinktime.sources.simulated import System, systems
+from thinktime.sources.simulated import systems
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.brachman_1983.machine import SYSTEM, Machine
 from thinktime.studies.brachman_1983.tables import PAPER
+from thinktime.studies.described import parameters
 from thinktime.studies.study import Chapter
 
 __all__ = ["TABLES", "chapter"]
@@ -41,7 +40,7 @@ def chapter(machine: Machine) -> Chapter:
         f"{len(chosen)} more say what the rows that calibrate have to do with their choice"
         + (f": {', '.join(chosen)}." if chosen else "."),
     )
-    return Chapter(tuple(_stated(machine)), summary=summary, tables=(_parameters(machine, system),))
+    return Chapter(tuple(_stated(machine)), summary=summary, tables=(parameters(system, machine.defaults),))
 
 
 def _stated(machine: Machine) -> Iterator[Figure]:
@@ -52,25 +51,3 @@ def _stated(machine: Machine) -> Iterator[Figure]:
     for fact, value in values.items():
         ours = Estimate(value, "", 1, "parameter of the simulated system")
         yield PAPER.fact(fact, ours, "fitted", Tolerance("digits"))
-
-
-def _parameters(machine: Machine, system: System) -> Table:
-    defaults = machine.defaults
-    columns = (
-        Column("parameter"),
-        Column("value"),
-        Column("unit"),
-        Column("what it is"),
-        Column("source"),
-    )
-    rows: list[tuple[Cell, ...]] = [
-        (
-            item.name,
-            json.dumps(defaults.get(item.name, item.default)),
-            item.unit,
-            item.description,
-            item.source,
-        )
-        for item in system.parameters
-    ]
-    return Table("parameters", "Parameters of the simulated system", columns, tuple(rows), folded=True)

@@ -9,7 +9,6 @@ from itertools import product
 import numpy as np
 
 from thinktime.models.ratio import LeftOut, leave_one_out
-from thinktime.reports.document import Column, Table
 from thinktime.studies.brachman_1983.equation import PREDICTED_WITH_MS, published_runs
 from thinktime.studies.brachman_1983.machine import INTERACTIONS
 from thinktime.studies.brachman_1983.recomputed import drive, loop_ms, printed
@@ -23,6 +22,7 @@ from thinktime.studies.brachman_1983.tables import (
     SWAP_TIMES,
     Case,
 )
+from thinktime.studies.described import doubtful
 from thinktime.studies.study import Chapter
 
 __all__ = ["chapter"]
@@ -32,16 +32,7 @@ EXCHANGED_S = 648.2
 
 
 def chapter(_: object) -> Chapter:
-    """Every doubt, with its figures."""
-    summary = (
-        "Published numbers stay as printed; where others contradict one, or it can be read in two ways, the "
-        "figures that decide are computed here.",
-    )
-    return Chapter(summary=summary, tables=(_table(),))
-
-
-def _table() -> Table:
-    """Each doubt: what is printed, and what the other printed numbers say of it."""
+    """Every doubt, with its figures: what is printed, and what the other printed numbers say of it."""
     checks: tuple[tuple[str, str, Callable[[], str]], ...] = (
         ("Tblock of Table VIII", "39.8 ms in Table V", _block_time),
         ("first mean prediction of Table VIII", "684.2 s", _exchanged),
@@ -52,9 +43,7 @@ def _table() -> Table:
         ("response time", "R = T / C − Z", _response),
         ("last row of Table VII", "PS 157/314, NL ~5", _mixed),
     )
-    rows = tuple((what, stands, says()) for what, stands, says in checks)
-    columns = (Column("doubt"), Column("as printed"), Column("what other printed numbers say"))
-    return Table("doubts", "Doubtful numbers, and what others say of them", columns, rows)
+    return doubtful(checks)
 
 
 def _left_out(block_ms: float) -> tuple[LeftOut, ...]:
