@@ -237,7 +237,7 @@ def test_several_logs_stand_beside_each_other(log: Log, tmp_path: Path) -> None:
 def test_every_chart_is_what_its_schema_wants(log: Log) -> None:
     """Pages are written without this check, which takes longer than all else.
 
-    The looks of all charts are left out: no background, and colours that the page has names for, are beyond it.
+    The looks of all charts are left out: no background, and colours by names of the page, are beyond it.
     """
     import altair
 
