@@ -18,6 +18,8 @@ pub enum LogError {
         "{path} is being written by process {holder}; end that recorder first, or write to another folder"
     )]
     Locked { path: PathBuf, holder: String },
+    #[error("{path}: this session has ended; open the log once more to go on in it")]
+    Ended { path: PathBuf },
     #[error(
         "{path}: log format version {found} is newer than {known}, the newest that this thinktime reads; upgrade thinktime"
     )]

@@ -49,8 +49,8 @@ pub type SharedWriter = Arc<Mutex<LogWriter>>;
 #[derive(Debug)]
 pub struct LogWriter {
     dir: PathBuf,
-    // Held for its lock, which the kernel releases when the process ends in any way.
-    _lock: File,
+    // Held for its lock until the session ends; the kernel releases it when the process ends in any way.
+    lock: Option<File>,
     manifest: Manifest,
     session: usize,
     tables: Vec<TableSchema>,
@@ -84,7 +84,7 @@ impl LogWriter {
             if exists && mode == OpenMode::Continue { Manifest::read(dir)? } else { Manifest::default() };
         let mut writer = LogWriter {
             dir: dir.into(),
-            _lock: lock,
+            lock: Some(lock),
             manifest,
             session: 0,
             tables: Vec::new(),
@@ -149,6 +149,7 @@ impl LogWriter {
         if let Some(at) = self.tables.iter().position(|known| *known == schema) {
             return Ok(TableId(at));
         }
+        self.check_open()?;
         schema.validate()?;
         self.manifest.declare(&schema)?;
         self.manifest.write(&self.dir, false)?;
@@ -195,6 +196,7 @@ impl LogWriter {
 
     /// Says a fact of this session under `key` in the manifest.
     pub fn set(&mut self, key: &str, value: serde_json::Value) -> Result<(), LogError> {
+        self.check_open()?;
         self.manifest.sessions[self.session].facts.insert(key.into(), value);
         unless_full(self.manifest.write(&self.dir, false))
     }
@@ -207,6 +209,7 @@ impl LogWriter {
         table: TableId,
         batches: impl IntoIterator<Item = Result<RecordBatch, ArrowError>>,
     ) -> Result<(), LogError> {
+        self.check_open()?;
         self.seal()?;
         let schema = &self.tables[table.0];
         let unreadable =
@@ -273,6 +276,7 @@ impl LogWriter {
 
     /// Removes the oldest parts until the log holds at most `bytes_max` and nothing older than `age_max`.
     pub fn retain(&mut self, bytes_max: Option<u64>, age_max: Option<Duration>) -> Result<(), LogError> {
+        self.check_open()?;
         let sizes = self.part_sizes()?;
         let mut total: u64 = sizes.iter().map(|part| part.bytes).sum();
         for part in sizes {
@@ -326,14 +330,29 @@ impl LogWriter {
         self.finish_at(now_us())
     }
 
-    /// The same for a session of another time, such as an imported one; microseconds since 1970 UTC.
+    /// The same for a session of another time, such as an imported one; microseconds since 1970 UTC. Another writer
+    /// may then go on in the log; this one takes nothing more. Ending twice is ending once.
     pub fn finish_at(&mut self, end_us: i64) -> Result<(), LogError> {
+        if self.lock.is_none() {
+            return Ok(());
+        }
         self.seal()?;
         self.manifest.sessions[self.session].end_us = Some(end_us);
-        self.manifest.write(&self.dir, true)
+        self.manifest.write(&self.dir, true)?;
+        self.lock = None;
+        Ok(())
+    }
+
+    /// Refuses what would write into a log that may be another's by now.
+    fn check_open(&self) -> Result<(), LogError> {
+        match self.lock {
+            Some(_) => Ok(()),
+            None => Err(LogError::Ended { path: self.dir.clone() }),
+        }
     }
 
     fn ensure_journal(&mut self) -> Result<(), LogError> {
+        self.check_open()?;
         if self.journal.is_some() {
             return Ok(());
         }

@@ -45,6 +45,6 @@ fn is_input(error: &LogError) -> bool {
                 | io::ErrorKind::ReadOnlyFilesystem
                 | io::ErrorKind::NotADirectory
         ),
-        LogError::Damaged { .. } | LogError::Schema { .. } => false,
+        LogError::Damaged { .. } | LogError::Schema { .. } | LogError::Ended { .. } => false,
     }
 }

@@ -10,6 +10,21 @@ fn message<T: std::fmt::Debug>(result: Result<T, LogError>) -> String {
     result.expect_err("this must be refused").to_string()
 }
 
+/// A session that has ended holds nobody up, and writes nothing more.
+#[test]
+fn an_ended_session_lets_the_next_writer_in() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("run");
+    let mut first = LogWriter::open(&path, OpenMode::Create, session("boot")).unwrap();
+    first.finish().unwrap();
+    let mut second = LogWriter::open(&path, OpenMode::Continue, session("boot")).unwrap();
+    assert!(matches!(first.incident("killed", ""), Err(LogError::Ended { .. })));
+    assert!(matches!(first.set("recorder", serde_json::json!({})), Err(LogError::Ended { .. })));
+    first.finish().unwrap();
+    second.finish().unwrap();
+    assert_eq!(Log::open(&path).unwrap().manifest().sessions.len(), 2);
+}
+
 #[test]
 fn a_second_writer_is_told_who_holds_the_log() {
     let dir = tempfile::tempdir().unwrap();

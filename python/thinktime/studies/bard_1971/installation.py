@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from thinktime.errors import WorkError
 from thinktime.stats.estimate import Estimate, NotApplicable
@@ -20,7 +20,7 @@ from thinktime.studies.study import Settings
 if TYPE_CHECKING:
     from thinktime.log import Log
 
-__all__ = ["COLUMNS", "PERIODS", "SYSTEM", "Installation", "Recorded", "applicable", "scaled"]
+__all__ = ["COLUMNS", "PERIODS", "RUNS", "SYSTEM", "Installation", "Recorded", "applicable", "scaled"]
 
 _T = TypeVar("_T")
 
@@ -35,6 +35,10 @@ COLUMNS = {
     "problem_state_time": "user_time",
 }
 """What the log calls the request types of the paper."""
+
+
+RUNS = 4
+"""Runs of each data set, where the question is what the machine can do or what another record would show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,31 @@ class Installation:
         """The three data sets."""
         runs = [(f"period-{name}", {"period": name}, 0) for name in PERIODS]
         return dict(zip(PERIODS, self.recorded(runs), strict=True))
+
+    @cached_property
+    def repeated(self) -> dict[str, tuple[Recorded, ...]]:
+        """Several runs of each data set, the first among them: the same parameters, other random numbers."""
+        numbers = range(1, min(RUNS, self.settings.replications))
+        names = [(name, number) for name in PERIODS for number in numbers]
+        runs = [(f"period-{name}-{number}", {"period": name}, number) for name, number in names]
+        others = dict(zip(names, self.recorded(runs), strict=True))
+        return {name: (self.periods[name], *(others[name, number] for number in numbers)) for name in PERIODS}
+
+    def pooled(self, name: str) -> Log:
+        """Observations of all runs of a data set in one log, a session a run."""
+        return self.once(f"pooled {name}", lambda: self._pool(name))
+
+    def _pool(self, name: str) -> Log:
+        from thinktime.log import Log, LogWriter
+
+        path = self.folder / f"pooled-{name}"
+        for run in self.repeated[name]:
+            (session,) = run.log.manifest["sessions"]
+            mode: Literal["create", "continue"] = "continue" if path.exists() else "create"
+            known = {key: session[key] for key in ("machine", "options")}
+            with LogWriter.open(path, mode, source=SYSTEM, **known) as writer:
+                writer.write("samples", run.log.samples().collect(), run.log.schema("samples"))
+        return Log.open(path)
 
     @cached_property
     def defaults(self) -> dict[str, Any]:

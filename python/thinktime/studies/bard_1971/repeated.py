@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 from thinktime.reports.document import Cell, Column, Table
 from thinktime.studies.bard_1971.installation import COLUMNS, Installation, Recorded, applicable
-from thinktime.studies.bard_1971.regression import THRESHOLD, cost, cp_time
+from thinktime.studies.bard_1971.regression import THRESHOLD, cost
 from thinktime.studies.bard_1971.saturation import (
     DIMENSIONS,
     DRUM,
     SECOND,
     THIRD,
-    frontier,
     pair_of,
     region,
 )
@@ -25,9 +24,6 @@ if TYPE_CHECKING:
     from thinktime.analyses.saturation import Saturation
 
 __all__ = ["chapter"]
-
-RUNS = 4
-"""Of each period, the first among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +40,16 @@ class Run:
 def chapter(installation: Installation) -> Chapter:
     """Show other runs of the periods with three core boxes beside the first."""
     summary = (
-        "All other sections show the first run of each period. Other runs have the same parameters, and "
-        "users who come and do what they do by other random numbers.",
+        "All other sections show the first run of each period, but for saturation, which takes all of them "
+        "together. Other runs have the same parameters, and users who come and do what they do by other "
+        "random numbers.",
     )
     return Chapter(summary=summary, tables=(_table(installation),))
 
 
 def _runs(installation: Installation) -> Iterator[Run]:
-    count = min(RUNS, installation.settings.replications)
     for period in (SECOND, THIRD):
-        recorded, first = installation.periods[period], cp_time(installation, period)
-        yield Run(period, 0, recorded, first, frontier(installation, period))
-        others = [(f"period-{period}-{number}", {"period": period}, number) for number in range(1, count)]
-        for number, run in enumerate(installation.recorded(others), start=1):
+        for number, run in enumerate(installation.repeated[period]):
             yield Run(period, number, run, _fit(run), _frontier(run))
 
 

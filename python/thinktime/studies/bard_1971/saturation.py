@@ -63,6 +63,8 @@ def chapter(installation: Installation) -> Chapter:
         "by the rate that the paper states. Where the CPU saturates follows from what requests cost. Which "
         "of the two limits at all depends on how heavy the heaviest programs are, and these were chosen with "
         "Figure 7 in sight; prices on the frontier were not fitted.",
+        "Frontiers are those of several runs of each period together: one run of a few months may lack the "
+        "few hours in which a resource is used up.",
     )
     method = (
         "Intervals that no other dominates are the frontier (Figure 6); each is labelled by the "
@@ -81,12 +83,12 @@ def chapter(installation: Installation) -> Chapter:
 
 
 def frontier(installation: Installation, period: str) -> Saturation:
-    """Frontier of a period in problem state time, page I/O and VSIO."""
+    """Frontier of a period in problem state time, page I/O and VSIO: that of all its runs together."""
     from thinktime.analyses import saturation
 
-    log = installation.periods[period].log
     return installation.once(
-        f"frontier {period}", lambda: applicable(saturation.analyse(log, dimensions=DIMENSIONS))
+        f"frontier {period}",
+        lambda: applicable(saturation.analyse(installation.pooled(period), dimensions=DIMENSIONS)),
     )
 
 
@@ -95,7 +97,7 @@ def frontiers_compared(installation: Installation) -> FrontierComparison:
     from thinktime.analyses import saturation_comparison
 
     names = (SECOND, THIRD)
-    logs = [installation.periods[name].log for name in names]
+    logs = [installation.pooled(name) for name in names]
     return installation.once(
         "frontiers compared",
         lambda: applicable(saturation_comparison.compare(logs, names, dimensions=DIMENSIONS)),
