@@ -14,6 +14,7 @@ use super::config::Config;
 use super::disks::Disks;
 use super::drum::{Drum, Page};
 use super::dusetimr::{Counters, Readings};
+use super::printer::Printer;
 use super::queues::{Queue, Queues};
 use super::schedule::{Stretch, Stretches};
 use super::services::{KINDS, Kind, Paths, Spent, Work};
@@ -112,9 +113,8 @@ pub(super) struct Machine<'a, M> {
     pub(super) is_up: bool,
     pub(super) over: bool,
     pub(super) day: Day,
-    /// Blocks that wait for the printer, files that are held back until then with their blocks, and unmeasured work that comes in pieces [ns].
-    pub(super) to_print: u64,
-    pub(super) files: Vec<(Time, u64)>,
+    pub(super) printer: Printer,
+    /// Unmeasured activities whose work comes in pieces, what is left of each [ns].
     pub(super) pieces: VecDeque<u64>,
     pub(super) chance: Stream,
     pub(super) population: Stream,
@@ -167,8 +167,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
             is_up: false,
             over: false,
             day: Day::NONE,
-            to_print: 0,
-            files: Vec::new(),
+            printer: Printer::default(),
             pieces: VecDeque::new(),
             chance: stream("cp67 CP"),
             population: stream("cp67 population"),

@@ -34,7 +34,7 @@
 //! - *Why a kind of request costs CP now more and now less*: requests of a task are alike, and the paths of CP are
 //!   longer at times, for some minutes; each request varies besides.
 //! - *Printing*: a printed line is a VMIO; full blocks are written at once, and read again when the printer takes the
-//!   file, which is held back for a while.
+//!   file, which is held back for a while ([`printer`]).
 //! - *To whom CP's own work is charged*: to whoever ran last, so that dispatch alone is charged to nobody.
 //!
 //! # Left out
@@ -50,6 +50,7 @@ mod figures;
 mod machine;
 mod parameters;
 mod periods;
+mod printer;
 mod queues;
 mod schedule;
 mod services;

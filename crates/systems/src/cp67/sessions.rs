@@ -7,6 +7,7 @@ use thinktime_engine::{Calendar, Component, Priority, Span, Time};
 
 use super::dusetimr::Found;
 use super::machine::{ACTIVITY, LOG_ON, Machine, PIECE, PRINTER, READING, RESTART, SECOND, START_STOP};
+use super::printer::Printer;
 use super::queues::Queue;
 use super::schedule::DAY;
 use super::services::Kind;
@@ -140,8 +141,8 @@ impl<M: Monitor> Machine<'_, M> {
         for slot in [RESTART, SECOND, READING, LOG_ON, PRINTER, ACTIVITY, PIECE] {
             calendar.clear(slot);
         }
-        (self.to_print, self.reading_due) = (0, false);
-        self.files.clear();
+        self.reading_due = false;
+        self.printer = Printer::default();
         self.pieces.clear();
         self.processor_stops(calendar);
         if self.stretch.is_none_or(|stretch| now >= stretch.to) {
@@ -345,14 +346,13 @@ impl<M: Monitor> Machine<'_, M> {
         let blocks = std::mem::take(&mut self.users[user as usize].spooled);
         if blocks > 0 {
             let held = after(self.config.print_delay_s * self.chance.exponential());
-            self.files.push((now + held, blocks));
+            self.printer.hold(now + held, blocks);
         }
     }
 
     /// The printer has had time for a block: it takes the next one.
     pub(super) fn block_is_printed(&mut self, calendar: &mut Calendar) {
-        if self.to_print > 0 {
-            self.to_print -= 1;
+        if self.printer.take() {
             self.chore(Kind::SpoolIo, None);
             calendar.set(PRINTER, calendar.now() + self.config.printer_block, Priority::Arrival);
             self.dispatch(calendar);
@@ -367,13 +367,8 @@ impl<M: Monitor> Machine<'_, M> {
         self.chore(Kind::Base, None);
         calendar.set(SECOND, calendar.now() + after(SECOND_S), Priority::Arrival);
         let now = calendar.now();
-        let due: u64 = self.files.iter().filter(|(at, _)| *at <= now).map(|(_, blocks)| blocks).sum();
-        self.to_print += due;
-        if due > 0 {
-            self.files.retain(|(at, _)| *at > now);
-        }
-        if self.to_print > 0 && !calendar.is_set(PRINTER) {
-            calendar.set(PRINTER, calendar.now(), Priority::Arrival);
+        if self.printer.release(now) && !calendar.is_set(PRINTER) {
+            calendar.set(PRINTER, now, Priority::Arrival);
         }
         self.dispatch(calendar);
     }
