@@ -45,7 +45,7 @@ def opened(browser: webdriver.Chrome, page: Path) -> Open:
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "screen", "features": features})
         # As high as the page: charts are drawn when they come into view.
-        metrics = {"width": width, "height": 20_000, "deviceScaleFactor": 1, "mobile": mobile}
+        metrics = {"width": width, "height": 60_000, "deviceScaleFactor": 1, "mobile": mobile}
         browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
         browser.get_log("browser"), browser.get_log("performance")
         browser.get(path.as_uri())
