@@ -99,7 +99,7 @@ pub(super) static PERIODS: [Period; 3] = [
 ];
 
 /// Monday to Thursday of weeks that follow one another, in the first shift of `period`, from its first Monday
-/// on (page 211: the test of free-fret took eight such days).
+/// on (section on free-fret: its test took eight such days).
 pub(super) fn experiment(period: &Period) -> Schedule {
     let to_monday = (7 - period.schedule.weekday(0)) % 7;
     Schedule {

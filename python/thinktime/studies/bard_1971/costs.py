@@ -133,7 +133,7 @@ def findings(installation: Installation) -> Iterator[Finding]:
         yield Finding(
             NAME,
             f"interval-{way.lower()}",
-            "page 203: no confidence limits are given, since the assumptions fail",
+            "text on the regression: no confidence limits are given, since the assumptions fail",
             holds if robust else not holds,
             f"{len(every) - len(out)} of {len(every)} {way} intervals at 95 % hold the true cost{missed}",
             f"the {way} intervals hold the true costs at their rate"

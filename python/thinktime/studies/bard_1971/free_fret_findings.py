@@ -62,7 +62,7 @@ def _faster(installation: Installation) -> Finding:
     }
     return _found(
         "free-fret-share",
-        "page 211",
+        "section on free-fret",
         share["new"] < share["old"] / 4.0,
         f"share of CP time {share['old']:.1f} % old and {share['new']:.1f} % new, for pairs of calls of "
         f"{pair['old']:.0f} and {pair['new']:.0f} microseconds; below a quarter holds",
@@ -76,7 +76,7 @@ def _calls(installation: Installation) -> Finding:
     off = {request: abs(found[request] - fact(name).value) for request, name in CALLS.items()}
     return _found(
         "calls-recovered",
-        "page 212",
+        "section on free-fret",
         max(off.values()) <= CALLS_WITHIN,
         ", ".join(f"{request.replace('_', ' ')} {value:.2f}" for request, value in found.items())
         + f"; within {CALLS_WITHIN:g} of the stated numbers holds",
@@ -102,14 +102,14 @@ def _reductions(installation: Installation) -> Iterator[Finding]:
         measured.append(f"{words} {old - new:+.2f} for {expected:.2f} ms")
     yield _found(
         "reductions-recovered",
-        "page 212",
+        "section on free-fret",
         near,
         f"{'; '.join(observed)}; within {WITHIN_MS:g} ms holds",
         "coefficients fall by the calls of a request times what a FREE and a FRET are faster",
     )
     yield _found(
         "reductions-measured",
-        "page 212",
+        "section on free-fret",
         nearer,
         f"{'; '.join(measured)}; within {WITHIN_MS:g} ms holds",
         "so does the time in FREE and FRET that comes with a request",
@@ -126,7 +126,7 @@ def _gain(installation: Installation) -> Finding:
         said.append(f"{request.replace('_', ' ')} {own:.2f} of {whole:.2f} ms")
     return _found(
         "gain-is-free-fret",
-        "page 213",
+        "section on free-fret",
         holds,
         f"coefficient falls from II-3, adjusted, to III-3, of which by free-fret: {'; '.join(said)}; "
         f"{100 * NEARLY_ALL:.0f} % are nearly all",
@@ -141,7 +141,7 @@ def _pages(installation: Installation) -> Finding:
     coding, more = 100.0 * (second - old) / second, 100.0 * (old - new) / second
     return _found(
         "page-coding",
-        "page 213",
+        "section on free-fret",
         CODING[0] <= coding <= CODING[1] and MORE[0] <= more <= MORE[1],
         f"{second:.2f} ms in II-3, adjusted, {old:.2f} ms in III with the old and {new:.2f} ms with the new "
         f"free-fret: {coding:.0f} % by other coding, {more:.0f} % more by free-fret; from {CODING[0]:.0f} to "

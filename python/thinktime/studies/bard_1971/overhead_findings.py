@@ -194,7 +194,7 @@ def _selection(installation: Installation) -> Finding:
     )
     return _found(
         "selection",
-        "page 200",
+        "text on the regression",
         set(fit.requests) == wanted,
         f"in the order of entry: {steps}",
         "forward selection takes VSIO, VMIO, page I/O, spool I/O and problem state time, and nothing else",
@@ -219,7 +219,7 @@ def _stability(installation: Installation) -> Iterator[Finding]:
         )
     yield _found(
         "subsets-vary",
-        "page 203",
+        "text on the regression",
         combined(p) < ALPHA and float(np.median(ratios)) > 1.0,
         f"{'; '.join(said)}; all periods together p {combined(p):.1g}",
         "coefficients of subsets vary more than the regression model says",

@@ -179,7 +179,7 @@ def _prices(installation: Installation) -> Iterator[Finding]:
         )
         yield _found(
             name,
-            "page 209",
+            "text on saturation",
             abs(ours.value - published) <= NEAR * published,
             f"{ours.value:.1f} ms{ends} from end to end of the frontier; within {100 * NEAR:.0f} % holds",
             text,
@@ -229,7 +229,7 @@ def _fills(installation: Installation) -> Finding:
     holds = None if None in settled else all(settled)
     return _found(
         "fills-in",
-        "page 207",
+        "text on saturation",
         holds,
         "; ".join(said),
         "with more observations the frontier fills in and does not keep moving outwards",
@@ -242,7 +242,9 @@ def _plane(installation: Installation) -> Finding:
     points = np.array([point.values for point in result.points if str(point.limit) == "cpu"])
     text = "the surface of saturation in three dimensions is nearly planar"
     if len(points) < POINTS_LEAST:
-        return _found("surface-planar", "page 209", None, f"{len(points)} points limited by the CPU", text)
+        return _found(
+            "surface-planar", "text on saturation", None, f"{len(points)} points limited by the CPU", text
+        )
     problem, rest = points[:, 0], points[:, 1:]
     x = np.column_stack([np.ones(len(points)), rest])
     coefficients = np.linalg.lstsq(x, problem, rcond=None)[0]
@@ -250,7 +252,7 @@ def _plane(installation: Installation) -> Finding:
     prices = _listed(coefficients[1:])
     return _found(
         "surface-planar",
-        "page 209",
+        "text on saturation",
         part >= PLANE,
         f"a plane through the {len(points)} frontier points of III-3 that the CPU limits explains "
         f"{part:.2f} of the variance of problem state time: {prices}; {PLANE:g} is nearly planar",

@@ -19,7 +19,7 @@ macro_rules! service {
                 json!($path),
                 seconds(),
                 concat!("Mean CP time of ", $what, ", without FREE, FRET and dispatch, in version III"),
-                "calibrated against Table 5 (III-3), less free-fret (pages 210 to 212) and dispatch (Table 6)",
+                "calibrated against Table 5 (III-3), less free-fret (section on it) and dispatch (Table 6)",
             ),
             Parameter::new(
                 concat!($name, "_free_calls"),
@@ -27,14 +27,18 @@ macro_rules! service {
                 json!($calls),
                 Allowed::not_negative(),
                 concat!("Mean number of FREE calls for ", $what, "; as many FRET calls"),
-                "page 212",
+                "section on free-fret",
             ),
             Parameter::new(
                 concat!($name, "_passes"),
                 "pass",
                 json!($passes),
                 Allowed::not_negative(),
-                concat!("Passes through the dispatcher that the interrupts of ", $what, " cause, beside the one after it"),
+                concat!(
+                    "Passes through the dispatcher that the interrupts of ",
+                    $what,
+                    " cause, beside the one after it"
+                ),
                 "calibrated against Table 6",
             ),
         ]
@@ -55,7 +59,7 @@ fn paths() -> Vec<Parameter> {
         json!(0.0031),
         seconds(),
         "How much longer the path of a page I/O is in version II",
-        "Table 11 and page 212: 50 % of the cost went by other coding than free-fret",
+        "Table 11 and the section on free-fret: 50 % of the cost went by other coding than free-fret",
     ));
     all.push(Parameter::new(
         "state_spread",
@@ -108,7 +112,7 @@ fn by_time() -> Vec<Parameter> {
 
 fn free_fret() -> Vec<Parameter> {
     let time = |name, value: f64, what| {
-        Parameter::new(name, "s", json!(value), seconds(), what, "pages 210 and 211: the free-fret test")
+        Parameter::new(name, "s", json!(value), seconds(), what, "section on free-fret")
     };
     vec![
         time("free_time_old", 363e-6, "CPU time of a call of the old FREE"),

@@ -85,7 +85,7 @@ fn drum() -> Vec<Parameter> {
             json!("fcfs"),
             Allowed::Choice(vec!["fcfs", "sector_queued"]),
             "Which page is next: in order of arrival, or whichever comes round first",
-            "chosen: order of arrival gives the 75 to 80 pages/s of page 208",
+            "chosen: order of arrival gives the 75 to 80 pages/s that the text on Figure 7 states",
         ),
         Parameter::new(
             "drum_revolution",

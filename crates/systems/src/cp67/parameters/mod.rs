@@ -46,7 +46,7 @@ fn periods() -> Vec<Parameter> {
             json!("of_period"),
             Allowed::Choice(vec!["of_period", "experiment"]),
             "Days that are recorded: the period's, or Monday to Thursday of two weeks in the first shift",
-            "Table 3 and page 197 say which shifts; which days is chosen. The experiment: page 211",
+            "the text on Table 3 says which shifts; which days is chosen. The experiment: section on free-fret",
         ),
         Parameter::new(
             "observations",
@@ -79,7 +79,7 @@ fn periods() -> Vec<Parameter> {
             Allowed::Choice(vec!["of_version", "old", "new", "counterbalanced"]),
             "Algorithm of FREE and FRET; counterbalanced: new on Monday and Thursday of one week and on Tuesday and \
              Wednesday of the next, old on other days",
-            "pages 210 and 211",
+            "section on free-fret",
         ),
     ]
 }
