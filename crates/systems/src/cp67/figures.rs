@@ -2,7 +2,8 @@
 
 use thinktime_engine::Time;
 
-use super::machine::{Machine, Measures};
+use super::machine::Machine;
+use super::measures::Measures;
 use super::services::{Kind, Spent};
 use crate::recorder::Monitor;
 use crate::system::Response;

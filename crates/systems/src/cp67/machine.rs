@@ -6,18 +6,18 @@
 use std::collections::VecDeque;
 
 use thinktime_engine::{
-    Balance, Batches, Calendar, Component, Imbalance, Level, Model, Priority, Slot, Span, Stream, Streams,
-    Tally, Time,
+    Calendar, Component, Imbalance, Level, Model, Priority, Slot, Span, Stream, Streams, Time,
 };
 
 use super::config::Config;
 use super::disks::Disks;
 use super::drum::{Drum, Page};
 use super::dusetimr::{Counters, Readings};
+use super::measures::Measures;
 use super::printer::Printer;
 use super::queues::{Queue, Queues};
 use super::schedule::{Stretch, Stretches};
-use super::services::{KINDS, Kind, Paths, Spent, Work};
+use super::services::{KINDS, Kind, Paths, Work};
 use super::sessions::Day;
 use super::storage::{Frame, Storage};
 use super::users::{End, OPERATOR, State, User};
@@ -64,27 +64,6 @@ struct Segment {
     length: Span,
 }
 
-/// Totals since statistics began, and what is averaged.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Measures {
-    pub totals: Counters,
-    pub spent: [Spent; KINDS],
-    /// Processor time of segments that a stop of the machine cut short, and of the one that was in progress when
-    /// statistics began, before that [ns].
-    pub cut_short: u64,
-    earlier: u64,
-    pub restarts: u64,
-    /// 1 while the machine is up, and while its processor waits.
-    pub up: Level,
-    pub waiting: Level,
-    pub signed_on: Level,
-    pub active_sum: u64,
-    pub observations: u64,
-    pub interactions: Balance,
-    pub responses: Tally,
-    pub batches: Batches,
-}
-
 pub(super) struct Machine<'a, M> {
     pub(super) config: &'a Config,
     pub(super) users: Vec<User>,
@@ -123,19 +102,6 @@ pub(super) struct Machine<'a, M> {
     pub(super) labels: Vec<std::sync::Arc<str>>,
     pub(super) classes: Vec<std::sync::Arc<str>>,
     pub(super) monitor: &'a mut M,
-}
-
-impl Measures {
-    /// Statistics begin anew; the segment in progress has run for `earlier`.
-    fn restart(&mut self, now: Time, earlier: u64) {
-        let (mut up, mut waiting, mut signed_on) = (self.up, self.waiting, self.signed_on);
-        for level in [&mut up, &mut waiting, &mut signed_on] {
-            level.restart(now);
-        }
-        let mut interactions = self.interactions;
-        interactions.restart(now);
-        *self = Measures { up, waiting, signed_on, interactions, earlier, ..Measures::default() };
-    }
 }
 
 impl<'a, M: Monitor> Machine<'a, M> {

@@ -48,6 +48,7 @@ mod drum;
 mod dusetimr;
 mod figures;
 mod machine;
+mod measures;
 mod parameters;
 mod periods;
 mod printer;
