@@ -8,18 +8,16 @@ import math
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
+from computed import cells
 
 from thinktime import reports
 from thinktime.errors import InputError
 from thinktime.reports import render_figures
 from thinktime.studies import load
-from thinktime.studies.published import read
 from thinktime.studies.study import Chapter, Outcome, Part, Settings, run
 from thinktime.studies.telling import told
 
@@ -29,15 +27,6 @@ NAME = "anderson-sargent-1974"
 def command(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     called = [sys.executable, "-c", "from thinktime.cli import main; main()", "study", *arguments]
     return subprocess.run(called, capture_output=True, text=True, stdin=subprocess.DEVNULL, cwd=cwd)
-
-
-def cells(outcome: Outcome) -> Iterator[tuple[str, tuple[tuple[str, Any], ...], str, float | None]]:
-    for shape in outcome.study.shapes:
-        table = read(outcome.study.folder / "published", shape)
-        for row in table.rows:
-            for quantity in shape.quantities:
-                cell = table.cell(row, quantity)
-                yield shape.name, tuple(row.items()), quantity, cell.value if cell else None
 
 
 def test_every_cell_is_computed_whether_it_is_printed_or_not(outcome: Outcome) -> None:
