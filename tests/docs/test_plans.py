@@ -24,7 +24,7 @@ def test_the_plan_in_toml_is_that_of_the_table(tmp_path):
 
 
 def test_the_plan_in_csv_has_a_block_of_its_own(tmp_path):
-    (tmp_path / "days.csv").write_text(block("csv"))
+    (tmp_path / "days.csv").write_text(block("text"))
     plan = design_file.read(tmp_path / "days.csv")
     assert plan.blocks == ("operator",)
     assert list(plan.treatments.values()) == ["new", "old", "old", "new"]
