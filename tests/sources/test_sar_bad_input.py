@@ -36,7 +36,7 @@ def refused(done, *words):
         (b"", "is empty"),
         (b"hello\nworld\n", "no file of sar"),
         (bytes(range(256)), "no file of sar"),
-        (gzip.compress(b"x"), "gzip -dk"),
+        (gzip.compress(b"x", mtime=0), "gzip -dk"),
         (b"\xfd7zXZ\x00rest", "xz -dk"),
         (b"<?xml version='1.0'?>", "XML of `sadf -x`"),
         (b"# hostname;interval;timestamp;CPU;%user\n", "table of `sadf -d`"),
