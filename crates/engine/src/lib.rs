@@ -41,6 +41,7 @@ mod calendar;
 pub mod controller;
 pub mod disk;
 mod distribution;
+pub mod drum;
 mod histogram;
 pub mod memory;
 mod model;

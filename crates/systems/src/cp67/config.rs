@@ -1,10 +1,10 @@
 //! What the parameters mean together: a checked configuration.
 
 use serde_json::Value;
+use thinktime_engine::drum::{DrumPlan, Organisation};
 use thinktime_engine::{Distribution, Span};
 
 use super::disks::DisksPlan;
-use super::drum::{DrumPlan, Organisation};
 use super::periods::{PERIODS, Period, experiment};
 use super::queues::Limits;
 use super::schedule::{Population, Schedule};

@@ -5,13 +5,13 @@
 
 use std::collections::VecDeque;
 
+use thinktime_engine::drum::Drum;
 use thinktime_engine::{
     Calendar, Component, Imbalance, Level, Model, Priority, Slot, Span, Stream, Streams, Time,
 };
 
 use super::config::Config;
 use super::disks::Disks;
-use super::drum::{Drum, Page};
 use super::dusetimr::{Counters, Readings};
 use super::measures::Measures;
 use super::printer::Printer;
@@ -19,7 +19,7 @@ use super::queues::{Queue, Queues};
 use super::schedule::{Stretch, Stretches};
 use super::services::{KINDS, Kind, Paths, Work};
 use super::sessions::Day;
-use super::storage::{Frame, Storage};
+use super::storage::{Frame, Page, Storage};
 use super::users::{End, OPERATOR, State, User};
 use crate::recorder::Monitor;
 
@@ -69,7 +69,7 @@ pub(super) struct Machine<'a, M> {
     pub(super) users: Vec<User>,
     pub(super) queues: Queues,
     pub(super) storage: Storage,
-    pub(super) drum: Drum,
+    pub(super) drum: Drum<Page>,
     pub(super) disks: Disks,
     chores: VecDeque<Chore>,
     segment: Option<Segment>,

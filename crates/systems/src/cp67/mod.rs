@@ -14,7 +14,7 @@
 //! - **Who runs** ([`queues`], [`machine`]): queues of limited size, the larger the more storage there is; a time slice;
 //!   after some processor time a user is dropped, and the one who has waited longest is admitted. A pass of the
 //!   dispatcher that finds the same user again is cheaper than one that finds another.
-//! - **Paging** ([`storage`], [`drum`]): 4096-byte pages; a frame is taken from the user who has been out of the queues
+//! - **Paging** ([`storage`], [`thinktime_engine::drum`]): 4096-byte pages; a frame is taken from the user who has been out of the queues
 //!   longest, else stolen from one in a queue; a changed page is written out first. The drum serves pages as they
 //!   come, and so half a revolution is lost for each: 75 to 80 pages a second.
 //! - **What CP's services cost** ([`services`]): own path, FREE and FRET calls, dispatch. Version II differs from
@@ -44,7 +44,6 @@
 
 mod config;
 mod disks;
-mod drum;
 mod dusetimr;
 mod figures;
 mod machine;

@@ -4,6 +4,13 @@ use std::collections::VecDeque;
 
 use thinktime_engine::{Imbalance, Stream};
 
+/// A page on its way, in or out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Page {
+    pub user: u32,
+    pub out: bool,
+}
+
 /// Where the frame for an incoming page comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Frame {

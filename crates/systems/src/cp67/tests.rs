@@ -3,14 +3,14 @@
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
+use thinktime_engine::drum::Drum;
 use thinktime_engine::{Calendar, Component, Model, Slot, Span, Streams, Time, run};
 use thinktime_log::Value as Cell;
 
 use super::config::Config;
-use super::drum::{Drum, Page};
 use super::machine::{Machine, near_slots};
 use super::schedule::{DAY, Stretch};
-use super::storage::{Frame, Storage};
+use super::storage::{Frame, Page, Storage};
 use super::{Cp67, dusetimr, figures};
 use crate::parameter::Settings;
 use crate::recorder::{Interaction, Monitor};
@@ -238,7 +238,7 @@ fn every_user_who_is_signed_on_is_read() {
 }
 
 struct Requests {
-    drum: Drum,
+    drum: Drum<Page>,
     done: u64,
 }
 

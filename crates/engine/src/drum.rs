@@ -1,12 +1,15 @@
-//! The paging drum.
+//! A paging drum: pages of one size, each anywhere on its track, served as they come or as they come round.
 
 use std::collections::VecDeque;
 
-use thinktime_engine::{Balance, Busy, Calendar, Imbalance, Priority, Slot, Span, Stream, Time};
+use crate::balance::{Balance, Busy, Imbalance};
+use crate::calendar::{Calendar, Priority, Slot};
+use crate::random::Stream;
+use crate::time::{Span, Time};
 
 /// Which request is next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Organisation {
+pub enum Organisation {
     /// In order of arrival: half a revolution is lost before each page.
     Fcfs,
     /// Whichever page comes round first.
@@ -14,7 +17,7 @@ pub(super) enum Organisation {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct DrumPlan {
+pub struct DrumPlan {
     pub organisation: Organisation,
     pub revolution: Span,
     /// Pages in a revolution; a track of a 2301 holds four and a half.
@@ -24,6 +27,7 @@ pub(super) struct DrumPlan {
 }
 
 impl DrumPlan {
+    /// Time in which a page passes the heads.
     pub fn transfer(&self) -> Span {
         Span::from_nanoseconds(self.revolution.0 as f64 / self.pages)
     }
@@ -40,33 +44,28 @@ impl DrumPlan {
     }
 }
 
-/// One page, in or out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Page {
-    pub user: u32,
-    pub out: bool,
-}
-
 #[derive(Clone, Copy, Debug)]
-struct Request {
-    page: Page,
+struct Request<P> {
+    page: P,
     /// Where its record begins [ns of a revolution].
     angle: u64,
     asked: Time,
 }
 
-pub(super) struct Drum {
+/// A drum with its queue. `P` says what a page is to its owner.
+pub struct Drum<P> {
     plan: DrumPlan,
     slot: Slot,
-    waiting: VecDeque<Request>,
-    serving: Option<(Request, Time)>,
+    waiting: VecDeque<Request<P>>,
+    serving: Option<(Request<P>, Time)>,
     stream: Stream,
     pub busy: Busy,
     pub present: Balance,
 }
 
-impl Drum {
-    pub fn new(plan: DrumPlan, slot: Slot, stream: Stream) -> Drum {
+impl<P: Copy> Drum<P> {
+    /// An idle drum; `slot` is the near slot of the end of its transfer.
+    pub fn new(plan: DrumPlan, slot: Slot, stream: Stream) -> Drum<P> {
         Drum {
             plan,
             slot,
@@ -78,7 +77,8 @@ impl Drum {
         }
     }
 
-    pub fn ask(&mut self, page: Page, calendar: &mut Calendar) {
+    /// A page is to be transferred.
+    pub fn ask(&mut self, page: P, calendar: &mut Calendar) {
         let angle = self.stream.below(self.plan.revolution.0.max(1));
         self.present.enter(calendar.now());
         self.waiting.push_back(Request { page, angle, asked: calendar.now() });
@@ -109,7 +109,7 @@ impl Drum {
     }
 
     /// The transfer is done.
-    pub fn due(&mut self, calendar: &mut Calendar) -> Option<Page> {
+    pub fn due(&mut self, calendar: &mut Calendar) -> Option<P> {
         let (request, begun) = self.serving.take()?;
         let now = calendar.now();
         self.busy.end(now);
@@ -133,6 +133,8 @@ impl Drum {
         calendar.clear(self.slot);
     }
 
+    /// # Errors
+    /// Requests or busy time do not balance.
     pub fn check(&self, now: Time) -> Result<(), Imbalance> {
         let there = self.serving.iter().map(|(request, _)| request.asked);
         self.present.check("drum", now, there.chain(self.waiting.iter().map(|request| request.asked)))?;
@@ -144,6 +146,7 @@ impl Drum {
         self.serving.map_or(0, |(_, begun)| u128::from(now.since(begun).0))
     }
 
+    /// Statistics begin anew at `now`.
     pub fn restart_statistics(&mut self, now: Time) {
         self.present.restart(now);
         self.busy.restart(now, self.received(now));
