@@ -51,6 +51,8 @@ class Shape:
         Columns of words, not compared; and inputs of a printed computation.
     words : str
         How a row is named to a reader, with its keys in braces; empty where the keys are words.
+    texts : sequence of str
+        Rows, by their first key, that hold words instead of numbers: read as remarks.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Shape:
     quantities: Mapping[str, str]
     remarks: Sequence[str] = ()
     words: str = ""
+    texts: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -160,11 +163,15 @@ def read(folder: Path, shape: Shape) -> Table:
         name = tuple(row.values())
         if name in cells:
             raise InputError(f"{path}:{number}: row {name} was there before")
+        text = name[0] in shape.texts
         cells[name] = {
-            quantity: _number(line[quantity], f"{path}:{number}, {quantity}") if line[quantity] else None
+            quantity: None
+            if text or not line[quantity]
+            else _number(line[quantity], f"{path}:{number}, {quantity}")
             for quantity in shape.quantities
         }
-        remarks[name] = {remark: line[remark] for remark in shape.remarks}
+        said = (*shape.remarks, *shape.quantities) if text else shape.remarks
+        remarks[name] = {remark: line[remark] for remark in said}
         rows.append(row)
     return Table(shape, tuple(rows), cells, remarks)
 

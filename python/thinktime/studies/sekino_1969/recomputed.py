@@ -1,0 +1,177 @@
+"""What the printed numbers say of each other: nothing here is simulated."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from thinktime.reports.compared import Figure, Tolerance
+from thinktime.reports.document import Cell, Column, Table
+from thinktime.stats.estimate import Estimate
+from thinktime.studies.paper import rounded
+from thinktime.studies.sekino_1969.tables import (
+    COLUMNS,
+    COMPILED,
+    CPM01,
+    PAPER,
+    RESPONSES,
+    SUMMARY,
+    fact,
+    printed,
+)
+from thinktime.studies.study import Chapter
+
+__all__ = ["TABLES", "chapter", "cpm01", "implied_faults", "truncated"]
+
+TABLES = (SUMMARY, CPM01, "facts")
+DIGITS = Tolerance("digits")
+
+
+def chapter(_: object) -> Chapter:
+    """Every printed number that follows from other printed numbers."""
+    figures = (*_summaries(), *_run_report(), *_facts())
+    summary = (
+        "A recomputed figure agrees where the printed one lies within what the rounding of its "
+        "inputs allows.",
+        *_explained(),
+    )
+    method = (
+        "Sums and averages of Table 1 from its cells, without FORTRAN those without interactions "
+        f"{' and '.join(map(str, COMPILED))}. CPM01: totals over {fact('M-F03').value:.0f} interactions, cut "
+        "off after the third decimal. Shares: run time over CPU time."
+    )
+    return Chapter(figures, (), summary, tables=(_components(),), method=method)
+
+
+def _exact(value: float, inputs: int, unit: str = "") -> Estimate:
+    return Estimate(value, unit, inputs, "recomputed from printed numbers")
+
+
+def _summaries() -> Iterator[Figure]:
+    for column in COLUMNS:
+        cells = {int(row["interaction"]): cell.value for row, cell in PAPER.tables[RESPONSES].printed(column)}
+        if not cells:
+            continue
+        others = [value for interaction, value in cells.items() if interaction not in COMPILED]
+        total = sum(cells.values())
+        found = {
+            "sum": (total, len(cells)),
+            "average_all": (total / len(cells), len(cells)),
+            "average_except_fortran": (sum(others) / len(others), len(others)),
+        }
+        for statistic, (value, n) in found.items():
+            row = {"statistic": statistic}
+            yield PAPER.figure(SUMMARY, row, column, _exact(value, n, "s"), "arithmetic", DIGITS)
+
+
+def cpm01(quantity: str) -> float:
+    """Return a number of the run report."""
+    return printed(CPM01, {"quantity": quantity}, "value").value
+
+
+def truncated(value: float, places: int = 3) -> float:
+    """Cut off all digits beyond `places` decimals, as the run report does."""
+    # A quotient that is exact in decimals may lie a rounding error below.
+    return math.floor(value * 10.0**places + 1e-6) / 10.0**places
+
+
+def _run_report() -> Iterator[Figure]:
+    count = fact("M-F03").value
+    run, swap = (truncated(cpm01(f"total_{part}_time") / count) for part in ("run", "swap"))
+    found = {
+        "total_cpu_time": _exact(cpm01("total_run_time") + cpm01("total_swap_time"), 2, "s"),
+        "average_run_time": _exact(run, 2),
+        "average_swap_time": _exact(swap, 2),
+        "average_cpu_time": _exact(run + swap, 2),
+        "average_system_response_time": _exact(
+            (cpm01("total_real_time") - count * fact("M-F06").value) / count, 3, "s"
+        ),
+    }
+    for quantity, ours in found.items():
+        yield PAPER.figure(CPM01, {"quantity": quantity}, "value", ours, "arithmetic", DIGITS)
+
+
+def _facts() -> Iterator[Figure]:
+    counts = [fact(name) for name in ("M-F04", "M-F05", "M-F03")]
+    waiting, others, interactions = (count.value for count in counts)
+    cells = len(PAPER.tables[RESPONSES].rows)
+    found = {
+        "M-F03": _exact(waiting + others, 2),
+        "M-F04": _exact(interactions - others, 2),
+        "M-F05": _exact(interactions - waiting, 2),
+        "M-F07": _exact(float(cells), cells),
+        "M-F20": _exact(cpm01("average_cpu_time"), 1),
+        "M-F21": _exact(cpm01("average_system_response_time"), 1),
+        "M-F15": rounded(lambda run, cpu: 100.0 * run / cpu, (fact("M-F13"), fact("M-F08"))),
+        "M-F13": rounded(lambda part, cpu: part / 100.0 * cpu, (fact("M-F15"), fact("M-F08"))),
+    }
+    for name, ours in found.items():
+        yield PAPER.fact(name, ours, "arithmetic", DIGITS)
+    # About 5 to 6 s: both runs of the twin script lie there, rounded to whole seconds.
+    ctss = printed(SUMMARY, {"statistic": "average_all"}, "ctss_15_users_s").value
+    report = cpm01("average_system_response_time")
+    yield PAPER.fact("M-F18", _exact(ctss, 1, "s"), "arithmetic", DIGITS, end="low")
+    yield PAPER.fact("M-F18", _exact(report, 1, "s"), "arithmetic", DIGITS, end="high")
+
+
+def implied_faults(cpu_ms: float) -> float:
+    r"""Page faults per interaction that a CPU time implies.
+
+    .. math:: n = n_4 + \frac{C - C_4}{8.0 + o}, \qquad n_4 = \frac{120}{7.5}, \qquad
+              o = \frac{C_4 - 310 - 120}{n_4}
+
+    run time being constant, an added page fault taking 8.0 ms, and other faults being in proportion to page
+    faults.
+    """
+    least = fact("M-F09").value / fact("M-F10").value
+    others = fact("M-F08").value - fact("M-F13").value - fact("M-F09").value
+    return least + (cpu_ms - fact("M-F08").value) / (fact("M-F14").value + others / least)
+
+
+def _explained() -> Iterator[str]:
+    least = implied_faults(fact("M-F08").value)
+    inside = fact("M-F12").value / fact("M-F10").value
+    others = fact("M-F08").value - fact("M-F13").value - fact("M-F09").value
+    yield (
+        f"At 4 users {fact('M-F09').value:.0f} ms at {fact('M-F10').value} ms each are {least:.1f} page "
+        f"faults an interaction; measured inside the system, {fact('M-F12').value:.0f} ms are {inside:.1f}. "
+        f"Run time and page faults leave {others:.0f} ms for other faults."
+    )
+    cpu = _at_twenty()
+    yield (
+        f"A run share of {fact('M-F16').value:.0f} % at 20 users implies a CPU time of {cpu / 1000.0:.2f} s, "
+        "which is printed nowhere."
+    )
+
+
+def _at_twenty() -> float:
+    """CPU time per interaction at 20 users that its run share implies, ms."""
+    return 100.0 * fact("M-F13").value / fact("M-F16").value
+
+
+def _components() -> Table:
+    """Show what the text implies of the components at 4, 17 and 20 users."""
+    rows: list[tuple[Cell, ...]] = []
+    for users, cpu in ((4, fact("M-F08").value), (17, 1000.0 * fact("M-F19").value), (20, _at_twenty())):
+        run = fact("M-F13").value
+        faults = implied_faults(cpu)
+        least = implied_faults(fact("M-F08").value)
+        paging = fact("M-F09").value + (faults - least) * fact("M-F14").value
+        cells = (cpu, run, paging, cpu - run - paging, faults, 100.0 * run / cpu)
+        rows.append((str(users), *(f"{value:.0f}" for value in cells)))
+    columns = (
+        Column("users", scaled=False),
+        Column("CPU time, ms", scaled=False),
+        Column("run, ms", scaled=False),
+        Column("page faults, ms", scaled=False),
+        Column("other faults, ms", scaled=False),
+        Column("page faults", scaled=False),
+        Column("run share, %", scaled=False),
+    )
+    note = (
+        "Page faults beyond those at 4 users follow from the CPU time if an added one takes "
+        f"{fact('M-F14').value} ms and other faults are in proportion to page faults; at 20 users the CPU "
+        "time follows from the run share."
+    )
+    caption = "CPU time per interaction and its components, as the text implies them"
+    return Table("implied-components", caption, columns, tuple(rows), (note,))
