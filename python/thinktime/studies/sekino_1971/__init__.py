@@ -1,0 +1,1 @@
+"""Sekino 1971: overheads of Multics System 14."""

@@ -1,0 +1,139 @@
+"""The simulated Multics as this study runs it: each configuration once, with the same workloads in all."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thinktime.errors import WorkError
+from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.stats.series import plain_mean
+from thinktime.studies.sekino_1971.tables import SYSTEMS, Configuration
+from thinktime.studies.study import Settings
+
+if TYPE_CHECKING:
+    from thinktime.log import Log
+    from thinktime.sources.simulated import Simulated
+
+__all__ = ["ENOUGH", "MACHINE", "Machine", "applicable", "interval", "parameters_of", "scaled"]
+
+Array = NDArray[np.float64]
+_T = TypeVar("_T")
+
+MACHINE = "multics"
+ENOUGH = 4
+"""Replications of what is compared on the same workloads, and of every point of a curve."""
+
+
+def interval(values: Array, unit: str = "", factor: float = 1.0) -> Estimate:
+    """Mean over replications, times `factor`, with the interval of Student's t."""
+    return plain_mean(factor * values).estimate(unit)
+
+
+def scaled(estimate: Estimate, factor: float, unit: str = "") -> Estimate:
+    """Give an estimate in another unit: times a positive `factor`."""
+    low, high = (None if end is None else end * factor for end in (estimate.low, estimate.high))
+    return replace(estimate, value=estimate.value * factor, unit=unit, low=low, high=high)
+
+
+def applicable(answer: _T | NotApplicable) -> _T:
+    """Answer of an analysis that must apply.
+
+    Raises
+    ------
+    WorkError
+        It does not.
+    """
+    if isinstance(answer, NotApplicable):
+        raise WorkError(f"the log of the simulated machine cannot be analysed: {answer.reason}")
+    return answer
+
+
+def parameters_of(configuration: Configuration) -> dict[str, Any]:
+    """Parameters of the simulated system for a configuration; all others are those of System 14."""
+    return {
+        "cpus": configuration.cpus,
+        "core": configuration.core_kwords,
+        "users": configuration.users,
+        "max_eligible": configuration.eligible,
+    }
+
+
+@dataclass
+class Machine:
+    """Runs configurations, and remembers them; its logs are deleted when it is no longer used.
+
+    Replication r of every configuration has the same users asking for the same work: common random numbers.
+    """
+
+    settings: Settings
+    folder: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="thinktime-study-")))
+    _known: dict[str, Simulated] = field(default_factory=dict)
+    _logs: dict[str, Log] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Delete the logs at the end."""
+        weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+
+    def run(self, parameters: Mapping[str, Any], replications: int | None = None) -> Simulated:
+        """Replications of one set of parameters.
+
+        Parameters
+        ----------
+        parameters : mapping
+            Of the system, where they differ from its defaults.
+        replications : int, optional
+            By default as many as the user wants, up to `ENOUGH`.
+        """
+        from thinktime.sources.simulated import simulate
+
+        count = min(self.settings.replications, ENOUGH) if replications is None else replications
+        key = f"{count} {sorted(parameters.items())!r}"
+        if key not in self._known:
+            self._known[key] = simulate(MACHINE, parameters, seed=self.settings.seed, replications=count)
+        return self._known[key]
+
+    def values(self, parameters: Mapping[str, Any], response: str, replications: int | None = None) -> Array:
+        """One response of every replication."""
+        found: Array = self.run(parameters, replications).responses[response].to_numpy()
+        return found
+
+    def measured(self, configuration: Configuration, response: str) -> Array:
+        """One response of every replication of a configuration that is in the tables."""
+        return self.values(parameters_of(configuration), response, self.settings.replications)
+
+    def mean(self, configuration: Configuration, response: str) -> float:
+        """Mean of one response over the replications of a configuration."""
+        return float(self.measured(configuration, response).mean())
+
+    def logs(self) -> dict[str, Log]:
+        """Log of each configuration: what its meters showed in one run, interval by interval."""
+        from thinktime.log import Log
+        from thinktime.sources import simulated
+
+        for name, configuration in SYSTEMS.items():
+            if name not in self._logs:
+                path = self.folder / name
+                simulated.record(MACHINE, parameters_of(configuration), path, seed=self.settings.seed)
+                self._logs[name] = Log.open(path)
+        return self._logs
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """Every parameter of the system where this study says nothing."""
+        from thinktime.sources.simulated import resolve
+
+        return resolve(MACHINE, {})
+
+
+def begin(settings: Settings) -> Machine:
+    """Machine that has not run anything."""
+    return Machine(settings)
