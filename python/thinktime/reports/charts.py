@@ -26,6 +26,7 @@ __all__ = [
     "Strip",
     "at_width",
     "bar",
+    "bars",
     "colour",
     "curves",
     "dots",
@@ -49,6 +50,8 @@ HEIGHT = 250
 STRIP_HEIGHT = 56
 BAR_HEIGHT = 38
 TICKS_MAX = 9
+LABEL_SHARE = 0.08
+"""Least part of a whole that has room for its share in figures."""
 LABEL_HEIGHT = 13
 """Least distance between two names at the ends of lines [px]."""
 MARGIN = 60
@@ -181,6 +184,57 @@ def bar(rows: Rows, series: Sequence[Key]) -> Spec:
         .encode(x="middle:Q", y=alt.value(BAR_HEIGHT / 2), text="shown:N", color=_contrast("part", series))
     )
     return _single((boxes + labels).resolve_scale(color="independent").properties(height=BAR_HEIGHT), "")
+
+
+def bars(rows: Rows, series: Sequence[Key], title: str) -> Spec:
+    """Several wholes, a line each, cut into their parts. Rows: those of `bar`, and `label`.
+
+    Parameters
+    ----------
+    rows : sequence of mappings
+    series : sequence of Key
+        The parts.
+    title : str
+        What the parts are shares of.
+    """
+    import altair as alt
+
+    names = list(dict.fromkeys(str(row["label"]) for row in rows))
+    axis = alt.Axis(title=None, labelLimit=210, minExtent=0, labelFontSize=12, labelColor="var(--ink)")
+    y = alt.Y("label:N", sort=names, axis=axis)
+    whole = alt.X(
+        "start:Q",
+        scale=alt.Scale(domain=[0, 1], nice=False),
+        axis=alt.Axis(title=title, format=".0%", grid=False),
+    )
+    boxes = (
+        alt.Chart(_data(rows))
+        .mark_bar(stroke="var(--card)", strokeWidth=1.5)
+        .encode(
+            x=whole,
+            x2="end:Q",
+            y=y,
+            color=_colours("part", series),
+            tooltip=[
+                alt.Tooltip("label:N", title="of"),
+                alt.Tooltip("part:N", title="part"),
+                alt.Tooltip("shown:N", title="share"),
+            ],
+        )
+    )
+    # Only where a label fits into its box; the others stand in the table.
+    roomy = [
+        {**row, "middle": (_float(row["start"]) + _float(row["end"])) / 2}
+        for row in rows
+        if _float(row["share"]) >= LABEL_SHARE
+    ]
+    labels = (
+        alt.Chart(_data(roomy))
+        .mark_text(fontWeight=600, fontSize=11, baseline="middle")
+        .encode(x="middle:Q", y=y, text="shown:N", color=_contrast("part", series))
+    )
+    chart = (boxes + labels).resolve_scale(color="independent").properties(height=BAR_HEIGHT * len(names))
+    return _single(chart, "")
 
 
 def dots(

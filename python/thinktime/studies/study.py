@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -191,10 +192,12 @@ def _wanted(study: Study, table: str) -> frozenset[str]:
     """Tables that a name or the beginning of a name stands for."""
     asked = table.removesuffix(".csv").lower().replace("-", "_")
     if asked.isdigit():
-        asked = f"table{int(asked):02d}"
-    found = {name for name in study.tables if name == asked} or {
-        name for name in study.tables if name.startswith(asked)
-    }
+        numbered = re.compile(rf"table0*{int(asked)}(?!\d)")
+        found = {name for name in study.tables if numbered.match(name)}
+    else:
+        found = {name for name in study.tables if name == asked} or {
+            name for name in study.tables if name.startswith(asked)
+        }
     if not found:
         near = difflib.get_close_matches(asked, study.tables, n=1, cutoff=0.4)
         meant = f"; did you mean {near[0]}?" if near else ""
