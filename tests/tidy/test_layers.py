@@ -12,12 +12,13 @@ PACKAGE = ROOT / "python" / "thinktime"
 CRATES = {
     "log": set(),
     "engine": set(),
-    "systems": {"engine", "log"},
+    "script": {"engine"},
+    "systems": {"engine", "log", "script"},
     "recorder": {"log"},
     "terminals": {"log"},
     "theory": set(),
     "stats": set(),
-    "python": {"log", "recorder", "stats", "systems", "terminals", "theory"},
+    "python": {"log", "recorder", "script", "stats", "systems", "terminals", "theory"},
 }
 """What each crate of ours may depend on."""
 

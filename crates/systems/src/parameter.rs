@@ -30,35 +30,13 @@ impl ParameterError {
 
     /// There is no `what` of the name `given`; the nearest of `names` is offered.
     pub fn unknown(system: &str, what: &str, given: &str, names: &[&str]) -> ParameterError {
-        let nearest = names
-            .iter()
-            .map(|name| (distance(given, name), *name))
-            .min()
-            .filter(|(edits, name)| *edits <= 1 + name.len() / 3);
-        let hint = nearest.map(|(_, name)| format!("did you mean {name:?}? ")).unwrap_or_default();
         ParameterError {
             system: system.into(),
             parameter: format!("{given:?}"),
             problem: format!("there is no such {what}"),
-            remedy: format!("{hint}there are: {}", names.join(", ")),
+            remedy: thinktime_script::offer(given, names),
         }
     }
-}
-
-/// Single-character edits between two names (Levenshtein 1966).
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, to) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(from != *to);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 /// What a parameter may be.
@@ -325,11 +303,5 @@ mod tests {
         let given = json!({"users": 7});
         let settings = Settings::resolve("apl360", &parameters(), given.as_object().unwrap()).unwrap();
         assert_eq!((settings.integer("users"), settings.number("time_slice")), (7, 0.1));
-    }
-
-    #[test]
-    fn edits_between_names() {
-        assert_eq!(distance("kitten", "sitting"), 3);
-        assert_eq!(distance("", "abc"), 3);
     }
 }

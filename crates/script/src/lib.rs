@@ -1,0 +1,48 @@
+//! Scripts of users: what they type, for which reply they wait, how long they think, and what each interaction
+//! asks of a system. Standard scripts make systems comparable; a script is a TOML file that anybody can write.
+//!
+//! ```toml
+//! name = "edit-and-run"
+//! think = "exponential(mean=30)"
+//!
+//! [commands.edm.multics]
+//! cpu = 0.06
+//! pages = 40
+//! segments = 8
+//! lines = 1
+//!
+//! [[interaction]]
+//! command = "edm"
+//! types = "edm prime.fortran"
+//! wait_for = "Edit."
+//!
+//! [[interaction]]
+//! command = "edm"
+//! types = "w"
+//! wait = false
+//! multics = { cpu = 0.02, lines = 0 }
+//! ```
+//!
+//! ```text
+//! TOML text --parse--\
+//!                     Node (with lines) --read--> Script --demands(system)--> a distribution each
+//! JSON      ---------/                              \--to_json--> what a manifest holds, complete
+//! ```
+//!
+//! An interaction is: the user thinks, types the line, and, where there is a text to wait for, goes on when the
+//! reply that holds it is there; without one, the next think time begins when the line has been typed.
+
+mod builtin;
+mod demand;
+mod error;
+mod node;
+mod read;
+mod script;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use builtin::BUILTIN;
+pub use demand::{Demand, SYSTEMS};
+pub use error::{ScriptError, offer};
+pub use script::{Script, Step};
