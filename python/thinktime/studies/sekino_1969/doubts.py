@@ -84,7 +84,7 @@ def _thirteen() -> str:
         PAPER.tables[RESPONSES].cell(row, "multics_13_users_s") is None
         for row in PAPER.tables[RESPONSES].rows
     )
-    return f"{empty} cells are empty; a straight line from 10 to 17 users has an average of {between:.1f} s there"
+    return f"{empty} cells are empty; a straight line from 10 to 17 users has an average of {between:.1f} s"
 
 
 def _readings() -> str:

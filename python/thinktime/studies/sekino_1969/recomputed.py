@@ -21,7 +21,7 @@ from thinktime.studies.sekino_1969.tables import (
 )
 from thinktime.studies.study import Chapter
 
-__all__ = ["TABLES", "chapter", "cpm01", "implied_faults", "truncated"]
+__all__ = ["TABLES", "at_twenty_ms", "chapter", "cpm01", "implied_faults", "truncated"]
 
 TABLES = (SUMMARY, CPM01, "facts")
 DIGITS = Tolerance("digits")
@@ -137,14 +137,14 @@ def _explained() -> Iterator[str]:
         f"faults an interaction; measured inside the system, {fact('M-F12').value:.0f} ms are {inside:.1f}. "
         f"Run time and page faults leave {others:.0f} ms for other faults."
     )
-    cpu = _at_twenty()
+    cpu = at_twenty_ms()
     yield (
         f"A run share of {fact('M-F16').value:.0f} % at 20 users implies a CPU time of {cpu / 1000.0:.2f} s, "
         "which is printed nowhere."
     )
 
 
-def _at_twenty() -> float:
+def at_twenty_ms() -> float:
     """CPU time per interaction at 20 users that its run share implies, ms."""
     return 100.0 * fact("M-F13").value / fact("M-F16").value
 
@@ -152,7 +152,7 @@ def _at_twenty() -> float:
 def _components() -> Table:
     """Show what the text implies of the components at 4, 17 and 20 users."""
     rows: list[tuple[Cell, ...]] = []
-    for users, cpu in ((4, fact("M-F08").value), (17, 1000.0 * fact("M-F19").value), (20, _at_twenty())):
+    for users, cpu in ((4, fact("M-F08").value), (17, 1000.0 * fact("M-F19").value), (20, at_twenty_ms())):
         run = fact("M-F13").value
         faults = implied_faults(cpu)
         least = implied_faults(fact("M-F08").value)

@@ -84,11 +84,7 @@ PAPER = Paper(
         **{(CPM01, (f"average_{each}_time",), "value"): _TRUNCATED for each in ("run", "swap", "cpu")},
         (CPM01, ("average_system_response_time",), "value"): _NO_REST,
         ("facts", ("M-F21",), "value"): _NO_REST,
-        (
-            "facts",
-            ("M-F14",),
-            "value",
-        ): 'printed "an average of 8.0 millisecond page faults"; read as 8.0 ms each',
+        ("facts", ("M-F14",), "value"): _FAULTS,
     },
 )
 

@@ -1,0 +1,123 @@
+"""The simulated machines: what the study sets, and every parameter with its value, unit and source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from thinktime.reports.compared import Figure, Tolerance
+from thinktime.sources.simulated import resolve, systems
+from thinktime.stats.estimate import Estimate
+from thinktime.studies.described import parameters
+from thinktime.studies.sekino_1969.tables import CPM01, PAPER, SUMMARY, USERS, fact, printed
+from thinktime.studies.study import Chapter
+
+__all__ = [
+    "CTSS",
+    "MULTICS",
+    "TABLES",
+    "WARM_UP_S",
+    "chapter",
+    "ctss_parameters",
+    "multics_parameters",
+]
+
+TABLES = ("facts",)
+MULTICS, CTSS = "multics", "ctss"
+SCRIPTED = 1
+"""Users who play the script; all others are normal users."""
+HOUSEKEEPING = 3
+CLOCK_S = 0.5
+"""Table 1 is printed to half seconds."""
+WARM_UP_S = 600.0
+USERS_SHOWN = 17
+RESPONSE = "average_system_response_time"
+
+
+def multics_parameters(users: int) -> dict[str, Any]:
+    """Parameters of the 3.1.1 system with `users` users; all others are those of the version."""
+    return {
+        "version": "3.1.1",
+        "cpus": 1,
+        "core": 256,
+        "script": "mftn3",
+        "users": users,
+        "normal_users": users - SCRIPTED,
+        "housekeeping": HOUSEKEEPING,
+        "clock_resolution": CLOCK_S,
+        "warm_up": WARM_UP_S,
+        "length": WARM_UP_S + pass_s(multics_response_s(users)),
+    }
+
+
+def ctss_parameters(users: int) -> dict[str, Any]:
+    """Parameters of CTSS with `users` users; all others are the defaults."""
+    return {
+        "script": "6mad1",
+        "users": users,
+        "normal_users": users - SCRIPTED,
+        "warm_up": WARM_UP_S,
+        "length": WARM_UP_S + pass_s(printed(CPM01, {"quantity": RESPONSE}, "value").value),
+    }
+
+
+def pass_s(response_s: float) -> float:
+    """Time to go once through the script if those who wait do so for `response_s` on the mean, s."""
+    return fact("M-F03").value * fact("M-F06").value + fact("M-F04").value * response_s
+
+
+def multics_response_s(users: int) -> float:
+    """Mean response about as Table 1 has it, which only decides how long a run is, s."""
+    counts = [count for column, count in USERS.items() if _average(column) is not None]
+    known = [value for column in USERS if (value := _average(column)) is not None]
+    return float(np.interp(users, counts, known))
+
+
+def _average(column: str) -> float | None:
+    cell = PAPER.tables[SUMMARY].cell({"statistic": "average_all"}, column)
+    return None if cell is None else cell.value
+
+
+def chapter(_: object) -> Chapter:
+    """Show what was simulated, and where each number comes from."""
+    known = {system.name: system for system in systems()}
+    given = {MULTICS: multics_parameters(USERS_SHOWN), CTSS: ctss_parameters(USERS_SHOWN)}
+    calibrated = [
+        item.name for name in given for item in known[name].parameters if "calibrated" in item.source
+    ]
+    summary = (
+        *(f"{known[name].summary.removesuffix('.')}." for name in given),
+        f"One user of each system plays the script, the others are normal users. Of the parameters "
+        f"{len(calibrated)} were calibrated; the tables say against what.",
+    )
+    tables = tuple(
+        replace(
+            parameters(known[name], resolve(name, changes)),
+            name=f"parameters-{name}",
+            caption=f"Parameters of the simulated {name}, with {USERS_SHOWN} users",
+        )
+        for name, changes in given.items()
+    )
+    return Chapter(tuple(_stated()), summary=summary, tables=tables)
+
+
+def _stated() -> Iterator[Figure]:
+    """Numbers of the text that the script was made with."""
+    steps = resolve(MULTICS, multics_parameters(USERS_SHOWN))["script"]["interaction"]
+    waiting = [step for step in steps if step.get("wait", True)]
+    half = [step for step in steps[: len(steps) // 2] if step.get("wait", True)]
+    think = {step["think"] if isinstance(step["think"], (int, float)) else None for step in steps}
+    found = {
+        "M-F03": len(steps),
+        "M-F04": len(waiting),
+        "M-F05": len(steps) - len(waiting),
+        "M-F07": len(half),
+        "M-F06": think.pop() if len(think) == 1 else None,
+    }
+    for name, value in found.items():
+        if value is not None:
+            ours = Estimate(float(value), "", 1, "of the script that was simulated")
+            yield PAPER.fact(name, ours, "fitted", Tolerance("digits"))

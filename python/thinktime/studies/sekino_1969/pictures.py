@@ -1,0 +1,106 @@
+"""Charts of the study: ours as curves with intervals, what is printed laid over them as diamonds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from thinktime.reports import charts
+from thinktime.reports import format as shown
+from thinktime.reports.charts import Axis, Spec
+from thinktime.reports.document import Cell, Column, Figure, Key, Table
+from thinktime.stats.estimate import Estimate
+
+__all__ = ["Point", "Printed", "curves"]
+
+COLOURS = ("system", "user", "memory", "disk")
+_Rows = Sequence[Mapping[str, object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A simulated point of a curve."""
+
+    x: float
+    y: Estimate
+    words: str
+    """What it stands for: ``17 users``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """A point that the paper states or implies."""
+
+    x: float
+    y: float
+    words: str
+
+
+def curves(
+    name: str,
+    title: str,
+    axes: tuple[str, str],
+    ours: Mapping[str, Sequence[Point]],
+    printed: Mapping[str, Sequence[Printed]],
+    alt: str,
+    log_x: str = "",
+) -> Figure:
+    """Curves against one quantity.
+
+    Parameters
+    ----------
+    name, title : str
+    axes : (str, str)
+        Names of x and y with their units.
+    ours : mapping of str to sequence of Point
+        By the name of the curve.
+    printed : mapping of str to sequence of Printed
+        By where the points come from; the n-th has the colour of the n-th curve.
+    alt : str
+        What is to be seen.
+    log_x : str
+        Unit of a logarithmic x axis, which is not logarithmic without one.
+    """
+    keys = tuple(Key(label, colour, "line") for label, colour in zip(ours, COLOURS, strict=False))
+    over = tuple(Key(label, colour, "diamond") for label, colour in zip(printed, COLOURS, strict=False))
+    rows = [_row(label, point) for label, points in ours.items() for point in points]
+    marks = [
+        {"series": label, "x": point.x, "y": point.y, "shown": f"{shown.number(point.y)}, {point.words}"}
+        for label, points in printed.items()
+        for point in points
+    ]
+    places = [
+        *(float(str(row["x"])) for row in rows),
+        *(point.x for own in printed.values() for point in own),
+    ]
+    x = Axis.logarithmic(axes[0], places, log_x) if log_x else Axis(axes[0], low=0.0)
+    y = Axis.from_zero(axes[1], [*rows, *({"value": mark["y"]} for mark in marks)])
+    cells: list[tuple[Cell, ...]] = [
+        (label, f"{point.x:.4g}", point.words, point.y) for label, own in ours.items() for point in own
+    ]
+    cells += [
+        (label, f"{point.x:.4g}", point.words, shown.number(point.y))
+        for label, own in printed.items()
+        for point in own
+    ]
+    heads = (Column("curve"), Column(axes[0], scaled=False), Column("at"), Column(axes[1], scaled=False))
+    return Figure(
+        name,
+        title,
+        partial(_chart, rows, marks, keys, over, x, y),
+        Table(f"{name}-data", title, heads, tuple(cells)),
+        alt,
+        (*keys, *over),
+        half=True,
+    )
+
+
+def _row(label: str, point: Point) -> dict[str, object]:
+    ends = {"value": point.y.value, "low": point.y.low, "high": point.y.high}
+    return {"series": label, "x": point.x, "shown": f"{shown.estimate(point.y)}, {point.words}", **ends}
+
+
+def _chart(rows: _Rows, marks: _Rows, keys: Sequence[Key], over: Sequence[Key], x: Axis, y: Axis) -> Spec:
+    spec = charts.curves(rows, keys, x, y)
+    return charts.laid_over(spec, marks, over) if over else spec

@@ -1,0 +1,239 @@
+"""Response times: Table 1, what one run of the script shows, and Figure 4."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from thinktime.reports import document
+from thinktime.reports import format as shown
+from thinktime.reports.compared import Figure, Tolerance
+from thinktime.reports.document import Cell, Column, Table
+from thinktime.studies.sekino_1969.machines import Array, Machines, column, interval
+from thinktime.studies.sekino_1969.pictures import Point, Printed, curves
+from thinktime.studies.sekino_1969.tables import (
+    COLUMNS,
+    COMPILED,
+    CTSS_USERS,
+    INTERACTIONS,
+    PAPER,
+    RESPONSES,
+    SUMMARY,
+    USERS,
+    fact,
+    kind_of,
+    named,
+)
+from thinktime.studies.study import Chapter
+
+if TYPE_CHECKING:
+    from thinktime.sources.simulated import Simulated
+
+__all__ = ["CURVE_USERS", "TABLES", "Range", "average", "chapter", "columns", "fortran", "one_run", "ranges"]
+
+TABLES = (RESPONSES, SUMMARY, "facts")
+MEAN = Tolerance("relative", 0.20)
+RUN_LEVEL = 0.95
+"""Probability with which a range holds one more run."""
+CURVE_USERS = (4, 6, 10, 13, 15, 17, 20)
+"""Users of Figure 4."""
+PRINTED_AT = 15
+ALL, WITHOUT = "all", "without FORTRAN"
+"""Users at which Figure 4 was read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Where one more run lies.
+
+    Parameters
+    ----------
+    low, high : float
+    level : float
+        Probability that it does.
+    """
+
+    low: float
+    high: float
+    level: float
+
+
+def one_run(values: Array, level: float = RUN_LEVEL) -> Range:
+    r"""Range that holds one more run, whatever the distribution: the k-th smallest and largest of R runs.
+
+    .. math:: P(x_{(k)} \le x_{R+1} \le x_{(R+1-k)}) = 1 - 2k / (R + 1)
+
+    by symmetry (Wilks 1941, *Annals of Mathematical Statistics* 12, 91), with the largest k that leaves
+    `level`, or the range of all runs where they are too few for it.
+    """
+    known = np.sort(values[~np.isnan(values)])
+    runs = len(known)
+    k = max(1, int((1.0 - level) / 2.0 * (runs + 1) + 1e-9))
+    return Range(float(known[k - 1]), float(known[-k]), 1.0 - 2.0 * k / (runs + 1))
+
+
+def columns(machines: Machines) -> dict[str, Simulated]:
+    """Run the loads of the columns of Table 1."""
+    found = {name: machines.multics(users) for name, users in USERS.items()}
+    return found | {name: machines.ctss(users) for name, users in CTSS_USERS.items()}
+
+
+def _response(run: Simulated, interaction: int) -> Array:
+    return column(run, f"response_{interaction:02d}_s")
+
+
+def average(run: Simulated, without: tuple[int, ...] = ()) -> Array:
+    """Mean response of the first half of the script in each run, s; `without` some interactions."""
+    kept = [_response(run, at) for at in range(1, INTERACTIONS + 1) if at not in without]
+    # A run that ended early has not all of them, and its mean would be that of the quick ones.
+    found: Array = np.mean(kept, axis=0)
+    return found
+
+
+def fortran(run: Simulated) -> Array:
+    """Mean response of the two compilations in each run, s."""
+    found: Array = np.mean([_response(run, at) for at in COMPILED], axis=0)
+    return found
+
+
+def chapter(machines: Machines) -> Chapter:
+    """Table 1, published beside simulated, and Figure 4."""
+    figures = (*_cells(machines), *_summaries(machines), *_facts(machines))
+    inside, of, level = _inside(machines)
+    summary = (
+        f"The printed response times are one run of each column, typed by hand. {inside} of {of} lie where "
+        f"one run of the simulated script lies with a probability of {100 * level:.0f} %.",
+        *_misses(figures),
+    )
+    method = (
+        "Each replication plays the script once; a figure is the mean over replications with Student's t. "
+        "Where one run lies: between order statistics of the runs, whatever their distribution. Means agree "
+        f"{MEAN.words}; single cells are one run, and nothing is claimed of them but what is said above."
+    )
+    return Chapter(
+        figures,
+        summary=summary,
+        pictures=(_figure(machines),),
+        tables=(_spread(machines),),
+        method=method,
+    )
+
+
+def _cells(machines: Machines) -> Iterator[Figure]:
+    for name, run in columns(machines).items():
+        for interaction in range(1, INTERACTIONS + 1):
+            ours = interval(_response(run, interaction), "s")
+            row = {"interaction": interaction}
+            figure = PAPER.figure(RESPONSES, row, name, ours, kind_of(name), None)
+            yield replace(figure, label=named(interaction, _system(name)))
+
+
+def _system(name: str) -> str:
+    return "ctss" if name in CTSS_USERS else "multics"
+
+
+def _summaries(machines: Machines) -> Iterator[Figure]:
+    for name, run in columns(machines).items():
+        whole = average(run)
+        found = {
+            "sum": INTERACTIONS * whole,
+            "average_all": whole,
+            "average_except_fortran": average(run, COMPILED),
+        }
+        for statistic, values in found.items():
+            row = {"statistic": statistic}
+            yield PAPER.figure(SUMMARY, row, name, interval(values, "s"), kind_of(name), MEAN)
+
+
+def _facts(machines: Machines) -> Iterator[Figure]:
+    ours = interval(average(machines.multics(PRINTED_AT)), "s")
+    yield PAPER.fact("M-F17", ours, "predicted", MEAN)
+
+
+def ranges(machines: Machines) -> Iterator[tuple[str, int, Range, float | None]]:
+    """Column, interaction, where one run lies, and what is printed."""
+    for name, run in columns(machines).items():
+        for interaction in range(1, INTERACTIONS + 1):
+            cell = PAPER.tables[RESPONSES].cell({"interaction": interaction}, name)
+            yield name, interaction, one_run(_response(run, interaction)), cell.value if cell else None
+
+
+def _inside(machines: Machines) -> tuple[int, int, float]:
+    """Count printed cells where one run lies, all printed cells, and the probability."""
+    known = [(found, value) for _, _, found, value in ranges(machines) if value is not None]
+    inside = sum(found.low <= value <= found.high for found, value in known)
+    return inside, len(known), min(found.level for found, _ in known)
+
+
+def _spread(machines: Machines) -> Table:
+    """Where one run lies, cell by cell, beside what is printed."""
+    by_row: dict[int, list[Cell]] = {at: [] for at in range(1, INTERACTIONS + 1)}
+    level = 1.0
+    for _, interaction, found, value in ranges(machines):
+        level = min(level, found.level)
+        outside = value is not None and not found.low <= value <= found.high
+        said = "" if value is None else f"{value:.1f}{' ✗' if outside else ''}"
+        by_row[interaction] += [said or None, f"{found.low:.1f} to {found.high:.1f}"]
+    names = [name.removesuffix("_s").replace("_", " ") for name in COLUMNS]
+    heads = (Column("interaction"), *(Column(_head(n, part), scaled=False) for n in names for part in (0, 1)))
+    rows = tuple((named(at), *cells) for at, cells in by_row.items())
+    note = f"A range holds one more run with probability {100 * level:.0f} %; ✗: what is printed is outside."
+    caption = "Table 1 as one run would show it: printed, and where a simulated run lies, s"
+    return Table("one-run", caption, heads, rows, (note,))
+
+
+def _head(name: str, part: int) -> str:
+    return f"{name}, {'one run, s' if part else 'printed, s'}"
+
+
+def _misses(figures: tuple[Figure, ...]) -> Iterator[str]:
+    """Say of every mean that misses by how much, and how many of its cells share the sign."""
+    for figure in figures:
+        if figure.verdict == "misses" and figure.published is not None and figure.table == SUMMARY:
+            cells = [
+                other.ours - other.published
+                for other in figures
+                if other.table == RESPONSES
+                and other.quantity == figure.quantity
+                and other.published is not None
+            ]
+            same = sum((off > 0.0) == (figure.ours > figure.published) for off in cells)
+            largest = max(cells, key=abs)
+            yield (
+                f"Misses: {str(figure.row['statistic']).replace('_', ' ')} of "
+                f"{figure.quantity.removesuffix('_s').replace('_', ' ')}, {shown.number(figure.ours)} s for "
+                f"{shown.number(figure.published)} s. {same} of its {len(cells)} cells are off in the same "
+                f"direction, by up to {abs(largest):.1f} s."
+            )
+
+
+def _figure(machines: Machines) -> document.Figure:
+    """Draw Figure 4."""
+    ours: dict[str, list[Point]] = {ALL: [], WITHOUT: []}
+    for users in CURVE_USERS:
+        run = machines.multics(users)
+        ours[ALL].append(Point(users, interval(average(run), "s"), f"{users} users"))
+        ours[WITHOUT].append(Point(users, interval(average(run, COMPILED), "s"), f"{users} users"))
+    printed = {
+        f"{label}, Table 1": [
+            Printed(users, cell.value, f"{users} users")
+            for name, users in USERS.items()
+            if (cell := PAPER.tables[SUMMARY].cell({"statistic": statistic}, name)) is not None
+        ]
+        for label, statistic in ((ALL, "average_all"), (WITHOUT, "average_except_fortran"))
+    }
+    reading = Printed(PRINTED_AT, fact("M-F17").value, f"read at {PRINTED_AT} users")
+    printed[f"{ALL}, Table 1"].append(reading)
+    said = ", ".join(f"{shown.number(point.y.value)} s with {point.words}" for point in ours[ALL])
+    return curves(
+        "figure-4",
+        "Mean response against users (Figure 4)",
+        ("users", "mean response, s"),
+        ours,
+        printed,
+        f"All waiting interactions: {said}. Diamonds are the averages of Table 1, and the reading at "
+        f"{PRINTED_AT} users.",
+    )

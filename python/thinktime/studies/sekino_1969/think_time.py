@@ -1,0 +1,340 @@
+"""Does what a command costs depend on the think time? The experiment that gave no result in 1969."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from thinktime.reports import document
+from thinktime.reports.compared import Finding, Tolerance
+from thinktime.reports.document import Cell, Column, Table
+from thinktime.stats import critical
+from thinktime.stats.estimate import Estimate
+from thinktime.stats.hypothesis import ALPHA, holm
+from thinktime.stats.power import t_detectable, t_power
+from thinktime.studies.sekino_1969.machines import ENOUGH, Array, Machines, column, interval
+from thinktime.studies.sekino_1969.pictures import Point, curves
+from thinktime.studies.sekino_1969.tables import NAME, PAPER, fact
+from thinktime.studies.study import Chapter
+
+__all__ = ["LOADS", "TABLES", "THINK_S", "Trend", "chapter", "findings", "script", "trend"]
+
+TABLES = ("facts",)
+THINK_S = (5, 10, 20, 30, 60, 120)
+BEFORE_S = 300.0
+"""Time until the first issue that counts."""
+ALONE = 1
+LOADS = (ALONE, 4, 10, 17)
+"""Users: the one who issues the command, and normal users; one is alone, without housekeeping either."""
+POWER = 0.8
+FEW = 0.1
+"""Part of the trend with others that counts as none."""
+PLANS_MOST = 10_000
+CPU, FAULTS = "CPU time", "page faults"
+UNITS = {CPU: "ms", FAULTS: "page faults"}
+RESPONSES = {CPU: ("cpu_per_interaction_s", 1000.0), FAULTS: ("page_faults_per_interaction", 1.0)}
+PARTS = {
+    "run time": "run_per_interaction_s",
+    "page faults": "page_fault_s_per_interaction",
+    "other faults": "other_fault_s_per_interaction",
+}
+COMMAND: dict[str, Any] = {"cpu": 0.31, "pages": 40, "segments": 10, "lines": 1}
+"""Demands of the command: the run time of the script's interactions on the mean."""
+
+
+def script(think_s: float) -> dict[str, Any]:
+    """Script of one command, issued with a period of its think time, whether its reply is there or not."""
+    step = {"command": "command", "types": "command", "think": think_s, "wait": False, "multics": COMMAND}
+    return {
+        "name": f"every {think_s:g} s",
+        "description": "one command, issued over and over",
+        "commands": {"command": {"heavy": False}},
+        "interaction": [step],
+    }
+
+
+def _plan(machines: Machines, users: int, think_s: float, response: str) -> Array:
+    """One response of ten issues of the command, of every replication."""
+    changes: dict[str, Any] = {
+        "script": script(think_s),
+        "warm_up": BEFORE_S,
+        "length": BEFORE_S + fact("M-F22").value * think_s,
+    }
+    count = machines.settings.replications
+    if users == ALONE:
+        changes["housekeeping"] = 0
+        count = min(count, ENOUGH)
+    return column(machines.multics(users, replications=count, **changes), response)
+
+
+def measured(machines: Machines, users: int, quantity: str) -> Array:
+    """Figures of each replication (rows) at each think time (columns), ms or page faults."""
+    response, factor = RESPONSES[quantity]
+    found: Array = factor * np.array([_plan(machines, users, think, response) for think in THINK_S]).T
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    r"""Straight line of a quantity on the logarithm of the think time.
+
+    Each replication is the experiment of 1969 once, ten issues at each think time, with the same other users:
+    its slope is one observation, and the mean slope is tested by Student's t.
+
+    Parameters
+    ----------
+    users : int
+    quantity : str
+    slope : Estimate
+        Per doubling of the think time.
+    deviation : float
+        Standard deviation of the slope of one plan.
+    p : float
+        Probability of a mean slope at least as far from zero if there were no trend.
+    level : float
+        Mean of the quantity at the shortest think time.
+    found : float
+        Share of the plans, each tested by itself with the residuals of its own line, that find the trend.
+    """
+
+    users: int
+    quantity: str
+    slope: Estimate
+    deviation: float
+    p: float
+    level: float
+    found: float
+
+    @property
+    def words(self) -> str:
+        """Who is on."""
+        return "alone" if self.users == ALONE else f"{self.users} users"
+
+    def power(self, plans: int) -> float:
+        """Probability that `plans` repetitions of the plan of 1969 together find this slope."""
+        degrees = plans * len(THINK_S) - 2
+        return t_power(self.slope.value, self.deviation, math.sqrt(plans), degrees)
+
+    def plans_needed(self) -> int | None:
+        """Repetitions of the plan that find this slope with a probability of 0.8; None beyond any reason."""
+        plans = 1
+        while plans <= PLANS_MOST and self.power(plans) < POWER:
+            plans += 1 if plans < 100 else plans // 10
+        return plans if plans <= PLANS_MOST else None
+
+    def detectable(self) -> float:
+        """Least slope that all replications together find with a probability of 0.8."""
+        return t_detectable(self.deviation, math.sqrt(self.slope.n), self.slope.n - 1, POWER)
+
+
+def trend(machines: Machines, users: int, quantity: str) -> Trend:
+    """Fit and test the trend of one quantity at one load."""
+    values = measured(machines, users, quantity)
+    x = np.log2(THINK_S)
+    x -= x.mean()
+    squares = float(x @ x)
+    slopes = values @ x / squares
+    rest = values - values.mean(axis=1, keepdims=True) - slopes[:, None] * x
+    errors = np.sqrt(np.sum(rest**2, axis=1) / (len(x) - 2) / squares)
+    reach = critical.student_t(1.0 - ALPHA, len(x) - 2)
+    mean = interval(slopes, f"{UNITS[quantity]} a doubling")
+    deviation = float(slopes.std(ddof=1))
+    return Trend(
+        users,
+        quantity,
+        mean,
+        deviation,
+        _p(mean.value, deviation / math.sqrt(len(slopes)), len(slopes) - 1),
+        float(values[:, 0].mean()),
+        float(np.mean(np.abs(slopes) > reach * errors)),
+    )
+
+
+def _p(mean: float, error: float, degrees: int) -> float:
+    if error <= 0.0:
+        return 0.0 if mean else 1.0
+    return critical.f_tail((mean / error) ** 2, 1.0, degrees)
+
+
+def trends(machines: Machines, quantity: str) -> list[Trend]:
+    """Fit the trend at each load."""
+    return [trend(machines, users, quantity) for users in LOADS]
+
+
+def chapter(machines: Machines) -> Chapter:
+    """Tell what the experiment says when it is done with enough runs, why, and what the plan could see."""
+    every = {quantity: trends(machines, quantity) for quantity in UNITS}
+    issues = Estimate(fact("M-F22").value, "", 1, "issues of each replication at each think time")
+    summary = (*_answers(every[CPU]), *_why(machines, every), *_plan_of_1969(every[CPU]))
+    method = (
+        f"One command of {1000 * COMMAND['cpu']:g} ms of run time and {COMMAND['pages']} pages is issued ten "
+        f"times with a period equal to the think time of {', '.join(map(str, THINK_S))} s, while the other "
+        "users type the same command after their own think times. Each replication does this once. Slopes on "
+        "the logarithm of the think time, one a replication, are tested two-sided by Student's t; "
+        f"probabilities of all tests are adjusted together (Holm 1979), at a false-alarm rate of {ALPHA:g}."
+    )
+    return Chapter(
+        (PAPER.fact("M-F22", issues, "fitted", Tolerance("digits")),),
+        summary=summary,
+        pictures=tuple(_picture(machines, quantity) for quantity in UNITS),
+        tables=(_tests(every), _cells(machines)),
+        method=method,
+    )
+
+
+def _adjusted(every: dict[str, list[Trend]]) -> dict[tuple[str, int], float]:
+    """Probabilities of all tests together, by quantity and load."""
+    tests = [each for own in every.values() for each in own]
+    found = holm([each.p for each in tests])
+    return {(each.quantity, each.users): float(p) for each, p in zip(tests, found, strict=True)}
+
+
+def _answers(every: list[Trend]) -> Iterator[str]:
+    doublings = math.log2(THINK_S[-1] / THINK_S[0])
+    for each in every:
+        slope = each.slope
+        ends = "" if slope.low is None else f" (95 % interval {slope.low:+.1f} to {slope.high:+.1f})"
+        share = 100.0 * slope.value * doublings / each.level if each.level else 0.0
+        yield (
+            f"{each.words.capitalize()}: CPU time per issue changes by {slope.value:+.1f} ms{ends} with each "
+            f"doubling of the think time, {share:+.0f} % from {THINK_S[0]} to {THINK_S[-1]} s."
+        )
+
+
+def _why(machines: Machines, every: dict[str, list[Trend]]) -> Iterator[str]:
+    """Say what the added CPU time is made of, where it is largest."""
+    most = max(every[CPU], key=lambda each: each.slope.value)
+    count = next(each for each in every[FAULTS] if each.users == most.users)
+    added = {}
+    for name, response in PARTS.items():
+        first, last = (
+            1000.0 * float(np.nanmean(_plan(machines, most.users, think, response)))
+            for think in (THINK_S[0], THINK_S[-1])
+        )
+        added[name] = last - first
+    listed = ", ".join(f"{value:+.0f} ms {name}" for name, value in added.items())
+    alone = next(each for each in every[FAULTS] if each.users == ALONE)
+    yield (
+        f"With {most.words}, {listed} are added from {THINK_S[0]} to {THINK_S[-1]} s, and "
+        f"{count.slope.value:+.1f} page faults with each doubling; without anybody else, "
+        f"{alone.slope.value:+.2f} page faults."
+    )
+    if count.slope.value > 0.0 and abs(alone.slope.value) < FEW * count.slope.value:
+        yield "So it is others who take the pages while the user thinks, and the longer, the more of them."
+
+
+def _plan_of_1969(every: list[Trend]) -> Iterator[str]:
+    for each in every:
+        if each.users == ALONE:
+            continue
+        needed = each.plans_needed()
+        yield (
+            f"The plan of 1969, ten issues at each think time, finds this trend with {each.words} with "
+            f"probability {each.power(1):.2f} ({100 * each.found:.0f} % of {each.slope.n} such plans did); "
+            + (f"{needed} repetitions" if needed else f"more than {PLANS_MOST} repetitions")
+            + f" find it with {POWER:g}."
+        )
+
+
+def _tests(every: dict[str, list[Trend]]) -> Table:
+    adjusted = _adjusted(every)
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (
+            f"{quantity}, {each.words}",
+            each.slope,
+            adjusted[quantity, each.users],
+            f"{each.detectable():.2g}",
+            f"{each.power(1):.2f}",
+            f"{100 * each.found:.0f}",
+            str(each.plans_needed() or f"over {PLANS_MOST}"),
+        )
+        for quantity, own in every.items()
+        for each in own
+    )
+    columns = (
+        Column("quantity"),
+        Column("slope a doubling, ms or faults", scaled=False),
+        Column("p, adjusted", "p"),
+        Column("least slope found", scaled=False),
+        Column("power of the plan of 1969", scaled=False),
+        Column("plans that find it, %", scaled=False),
+        Column("plans for a power of 0.8", scaled=False),
+    )
+    caption = "Trend of what an issue costs with the logarithm of the think time"
+    note = (
+        "Least slope found: by all replications together, with probability 0.8. Plans that find it: each "
+        "tested by itself, with the residuals of its own line."
+    )
+    return Table("think-time-tests", caption, columns, rows, (note,))
+
+
+def _cells(machines: Machines) -> Table:
+    rows: list[tuple[Cell, ...]] = []
+    for quantity in UNITS:
+        for users in LOADS:
+            values = measured(machines, users, quantity)
+            means = (interval(values[:, at]) for at in range(len(THINK_S)))
+            words = "alone" if users == ALONE else f"{users} users"
+            rows.append((f"{quantity}, {words}", *means))
+    columns = (
+        Column("quantity"),
+        *(Column(f"{think} s", scaled=False) for think in THINK_S),
+    )
+    caption = "What an issue of the command costs by think time: CPU time in ms, and page faults"
+    return Table("think-time-means", caption, columns, tuple(rows), folded=True)
+
+
+def _picture(machines: Machines, quantity: str) -> document.Figure:
+    ours = {}
+    for users in LOADS:
+        values = measured(machines, users, quantity)
+        ours["alone" if users == ALONE else f"{users} users"] = [
+            Point(think, interval(values[:, at]), f"{think} s") for at, think in enumerate(THINK_S)
+        ]
+    said = "; ".join(
+        f"{name} from {points[0].y.value:.3g} to {points[-1].y.value:.3g}" for name, points in ours.items()
+    )
+    unit = f"{quantity}, ms" if quantity == CPU else quantity
+    return curves(
+        f"think-time-{quantity.replace(' ', '-').lower()}",
+        f"{quantity[0].upper()}{quantity[1:]} of a command against think time",
+        ("think time", unit),
+        ours,
+        {},
+        f"From {THINK_S[0]} to {THINK_S[-1]} s of think time: {said}.",
+        log_x="s",
+    )
+
+
+def findings(machines: Machines) -> Iterator[Finding]:
+    """Give the answer of the experiment, and whether ten issues could have given it."""
+    every = {quantity: trends(machines, quantity) for quantity in UNITS}
+    adjusted = _adjusted(every)
+    said = [
+        f"{each.words} {each.slope.value:+.1f} ms (p {adjusted[CPU, each.users]:.2g})" for each in every[CPU]
+    ]
+    busy = [each for each in every[CPU] if each.users >= 10]
+    yield Finding(
+        NAME,
+        "think-time-matters",
+        "think-time experiment",
+        all(adjusted[CPU, each.users] < ALPHA and each.slope.value > 0.0 for each in busy),
+        f"CPU time of an issue with each doubling of the think time: {', '.join(said)}; holds if it rises at "
+        f"{ALPHA:g} with 10 and 17 users",
+        "CPU time of a command depends on the length of the think time (asked, not answered in 1969)",
+    )
+    powers = {each.words: each.power(1) for each in busy}
+    yield Finding(
+        NAME,
+        "think-time-undecided",
+        "think-time experiment",
+        all(power < POWER for power in powers.values()),
+        f"probability of finding the trend with ten issues at each think time: "
+        f"{', '.join(f'{power:.2f} with {words}' for words, power in powers.items())}; below {POWER:g} "
+        "decides nothing",
+        "ten issues of the command at each think time give no significant result",
+    )
