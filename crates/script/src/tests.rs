@@ -1,9 +1,245 @@
-use crate::{BUILTIN, Script};
+use proptest::prelude::*;
+use serde_json::json;
+
+use crate::{BUILTIN, SYSTEMS, Script};
+
+const COMMANDS: &str = r#"
+[commands.edm.multics]
+cpu = 0.06
+pages = 32
+segments = 8
+lines = 1
+
+[commands.fortran]
+heavy = true
+multics = { cpu = "exponential(mean=3)", pages = 90, segments = 24, lines = 2, first_output = 0.5 }
+"#;
+
+/// A script with `top` above the commands, and `interactions` below.
+fn text(top: &str, interactions: &str) -> String {
+    format!("{top}{COMMANDS}{interactions}")
+}
+
+const TOP: &str = "name = \"mine\"\nthink = 30\n";
+const EDM: &str = "\n[[interaction]]\ncommand = \"edm\"\ntypes = \"edm a\"\nwait_for = \"Edit.\"\n";
+
+fn script(interactions: &str) -> Script {
+    Script::parse(&text(TOP, interactions), "my.toml").unwrap()
+}
+
+fn error(top: &str, interactions: &str) -> String {
+    Script::parse(&text(top, interactions), "my.toml").unwrap_err().to_string()
+}
+
+fn means(script: &Script, names: &[&str]) -> Vec<Vec<f64>> {
+    let demands = script.demands("multics", names).unwrap();
+    demands.iter().map(|of| of.iter().map(|demand| demand.mean()).collect()).collect()
+}
 
 #[test]
-fn the_built_in_scripts_are_read() {
+fn what_an_interaction_says_goes_before_its_command_and_the_script() {
+    let own = "\n[[interaction]]\ncommand = \"fortran\"\ntypes = \"fortran a\"\nwait = false\n\
+               think = { kind = \"uniform\", low = 5, high = 15 }\nmultics = { cpu = 1, lines = 0 }\nrepeat = 2\n";
+    let script = script(&format!("{EDM}{own}"));
+    assert_eq!(script.interactions.len(), 3);
+    let [edm, fortran, again] = script.interactions.as_slice() else { panic!("three") };
+    assert_eq!(fortran, again);
+    assert_eq!((edm.wait_for.as_deref(), fortran.wait_for.as_deref()), (Some("Edit."), None));
+    assert_eq!((edm.heavy, fortran.heavy), (false, true));
+    assert_eq!((edm.think.mean(), fortran.think.mean()), (30.0, 10.0));
+    let names = ["lines", "cpu", "pages", "first_output"];
+    let expected = [vec![1.0, 0.06, 32.0, 1.0], vec![0.0, 1.0, 90.0, 0.5], vec![0.0, 1.0, 90.0, 0.5]];
+    assert_eq!(means(&script, &names), expected);
+}
+
+#[test]
+fn the_manifest_holds_the_whole_script() {
+    let mine = script(&EDM.repeat(2));
+    let back = Script::from_json(&mine.to_json()).unwrap();
+    assert_eq!(back.to_json(), mine.to_json());
+    assert_eq!(means(&back, &["cpu", "first_output"]), means(&mine, &["cpu", "first_output"]));
+    assert_eq!(mine.to_json()["interaction"][1]["multics"]["pages"], json!(32.0));
     for name in BUILTIN {
-        let script = Script::parse(Script::builtin(name).unwrap(), name).unwrap();
-        assert_eq!(Script::from_json(&script.to_json()).unwrap().to_json(), script.to_json());
+        let built_in = Script::from_json(&json!(name)).unwrap();
+        assert_eq!(Script::from_json(&built_in.to_json()).unwrap().to_json(), built_in.to_json());
+    }
+    let unknown = Script::from_json(&json!("mftn4")).unwrap_err().to_string();
+    assert_eq!(
+        unknown,
+        "script: \"mftn4\": there is no such built-in script; did you mean \"mftn3\"? there are: mftn3, 6mad1"
+    );
+}
+
+/// Run time and counts as the memorandum of 1969 tells them; half of what waits is in the first half.
+#[test]
+fn the_standard_scripts_have_the_totals_that_were_told() {
+    for (name, system, total) in [("mftn3", "multics", 20.46), ("6mad1", "ctss", 42.96)] {
+        let script = Script::from_json(&json!(name)).unwrap();
+        let waiting = |steps: &[crate::Step]| steps.iter().filter(|step| step.wait_for.is_some()).count();
+        assert_eq!((script.interactions.len(), waiting(&script.interactions)), (66, 34));
+        assert_eq!(waiting(&script.interactions[..33]), 17);
+        assert!(
+            script.interactions.iter().all(|step| step.think.fixed().is_some_and(|s| s.seconds() == 30.0))
+        );
+        let run = script.demands(system, &["cpu"]).unwrap();
+        let sum: f64 = run.iter().map(|of| of[0].mean()).sum();
+        assert!((sum - total).abs() < 1e-9, "{name}: {sum}");
+        for (known, _) in SYSTEMS {
+            assert_eq!(script.check_demands(known).is_ok(), *known == system, "{name} on {known}");
+        }
+    }
+}
+
+#[test]
+fn what_is_wrong_is_named_with_its_line() {
+    let edited = |from: &str, to: &str| error(TOP, &EDM.replace(from, to));
+    let cases = [
+        (
+            edited("\"edm\"", "\"emd\""),
+            "my.toml, line 15: interaction 1: command: there is no command \"emd\"; did you mean \"edm\"? there \
+             are: edm, fortran; or add [commands.emd]",
+        ),
+        (
+            edited("wait_for = \"Edit.\"", ""),
+            "my.toml, line 14: interaction 1 (edm): waits for nothing; give wait_for = \"text of the reply\", or \
+             wait = false for a user who goes on at once",
+        ),
+        (
+            edited("Edit.", " "),
+            "my.toml, line 17: interaction 1 (edm): wait_for: is empty: the user waits for nothing; give wait_for \
+             = \"text of the reply\", or wait = false for a user who goes on at once",
+        ),
+        (
+            edited("types", "wait = false\ntypes"),
+            "my.toml, line 18: interaction 1 (edm): wait_for: is given together with wait = false; leave one of \
+             them out",
+        ),
+        (
+            edited("wait_for", "waits_for"),
+            "my.toml, line 17: interaction 1: \"waits_for\" is no key of it; did you mean \"wait_for\"? there are: \
+             command, types, wait_for, wait, think, repeat, multics, ctss",
+        ),
+        (
+            edited("types", "think = -5\ntypes"),
+            "my.toml, line 16: interaction 1 (edm): think: -5 is negative; give a number that is not negative, a \
+             short form such as exponential(mean=20), or a table such as {kind = \"exponential\", mean = 20}",
+        ),
+        (
+            edited("types", "think = { kind = \"exponential\", mean = nan }\ntypes"),
+            "my.toml, line 16: interaction 1 (edm): think: nan is no finite number; give a number that is not \
+             negative, a short form such as exponential(mean=20), or a table such as {kind = \"exponential\", mean \
+             = 20}",
+        ),
+        (
+            edited("types", "multics = { pages = \"exponential(mean=-3)\" }\ntypes"),
+            "my.toml, line 16: interaction 1 (edm), multics: pages: exponential: mean = -3.0: is out of range; \
+             give a number above 0 and at most 1000000000 [pages]",
+        ),
+        (
+            edited("types", "multics = { first_output = \"uniform(low=0,high=2)\" }\ntypes"),
+            "my.toml, line 16: interaction 1 (edm), multics: first_output: it can be above 1; give 0 to 1: part of \
+             the work that is done when the reply begins; 1: it comes at the end",
+        ),
+        (
+            edited("types = \"edm a\"", "types = 3"),
+            "my.toml, line 16: interaction 1 (edm): types: 3 was given; give text in quotation marks",
+        ),
+        (
+            error(TOP, ""),
+            "my.toml, line 1: the script: interaction is missing; give an [[interaction]] or more",
+        ),
+        (
+            error("name = \"mine\"\n", EDM),
+            "my.toml, line 13: interaction 1 (edm): has no think time; give it here, or at the top of the script \
+             for all interactions",
+        ),
+        (
+            error("name = \"mine\"\nthink = 1979-05-27\n", EDM),
+            "my.toml, line 2: think: 1979-05-27 is a date; give a number that is not negative, a short form such \
+             as exponential(mean=20), or a table such as {kind = \"exponential\", mean = 20}",
+        ),
+        (
+            error("name = \"mine\n", EDM),
+            "my.toml, line 1: the text: is no TOML: invalid basic string, expected `\"`; see https://toml.io for \
+             the notation",
+        ),
+    ];
+    for (found, expected) in cases {
+        assert_eq!(found, expected);
+    }
+}
+
+#[test]
+fn a_demand_forgotten_is_found_where_it_is_needed() {
+    let ctss = "\n[commands.edm.ctss]\ncpu = 1\nwords = 9000\ndisk = 0\nlines = 1\n";
+    assert_eq!(
+        error(TOP, &format!("{ctss}{EDM}{}", EDM.replace("\"edm\"", "\"fortran\""))),
+        "my.toml, line 25: interaction 2 (fortran): has no demand cpu on ctss; give it in [commands.fortran.ctss]"
+    );
+    let found = script(EDM).check_demands("ctss").unwrap_err().to_string();
+    assert!(found.starts_with("my.toml, line 14: interaction 1 (edm): has no demand cpu on ctss"), "{found}");
+    let short = COMMANDS.replace("pages = 32\n", "");
+    let found = Script::parse(&format!("{TOP}{short}{EDM}"), "my.toml").unwrap_err().to_string();
+    assert!(found.contains("line 13: interaction 1 (edm): has no demand pages on multics"), "{found}");
+}
+
+/// Any value, with the words that scripts are made of.
+fn any_value() -> impl Strategy<Value = serde_json::Value> {
+    let words = [
+        "name",
+        "think",
+        "commands",
+        "interaction",
+        "command",
+        "types",
+        "wait_for",
+        "wait",
+        "repeat",
+        "heavy",
+        "multics",
+        "cpu",
+    ];
+    let word = prop::sample::select(words.to_vec());
+    let leaf = prop_oneof![
+        Just(json!(null)),
+        any::<bool>().prop_map(|flag| json!(flag)),
+        any::<f64>().prop_map(|number| json!(number)),
+        any::<i64>().prop_map(|number| json!(number)),
+        word.clone().prop_map(|text| json!(text)),
+    ];
+    leaf.prop_recursive(5, 60, 6, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..5).prop_map(serde_json::Value::from),
+            prop::collection::btree_map(word.clone().prop_map(String::from), inner, 0..8)
+                .prop_map(serde_json::Value::from_iter),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_a_script_or_an_error(bytes in prop::collection::vec(any::<u8>(), 0..200), value in any_value()) {
+        let _ = Script::parse(&String::from_utf8_lossy(&bytes), "any");
+        let _ = Script::from_json(&value);
+    }
+
+    /// A script with some of its text replaced: what is still a script is written and read back.
+    #[test]
+    fn a_damaged_script_is_a_script_or_an_error(
+        at in any::<prop::sample::Index>(),
+        length in 0usize..12,
+        put in "[\\[\\]{}=\",.0-9a-z\\n _-]{0,8}",
+    ) {
+        let whole: Vec<char> = text(TOP, EDM).chars().collect();
+        let start = at.index(whole.len());
+        let end = (start + length).min(whole.len());
+        let damaged: String = whole[..start].iter().copied().chain(put.chars()).chain(whole[end..].iter().copied()).collect();
+        match Script::parse(&damaged, "any") {
+            Ok(script) => prop_assert_eq!(
+                Script::from_json(&script.to_json()).map(|back| back.to_json()),
+                Ok(script.to_json())
+            ),
+            Err(error) => prop_assert!(error.line.is_none_or(|line| line <= damaged.lines().count() + 1)),
+        }
     }
 }

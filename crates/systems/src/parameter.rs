@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 use thinktime_engine::{Distribution, Span};
+use thinktime_script::{BUILTIN, Script};
 use thiserror::Error;
 
 /// A parameter that cannot be, with what would be right.
@@ -52,6 +53,8 @@ pub enum Allowed {
     Flag,
     /// A distribution of lengths of time.
     Distribution,
+    /// What users do, with demands on this system: the name of a built-in script, or a table.
+    Script,
     /// A table or list that the system reads itself.
     Structure(&'static str),
 }
@@ -85,6 +88,9 @@ impl Allowed {
                 "give a distribution, such as exponential(mean=20) or {kind = \"exponential\", mean = 20}"
                     .into()
             }
+            Allowed::Script => {
+                format!("give a script: {}, or a TOML file (see `thinktime scripts`)", BUILTIN.join(", "))
+            }
             Allowed::Structure(words) => (*words).into(),
         }
     }
@@ -99,7 +105,7 @@ impl Allowed {
                 .is_some_and(|number| number <= *high && if *above { number > *low } else { number >= *low }),
             Allowed::Choice(words) => value.as_str().is_some_and(|word| words.contains(&word)),
             Allowed::Flag => value.is_boolean(),
-            Allowed::Distribution | Allowed::Structure(_) => true,
+            Allowed::Distribution | Allowed::Script | Allowed::Structure(_) => true,
         }
     }
 }
@@ -148,6 +154,7 @@ pub struct Settings {
     system: &'static str,
     values: BTreeMap<&'static str, Value>,
     distributions: BTreeMap<&'static str, Distribution>,
+    scripts: BTreeMap<&'static str, Script>,
 }
 
 impl Settings {
@@ -161,7 +168,12 @@ impl Settings {
         if let Some(unknown) = given.keys().find(|name| !names.contains(&name.as_str())) {
             return Err(ParameterError::unknown(system, "parameter", unknown, &names));
         }
-        let mut settings = Settings { system, values: BTreeMap::new(), distributions: BTreeMap::new() };
+        let mut settings = Settings {
+            system,
+            values: BTreeMap::new(),
+            distributions: BTreeMap::new(),
+            scripts: BTreeMap::new(),
+        };
         for parameter in parameters {
             let value = given.get(parameter.name).unwrap_or(&parameter.default);
             settings.put(parameter, value)?;
@@ -186,6 +198,17 @@ impl Settings {
                 .map_err(|error| wrong(format!("{}: {}", error.given, error.problem), error.allowed))?;
             resolved = distribution.to_json();
             self.distributions.insert(parameter.name, distribution);
+        } else if parameter.allowed == Allowed::Script {
+            let script = Script::from_json(value)
+                .and_then(|script| script.check_demands(self.system).map(|()| script))
+                .map_err(|error| {
+                    wrong(format!("{}: {}: {}", error.place(), error.item, error.problem), error.remedy)
+                })?;
+            // The name of a built-in script says it all; another is written down whole.
+            if !value.is_string() {
+                resolved = script.to_json();
+            }
+            self.scripts.insert(parameter.name, script);
         } else if !parameter.allowed.admits(value) {
             return Err(wrong(format!("{value} was given"), remedy));
         }
@@ -245,6 +268,12 @@ impl Settings {
         self.distributions.get(name).unwrap_or_else(|| panic!("{name} is declared as no distribution"))
     }
 
+    /// # Panics
+    /// The system does not declare `name` as a script.
+    pub fn script(&self, name: &str) -> &Script {
+        self.scripts.get(name).unwrap_or_else(|| panic!("{name} is declared as no script"))
+    }
+
     /// All of them, for the manifest.
     pub fn to_json(&self) -> Value {
         json!(self.values)
@@ -270,6 +299,27 @@ mod tests {
             parameter("scheduler", json!("fb2"), Allowed::Choice(vec!["modified", "fb2"])),
             parameter("think", json!(20), Allowed::Distribution),
         ]
+    }
+
+    #[test]
+    fn a_script_is_given_by_name_or_whole_and_has_demands_on_the_system() {
+        let parameter = Parameter::new("script", "", json!("6mad1"), Allowed::Script, "", "chosen");
+        let resolve =
+            |given: Value| Settings::resolve("ctss", &[parameter.clone()], given.as_object().unwrap());
+        let built_in = resolve(json!({})).unwrap();
+        assert_eq!(built_in.to_json(), json!({"script": "6mad1"}));
+        let mut table = built_in.script("script").to_json();
+        let whole = resolve(json!({"script": table})).unwrap();
+        assert_eq!(whole.to_json(), json!({"script": table}));
+        assert_eq!(whole.script("script").to_json(), table);
+        table["interaction"][0]["ctss"]["words"] = json!(40_000);
+        assert_eq!(
+            resolve(json!({"script": table})).unwrap_err().to_string(),
+            "ctss: script: script: interaction 1 (edl), ctss: words: 40000 was given; give 1 to 32768 [words]: \
+             size of the program that is swapped"
+        );
+        let foreign = resolve(json!({"script": "mftn3"})).unwrap_err().to_string();
+        assert!(foreign.contains("interaction 1 (edm): has no demand cpu on ctss; give it in"), "{foreign}");
     }
 
     fn error(given: Value) -> String {
