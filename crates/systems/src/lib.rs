@@ -12,6 +12,8 @@
 
 mod apl360;
 mod cp67;
+mod ctss;
+mod multics;
 mod network;
 mod parameter;
 mod recorder;
@@ -25,7 +27,8 @@ pub use simulation::{Finished, Simulation, SimulationError, parameters};
 pub use system::{Outcome, Prepared, Replication, Response, System};
 
 /// Every simulated system, in the order in which they are listed.
-pub static SYSTEMS: [&dyn System; 4] = [&apl360::Apl360, &cp67::Cp67, &network::Network, &unix6::Unix6];
+pub static SYSTEMS: [&dyn System; 6] =
+    [&apl360::Apl360, &cp67::Cp67, &ctss::Ctss, &multics::Multics, &network::Network, &unix6::Unix6];
 
 /// The system `name`.
 pub fn system(name: &str) -> Result<&'static dyn System, ParameterError> {

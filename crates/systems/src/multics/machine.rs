@@ -1,0 +1,508 @@
+//! What happens when something is due: paths end, pages come, lines are typed, meters are read.
+
+use std::collections::VecDeque;
+
+use thinktime_engine::drum::Drum;
+use thinktime_engine::{Calendar, Component, Imbalance, Model, Priority, Slot, Span, Stream, Streams, Time};
+
+use super::config::Config;
+use super::disks::Disks;
+use super::events::Event;
+use super::measures::Measures;
+use super::pool::Pool;
+use super::processors::{Doing, LOCKS, Processor, Section, Then};
+use super::traffic::Traffic;
+use super::ttm::{self, Found, Meters};
+use super::users::{End, User};
+use crate::recorder::Monitor;
+
+/// Near slots: the processors, then these; each user has two far ones, for what it types and for what is typed to it.
+const DRUM: Slot = Slot(2);
+const SAMPLE: Slot = Slot(3);
+const ARMS: Slot = Slot(4);
+pub(super) const SLOTS_A_USER: u32 = 2;
+
+/// Near slots with `arms` disk arms.
+pub(super) fn near_slots(arms: u32) -> u32 {
+    ARMS.0 + arms
+}
+
+/// A page on the drum.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Transfer {
+    /// To core; the process waits.
+    In(u32),
+    /// From core; nobody waits.
+    Out,
+}
+
+/// An interrupt that no processor has taken yet.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Interrupt {
+    Drum,
+    Disk(u32),
+    /// A line of this user's terminal has come.
+    LineIn(u32),
+    /// A line of a reply has been typed.
+    LineOut,
+}
+
+pub(super) struct Machine<'a, M> {
+    pub(super) config: &'a Config,
+    pub(super) users: Vec<User>,
+    pub(super) processors: Vec<Processor>,
+    /// Whether the processors are in each other's way.
+    pub(super) slowed: bool,
+    /// Which processor holds each lock.
+    pub(super) holders: [Option<usize>; LOCKS],
+    pub(super) traffic: Traffic,
+    pub(super) core: Pool,
+    pub(super) segments: Pool,
+    pub(super) drum: Drum<Transfer>,
+    pub(super) disks: Disks,
+    pub(super) interrupts: VecDeque<Interrupt>,
+    /// Pages that came from the drum since its interrupt was last handled, and whether one is on its way.
+    pub(super) from_drum: Vec<u32>,
+    pub(super) drum_calls: bool,
+    pub(super) paths: Stream,
+    pub(super) chance: Stream,
+    pub(super) meters: Meters,
+    pub(super) measures: Measures,
+    interval: Span,
+    sampled: (Time, Meters, u128),
+    pub(super) monitor: &'a mut M,
+}
+
+impl<'a, M: Monitor> Machine<'a, M> {
+    pub fn new(config: &'a Config, streams: &Streams, interval: Span, monitor: &'a mut M) -> Self {
+        let stream = |name| streams.stream(Component(name), 0);
+        let users: Vec<User> =
+            config.roles.iter().enumerate().map(|(at, role)| User::new(streams, at as u32, *role)).collect();
+        let everybody = users.len();
+        Machine {
+            config,
+            processors: vec![Processor::new(); config.cpus],
+            slowed: false,
+            holders: [None; LOCKS],
+            traffic: Traffic::new(
+                config.eligibility,
+                config.levels,
+                everybody,
+                stream("multics eligibility"),
+            ),
+            core: Pool::new(config.page_lifetime, config.pageable, everybody, stream("multics core")),
+            segments: Pool::new(
+                config.segment_lifetime,
+                config.active_segments,
+                everybody,
+                stream("multics active segments"),
+            ),
+            drum: Drum::new(config.drum, DRUM, stream("multics drum")),
+            disks: Disks::new(config.disk_arms, config.disk_access, ARMS, stream("multics disks")),
+            interrupts: VecDeque::new(),
+            from_drum: Vec::new(),
+            drum_calls: false,
+            paths: stream("multics paths"),
+            chance: stream("multics pages"),
+            meters: Meters::default(),
+            measures: Measures::new(config.waiting_lines),
+            interval,
+            sampled: (Time::ZERO, Meters::default(), 0),
+            users,
+            monitor,
+        }
+    }
+
+    /// A section of `event`'s path, of the length drawn.
+    fn section(&mut self, event: Event) -> Section {
+        let length = self.config.paths.draw(event, &mut self.paths);
+        Section { lock: self.config.locks.of(event), length }
+    }
+
+    /// Processor `at` enters a path of one section, which is metered as an event.
+    fn event(&mut self, at: usize, event: Event, then: Then, calendar: &mut Calendar) {
+        self.meters.events[event as usize] += 1;
+        let section = self.section(event);
+        self.enters(at, event, section, None, then, calendar);
+    }
+
+    /// Processor `at` is free to do what is next: interrupts first, then who comes before, then its own process.
+    pub(super) fn goes_on(&mut self, at: usize, calendar: &mut Calendar) {
+        self.does(at, Doing::Deciding, Span::ZERO, calendar);
+        if let Some(interrupt) = self.interrupts.pop_front() {
+            let (event, then) = match interrupt {
+                Interrupt::Drum => (Event::DrumInterrupt, Then::DrumPagesHaveCome),
+                Interrupt::Disk(process) => (Event::Interrupt, Then::DiskPageHasCome(process)),
+                Interrupt::LineIn(user) => (Event::Interrupt, Then::LineHasCome(user)),
+                Interrupt::LineOut => (Event::Interrupt, Then::GoOn),
+            };
+            return self.event(at, event, then, calendar);
+        }
+        match self.processors[at].process {
+            Some(process) if self.processors[at].preempted => {
+                self.measures.preemptions += 1;
+                self.traffic.ready(process);
+                self.gets_work(at, calendar);
+            }
+            Some(process) => self.runs(at, process, calendar),
+            None if self.traffic.somebody_is_ready() => self.gets_work(at, calendar),
+            None => self.does(at, Doing::Idle, Span::ZERO, calendar),
+        }
+    }
+
+    /// Processor `at` leaves its process and looks for another.
+    pub(super) fn gets_work(&mut self, at: usize, calendar: &mut Calendar) {
+        self.processors[at].process = None;
+        self.processors[at].preempted = false;
+        self.event(at, Event::Getwork, Then::ChooseProcess, calendar);
+    }
+
+    /// The process on processor `at` goes on: with the rest of its page fault, or in user programs.
+    fn runs(&mut self, at: usize, process: u32, calendar: &mut Calendar) {
+        let user = &mut self.users[process as usize];
+        let Some(work) = &mut user.work else { return };
+        work.first_service.get_or_insert(calendar.now());
+        let (pages, segments) = (work.pages, work.segments);
+        if std::mem::take(&mut user.fault_is_open) {
+            let mut section = self.section(Event::PageFault);
+            section.length = self.config.after_page(section.length);
+            return self.enters(at, Event::PageFault, section, None, Then::GoOn, calendar);
+        }
+        let page = self.core.lifetime(process, pages);
+        let segment = self.segments.lifetime(process, segments);
+        let (length, end) = user.burst(page, segment, self.config.gate_headway_ns);
+        self.does(at, Doing::Useful(end), length, calendar);
+    }
+
+    fn burst_ends(&mut self, at: usize, end: End, calendar: &mut Calendar) {
+        let Some(process) = self.processors[at].process else { return };
+        match end {
+            End::PageFault => self.page_fault(at, process, calendar),
+            End::SegmentFault => self.segment_fault(at, process, calendar),
+            End::GateFault => self.event(at, Event::GateFault, Then::GoOn, calendar),
+            End::Output => {
+                let now = calendar.now();
+                if let Some(work) = &mut self.users[process as usize].work {
+                    work.left = work.left_at_output;
+                    work.first_output = Some(now);
+                }
+                self.goes_on(at, calendar);
+            }
+            // The timer interrupts.
+            End::Quantum => self.event(at, Event::Interrupt, Then::QuantumIsUsedUp, calendar),
+            End::Answered => {
+                self.processors[at].process = None;
+                self.answers(process, calendar);
+                self.gets_work(at, calendar);
+            }
+        }
+    }
+
+    fn page_fault(&mut self, at: usize, process: u32, calendar: &mut Calendar) {
+        self.meters.events[Event::PageFault as usize] += 1;
+        let taken = self.core.take(process);
+        self.measures.examined += u64::from(taken.examined);
+        if let Some(work) = &mut self.users[process as usize].work {
+            work.charged.page_faults += 1;
+        }
+        self.trace(calendar.now(), "page_fault", process);
+        let out = taken.from_somebody && self.chance.uniform() < self.config.modified;
+        let mut section = self.section(Event::PageFault);
+        section.length =
+            self.config.before_page(section.length) + Span(u64::from(taken.examined) * self.config.examine.0);
+        self.enters(at, Event::PageFault, section, None, Then::AskForPage { out }, calendar);
+    }
+
+    fn segment_fault(&mut self, at: usize, process: u32, calendar: &mut Calendar) {
+        self.meters.events[Event::SegmentFault as usize] += 1;
+        self.segments.take(process);
+        self.trace(calendar.now(), "segment_fault", process);
+        let whole = self.section(Event::SegmentFault);
+        let (locked, rest) = self.config.segment_fault_sections(whole);
+        self.enters(at, Event::SegmentFault, locked, rest, Then::GoOn, calendar);
+    }
+
+    fn path_ends(&mut self, at: usize, then: Then, calendar: &mut Calendar) {
+        match then {
+            Then::GoOn => self.goes_on(at, calendar),
+            Then::AskForPage { out } => self.ask_for_page(at, out, calendar),
+            Then::DrumPagesHaveCome => {
+                self.drum_calls = false;
+                for process in std::mem::take(&mut self.from_drum) {
+                    self.page_has_come(process, calendar);
+                }
+                self.goes_on(at, calendar);
+            }
+            Then::DiskPageHasCome(process) => {
+                self.page_has_come(process, calendar);
+                self.goes_on(at, calendar);
+            }
+            Then::LineHasCome(user) => {
+                self.reads(user, calendar);
+                self.goes_on(at, calendar);
+            }
+            Then::QuantumIsUsedUp => {
+                if let Some(process) = self.processors[at].process.take() {
+                    self.ceases_to_be_eligible(process, calendar.now());
+                    let user = &mut self.users[process as usize];
+                    user.level += 1;
+                    self.wants_to_run(process, calendar);
+                }
+                self.gets_work(at, calendar);
+            }
+            Then::ChooseProcess => {
+                self.award(calendar);
+                self.processors[at].process = self.traffic.next();
+                self.goes_on(at, calendar);
+            }
+        }
+    }
+
+    fn ask_for_page(&mut self, at: usize, out: bool, calendar: &mut Calendar) {
+        if let Some(process) = self.processors[at].process.take() {
+            self.users[process as usize].waits_since = calendar.now();
+            if self.chance.uniform() < self.config.disk_share {
+                self.disks.ask(process, calendar);
+            } else {
+                self.drum.ask(Transfer::In(process), calendar);
+            }
+        }
+        if out {
+            self.drum.ask(Transfer::Out, calendar);
+        }
+        self.gets_work(at, calendar);
+    }
+
+    fn page_has_come(&mut self, process: u32, calendar: &mut Calendar) {
+        let user = &mut self.users[process as usize];
+        user.fault_is_open = true;
+        self.measures.page_waits.record(calendar.now().since(user.waits_since));
+        self.traffic.ready(process);
+        self.tell(process, calendar);
+    }
+
+    /// `process` wants to become eligible.
+    pub(super) fn wants_to_run(&mut self, process: u32, calendar: &mut Calendar) {
+        let user = &mut self.users[process as usize];
+        user.quantum = self.config.quantum_of(user.level);
+        self.traffic.wants(process, user.level);
+        self.award(calendar);
+    }
+
+    pub(super) fn ceases_to_be_eligible(&mut self, process: u32, now: Time) {
+        self.traffic.loses(process, self.core.used(process), now);
+        self.trace(now, "ineligible", process);
+    }
+
+    fn award(&mut self, calendar: &mut Calendar) {
+        while let Some(process) = self.traffic.award(calendar.now()) {
+            self.trace(calendar.now(), "eligible", process);
+            self.tell(process, calendar);
+        }
+    }
+
+    /// `process` can run: an idle processor looks for work, or one that runs a process which comes after it.
+    fn tell(&mut self, process: u32, calendar: &mut Calendar) {
+        let choosing = self.processors.iter().filter(|processor| processor.is_choosing()).count();
+        if choosing >= self.traffic.ready_processes() {
+            return;
+        }
+        if let Some(idle) = self.processors.iter().position(Processor::is_idle) {
+            return self.goes_on(idle, calendar);
+        }
+        if self.config.preempt {
+            self.preempts(process, calendar);
+        }
+    }
+
+    fn preempts(&mut self, process: u32, calendar: &mut Calendar) {
+        let running = |processor: &Processor| processor.process.filter(|_| !processor.preempted);
+        let mut last: Option<(usize, u32)> = None;
+        for (at, other) in self.processors.iter().enumerate().filter_map(|(at, p)| Some((at, running(p)?))) {
+            if last.is_none_or(|(_, latest)| self.traffic.precedes(latest, other)) {
+                last = Some((at, other));
+            }
+        }
+        let Some((at, other)) = last else { return };
+        if !self.traffic.precedes(process, other) {
+            return;
+        }
+        self.processors[at].preempted = true;
+        if matches!(self.processors[at].doing, Doing::Useful(_)) {
+            self.goes_on(at, calendar);
+        }
+    }
+
+    /// An interrupt comes: an idle processor takes it, or else one that is in user programs, the one whose process
+    /// comes last; or whichever first ends a path.
+    pub(super) fn interrupt(&mut self, interrupt: Interrupt, calendar: &mut Calendar) {
+        self.interrupts.push_back(interrupt);
+        let mut taker: Option<usize> = None;
+        for (at, processor) in self.processors.iter().enumerate() {
+            match (processor.doing, processor.process) {
+                (Doing::Idle, _) => {
+                    taker = Some(at);
+                    break;
+                }
+                (Doing::Useful(_), Some(process)) => {
+                    let latest = taker.and_then(|at| self.processors[at].process);
+                    if latest.is_none_or(|latest| self.traffic.precedes(latest, process)) {
+                        taker = Some(at);
+                    }
+                }
+                _ => {}
+            }
+        }
+        if let Some(at) = taker {
+            self.goes_on(at, calendar);
+        }
+    }
+
+    #[inline]
+    pub(super) fn trace(&mut self, now: Time, kind: &'static str, process: u32) {
+        if M::LISTENS {
+            self.monitor.event(now, kind, Some(process), None);
+        }
+    }
+
+    fn sample(&mut self, calendar: &mut Calendar) {
+        let now = calendar.now();
+        self.settle_all(now);
+        let (start, meters, eligible) = self.sampled;
+        let length = now.since(start);
+        if M::LISTENS && length > Span::ZERO {
+            let area = self.traffic.eligible.area(now);
+            let found = Found {
+                users: self.users.len() as u64,
+                active: self.active_users(),
+                eligible_mean: (area - eligible) as f64 / length.0 as f64,
+            };
+            self.monitor.sample(start, length, ttm::row(&self.meters.since(&meters), found));
+        }
+        self.sampled = (now, self.meters, self.traffic.eligible.area(now));
+        calendar.set(SAMPLE, now + self.interval, Priority::Observation);
+    }
+
+    fn active_users(&mut self) -> u64 {
+        let mut active = 0;
+        for user in &mut self.users {
+            let now = user.work.is_some() || !user.inputs.is_empty();
+            active += u64::from(std::mem::replace(&mut user.active, now) || now);
+        }
+        active
+    }
+
+    fn settle_all(&mut self, now: Time) {
+        for at in 0..self.processors.len() {
+            self.settle(at, now);
+        }
+    }
+
+    fn charged_in_progress(&self) -> u128 {
+        let works = self.users.iter().filter_map(|user| user.work.as_ref());
+        works.map(|work| u128::from(work.charged.all())).sum()
+    }
+
+    /// The run ends: the last interval is sampled, interactions that are unfinished are told of, laws are checked.
+    pub fn finish(&mut self, now: Time, calendar: &mut Calendar) -> Result<(), Imbalance> {
+        self.sample(calendar);
+        self.unfinished_are_told();
+        self.check(now)
+    }
+
+    /// What processors did since statistics began.
+    pub(super) fn metered(&self) -> Meters {
+        self.meters.since(&self.measures.at_start)
+    }
+
+    fn check(&self, now: Time) -> Result<(), Imbalance> {
+        let typed = self.users.iter().flat_map(|user| {
+            let working = user.work.iter().map(|work| work.input.typed);
+            working.chain(user.inputs.iter().map(|input| input.typed))
+        });
+        self.measures.interactions.check("users", now, typed)?;
+        self.drum.check(now)?;
+        self.disks.check(now)?;
+        self.core.check("core")?;
+        self.segments.check("the table of active segments")?;
+        let meters = self.metered();
+        let elapsed = now.since(self.measures.since).0 * self.processors.len() as u64;
+        Imbalance::compare("time adds up (processor-nanoseconds)", "processors", meters.all(), elapsed)?;
+        let time = |event: Event| u128::from(meters.time[event as usize]);
+        let faults = time(Event::PageFault) + time(Event::SegmentFault) + time(Event::GateFault);
+        let charged = self.measures.charged + self.charged_in_progress() - self.measures.charged_earlier;
+        Imbalance::compare(
+            "processes are charged with useful time and faults (nanoseconds)",
+            "processors",
+            u128::from(meters.useful) + faults,
+            charged,
+        )
+    }
+}
+
+impl<M: Monitor> Model for Machine<'_, M> {
+    fn start(&mut self, calendar: &mut Calendar) {
+        self.everybody_logs_in(calendar);
+        calendar.set(SAMPLE, Time::ZERO + self.interval, Priority::Observation);
+    }
+
+    fn handle(&mut self, slot: Slot, calendar: &mut Calendar) {
+        let near = near_slots(self.config.disk_arms);
+        match slot {
+            Slot(at) if at < DRUM.0 => self.is_done(at as usize, calendar),
+            DRUM => {
+                if let Some(page) = self.drum.due(calendar) {
+                    self.drum_is_done(page, calendar);
+                }
+            }
+            SAMPLE => self.sample(calendar),
+            Slot(slot) if slot < near => {
+                if let Some(process) = self.disks.due(slot - ARMS.0, calendar) {
+                    self.interrupt(Interrupt::Disk(process), calendar);
+                }
+            }
+            Slot(far) => self.terminal_is_due(far - near, calendar),
+        }
+    }
+
+    fn restart_statistics(&mut self, calendar: &Calendar) {
+        let now = calendar.now();
+        self.settle_all(now);
+        let in_progress = self.charged_in_progress();
+        self.measures.restart(now, self.meters, in_progress);
+        self.drum.restart_statistics(now);
+        self.disks.restart_statistics(now);
+        self.traffic.eligible.restart(now);
+        // The interval that is in progress goes on: what it had so far was before the area was set to zero.
+        self.sampled.2 = self.traffic.eligible.area(now);
+    }
+}
+
+impl<M: Monitor> Machine<'_, M> {
+    /// What processor `at` was doing is done.
+    fn is_done(&mut self, at: usize, calendar: &mut Calendar) {
+        self.settle(at, calendar.now());
+        match self.processors[at].doing {
+            Doing::Useful(end) => {
+                self.does(at, Doing::Deciding, Span::ZERO, calendar);
+                self.burst_ends(at, end, calendar);
+            }
+            Doing::Path(path) => {
+                self.does(at, Doing::Deciding, Span::ZERO, calendar);
+                if self.section_ends(at, path, calendar) {
+                    self.path_ends(at, path.then, calendar);
+                }
+            }
+            Doing::Idle | Doing::Deciding | Doing::Spinning(_) => {}
+        }
+    }
+
+    fn drum_is_done(&mut self, page: Transfer, calendar: &mut Calendar) {
+        if let Transfer::In(process) = page {
+            self.from_drum.push(process);
+        }
+        if !std::mem::replace(&mut self.drum_calls, true) {
+            self.interrupt(Interrupt::Drum, calendar);
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Places that processes share, and a clock that takes them back: frames of core, and entries of the table of active
+//! segments.
+//!
+//! Places are counted and not named: a process holds m of them, of which u were used since the hand last passed. Its
+//! lifetime function L(m) is the mean useful time until it refers to something that it does not hold (Belady and
+//! Kuehner 1969: L grows as a power of m, the exponent being about 2). What it uses while it runs follows from the same
+//! function: under least recently used, a process that held only the u places that it used last would miss every L(u),
+//! so that du/dt = 1/L(u) (Denning and Schwartz 1972).
+
+use thinktime_engine::{Imbalance, Span, Stream};
+
+/// L(m) = `mean` (m / `places`)^`exponent`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Lifetime {
+    pub mean: Span,
+    pub places: f64,
+    pub exponent: f64,
+}
+
+impl Lifetime {
+    /// Mean useful time between misses of a process that holds `held` places [ns].
+    pub fn at(&self, held: f64) -> f64 {
+        self.mean.0 as f64 * (held.max(1.0) / self.places).powf(self.exponent)
+    }
+
+    /// How many places a process has used after it ran for `span`, `used` of them before: the solution of
+    /// du/dt = 1/L(u).
+    fn used_after(&self, used: f64, span: Span) -> f64 {
+        let power = self.exponent + 1.0;
+        let grown = power * span.0 as f64 / self.mean.0 as f64 * self.places.powf(self.exponent);
+        (used.powf(power) + grown).powf(1.0 / power)
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Holding {
+    held: u32,
+    used: f64,
+    /// Places beside those held: of what the process does not refer to any more.
+    left_over: u32,
+}
+
+/// Where a place came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Taken {
+    /// Somebody held it until now.
+    pub from_somebody: bool,
+    /// Places that the hand looked at.
+    pub examined: u32,
+}
+
+/// The places, each with its owner.
+#[derive(Clone, Debug)]
+pub(super) struct Pool {
+    lifetime: Lifetime,
+    /// L(m) for every m that can be [ns].
+    lifetimes: Vec<f64>,
+    /// Of the places that were ever given away, which are the first `filled`.
+    owners: Vec<u32>,
+    filled: usize,
+    hand: usize,
+    holdings: Vec<Holding>,
+    stream: Stream,
+}
+
+impl Pool {
+    pub fn new(lifetime: Lifetime, places: u32, processes: usize, stream: Stream) -> Pool {
+        Pool {
+            lifetime,
+            lifetimes: (0..=places).map(|held| lifetime.at(f64::from(held))).collect(),
+            owners: vec![0; places as usize],
+            filled: 0,
+            hand: 0,
+            holdings: vec![Holding::default(); processes],
+            stream,
+        }
+    }
+
+    pub fn held(&self, process: u32) -> u32 {
+        self.holdings[process as usize].held
+    }
+
+    /// Places that `process` used since the hand passed them.
+    pub fn used(&self, process: u32) -> f64 {
+        self.holdings[process as usize].used
+    }
+
+    /// Mean useful time until `process`, which refers to `wanted` places in all, misses one [ns]; none when it holds
+    /// them all.
+    #[inline]
+    pub fn lifetime(&self, process: u32, wanted: u32) -> Option<f64> {
+        let held = self.held(process);
+        (held < wanted).then(|| self.lifetimes[held as usize])
+    }
+
+    /// `process` has run for `span`, and used what it holds.
+    #[inline]
+    pub fn ran(&mut self, process: u32, span: Span) {
+        let holding = &mut self.holdings[process as usize];
+        let all = f64::from(holding.held);
+        if holding.used < all {
+            holding.used = self.lifetime.used_after(holding.used, span).min(all);
+        }
+    }
+
+    /// A place for `process`: a free one, or the next under the hand that was not used since it last passed.
+    pub fn take(&mut self, process: u32) -> Taken {
+        let mut taken = Taken { from_somebody: self.filled == self.owners.len(), examined: 0 };
+        let place = if taken.from_somebody {
+            loop {
+                self.hand = (self.hand + 1) % self.owners.len();
+                taken.examined += 1;
+                if self.gives_up(self.owners[self.hand]) {
+                    break self.hand;
+                }
+            }
+        } else {
+            self.filled += 1;
+            self.filled - 1
+        };
+        self.owners[place] = process;
+        let holding = &mut self.holdings[process as usize];
+        holding.held += 1;
+        holding.used += 1.0;
+        taken
+    }
+
+    /// The hand is at a place of `owner`: one that was used is spared this time. How many were used is known, and not
+    /// which: each is as likely.
+    fn gives_up(&mut self, owner: u32) -> bool {
+        let holding = &mut self.holdings[owner as usize];
+        let (held, left_over) = (f64::from(holding.held), f64::from(holding.left_over));
+        let pick = self.stream.uniform() * (held + left_over);
+        if pick < holding.used {
+            holding.used = (holding.used - 1.0).max(0.0);
+            return false;
+        }
+        if pick < held {
+            holding.held -= 1;
+            holding.used = holding.used.min(f64::from(holding.held));
+        } else {
+            holding.left_over -= 1;
+        }
+        true
+    }
+
+    /// `process` begins something else: it goes on referring to the part `kept` of what it holds.
+    pub fn turns_over(&mut self, process: u32, kept: f64) {
+        let holding = &mut self.holdings[process as usize];
+        let held = (f64::from(holding.held) * kept).round() as u32;
+        holding.left_over += holding.held - held;
+        holding.held = held;
+        holding.used = (holding.used * kept).min(f64::from(held));
+    }
+
+    pub fn check(&self, place: &str) -> Result<(), Imbalance> {
+        let mut counted = vec![0; self.holdings.len()];
+        for owner in &self.owners[..self.filled] {
+            counted[*owner as usize] += 1;
+        }
+        let held: Vec<u32> = self.holdings.iter().map(|holding| holding.held + holding.left_over).collect();
+        let text = |of: &[u32]| format!("{of:?}");
+        Imbalance::compare("conservation of places", place, text(&counted), text(&held))
+    }
+}

@@ -1,0 +1,252 @@
+//! Processors: what each is doing, how fast, and the locks that they take from each other.
+//!
+//! Two processors that are both active collide in the boxes of core, and each does its work the slower for it
+//! (memory-cycle interference). Tables of the supervisor are under locks; a processor that finds one taken spins until
+//! it is free (data-base lockout).
+
+use thinktime_engine::{Calendar, Priority, Slot, Span, Time};
+
+use super::events::Event;
+use super::machine::Machine;
+use super::users::End;
+use crate::recorder::Monitor;
+
+/// What is under a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lock {
+    PageControl,
+    TrafficController,
+}
+
+pub(super) const LOCKS: usize = 2;
+
+/// Which locks there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Locking {
+    None,
+    /// One for all of the supervisor's tables.
+    Global,
+    ByDataBase,
+}
+
+impl Locking {
+    /// The lock under which an event of this kind is handled, if any.
+    pub fn of(self, event: Event) -> Option<Lock> {
+        let own = match event {
+            Event::PageFault | Event::DrumInterrupt | Event::SegmentFault => Some(Lock::PageControl),
+            Event::Getwork => Some(Lock::TrafficController),
+            Event::Interrupt | Event::GateFault => None,
+        };
+        match self {
+            Locking::None => None,
+            Locking::ByDataBase => own,
+            Locking::Global if event == Event::GateFault => None,
+            Locking::Global => Some(Lock::PageControl),
+        }
+    }
+}
+
+/// What is to be done when a path has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Then {
+    /// The page is asked for; the place for it was somebody's, whose page has to be written out, if `out`.
+    AskForPage {
+        out: bool,
+    },
+    GoOn,
+    DrumPagesHaveCome,
+    DiskPageHasCome(u32),
+    LineHasCome(u32),
+    QuantumIsUsedUp,
+    ChooseProcess,
+}
+
+/// A part of a path, under a lock or not.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Section {
+    pub lock: Option<Lock>,
+    pub length: Span,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Path {
+    pub event: Event,
+    pub then: Then,
+    pub lock: Option<Lock>,
+    pub rest: Option<Section>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Doing {
+    Idle,
+    /// Between two things; no time passes.
+    Deciding,
+    Useful(End),
+    Path(Path),
+    /// Waits for the lock of this path.
+    Spinning(Path),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Processor {
+    pub doing: Doing,
+    /// Work that is left of what it is doing, at full speed, at the time `since`.
+    left: Span,
+    since: Time,
+    /// Whose it is, also while it is in the supervisor.
+    pub process: Option<u32>,
+    /// Somebody who comes before that process can run.
+    pub preempted: bool,
+}
+
+impl Processor {
+    pub fn new() -> Processor {
+        Processor { doing: Doing::Idle, left: Span::ZERO, since: Time::ZERO, process: None, preempted: false }
+    }
+
+    pub fn is_idle(&self) -> bool {
+        matches!(self.doing, Doing::Idle)
+    }
+
+    /// Whether it will choose a process before long.
+    pub fn is_choosing(&self) -> bool {
+        match self.doing {
+            Doing::Deciding => self.process.is_none(),
+            Doing::Path(path) | Doing::Spinning(path) => path.then == Then::ChooseProcess,
+            Doing::Idle | Doing::Useful(_) => false,
+        }
+    }
+}
+
+impl<M: Monitor> Machine<'_, M> {
+    /// What processor `at` has done until now is booked. It has to be given something else, or scheduled again.
+    pub(super) fn settle(&mut self, at: usize, now: Time) {
+        let processor = &mut self.processors[at];
+        let elapsed = now.since(processor.since);
+        if elapsed == Span::ZERO {
+            return;
+        }
+        processor.since = now;
+        let work = if self.slowed { self.config.work_in(elapsed) } else { elapsed };
+        let work = work.min(processor.left);
+        let process = processor.process;
+        match processor.doing {
+            Doing::Idle | Doing::Deciding => self.meters.idle += elapsed.0,
+            Doing::Useful(_) => {
+                processor.left = Span(processor.left.0 - work.0);
+                self.meters.useful += elapsed.0;
+                self.meters.interference += elapsed.0.saturating_sub(work.0);
+                self.ran(process, work, elapsed);
+            }
+            Doing::Path(path) => {
+                processor.left = Span(processor.left.0 - work.0);
+                self.meters.time[path.event as usize] += elapsed.0;
+                self.meters.interference += elapsed.0.saturating_sub(work.0);
+                self.charge(process, path.event, elapsed);
+            }
+            Doing::Spinning(path) => {
+                self.meters.time[path.event as usize] += elapsed.0;
+                self.meters.lock_wait += elapsed.0;
+                self.charge(process, path.event, elapsed);
+            }
+        }
+    }
+
+    fn ran(&mut self, process: Option<u32>, work: Span, elapsed: Span) {
+        let Some(process) = process else { return };
+        self.core.ran(process, work);
+        self.segments.ran(process, work);
+        let user = &mut self.users[process as usize];
+        user.quantum = Span(user.quantum.0.saturating_sub(elapsed.0));
+        if let Some(running) = &mut user.work {
+            running.left = Span(running.left.0.saturating_sub(work.0));
+            running.charged.run += elapsed.0;
+        }
+    }
+
+    fn charge(&mut self, process: Option<u32>, event: Event, elapsed: Span) {
+        let Some(user) = process.map(|process| &mut self.users[process as usize]) else { return };
+        let Some(running) = &mut user.work else { return };
+        match event {
+            Event::PageFault => running.charged.page_fault += elapsed.0,
+            Event::SegmentFault | Event::GateFault => running.charged.other_fault += elapsed.0,
+            Event::Getwork | Event::DrumInterrupt | Event::Interrupt => return,
+        }
+        user.quantum = Span(user.quantum.0.saturating_sub(elapsed.0));
+    }
+
+    /// Processor `at` does something else from now on, which takes `length` at full speed.
+    pub(super) fn does(&mut self, at: usize, doing: Doing, length: Span, calendar: &mut Calendar) {
+        let now = calendar.now();
+        self.settle(at, now);
+        let processor = &mut self.processors[at];
+        (processor.doing, processor.left) = (doing, length);
+        let slowed = self.processors.len() > 1 && self.processors.iter().all(|other| !other.is_idle());
+        if slowed != self.slowed {
+            for other in 0..self.processors.len() {
+                self.settle(other, now);
+            }
+            self.slowed = slowed;
+            for other in 0..self.processors.len() {
+                self.schedule(other, calendar);
+            }
+        } else {
+            self.schedule(at, calendar);
+        }
+    }
+
+    fn schedule(&self, at: usize, calendar: &mut Calendar) {
+        let processor = &self.processors[at];
+        let slot = Slot(at as u32);
+        match processor.doing {
+            Doing::Useful(_) | Doing::Path(_) => {
+                let takes = if self.slowed { self.config.time_for(processor.left) } else { processor.left };
+                calendar.set(slot, calendar.now() + takes, Priority::Completion);
+            }
+            Doing::Idle | Doing::Deciding | Doing::Spinning(_) => calendar.clear(slot),
+        }
+    }
+
+    /// Processor `at` enters the path of an event.
+    pub(super) fn enters(
+        &mut self,
+        at: usize,
+        event: Event,
+        first: Section,
+        rest: Option<Section>,
+        then: Then,
+        calendar: &mut Calendar,
+    ) {
+        let path = Path { event, then, lock: first.lock, rest };
+        self.enters_section(at, path, first.length, calendar);
+    }
+
+    fn enters_section(&mut self, at: usize, path: Path, length: Span, calendar: &mut Calendar) {
+        let free = path.lock.is_none_or(|lock| self.holders[lock as usize].is_none());
+        if free {
+            if let Some(lock) = path.lock {
+                self.holders[lock as usize] = Some(at);
+            }
+            self.does(at, Doing::Path(path), length, calendar);
+        } else {
+            self.does(at, Doing::Spinning(path), length, calendar);
+        }
+    }
+
+    /// A section of a path has ended: whether the path has, too.
+    pub(super) fn section_ends(&mut self, at: usize, path: Path, calendar: &mut Calendar) -> bool {
+        if let Some(lock) = path.lock {
+            self.holders[lock as usize] = None;
+            let spins = |doing: &Doing| matches!(doing, Doing::Spinning(other) if other.lock == Some(lock));
+            if let Some(next) = (0..self.processors.len()).find(|next| spins(&self.processors[*next].doing)) {
+                let Doing::Spinning(waiting) = self.processors[next].doing else { return true };
+                self.holders[lock as usize] = Some(next);
+                let length = self.processors[next].left;
+                self.does(next, Doing::Path(waiting), length, calendar);
+            }
+        }
+        let Some(section) = path.rest else { return true };
+        self.enters_section(at, Path { lock: section.lock, rest: None, ..path }, section.length, calendar);
+        false
+    }
+}

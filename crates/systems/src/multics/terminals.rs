@@ -1,0 +1,184 @@
+//! Terminals: users think and type, replies are typed to them.
+
+use std::sync::Arc;
+
+use thinktime_engine::{Calendar, Priority, Slot, Span, Time};
+
+use super::machine::{Interrupt, Machine, SLOTS_A_USER, near_slots};
+use super::users::{Input, Line, Role, Work};
+use crate::recorder::{Interaction, Monitor};
+
+const TYPES: u32 = 0;
+const REPLY: u32 = 1;
+
+impl<M: Monitor> Machine<'_, M> {
+    fn slot(&self, user: u32, which: u32) -> Slot {
+        Slot(near_slots(self.config.disk_arms) + SLOTS_A_USER * user + which)
+    }
+
+    /// Users come evenly within the first think time of each.
+    pub(super) fn everybody_logs_in(&mut self, calendar: &mut Calendar) {
+        for user in 0..self.users.len() as u32 {
+            let part = self.users[user as usize].think.uniform();
+            self.thinks(user, part, calendar);
+        }
+    }
+
+    /// `user` decides what to type next, and thinks for `part` of its think time.
+    fn thinks(&mut self, number: u32, part: f64, calendar: &mut Calendar) {
+        let config = self.config;
+        let user = &mut self.users[number as usize];
+        let line = match user.role {
+            Role::Scripted => {
+                let line = user.position;
+                user.position = (line + 1) % config.script_lines;
+                line
+            }
+            Role::Normal => user.think.below(config.script_lines as u64) as usize,
+            Role::Housekeeping => config.script_lines,
+        };
+        let think = match user.role {
+            Role::Normal => &config.normal_think,
+            Role::Scripted | Role::Housekeeping => &config.lines[line].think,
+        };
+        let think = Span::from_nanoseconds(think.sample(&mut user.think).0 as f64 * part);
+        user.next = Input { line, typed: calendar.now() + think, think };
+        calendar.set(self.slot(number, TYPES), calendar.now() + think, Priority::Arrival);
+    }
+
+    pub(super) fn terminal_is_due(&mut self, slot: u32, calendar: &mut Calendar) {
+        let user = slot / SLOTS_A_USER;
+        if slot % SLOTS_A_USER == TYPES {
+            self.types(user, calendar);
+        } else {
+            self.line_is_typed(user, calendar);
+        }
+    }
+
+    fn types(&mut self, number: u32, calendar: &mut Calendar) {
+        let user = &mut self.users[number as usize];
+        let input = user.next;
+        user.inputs.push_back(input);
+        user.active = true;
+        self.measures.interactions.enter(calendar.now());
+        if self.config.lines[input.line].waits.is_none() {
+            self.thinks(number, 1.0, calendar);
+        }
+        self.interrupt(Interrupt::LineIn(number), calendar);
+    }
+
+    /// The process of `user` reads a line, if it is not at work on an earlier one.
+    pub(super) fn reads(&mut self, number: u32, calendar: &mut Calendar) {
+        let config = self.config;
+        let user = &mut self.users[number as usize];
+        if user.work.is_some() {
+            return;
+        }
+        let factor = match user.role {
+            Role::Scripted => config.demand,
+            Role::Normal => config.demand * config.normal_demand,
+            Role::Housekeeping => 1.0,
+        };
+        let before = user.line;
+        let Some(input) = user.begins(&config.lines, factor) else { return };
+        user.level = 0;
+        if before.is_some_and(|before| config.lines[before].command != config.lines[input.line].command) {
+            self.core.turns_over(number, config.kept);
+            self.segments.turns_over(number, config.kept);
+        }
+        self.wants_to_run(number, calendar);
+    }
+
+    /// The work that a line asked for is done.
+    pub(super) fn answers(&mut self, number: u32, calendar: &mut Calendar) {
+        let now = calendar.now();
+        self.ceases_to_be_eligible(number, now);
+        let config = self.config;
+        let user = &mut self.users[number as usize];
+        let Some(work) = user.work.take() else { return };
+        let line = &config.lines[work.input.line];
+        let lines = line.lines.sample(&mut user.demand).seconds().round() as u32;
+        let silent = user.lines == 0;
+        user.lines += lines;
+        if silent && lines > 0 {
+            calendar.set(self.slot(number, REPLY), now + config.line_time, Priority::Arrival);
+        }
+        self.measures.interactions.leave(now, work.input.typed);
+        self.is_answered(number, &work, now);
+        if line.waits.is_some() {
+            self.thinks(number, 1.0, calendar);
+        }
+        self.reads(number, calendar);
+    }
+
+    /// What was learnt of an interaction is kept.
+    fn is_answered(&mut self, number: u32, work: &Work, now: Time) {
+        let config = self.config;
+        let line = &config.lines[work.input.line];
+        let role = self.users[number as usize].role;
+        let output = work.first_output.unwrap_or(now);
+        let measures = &mut self.measures;
+        measures.completed(&work.charged);
+        if role != Role::Housekeeping {
+            self.meters.interactions += 1;
+            let response = output.since(work.input.typed);
+            if line.waits.is_some() {
+                measures.responses.record(response);
+                measures.batches.record(now, response);
+            }
+        }
+        if role == Role::Scripted {
+            self.meters.script_interactions += 1;
+            self.meters.script.add(&work.charged);
+            if let Some(at) = line.waits {
+                let response = config.by_the_users_clock(work.input.typed, output);
+                measures.all.record(response);
+                measures.by_line[at as usize].record(response);
+                if line.heavy { &mut measures.heavy } else { &mut measures.light }.record(response);
+            }
+        }
+        if M::LISTENS {
+            self.monitor.interaction(&told(number, work, line, Some(now)));
+        }
+    }
+
+    pub(super) fn unfinished_are_told(&mut self) {
+        if !M::LISTENS {
+            return;
+        }
+        let config = self.config;
+        for (number, user) in self.users.iter().enumerate() {
+            if let Some(work) = &user.work {
+                self.monitor.interaction(&told(number as u32, work, &config.lines[work.input.line], None));
+            }
+            for input in &user.inputs {
+                let work = Work::of(*input);
+                self.monitor.interaction(&told(number as u32, &work, &config.lines[input.line], None));
+            }
+        }
+    }
+
+    /// A line of the reply has been typed.
+    fn line_is_typed(&mut self, number: u32, calendar: &mut Calendar) {
+        let user = &mut self.users[number as usize];
+        user.lines -= 1;
+        if user.lines > 0 {
+            let next = calendar.now() + self.config.line_time;
+            calendar.set(self.slot(number, REPLY), next, Priority::Arrival);
+        }
+        self.interrupt(Interrupt::LineOut, calendar);
+    }
+}
+
+fn told(user: u32, work: &Work, line: &Line, completion: Option<Time>) -> Interaction {
+    Interaction {
+        user,
+        class: Arc::clone(&line.command),
+        think: work.input.think,
+        arrival: work.input.typed,
+        first_service: work.first_service,
+        first_output: work.first_output.or(completion),
+        completion,
+        service: Span(work.charged.all()),
+    }
+}

@@ -1,0 +1,59 @@
+//! What differs between the system of 1969 and that of 1971: path lengths, and what was installed.
+
+use super::events::EVENTS;
+
+/// Parameters that have a value of the version's own, where none is given.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Version {
+    pub name: &'static str,
+    /// Mean length of the paths with 256 Kwords of core, by event [ms].
+    pub paths_ms: [f64; EVENTS],
+    /// What each further 128 Kwords add to them [ms].
+    pub growth_ms: [f64; EVENTS],
+    pub headway_ms: f64,
+    pub gate_headway_ms: f64,
+    pub segment_headway_ms: f64,
+    pub active_segments: u64,
+    pub disk_share: f64,
+    pub examine_ms: f64,
+    pub quantum_s: f64,
+    pub max_eligible: f64,
+    pub demand: f64,
+}
+
+/// The 3.1.1 system (July and August 1969), and System 14 (January to April 1971).
+pub(super) const VERSIONS: [Version; 2] = [
+    Version {
+        name: "3.1.1",
+        paths_ms: [7.5, 2.0, 2.2, 6.0, 20.0, 5.0],
+        growth_ms: [0.0; EVENTS],
+        headway_ms: 4.0,
+        gate_headway_ms: 50.0,
+        segment_headway_ms: 100.0,
+        active_segments: 200,
+        disk_share: 0.1,
+        examine_ms: 0.1,
+        quantum_s: 1.0,
+        max_eligible: 3.0,
+        demand: 1.0,
+    },
+    Version {
+        name: "14",
+        paths_ms: [1.95, 0.99, 1.10, 3.41, 15.37, 3.67],
+        growth_ms: [0.29, 0.66, 0.34, 0.74, 1.26, 0.0],
+        headway_ms: 4.4,
+        gate_headway_ms: 50.0,
+        segment_headway_ms: 200.0,
+        active_segments: 350,
+        disk_share: 0.12,
+        examine_ms: 0.0,
+        quantum_s: 1.0,
+        max_eligible: 4.5,
+        demand: 2.0,
+    },
+];
+
+/// The version called `name`, which is one of them.
+pub(super) fn version(name: &str) -> &'static Version {
+    VERSIONS.iter().find(|version| version.name == name).unwrap_or(&VERSIONS[1])
+}
