@@ -7,6 +7,7 @@ import tempfile
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from thinktime.log import Log
     from thinktime.sources.simulated import Simulated
 
-__all__ = ["ENOUGH", "MACHINE", "Machine", "applicable", "interval", "parameters_of", "scaled"]
+__all__ = ["ENOUGH", "MACHINE", "Machine", "Recorded", "applicable", "interval", "parameters_of", "scaled"]
 
 Array = NDArray[np.float64]
 _T = TypeVar("_T")
@@ -67,6 +68,14 @@ def parameters_of(configuration: Configuration) -> dict[str, Any]:
     }
 
 
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A run of a configuration: its log, and what the simulation knows of itself."""
+
+    log: Log
+    responses: Mapping[str, float | None]
+
+
 @dataclass
 class Machine:
     """Runs configurations, and remembers them; its logs are deleted when it is no longer used.
@@ -77,34 +86,30 @@ class Machine:
     settings: Settings
     folder: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="thinktime-study-")))
     _known: dict[str, Simulated] = field(default_factory=dict)
-    _logs: dict[str, Log] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Delete the logs at the end."""
         weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
 
-    def run(self, parameters: Mapping[str, Any], replications: int | None = None) -> Simulated:
-        """Replications of one set of parameters.
+    def values(self, parameters: Mapping[str, Any], response: str, replications: int | None = None) -> Array:
+        """One response of every replication of one set of parameters.
 
         Parameters
         ----------
         parameters : mapping
             Of the system, where they differ from its defaults.
+        response : str
         replications : int, optional
             By default as many as the user wants, up to `ENOUGH`.
         """
         from thinktime.sources.simulated import simulate
 
         count = min(self.settings.replications, ENOUGH) if replications is None else replications
-        key = f"{count} {sorted(parameters.items())!r}"
-        if key not in self._known:
+        key = repr(sorted(parameters.items()))
+        if key not in self._known or len(self._known[key].responses) < count:
             self._known[key] = simulate(MACHINE, parameters, seed=self.settings.seed, replications=count)
-        return self._known[key]
-
-    def values(self, parameters: Mapping[str, Any], response: str, replications: int | None = None) -> Array:
-        """One response of every replication."""
-        found: Array = self.run(parameters, replications).responses[response].to_numpy()
-        return found
+        found: Array = self._known[key].responses[response].to_numpy()
+        return found[:count]
 
     def measured(self, configuration: Configuration, response: str) -> Array:
         """One response of every replication of a configuration that is in the tables."""
@@ -114,17 +119,19 @@ class Machine:
         """Mean of one response over the replications of a configuration."""
         return float(self.measured(configuration, response).mean())
 
-    def logs(self) -> dict[str, Log]:
-        """Log of each configuration: what its meters showed in one run, interval by interval."""
+    @cached_property
+    def recorded(self) -> dict[str, Recorded]:
+        """One run of each configuration, as its meters recorded it."""
         from thinktime.log import Log
         from thinktime.sources import simulated
 
+        found = {}
         for name, configuration in SYSTEMS.items():
-            if name not in self._logs:
-                path = self.folder / name
-                simulated.record(MACHINE, parameters_of(configuration), path, seed=self.settings.seed)
-                self._logs[name] = Log.open(path)
-        return self._logs
+            path = self.folder / name
+            own = parameters_of(configuration)
+            responses = simulated.record(MACHINE, own, path, seed=self.settings.seed)
+            found[name] = Recorded(Log.open(path), responses)
+        return found
 
     @property
     def defaults(self) -> dict[str, Any]:

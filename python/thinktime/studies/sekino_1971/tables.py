@@ -17,6 +17,7 @@ __all__ = [
     "EVENTS",
     "FOLDER",
     "FULL",
+    "LARGE",
     "NAME",
     "OVERHEAD",
     "OVERHEAD_MS",
@@ -143,7 +144,7 @@ SYSTEMS: dict[str, Configuration] = {
     str(row["configuration"]): _configuration(row) for row in PAPER.tables[CONFIGURATIONS].rows
 }
 """The three configurations, by name."""
-SMALL, LARGE_CORE, FULL = (SYSTEMS[name] for name in ("1cpu_256k", "1cpu_384k", "2cpu_384k"))
+SMALL, LARGE, FULL = (SYSTEMS[name] for name in ("1cpu_256k", "1cpu_384k", "2cpu_384k"))
 
 
 def cell(table: str, configuration: Configuration, event: str) -> float:

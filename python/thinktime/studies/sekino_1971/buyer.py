@@ -1,0 +1,197 @@
+"""What a buyer asks: what more core, a second processor, or more users do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from thinktime.reports import charts, document
+from thinktime.reports import format as shown
+from thinktime.reports.charts import Axis
+from thinktime.reports.document import Cell, Column, Key, Table
+from thinktime.stats.estimate import Estimate
+from thinktime.studies.sekino_1971.machine import Machine, interval, parameters_of
+from thinktime.studies.sekino_1971.recomputed import known
+from thinktime.studies.sekino_1971.tables import CAPACITY, FULL, LARGE, SMALL, SYSTEMS, cell
+from thinktime.studies.study import Chapter
+
+__all__ = ["CORES", "USERS", "chapter", "eligible", "machine_of"]
+
+CORES = (192, 256, 320, 384, 448, 512)
+"""Core sizes of the curves, Kwords."""
+USERS = (20, 30, 40, 50, 60)
+CPUS = (1, 2)
+SHADES = ("system", "user", "memory")
+ELIGIBLE_PER_KWORD = (LARGE.eligible - SMALL.eligible) / (LARGE.core_kwords - SMALL.core_kwords)
+ELIGIBLE_PER_CPU = FULL.eligible - LARGE.eligible
+
+
+def eligible(cpus: int, core_kwords: int) -> float:
+    """Limit of eligible processes: linear in core and processors, through the three of Table 1."""
+    core = ELIGIBLE_PER_KWORD * (core_kwords - SMALL.core_kwords)
+    return round(SMALL.eligible + core + ELIGIBLE_PER_CPU * (cpus - SMALL.cpus), 2)
+
+
+def machine_of(cpus: int, core_kwords: int, users: int) -> dict[str, Any]:
+    """Parameters of a machine that could be bought."""
+    limit = eligible(cpus, core_kwords)
+    return {"cpus": cpus, "core": core_kwords, "users": users, "max_eligible": limit}
+
+
+def chapter(machine: Machine) -> Chapter:
+    """Compare what could be bought, and draw what follows from core and from users."""
+    by_core = [
+        Point(f"{cpus} CPU{'s' if cpus > 1 else ''}", core, cpus, machine_of(cpus, core, FULL.users))
+        for cpus in CPUS
+        for core in CORES
+    ]
+    by_users = [
+        Point(each.words, users, each.cpus, parameters_of(each) | {"users": users})
+        for each in SYSTEMS.values()
+        for users in USERS
+    ]
+    summary = (
+        *_worth(machine),
+        *_bought(machine),
+        "Limits of eligible processes follow core and processors as in Table 1: "
+        f"{128 * ELIGIBLE_PER_KWORD:.2f} more for 128 Kwords, {ELIGIBLE_PER_CPU:.2f} for a processor.",
+    )
+    pictures = (
+        _curve(
+            machine, "work-by-core", f"Useful work by core, {FULL.users} users", by_core, "core, Kwords", WORK
+        ),
+        _curve(machine, "work-by-users", "Useful work by users", by_users, "users", WORK),
+        _curve(machine, "response-by-users", "Response time by users", by_users, "users", RESPONSE),
+        _curve(
+            machine, "paging-by-core", f"Paging by core, {FULL.users} users", by_core, "core, Kwords", PAGING
+        ),
+    )
+    return Chapter(summary=summary, pictures=pictures, tables=(_purchases(machine),))
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A point of a curve: one machine with its load."""
+
+    series: str
+    x: float
+    cpus: int
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """What a curve shows of a machine."""
+
+    title: str
+    response: str
+    factor: float = 1.0
+    of_all: bool = False
+    """Of all processors together: times their number."""
+
+    def of(self, machine: Machine, parameters: Mapping[str, Any]) -> Estimate:
+        """Mean over replications."""
+        return interval(machine.values(parameters, self.response), factor=self._factor(parameters))
+
+    def gain(self, machine: Machine, before: Mapping[str, Any], after: Mapping[str, Any]) -> Estimate:
+        """Mean difference on the same work."""
+        low, high = (self._factor(each) * machine.values(each, self.response) for each in (before, after))
+        return interval(high - low)
+
+    def _factor(self, parameters: Mapping[str, Any]) -> float:
+        return self.factor * (int(parameters["cpus"]) if self.of_all else 1)
+
+
+WORK = Quantity("useful work, processors", "useful_share", of_all=True)
+RESPONSE = Quantity("mean response time, s", "response_mean_s")
+PAGING = Quantity("mean time between page faults of a processor, ms", "page_fault_between_s", 1000.0)
+
+
+def _worth(machine: Machine) -> tuple[str, ...]:
+    """Put useful work of each configuration in processors beside the published one."""
+    said = []
+    for configuration in SYSTEMS.values():
+        ours = WORK.of(machine, parameters_of(configuration)).value
+        printed = known(CAPACITY, configuration.name, "useful_work")
+        theirs = (
+            f"{configuration.cpus * printed.value / 100.0:.2f} published" if printed else "not published here"
+        )
+        said.append(f"{configuration.words} {ours:.2f} ({theirs})")
+    first, last = (WORK.of(machine, parameters_of(each)).value for each in (SMALL, FULL))
+    theirs_first, theirs_last = (each.cpus * cell(CAPACITY, each, "useful_work") for each in (SMALL, FULL))
+    return (
+        f"Useful work in processors, with the users of Table 1: {', '.join(said)}.",
+        f"{FULL.words} does {last / first:.2f} times the work of {SMALL.words}, "
+        f"{theirs_last / theirs_first:.2f} times published.",
+    )
+
+
+def _bought(machine: Machine) -> tuple[str, ...]:
+    """Say what each purchase brings, from the smallest machine on."""
+    base = machine_of(1, SMALL.core_kwords, FULL.users)
+    core = WORK.gain(machine, base, machine_of(1, FULL.core_kwords, FULL.users))
+    processor = WORK.gain(machine, base, machine_of(2, SMALL.core_kwords, FULL.users))
+    both = WORK.gain(machine, base, machine_of(2, FULL.core_kwords, FULL.users))
+    rest = both.value - core.value - processor.value
+    together = "more" if rest > 0.0 else "less"
+    return (
+        f"With {FULL.users} users {SMALL.words} gains {shown.estimate(core)} processors of useful work by "
+        f"{FULL.core_kwords - SMALL.core_kwords} Kwords of core, {shown.estimate(processor)} by a second "
+        f"processor and {shown.estimate(both)} by both: {abs(rest):.2f} {together} than the two apart.",
+    )
+
+
+def _purchases(machine: Machine) -> Table:
+    base = machine_of(1, SMALL.core_kwords, FULL.users)
+    rows: list[tuple[Cell, ...]] = []
+    for cpus in CPUS:
+        for core in (SMALL.core_kwords, FULL.core_kwords, CORES[-1]):
+            own = machine_of(cpus, core, FULL.users)
+            gain = None if own == base else WORK.gain(machine, base, own)
+            shorter = None if own == base else RESPONSE.gain(machine, base, own)
+            name = f"{cpus} CPU{'s' if cpus > 1 else ''}, {core}K"
+            cells = (WORK.of(machine, own), gain, RESPONSE.of(machine, own), shorter, PAGING.of(machine, own))
+            rows.append((name, f"{own['max_eligible']:.2f}", *cells))
+    columns = (
+        Column("machine"),
+        Column("eligible at most", scaled=False),
+        Column("useful work, processors", scaled=False),
+        Column("gain", scaled=False),
+        Column("response, s", scaled=False),
+        Column("change", scaled=False),
+        Column("between page faults, ms", scaled=False),
+    )
+    caption = f"What could be bought, {FULL.users} users"
+    note = f"Gain and change against {SMALL.words} on the same work, with 95 % intervals."
+    return Table("purchases", caption, columns, tuple(rows), (note,))
+
+
+def _curve(
+    machine: Machine, name: str, title: str, points: Sequence[Point], axis: str, quantity: Quantity
+) -> document.Figure:
+    rows: list[dict[str, Any]] = []
+    for point in points:
+        value = quantity.of(machine, point.parameters)
+        ends = {"value": value.value, "low": value.low, "high": value.high}
+        rows.append({"x": point.x, "series": point.series, "shown": shown.estimate(value), **ends})
+    names = list(dict.fromkeys(point.series for point in points))
+    keys = tuple(Key(series, shade, "line") for series, shade in zip(names, SHADES, strict=False))
+    said = []
+    for series in names:
+        own = [row for row in rows if row["series"] == series]
+        first, last = own[0], own[-1]
+        said.append(f"{series}: {first['shown']} at {first['x']}, {last['shown']} at {last['x']}")
+    columns = (Column(axis, scaled=False), Column("of"), Column(quantity.title, scaled=False))
+    data = tuple((f"{row['x']}", str(row["series"]), str(row["shown"])) for row in rows)
+    y = Axis.from_zero(quantity.title, rows)
+    return document.Figure(
+        name,
+        title,
+        partial(charts.curves, rows, keys, Axis(axis), y),
+        Table(f"{name}-data", title, columns, data),
+        f"{'; '.join(said)}.",
+        keys,
+        half=True,
+    )
