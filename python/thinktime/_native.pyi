@@ -15,6 +15,7 @@ __all__ = [
     "NativeRecording",
     "NativeSimulation",
     "NativeSimulationError",
+    "builtin_scripts",
     "check_workload",
     "compute_loop",
     "course",
@@ -24,8 +25,10 @@ __all__ = [
     "mva_classes",
     "mva_course",
     "mva_rates",
+    "read_script",
     "record",
     "record_session",
+    "script_demands",
     "serve_nursery",
     "simulated_systems",
     "vocabulary",
@@ -157,3 +160,6 @@ class NativeFinished:
     def laws(self) -> list[str]: ...
 
 def simulated_systems() -> str: ...
+def builtin_scripts() -> Sequence[tuple[str, str]]: ...
+def read_script(text: str, file: str, system: str | None = None) -> str: ...
+def script_demands() -> str: ...

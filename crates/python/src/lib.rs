@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 mod arrays;
 mod log;
 mod recorder;
+mod script;
 mod simulation;
 mod stats;
 mod terminals;
@@ -14,6 +15,7 @@ mod theory;
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     log::register(module)?;
     recorder::register(module)?;
+    script::register(module)?;
     simulation::register(module)?;
     stats::register(module)?;
     terminals::register(module)?;

@@ -25,6 +25,7 @@ COMMANDS: dict[str, str] = {
     "predict": "thinktime.cli.predict",
     "experiment": "thinktime.cli.experiment",
     "systems": "thinktime.cli.systems",
+    "scripts": "thinktime.cli.scripts",
     "report": "thinktime.cli.report",
     "analyse": "thinktime.cli.analyse",
     "import": "thinktime.cli.import_",

@@ -54,6 +54,10 @@ class System:
     summary: str
     parameters: tuple[SystemParameter, ...]
 
+    def has(self, parameter: str) -> bool:
+        """Whether the system takes `parameter`."""
+        return any(known.name == parameter for known in self.parameters)
+
 
 def systems() -> tuple[System, ...]:
     """Return every simulated system."""
@@ -75,7 +79,7 @@ def resolve(system: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
     """
     from thinktime._native import NativeSimulation
 
-    native = _call(NativeSimulation, system, json.dumps(dict(parameters)))
+    native = _call(NativeSimulation, system, _written(system, parameters))
     resolved: dict[str, Any] = json.loads(native.parameters())
     return resolved
 
@@ -90,7 +94,7 @@ def responses(system: str, parameters: Mapping[str, Any] | None = None) -> dict[
     """
     from thinktime._native import NativeSimulation
 
-    native = _call(NativeSimulation, system, json.dumps(dict(parameters or {})))
+    native = _call(NativeSimulation, system, _written(system, parameters))
     return {name: unit for name, unit, _ in native.responses()}
 
 
@@ -203,7 +207,8 @@ def simulate(
     system : str
         Its name; see `systems`.
     parameters : mapping, optional
-        What differs from the defaults; distributions as tables or in short form.
+        What differs from the defaults; distributions as tables or in short form, a script of users by
+        its name or file.
     seed : int
         Of all random numbers, 0 or more. Replication r draws from streams addressed by (seed, r).
     replications : int
@@ -229,8 +234,7 @@ def simulate(
     for name, value, least in (("seed", seed, 0), ("replications", replications, 1)):
         if value < least:
             raise InputError(f"{name} is {value}; give a whole number of at least {least}")
-    text = json.dumps(dict(parameters or {}))
-    simulation = _call(NativeSimulation, system, text)
+    simulation = _call(NativeSimulation, system, _written(system, parameters))
     finished = _call(simulation.run, seed, first_replication, replications, threads, progress)
     described = simulation.responses()
     rows = finished.responses()
@@ -277,7 +281,7 @@ def record(
     from thinktime._native import NativeSimulation
     from thinktime.runs import Runs
 
-    simulation = _call(NativeSimulation, system, json.dumps(dict(parameters or {})))
+    simulation = _call(NativeSimulation, system, _written(system, parameters))
     if json.loads(simulation.parameters()).get("warm_up") == "mser5":
         raise InputError(
             "warm_up is mser5, which looks at replications before they are recorded: give a time"
@@ -285,6 +289,16 @@ def record(
     nothing = _call(simulation.run, seed, replication, 0, 1, None)
     _call(simulation.record, Path(path), "create", seed, replication, nothing, False)
     return Runs.open(path).cells[0].replications()[0].responses
+
+
+def _written(system: str, parameters: Mapping[str, Any] | None) -> str:
+    """Write parameters as JSON, with the script of a file in the place of its name."""
+    given = dict(parameters or {})
+    if "script" in given and any(system == known.name and known.has("script") for known in systems()):
+        from thinktime.sources import scripts
+
+        given["script"] = scripts.resolve(given["script"], system)
+    return json.dumps(given)
 
 
 def _call(act: Any, *arguments: Any) -> Any:

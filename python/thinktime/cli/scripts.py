@@ -1,0 +1,102 @@
+"""`thinktime scripts`: what scripted users do, on which system."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from thinktime.errors import InputError
+
+if TYPE_CHECKING:
+    from thinktime.reports.document import Table
+    from thinktime.sources.scripts import Demand, Script
+
+__all__ = ["command"]
+
+
+def command(
+    name: Annotated[
+        str | None, typer.Argument(metavar="SCRIPT", help="Print this one, to begin one of your own with.")
+    ] = None,
+    check: Annotated[
+        Path | None, typer.Option("--check", metavar="FILE.toml", help="Say whether a file is a script.")
+    ] = None,
+    form: Annotated[
+        Literal["text", "json", "csv"], typer.Option("--format", help="How the tables are printed.")
+    ] = "text",
+) -> None:
+    """List the scripts of users that simulated systems play, print one, or check one of your own.
+
+    A script says what a user types, for which reply the user waits, how long the user thinks, and what each
+    interaction asks of a system.
+
+    Examples:
+
+      thinktime scripts
+
+      thinktime scripts mftn3 > my.toml
+
+      thinktime scripts --check my.toml; thinktime simulate multics -p script=my.toml
+    """
+    from thinktime import reports
+    from thinktime.reports.document import Section
+    from thinktime.sources.scripts import builtin, demands, read
+
+    if name is not None:
+        if check is not None:
+            raise InputError("--check: a script is printed or a file is checked, not both; leave one out")
+        texts = builtin()
+        if name not in texts:
+            raise InputError(f"there is no built-in script {name!r}; there are: {', '.join(texts)}")
+        sys.stdout.write(texts[name])
+    elif check is not None:
+        section = Section("script", f"What is in {check}?", (), (_scripts((read(check),)),))
+        sys.stdout.write(reports.render_section(section, form))
+    else:
+        section = Section(
+            "scripts",
+            "What can scripted users do?",
+            ("`thinktime scripts SCRIPT` prints one; `-p script=FILE.toml` plays one of your own.",),
+            (_scripts(tuple(read(each) for each in builtin())), _demands(demands())),
+        )
+        sys.stdout.write(reports.render_section(section, form))
+
+
+def _scripts(scripts: tuple[Script, ...]) -> Table:
+    from thinktime.reports.document import Column, Table
+
+    columns = ("script", "interactions", "waiting", "commands", "heavy", "systems", "what it is")
+    rows = tuple(
+        (
+            script.name,
+            str(len(script.interactions)),
+            str(len(script.waiting)),
+            ", ".join(dict.fromkeys(found.command for found in script.interactions)),
+            ", ".join(dict.fromkeys(found.command for found in script.interactions if found.heavy)),
+            ", ".join(script.systems),
+            script.description,
+        )
+        for script in scripts
+    )
+    return Table("scripts", "Scripts of users", tuple(Column(name) for name in columns), rows)
+
+
+def _demands(demands: tuple[Demand, ...]) -> Table:
+    from thinktime.reports.document import Column, Table
+
+    columns = ("system", "demand", "unit", "default", "what it is")
+    rows = tuple(
+        (
+            demand.system,
+            demand.name,
+            demand.unit,
+            "must be given" if demand.default is None else f"{demand.default:g}",
+            demand.description,
+        )
+        for demand in demands
+    )
+    caption = "What an interaction can ask of each system"
+    return Table("demands", caption, tuple(Column(name) for name in columns), rows)

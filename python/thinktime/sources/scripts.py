@@ -1,0 +1,170 @@
+"""Scripts of users: what they type and wait for, how long they think, and what that asks of each system."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from thinktime.errors import InputError
+
+__all__ = ["Demand", "Interaction", "Script", "builtin", "demands", "read", "resolve"]
+
+
+@dataclass(frozen=True, slots=True)
+class Interaction:
+    """One input of a script and the work that it asks for.
+
+    Attributes
+    ----------
+    command : str
+    types : str
+        The line typed.
+    wait_for : str or None
+        Text of the reply that the user waits for; None: the user goes on at once.
+    heavy : bool
+        Whether the command is one of those that averages are also given without.
+    think : float or dict
+        Think time before the line is typed, s: the same each time, or a distribution.
+    demands : dict
+        By system and name: an amount, or a distribution of amounts.
+    """
+
+    command: str
+    types: str
+    wait_for: str | None
+    heavy: bool
+    think: Any
+    demands: dict[str, dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """What a user does, over and over.
+
+    Attributes
+    ----------
+    name, description : str
+    interactions : tuple of Interaction
+        In the order in which they are done.
+    table : dict
+        All of it, as the parameter `script` of a simulated system takes it.
+    """
+
+    name: str
+    description: str
+    interactions: tuple[Interaction, ...]
+    table: dict[str, Any]
+
+    @property
+    def waiting(self) -> tuple[Interaction, ...]:
+        """Interactions whose reply the user waits for: those that have a response time."""
+        return tuple(found for found in self.interactions if found.wait_for is not None)
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """Systems that every interaction states its demands on."""
+        asked = [set(found.demands) for found in self.interactions]
+        return tuple(sorted(set.intersection(*asked)))
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """Something that an interaction can ask of a system."""
+
+    system: str
+    name: str
+    unit: str
+    default: float | None
+    """None where it must be given."""
+    description: str
+
+
+def builtin() -> dict[str, str]:
+    """TOML text of each script that comes with thinktime, by its name."""
+    from thinktime._native import builtin_scripts
+
+    return dict(builtin_scripts())
+
+
+def demands() -> tuple[Demand, ...]:
+    """Return what an interaction can ask of each system."""
+    from thinktime._native import script_demands
+
+    return tuple(Demand(**found) for found in json.loads(script_demands()))
+
+
+def read(script: str | os.PathLike[str], system: str | None = None) -> Script:
+    """Read a script, built in or from a TOML file.
+
+    Parameters
+    ----------
+    script : str or path
+        Name of a built-in script, or a file; of two with one name, the built-in script.
+    system : str, optional
+        A system that all its interactions must have demands on.
+
+    Raises
+    ------
+    InputError
+        There is no such script, or it is none; the message has file, line, item, and what would be right.
+    """
+    from thinktime._native import read_script
+
+    known = builtin()
+    name = os.fspath(script)
+    text = known[name] if name in known else _text(Path(script))
+    try:
+        table = json.loads(read_script(text, name, system))
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    return Script(table["name"], table["description"], tuple(_interactions(table)), table)
+
+
+def resolve(given: Any, system: str) -> Any:
+    """Return what the parameter `script` of `system` means: a built-in name or a whole script.
+
+    Raises
+    ------
+    InputError
+        As `read`.
+    """
+    if isinstance(given, (str, os.PathLike)) and os.fspath(given) not in builtin():
+        return read(given, system).table
+    return given
+
+
+def _text(path: Path) -> str:
+    """Return the text of a script of somebody's own."""
+    try:
+        found = path.read_bytes()
+    except FileNotFoundError:
+        raise InputError(
+            f"{path}: is neither a built-in script ({', '.join(builtin())}) nor a file; "
+            f"`thinktime scripts mftn3 > my.toml` begins one of your own"
+        ) from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    try:
+        return found.decode()
+    except UnicodeDecodeError as error:
+        line = found.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            f"{path}, line {line}: the text: byte {found[error.start]:#04x} is no UTF-8; save it as UTF-8"
+        ) from None
+
+
+def _interactions(table: dict[str, Any]) -> Iterator[Interaction]:
+    for found in table["interaction"]:
+        command = found["command"]
+        yield Interaction(
+            command,
+            found["types"],
+            found.get("wait_for"),
+            table["commands"][command]["heavy"],
+            found["think"],
+            {name: value for name, value in found.items() if isinstance(value, dict) and name != "think"},
+        )
