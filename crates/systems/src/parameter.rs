@@ -274,6 +274,15 @@ impl Settings {
         self.scripts.get(name).unwrap_or_else(|| panic!("{name} is declared as no script"))
     }
 
+    /// What each interaction of a script asks of this system, in the order of `names`.
+    ///
+    /// # Panics
+    /// The system does not declare `name` as a script, or scripts know no such demands on it.
+    pub fn demands(&self, name: &str, names: &[&str]) -> Vec<Vec<Distribution>> {
+        let found = self.script(name).demands(self.system, names);
+        found.unwrap_or_else(|error| panic!("demands were checked when the script was given: {error}"))
+    }
+
     /// All of them, for the manifest.
     pub fn to_json(&self) -> Value {
         json!(self.values)
@@ -304,14 +313,17 @@ mod tests {
     #[test]
     fn a_script_is_given_by_name_or_whole_and_has_demands_on_the_system() {
         let parameter = Parameter::new("script", "", json!("6mad1"), Allowed::Script, "", "chosen");
-        let resolve =
-            |given: Value| Settings::resolve("ctss", &[parameter.clone()], given.as_object().unwrap());
+        let resolve = |given: Value| {
+            Settings::resolve("ctss", std::slice::from_ref(&parameter), given.as_object().unwrap())
+        };
         let built_in = resolve(json!({})).unwrap();
         assert_eq!(built_in.to_json(), json!({"script": "6mad1"}));
         let mut table = built_in.script("script").to_json();
         let whole = resolve(json!({"script": table})).unwrap();
         assert_eq!(whole.to_json(), json!({"script": table}));
         assert_eq!(whole.script("script").to_json(), table);
+        let demands = whole.demands("script", &["words", "cpu"]);
+        assert_eq!((demands.len(), demands[0][0].mean(), demands[0][1].mean()), (66, 10_000.0, 0.5));
         table["interaction"][0]["ctss"]["words"] = json!(40_000);
         assert_eq!(
             resolve(json!({"script": table})).unwrap_err().to_string(),

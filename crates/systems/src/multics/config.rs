@@ -3,7 +3,6 @@
 use serde_json::Value;
 use thinktime_engine::drum::{DrumPlan, Organisation};
 use thinktime_engine::{Distribution, Span, Time};
-use thinktime_script::{Script, ScriptError};
 
 use super::events::{EVENTS, Event, Paths};
 use super::pool::Lifetime;
@@ -65,8 +64,7 @@ impl Config {
     pub fn read(settings: &Settings) -> Result<Config, ParameterError> {
         let version = version(settings.word("version"));
         let of_version = |name: &str, own: f64| of_version(settings, name, own);
-        let script = script(settings)?;
-        let mut lines = lines(settings, &script)?;
+        let mut lines = lines(settings)?;
         let script_lines = lines.len();
         let waiting_lines = lines.iter().filter(|line| line.waits.is_some()).count();
         lines.push(housekeeping(settings));
@@ -236,22 +234,9 @@ fn roles(settings: &Settings) -> Result<Vec<Role>, ParameterError> {
         .collect())
 }
 
-fn refused(settings: &Settings, error: ScriptError) -> ParameterError {
-    ParameterError {
-        system: settings.system().into(),
-        parameter: format!("script: {}: {}", error.place(), error.item),
-        problem: error.problem,
-        remedy: error.remedy,
-    }
-}
-
-fn script(settings: &Settings) -> Result<Script, ParameterError> {
-    Script::from_json(settings.value("script")).map_err(|error| refused(settings, error))
-}
-
-fn lines(settings: &Settings, script: &Script) -> Result<Vec<Line>, ParameterError> {
+fn lines(settings: &Settings) -> Result<Vec<Line>, ParameterError> {
     let names = ["cpu", "pages", "segments", "lines", "first_output"];
-    let demands = script.demands("multics", &names).map_err(|error| refused(settings, error))?;
+    let demands = settings.demands("script", &names);
     let think = match settings.value("think") {
         Value::String(word) if word == "of_script" => None,
         value => Some(Distribution::parse(value).map_err(|error| {
@@ -261,7 +246,7 @@ fn lines(settings: &Settings, script: &Script) -> Result<Vec<Line>, ParameterErr
     };
     let mut waiting = 0..;
     let mut lines = Vec::new();
-    for (step, mut demand) in script.interactions.iter().zip(demands) {
+    for (step, mut demand) in settings.script("script").interactions.iter().zip(demands) {
         let mut next = || demand.remove(0);
         lines.push(Line {
             command: step.command.as_str().into(),

@@ -16,7 +16,7 @@ fn scripted() -> Vec<Parameter> {
             "script",
             "",
             json!("mftn3"),
-            Allowed::Structure("give the name of a built-in script, a TOML file, or a script as a table"),
+            Allowed::Script,
             "What users type, over and over",
             "1969: MFTN3; its lines are chosen, see `thinktime scripts mftn3`",
         ),
