@@ -79,6 +79,11 @@ impl NativeSimulation {
         to_json(&self.0.settings().to_json())
     }
 
+    /// What a log's manifest says of the machine beside its parameters, as JSON.
+    fn machine(&self) -> PyResult<String> {
+        to_json(&self.0.prepared().machine())
+    }
+
     /// Name, unit and description of each response, in order.
     fn responses(&self) -> Vec<(String, String, String)> {
         let described = self.0.prepared().responses();

@@ -24,6 +24,7 @@ __all__ = [
     "Simulated",
     "System",
     "SystemParameter",
+    "machine",
     "record",
     "resolve",
     "responses",
@@ -82,6 +83,21 @@ def resolve(system: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
     native = _call(NativeSimulation, system, _written(system, parameters))
     resolved: dict[str, Any] = json.loads(native.parameters())
     return resolved
+
+
+def machine(system: str, parameters: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return what a log's manifest says of the machine beside its parameters, without simulating it.
+
+    Raises
+    ------
+    InputError
+        A parameter cannot be.
+    """
+    from thinktime._native import NativeSimulation
+
+    native = _call(NativeSimulation, system, json.dumps(dict(parameters or {})))
+    found: dict[str, Any] = json.loads(native.machine())
+    return found
 
 
 def responses(system: str, parameters: Mapping[str, Any] | None = None) -> dict[str, str]:

@@ -3,6 +3,7 @@ mod config;
 mod disks;
 mod events;
 mod figures;
+mod in_force;
 mod machine;
 mod measures;
 mod parameters;
@@ -73,6 +74,7 @@ impl Prepared for Config {
             "core_kwords": self.core_kwords,
             "name": "GE-645 with Multics (simulated)",
             "meters": meters,
+            "in_force": self.in_force(),
         })
     }
 

@@ -1,0 +1,34 @@
+//! What holds where a parameter says `of_version`, in the parameters' units: the whole configuration in one place.
+
+use serde_json::{Map, Value, json};
+
+use super::config::Config;
+use super::events::Event;
+use super::traffic::Eligibility;
+
+impl Config {
+    /// Parameters by name, with the version's own values filled in.
+    pub(super) fn in_force(&self) -> Value {
+        let milliseconds = |nanoseconds: f64| nanoseconds / 1e6;
+        let path = |event: Event| {
+            let mean = self.paths.mean[event as usize].0;
+            (format!("{}_path", event.name()), json!(milliseconds(mean as f64)))
+        };
+        let mut found: Map<String, Value> = Event::ALL.into_iter().map(path).collect();
+        let others = [
+            ("headway", milliseconds(self.page_lifetime.mean.0 as f64)),
+            ("segment_headway", milliseconds(self.segment_lifetime.mean.0 as f64)),
+            ("gate_headway", milliseconds(self.gate_headway_ns)),
+            ("active_segments", f64::from(self.active_segments)),
+            ("examine", milliseconds(self.examine.0 as f64)),
+            ("disk_share", self.disk_share),
+            ("quantum", self.quantum_of(0).seconds()),
+            ("demand", self.demand),
+        ];
+        found.extend(others.map(|(name, value)| (name.to_owned(), json!(value))));
+        if let Eligibility::Number(number) = self.eligibility {
+            found.insert("max_eligible".to_owned(), json!(number));
+        }
+        Value::Object(found)
+    }
+}
