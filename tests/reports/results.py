@@ -45,9 +45,26 @@ def make_capacity() -> capacity.Capacity:
         ),
         capacity.Event("forks", "fork", estimate(0.04), estimate(400e-6, "s"), estimate(1e-2, "s")),
     )
-    parts = tuple(capacity.Part(name, f"{name} time", estimate(share)) for name, share in SHARES.items())
+    uses = {"user": "user", "nice": "user", "steal": "steal", "iowait": "idle", "idle": "idle"}
+    parts = tuple(
+        capacity.Part(f"{name}_s", f"{name} time", uses.get(name, "system"), estimate(share))
+        for name, share in SHARES.items()
+    )
     return capacity.Capacity(
-        2, 120, parts, events, estimate(0.03), estimate(0.19), estimate(0.003), ("Ticks were used.",)
+        cpus=2,
+        intervals=120,
+        metered=False,
+        parts=parts,
+        events=events,
+        unattributed=estimate(0.03),
+        user=estimate(0.44),
+        system=estimate(0.19),
+        recorder=estimate(0.003),
+        lock_wait=None,
+        accounted=0.999,
+        checks=(capacity.Check("forks", "fork", 0.04, 0.0401),),
+        conditions=(capacity.Condition("active_users", "active users", estimate(3.0, "user"), "user"),),
+        caveats=("Ticks were used.",),
     )
 
 

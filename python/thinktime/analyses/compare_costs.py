@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -21,6 +20,7 @@ from thinktime.analyses.overhead import BASE, N_LEAST, ROWS_PER_REQUEST
 from thinktime.analyses.regression import Options, fit
 from thinktime.analyses.requests import Design, Target, build
 from thinktime.stats.estimate import Estimate
+from thinktime.stats.independent import difference
 
 if TYPE_CHECKING:
     from thinktime.log import Log
@@ -58,9 +58,9 @@ def costs(log: Log, asked: CostAsked) -> tuple[CostChange, ...] | str:
     for at, name in enumerate((BASE.name, *names)):
         label, _ = _words(BASE if at == 0 else place[name])
         before, after = control.get(name), treated.get(name)
-        difference = None if before is None or after is None else _apart(before, after)
+        change = None if before is None or after is None else difference(before, after)
         own = single[at] if single else None
-        found.append(CostChange(name, label, before, after, difference, own))
+        found.append(CostChange(name, label, before, after, change, own))
     return tuple(found)
 
 
@@ -68,29 +68,6 @@ def _target_of(log: Log) -> Target | None:
     """System time, as what a regression explains; None where the log has none."""
     columns = observations.role_columns(log, "system_time")
     return Target("system time", "s", columns) if columns else None
-
-
-def _apart(control: Estimate, treated: Estimate) -> Estimate:
-    r"""Difference of two estimates from different observations.
-
-    Half widths add as errors do, :math:`h = \sqrt{h_1^2 + h_2^2}`, on each side (Zou and Donner 2008,
-    Statistics in Medicine 27, 1693).
-    """
-    value = treated.value - control.value
-    low = high = None
-    if None not in (control.low, control.high, treated.low, treated.high):
-        below = math.hypot(treated.value - (treated.low or 0.0), (control.high or 0.0) - control.value)
-        above = math.hypot((treated.high or 0.0) - treated.value, control.value - (control.low or 0.0))
-        low, high = value - below, value + above
-    return Estimate(
-        value,
-        treated.unit,
-        control.n + treated.n,
-        f"difference of {treated.method}",
-        low,
-        high,
-        treated.level,
-    )
 
 
 def _regressed(design: Design, level: float) -> dict[str, Estimate] | str:

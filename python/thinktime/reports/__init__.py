@@ -36,7 +36,7 @@ ORDER = (
     "rates",
 )
 """The analyses as a report shows them: from where the capacity goes to the details."""
-COMPARED = ("throughput", "overhead", "saturation")
+COMPARED = ("capacity", "throughput", "overhead", "saturation")
 """Those that compare several logs: ``analyses/NAME_comparison.py`` and ``sections/NAME_comparison.py``."""
 
 

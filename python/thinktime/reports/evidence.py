@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, cast
 
 from thinktime.reports.machine import Machine, Recording
 from thinktime.reports.prose import few, range_of, users
-from thinktime.reports.sections.capacity import BUSY
 from thinktime.reports.sections.overhead import requests
 from thinktime.stats.estimate import Estimate, NotApplicable
 
@@ -76,16 +75,10 @@ class Evidence:
         """Disks and who waits for them, where the log tells."""
         return cast("Iostat | None", self._result("iostat"))
 
-    def shares(self, *states: str) -> float:
-        """Part of the CPU capacity spent in `states`."""
-        if self.capacity is None:
-            return 0.0
-        return sum(part.share.value for part in self.capacity.parts if part.name in states)
-
     @property
     def busy(self) -> float:
         """Part of the CPU capacity that was used."""
-        return self.shares(*BUSY)
+        return 0.0 if self.capacity is None else self.capacity.user.value + self.capacity.system.value
 
     def gauge(self, column: str) -> tuple[float, float] | None:
         """Mean and highest value of a gauge."""

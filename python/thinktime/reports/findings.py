@@ -52,7 +52,7 @@ def _busy(known: Evidence) -> Finding | None:
     if known.capacity is None:
         return None
     name, words = machines.name(known.machine), machines.words(known.machine)
-    busy, user = shown.quantity(known.busy, "share"), shown.quantity(known.shares("user", "nice"), "share")
+    busy, user = shown.quantity(known.busy, "share"), shown.quantity(known.capacity.user.value, "share")
     system = shown.quantity(known.capacity.system.value, "share")
     return Finding(
         f"The CPUs of {name} ({words}) were busy {busy} of the time: {user} in user programs, "
@@ -213,7 +213,7 @@ def _relief(known: Evidence) -> list[tuple[str, str]]:
         ]
     if name != "the CPU":
         return [(f"{capital(name)} is the limit: more CPU would not help first.", "saturation")]
-    by_users = known.capacity is None or known.shares("user", "nice") > known.capacity.system.value
+    by_users = known.capacity is None or known.capacity.user.value > known.capacity.system.value
     if by_users:
         return [("The CPU is the limit and user programs have most of it: see who they are.", "who")]
     return [("The CPU is the limit and the system has most of it: see which requests cost it.", "overhead")]

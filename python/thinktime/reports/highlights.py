@@ -28,7 +28,7 @@ def highlights(known: Evidence) -> tuple[Highlight, ...]:
 def _busy(known: Evidence) -> Highlight | None:
     if known.capacity is None:
         return None
-    user = shown.quantity(known.shares("user", "nice"), "share")
+    user = shown.quantity(known.capacity.user.value, "share")
     note = f"{user} user programs, {shown.quantity(known.capacity.system.value, 'share')} system"
     return Highlight("busy", "CPU busy", known.busy, "share", note, "capacity")
 

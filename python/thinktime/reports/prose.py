@@ -17,6 +17,7 @@ __all__ = [
     "few",
     "listed",
     "noun",
+    "nouns",
     "p_value",
     "percent",
     "range_of",
@@ -58,6 +59,11 @@ FEW = 10
 def noun(request: str, label: str) -> str:
     """Name one request of a kind: `fork` for the column `forks`; else the label of the analysis."""
     return _NOUNS.get(request, label)
+
+
+def nouns(request: str, label: str) -> str:
+    """Name several requests of a kind: `forks`; the name of a column that has no noun is a plural already."""
+    return shown.plural(_NOUNS[request]) if request in _NOUNS else label
 
 
 def bare(value: Estimate) -> Estimate:

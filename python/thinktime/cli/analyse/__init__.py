@@ -36,7 +36,7 @@ ANALYSES: dict[str, str] = {
     "overhead": "overhead",
     "saturation": "saturation",
     "iostat": "iostat",
-    "capacity": "plain",
+    "capacity": "capacity",
     "compare": "compare",
     "experiment": "experiment",
 }

@@ -13,7 +13,6 @@ QUESTIONS = {
     "response": "Tell how long users waited, by their number and by class.",
     "arrivals": "Test whether inputs arrive at random.",
     "trace": "Tell where interactions wait, from the trace of events.",
-    "capacity": "Tell where the CPU capacity went.",
 }
 """First line of each one's help."""
 
