@@ -29,7 +29,7 @@ struct Command {
 pub fn script(node: &Node, file: &str) -> Result<Script, ScriptError> {
     let top = Table::of(node, file, TOP)?;
     top.check_keys(&KEYS)?;
-    let name = top.needed("name", "a name, such as \"mftn3\"")?.line_of_text()?;
+    let name = name(&top)?;
     let description = match top.field("description") {
         Some(field) => field.text()?.to_owned(),
         None => String::new(),
@@ -45,6 +45,15 @@ pub fn script(node: &Node, file: &str) -> Result<Script, ScriptError> {
         }
     }
     Ok(script)
+}
+
+fn name(top: &Table<'_>) -> Result<String, ScriptError> {
+    const EXAMPLE: &str = "a name, such as \"mftn3\"";
+    let field = top.needed("name", EXAMPLE)?;
+    match field.line_of_text()? {
+        empty if empty.trim().is_empty() => Err(field.error("is empty", format!("give {EXAMPLE}"))),
+        name => Ok(name),
+    }
 }
 
 fn commands(field: &Field<'_>) -> Result<BTreeMap<String, Command>, ScriptError> {

@@ -145,6 +145,20 @@ fn what_is_wrong_is_named_with_its_line() {
             "my.toml, line 16: interaction 1 (edm): types: 3 was given; give text in quotation marks",
         ),
         (
+            error(&format!("{TOP}interaction = []\n"), ""),
+            "my.toml, line 3: interaction: there are none; give one [[interaction]] or more, each with command, \
+             types, and wait_for or wait = false",
+        ),
+        (
+            edited("[[interaction]]", "[interaction]"),
+            "my.toml, line 14: interaction: a table was given; give one [[interaction]] or more, each with command, \
+             types, and wait_for or wait = false",
+        ),
+        (
+            error("name = \"\"\nthink = 30\n", EDM),
+            "my.toml, line 1: name: is empty; give a name, such as \"mftn3\"",
+        ),
+        (
             error(TOP, ""),
             "my.toml, line 1: the script: interaction is missing; give an [[interaction]] or more",
         ),
