@@ -21,6 +21,8 @@ STUDIES: dict[str, str] = {
     "anderson-sargent-1974": "thinktime.studies.anderson_sargent_1974.study",
     "bard-1971": "thinktime.studies.bard_1971.study",
     "brachman-1983": "thinktime.studies.brachman_1983.study",
+    "sekino-1969": "thinktime.studies.sekino_1969.study",
+    "sekino-1971": "thinktime.studies.sekino_1971.study",
 }
 """Name of each study, and the module whose ``STUDY`` it is."""
 

@@ -18,23 +18,27 @@ from thinktime.studies.study import Chapter
 __all__ = [
     "CTSS",
     "MULTICS",
+    "SCRIPT",
     "TABLES",
     "WARM_UP_S",
     "chapter",
     "ctss_parameters",
     "multics_parameters",
+    "pass_s",
 ]
 
 TABLES = ("facts",)
 MULTICS, CTSS = "multics", "ctss"
+SCRIPT, TWIN = "mftn3", "6mad1"
 SCRIPTED = 1
 """Users who play the script; all others are normal users."""
 HOUSEKEEPING = 3
 CLOCK_S = 0.5
 """Table 1 is printed to half seconds."""
 WARM_UP_S = 600.0
+ROOM = 1.15
+"""A run is longer than the script by so much, so that nearly all runs have every interaction."""
 USERS_SHOWN = 17
-RESPONSE = "average_system_response_time"
 
 
 def multics_parameters(users: int) -> dict[str, Any]:
@@ -43,37 +47,36 @@ def multics_parameters(users: int) -> dict[str, Any]:
         "version": "3.1.1",
         "cpus": 1,
         "core": 256,
-        "script": "mftn3",
+        "script": SCRIPT,
         "users": users,
         "normal_users": users - SCRIPTED,
         "housekeeping": HOUSEKEEPING,
         "clock_resolution": CLOCK_S,
         "warm_up": WARM_UP_S,
-        "length": WARM_UP_S + pass_s(multics_response_s(users)),
+        "length": WARM_UP_S + pass_s(users),
     }
 
 
 def ctss_parameters(users: int) -> dict[str, Any]:
     """Parameters of CTSS with `users` users; all others are the defaults."""
     return {
-        "script": "6mad1",
+        "script": TWIN,
         "users": users,
         "normal_users": users - SCRIPTED,
         "warm_up": WARM_UP_S,
-        "length": WARM_UP_S + pass_s(printed(CPM01, {"quantity": RESPONSE}, "value").value),
+        "length": WARM_UP_S + ROOM * printed(CPM01, {"quantity": "total_real_time"}, "value").value,
     }
 
 
-def pass_s(response_s: float) -> float:
-    """Time to go once through the script if those who wait do so for `response_s` on the mean, s."""
-    return fact("M-F03").value * fact("M-F06").value + fact("M-F04").value * response_s
+def pass_s(users: int) -> float:
+    """Time to go once through the script: its think times, and responses about as Table 1 has them, s.
 
-
-def multics_response_s(users: int) -> float:
-    """Mean response about as Table 1 has it, which only decides how long a run is, s."""
+    It decides only how long a run is.
+    """
     counts = [count for column, count in USERS.items() if _average(column) is not None]
     known = [value for column in USERS if (value := _average(column)) is not None]
-    return float(np.interp(users, counts, known))
+    response = float(np.interp(users, counts, known))
+    return ROOM * (fact("M-F03").value * fact("M-F06").value + fact("M-F04").value * response)
 
 
 def _average(column: str) -> float | None:
@@ -106,16 +109,18 @@ def chapter(_: object) -> Chapter:
 
 def _stated() -> Iterator[Figure]:
     """Numbers of the text that the script was made with."""
-    steps = resolve(MULTICS, multics_parameters(USERS_SHOWN))["script"]["interaction"]
-    waiting = [step for step in steps if step.get("wait", True)]
-    half = [step for step in steps[: len(steps) // 2] if step.get("wait", True)]
-    think = {step["think"] if isinstance(step["think"], (int, float)) else None for step in steps}
+    from thinktime.sources import scripts
+
+    script = scripts.read(SCRIPT)
+    steps, waiting = script.interactions, script.waiting
+    half = [step for step in steps[: len(steps) // 2] if step.wait_for is not None]
+    thinks = {step.think if isinstance(step.think, (int, float)) else None for step in steps}
     found = {
         "M-F03": len(steps),
         "M-F04": len(waiting),
         "M-F05": len(steps) - len(waiting),
         "M-F07": len(half),
-        "M-F06": think.pop() if len(think) == 1 else None,
+        "M-F06": thinks.pop() if len(thinks) == 1 else None,
     }
     for name, value in found.items():
         if value is not None:

@@ -179,10 +179,16 @@ def _spread(machines: Machines) -> Table:
         by_row[interaction] += [said or None, f"{found.low:.1f} to {found.high:.1f}"]
     names = [name.removesuffix("_s").replace("_", " ") for name in COLUMNS]
     heads = (Column("interaction"), *(Column(_head(n, part), scaled=False) for n in names for part in (0, 1)))
-    rows = tuple((named(at), *cells) for at, cells in by_row.items())
+    rows = tuple((_both(at), *cells) for at, cells in by_row.items())
     note = f"A range holds one more run with probability {100 * level:.0f} %; ✗: what is printed is outside."
     caption = "Table 1 as one run would show it: printed, and where a simulated run lies, s"
     return Table("one-run", caption, heads, rows, (note,))
+
+
+def _both(interaction: int) -> str:
+    """Interaction with its commands on both systems."""
+    ours, twin = (named(interaction, system) for system in ("multics", "ctss"))
+    return ours if ours == twin else f"{ours}, {twin.partition(' ')[2]}"
 
 
 def _head(name: str, part: int) -> str:

@@ -1,0 +1,236 @@
+"""Two instruments beside each other: what is charged to the script, and what the meter inside counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from thinktime.reports.compared import Figure, Tolerance
+from thinktime.reports.document import Cell, Column, Table
+from thinktime.studies.sekino_1969.cpu_time import LEAST_USERS
+from thinktime.studies.sekino_1969.machines import Array, Machines, Recorded, column, interval
+from thinktime.studies.sekino_1969.responses import average
+from thinktime.studies.sekino_1969.tables import INTERACTIONS, PAPER, fact
+from thinktime.studies.study import Chapter
+
+if TYPE_CHECKING:
+    from thinktime.log import Log
+
+__all__ = [
+    "ALIKE",
+    "CLOCKS_S",
+    "DAILY",
+    "INSIDE",
+    "QUIET",
+    "TABLES",
+    "Reading",
+    "chapter",
+    "clock_error",
+    "off",
+    "reading",
+]
+
+TABLES = ("facts",)
+TIME = Tolerance("relative", 0.10)
+FAULT_TIMES = ("page_fault_s", "segment_fault_s", "gate_fault_s")
+"""What the meter has of a process's own faults; getwork and interrupts are charged to nobody."""
+DAILY, INSIDE = "daily measurement", "meter inside"
+COLUMNS = {
+    DAILY: (
+        ("script_run_s", "script_page_fault_s", "script_other_fault_s"),
+        "script_page_fault_s",
+        "script_page_faults",
+        "script_interactions",
+    ),
+    INSIDE: (("useful_s", *FAULT_TIMES), "page_fault_s", "page_faults", "interactions"),
+}
+"""Columns of the log by instrument: parts of CPU time, page-fault time, page faults, interactions."""
+AS_IN_1969, QUIET, ALIKE = "as in 1969", "without housekeeping", "four scripts, no housekeeping"
+VARIANTS: Mapping[str, Mapping[str, Any]] = {
+    AS_IN_1969: {},
+    QUIET: {"housekeeping": 0},
+    ALIKE: {"housekeeping": 0, "normal_users": 0},
+}
+"""Causes of a difference, taken away one after the other: work of no user, and users of another kind."""
+CLOCKS_S = (0.5, 6.0, 60.0)
+"""Half seconds by hand; a ready message that gives tenths of minutes, or minutes."""
+CLOCK_USERS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What an instrument says of an interaction with four users, a value a run.
+
+    Parameters
+    ----------
+    cpu_ms, page_fault_ms : ndarray
+        CPU time, and the part of it that is page-fault processing.
+    faults : ndarray
+        Page faults.
+    """
+
+    cpu_ms: Array
+    page_fault_ms: Array
+    faults: Array
+
+
+def reading(machines: Machines, instrument: str, variant: str = AS_IN_1969) -> Reading:
+    """Read one of the instruments, of the same runs.
+
+    The daily measurement divides what is charged to the scripted users by their interactions, the meter
+    inside divides what all processes took by the interactions of all users.
+    """
+    times, paging, faults, count = COLUMNS[instrument]
+    sums = [_sums(run.log, (*times, paging, faults, count)) for run in _runs(machines, variant)]
+    each = [{name: value / own[count] for name, value in own.items()} for own in sums]
+    return Reading(
+        1000.0 * np.array([sum(own[name] for name in times) for own in each]),
+        1000.0 * np.array([own[paging] for own in each]),
+        np.array([own[faults] for own in each]),
+    )
+
+
+def _runs(machines: Machines, variant: str) -> tuple[Recorded, ...]:
+    return machines.recorded(LEAST_USERS, **VARIANTS[variant])
+
+
+def _sums(log: Log, names: Sequence[str]) -> dict[str, float]:
+    """Add up columns of the samples, from the end of the warm-up on."""
+    import polars as pl
+
+    (session,) = log.manifest["sessions"]
+    begin = pl.col("start").min() + pl.duration(seconds=session["replication"]["warm_up_s"])
+
+    sums = [pl.col(name).cast(pl.Float64).sum() for name in dict.fromkeys(names)]
+    (row,) = log.samples().filter(pl.col("start") >= begin).select(sums).collect().to_dicts()
+    return row
+
+
+def off(inside: Reading, outside: Reading) -> tuple[float, float]:
+    """By how much CPU time and page-fault processing inside differ from those outside, per cent."""
+    pairs = ((inside.cpu_ms, outside.cpu_ms), (inside.page_fault_ms, outside.page_fault_ms))
+    cpu, paging = (100.0 * float(one.mean() / other.mean() - 1.0) for one, other in pairs)
+    return cpu, paging
+
+
+def chapter(machines: Machines) -> Chapter:
+    """Compare both instruments as in 1969, say why they differ, and what the terminal's clock can tell."""
+    stated = [
+        100.0 * (fact(one).value / fact(other).value - 1.0)
+        for one, other in (("M-F11", "M-F08"), ("M-F12", "M-F09"))
+    ]
+    both = off(reading(machines, INSIDE, ALIKE), reading(machines, DAILY))
+    summary = (
+        f"Four users and three system processes by the daily measurement, and four users alone by the meter "
+        f"inside: the latter has {both[0]:+.1f} % of CPU time and {both[1]:+.1f} % of page-fault processing; "
+        f"published are {stated[0]:+.1f} and {stated[1]:+.1f} %.",
+        *_why(machines),
+        *_clock_said(machines),
+    )
+    method = (
+        "Daily measurement: what is charged to the scripted user, over the user's interactions. Meter "
+        "inside: useful time and the time of page, segment and gate faults of all processes, over the "
+        "interactions of all users; time in getwork and interrupts is charged to nobody. Both from the "
+        "samples of the same logs. The source says of the run at 4 users that system processes were on, and "
+        "nothing of them where it was measured inside: that is compared without them, all users playing the "
+        "script. Clock: the scripted user reads the time before and after in whole steps."
+    )
+    return Chapter(
+        tuple(_facts(machines)),
+        summary=summary,
+        tables=(_table(machines), _clocks(machines)),
+        method=method,
+    )
+
+
+def _facts(machines: Machines) -> Iterator[Figure]:
+    inside = reading(machines, INSIDE, ALIKE)
+    yield PAPER.fact("M-F11", interval(inside.cpu_ms, "ms"), "predicted", TIME)
+    yield PAPER.fact("M-F12", interval(inside.page_fault_ms, "ms"), "predicted", TIME)
+
+
+def _why(machines: Machines) -> Iterator[str]:
+    """Take one cause of the difference away after the other."""
+    said = []
+    for variant in VARIANTS:
+        outside, inside = (reading(machines, instrument, variant) for instrument in (DAILY, INSIDE))
+        said.append(
+            f"{variant}, {inside.cpu_ms.mean():.0f} ms inside for {outside.cpu_ms.mean():.0f} ms "
+            f"({off(inside, outside)[0]:+.1f} %)"
+        )
+    yield (
+        f"Of the same runs: {'; '.join(said)}. The meter divides by users' interactions what system processes "
+        "took as well, and normal users ask for more or less than the script."
+    )
+
+
+def _table(machines: Machines) -> Table:
+    rows: list[tuple[Cell, ...]] = [
+        (
+            f"published, {DAILY}",
+            fact("M-F08").value,
+            fact("M-F09").value,
+            fact("M-F09").value / fact("M-F10").value,
+        ),
+        (
+            f"published, {INSIDE}",
+            fact("M-F11").value,
+            fact("M-F12").value,
+            fact("M-F12").value / fact("M-F10").value,
+        ),
+    ]
+    for variant in VARIANTS:
+        for instrument in (DAILY, INSIDE):
+            found = reading(machines, instrument, variant)
+            parts = (found.cpu_ms, found.page_fault_ms, found.faults)
+            rows.append((f"{variant}, {instrument}", *(interval(values) for values in parts)))
+    columns = (
+        Column("instrument"),
+        Column("CPU time, ms", scaled=False),
+        Column("page-fault processing, ms", scaled=False),
+        Column("page faults", scaled=False),
+    )
+    caption = f"An interaction with {LEAST_USERS} users, by two instruments"
+    note = "Published page faults: page-fault processing over 7.5 ms."
+    return Table("two-instruments", caption, columns, tuple(rows), (note,))
+
+
+def clock_error(machines: Machines, step_s: float) -> tuple[Array, Array]:
+    """Mean response of each run by a clock of such steps, and the error of single responses, s."""
+    exact, read = (
+        machines.multics(CLOCK_USERS, replications=machines.enough, clock_resolution=step)
+        for step in (0.0, step_s)
+    )
+    names = [f"response_{at:02d}_s" for at in range(1, INTERACTIONS + 1)]
+    errors = np.concatenate([column(read, name) - column(exact, name) for name in names])
+    return average(read), errors[~np.isnan(errors)]
+
+
+def _clock_said(machines: Machines) -> Iterator[str]:
+    mean = float(np.nanmean(average(machines.multics(CLOCK_USERS, replications=machines.enough))))
+    said = []
+    for step in CLOCKS_S:
+        _, errors = clock_error(machines, step)
+        said.append(f"{errors.std():.1f} s by a clock of {step:g} s")
+    yield (
+        f"A single response with {CLOCK_USERS} users, {mean:.1f} s on the mean, is read with an error of "
+        f"{', '.join(said)} (standard deviation)."
+    )
+
+
+def _clocks(machines: Machines) -> Table:
+    rows: list[tuple[Cell, ...]] = []
+    for step in CLOCKS_S:
+        means, errors = clock_error(machines, step)
+        rows.append((f"{step:g}", interval(means), f"{errors.mean():+.2f}", f"{errors.std():.2f}"))
+    columns = (
+        Column("step of the clock, s", scaled=False),
+        Column("mean response, s", scaled=False),
+        Column("mean error, s", scaled=False),
+        Column("standard deviation of an error, s", scaled=False),
+    )
+    caption = f"Responses with {CLOCK_USERS} users as clocks of different steps tell them"
+    return Table("clocks", caption, columns, tuple(rows))
