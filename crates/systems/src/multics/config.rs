@@ -6,8 +6,8 @@ use thinktime_engine::{Distribution, Span, Time};
 
 use super::events::{EVENTS, Event, Paths};
 use super::pool::Lifetime;
-use super::processors::{Locking, Section};
-use super::traffic::Eligibility;
+use super::processors::{Locking, Section, Slowness};
+use super::traffic::{Eligibility, Order};
 use super::users::{Line, Role};
 use super::versions::{Version, version};
 use crate::parameter::{ParameterError, Settings};
@@ -37,10 +37,13 @@ pub(super) struct Config {
     pub examine: Span,
     pub paths: Paths,
     pub locks: Locking,
-    segment_lock_share: f64,
-    /// Time that something takes while both processors are active, as a multiple of its time alone.
-    slowness: f64,
+    pub segment_lock_share: f64,
+    pub traffic_lock_share: f64,
+    pub hold_through_getwork: bool,
+    pub interrupts_to_one: bool,
+    pub slowness: Slowness,
     pub eligibility: Eligibility,
+    pub order: Order,
     pub levels: usize,
     quantum: Span,
     pub preempt: bool,
@@ -49,6 +52,8 @@ pub(super) struct Config {
     pub disk_arms: u32,
     pub disk_access: Span,
     pub roles: Vec<Role>,
+    /// Whether users that play the script take its lines at random instead of one after another.
+    pub shuffled: bool,
     /// The script's, and one more for housekeeping.
     pub lines: Vec<Line>,
     pub script_lines: usize,
@@ -58,6 +63,7 @@ pub(super) struct Config {
     pub normal_demand: f64,
     pub line_time: Span,
     clock: Span,
+    terminal_delay: Span,
 }
 
 impl Config {
@@ -85,7 +91,7 @@ impl Config {
             ),
             gate_headway_ns: of_version("gate_headway", version.gate_headway_ms)? * 1e6,
             modified: settings.number("modified"),
-            kept: settings.number("kept"),
+            kept: share_of_version(settings, "kept", version.kept)?,
             examine: milliseconds(of_version("examine", version.examine_ms)?),
             paths: paths(settings, version, core)?,
             locks: match settings.word("locks") {
@@ -94,7 +100,14 @@ impl Config {
                 _ => Locking::ByDataBase,
             },
             segment_lock_share: settings.number("segment_lock_share"),
-            slowness: 1.0 + settings.number("interference") / (core as f64 / BOX_KWORDS).max(1.0),
+            traffic_lock_share: settings.number("traffic_lock_share"),
+            hold_through_getwork: settings.flag("hold_through_getwork"),
+            interrupts_to_one: settings.word("interrupts") == "one_processor",
+            slowness: slowness(settings, core),
+            order: match settings.word("priority") {
+                "first_eligible" => Order::FirstEligible,
+                _ => Order::LastReady,
+            },
             eligibility: match settings.word("eligibility") {
                 "working_sets" => Eligibility::WorkingSets(f64::from(pageable(settings, core)?)),
                 _ => Eligibility::Number(of_version("max_eligible", version.max_eligible)?.max(1.0)),
@@ -107,6 +120,7 @@ impl Config {
             disk_arms: settings.integer("disk_arms") as u32,
             disk_access: milliseconds(settings.number("disk_access")),
             roles: roles(settings)?,
+            shuffled: shuffled(settings, version),
             lines,
             script_lines,
             waiting_lines,
@@ -115,17 +129,8 @@ impl Config {
             normal_demand: settings.number("normal_demand"),
             line_time: settings.span("line_time"),
             clock: settings.span("clock_resolution"),
+            terminal_delay: Span::from_seconds(of_version("terminal_delay", version.terminal_delay_s)?),
         })
-    }
-
-    /// Work that is done in `elapsed` while the processors are in each other's way.
-    pub fn work_in(&self, elapsed: Span) -> Span {
-        Span::from_nanoseconds(elapsed.0 as f64 / self.slowness)
-    }
-
-    /// Time that `work` takes then.
-    pub fn time_for(&self, work: Span) -> Span {
-        Span((work.0 as f64 * self.slowness).ceil() as u64)
     }
 
     pub fn before_page(&self, whole: Span) -> Span {
@@ -136,9 +141,10 @@ impl Config {
         Span::from_nanoseconds(whole.0 as f64 * (1.0 - BEFORE_PAGE))
     }
 
-    /// A segment fault's path: the part under the lock, and the rest.
-    pub fn segment_fault_sections(&self, whole: Section) -> (Section, Option<Section>) {
-        let locked = Span::from_nanoseconds(whole.length.0 as f64 * self.segment_lock_share);
+    /// A path of which `share` is under its lock: that part, and the rest. One lock for everything is held to the end.
+    pub fn in_part_locked(&self, whole: Section, share: f64) -> (Section, Option<Section>) {
+        let share = if self.locks == Locking::Global { 1.0 } else { share };
+        let locked = Span::from_nanoseconds(whole.length.0 as f64 * share);
         let rest = Section { lock: None, length: Span(whole.length.0 - locked.0) };
         if whole.lock.is_none() || locked == Span::ZERO {
             return (Section { lock: None, length: whole.length }, None);
@@ -151,8 +157,9 @@ impl Config {
         Span(self.quantum.0 << level.min(self.levels - 1))
     }
 
-    /// From `from` to `to` as read from a clock that moves only now and then.
+    /// From `from` to `to` as the user at the terminal sees it, by a clock that moves only now and then.
     pub fn by_the_users_clock(&self, from: Time, to: Time) -> Span {
+        let to = to + self.terminal_delay;
         if self.clock == Span::ZERO {
             return to.since(from);
         }
@@ -205,7 +212,12 @@ fn paths(settings: &Settings, version: &Version, core: u64) -> Result<Paths, Par
         let path_ms = of_version(settings, &format!("{}_path", event.name()), own)?;
         mean[at] = Span::from_nanoseconds(path_ms * 1e6);
     }
-    Ok(Paths { mean, variation: settings.number("path_cv") })
+    Ok(Paths::new(mean, settings.number("path_cv")))
+}
+
+fn slowness(settings: &Settings, core: u64) -> Slowness {
+    let active = 1.0 + settings.number("interference") / (core as f64 / BOX_KWORDS).max(1.0);
+    Slowness { active, spinning: active + settings.number("spin_interference") }
 }
 
 fn drum(settings: &Settings) -> DrumPlan {
@@ -232,6 +244,13 @@ fn roles(settings: &Settings) -> Result<Vec<Role>, ParameterError> {
         .chain(of(Role::Normal, normal))
         .chain(of(Role::Housekeeping, housekeeping))
         .collect())
+}
+
+fn shuffled(settings: &Settings, version: &Version) -> bool {
+    match settings.word("order") {
+        "of_version" => version.shuffled,
+        word => word == "random",
+    }
 }
 
 fn lines(settings: &Settings) -> Result<Vec<Line>, ParameterError> {

@@ -55,15 +55,24 @@ impl Event {
 /// How long the paths are while nobody interferes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Paths {
-    pub mean: [Span; EVENTS],
-    /// Part of a path's mean that varies, as an exponential variate: its coefficient of variation.
-    pub variation: f64,
+    mean: [Span; EVENTS],
+    /// Standard deviation of the logarithm of a path's length.
+    sigma: f64,
 }
 
 impl Paths {
+    /// Log-normal paths of these means and of coefficient of variation `variation`.
+    pub fn new(mean: [Span; EVENTS], variation: f64) -> Paths {
+        Paths { mean, sigma: (variation * variation).ln_1p().sqrt() }
+    }
+
+    pub fn mean(&self, event: Event) -> Span {
+        self.mean[event as usize]
+    }
+
     #[inline]
     pub fn draw(&self, event: Event, stream: &mut Stream) -> Span {
-        let varied = 1.0 - self.variation + self.variation * stream.exponential();
+        let varied = (self.sigma * (stream.normal() - 0.5 * self.sigma)).exp();
         Span::from_nanoseconds(self.mean[event as usize].0 as f64 * varied)
     }
 }

@@ -11,7 +11,7 @@ impl Config {
     pub(super) fn in_force(&self) -> Value {
         let milliseconds = |nanoseconds: f64| nanoseconds / 1e6;
         let path = |event: Event| {
-            let mean = self.paths.mean[event as usize].0;
+            let mean = self.paths.mean(event).0;
             (format!("{}_path", event.name()), json!(milliseconds(mean as f64)))
         };
         let mut found: Map<String, Value> = Event::ALL.into_iter().map(path).collect();

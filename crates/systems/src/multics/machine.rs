@@ -10,7 +10,7 @@ use super::disks::Disks;
 use super::events::Event;
 use super::measures::Measures;
 use super::pool::Pool;
-use super::processors::{Doing, LOCKS, Processor, Section, Then};
+use super::processors::{Doing, LOCKS, Lock, Processor, Section, Then};
 use super::traffic::Traffic;
 use super::ttm::{self, Found, Meters};
 use super::users::{End, User};
@@ -51,8 +51,8 @@ pub(super) struct Machine<'a, M> {
     pub(super) config: &'a Config,
     pub(super) users: Vec<User>,
     pub(super) processors: Vec<Processor>,
-    /// Whether the processors are in each other's way.
-    pub(super) slowed: bool,
+    /// By how much the processors are in each other's way.
+    pub(super) slowness: f64,
     /// Which processor holds each lock.
     pub(super) holders: [Option<usize>; LOCKS],
     pub(super) traffic: Traffic,
@@ -82,10 +82,11 @@ impl<'a, M: Monitor> Machine<'a, M> {
         Machine {
             config,
             processors: vec![Processor::new(); config.cpus],
-            slowed: false,
+            slowness: 1.0,
             holders: [None; LOCKS],
             traffic: Traffic::new(
                 config.eligibility,
+                config.order,
                 config.levels,
                 everybody,
                 stream("multics eligibility"),
@@ -129,7 +130,9 @@ impl<'a, M: Monitor> Machine<'a, M> {
     /// Processor `at` is free to do what is next: interrupts first, then who comes before, then its own process.
     pub(super) fn goes_on(&mut self, at: usize, calendar: &mut Calendar) {
         self.does(at, Doing::Deciding, Span::ZERO, calendar);
-        if let Some(interrupt) = self.interrupts.pop_front() {
+        if self.takes_interrupts(at)
+            && let Some(interrupt) = self.interrupts.pop_front()
+        {
             let (event, then) = match interrupt {
                 Interrupt::Drum => (Event::DrumInterrupt, Then::DrumPagesHaveCome),
                 Interrupt::Disk(process) => (Event::Interrupt, Then::DiskPageHasCome(process)),
@@ -141,7 +144,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
         match self.processors[at].process {
             Some(process) if self.processors[at].preempted => {
                 self.measures.preemptions += 1;
-                self.traffic.ready(process);
+                self.traffic.returns(process);
                 self.gets_work(at, calendar);
             }
             Some(process) => self.runs(at, process, calendar),
@@ -150,11 +153,25 @@ impl<'a, M: Monitor> Machine<'a, M> {
         }
     }
 
+    /// Whether interrupts that wait are for processor `at`: one of them has all, unless another has nothing to do.
+    fn takes_interrupts(&self, at: usize) -> bool {
+        let has_nothing = self.processors[at].process.is_none() && !self.traffic.somebody_is_ready();
+        at == 0 || !self.config.interrupts_to_one || has_nothing
+    }
+
     /// Processor `at` leaves its process and looks for another.
     pub(super) fn gets_work(&mut self, at: usize, calendar: &mut Calendar) {
         self.processors[at].process = None;
         self.processors[at].preempted = false;
-        self.event(at, Event::Getwork, Then::ChooseProcess, calendar);
+        self.meters.events[Event::Getwork as usize] += 1;
+        let whole = self.section(Event::Getwork);
+        let holds = self.holders[Lock::PageControl as usize] == Some(at);
+        let (first, rest) = if holds {
+            (Section { lock: Some(Lock::PageControl), ..whole }, None)
+        } else {
+            self.config.in_part_locked(whole, self.config.traffic_lock_share)
+        };
+        self.enters(at, Event::Getwork, first, rest, Then::ChooseProcess, calendar);
     }
 
     /// The process on processor `at` goes on: with the rest of its page fault, or in user programs.
@@ -218,7 +235,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
         self.segments.take(process);
         self.trace(calendar.now(), "segment_fault", process);
         let whole = self.section(Event::SegmentFault);
-        let (locked, rest) = self.config.segment_fault_sections(whole);
+        let (locked, rest) = self.config.in_part_locked(whole, self.config.segment_lock_share);
         self.enters(at, Event::SegmentFault, locked, rest, Then::GoOn, calendar);
     }
 
@@ -334,7 +351,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
     }
 
     /// An interrupt comes: an idle processor takes it, or else one that is in user programs, the one whose process
-    /// comes last; or whichever first ends a path.
+    /// comes last if there is a choice; or whichever of them first ends a path.
     pub(super) fn interrupt(&mut self, interrupt: Interrupt, calendar: &mut Calendar) {
         self.interrupts.push_back(interrupt);
         let mut taker: Option<usize> = None;
@@ -344,7 +361,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
                     taker = Some(at);
                     break;
                 }
-                (Doing::Useful(_), Some(process)) => {
+                (Doing::Useful(_), Some(process)) if at == 0 || !self.config.interrupts_to_one => {
                     let latest = taker.and_then(|at| self.processors[at].process);
                     if latest.is_none_or(|latest| self.traffic.precedes(latest, process)) {
                         taker = Some(at);

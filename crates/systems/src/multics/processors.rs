@@ -1,8 +1,9 @@
 //! Processors: what each is doing, how fast, and the locks that they take from each other.
 //!
 //! Two processors that are both active collide in the boxes of core, and each does its work the slower for it
-//! (memory-cycle interference). Tables of the supervisor are under locks; a processor that finds one taken spins until
-//! it is free (data-base lockout).
+//! (memory-cycle interference); one that spins slows the other down the more, as it takes cycles of the very box that
+//! holds the tables. Tables of the supervisor are under locks; a processor that finds one taken spins until it is free
+//! (data-base lockout).
 
 use thinktime_engine::{Calendar, Priority, Slot, Span, Time};
 
@@ -44,6 +45,14 @@ impl Locking {
             Locking::Global => Some(Lock::PageControl),
         }
     }
+}
+
+/// Time that work takes while both processors are active, as a multiple of its time alone.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Slowness {
+    pub active: f64,
+    /// While the other one spins.
+    pub spinning: f64,
 }
 
 /// What is to be done when a path has ended.
@@ -127,7 +136,11 @@ impl<M: Monitor> Machine<'_, M> {
             return;
         }
         processor.since = now;
-        let work = if self.slowed { self.config.work_in(elapsed) } else { elapsed };
+        let work = if self.slowness == 1.0 {
+            elapsed
+        } else {
+            Span::from_nanoseconds(elapsed.0 as f64 / self.slowness)
+        };
         let work = work.min(processor.left);
         let process = processor.process;
         match processor.doing {
@@ -181,12 +194,12 @@ impl<M: Monitor> Machine<'_, M> {
         self.settle(at, now);
         let processor = &mut self.processors[at];
         (processor.doing, processor.left) = (doing, length);
-        let slowed = self.processors.len() > 1 && self.processors.iter().all(|other| !other.is_idle());
-        if slowed != self.slowed {
+        let slowness = self.slowness_now();
+        if slowness != self.slowness {
             for other in 0..self.processors.len() {
                 self.settle(other, now);
             }
-            self.slowed = slowed;
+            self.slowness = slowness;
             for other in 0..self.processors.len() {
                 self.schedule(other, calendar);
             }
@@ -195,12 +208,25 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
+    /// Time that work takes as the processors are now, as a multiple of its time alone.
+    fn slowness_now(&self) -> f64 {
+        if self.processors.len() < 2 || self.processors.iter().any(Processor::is_idle) {
+            return 1.0;
+        }
+        let spins = self.processors.iter().any(|processor| matches!(processor.doing, Doing::Spinning(_)));
+        if spins { self.config.slowness.spinning } else { self.config.slowness.active }
+    }
+
     fn schedule(&self, at: usize, calendar: &mut Calendar) {
         let processor = &self.processors[at];
         let slot = Slot(at as u32);
         match processor.doing {
             Doing::Useful(_) | Doing::Path(_) => {
-                let takes = if self.slowed { self.config.time_for(processor.left) } else { processor.left };
+                let takes = if self.slowness == 1.0 {
+                    processor.left
+                } else {
+                    Span((processor.left.0 as f64 * self.slowness).ceil() as u64)
+                };
                 calendar.set(slot, calendar.now() + takes, Priority::Completion);
             }
             Doing::Idle | Doing::Deciding | Doing::Spinning(_) => calendar.clear(slot),
@@ -222,7 +248,7 @@ impl<M: Monitor> Machine<'_, M> {
     }
 
     fn enters_section(&mut self, at: usize, path: Path, length: Span, calendar: &mut Calendar) {
-        let free = path.lock.is_none_or(|lock| self.holders[lock as usize].is_none());
+        let free = path.lock.is_none_or(|lock| self.holders[lock as usize].is_none_or(|by| by == at));
         if free {
             if let Some(lock) = path.lock {
                 self.holders[lock as usize] = Some(at);
@@ -235,7 +261,9 @@ impl<M: Monitor> Machine<'_, M> {
 
     /// A section of a path has ended: whether the path has, too.
     pub(super) fn section_ends(&mut self, at: usize, path: Path, calendar: &mut Calendar) -> bool {
-        if let Some(lock) = path.lock {
+        // Page control gives the processor away before it lets others at its tables.
+        let keeps = self.config.hold_through_getwork && matches!(path.then, Then::AskForPage { .. });
+        if let Some(lock) = path.lock.filter(|_| !keeps) {
             self.holders[lock as usize] = None;
             let spins = |doing: &Doing| matches!(doing, Doing::Spinning(other) if other.lock == Some(lock));
             if let Some(next) = (0..self.processors.len()).find(|next| spins(&self.processors[*next].doing)) {

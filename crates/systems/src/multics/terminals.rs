@@ -29,12 +29,12 @@ impl<M: Monitor> Machine<'_, M> {
         let config = self.config;
         let user = &mut self.users[number as usize];
         let line = match user.role {
-            Role::Scripted => {
+            Role::Scripted if !config.shuffled => {
                 let line = user.position;
                 user.position = (line + 1) % config.script_lines;
                 line
             }
-            Role::Normal => user.think.below(config.script_lines as u64) as usize,
+            Role::Scripted | Role::Normal => user.think.below(config.script_lines as u64) as usize,
             Role::Housekeeping => config.script_lines,
         };
         let think = match user.role {

@@ -2,8 +2,8 @@
 //!
 //! Processes that want to run wait in queues by level; the first of the first queue that is not empty becomes eligible
 //! when there is room for one more, and holds on to that until its quantum is used up, which puts it at the end of the
-//! queue of the next level, or until it has answered its user. Among eligible processes the order is that in which they
-//! stand here: by level, and within a level by who became eligible first.
+//! queue of the next level, or until it has answered its user. Eligible processes come by level, and within a level
+//! either the one whose page came last, or the one that became eligible first.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -18,18 +18,27 @@ pub(super) enum Eligibility {
     WorkingSets(f64),
 }
 
-/// The place of an eligible process: level, and when it became eligible.
+/// Who comes first of the eligible processes of a level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    FirstEligible,
+    /// A process that returns from a wait for a page goes on at once.
+    LastReady,
+}
+
+/// The place of an eligible process: its level, and its turn in it.
 type Rank = (u32, u64);
 
 #[derive(Debug)]
 pub(super) struct Traffic {
     eligibility: Eligibility,
+    order: Order,
     waiting: Vec<VecDeque<u32>>,
     ready: BTreeSet<(Rank, u32)>,
     ranks: Vec<Option<Rank>>,
     /// Working sets of the processes as estimated when they last ceased to be eligible [page].
     estimates: Vec<f64>,
-    awarded: u64,
+    turns: u64,
     /// Whether one more than the whole part of a number may be eligible now.
     one_more: bool,
     working_sets: f64,
@@ -42,14 +51,21 @@ const FIRST_ESTIMATE: f64 = 32.0;
 const FEWEST: u64 = 2;
 
 impl Traffic {
-    pub fn new(eligibility: Eligibility, levels: usize, processes: usize, stream: Stream) -> Traffic {
+    pub fn new(
+        eligibility: Eligibility,
+        order: Order,
+        levels: usize,
+        processes: usize,
+        stream: Stream,
+    ) -> Traffic {
         let mut traffic = Traffic {
             eligibility,
+            order,
             waiting: vec![VecDeque::new(); levels],
             ready: BTreeSet::new(),
             ranks: vec![None; processes],
             estimates: vec![FIRST_ESTIMATE; processes],
-            awarded: 0,
+            turns: 0,
             one_more: false,
             working_sets: 0.0,
             eligible: Level::default(),
@@ -89,8 +105,8 @@ impl Traffic {
             return None;
         }
         self.waiting[level].pop_front();
-        self.awarded += 1;
-        self.ranks[process as usize] = Some((level as u32, self.awarded));
+        self.turns += 1;
+        self.ranks[process as usize] = Some((level as u32, self.turns));
         self.working_sets += self.estimates[process as usize];
         self.eligible.add(now, 1);
         self.ready(process);
@@ -106,8 +122,19 @@ impl Traffic {
         self.draw();
     }
 
-    /// An eligible process can run.
+    /// An eligible process can run, as it could not before.
     pub fn ready(&mut self, process: u32) {
+        if self.order == Order::LastReady {
+            self.turns += 1;
+            if let Some((_, turn)) = &mut self.ranks[process as usize] {
+                *turn = u64::MAX - self.turns;
+            }
+        }
+        self.returns(process);
+    }
+
+    /// An eligible process that ran can go on.
+    pub fn returns(&mut self, process: u32) {
         if let Some(rank) = self.ranks[process as usize] {
             self.ready.insert((rank, process));
         }

@@ -19,6 +19,10 @@ pub(super) struct Version {
     pub quantum_s: f64,
     pub max_eligible: f64,
     pub demand: f64,
+    pub kept: f64,
+    pub terminal_delay_s: f64,
+    /// Whether the script's lines are taken at random.
+    pub shuffled: bool,
 }
 
 /// The 3.1.1 system (July and August 1969), and System 14 (January to April 1971).
@@ -36,20 +40,26 @@ pub(super) const VERSIONS: [Version; 2] = [
         quantum_s: 1.0,
         max_eligible: 3.0,
         demand: 1.0,
+        kept: 0.7,
+        terminal_delay_s: 1.0,
+        shuffled: false,
     },
     Version {
         name: "14",
         paths_ms: [1.95, 0.99, 1.10, 3.41, 15.37, 3.67],
-        growth_ms: [0.29, 0.66, 0.34, 0.74, 1.26, 0.0],
-        headway_ms: 4.4,
-        gate_headway_ms: 50.0,
-        segment_headway_ms: 200.0,
-        active_segments: 350,
-        disk_share: 0.12,
+        growth_ms: [0.30, 0.42, 0.32, 0.65, 0.2, 0.0],
+        headway_ms: 10.0,
+        gate_headway_ms: 50.4,
+        segment_headway_ms: 720.0,
+        active_segments: 300,
+        disk_share: 0.25,
         examine_ms: 0.0,
-        quantum_s: 1.0,
+        quantum_s: 0.5,
         max_eligible: 4.5,
         demand: 2.0,
+        kept: 0.5,
+        terminal_delay_s: 0.0,
+        shuffled: true,
     },
 ];
 

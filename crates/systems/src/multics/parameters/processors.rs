@@ -38,9 +38,9 @@ fn paths() -> Vec<Parameter> {
         Parameter::new(
             "path_cv",
             "",
-            json!(1.0),
-            share(),
-            "Coefficient of variation of a path: so much of it is exponential, the rest constant",
+            json!(1.3),
+            Allowed::Number { low: 0.0, high: 10.0, above: false },
+            "Coefficient of variation of a path's length, which is log-normal",
             "calibrated against Table 3 of 1971, 2 CPU 384K",
         ),
         path(
@@ -72,11 +72,43 @@ fn together() -> Vec<Parameter> {
             "chosen: the memorandum speaks of tables and queues that cannot be modified by both at once",
         ),
         Parameter::new(
+            "spin_interference",
+            "",
+            json!(0.7),
+            Allowed::Number { low: 0.0, high: 100.0, above: false },
+            "By how much a processor that spins for a lock slows down the one that holds it, besides",
+            "calibrated against Table 3 of 1971, 2 CPU 384K",
+        ),
+        Parameter::new(
             "segment_lock_share",
             "",
-            json!(1.0),
+            json!(0.0),
             share(),
             "Part of a segment fault's path under the lock of page control",
+            "calibrated against Table 3 of 1971, 2 CPU 384K",
+        ),
+        Parameter::new(
+            "traffic_lock_share",
+            "",
+            json!(0.0),
+            share(),
+            "Part of the path of getwork under the lock of the traffic controller",
+            "calibrated against Table 3 of 1971, 2 CPU 384K",
+        ),
+        Parameter::new(
+            "hold_through_getwork",
+            "",
+            json!(true),
+            Allowed::Flag,
+            "Whether the lock of page control is held from a page fault until another process is chosen",
+            "calibrated against Table 3 of 1971, 2 CPU 384K",
+        ),
+        Parameter::new(
+            "interrupts",
+            "",
+            json!("one_processor"),
+            Allowed::Choice(vec!["one_processor", "any"]),
+            "Which processor takes interrupts while none is idle: always the first, or any that is in user programs",
             "calibrated against Table 3 of 1971, 2 CPU 384K",
         ),
     ]
@@ -109,6 +141,14 @@ fn traffic() -> Vec<Parameter> {
             "Processor time that a process has while it is eligible, in the first queue; twice that in each further \
              one",
             CHOSEN,
+        ),
+        Parameter::new(
+            "priority",
+            "",
+            json!("last_page"),
+            Allowed::Choice(vec!["last_page", "first_eligible"]),
+            "Who comes first of the eligible processes of a level: whose page came last, or who was eligible first",
+            "calibrated against Table 2 of 1971, column 1 CPU 256K: getworks to page faults",
         ),
         Parameter::new(
             "preempt",

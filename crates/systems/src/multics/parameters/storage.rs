@@ -37,18 +37,16 @@ fn references() -> Vec<Parameter> {
             ROW_256K,
         ),
         or_version("active_segments", "segment", "Entries of the table of active segments", CHOSEN),
-        Parameter::new(
+        or_version(
             "kept",
             "",
-            json!(0.5),
-            share(),
             "Part of a process's pages and segments to which it goes on referring with another command",
             CHOSEN,
         ),
         Parameter::new(
             "modified",
             "",
-            json!(0.3),
+            json!(0.14),
             share(),
             "Part of the pages taken from somebody that are written to the drum",
             ROW_256K,
@@ -80,7 +78,7 @@ fn devices() -> Vec<Parameter> {
         Parameter::new(
             "disk_access",
             "ms",
-            json!(120),
+            json!(93),
             milliseconds(),
             "Mean access of a disk; each takes between half of it and half as much again",
             CHOSEN,

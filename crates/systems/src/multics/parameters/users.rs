@@ -21,6 +21,14 @@ fn scripted() -> Vec<Parameter> {
             "1969: MFTN3; its lines are chosen, see `thinktime scripts mftn3`",
         ),
         Parameter::new(
+            "order",
+            "",
+            json!("of_version"),
+            Allowed::Choice(vec!["of_version", "script", "random"]),
+            "Whether its lines are typed one after another, or taken at random",
+            "3.1.1: 1969; System 14: at random, as many users who play one script in step are not a steady load",
+        ),
+        Parameter::new(
             "think",
             "s",
             json!("of_script"),
@@ -43,6 +51,14 @@ fn scripted() -> Vec<Parameter> {
             Allowed::not_negative(),
             "Step of the clock from which users that play the script read their responses; 0: exact",
             "1969: Table 1 is in halves of a second",
+        ),
+        Parameter::new(
+            "terminal_delay",
+            "s",
+            json!("of_version"),
+            of_version(),
+            "Time by which the user at the terminal sees a response later than the system gives it",
+            "3.1.1: calibrated against Table 1 of 1969, 6 users: no response is shorter than 1.5 s",
         ),
         Parameter::new(
             "line_time",
