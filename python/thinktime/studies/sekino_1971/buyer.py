@@ -7,22 +7,29 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from thinktime.reports import charts, document
 from thinktime.reports import format as shown
 from thinktime.reports.charts import Axis
 from thinktime.reports.document import Cell, Column, Key, Table
 from thinktime.stats.estimate import Estimate
-from thinktime.studies.sekino_1971.machine import Machine, interval, parameters_of
+from thinktime.studies.sekino_1971.machine import PERIOD, Machine, interval, parameters_of
 from thinktime.studies.sekino_1971.recomputed import known
 from thinktime.studies.sekino_1971.tables import CAPACITY, FULL, LARGE, SMALL, SYSTEMS, cell
 from thinktime.studies.study import Chapter
 
 __all__ = ["CORES", "USERS", "chapter", "eligible", "machine_of"]
 
+Array = NDArray[np.float64]
+
 CORES = (192, 256, 320, 384, 448, 512)
 """Core sizes of the curves, Kwords."""
 USERS = (20, 30, 40, 50, 60)
 CPUS = (1, 2)
+SHORTER: dict[str, Any] = {"length": 2400.0}
+"""Length of a replication of a point of a curve [s]."""
 SHADES = ("system", "user", "memory")
 ELIGIBLE_PER_KWORD = (LARGE.eligible - SMALL.eligible) / (LARGE.core_kwords - SMALL.core_kwords)
 ELIGIBLE_PER_CPU = FULL.eligible - LARGE.eligible
@@ -37,18 +44,19 @@ def eligible(cpus: int, core_kwords: int) -> float:
 def machine_of(cpus: int, core_kwords: int, users: int) -> dict[str, Any]:
     """Parameters of a machine that could be bought."""
     limit = eligible(cpus, core_kwords)
-    return {"cpus": cpus, "core": core_kwords, "users": users, "max_eligible": limit}
+    own = {"cpus": cpus, "core": core_kwords, "users": users, "max_eligible": limit}
+    return PERIOD | SHORTER | own
 
 
 def chapter(machine: Machine) -> Chapter:
     """Compare what could be bought, and draw what follows from core and from users."""
     by_core = [
-        Point(f"{cpus} CPU{'s' if cpus > 1 else ''}", core, cpus, machine_of(cpus, core, FULL.users))
+        Point(f"{cpus} CPU{'s' if cpus > 1 else ''}", core, machine_of(cpus, core, FULL.users))
         for cpus in CPUS
         for core in CORES
     ]
     by_users = [
-        Point(each.words, users, each.cpus, parameters_of(each) | {"users": users})
+        Point(each.words, users, parameters_of(each) | SHORTER | {"users": users})
         for each in SYSTEMS.values()
         for users in USERS
     ]
@@ -76,8 +84,7 @@ class Point:
     """A point of a curve: one machine with its load."""
 
     series: str
-    x: float
-    cpus: int
+    x: int
     parameters: Mapping[str, Any]
 
 
@@ -92,20 +99,26 @@ class Quantity:
     """Of all processors together: times their number."""
 
     def of(self, machine: Machine, parameters: Mapping[str, Any]) -> Estimate:
-        """Mean over replications."""
-        return interval(machine.values(parameters, self.response), factor=self._factor(parameters))
+        """Mean over the replications that have one; n is 0 where none has."""
+        return _mean(self._values(machine, parameters))
 
     def gain(self, machine: Machine, before: Mapping[str, Any], after: Mapping[str, Any]) -> Estimate:
         """Mean difference on the same work."""
-        low, high = (self._factor(each) * machine.values(each, self.response) for each in (before, after))
-        return interval(high - low)
+        return _mean(self._values(machine, after) - self._values(machine, before))
 
-    def _factor(self, parameters: Mapping[str, Any]) -> float:
-        return self.factor * (int(parameters["cpus"]) if self.of_all else 1)
+    def _values(self, machine: Machine, parameters: Mapping[str, Any]) -> Array:
+        count = int(parameters["cpus"]) if self.of_all else 1
+        found: Array = self.factor * count * machine.values(parameters, self.response)
+        return found
+
+
+def _mean(values: Array) -> Estimate:
+    known = values[~np.isnan(values)]
+    return interval(known) if len(known) else Estimate(float("nan"), "", 0, "none")
 
 
 WORK = Quantity("useful work, processors", "useful_share", of_all=True)
-RESPONSE = Quantity("mean response time, s", "response_mean_s")
+RESPONSE = Quantity("mean response time of light commands, s", "response_light_mean_s")
 PAGING = Quantity("mean time between page faults of a processor, ms", "page_fault_between_s", 1000.0)
 
 
@@ -153,13 +166,14 @@ def _purchases(machine: Machine) -> Table:
             shorter = None if own == base else RESPONSE.gain(machine, base, own)
             name = f"{cpus} CPU{'s' if cpus > 1 else ''}, {core}K"
             cells = (WORK.of(machine, own), gain, RESPONSE.of(machine, own), shorter, PAGING.of(machine, own))
-            rows.append((name, f"{own['max_eligible']:.2f}", *cells))
+            shown_cells = (each if each is not None and each.n else None for each in cells)
+            rows.append((name, f"{own['max_eligible']:.2f}", *shown_cells))
     columns = (
         Column("machine"),
         Column("eligible at most", scaled=False),
         Column("useful work, processors", scaled=False),
         Column("gain", scaled=False),
-        Column("response, s", scaled=False),
+        Column("response, light, s", scaled=False),
         Column("change", scaled=False),
         Column("between page faults, ms", scaled=False),
     )
@@ -174,6 +188,8 @@ def _curve(
     rows: list[dict[str, Any]] = []
     for point in points:
         value = quantity.of(machine, point.parameters)
+        if not value.n:
+            continue
         ends = {"value": value.value, "low": value.low, "high": value.high}
         rows.append({"x": point.x, "series": point.series, "shown": shown.estimate(value), **ends})
     names = list(dict.fromkeys(point.series for point in points))
@@ -181,8 +197,7 @@ def _curve(
     said = []
     for series in names:
         own = [row for row in rows if row["series"] == series]
-        first, last = own[0], own[-1]
-        said.append(f"{series}: {first['shown']} at {first['x']}, {last['shown']} at {last['x']}")
+        said += [f"{series}: {row['shown']} at {row['x']}" for row in own[:1] + own[1:][-1:]]
     columns = (Column(axis, scaled=False), Column("of"), Column(quantity.title, scaled=False))
     data = tuple((f"{row['x']}", str(row["series"]), str(row["shown"])) for row in rows)
     y = Axis.from_zero(quantity.title, rows)

@@ -24,7 +24,17 @@ if TYPE_CHECKING:
     from thinktime.log import Log
     from thinktime.sources.simulated import Simulated
 
-__all__ = ["ENOUGH", "MACHINE", "Machine", "Recorded", "applicable", "interval", "parameters_of", "scaled"]
+__all__ = [
+    "ENOUGH",
+    "MACHINE",
+    "PERIOD",
+    "Machine",
+    "Recorded",
+    "applicable",
+    "interval",
+    "parameters_of",
+    "scaled",
+]
 
 Array = NDArray[np.float64]
 _T = TypeVar("_T")
@@ -32,6 +42,8 @@ _T = TypeVar("_T")
 MACHINE = "multics"
 ENOUGH = 4
 """Replications of what is compared on the same workloads, and of every point of a curve."""
+PERIOD: dict[str, Any] = {"warm_up": 600.0, "length": 4200.0}
+"""Of each replication: ten minutes to log in and to fill core, then an hour [s]."""
 
 
 def interval(values: Array, unit: str = "", factor: float = 1.0) -> Estimate:
@@ -61,6 +73,7 @@ def applicable(answer: _T | NotApplicable) -> _T:
 def parameters_of(configuration: Configuration) -> dict[str, Any]:
     """Parameters of the simulated system for a configuration; all others are those of System 14."""
     return {
+        **PERIOD,
         "cpus": configuration.cpus,
         "core": configuration.core_kwords,
         "users": configuration.users,
@@ -121,16 +134,16 @@ class Machine:
 
     @cached_property
     def recorded(self) -> dict[str, Recorded]:
-        """One run of each configuration, as its meters recorded it."""
+        """One run of each configuration, as its meters recorded it after the warm-up."""
         from thinktime.log import Log
         from thinktime.sources import simulated
 
         found = {}
         for name, configuration in SYSTEMS.items():
-            path = self.folder / name
+            path = self.folder / f"whole-{name}"
             own = parameters_of(configuration)
             responses = simulated.record(MACHINE, own, path, seed=self.settings.seed)
-            found[name] = Recorded(Log.open(path), responses)
+            found[name] = Recorded(_settled(Log.open(path), self.folder / name), responses)
         return found
 
     @property
@@ -139,6 +152,22 @@ class Machine:
         from thinktime.sources.simulated import resolve
 
         return resolve(MACHINE, {})
+
+
+def _settled(log: Log, path: Path) -> Log:
+    """Log of what came after the warm-up, as one who starts to record then has it."""
+    import polars as pl
+
+    from thinktime.log import Log, LogWriter
+
+    (session,) = log.manifest["sessions"]
+    samples = log.samples().collect()
+    warm_up = pl.duration(seconds=session["replication"]["warm_up_s"])
+    known = {key: session[key] for key in ("machine", "options")}
+    with LogWriter.open(path, "create", source=session["source"], **known) as writer:
+        after = samples.filter(pl.col("start") >= pl.col("start").min() + warm_up)
+        writer.write("samples", after, log.schema("samples"))
+    return Log.open(path)
 
 
 def begin(settings: Settings) -> Machine:

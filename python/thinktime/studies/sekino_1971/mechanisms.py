@@ -55,6 +55,7 @@ SHOWN = {
     "segment_fault_overhead_s": ("segment fault, ms", 1000.0),
     "page_fault_between_s": ("between page faults, ms", 1000.0),
     "useful_share": ("useful work, points", 100.0),
+    "idle_share": ("idle, points", 100.0),
 }
 """Responses of the tables: heading, and what they are multiplied by."""
 RISING = {"page_fault": "user", "drum_interrupt": "system", "getwork": "memory"}
@@ -146,8 +147,8 @@ def _table(machine: Machine, name: str, caption: str, compared: Sequence[Compare
     ]
     columns = (Column("change"), *(Column(heading, scaled=False) for heading, _ in SHOWN.values()))
     note = (
-        "Changes of the overhead per event, of the mean time between page faults of a processor, and of "
-        "useful work of a processor, with 95 % intervals."
+        "Changes of the overhead per event, and of the time between page faults, useful work and idle time "
+        "of a processor, with 95 % intervals."
     )
     return Table(name, caption, columns, tuple(rows), (note,))
 

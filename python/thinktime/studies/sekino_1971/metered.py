@@ -71,12 +71,28 @@ def chapter(machine: Machine) -> Chapter:
         f"interval by interval ({intervals}), and the log is analysed as that of any machine.",
         f"Against what the simulation knows of itself the analysis is off by at most {worst.off:.1e}, as a "
         "part.",
+        *_reach(runs),
     )
     method = (
-        "`thinktime simulate multics ... -o run` and `thinktime analyse capacity run` give the same. One run "
-        "of each configuration, the first replication; intervals by batch means over its log."
+        "As `thinktime simulate multics ... -o run` and `thinktime analyse capacity run`, without the "
+        "intervals of the warm-up. One run of each configuration, the first replication; batch means over "
+        "its log."
     )
     return Chapter(findings=tuple(_findings(runs)), summary=summary, tables=(_table(runs),), method=method)
+
+
+def _reach(runs: tuple[Metered, ...]) -> Iterator[str]:
+    """Say how much a run of an hour tells: that of a printed column is no longer."""
+    said = []
+    for run in runs:
+        useful = run.capacity.user
+        if useful.low is not None and useful.high is not None:
+            said.append(f"{50.0 * (useful.high - useful.low):.0f} points of {run.name}")
+    if said:
+        yield (
+            f"One such run tells useful work within {', '.join(said)}, at 95 %: so far off may a column be "
+            "that was measured once."
+        )
 
 
 def _findings(runs: tuple[Metered, ...]) -> Iterator[Finding]:
