@@ -9,7 +9,19 @@ import numpy as np
 
 from thinktime.reports.compared import Finding
 from thinktime.studies.sekino_1969 import instruments, responses, think_time, twin
-from thinktime.studies.sekino_1969.cpu_time import LEAST_USERS, USERS, added_fault_ms, parts, run_share
+from thinktime.studies.sekino_1969.cpu_time import (
+    CPU,
+    LEAST_USERS,
+    OTHERS,
+    RUN,
+    USERS,
+    added_fault_ms,
+    at,
+    component,
+    faults,
+    line,
+    run_share,
+)
 from thinktime.studies.sekino_1969.instruments import ALIKE, DAILY, INSIDE, QUIET
 from thinktime.studies.sekino_1969.machines import Machines, interval
 from thinktime.studies.sekino_1969.responses import average, fortran, one_run
@@ -57,17 +69,17 @@ def _listed(values: dict[int, float], form: str, unit: str) -> str:
     return ", ".join(f"{value:{form}}{unit} with {users}" for users, value in values.items())
 
 
-def _mean(machines: Machines, component: str) -> dict[int, float]:
+def _mean(machines: Machines, name: str) -> dict[int, float]:
     """Mean time of a component by users, ms."""
-    return {users: float(parts(machines, users).times_ms[component].mean()) for users in USERS}
+    return {users: component(at(machines, users), name).value for users in USERS}
 
 
 def _faults(machines: Machines) -> dict[int, float]:
-    return {users: float(parts(machines, users).faults.mean()) for users in USERS}
+    return {users: faults(at(machines, users)).value for users in USERS}
 
 
 def _cpu_time(machines: Machines) -> Iterator[Finding]:
-    cpu, faults = _mean(machines, "CPU time"), _faults(machines)
+    cpu, count = _mean(machines, CPU), _faults(machines)
     above = [users for users in USERS if users >= LEAST_USERS]
     rises = all(cpu[one] < cpu[other] for one, other in pairwise(above))
     last = above[-1]
@@ -82,8 +94,8 @@ def _cpu_time(machines: Machines) -> Iterator[Finding]:
     yield _found(
         "faults-rise-faster",
         "Figure 2",
-        faults[last] / faults[LEAST_USERS] > cpu[last] / cpu[LEAST_USERS],
-        f"{_listed(faults, '.1f', '')} users; {faults[last] / faults[LEAST_USERS]:.2f} times as many at "
+        count[last] / count[LEAST_USERS] > cpu[last] / cpu[LEAST_USERS],
+        f"{_listed(count, '.1f', '')} users; {count[last] / count[LEAST_USERS]:.2f} times as many at "
         f"{last} as at {LEAST_USERS} users, of CPU time {cpu[last] / cpu[LEAST_USERS]:.2f} times",
         "page faults per interaction rise faster than CPU time",
     )
@@ -93,7 +105,7 @@ def _cpu_time(machines: Machines) -> Iterator[Finding]:
             f"cpu-time-{users}-users",
             source,
             abs(off) <= TIME,
-            f"{interval(parts(machines, users).times_ms['CPU time']).value:.0f} ms for {target:.0f} ms, "
+            f"{cpu[users]:.0f} ms for {target:.0f} ms, "
             f"{100 * off:+.1f} %; within {100 * TIME:.0f} % agrees (calibrated to)",
             f"an interaction takes {target / 1000.0:.2f} s of CPU time with {users} users",
         )
@@ -105,7 +117,7 @@ def _implied() -> float:
 
 
 def _components(machines: Machines) -> Iterator[Finding]:
-    run = _mean(machines, "run time")
+    run = _mean(machines, RUN)
     middle = float(np.mean(list(run.values())))
     spread = max(abs(value / middle - 1.0) for value in run.values())
     yield _found(
@@ -116,7 +128,7 @@ def _components(machines: Machines) -> Iterator[Finding]:
         f"{100 * CONSTANT:.0f} % is constant",
         "run time per interaction is about constant, a little over 300 ms",
     )
-    added, stated = interval(added_fault_ms(machines)), fact("M-F14").value
+    added, stated = added_fault_ms(machines), fact("M-F14").value
     yield _found(
         "added-fault",
         "Figure 3",
@@ -125,20 +137,19 @@ def _components(machines: Machines) -> Iterator[Finding]:
         "(calibrated to)",
         "page faults that come with more users take 8.0 ms each",
     )
-    every = [parts(machines, users) for users in USERS]
-    x = np.array([each.faults.mean() for each in every])
-    y = np.array([each.times_ms["other faults"].mean() for each in every])
-    r2 = float(np.corrcoef(x, y)[0, 1] ** 2)
-    slope, constant = np.polyfit(x, y, 1)
+    fitted = line(machines, OTHERS)
+    y = np.array(list(_mean(machines, OTHERS).values()))
+    r2 = 1.0 - (1000.0 * fitted.deviation) ** 2 / float(y.var())
     yield _found(
         "other-faults-linear",
         "Figure 3",
-        r2 >= LINEAR and slope > 0.0,
-        f"a straight line, {constant:.0f} ms and {slope:.2f} ms a page fault, explains {100 * r2:.1f} % of "
-        f"the variance over {len(every)} loads; {100 * LINEAR:.0f} % is linear",
+        r2 >= LINEAR and fitted.slope.value > 0.0,
+        f"a straight line, {1000.0 * fitted.intercept.value:.0f} ms and {1000.0 * fitted.slope.value:.2f} ms "
+        f"a page fault, explains {100 * r2:.1f} % of the variance over {len(y)} loads; {100 * LINEAR:.0f} % "
+        "is linear",
         "the processing of other faults is linear in the number of page faults",
     )
-    shares = {users: float(run_share(machines, users).mean()) for users in (LEAST_USERS, 20)}
+    shares = {users: run_share(machines, users).value for users in (LEAST_USERS, 20)}
     off = [shares[users] - fact(name).value for users, name in zip(shares, ("M-F15", "M-F16"), strict=True)]
     yield _found(
         "run-share-falls",
@@ -151,9 +162,9 @@ def _components(machines: Machines) -> Iterator[Finding]:
 
 
 def _instruments(machines: Machines) -> Iterator[Finding]:
-    cpu = _mean(machines, "CPU time")
+    cpu = _mean(machines, CPU)
     least = min(cpu, key=cpu.__getitem__)
-    quiet = instruments.reading(machines, DAILY, QUIET).cpu_ms.mean()
+    quiet = instruments.reading(machines, DAILY, QUIET).cpu_ms.value
     yield _found(
         "four-users-minimum",
         "four-user experiment",
@@ -252,13 +263,13 @@ MOSTLY = 0.8
 
 def _twin(machines: Machines) -> Iterator[Finding]:
     ctss_cpu = twin.report(machines, "average_cpu_time")
-    multics_cpu = machines.values("cpu_per_interaction_s", twin.REPORT_USERS)
-    ratio = float(np.nanmean(multics_cpu) / np.nanmean(ctss_cpu))
+    multics_cpu = at(machines, twin.REPORT_USERS).cpu.value
+    ratio = multics_cpu / float(np.nanmean(ctss_cpu))
     yield _found(
         "comparable-cpu-time",
         "comparison with CTSS",
         abs(ratio - 1.0) <= TIME,
-        f"{np.nanmean(multics_cpu):.2f} s on Multics and {np.nanmean(ctss_cpu):.2f} s on CTSS with "
+        f"{multics_cpu:.2f} s on Multics and {np.nanmean(ctss_cpu):.2f} s on CTSS with "
         f"{twin.REPORT_USERS} users, a ratio of {ratio:.2f} (published "
         f"{fact('M-F19').value / fact('M-F20').value:.2f}); within {100 * TIME:.0f} % is comparable",
         "Multics and CTSS take comparable CPU times for the same script",

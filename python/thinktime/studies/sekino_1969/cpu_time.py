@@ -3,22 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from thinktime.errors import WorkError
 from thinktime.reports import document
 from thinktime.reports import format as shown
-from thinktime.reports.compared import Figure, Kind, Tolerance
+from thinktime.reports.compared import Figure, Tolerance
 from thinktime.reports.document import Cell, Column, Table
-from thinktime.stats.estimate import Estimate
-from thinktime.studies.sekino_1969.machines import Array, Machines, interval
-from thinktime.studies.sekino_1969.pictures import Point, Printed, curves
+from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.studies.sekino_1969.machines import Machines, scaled
+from thinktime.studies.sekino_1969.pictures import Point as Drawn
+from thinktime.studies.sekino_1969.pictures import Printed, curves
 from thinktime.studies.sekino_1969.recomputed import at_twenty_ms, implied_faults
 from thinktime.studies.sekino_1969.tables import PAPER, fact
 from thinktime.studies.study import Chapter
 
-__all__ = ["LEAST_USERS", "TABLES", "USERS", "Parts", "added_fault_ms", "chapter", "parts", "run_share"]
+if TYPE_CHECKING:
+    from thinktime.analyses.decomposition import Decomposition, Line, Point
+
+__all__ = [
+    "CPU",
+    "LEAST_USERS",
+    "OTHERS",
+    "RUN",
+    "TABLES",
+    "USERS",
+    "added_fault_ms",
+    "at",
+    "chapter",
+    "component",
+    "faults",
+    "line",
+    "run_share",
+]
 
 TABLES = ("facts",)
 USERS = (2, 4, 6, 8, 10, 13, 15, 17, 20)
@@ -28,76 +47,85 @@ LEAST_USERS = 4
 FROM_FIGURE_1, SHARE_AT = 17, 20
 TIME = Tolerance("relative", 0.10)
 SHARE = Tolerance("absolute", 4.0)
-COMPONENTS = {
-    "CPU time": "cpu_per_interaction_s",
-    "run time": "run_per_interaction_s",
-    "page faults": "page_fault_s_per_interaction",
-    "other faults": "other_fault_s_per_interaction",
-}
-"""Responses of the simulated system by what Figure 3 draws."""
-FAULTS = "page_faults_per_interaction"
+CPU, RUN, PAGING, OTHERS = "CPU time", "run time", "page faults", "other faults"
+COMPONENTS = (CPU, RUN, PAGING, OTHERS)
+"""What Figure 3 draws: CPU time and its parts."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """Figures per interaction of the scripted user, a value a run.
+def decomposition(machines: Machines) -> Decomposition:
+    """CPU time of an interaction of the script, part by part, at each number of users.
 
-    Parameters
-    ----------
-    users : int
-    times_ms : mapping of str to ndarray
-        By component.
-    faults : ndarray
-        Page faults.
+    Raises
+    ------
+    WorkError
+        The logs do not have it.
     """
+    from thinktime.analyses import decomposition as analysis
 
-    users: int
-    times_ms: dict[str, Array]
-    faults: Array
-
-    @property
-    def words(self) -> str:
-        """What it is the figure of."""
-        return f"{self.users} users"
-
-
-def parts(machines: Machines, users: int, **changes: object) -> Parts:
-    """Components of the CPU time per interaction with so many users."""
-    times = {name: 1000.0 * machines.values(own, users, **changes) for name, own in COMPONENTS.items()}
-    return Parts(users, times, machines.values(FAULTS, users, **changes))
+    logs = [machines.log(users) for users in USERS]
+    found = machines.once(
+        "decomposition", lambda: analysis.analyse(logs, [f"{users} users" for users in USERS])
+    )
+    if isinstance(found, NotApplicable):
+        raise WorkError(f"the logs of the simulated machine cannot be decomposed: {found.reason}")
+    return found
 
 
-def run_share(machines: Machines, users: int) -> Array:
-    """Run time as a part of CPU time in each run, per cent."""
-    found = parts(machines, users).times_ms
-    share: Array = 100.0 * found["run time"] / found["CPU time"]
-    return share
+def at(machines: Machines, users: int) -> Point:
+    """Return the decomposition with so many users."""
+    name = f"{users} users"
+    return next(point for point in decomposition(machines).points if point.log == name)
 
 
-def added_fault_ms(machines: Machines) -> Array:
-    """Page-fault time over page faults that more users add, a slope over the loads for each run, ms."""
-    every = [parts(machines, users) for users in USERS if users >= LEAST_USERS]
-    faults = np.array([each.faults for each in every])
-    times = np.array([each.times_ms["page faults"] for each in every])
-    off = faults - faults.mean(axis=0)
-    slopes: Array = np.sum(off * times, axis=0) / np.sum(off * off, axis=0)
-    return slopes
+def component(point: Point, name: str) -> Estimate:
+    """CPU time or a part of it, ms an interaction."""
+    whole = (point.cpu, *point.parts)
+    return scaled(whole[COMPONENTS.index(name)], 1000.0, "ms")
+
+
+def faults(point: Point) -> Estimate:
+    """Page faults an interaction.
+
+    Raises
+    ------
+    WorkError
+        The log does not count them.
+    """
+    if point.events is None:
+        raise WorkError("the log of the simulated machine does not count page faults")
+    return point.events
+
+
+def run_share(machines: Machines, users: int) -> Estimate:
+    """Run time as a part of CPU time, per cent."""
+    return scaled(at(machines, users).shares[0], 100.0)
+
+
+def line(machines: Machines, name: str) -> Line:
+    """Line of a component against page faults, over all loads."""
+    return decomposition(machines).lines[COMPONENTS.index(name)]
+
+
+def added_fault_ms(machines: Machines) -> Estimate:
+    """Page-fault time that goes with a page fault more, ms."""
+    return scaled(line(machines, PAGING).slope, 1000.0, "ms")
 
 
 def chapter(machines: Machines) -> Chapter:
     """Figures 1 to 3 and the numbers that the text takes from them."""
     figures = tuple(_facts(machines))
-    least, most = (parts(machines, users) for users in (LEAST_USERS, USERS[-1]))
+    least, most = (at(machines, users) for users in (LEAST_USERS, USERS[-1]))
     summary = (
-        f"From {least.users} to {most.users} users, CPU time per interaction rises from "
-        f"{_mean(least, 'CPU time'):.0f} to {_mean(most, 'CPU time'):.0f} ms and page faults from "
-        f"{least.faults.mean():.1f} to {most.faults.mean():.1f}; run time stays at "
-        f"{_mean(least, 'run time'):.0f} and {_mean(most, 'run time'):.0f} ms.",
+        f"From {least.log} to {most.log}, CPU time per interaction rises from "
+        f"{component(least, CPU).value:.0f} to {component(most, CPU).value:.0f} ms and page faults from "
+        f"{faults(least).value:.1f} to {faults(most).value:.1f}; run time is "
+        f"{component(least, RUN).value:.0f} and {component(most, RUN).value:.0f} ms.",
         *(_missed(figure) for figure in figures if figure.verdict == "misses"),
     )
     method = (
-        "Means over runs of the script with Student's t; CPU time is what is charged to the scripted user: "
-        "run time and the processing of page, segment and gate faults. Fitted: the run at "
+        "The analysis of `thinktime analyse decomposition` on logs of the runs, a log a number of users. CPU "
+        "time is what is charged to the scripted user: run time and the processing of page, segment and gate "
+        "faults. The time of an added fault is the slope of page-fault processing. Fitted: the run at "
         f"{LEAST_USERS} users, CPU time against users, and the time of an added fault. Times agree "
         f"{TIME.words}, shares {SHARE.words} points."
     )
@@ -105,32 +133,28 @@ def chapter(machines: Machines) -> Chapter:
         figures,
         summary=summary,
         pictures=tuple(_pictures(machines)),
-        tables=(_table(machines),),
+        tables=(_table(machines), _lines(machines)),
         method=method,
     )
 
 
-def _mean(found: Parts, component: str) -> float:
-    return float(found.times_ms[component].mean())
-
-
 def _facts(machines: Machines) -> Iterator[Figure]:
-    least = parts(machines, LEAST_USERS)
-    each_ms = least.times_ms["page faults"] / least.faults
-    run = np.mean([parts(machines, users).times_ms["run time"] for users in USERS], axis=0)
-    high = parts(machines, FROM_FIGURE_1).times_ms["CPU time"]
-    known: tuple[tuple[str, Estimate, Kind, Tolerance], ...] = (
-        ("M-F08", interval(least.times_ms["CPU time"], "ms"), "fitted", TIME),
-        ("M-F09", interval(least.times_ms["page faults"], "ms"), "fitted", TIME),
-        ("M-F10", interval(each_ms, "ms"), "fitted", TIME),
-        ("M-F13", interval(run, "ms"), "fitted", TIME),
-        ("M-F14", interval(added_fault_ms(machines), "ms"), "fitted", TIME),
-        ("M-F15", interval(run_share(machines, LEAST_USERS)), "fitted", SHARE),
-        ("M-F16", interval(run_share(machines, SHARE_AT)), "fitted", SHARE),
-        ("M-F19", interval(high / 1000.0, "s"), "fitted", TIME),
+    least = at(machines, LEAST_USERS)
+    each = least.per_event[1]
+    run = [component(at(machines, users), RUN).value for users in USERS]
+    known: tuple[tuple[str, Estimate | None, Tolerance], ...] = (
+        ("M-F08", component(least, CPU), TIME),
+        ("M-F09", component(least, PAGING), TIME),
+        ("M-F10", None if each is None else scaled(each, 1000.0, "ms"), TIME),
+        ("M-F13", Estimate(float(np.mean(run)), "ms", len(run), "mean of the loads"), TIME),
+        ("M-F14", added_fault_ms(machines), TIME),
+        ("M-F15", run_share(machines, LEAST_USERS), SHARE),
+        ("M-F16", run_share(machines, SHARE_AT), SHARE),
+        ("M-F19", at(machines, FROM_FIGURE_1).cpu, TIME),
     )
-    for name, ours, kind, tolerance in known:
-        yield PAPER.fact(name, ours, kind, tolerance)
+    for name, ours, tolerance in known:
+        if ours is not None:
+            yield PAPER.fact(name, ours, "fitted", tolerance)
 
 
 def _missed(figure: Figure) -> str:
@@ -141,9 +165,9 @@ def _missed(figure: Figure) -> str:
 def _table(machines: Machines) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for users in USERS:
-        found = parts(machines, users)
-        times = [interval(values) for values in found.times_ms.values()]
-        rows.append((str(users), *times, interval(found.faults), interval(run_share(machines, users))))
+        found = at(machines, users)
+        times = [component(found, name) for name in COMPONENTS]
+        rows.append((str(users), *times, faults(found), run_share(machines, users)))
     columns = (
         Column("users", scaled=False),
         *(Column(f"{name}, ms", scaled=False) for name in COMPONENTS),
@@ -154,14 +178,31 @@ def _table(machines: Machines) -> Table:
     return Table("components", caption, columns, tuple(rows))
 
 
+def _lines(machines: Machines) -> Table:
+    """Show the broken lines of Figure 3."""
+    rows: list[tuple[Cell, ...]] = []
+    for name in COMPONENTS:
+        found = line(machines, name)
+        slope, intercept = (scaled(item, 1000.0) for item in (found.slope, found.intercept))
+        rows.append((name, slope, intercept, f"{1000.0 * found.deviation:.1f}"))
+    columns = (
+        Column("component"),
+        Column("added with a page fault, ms", scaled=False),
+        Column("without page faults, ms", scaled=False),
+        Column("distance of the points, ms", scaled=False),
+    )
+    caption = "Components against page faults: straight lines over all loads"
+    return Table("component-lines", caption, columns, tuple(rows))
+
+
 def _pictures(machines: Machines) -> Iterator[document.Figure]:
-    every = [parts(machines, users) for users in USERS]
+    every = {users: at(machines, users) for users in USERS}
     stated = (
         (LEAST_USERS, fact("M-F08").value),
         (FROM_FIGURE_1, 1000.0 * fact("M-F19").value),
         (SHARE_AT, at_twenty_ms()),
     )
-    cpu = [Point(each.users, interval(each.times_ms["CPU time"]), each.words) for each in every]
+    cpu = [Drawn(users, component(point, CPU), point.log) for users, point in every.items()]
     yield curves(
         "figure-1",
         "CPU time per interaction against users (Figure 1)",
@@ -170,20 +211,20 @@ def _pictures(machines: Machines) -> Iterator[document.Figure]:
         {"stated or implied": [Printed(users, ms, f"{users} users") for users, ms in stated]},
         f"{_ends(cpu, 'ms')}. Diamonds are stated, at {SHARE_AT} users implied by the run share.",
     )
-    faults = [Point(each.users, interval(each.faults), each.words) for each in every]
+    counts = [Drawn(users, faults(point), point.log) for users, point in every.items()]
     implied = [Printed(users, implied_faults(ms), f"{users} users") for users, ms in stated]
     yield curves(
         "figure-2",
         "Page faults per interaction against users (Figure 2)",
         ("users", "page faults"),
-        {"page faults": faults},
+        {"page faults": counts},
         {"implied": implied},
-        f"{_ends(faults, 'page faults')}. Diamonds are what the CPU times imply.",
+        f"{_ends(counts, 'page faults')}. Diamonds are what the CPU times imply.",
     )
-    yield _against_faults(every, stated)
+    yield _against_faults(list(every.values()), stated)
 
 
-def _ends(points: list[Point], unit: str) -> str:
+def _ends(points: list[Drawn], unit: str) -> str:
     first, last = points[0], points[-1]
     return (
         f"From {shown.number(first.y.value)} {unit} with {first.words} to {shown.number(last.y.value)} "
@@ -191,10 +232,10 @@ def _ends(points: list[Point], unit: str) -> str:
     )
 
 
-def _against_faults(every: list[Parts], stated: tuple[tuple[int, float], ...]) -> document.Figure:
+def _against_faults(every: list[Point], stated: tuple[tuple[int, float], ...]) -> document.Figure:
     """Draw Figure 3: points by their number of users, components as further curves."""
     ours = {
-        name: [Point(float(each.faults.mean()), interval(each.times_ms[name]), each.words) for each in every]
+        name: [Drawn(faults(point).value, component(point, name), point.log) for point in every]
         for name in COMPONENTS
     }
     printed = {
@@ -211,5 +252,5 @@ def _against_faults(every: list[Parts], stated: tuple[tuple[int, float], ...]) -
         ("page faults per interaction", "time per interaction, ms"),
         ours,
         printed,
-        f"{_ends(ours['CPU time'], 'ms of CPU time')}; each point is a number of users.",
+        f"{_ends(ours[CPU], 'ms of CPU time')}; each point is a number of users.",
     )

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from thinktime.reports.compared import Figure, Tolerance
 from thinktime.reports.document import Cell, Column, Table
+from thinktime.stats import series
+from thinktime.stats.estimate import Estimate
 from thinktime.studies.sekino_1969.cpu_time import LEAST_USERS
-from thinktime.studies.sekino_1969.machines import Array, Machines, Recorded, column, interval
+from thinktime.studies.sekino_1969.machines import Array, Machines, column, interval, scaled
 from thinktime.studies.sekino_1969.responses import average
 from thinktime.studies.sekino_1969.tables import INTERACTIONS, PAPER, fact
 from thinktime.studies.study import Chapter
-
-if TYPE_CHECKING:
-    from thinktime.log import Log
 
 __all__ = [
     "ALIKE",
@@ -62,19 +61,19 @@ CLOCK_USERS = 10
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What an instrument says of an interaction with four users, a value a run.
+    """What an instrument says of an interaction with four users.
 
     Parameters
     ----------
-    cpu_ms, page_fault_ms : ndarray
+    cpu_ms, page_fault_ms : Estimate
         CPU time, and the part of it that is page-fault processing.
-    faults : ndarray
+    faults : Estimate
         Page faults.
     """
 
-    cpu_ms: Array
-    page_fault_ms: Array
-    faults: Array
+    cpu_ms: Estimate
+    page_fault_ms: Estimate
+    faults: Estimate
 
 
 def reading(machines: Machines, instrument: str, variant: str = AS_IN_1969) -> Reading:
@@ -84,35 +83,24 @@ def reading(machines: Machines, instrument: str, variant: str = AS_IN_1969) -> R
     inside divides what all processes took by the interactions of all users.
     """
     times, paging, faults, count = COLUMNS[instrument]
-    sums = [_sums(run.log, (*times, paging, faults, count)) for run in _runs(machines, variant)]
-    each = [{name: value / own[count] for name, value in own.items()} for own in sums]
+    samples = machines.log(LEAST_USERS, **VARIANTS[variant]).samples().collect()
+
+    def per_interaction(names: Sequence[str], unit: str, factor: float) -> Estimate:
+        amounts = sum(samples[name].cast(float).to_numpy() for name in names)
+        found = series.batch_ratio(amounts, samples[count].cast(float).to_numpy()).estimate(unit)
+        return scaled(found, factor, unit)
+
     return Reading(
-        1000.0 * np.array([sum(own[name] for name in times) for own in each]),
-        1000.0 * np.array([own[paging] for own in each]),
-        np.array([own[faults] for own in each]),
+        per_interaction(times, "ms", 1000.0),
+        per_interaction([paging], "ms", 1000.0),
+        per_interaction([faults], "", 1.0),
     )
-
-
-def _runs(machines: Machines, variant: str) -> tuple[Recorded, ...]:
-    return machines.recorded(LEAST_USERS, **VARIANTS[variant])
-
-
-def _sums(log: Log, names: Sequence[str]) -> dict[str, float]:
-    """Add up columns of the samples, from the end of the warm-up on."""
-    import polars as pl
-
-    (session,) = log.manifest["sessions"]
-    begin = pl.col("start").min() + pl.duration(seconds=session["replication"]["warm_up_s"])
-
-    sums = [pl.col(name).cast(pl.Float64).sum() for name in dict.fromkeys(names)]
-    (row,) = log.samples().filter(pl.col("start") >= begin).select(sums).collect().to_dicts()
-    return row
 
 
 def off(inside: Reading, outside: Reading) -> tuple[float, float]:
     """By how much CPU time and page-fault processing inside differ from those outside, per cent."""
     pairs = ((inside.cpu_ms, outside.cpu_ms), (inside.page_fault_ms, outside.page_fault_ms))
-    cpu, paging = (100.0 * float(one.mean() / other.mean() - 1.0) for one, other in pairs)
+    cpu, paging = (100.0 * (one.value / other.value - 1.0) for one, other in pairs)
     return cpu, paging
 
 
@@ -148,8 +136,8 @@ def chapter(machines: Machines) -> Chapter:
 
 def _facts(machines: Machines) -> Iterator[Figure]:
     inside = reading(machines, INSIDE, ALIKE)
-    yield PAPER.fact("M-F11", interval(inside.cpu_ms, "ms"), "predicted", TIME)
-    yield PAPER.fact("M-F12", interval(inside.page_fault_ms, "ms"), "predicted", TIME)
+    yield PAPER.fact("M-F11", inside.cpu_ms, "predicted", TIME)
+    yield PAPER.fact("M-F12", inside.page_fault_ms, "predicted", TIME)
 
 
 def _why(machines: Machines) -> Iterator[str]:
@@ -158,12 +146,12 @@ def _why(machines: Machines) -> Iterator[str]:
     for variant in VARIANTS:
         outside, inside = (reading(machines, instrument, variant) for instrument in (DAILY, INSIDE))
         said.append(
-            f"{variant}, {inside.cpu_ms.mean():.0f} ms inside for {outside.cpu_ms.mean():.0f} ms "
+            f"{variant}, {inside.cpu_ms.value:.0f} ms inside for {outside.cpu_ms.value:.0f} ms "
             f"({off(inside, outside)[0]:+.1f} %)"
         )
     yield (
-        f"Of the same runs: {'; '.join(said)}. The meter divides by users' interactions what system processes "
-        "took as well, and normal users ask for more or less than the script."
+        f"Of the same runs: {'; '.join(said)}. The meter divides by users' interactions what system "
+        "processes took as well, and normal users ask for more or less than the script."
     )
 
 
@@ -185,8 +173,7 @@ def _table(machines: Machines) -> Table:
     for variant in VARIANTS:
         for instrument in (DAILY, INSIDE):
             found = reading(machines, instrument, variant)
-            parts = (found.cpu_ms, found.page_fault_ms, found.faults)
-            rows.append((f"{variant}, {instrument}", *(interval(values) for values in parts)))
+            rows.append((f"{variant}, {instrument}", found.cpu_ms, found.page_fault_ms, found.faults))
     columns = (
         Column("instrument"),
         Column("CPU time, ms", scaled=False),

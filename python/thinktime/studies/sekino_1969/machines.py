@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +31,9 @@ if TYPE_CHECKING:
     from thinktime.log import Log
     from thinktime.sources.simulated import Simulated
 
-__all__ = ["ENOUGH", "Array", "Machines", "Recorded", "begin", "column", "interval"]
+__all__ = ["ENOUGH", "Array", "Machines", "begin", "column", "interval", "scaled"]
+
+_T = TypeVar("_T")
 
 Array = NDArray[np.float64]
 
@@ -40,6 +41,18 @@ ENOUGH = 8
 """Runs where CPU time is asked, which varies little, and not response."""
 PASSES = 3
 """Times through the script in each of these."""
+DECOMPOSITION = {
+    "of": "scripted users",
+    "users": "users",
+    "interactions": "script_interactions",
+    "event": {"name": "page fault", "count": "script_page_faults"},
+    "parts": [
+        {"name": "run", "time": "script_run_s"},
+        {"name": "page-fault processing", "time": "script_page_fault_s"},
+        {"name": "other faults", "time": "script_other_fault_s"},
+    ],
+}
+"""What the CPU time of an interaction is made of, by columns of the log."""
 
 
 def interval(values: Array, unit: str = "") -> Estimate:
@@ -47,18 +60,16 @@ def interval(values: Array, unit: str = "") -> Estimate:
     return plain_mean(values[~np.isnan(values)]).estimate(unit)
 
 
+def scaled(estimate: Estimate, factor: float, unit: str = "") -> Estimate:
+    """Give an estimate in another unit: times a positive `factor`."""
+    low, high = (None if end is None else end * factor for end in (estimate.low, estimate.high))
+    return replace(estimate, value=estimate.value * factor, unit=unit, low=low, high=high)
+
+
 def column(run: Simulated, response: str) -> Array:
     """One response of every replication of a run; nan where it has no figure."""
     found: Array = run.responses[response].fill_null(float("nan")).to_numpy()
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """A run of Multics: its log, and what the simulation knows of itself."""
-
-    log: Log
-    responses: Mapping[str, float | None]
 
 
 @dataclass
@@ -71,11 +82,19 @@ class Machines:
     settings: Settings
     folder: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="thinktime-study-")))
     _known: dict[str, Simulated] = field(default_factory=dict)
-    _recorded: dict[str, tuple[Recorded, ...]] = field(default_factory=dict)
+    _logs: dict[str, Log] = field(default_factory=dict)
+    _done: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Delete the logs at the end."""
         weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+
+    def once(self, name: str, work: Callable[[], _T]) -> _T:
+        """Do some work the first time, and remember what it gave."""
+        if name not in self._done:
+            self._done[name] = work()
+        done: _T = self._done[name]
+        return done
 
     def multics(self, users: int, *, replications: int | None = None, **changes: object) -> Simulated:
         """Run Multics with one user who plays the script, each replication once through it.
@@ -102,31 +121,25 @@ class Machines:
         """Runs where CPU time is asked."""
         return min(self.settings.replications, ENOUGH)
 
-    def recorded(self, users: int, **changes: object) -> tuple[Recorded, ...]:
-        """Run Multics as often as is enough for CPU time; each run has a log, and several passes."""
+    def log(self, users: int, **changes: object) -> Log:
+        """Log of `ENOUGH` runs of Multics, each several times through the script, a session a run."""
         key = f"{users} {sorted(changes.items())!r}"
-        if key not in self._recorded:
+        if key not in self._logs:
             longer = {"length": WARM_UP_S + PASSES * pass_s(users)}
             parameters = {**multics_parameters(users), **longer, **changes}
-            place = self.folder / f"multics-{len(self._recorded)}"
+            place = self.folder / f"multics-{len(self._logs)}"
             with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
                 runs = pool.map(lambda number: self._record(parameters, place, number), range(self.enough))
-                self._recorded[key] = tuple(runs)
-        return self._recorded[key]
+                self._logs[key] = _pooled(list(runs), place)
+        return self._logs[key]
 
-    def values(self, response: str, users: int, **changes: object) -> Array:
-        """One response of every run that was recorded; nan where it has no figure."""
-        found = [run.responses[response] for run in self.recorded(users, **changes)]
-        return np.array([math.nan if value is None else value for value in found])
-
-    def _record(self, parameters: Mapping[str, Any], place: Path, number: int) -> Recorded:
+    def _record(self, parameters: Mapping[str, Any], place: Path, number: int) -> Log:
         from thinktime.log import Log
         from thinktime.sources import simulated
 
         path = place.with_name(f"{place.name}-{number}")
-        seed = self.settings.seed
-        responses = simulated.record(MULTICS, parameters, path, seed=seed, replication=number)
-        return Recorded(Log.open(path), responses)
+        simulated.record(MULTICS, parameters, path, seed=self.settings.seed, replication=number)
+        return Log.open(path)
 
     def _run(self, system: str, parameters: Mapping[str, Any], replications: int | None) -> Simulated:
         from thinktime.sources.simulated import simulate
@@ -136,6 +149,24 @@ class Machines:
         if key not in self._known:
             self._known[key] = simulate(system, parameters, seed=self.settings.seed, replications=count)
         return self._known[key]
+
+
+def _pooled(runs: Sequence[Log], path: Path) -> Log:
+    """Log of what several runs did after their warm-up, as one who starts to record then has it."""
+    import polars as pl
+
+    from thinktime.log import Log, LogWriter
+
+    for run in runs:
+        (session,) = run.manifest["sessions"]
+        samples = run.samples().collect()
+        begins = pl.col("start").min() + pl.duration(seconds=session["replication"]["warm_up_s"])
+        mode: Literal["create", "continue"] = "continue" if path.exists() else "create"
+        known = {name: session[name] for name in ("machine", "options")}
+        known["machine"] = {"decomposition": DECOMPOSITION, **known["machine"]}
+        with LogWriter.open(path, mode, source=MULTICS, **known) as writer:
+            writer.write("samples", samples.filter(pl.col("start") >= begins), run.schema("samples"))
+    return Log.open(path)
 
 
 def begin(settings: Settings) -> Machines:

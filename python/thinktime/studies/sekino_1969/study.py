@@ -25,8 +25,8 @@ STUDY = Study(
         "Log, 11 August 1969."
     ),
     question=(
-        "A standard script of 66 interactions, played every day beside other users: CPU time, page faults and "
-        "response, measured and simulated."
+        "A standard script of 66 interactions, played every day beside other users: CPU time, page faults "
+        "and response, measured and simulated."
     ),
     folder=FOLDER.parent,
     shapes=SHAPES,

@@ -196,9 +196,10 @@ def chapter(machines: Machines) -> Chapter:
     issues = Estimate(fact("M-F22").value, "", 1, "issues of each replication at each think time")
     summary = (*_answers(every[CPU]), *_why(machines, every), *_plan_of_1969(machines, every[CPU]))
     method = (
-        f"One command of {1000 * command()['cpu']:.0f} ms of run time and {command()['pages']:.0f} pages is issued ten "
-        f"times with a period equal to the think time of {', '.join(map(str, THINK_S))} s, while the other "
-        "users type the same command after their own think times. Each replication does this once. Slopes on "
+        f"One command of {1000 * command()['cpu']:.0f} ms of run time and {command()['pages']:.0f} pages, "
+        "means of the script, is issued ten times with a period equal to the think time of "
+        f"{', '.join(map(str, THINK_S))} s, while the other users type the same command after their own "
+        "think times. Each replication does this once. Slopes on "
         "the logarithm of the think time, one a replication, are tested two-sided by Student's t; "
         f"probabilities of all tests are adjusted together (Holm 1979), at a false-alarm rate of {ALPHA:g}."
     )
@@ -259,13 +260,13 @@ def _plan_of_1969(machines: Machines, every: list[Trend]) -> Iterator[str]:
             needed = each.plans_needed()
             times = f"{needed}" if needed else f"more than {PLANS_MOST}"
             said.append(
-                f"{each.power(1):.2f} with {each.words} ({100 * each.found:.0f} % of {each.slope.n} such plans "
-                f"did; done {times} times it finds it with {POWER:g})"
+                f"{each.power(1):.2f} with {each.words} ({100 * each.found:.0f} % of {each.slope.n} such "
+                f"plans did; {times} of them together find it with {POWER:g})"
             )
     loads = ", ".join(str(users) for users in LOADS if users != ALONE)
     yield (
-        f"The plan of 1969, ten issues at each think time, finds the trend with probability {'; '.join(said)}. "
-        f"If each think time is tried at another load, by chance one of {loads} users, "
+        "The plan of 1969, ten issues at each think time, finds the trend with probability "
+        f"{'; '.join(said)}. If each think time is tried at another load, by chance one of {loads} users, "
         f"{100 * uncontrolled(machines):.0f} % of the plans find it."
     )
 

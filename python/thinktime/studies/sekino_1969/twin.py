@@ -8,6 +8,7 @@ from thinktime.reports.compared import Figure, Kind, Tolerance
 from thinktime.reports.document import Cell, Column, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.sekino_1969.configuration import WARM_UP_S, ctss_parameters
+from thinktime.studies.sekino_1969.cpu_time import at
 from thinktime.studies.sekino_1969.machines import Array, Machines, column, interval
 from thinktime.studies.sekino_1969.responses import average, one_run
 from thinktime.studies.sekino_1969.tables import CPM01, PAPER, fact, printed
@@ -47,7 +48,7 @@ def report(machines: Machines, quantity: str) -> Array:
 def chapter(machines: Machines) -> Chapter:
     """CPM01, published beside ours, and the comparison of the two systems."""
     figures = (*_run_report(machines), *_facts(machines))
-    cpu = [interval(values) for values in _cpu(machines)]
+    cpu = _cpu(machines)
     response = [interval(values) for values in _responses(machines)]
     summary = (
         f"With {REPORT_USERS} users an interaction takes {cpu[0].value:.2f} s of CPU time on Multics and "
@@ -81,9 +82,9 @@ def _facts(machines: Machines) -> Iterator[Figure]:
     yield PAPER.fact("M-F21", interval(response), "predicted", RESPONSE)
 
 
-def _cpu(machines: Machines) -> tuple[Array, Array]:
+def _cpu(machines: Machines) -> tuple[Estimate, Estimate]:
     """CPU time per interaction at the users of CPM01, Multics and CTSS, s."""
-    return machines.values("cpu_per_interaction_s", REPORT_USERS), report(machines, "average_cpu_time")
+    return at(machines, REPORT_USERS).cpu, interval(report(machines, "average_cpu_time"))
 
 
 def _responses(machines: Machines) -> tuple[Array, Array]:
@@ -104,12 +105,13 @@ def _beside(machines: Machines) -> Table:
     }
     ours = (
         _cpu(machines),
-        _responses(machines),
-        (average(machines.multics(REPORT_USERS)), average(machines.ctss(REPORT_USERS))),
+        tuple(map(interval, _responses(machines))),
+        tuple(
+            interval(average(run)) for run in (machines.multics(REPORT_USERS), machines.ctss(REPORT_USERS))
+        ),
     )
     rows: list[tuple[Cell, ...]] = []
-    for (what, theirs), own in zip(stated.items(), ours, strict=True):
-        simulated = [interval(values) for values in own]
+    for (what, theirs), simulated in zip(stated.items(), ours, strict=True):
         ratios = (f"{theirs[0] / theirs[1]:.2f}", f"{simulated[0].value / simulated[1].value:.2f}")
         rows.append((what, *(f"{value:g}" for value in theirs), *simulated, *ratios))
     columns = (
