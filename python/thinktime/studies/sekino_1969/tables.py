@@ -14,7 +14,7 @@ __all__ = [
     "COMPILED",
     "CPM01",
     "CTSS_USERS",
-    "FITTED_USERS",
+    "FITTED_COLUMNS",
     "FOLDER",
     "INTERACTIONS",
     "NAME",
@@ -41,8 +41,8 @@ USERS: Mapping[Column, int] = {f"multics_{users}_users_s": users for users in (6
 """Columns of Table 1 that were taken on Multics, and how many users were on."""
 CTSS_USERS: Mapping[Column, int] = {"ctss_15_users_s": 15}
 COLUMNS = (*USERS, *CTSS_USERS)
-FITTED_USERS = 6
-"""The column of Table 1 that the simulated Multics was calibrated to."""
+FITTED_COLUMNS = ("multics_6_users_s", "ctss_15_users_s")
+"""Columns of Table 1 whose averages the simulated Multics and CTSS were calibrated to."""
 INTERACTIONS = 17
 """Waiting interactions of the first half of the script."""
 COMPILED = (4, 11)
@@ -90,8 +90,8 @@ PAPER = Paper(
 
 
 def kind_of(column: Column) -> Kind:
-    """Fitted for the column of Table 1 that the machine was calibrated to, else predicted."""
-    return "fitted" if USERS.get(column) == FITTED_USERS else "predicted"
+    """Fitted for a column of Table 1 that a machine was calibrated to, else predicted."""
+    return "fitted" if column in FITTED_COLUMNS else "predicted"
 
 
 def fact(name: str) -> Printed:
