@@ -1,0 +1,214 @@
+//! The figures of a replication, and the rows of the log's samples.
+
+use thinktime_engine::Time;
+use thinktime_log::{Column, Kind, Role, Type, Value};
+
+use super::config::Config;
+use super::measures::{Counts, Measures, Sampled, State};
+use crate::system::Response;
+
+/// A run that has ended.
+struct Ended<'a> {
+    measures: &'a Measures,
+    now: Time,
+}
+
+impl Ended<'_> {
+    fn length_s(&self) -> f64 {
+        self.now.since(self.measures.since).seconds()
+    }
+
+    fn counts(&self) -> &Counts {
+        &self.measures.counts
+    }
+
+    fn share(&self, state: State) -> f64 {
+        seconds(self.measures.area(state, self.now)) / self.length_s()
+    }
+
+    /// By interaction of scripted users.
+    fn each(&self, ns: u128) -> f64 {
+        seconds(ns) / self.counts().script_interactions as f64
+    }
+
+    fn rate(&self, count: u64) -> f64 {
+        count as f64 / self.length_s()
+    }
+}
+
+fn seconds(ns: u128) -> f64 {
+    ns as f64 * 1e-9
+}
+
+type Figure = (&'static str, &'static str, &'static str, fn(&Ended) -> f64);
+
+const FIGURES: [Figure; 24] = [
+    ("cpu_per_interaction_s", "s", "Run and swap time of scripted users, by interaction", |run| {
+        run.each(run.counts().script_run + run.counts().script_swap)
+    }),
+    ("run_per_interaction_s", "s", "Run time of scripted users, by interaction", |run| {
+        run.each(run.counts().script_run)
+    }),
+    ("swap_per_interaction_s", "s", "Swap time of scripted users, by interaction", |run| {
+        run.each(run.counts().script_swap)
+    }),
+    ("response_mean_s", "s", "Mean response of scripted users where they waited, by their clock", |run| {
+        run.measures.scripted.mean()
+    }),
+    ("response_light_mean_s", "s", "Mean of these without those of heavy commands", |run| {
+        run.measures.light.mean()
+    }),
+    ("response_heavy_mean_s", "s", "Mean of these of heavy commands", |run| run.measures.heavy.mean()),
+    ("response_all_users_mean_s", "s", "Mean response of all users where they waited, exact", |run| {
+        run.measures.response.mean()
+    }),
+    ("response_all_users_sd_s", "s", "Standard deviation of these responses", |run| {
+        run.measures.response.variance().sqrt()
+    }),
+    ("real_time_s", "s", "Mean time of a run of the script, from its first think time to its end", |run| {
+        run.measures.script.mean()
+    }),
+    ("script_runs", "", "Runs of the script from begin to end", |run| run.measures.script.count() as f64),
+    ("script_interactions", "interaction", "Interactions of scripted users", |run| {
+        run.counts().script_interactions as f64
+    }),
+    ("interactions_per_s", "1/s", "Interactions of all users", |run| run.rate(run.counts().interactions)),
+    ("interactions_mean", "interaction", "Mean number of inputs in the system", |run| {
+        run.measures.interactions.mean_present(run.now)
+    }),
+    ("processor_share", "", "Part of the time in which users' programs ran", |run| {
+        run.measures.run.mean(run.now)
+    }),
+    ("swap_share", "", "Part of the time for swapping, the background's included", |run| {
+        run.share(State::Swap)
+    }),
+    ("background_share", "", "Part of the time in which the background ran", |run| {
+        run.share(State::Background)
+    }),
+    ("supervisor_share", "", "Part of the time for lines typed and printed", |run| {
+        run.share(State::Supervisor)
+    }),
+    ("disk_wait_share", "", "Part of the time in which a program waited in core for the disk", |run| {
+        run.share(State::DiskWait)
+    }),
+    ("idle_share", "", "Part of the time in which there was nothing to do", |run| run.share(State::Idle)),
+    ("background_swap_share", "", "Part of the time for swapping the background", |run| {
+        seconds(run.counts().background_swap) / run.length_s()
+    }),
+    ("swap_ins_per_s", "1/s", "Programs read from the drum", |run| run.rate(run.counts().swap_ins)),
+    (
+        "swap_words_mean",
+        "word",
+        "Mean number of words of a transfer, to or from the drum or from the disk",
+        |run| {
+            let counts = run.counts();
+            let moves = counts.swap_ins + counts.swap_outs + counts.command_loads;
+            counts.swap_words as f64 / moves as f64
+        },
+    ),
+    (
+        "turns_per_interaction",
+        "",
+        "Times that a program was chosen to run, by interaction of all users",
+        |run| run.counts().turns as f64 / run.counts().interactions as f64,
+    ),
+    ("preemptions_per_s", "1/s", "Programs that gave way to one at a lower level", |run| {
+        run.rate(run.counts().preemptions)
+    }),
+];
+
+pub(super) fn responses(config: &Config) -> Vec<Response> {
+    let fixed = FIGURES.iter().map(|(name, unit, what, _)| Response::new(*name, unit, *what));
+    let waited = config.steps.iter().filter_map(|step| Some((step.waiting? + 1, &step.command)));
+    let each = waited.map(|(place, command)| {
+        let what = format!("Mean response of interaction {place} of those that wait ({command})");
+        Response::new(format!("response_{place:02}_s"), "s", what)
+    });
+    fixed.chain(each).collect()
+}
+
+pub(super) fn values(_: &Config, measures: &Measures, now: Time) -> Vec<f64> {
+    let run = Ended { measures, now };
+    let fixed = FIGURES.iter().map(|(.., value)| value(&run));
+    fixed.chain(measures.by_interaction.iter().map(|tally| tally.mean())).collect()
+}
+
+/// Columns of the log's `samples`, beside start and length.
+pub(super) fn sample_columns() -> Vec<Column> {
+    let time = |name: &str, what: &str| Column::new(name, Type::F64, "s", Kind::Counter, what);
+    let count = |name: &str, unit: &str, what: &str| Column::new(name, Type::U64, unit, Kind::Counter, what);
+    vec![
+        Column::new("users", Type::U64, "user", Kind::Gauge, "Users at their terminals"),
+        Column::new("active_users", Type::U64, "user", Kind::Gauge, "Users with an interaction in progress")
+            .role(Role::Load),
+        time("run_s", "Processor time of users' programs").role(Role::UserTime),
+        time("background_s", "Processor time of the background program").role(Role::UserTime),
+        time("swap_s", "Time for swapping").role(Role::SystemTime),
+        time("supervisor_s", "Time for lines typed and printed").role(Role::SystemTime),
+        time("disk_wait_s", "Time in which a program waited in core for the disk").role(Role::IdleTime),
+        time("idle_s", "Time in which there was nothing to do").role(Role::IdleTime),
+        count("inputs", "interaction", "Inputs received"),
+        count("interactions", "interaction", "Interactions completed").role(Role::Throughput),
+        count("lines", "line", "Lines typed and printed").role(Role::Request),
+        count("swap_ins", "transfer", "Programs, or parts of them, read from the drum").role(Role::Request),
+        count("swap_outs", "transfer", "Programs, or parts of them, written to the drum").role(Role::Request),
+        count("command_loads", "transfer", "Commands read from the disk").role(Role::Request),
+        count("swap_words", "word", "Words of these transfers"),
+        count("disk_transfers", "transfer", "Transfers between files and core").role(Role::Request),
+        count("preemptions", "program", "Programs that gave way to one at a lower level"),
+        count("script_interactions", "interaction", "Interactions of scripted users completed"),
+        time("script_run_s", "Run time of scripted users"),
+        time("script_swap_s", "Swap time of scripted users"),
+        count(
+            "script_waits",
+            "interaction",
+            "Of the interactions of scripted users, those that they waited for",
+        ),
+        time("script_response_s", "Responses of these, by the user's clock, added up"),
+        Column::new(
+            "interactions_mean",
+            Type::F64,
+            "interaction",
+            Kind::Gauge,
+            "Mean number of inputs in the system",
+        ),
+    ]
+}
+
+/// One row of `samples`, up to `now`.
+pub(super) fn sample_row(measures: &mut Measures, now: Time, users: u32, active: u64) -> Vec<Value> {
+    let old = measures.sampled;
+    let states = [State::Background, State::Swap, State::Supervisor, State::DiskWait, State::Idle];
+    let new = Sampled {
+        at: now,
+        counts: measures.counts,
+        run: measures.run.area(now),
+        states: states.map(|state| measures.area(state, now)),
+        present: measures.interactions.area(now),
+    };
+    measures.sampled = new;
+    let time = |area: u128| Value::F64(seconds(area));
+    let (then, counts) = (&old.counts, &new.counts);
+    let mut row = vec![Value::U64(u64::from(users)), Value::U64(active), time(new.run - old.run)];
+    row.extend(new.states.iter().zip(old.states).map(|(new, old)| time(new - old)));
+    let counted: [fn(&Counts) -> u64; 10] = [
+        |counts| counts.inputs,
+        |counts| counts.interactions,
+        |counts| counts.lines,
+        |counts| counts.swap_ins,
+        |counts| counts.swap_outs,
+        |counts| counts.command_loads,
+        |counts| counts.swap_words,
+        |counts| counts.disk_transfers,
+        |counts| counts.preemptions,
+        |counts| counts.script_interactions,
+    ];
+    row.extend(counted.iter().map(|count| Value::U64(count(counts) - count(then))));
+    row.push(time(counts.script_run - then.script_run));
+    row.push(time(counts.script_swap - then.script_swap));
+    row.push(Value::U64(counts.script_waits - then.script_waits));
+    row.push(time(counts.script_response - then.script_response));
+    let length = now.since(old.at).0 as f64;
+    row.push(Value::F64((new.present - old.present) as f64 / length));
+    row
+}

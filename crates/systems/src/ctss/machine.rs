@@ -1,0 +1,522 @@
+//! The machine as it runs: what happens at each event.
+//!
+//! The processor does one thing at a time: it supervises, swaps, runs a program, waits for a transfer of that program,
+//! runs the background, or idles. When one has ended it turns to the next.
+
+use std::collections::VecDeque;
+
+use thinktime_engine::{Calendar, Component, Imbalance, Model, Priority, Slot, Span, Stream, Streams, Time};
+
+use super::config::Config;
+use super::figures::sample_row;
+use super::levels::Levels;
+use super::measures::{Measures, State};
+use super::store::{BACKGROUND, Kind, Move, Store};
+use super::users::{Input, Job, Program, Stop, User};
+use crate::recorder::{Interaction, Monitor};
+
+/// Near slots of the calendar; each user has a far one, for the end of thinking.
+pub(super) const PROCESSOR: Slot = Slot(0);
+const CLOCK: Slot = Slot(1);
+pub(super) const NEAR_SLOTS: u32 = 2;
+
+/// Users come within a minute from the start.
+const COMING: Span = Span(60_000_000_000);
+
+/// What the processor does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Activity {
+    Idle,
+    Supervise,
+    Swap(Move),
+    Run(u32),
+    /// The program of this user waits in core for the disk.
+    Transfer(u32),
+    Background,
+}
+
+impl Activity {
+    /// Its state, when it is not to run a user's program.
+    fn state(self) -> Option<State> {
+        match self {
+            Activity::Idle => Some(State::Idle),
+            Activity::Supervise => Some(State::Supervisor),
+            Activity::Swap(_) => Some(State::Swap),
+            Activity::Transfer(_) => Some(State::DiskWait),
+            Activity::Background => Some(State::Background),
+            Activity::Run(_) => None,
+        }
+    }
+
+    /// Names of its first and last event in the log, and whose it is.
+    fn events(self) -> Option<([&'static str; 2], Option<u32>)> {
+        match self {
+            Activity::Idle | Activity::Supervise => None,
+            Activity::Swap(moved) => {
+                let names = match moved.kind {
+                    Kind::Dump => ["swap_out_start", "swap_out_end"],
+                    Kind::Load => ["swap_in_start", "swap_in_end"],
+                    Kind::Command => ["command_load_start", "command_load_end"],
+                };
+                Some((names, Some(moved.owner).filter(|owner| *owner != BACKGROUND)))
+            }
+            Activity::Run(user) => Some((["run_start", "run_end"], Some(user))),
+            Activity::Transfer(user) => Some((["disk_transfer_start", "disk_transfer_end"], Some(user))),
+            Activity::Background => Some((["background_start", "background_end"], None)),
+        }
+    }
+}
+
+pub(super) struct Machine<'a, M> {
+    config: &'a Config,
+    pub(super) users: Vec<User>,
+    levels: Levels,
+    store: Store,
+    /// Whose program has been chosen to run.
+    chosen: Option<u32>,
+    /// What has to be swapped before it can, or before the background can.
+    moves: VecDeque<Move>,
+    /// Supervisor's work to be done.
+    chores: Span,
+    activity: Activity,
+    /// Since when the time of the activity has not been charged.
+    since: Time,
+    swap_chance: Stream,
+    disk_chance: Stream,
+    pub(super) measures: Measures,
+    interval: Span,
+    monitor: &'a mut M,
+}
+
+impl<'a, M: Monitor> Machine<'a, M> {
+    pub fn new(config: &'a Config, streams: &Streams, interval: Span, monitor: &'a mut M) -> Self {
+        Machine {
+            config,
+            users: (0..config.users).map(|user| User::new(streams, user, config.is_scripted(user))).collect(),
+            levels: Levels::new(config.scheduler.levels),
+            store: Store::new(config.core, config.partial_swap),
+            chosen: None,
+            moves: VecDeque::new(),
+            chores: Span::ZERO,
+            activity: Activity::Idle,
+            since: Time::ZERO,
+            swap_chance: streams.stream(Component("swap"), 0),
+            disk_chance: streams.stream(Component("disk"), 0),
+            measures: Measures::new(config),
+            interval,
+            monitor,
+        }
+    }
+
+    fn event(&mut self, now: Time, kind: &'static str, user: Option<u32>, amount: Option<f64>) {
+        if M::LISTENS {
+            self.monitor.event(now, kind, user, amount);
+        }
+    }
+
+    fn thinks(&mut self, user: u32, from: Time, calendar: &mut Calendar) {
+        let typed = self.users[user as usize].thinks(&self.config.steps, &self.config.normal_think, from);
+        calendar.set(calendar.far(user), typed, Priority::Arrival);
+    }
+
+    /// A line has been typed.
+    fn input(&mut self, user: u32, calendar: &mut Calendar) {
+        let (now, config) = (calendar.now(), self.config);
+        let typing = &mut self.users[user as usize];
+        let demand = if typing.scripted { 1.0 } else { config.normal_demand };
+        let input = typing.types(&config.steps, demand, config.core, now);
+        self.measures.interactions.enter(now);
+        self.measures.counts.inputs += 1;
+        self.lines(1);
+        self.event(now, "input", Some(user), None);
+        if self.users[user as usize].job.is_some() {
+            self.users[user as usize].waiting.push_back(input);
+        } else {
+            self.takes_up(user, input, now);
+        }
+        if config.steps[input.step].waiting.is_none() {
+            self.thinks(user, now, calendar);
+        }
+        self.disturb(calendar);
+    }
+
+    fn lines(&mut self, lines: u32) {
+        self.measures.counts.lines += u64::from(lines);
+        self.chores += Span(self.config.line_overhead.0 * u64::from(lines));
+    }
+
+    /// An input comes to the scheduler: for the program that waits for it, or for one that comes from the disk.
+    fn takes_up(&mut self, user: u32, input: Input, now: Time) {
+        let step = &self.config.steps[input.step];
+        let asking = &mut self.users[user as usize];
+        let there = asking.program.take().filter(|program| step.goes_on && program.command == step.command);
+        let fresh = there.is_none();
+        if fresh {
+            self.store.forget(user);
+        }
+        let program = there.unwrap_or_else(|| Program { command: step.command.clone(), words: input.words });
+        let level = self.config.scheduler.entry(program.words);
+        asking.program = Some(program);
+        asking.job = Some(Job {
+            input,
+            first_service: None,
+            attained: Span::ZERO,
+            level,
+            at_level: now,
+            had: Span::ZERO,
+            stint: Span::ZERO,
+            transfers: 0,
+            fresh,
+        });
+        self.measures.enters_level(level, now);
+        self.levels.push_tail(level, user);
+    }
+
+    /// Somebody has come: who idles or runs may have to give way.
+    fn disturb(&mut self, calendar: &mut Calendar) {
+        match self.activity {
+            Activity::Idle | Activity::Background => {
+                self.end(calendar.now());
+                self.proceed(calendar);
+            }
+            Activity::Run(user) => {
+                self.charge(calendar.now());
+                let limit = self.limit(user);
+                calendar.set(PROCESSOR, calendar.now() + limit, Priority::Completion);
+            }
+            Activity::Supervise | Activity::Swap(_) | Activity::Transfer(_) => {}
+        }
+    }
+
+    /// How long `user`'s program may go on now.
+    fn limit(&self, user: u32) -> Span {
+        let running = &self.users[user as usize];
+        let (Some(job), Some(program)) = (&running.job, &running.program) else { return Span::ZERO };
+        let scheduler = &self.config.scheduler;
+        let left = |turn: Span, had: Span| Span(turn.0.saturating_sub(had.0));
+        let turn = left(scheduler.turn(job.level), job.had);
+        let stop = job.next_stop(program.words).0;
+        match scheduler.until_preempted(job.level, self.levels.lowest()) {
+            Some(stint) => turn.min(stop).min(left(stint, job.stint)),
+            None => turn.min(stop),
+        }
+    }
+
+    fn begin(&mut self, activity: Activity, now: Time) {
+        self.activity = activity;
+        self.since = now;
+        match activity.state() {
+            Some(state) => self.measures.enters(state, now),
+            None => self.measures.run.begin(now),
+        }
+        if let Some(([start, _], user)) = activity.events() {
+            self.event(now, start, user, None);
+        }
+    }
+
+    /// The processor turns to something else, which follows at once.
+    fn end(&mut self, now: Time) {
+        self.charge(now);
+        match self.activity.state() {
+            Some(state) => self.measures.leaves(state, now),
+            None => self.measures.run.end(now),
+        }
+        if let Some(([_, end], user)) = self.activity.events() {
+            self.event(now, end, user, None);
+        }
+    }
+
+    /// The time of the activity so far is charged to whom it is for.
+    fn charge(&mut self, now: Time) {
+        let time = now.since(self.since);
+        self.since = now;
+        match self.activity {
+            Activity::Run(user) => {
+                let charged = &mut self.users[user as usize];
+                charged.run += u128::from(time.0);
+                if charged.scripted {
+                    self.measures.counts.script_run += u128::from(time.0);
+                }
+                if let Some(job) = &mut charged.job {
+                    job.attained += time;
+                    job.had += time;
+                    job.stint += time;
+                }
+            }
+            Activity::Swap(Move { owner: BACKGROUND, .. }) => {
+                self.measures.counts.background_swap += u128::from(time.0);
+            }
+            Activity::Swap(moved) => {
+                let charged = &mut self.users[moved.owner as usize];
+                charged.swap += u128::from(time.0);
+                if charged.scripted {
+                    self.measures.counts.script_swap += u128::from(time.0);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// What the processor does next.
+    fn proceed(&mut self, calendar: &mut Calendar) {
+        let now = calendar.now();
+        let (activity, length) = self.next(now);
+        self.begin(activity, now);
+        if let Some(length) = length {
+            calendar.set(PROCESSOR, now + length, Priority::Completion);
+        }
+    }
+
+    /// What comes next, and how long it takes; none: until something happens.
+    fn next(&mut self, now: Time) -> (Activity, Option<Span>) {
+        if self.chores > Span::ZERO {
+            return (Activity::Supervise, Some(std::mem::take(&mut self.chores)));
+        }
+        loop {
+            if let Some(moved) = self.moves.pop_front() {
+                return (Activity::Swap(moved), Some(self.swap_time(moved)));
+            }
+            if let Some(user) = self.chosen {
+                if let Some(job) = &mut self.users[user as usize].job {
+                    job.first_service.get_or_insert(now);
+                }
+                return (Activity::Run(user), Some(self.limit(user)));
+            }
+            self.chosen = self.levels.take();
+            match self.chosen {
+                Some(user) => self.call_in(user),
+                None if !self.config.background => return (Activity::Idle, None),
+                None => {
+                    self.make_ready(BACKGROUND, self.config.background_words, Kind::Load);
+                    if self.moves.is_empty() {
+                        return (Activity::Background, None);
+                    }
+                }
+            }
+        }
+    }
+
+    fn swap_time(&mut self, moved: Move) -> Span {
+        self.measures.moved(moved.kind, moved.words);
+        match moved.kind {
+            Kind::Dump | Kind::Load => self.config.swapper.transfer(moved.words, &mut self.swap_chance),
+            Kind::Command => self.config.disk.transfer(moved.words, &mut self.swap_chance),
+        }
+    }
+
+    /// The program of `user` is to run.
+    fn call_in(&mut self, user: u32) {
+        self.measures.counts.turns += 1;
+        let called = &mut self.users[user as usize];
+        let (Some(job), Some(program)) = (&mut called.job, &called.program) else { return };
+        job.stint = Span::ZERO;
+        let kind = if std::mem::take(&mut job.fresh) { Kind::Command } else { Kind::Load };
+        let words = program.words;
+        self.make_ready(user, words, kind);
+    }
+
+    fn make_ready(&mut self, owner: u32, words: u32, kind: Kind) {
+        self.moves.extend(self.store.make_room(owner, words));
+        let missing = self.store.fill(owner, words);
+        if missing > 0 {
+            self.moves.push_back(Move { owner, words: missing, kind });
+        }
+    }
+
+    /// What was in progress has ended.
+    fn activity_ends(&mut self, calendar: &mut Calendar) {
+        let ended = self.activity;
+        self.end(calendar.now());
+        match ended {
+            Activity::Run(user) => {
+                if let Some(transfer) = self.stops(user, calendar) {
+                    self.begin(Activity::Transfer(user), calendar.now());
+                    return calendar.set(PROCESSOR, calendar.now() + transfer, Priority::Completion);
+                }
+            }
+            Activity::Transfer(user) => {
+                if let Some(job) = &mut self.users[user as usize].job {
+                    job.transfers += 1;
+                }
+                self.measures.counts.disk_transfers += 1;
+            }
+            _ => {}
+        }
+        self.proceed(calendar);
+    }
+
+    /// A program has stopped; returns how long it has to wait in core, if that is why.
+    fn stops(&mut self, user: u32, calendar: &mut Calendar) -> Option<Span> {
+        let now = calendar.now();
+        let stopped = &mut self.users[user as usize];
+        let (Some(job), Some(program)) = (&mut stopped.job, &mut stopped.program) else { return None };
+        let scheduler = &self.config.scheduler;
+        let (left, stop) = job.next_stop(program.words);
+        let (level, to_head) = if left == Span::ZERO {
+            match stop {
+                Stop::Done => {
+                    self.completes(user, calendar);
+                    return None;
+                }
+                Stop::Transfer => {
+                    return Some(self.config.files.transfer(self.config.record_words, &mut self.disk_chance));
+                }
+                Stop::Resize => {
+                    let old = std::mem::replace(&mut program.words, job.input.words);
+                    (scheduler.changed(job.level, old, program.words), false)
+                }
+            }
+        } else if job.had >= scheduler.turn(job.level) {
+            (scheduler.next(job.level), false)
+        } else {
+            self.measures.counts.preemptions += 1;
+            (job.level, true)
+        };
+        self.chosen = None;
+        if to_head {
+            self.levels.push_head(level, user);
+        } else {
+            self.measures.leaves_level(job, now);
+            (job.level, job.at_level, job.had) = (level, now, Span::ZERO);
+            self.measures.enters_level(level, now);
+            self.levels.push_tail(level, user);
+        }
+        None
+    }
+
+    fn completes(&mut self, user: u32, calendar: &mut Calendar) {
+        let (now, config) = (calendar.now(), self.config);
+        self.chosen = None;
+        self.tell(user, Some(now));
+        let done = &mut self.users[user as usize];
+        let Some(job) = done.job.take() else { return };
+        let (input, scripted) = (job.input, done.scripted);
+        let step = &config.steps[input.step];
+        let told = self.by_the_clock(now) - self.by_the_clock(input.arrived);
+        self.measures.leaves_level(&job, now);
+        self.measures.completes(&input, step, scripted, told, now);
+        if let Some(began) = input.began {
+            if input.step + 1 == config.steps.len() && began >= self.measures.since {
+                self.measures.script.record(now.since(began));
+            }
+        }
+        self.event(now, "completion", Some(user), None);
+        self.lines(input.lines);
+        if !step.stays {
+            self.users[user as usize].program = None;
+            self.store.forget(user);
+        }
+        if let Some(next) = self.users[user as usize].waiting.pop_front() {
+            self.takes_up(user, next, now);
+        }
+        if step.waiting.is_some() {
+            let typing = Span(config.line_time.0 * u64::from(input.lines));
+            self.thinks(user, now + typing, calendar);
+        }
+    }
+
+    /// What the clock of a scripted user shows.
+    fn by_the_clock(&self, time: Time) -> Span {
+        match self.config.clock_resolution.0 {
+            0 => Span(time.0),
+            step => Span(time.0 / step * step),
+        }
+    }
+
+    fn tell(&mut self, user: u32, completion: Option<Time>) {
+        if !M::LISTENS {
+            return;
+        }
+        let Some(job) = &self.users[user as usize].job else { return };
+        let input = &job.input;
+        self.monitor.interaction(&Interaction {
+            user,
+            class: self.config.steps[input.step].command.clone(),
+            think: input.think,
+            arrival: input.arrived,
+            first_service: job.first_service,
+            first_output: completion,
+            completion,
+            service: job.attained,
+        });
+    }
+
+    fn sample(&mut self, now: Time) {
+        self.charge(now);
+        let start = self.measures.sampled.at;
+        if M::LISTENS {
+            let active =
+                self.users.iter().filter(|user| user.active || user.inputs().next().is_some()).count();
+            let row = sample_row(&mut self.measures, now, self.config.users, active as u64);
+            self.monitor.sample(start, now.since(start), row);
+        }
+        self.users.iter_mut().for_each(|user| user.active = false);
+        self.measures.sampled.at = now;
+    }
+
+    /// Ends the run: the last sample, the unfinished interactions, and every law.
+    pub fn finish(&mut self, now: Time) -> Result<(), Imbalance> {
+        if now > self.measures.sampled.at {
+            self.sample(now);
+        }
+        for user in 0..self.config.users {
+            self.tell(user, None);
+            self.tell_waiting(user);
+        }
+        self.store.check()?;
+        self.measures.check(now, &self.users)
+    }
+
+    /// Inputs that nobody has begun to work on.
+    fn tell_waiting(&mut self, user: u32) {
+        for place in 0..self.users[user as usize].waiting.len() {
+            if M::LISTENS {
+                let input = &self.users[user as usize].waiting[place];
+                self.monitor.interaction(&Interaction {
+                    user,
+                    class: self.config.steps[input.step].command.clone(),
+                    think: input.think,
+                    arrival: input.arrived,
+                    first_service: None,
+                    first_output: None,
+                    completion: None,
+                    service: Span::ZERO,
+                });
+            }
+        }
+    }
+}
+
+impl<M: Monitor> Model for Machine<'_, M> {
+    fn start(&mut self, calendar: &mut Calendar) {
+        for user in 0..self.config.users {
+            let comes = self.users[user as usize].comes(COMING);
+            self.thinks(user, comes, calendar);
+        }
+        self.end(Time::ZERO);
+        self.proceed(calendar);
+        if M::LISTENS {
+            calendar.set(CLOCK, Time::ZERO + self.interval, Priority::Observation);
+        }
+    }
+
+    fn handle(&mut self, slot: Slot, calendar: &mut Calendar) {
+        match calendar.far_index(slot) {
+            Some(user) => self.input(user, calendar),
+            None if slot == PROCESSOR => self.activity_ends(calendar),
+            None => {
+                self.sample(calendar.now());
+                calendar.set(CLOCK, calendar.now() + self.interval, Priority::Observation);
+            }
+        }
+    }
+
+    fn restart_statistics(&mut self, calendar: &Calendar) {
+        let now = calendar.now();
+        self.charge(now);
+        for user in &mut self.users {
+            (user.run, user.swap, user.active) = (0, 0, false);
+        }
+        self.measures.restart(now, self.config, &self.users);
+    }
+}

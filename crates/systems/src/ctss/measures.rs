@@ -1,0 +1,189 @@
+//! What is measured as a run goes, and the laws that must hold for it.
+
+use thinktime_engine::{Balance, Batches, Busy, Imbalance, Level, Span, Tally, Time};
+
+use super::config::Config;
+use super::store::Kind;
+use super::users::{Input, Job, Step, User};
+
+/// What the processor does when it does not run a user's program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    Background = 0,
+    Swap = 1,
+    DiskWait = 2,
+    Supervisor = 3,
+    Idle = 4,
+}
+
+const STATES: usize = 5;
+
+/// Numbers of things that happened, and times that are not areas [ns].
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counts {
+    pub inputs: u64,
+    pub interactions: u64,
+    pub lines: u64,
+    pub swap_ins: u64,
+    pub swap_outs: u64,
+    pub command_loads: u64,
+    pub swap_words: u64,
+    pub disk_transfers: u64,
+    pub turns: u64,
+    pub preemptions: u64,
+    pub script_interactions: u64,
+    /// Those of them that were waited for, and their responses by the user's clock.
+    pub script_waits: u64,
+    pub script_response: u128,
+    pub script_run: u128,
+    pub script_swap: u128,
+    pub background_swap: u128,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Measures {
+    /// When statistics began.
+    pub since: Time,
+    pub counts: Counts,
+    /// Inputs in the system.
+    pub interactions: Balance,
+    /// Programs at each level, that which runs included.
+    levels: Vec<Balance>,
+    /// Users' programs that run.
+    pub run: Busy,
+    states: [Level; STATES],
+    /// Responses of all users who waited.
+    pub response: Tally,
+    /// Responses of scripted users, by their clock: all, those of heavy commands, and by interaction.
+    pub scripted: Tally,
+    pub heavy: Tally,
+    pub light: Tally,
+    pub by_interaction: Vec<Tally>,
+    /// Whole runs of the script.
+    pub script: Tally,
+    /// The series of all users' responses.
+    pub batches: Batches,
+    pub sampled: Sampled,
+}
+
+/// Counts and areas when the last sample was taken.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sampled {
+    pub at: Time,
+    pub counts: Counts,
+    pub run: u128,
+    pub states: [u128; STATES],
+    pub present: u128,
+}
+
+impl Measures {
+    pub fn new(config: &Config) -> Measures {
+        let mut states = [Level::default(); STATES];
+        states[State::Idle as usize].set(Time::ZERO, 1);
+        Measures {
+            since: Time::ZERO,
+            counts: Counts::default(),
+            interactions: Balance::default(),
+            levels: vec![Balance::default(); config.scheduler.levels as usize],
+            run: Busy::default(),
+            states,
+            response: Tally::default(),
+            scripted: Tally::default(),
+            heavy: Tally::default(),
+            light: Tally::default(),
+            by_interaction: vec![Tally::default(); config.waiting],
+            script: Tally::default(),
+            batches: Batches::default(),
+            sampled: Sampled::default(),
+        }
+    }
+
+    pub fn enters(&mut self, state: State, now: Time) {
+        self.states[state as usize].add(now, 1);
+    }
+
+    pub fn leaves(&mut self, state: State, now: Time) {
+        self.states[state as usize].subtract(now, 1);
+    }
+
+    /// Time spent in `state` [ns].
+    pub fn area(&self, state: State, now: Time) -> u128 {
+        self.states[state as usize].area(now)
+    }
+
+    pub fn enters_level(&mut self, level: u32, now: Time) {
+        self.levels[level as usize].enter(now);
+    }
+
+    pub fn leaves_level(&mut self, job: &Job, now: Time) {
+        self.levels[job.level as usize].leave(now, job.at_level);
+    }
+
+    pub fn moved(&mut self, kind: Kind, words: u32) {
+        self.counts.swap_words += u64::from(words);
+        match kind {
+            Kind::Dump => self.counts.swap_outs += 1,
+            Kind::Load => self.counts.swap_ins += 1,
+            Kind::Command => self.counts.command_loads += 1,
+        }
+    }
+
+    /// The work of `input` is done; `told` is its response as the user tells it.
+    pub fn completes(&mut self, input: &Input, step: &Step, scripted: bool, told: Span, now: Time) {
+        self.interactions.leave(now, input.arrived);
+        self.run.complete(input.cpu);
+        self.counts.interactions += 1;
+        self.counts.script_interactions += u64::from(scripted);
+        let Some(place) = step.waiting else { return };
+        let response = now.since(input.arrived);
+        self.response.record(response);
+        self.batches.record(now, response);
+        if scripted {
+            self.counts.script_waits += 1;
+            self.counts.script_response += u128::from(told.0);
+            self.scripted.record(told);
+            self.by_interaction[place].record(told);
+            if step.heavy { &mut self.heavy } else { &mut self.light }.record(told);
+        }
+    }
+
+    /// Everything that was counted in two ways agrees; users are charged for all of their time so far.
+    pub fn check(&self, now: Time, users: &[User]) -> Result<(), Imbalance> {
+        let inputs = users.iter().flat_map(User::inputs).map(|input| input.arrived);
+        self.interactions.check("interactions", now, inputs)?;
+        for (level, balance) in self.levels.iter().enumerate() {
+            let here = users.iter().filter_map(|user| user.job).filter(|job| job.level as usize == level);
+            balance.check(&format!("level {level}"), now, here.map(|job| job.at_level))?;
+        }
+        self.run.check("processor", now, received(users))?;
+        let run: u128 = users.iter().map(|user| user.run).sum();
+        Imbalance::compare("run time adds up by user (nanoseconds)", "processor", self.run.area(now), run)?;
+        let swap = users.iter().map(|user| user.swap).sum::<u128>() + self.counts.background_swap;
+        let area = self.area(State::Swap, now);
+        Imbalance::compare("swap time adds up by user (nanoseconds)", "processor", area, swap)?;
+        let all = self.run.area(now) + self.states.iter().map(|state| state.area(now)).sum::<u128>();
+        let length = u128::from(now.since(self.since).0);
+        Imbalance::compare("time adds up (nanoseconds)", "processor", all, length)
+    }
+
+    /// Statistics begin anew.
+    pub fn restart(&mut self, now: Time, config: &Config, users: &[User]) {
+        let mut fresh = Measures::new(config);
+        fresh.since = now;
+        fresh.interactions = self.interactions;
+        fresh.interactions.restart(now);
+        fresh.levels.clone_from(&self.levels);
+        fresh.levels.iter_mut().for_each(|level| level.restart(now));
+        fresh.run = self.run;
+        fresh.run.restart(now, received(users));
+        fresh.states = self.states;
+        fresh.states.iter_mut().for_each(|state| state.restart(now));
+        fresh.sampled.at = now;
+        *self = fresh;
+    }
+}
+
+/// Run time of the inputs that are not done [ns].
+fn received(users: &[User]) -> u128 {
+    users.iter().filter_map(|user| user.job).map(|job| u128::from(job.attained.0)).sum()
+}

@@ -1,0 +1,148 @@
+//! CTSS, the Compatible Time-Sharing System of M.I.T. on an IBM 7094, with which A. Sekino compared Multics:
+//! "Summary of the 3.1.1 system performance", Multics Performance Log, 11 August 1969.
+//!
+//! # The machine
+//!
+//! One processor and two banks of core of 32 768 words: the supervisor has one, users the other. Of the users' programs
+//! one is in core and runs; the others are on the drum.
+//!
+//! - **Scheduling** ([`levels`]): F. J. Corbató, M. Merwin-Daggett, R. C. Daley, "An experimental time-sharing system",
+//!   Spring Joint Computer Conference 1962. Queues of levels 0 to 8; at level l a program runs for 2^l quanta at most.
+//!   It enters at the lowest level at which it runs at least for about as long as it takes to swap it; one that has
+//!   used its quanta goes to the tail of the next level. The head of the lowest level that is not empty runs. A program
+//!   that asks for another size goes to the tail of the level that the size calls for.
+//! - **Swapping** ([`store`]): the part of core that the next program needs is written to the drum, then the program is
+//!   read; with `partial_swap` the rest of a larger program stays where it is and need not be read again (the
+//!   "onion skin"). A command is read from the disk. Each program is charged for its own words both ways.
+//! - **Running**: processor time, and transfers between files and core, during which the program stays and the
+//!   processor waits.
+//! - **Background**: a program that never ends and gets what the users leave.
+//! - **Users** ([`users`]): some play the script over and over; the others type interactions of it drawn at random.
+//!   A line that comes while the user's program is at work waits for it.
+//!
+//! # What the sources leave open, and what was taken
+//!
+//! - *The rule of pre-emption*: as published, a program that comes to a lower level takes over at once; later the
+//!   running one first got as much time as the newcomer's turn is long. `preempt` has both, and neither. Who is
+//!   interrupted goes to the head of its level and later uses the rest of its turn.
+//! - *When words are written*: not before somebody needs the room. A program that has ended is not written.
+//! - *Which interactions continue a program*: those that follow one of the same command in the script.
+//! - *When a program asks for another size*: half-way through an interaction that wants another than it has.
+//! - *The response*: it begins when the work is done, as no source says of any command how much of it is done when
+//!   its first line appears.
+//! - *What other users do*: the same interactions, in any order, scaled.
+//!
+//! # Left out
+//!
+//! Typing of characters one by one and full output buffers; limits on users, processor time and records; the daemon
+//! that copies files; transfers to files that go on while another program runs; programs that have waited long are
+//! not moved to a lower level. The file directory has no size: nothing depends on it.
+
+mod config;
+mod figures;
+mod levels;
+mod machine;
+mod measures;
+mod parameters;
+mod store;
+#[cfg(test)]
+mod tests;
+mod users;
+
+use serde_json::{Value, json};
+use thinktime_engine::{Calendar, Imbalance, run};
+use thinktime_log::Column;
+
+use self::config::Config;
+use self::machine::{Machine, NEAR_SLOTS};
+use crate::parameter::{Parameter, ParameterError, Settings};
+use crate::recorder::{Monitor, Recorder, Silent};
+use crate::system::{Outcome, Prepared, Replication, Response, System};
+
+/// The system `ctss`.
+pub struct Ctss;
+
+impl System for Ctss {
+    fn name(&self) -> &'static str {
+        "ctss"
+    }
+
+    fn summary(&self) -> &'static str {
+        "CTSS on an IBM 7094: one program in core at a time, swapped to a drum by a multi-level scheduler"
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        parameters::parameters()
+    }
+
+    /// Longer than the script takes twice.
+    fn default_length_s(&self) -> f64 {
+        7200.0
+    }
+
+    fn prepare(&self, settings: &Settings) -> Result<Box<dyn Prepared>, ParameterError> {
+        Config::read(settings).map(|config| Box::new(config) as Box<dyn Prepared>)
+    }
+}
+
+impl Prepared for Config {
+    fn responses(&self) -> Vec<Response> {
+        figures::responses(self)
+    }
+
+    fn sample_columns(&self) -> Vec<Column> {
+        figures::sample_columns()
+    }
+
+    fn machine(&self) -> Value {
+        json!({
+            "cpus": 1,
+            "name": "IBM 7094 with CTSS (simulated)",
+            "run_report": {
+                "users": self.users,
+                "script": self.script_name,
+                "directory_entries": null,
+                "reloaded_recently": false,
+            },
+        })
+    }
+
+    fn population(&self) -> u64 {
+        u64::from(self.users)
+    }
+
+    fn run(&self, replication: Replication, recorder: Option<&mut Recorder>) -> Result<Outcome, Imbalance> {
+        match recorder {
+            Some(recorder) => replicate(self, replication, recorder),
+            None => replicate(self, replication, &mut Silent),
+        }
+    }
+}
+
+const LAWS: [&str; 6] = [
+    "flow balance",
+    "Little's law for interactions and for programs at each level",
+    "utilisation law of the processor",
+    "swap time adds up by user",
+    "time adds up",
+    "core is conserved",
+];
+
+fn replicate<M: Monitor>(
+    config: &Config,
+    replication: Replication,
+    monitor: &mut M,
+) -> Result<Outcome, Imbalance> {
+    let mut calendar = Calendar::new(NEAR_SLOTS, config.users);
+    let mut machine = Machine::new(config, &replication.streams, replication.interval, monitor);
+    run(&mut machine, &mut calendar, replication.warm_up, replication.end);
+    let now = calendar.now();
+    machine.finish(now)?;
+    Ok(Outcome {
+        responses: figures::values(config, &machine.measures, now),
+        batches: machine.measures.batches.clone(),
+        laws: LAWS.to_vec(),
+        events: calendar.events(),
+        ended: now,
+    })
+}
