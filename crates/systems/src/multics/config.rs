@@ -63,7 +63,7 @@ pub(super) struct Config {
     pub normal_demand: f64,
     pub line_time: Span,
     clock: Span,
-    terminal_delay: Span,
+    pub terminal_delay: Span,
 }
 
 impl Config {

@@ -24,8 +24,11 @@ impl Config {
             ("disk_share", self.disk_share),
             ("quantum", self.quantum_of(0).seconds()),
             ("demand", self.demand),
+            ("kept", self.kept),
+            ("terminal_delay", self.terminal_delay.seconds()),
         ];
         found.extend(others.map(|(name, value)| (name.to_owned(), json!(value))));
+        found.insert("order".to_owned(), json!(if self.shuffled { "random" } else { "script" }));
         if let Eligibility::Number(number) = self.eligibility {
             found.insert("max_eligible".to_owned(), json!(number));
         }
