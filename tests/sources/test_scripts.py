@@ -226,3 +226,18 @@ def test_replications_are_added_to_those_of_the_same_script_only(tmp_path):
     refused = thinktime_(*run, "--add", "-p", "script=other.toml", cwd=tmp_path)
     assert refused.returncode == 2
     assert "was made with another script" in refused.stderr
+
+
+def test_the_documentation_has_a_script_an_error_and_every_demand(tmp_path, monkeypatch):
+    docs = Path(__file__).parents[2] / "docs" / "how-to"
+    assert read(docs / "scripts" / "edit-and-run.toml").systems == ("ctss", "multics")
+    page = (docs / "write-a-script.md").read_text()
+    table = page.partition("## What can be asked")[2].partition("##")[0]
+    told = {cells[2].strip(" `") for line in table.splitlines() if len(cells := line.split("|")) > 3}
+    assert told - {"demand", "---"} == {demand.name for demand in demands()}
+    monkeypatch.chdir(tmp_path)
+    wrong = (docs / "scripts" / "edit-and-run.toml").read_text().replace("wait = false", "")
+    Path("my.toml").write_text(wrong)
+    with pytest.raises(InputError) as error:
+        read("my.toml")
+    assert f"thinktime: {error.value}" in " ".join(page.split())
