@@ -15,7 +15,7 @@ from thinktime.reports.document import Cell, Column, Table
 from thinktime.stats.estimate import Estimate, NotApplicable
 from thinktime.studies.sekino_1969.machines import Machines, scaled
 from thinktime.studies.sekino_1969.pictures import Point as Drawn
-from thinktime.studies.sekino_1969.pictures import Printed, curves
+from thinktime.studies.sekino_1969.pictures import Printed, broken_lines, curves
 from thinktime.studies.sekino_1969.recomputed import at_twenty_ms, implied_faults
 from thinktime.studies.sekino_1969.tables import PAPER, fact
 from thinktime.studies.study import Chapter
@@ -221,7 +221,7 @@ def _pictures(machines: Machines) -> Iterator[document.Figure]:
         {"implied": implied},
         f"{_ends(counts, 'page faults')}. Diamonds are what the CPU times imply.",
     )
-    yield _against_faults(list(every.values()), stated)
+    yield _against_faults(machines, list(every.values()), stated)
 
 
 def _ends(points: list[Drawn], unit: str) -> str:
@@ -232,7 +232,9 @@ def _ends(points: list[Drawn], unit: str) -> str:
     )
 
 
-def _against_faults(every: list[Point], stated: tuple[tuple[int, float], ...]) -> document.Figure:
+def _against_faults(
+    machines: Machines, every: list[Point], stated: tuple[tuple[int, float], ...]
+) -> document.Figure:
     """Draw Figure 3: points by their number of users, components as further curves."""
     ours = {
         name: [Drawn(faults(point).value, component(point, name), point.log) for point in every]
@@ -246,11 +248,15 @@ def _against_faults(every: list[Point], stated: tuple[tuple[int, float], ...]) -
             Printed(implied_faults(ms), fact("M-F13").value, f"{users} users") for users, ms in stated
         ],
     }
-    return curves(
+    broken = {name: (line(machines, name).intercept, line(machines, name).slope) for name in COMPONENTS}
+    slopes = ", ".join(f"{1000.0 * slope.value:.1f} ms {name}" for name, (_, slope) in broken.items())
+    return broken_lines(
         "figure-3",
         "CPU time and its components against page faults (Figure 3)",
         ("page faults per interaction", "time per interaction, ms"),
         ours,
+        {name: (1000.0 * start.value, 1000.0 * slope.value) for name, (start, slope) in broken.items()},
         printed,
-        f"{_ends(ours[CPU], 'ms of CPU time')}; each point is a number of users.",
+        f"{_ends(ours[CPU], 'ms of CPU time')}; points of CPU time are named by their users. With an added "
+        f"page fault: {slopes}.",
     )

@@ -12,7 +12,7 @@ from thinktime.reports.charts import Axis, Spec
 from thinktime.reports.document import Cell, Column, Figure, Key, Table
 from thinktime.stats.estimate import Estimate
 
-__all__ = ["Point", "Printed", "curves"]
+__all__ = ["Point", "Printed", "broken_lines", "curves"]
 
 COLOURS = ("system", "user", "memory", "disk")
 _Rows = Sequence[Mapping[str, object]]
@@ -65,17 +65,91 @@ def curves(
     keys = tuple(Key(label, colour, "line") for label, colour in zip(ours, COLOURS, strict=False))
     over = tuple(Key(label, colour, "diamond") for label, colour in zip(printed, COLOURS, strict=False))
     rows = [_row(label, point) for label, points in ours.items() for point in points]
-    marks = [
-        {"series": label, "x": point.x, "y": point.y, "shown": f"{shown.number(point.y)}, {point.words}"}
-        for label, points in printed.items()
-        for point in points
-    ]
+    marks = _marks(printed)
     places = [
         *(float(str(row["x"])) for row in rows),
         *(point.x for own in printed.values() for point in own),
     ]
     x = Axis.logarithmic(axes[0], places, log_x) if log_x else Axis(axes[0], low=0.0)
     y = Axis.from_zero(axes[1], [*rows, *({"value": mark["y"]} for mark in marks)])
+    return Figure(
+        name,
+        title,
+        partial(_chart, rows, marks, keys, over, x, y),
+        _data(name, title, axes, ours, printed),
+        alt,
+        (*keys, *over),
+        half=True,
+    )
+
+
+def broken_lines(
+    name: str,
+    title: str,
+    axes: tuple[str, str],
+    ours: Mapping[str, Sequence[Point]],
+    lines: Mapping[str, tuple[float, float]],
+    printed: Mapping[str, Sequence[Printed]],
+    alt: str,
+) -> Figure:
+    """Points with broken lines through them, those of the first named after what they stand for.
+
+    Parameters
+    ----------
+    name, title : str
+    axes : (str, str)
+        Names of x and y with their units.
+    ours : mapping of str to sequence of Point
+        By what is drawn.
+    lines : mapping of str to (float, float)
+        Intercept and slope of each.
+    printed : mapping of str to sequence of Printed
+        By where the points come from; the n-th has the colour of the n-th line.
+    alt : str
+        What is to be seen.
+    """
+    keys = tuple(Key(label, colour, "circle") for label, colour in zip(ours, COLOURS, strict=False))
+    over = tuple(Key(label, colour, "diamond") for label, colour in zip(printed, COLOURS, strict=False))
+    first = next(iter(ours))
+    rows = [
+        {**_row(label, point), "label": point.words.partition(" ")[0] if label == first else ""}
+        for label, points in ours.items()
+        for point in points
+    ]
+    marks = _marks(printed)
+    last = max(max(point.x for own in every.values() for point in own) for every in (ours, printed))
+    ends = [
+        {"x": at, "value": start + slope * at, "series": label}
+        for label, (start, slope) in lines.items()
+        for at in (0.0, last)
+    ]
+    x = Axis(axes[0], low=0.0, high=1.02 * last)
+    y = Axis.from_zero(axes[1], [*rows, *ends, *({"value": mark["y"]} for mark in marks)])
+    return Figure(
+        name,
+        title,
+        partial(_labelled, rows, ends, marks, keys, over, x, y),
+        _data(name, title, axes, ours, printed),
+        alt,
+        (*keys, *over),
+    )
+
+
+def _marks(printed: Mapping[str, Sequence[Printed]]) -> list[dict[str, object]]:
+    return [
+        {"series": label, "x": point.x, "y": point.y, "shown": f"{shown.number(point.y)}, {point.words}"}
+        for label, points in printed.items()
+        for point in points
+    ]
+
+
+def _data(
+    name: str,
+    title: str,
+    axes: tuple[str, str],
+    ours: Mapping[str, Sequence[Point]],
+    printed: Mapping[str, Sequence[Printed]],
+) -> Table:
     cells: list[tuple[Cell, ...]] = [
         (label, f"{point.x:.4g}", point.words, point.y) for label, own in ours.items() for point in own
     ]
@@ -85,15 +159,7 @@ def curves(
         for point in own
     ]
     heads = (Column("curve"), Column(axes[0], scaled=False), Column("at"), Column(axes[1], scaled=False))
-    return Figure(
-        name,
-        title,
-        partial(_chart, rows, marks, keys, over, x, y),
-        Table(f"{name}-data", title, heads, tuple(cells)),
-        alt,
-        (*keys, *over),
-        half=True,
-    )
+    return Table(f"{name}-data", title, heads, tuple(cells))
 
 
 def _row(label: str, point: Point) -> dict[str, object]:
@@ -104,3 +170,15 @@ def _row(label: str, point: Point) -> dict[str, object]:
 def _chart(rows: _Rows, marks: _Rows, keys: Sequence[Key], over: Sequence[Key], x: Axis, y: Axis) -> Spec:
     spec = charts.curves(rows, keys, x, y)
     return charts.laid_over(spec, marks, over) if over else spec
+
+
+def _labelled(
+    rows: _Rows,
+    ends: _Rows,
+    marks: _Rows,
+    keys: Sequence[Key],
+    over: Sequence[Key],
+    x: Axis,
+    y: Axis,
+) -> Spec:
+    return charts.laid_over(charts.labelled(rows, ends, keys, x, y), marks, over)

@@ -106,7 +106,7 @@ def chapter(machines: Machines) -> Chapter:
     summary = (
         f"The printed response times are one run of each column, typed by hand. {inside} of {of} lie where "
         f"one run of the simulated script lies with a probability of {100 * level:.0f} %.",
-        *_misses(figures),
+        *_misses(machines, figures),
     )
     method = (
         "Each replication plays the script once; a figure is the mean over replications with Student's t. "
@@ -195,10 +195,11 @@ def _head(name: str, part: int) -> str:
     return f"{name}, {'one run, s' if part else 'printed, s'}"
 
 
-def _misses(figures: tuple[Figure, ...]) -> Iterator[str]:
-    """Say of every mean that misses by how much, and how many of its cells share the sign."""
+def _misses(machines: Machines, figures: tuple[Figure, ...]) -> Iterator[str]:
+    """Say of every mean that misses by how much, and what its response is made of."""
     for figure in figures:
-        if figure.verdict == "misses" and figure.published is not None and figure.table == SUMMARY:
+        statistic = str(figure.row.get("statistic", ""))
+        if figure.verdict == "misses" and figure.published is not None and statistic.startswith("average"):
             cells = [
                 other.ours - other.published
                 for other in figures
@@ -207,13 +208,22 @@ def _misses(figures: tuple[Figure, ...]) -> Iterator[str]:
                 and other.published is not None
             ]
             same = sum((off > 0.0) == (figure.ours > figure.published) for off in cells)
-            largest = max(cells, key=abs)
             yield (
-                f"Misses: {str(figure.row['statistic']).replace('_', ' ')} of "
+                f"Misses: {statistic.replace('_', ' ')} of "
                 f"{figure.quantity.removesuffix('_s').replace('_', ' ')}, {shown.number(figure.ours)} s for "
-                f"{shown.number(figure.published)} s. {same} of its {len(cells)} cells are off in the same "
-                f"direction, by up to {abs(largest):.1f} s."
+                f"{shown.number(figure.published)} s. {same} of its {len(cells)} cells are off in this "
+                f"direction, by up to {max(map(abs, cells)):.1f} s. {_spent(machines, figure.quantity)}"
             )
+
+
+def _spent(machines: Machines, name: str) -> str:
+    """Say what the machine does meanwhile, which is why responses are short or long."""
+    run = columns(machines)[name]
+    idle, cpu = (float(np.nanmean(column(run, own))) for own in ("idle_share", "cpu_per_interaction_s"))
+    return (
+        f"There the processor has nothing to do for {100.0 * idle:.0f} % of the time, and an interaction of "
+        f"the script takes {cpu:.2f} s of CPU time."
+    )
 
 
 def _figure(machines: Machines) -> document.Figure:
