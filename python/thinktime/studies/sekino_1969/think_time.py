@@ -54,9 +54,13 @@ def command() -> dict[str, float]:
     """Demands of the command on Multics: means over the interactions of the standard script."""
     from thinktime.sources import scripts
 
-    steps = scripts.read(SCRIPT).interactions
-    asked = [step.demands[MULTICS] for step in steps]
-    return {name: float(np.mean([own[name] for own in asked])) for name in asked[0]}
+    asked = [step.demands[MULTICS] for step in scripts.read(SCRIPT).interactions]
+    return {name: float(np.mean([_mean(own[name]) for own in asked])) for name in asked[0]}
+
+
+def _mean(demand: Any) -> float:
+    """Mean of a demand that is a number, or a distribution described by its mean."""
+    return float(demand["mean"] if isinstance(demand, dict) else demand)
 
 
 def script(think_s: float) -> dict[str, Any]:
