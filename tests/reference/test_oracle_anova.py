@@ -187,6 +187,20 @@ def test_noncentrality_by_the_distribution_of_scipy():
             assert stats.ncf.cdf(f, degrees, error, high) == pytest.approx(0.025, rel=1e-6)
 
 
+@pytest.mark.parametrize(("degrees", "error_degrees"), [(1, 1), (4, 40)])
+def test_noncentrality_of_a_very_large_f_goes_on_where_the_sum_ends(degrees, error_degrees):
+    f = effect_sizes.BEYOND / degrees
+    for below, above in zip(
+        effect_sizes.noncentrality_interval(f, degrees, error_degrees),
+        effect_sizes.noncentrality_interval(f * (1 + 1e-12), degrees, error_degrees),
+        strict=True,
+    ):
+        assert above == pytest.approx(below, rel=1e-6)
+    # Responses without error, to the rounding of their sums.
+    low, high = effect_sizes.noncentrality_interval(3.6e22, degrees, error_degrees)
+    assert 0.0 < low < high < 1e24
+
+
 def test_checks_of_residuals_of_scipy(cube):
     responses = Responses.of_cells(FACTORS[:1], cube.reshape(3, 32))
     rest = responses.residuals()

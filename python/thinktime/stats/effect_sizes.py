@@ -13,6 +13,12 @@ from thinktime.stats.estimate import Estimate
 __all__ = ["noncentrality_interval", "partial_eta_squared", "partial_omega_squared"]
 
 HALVINGS = 80
+BEYOND = 1e8
+"""Degrees times F from which on the effect's chi-square is as good as its noncentrality.
+
+The c.d.f. is summed in some square root of that many terms: an F of 1e22, as responses without error give,
+would take for ever.
+"""
 
 
 def partial_eta_squared(f: float, degrees: int, error_degrees: int, n: int, level: float = 0.95) -> Estimate:
@@ -61,6 +67,9 @@ def _noncentrality(f: float, degrees: int, error_degrees: int, p: float) -> floa
     """Noncentrality with which F is at most f with probability p; that probability falls as it grows."""
     if float(special.fdtr(degrees, error_degrees, f)) <= p:
         return 0.0
+    if degrees * f > BEYOND:
+        # F is lambda / nu over chi2 / nu_E, and F <= f where chi2 >= nu_E lambda / (nu f).
+        return float(degrees * f * special.chdtri(error_degrees, p) / error_degrees)
     low, high = 0.0, max(1.0, degrees * f)
     while float(special.ncfdtr(degrees, error_degrees, high, f)) > p:
         low, high = high, 2.0 * high
