@@ -62,6 +62,7 @@ def test_every_analysis_has_its_section(parsed: dict[str, Any]) -> None:
         "who",
         "throughput",
         "response",
+        "decomposition",
         "overhead",
         "saturation",
         "iostat",

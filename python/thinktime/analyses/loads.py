@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Range", "bounds", "numbers", "ranges", "width_for"]
+__all__ = ["SINGLE_UP_TO", "Range", "bounds", "numbers", "ranges", "width_for"]
 
 SINGLE_UP_TO = 12
+"""Numbers of users that are looked at one by one."""
 RANGES_MAX = 20
 
 

@@ -107,6 +107,8 @@ def _of_one(log: Log) -> Document:
     said = machine.recording(log, host.cpus)
     known = Evidence(host, said, results)
     sections = [_section(name, log, results[name]) for name in ORDER]
+    after = ORDER.index("response") + 1
+    sections[after:after] = _decomposition([log])
     sections[1:1] = [timeline.section(log, host.cpus), who.section(log)]
     sections.append(recording.section(log, said))
     return Document(
@@ -171,7 +173,16 @@ def _comparisons(logs: Sequence[Log]) -> list[Section]:
         section: Section = module.section(result)
         if not section.not_applicable:
             found.append(_renamed(section, "compared-", "The logs compared"))
-    return found
+    return [*found, *(_renamed(item, "compared-", "The logs compared") for item in _decomposition(logs))]
+
+
+def _decomposition(logs: Sequence[Log]) -> list[Section]:
+    """CPU time of an interaction; nothing where nobody interacted, or the logs cannot be joined."""
+    from thinktime.analyses import decomposition
+    from thinktime.reports.sections.decomposition import section
+
+    found = section(decomposition.analyse(logs, log_names([log.path for log in logs])))
+    return [] if found.not_applicable else [found]
 
 
 def _renamed(section: Section, prefix: str, group: str) -> Section:

@@ -34,6 +34,7 @@ __all__ = [
     "frontier",
     "frontiers",
     "histogram",
+    "labelled",
     "laid_over",
     "scatter",
     "stack",
@@ -338,6 +339,37 @@ def _line_ends(rows: Rows, y: Axis) -> list[dict[str, object]]:
         floor = pixel + LABEL_HEIGHT
         found.append({"series": row["series"], "x": row["x"], "value": value_at(pixel)})
     return found
+
+
+def labelled(rows: Rows, lines: Rows, series: Sequence[Key], x: Axis, y: Axis) -> Spec:
+    """Points with intervals and names, and broken lines through them.
+
+    Rows: `x`, `value`, `low`, `high`, `series`, `shown`, and `label`, empty where a point has no name; of
+    lines `x`, `value`, `series`, a row for each end.
+    """
+    import altair as alt
+
+    value = alt.Y("value:Q", scale=_scale(y), axis=_axis(y, title=False))
+    base = alt.Chart(_data(rows)).encode(x=_x(x, "x"), color=_colours("series", series))
+    tooltip = [
+        alt.Tooltip("series:N", title="figure"),
+        alt.Tooltip("x:Q", title=x.title, format=".4~g"),
+        alt.Tooltip("shown:N", title="value"),
+    ]
+    ends = alt.Y("low:Q", scale=_scale(y), axis=_axis(y, title=False))
+    broken = alt.Chart(_data(lines)).mark_line(strokeWidth=1.5, strokeDash=[5, 3], clip=True)
+    layers = [
+        broken.encode(x=_x(x, "x"), y=value, color=_colours("series", series)),
+        base.mark_rule(strokeWidth=1.5, opacity=0.55, clip=True).encode(y=ends, y2="high:Q"),
+        base.mark_point(filled=True, size=55, opacity=1).encode(y=value, tooltip=tooltip),
+        base.mark_text(dy=-11, fontSize=11, fontWeight=600).encode(y=value, text="label:N"),
+    ]
+    if len(series) > 1:
+        names = alt.Chart(_data(_line_ends(lines or rows, y))).mark_text(
+            align="left", dx=8, fontWeight=600, fontSize=11
+        )
+        layers.append(names.encode(x=_x(x, "x"), y=value, text="series:N", color=_colours("series", series)))
+    return _single(alt.layer(*layers).properties(height=HEIGHT + 20), y.title)
 
 
 def scatter(rows: Rows, line: Rows, series: Sequence[Key], x: Axis, y: Axis) -> Spec:

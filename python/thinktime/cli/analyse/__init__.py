@@ -37,6 +37,7 @@ ANALYSES: dict[str, str] = {
     "saturation": "saturation",
     "iostat": "iostat",
     "capacity": "capacity",
+    "decomposition": "decomposition",
     "compare": "compare",
     "experiment": "experiment",
 }

@@ -262,7 +262,7 @@ def _checks(result: Capacity) -> Table:
         for check in result.checks
     ]
     rows.append(("All states, of CPUs x time", result.accounted, 1.0, result.accounted - 1.0))
-    should = "by its time" if result.metered else "by the regression's division of system time"
+    should = "by its time" if result.metered else "by the regression"
     # Rounding errors of the sums are no difference.
     rounded = tuple((*row[:3], round(row[3], 9) if isinstance(row[3], float) else None) for row in rows)
     columns = (
