@@ -28,6 +28,8 @@ __all__ = ["LOADS", "TABLES", "THINK_S", "Trend", "chapter", "findings", "script
 
 TABLES = ("facts",)
 THINK_S = (5, 10, 20, 30, 60, 120)
+SCRIPTS_S = 30
+"""Think time of the script."""
 BEFORE_S = 300.0
 """Time until the first issue that counts."""
 ALONE = 1
@@ -198,7 +200,12 @@ def chapter(machines: Machines) -> Chapter:
     """Tell what the experiment says when it is done with enough runs, why, and what the plan could see."""
     every = {quantity: trends(machines, quantity) for quantity in UNITS}
     issues = Estimate(fact("M-F22").value, "", 1, "issues of each replication at each think time")
-    summary = (*_answers(every[CPU]), *_why(machines, every), *_plan_of_1969(machines, every[CPU]))
+    summary = (
+        *_answers(every[CPU]),
+        *_why(machines, every),
+        *_lost(machines),
+        *_plan_of_1969(machines, every[CPU]),
+    )
     method = (
         f"One command of {1000 * command()['cpu']:.0f} ms of run time and {command()['pages']:.0f} pages, "
         "means of the script, is issued ten times with a period equal to the think time of "
@@ -258,20 +265,38 @@ def _why(machines: Machines, every: dict[str, list[Trend]]) -> Iterator[str]:
 
 
 def _plan_of_1969(machines: Machines, every: list[Trend]) -> Iterator[str]:
-    said = []
-    for each in every:
-        if each.users != ALONE:
-            needed = each.plans_needed()
-            times = f"{needed}" if needed else f"more than {PLANS_MOST}"
-            said.append(
-                f"{each.power(1):.2f} with {each.words} ({100 * each.found:.0f} % of {each.slope.n} such "
-                f"plans did; {times} of them together find it with {POWER:g})"
-            )
+    said = [
+        f"{each.power(1):.2f} with {each.words} ({100 * each.found:.0f} % of {each.slope.n} such plans did; "
+        f"{_enough(each.plans_needed())} for {POWER:g})"
+        for each in every
+        if each.users != ALONE
+    ]
     loads = ", ".join(str(users) for users in LOADS if users != ALONE)
     yield (
         "The plan of 1969, ten issues at each think time, finds the trend with probability "
         f"{'; '.join(said)}. If each think time is tried at another load, by chance one of {loads} users, "
         f"{100 * uncontrolled(machines):.0f} % of the plans find it."
+    )
+
+
+def _enough(plans: int | None) -> str:
+    if plans == 1:
+        return "one is enough"
+    return f"{plans} together are enough" if plans else f"more than {PLANS_MOST} are needed"
+
+
+def _lost(machines: Machines) -> Iterator[str]:
+    """Say how much of what the longest think time costs is lost at that of the script."""
+    said = []
+    for users in LOADS:
+        if users != ALONE:
+            means = measured(machines, users, FAULTS).mean(axis=0)
+            part = means[THINK_S.index(SCRIPTS_S)] / means[-1] if means[-1] else 0.0
+            said.append(f"{100 * part:.0f} % with {users} users")
+    yield (
+        f"Of the page faults that a command has with a think time of {THINK_S[-1]} s, it has so many with "
+        f"that of the script, {SCRIPTS_S} s: {', '.join(said)}. Where nearly all pages are lost already, "
+        "longer think times cost no more."
     )
 
 
