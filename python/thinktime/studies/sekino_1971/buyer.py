@@ -28,7 +28,7 @@ CORES = (192, 256, 320, 384, 448, 512)
 """Core sizes of the curves, Kwords."""
 USERS = (20, 30, 40, 50, 60)
 CPUS = (1, 2)
-SHORTER: dict[str, Any] = {"length": 2400.0}
+SHORTER: dict[str, Any] = {"length": 1800.0}
 """Length of a replication of a point of a curve [s]."""
 SHADES = ("system", "user", "memory")
 ELIGIBLE_PER_KWORD = (LARGE.eligible - SMALL.eligible) / (LARGE.core_kwords - SMALL.core_kwords)
@@ -197,14 +197,16 @@ def _curve(
     said = []
     for series in names:
         own = [row for row in rows if row["series"] == series]
-        said += [f"{series}: {row['shown']} at {row['x']}" for row in own[:1] + own[1:][-1:]]
+        both = ", ".join(f"{row['shown']} at {row['x']}" for row in own[:1] + own[1:][-1:])
+        said.append(f"{series} {both or 'none'}")
     columns = (Column(axis, scaled=False), Column("of"), Column(quantity.title, scaled=False))
     data = tuple((f"{row['x']}", str(row["series"]), str(row["shown"])) for row in rows)
     y = Axis.from_zero(quantity.title, rows)
+    ticks = tuple(sorted({float(point.x) for point in points}))
     return document.Figure(
         name,
         title,
-        partial(charts.curves, rows, keys, Axis(axis), y),
+        partial(charts.curves, rows, keys, Axis(axis, ticks=ticks), y),
         Table(f"{name}-data", title, columns, data),
         f"{'; '.join(said)}.",
         keys,

@@ -42,8 +42,8 @@ _T = TypeVar("_T")
 MACHINE = "multics"
 ENOUGH = 4
 """Replications of what is compared on the same workloads, and of every point of a curve."""
-PERIOD: dict[str, Any] = {"warm_up": 600.0, "length": 4200.0}
-"""Of each replication: ten minutes to log in and to fill core, then an hour [s]."""
+PERIOD: dict[str, Any] = {"warm_up": 600.0, "length": 3600.0}
+"""Of each replication: an hour, of which ten minutes to log in and to fill core [s]."""
 
 
 def interval(values: Array, unit: str = "", factor: float = 1.0) -> Estimate:

@@ -39,9 +39,13 @@ SWITCHES: dict[str, dict[str, Any]] = {
     "without locks": NO_LOCKS,
     "without interference and locks": NO_INTERFERENCE | NO_LOCKS,
     "one lock for all data bases": {"locks": "global"},
+    "page lock released before getwork": {"hold_through_getwork": False},
+    "spinning that slows nobody": {"spin_interference": 0.0},
+    "interrupts on any processor": {"interrupts": "any"},
     "paths that do not grow with core": NO_GROWTH,
     "segments without a limit": {"active_segments": 1_000_000},
     "no preemption": {"preempt": False},
+    "first eligible, first served": {"priority": "first_eligible"},
     "a drum without queues by sector": {"drum_organisation": "first_come"},
     "eligibility by working sets": {"eligibility": "working_sets"},
 }
@@ -51,10 +55,8 @@ SHOWN = {
     "page_fault_overhead_s": ("page fault, ms", 1000.0),
     "drum_interrupt_overhead_s": ("drum interrupt, ms", 1000.0),
     "getwork_overhead_s": ("getwork, ms", 1000.0),
-    "interrupt_overhead_s": ("interrupt, ms", 1000.0),
-    "segment_fault_overhead_s": ("segment fault, ms", 1000.0),
-    "page_fault_between_s": ("between page faults, ms", 1000.0),
-    "useful_share": ("useful work, points", 100.0),
+    "page_fault_between_s": ("between faults, ms", 1000.0),
+    "useful_share": ("useful, points", 100.0),
     "idle_share": ("idle, points", 100.0),
 }
 """Responses of the tables: heading, and what they are multiplied by."""
@@ -147,8 +149,8 @@ def _table(machine: Machine, name: str, caption: str, compared: Sequence[Compare
     ]
     columns = (Column("change"), *(Column(heading, scaled=False) for heading, _ in SHOWN.values()))
     note = (
-        "Changes of the overhead per event, and of the time between page faults, useful work and idle time "
-        "of a processor, with 95 % intervals."
+        "Changes of the overhead of a page fault, a drum interrupt and a getwork, and of the mean time "
+        "between page faults, useful work and idle time of a processor, with 95 % intervals."
     )
     return Table(name, caption, columns, tuple(rows), (note,))
 

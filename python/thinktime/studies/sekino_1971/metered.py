@@ -87,11 +87,11 @@ def _reach(runs: tuple[Metered, ...]) -> Iterator[str]:
     for run in runs:
         useful = run.capacity.user
         if useful.low is not None and useful.high is not None:
-            said.append(f"{50.0 * (useful.high - useful.low):.0f} points of {run.name}")
+            said.append(f"{50.0 * (useful.high - useful.low):.1f} with {run.name}")
     if said:
         yield (
-            f"One such run tells useful work within {', '.join(said)}, at 95 %: so far off may a column be "
-            "that was measured once."
+            f"One such run tells useful work to so many points at 95 %: {', '.join(said)}. So far off may a "
+            "column be that was measured once."
         )
 
 
