@@ -5,7 +5,9 @@ import pytest
 from known_logs import EPOCH_US, frame, instants
 
 from thinktime.analyses import response
-from thinktime.log import Log, LogWriter, vocabulary
+from thinktime.errors import InputError
+from thinktime.log import Column, Log, LogWriter, vocabulary
+from thinktime.reports.sections.response import section
 
 GAP_S = 36_000.0
 """Between two sessions, in which nobody plays."""
@@ -41,3 +43,54 @@ def test_nobody_plays_between_two_sessions(log):
     assert group.response.mean.value == pytest.approx(RESPONSE_S, abs=1e-6)
     over_the_gap = 2 * N / (GAP_S + N * EVERY_S)
     assert group.throughput.value > 50 * over_the_gap
+
+
+def answers(n=400, **columns):
+    """Interactions of a heavy class, every fifth, and a light one; the user waits for every second."""
+    heavy = np.arange(n) % 5 == 0
+    arrival = 2.0 * np.arange(n)
+    wait = np.where(heavy, 8.0, 0.5) + 0.1 * np.sin(np.arange(n))
+    return {
+        "user": ["a"] * n,
+        "class": np.where(heavy, "fortran", "edm").tolist(),
+        "population": [1] * n,
+        "arrival": instants(arrival),
+        "completion": instants(arrival + wait),
+        **columns,
+    }, wait
+
+
+def test_a_heavy_class_can_be_left_out_of_the_mean(log_of):
+    made, wait = answers()
+    result = response.analyse(log_of(interactions=made), without=["fortran"])
+    assert result.without.label == "all but fortran"
+    light = np.arange(len(wait)) % 5 != 0
+    assert result.without.response.mean.value == pytest.approx(wait[light].mean(), abs=1e-6)
+    assert result.overall.response.mean.value == pytest.approx(wait.mean(), abs=1e-6)
+    shown = section(None, result)
+    classes = next(table for table in shown.tables if table.name == "response-class")
+    assert [row[0] for row in classes.rows] == ["edm", "fortran", "all but fortran", "all"]
+    assert any("of all but fortran" in text for text in shown.summary)
+
+
+def test_a_class_that_nobody_used_cannot_be_left_out(log_of):
+    made, _ = answers(20)
+    with pytest.raises(
+        InputError, match="there is no class 'cobol' to leave out; the classes are edm, fortran"
+    ):
+        response.analyse(log_of(interactions=made), without=["cobol"])
+
+
+def test_response_times_are_of_what_users_waited_for(tmp_path):
+    """What nobody waits for counts as completed, and not as a response."""
+    made, wait = answers()
+    waited = np.arange(len(wait)) % 2 == 0
+    schema = (*vocabulary("interactions"), Column("waited", "u64", "", "gauge", "whether the user waited"))
+    with LogWriter.open(tmp_path / "log", source="test", machine={}) as writer:
+        writer.write("interactions", frame({**made, "waited": waited.astype(int)}, schema), schema)
+    result = response.analyse(Log.open(tmp_path / "log"))
+    assert result.overall.arrived == waited.sum()
+    assert result.overall.response.mean.value == pytest.approx(wait[waited].mean(), abs=1e-6)
+    (group,) = result.by_population
+    assert group.throughput.value == pytest.approx(0.5, rel=0.02)
+    assert any("200 of 400 interactions that users waited for" in text for text in result.caveats)

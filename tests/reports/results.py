@@ -192,7 +192,7 @@ def make_response() -> response.Response:
         )
 
     populations = tuple(group(str(users), float(users), 0.5 * 1.1**users) for users in range(1, 13))
-    return response.Response(group("all", None, 1.0), populations, (), estimate(2.85), ())
+    return response.Response(group("all", None, 1.0), populations, (), None, estimate(2.85), ())
 
 
 def make_saturation() -> saturation.Saturation:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.analyses import interactions
-from thinktime.analyses.loads import ranges
+from thinktime.analyses.loads import Range, ranges
 from thinktime.analyses.periods import Span, sessions
+from thinktime.errors import InputError
 from thinktime.stats import series
 from thinktime.stats.estimate import Estimate, NotApplicable
 from thinktime.stats.quantiles import quantile
@@ -25,6 +26,8 @@ __all__ = ["Response", "ResponseGroup", "Waiting", "analyse"]
 
 Array = NDArray[np.float64]
 
+WAITED = "waited"
+"""Column of interactions: 1 where the user waited for the reply."""
 N_RELIABLE = 10
 CORRELATED = 0.2
 THROUGHPUT_PIECES = 16
@@ -74,12 +77,16 @@ class Response:
     by_population: tuple[ResponseGroup, ...]
     by_class: tuple[ResponseGroup, ...]
     """Empty where there is one class only."""
+    without: ResponseGroup | None
+    """All but the classes that were to be left out; None where none were."""
     growth: Estimate | None
     """Median response at the most users over that at the fewest, where both are reliable."""
     caveats: tuple[str, ...]
 
 
-def analyse(log: Log, *, width: int | None = None, level: float = 0.95) -> Response | NotApplicable:
+def analyse(
+    log: Log, *, width: int | None = None, without: Sequence[str] = (), level: float = 0.95
+) -> Response | NotApplicable:
     r"""Response times by number of users and by class of interaction.
 
     Response time is :math:`R = t_{completion} - t_{arrival}`; to first output and to first service
@@ -89,41 +96,79 @@ def analyse(log: Log, *, width: int | None = None, level: float = 0.95) -> Respo
     which short interactions cannot dominate. Throughput is completions per second while that number of
     users was playing, so that Little's law can be checked: users = X (R + think time).
 
+    Users do not wait for every reply: where the interactions have a column ``waited`` (1 or 0), response
+    times are of those that somebody waited for (Sekino 1969, Table 1).
+
     Parameters
     ----------
     log : Log
     width : int, optional
         Numbers of users looked at together, see `loads.ranges`.
+    without : sequence of str
+        Classes that are left out of one more group: heavy commands, whose long responses hide the others
+        in the mean of all.
     level : float
         Confidence of the intervals.
+
+    Raises
+    ------
+    InputError
+        No interaction has one of the classes that are to be left out.
     """
-    seen = interactions.read(log)
+    seen = interactions.read(log, [WAITED])
     if seen is None:
         return NotApplicable(
             "the log has no interactions: what users typed and when they were answered was not recorded",
             "play users with `thinktime play` while recording",
         )
-    everything = np.arange(len(seen))
+    everything = np.flatnonzero(seen.columns[WAITED] != 0.0)
     covered = sessions(log, seen.origin_us, 0.0, _last(seen))
     overall = _group(seen, everything, "all", None, covered, level)
     if overall.response is None:
-        return NotApplicable(f"none of {len(seen)} interactions completed", "play for longer than one takes")
+        return NotApplicable(
+            f"none of {len(everything)} interactions completed", "play for longer than one takes"
+        )
     by_population = tuple(
         _group(seen, part.rows, _range_label(part.low, part.high), (part.low, part.high), covered, level)
-        for part in ranges(seen.columns["population"], width)
+        for part in _ranges(seen, everything, width)
     )
-    names = [str(name) for name in np.unique(seen.classes)]
+    classes = seen.classes[everything]
+    names = [str(name) for name in np.unique(classes)]
     by_class = tuple(
-        _group(seen, np.flatnonzero(seen.classes == name), name or "(none)", None, covered, level)
-        for name in names
+        _group(seen, everything[classes == name], name or "(none)", None, covered, level) for name in names
     )
     return Response(
         overall,
         by_population,
         by_class if len(names) > 1 else (),
+        _without(seen, everything, names, without, covered, level),
         _growth(by_population, level),
-        _caveats(seen, overall, by_population),
+        _caveats(seen, everything, overall, by_population),
     )
+
+
+def _ranges(seen: interactions.Interactions, rows: NDArray[np.int64], width: int | None) -> Iterator[Range]:
+    """Ranges of users, of the interactions in `rows` only."""
+    for part in ranges(seen.columns["population"][rows], width):
+        yield Range(part.low, part.high, rows[part.rows])
+
+
+def _without(
+    seen: interactions.Interactions,
+    rows: NDArray[np.int64],
+    names: Sequence[str],
+    without: Sequence[str],
+    covered: Sequence[Span],
+    level: float,
+) -> ResponseGroup | None:
+    """All interactions but those of some classes."""
+    if not without:
+        return None
+    for name in without:
+        if name not in names:
+            raise InputError(f"there is no class {name!r} to leave out; the classes are {', '.join(names)}")
+    kept = rows[~np.isin(seen.classes[rows], list(without))]
+    return _group(seen, kept, f"all but {', '.join(without)}", None, covered, level)
 
 
 def _range_label(low: float, high: float) -> str:
@@ -228,9 +273,16 @@ def _growth(groups: tuple[ResponseGroup, ...], level: float) -> Estimate | None:
 
 
 def _caveats(
-    seen: interactions.Interactions, overall: ResponseGroup, groups: tuple[ResponseGroup, ...]
+    seen: interactions.Interactions,
+    rows: NDArray[np.int64],
+    overall: ResponseGroup,
+    groups: tuple[ResponseGroup, ...],
 ) -> tuple[str, ...]:
     caveats = []
+    if len(rows) < len(seen):
+        caveats.append(
+            f"Response times are of the {len(rows)} of {len(seen)} interactions that users waited for."
+        )
     if overall.unfinished:
         part = overall.unfinished / overall.arrived
         caveats.append(
@@ -241,14 +293,14 @@ def _caveats(
         caveats.append(
             f"Fewer than {N_RELIABLE} interactions completed with {', '.join(few)} users: unreliable there."
         )
-    late = seen.times["sent"] - seen.times["arrival"]
+    late = (seen.times["sent"] - seen.times["arrival"])[rows]
     late = late[~np.isnan(late)]
     mean = overall.response.mean.value if overall.response else 0.0
     if len(late) and float(late.mean()) > 0.02 * mean:
         caveats.append(
             f"Inputs were sent {float(late.mean()):.3g} s late on average; the delay counts as response time."
         )
-    follows = _autocorrelation(seen)
+    follows = _autocorrelation(seen, rows)
     if follows > CORRELATED:
         caveats.append(
             f"Successive response times at one load are correlated ({follows:.2f}): intervals of "
@@ -257,10 +309,10 @@ def _caveats(
     return tuple(caveats)
 
 
-def _autocorrelation(seen: interactions.Interactions) -> float:
+def _autocorrelation(seen: interactions.Interactions, rows: NDArray[np.int64]) -> float:
     """Correlation of successive response times about the mean of their number of users."""
     load = np.nan_to_num(seen.columns["population"])
-    known = ~np.isnan(seen.response)
+    known = rows[~np.isnan(seen.response[rows])]
     _, group = np.unique(load[known], return_inverse=True)
     response = seen.response[known]
     means = np.bincount(group, response) / np.maximum(np.bincount(group), 1)

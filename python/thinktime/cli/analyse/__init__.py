@@ -29,7 +29,7 @@ __all__ = ["ANALYSES", "command"]
 ANALYSES: dict[str, str] = {
     "rates": "plain",
     "throughput": "throughput",
-    "response": "plain",
+    "response": "response",
     "service": "service",
     "arrivals": "plain",
     "trace": "plain",
@@ -38,6 +38,7 @@ ANALYSES: dict[str, str] = {
     "iostat": "iostat",
     "capacity": "capacity",
     "decomposition": "decomposition",
+    "run-report": "run_report",
     "compare": "compare",
     "experiment": "experiment",
 }

@@ -10,7 +10,6 @@ __all__ = ["QUESTIONS", "command"]
 
 QUESTIONS = {
     "rates": "Tell how much of everything happened.",
-    "response": "Tell how long users waited, by their number and by class.",
     "arrivals": "Test whether inputs arrive at random.",
     "trace": "Tell where interactions wait, from the trace of events.",
 }

@@ -34,8 +34,10 @@ def section(log: Log, result: Response | NotApplicable) -> Section:
         _work("response-population-work", "Service and throughput by number of users", "users", groups),
     ]
     if result.by_class:
-        tables.append(_waits("response-class", "Response time by class", "class", result.by_class))
-        tables.append(_work("response-class-work", "Service by class", "class", result.by_class))
+        rest = () if result.without is None else (result.without,)
+        classes = (*result.by_class, *rest, result.overall)
+        tables.append(_waits("response-class", "Response time by class", "class", classes))
+        tables.append(_work("response-class-work", "Service by class", "class", classes))
     parts = _parts(result.overall)
     if parts is not None:
         tables.append(parts)
@@ -69,6 +71,11 @@ def _sentences(result: Response) -> list[str]:
                 f"With {users(_label(first))} the median was {shown.estimate(first.response.p50)}, with "
                 f"{users(_label(last))} {shown.estimate(last.response.p50)}."
             )
+    if result.without is not None and result.without.response is not None and overall.response is not None:
+        sentences.append(
+            f"The mean is {shown.estimate(overall.response.mean)} of all, "
+            f"{shown.estimate(result.without.response.mean)} of {result.without.label}."
+        )
     if result.growth is not None:
         sentences.append(f"From end to end the median grows {shown.estimate(result.growth)} times.")
     if overall.stretch is not None:
