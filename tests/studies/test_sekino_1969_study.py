@@ -23,6 +23,7 @@ from thinktime.studies.sekino_1969 import (
     responses,
     tables,
     think_time,
+    think_time_answer,
 )
 from thinktime.studies.sekino_1969.machines import Machines
 from thinktime.studies.sekino_1969.recomputed import implied_faults, truncated
@@ -49,7 +50,8 @@ def little() -> Iterator[None]:
         for module in (cpu_time, conclusions):
             patch.setattr(module, "USERS", FEW_USERS)
         patch.setattr(responses, "CURVE_USERS", (6, 17))
-        patch.setattr(think_time, "LOADS", (think_time.ALONE, 10))
+        for module in (think_time, think_time_answer):
+            patch.setattr(module, "LOADS", (think_time.ALONE, 10))
         patch.setattr(machines, "PASSES", 1)
         yield
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from thinktime.reports.compared import Finding
-from thinktime.studies.sekino_1969 import instruments, responses, think_time, twin
+from thinktime.studies.sekino_1969 import instruments, responses, think_time_answer, twin
 from thinktime.studies.sekino_1969.cpu_time import (
     CPU,
     LEAST_USERS,
@@ -54,7 +54,7 @@ def chapter(machines: Machines) -> Chapter:
         *_instruments(machines),
         *_responses(machines),
         *_twin(machines),
-        *think_time.findings(machines),
+        *think_time_answer.findings(machines),
     )
     held = sum(finding.holds is True for finding in findings)
     summary = (f"Of {len(findings)} conclusions, {held} hold on the simulated machines.",)

@@ -10,7 +10,7 @@ from thinktime.studies.sekino_1969 import (
     instruments,
     recomputed,
     responses,
-    think_time,
+    think_time_answer,
     twin,
 )
 from thinktime.studies.sekino_1969.machines import begin
@@ -36,7 +36,9 @@ STUDY = Study(
         Part("cpu-time", "What does an interaction cost?", cpu_time.TABLES, cpu_time.chapter),
         Part("instruments", "Do two instruments agree?", instruments.TABLES, instruments.chapter),
         Part("twin", "How does Multics compare with CTSS?", twin.TABLES, twin.chapter),
-        Part("think-time", "Does the think time matter?", think_time.TABLES, think_time.chapter),
+        Part(
+            "think-time", "Does the think time matter?", think_time_answer.TABLES, think_time_answer.chapter
+        ),
         Part("configuration", "What was simulated?", configuration.TABLES, configuration.chapter),
         Part(
             "recomputed",
