@@ -90,10 +90,19 @@ fn the_standard_scripts_have_the_totals_that_were_told() {
     }
 }
 
+fn edited(from: &str, to: &str) -> String {
+    error(TOP, &EDM.replace(from, to))
+}
+
+fn told<const N: usize>(cases: [(String, &str); N]) {
+    for (found, expected) in cases {
+        assert_eq!(found, expected);
+    }
+}
+
 #[test]
-fn what_is_wrong_is_named_with_its_line() {
-    let edited = |from: &str, to: &str| error(TOP, &EDM.replace(from, to));
-    let cases = [
+fn what_is_wrong_with_an_interaction_is_named_with_its_line() {
+    told([
         (
             edited("\"edm\"", "\"emd\""),
             "my.toml, line 15: interaction 1: command: there is no command \"emd\"; did you mean \"edm\"? there \
@@ -120,6 +129,17 @@ fn what_is_wrong_is_named_with_its_line() {
              command, types, wait_for, wait, think, repeat, multics, ctss",
         ),
         (
+            edited("[[interaction]]", "[interaction]"),
+            "my.toml, line 14: interaction: a table was given; give one [[interaction]] or more, each with command, \
+             types, and wait_for or wait = false",
+        ),
+    ]);
+}
+
+#[test]
+fn what_is_wrong_with_a_value_is_named_with_its_line() {
+    told([
+        (
             edited("types", "think = -5\ntypes"),
             "my.toml, line 16: interaction 1 (edm): think: -5 is negative; give a number that is not negative, a \
              short form such as exponential(mean=20), or a table such as {kind = \"exponential\", mean = 20}",
@@ -144,14 +164,15 @@ fn what_is_wrong_is_named_with_its_line() {
             edited("types = \"edm a\"", "types = 3"),
             "my.toml, line 16: interaction 1 (edm): types: 3 was given; give text in quotation marks",
         ),
+    ]);
+}
+
+#[test]
+fn what_is_wrong_with_the_whole_is_named_with_its_line() {
+    told([
         (
             error(&format!("{TOP}interaction = []\n"), ""),
             "my.toml, line 3: interaction: there are none; give one [[interaction]] or more, each with command, \
-             types, and wait_for or wait = false",
-        ),
-        (
-            edited("[[interaction]]", "[interaction]"),
-            "my.toml, line 14: interaction: a table was given; give one [[interaction]] or more, each with command, \
              types, and wait_for or wait = false",
         ),
         (
@@ -177,10 +198,7 @@ fn what_is_wrong_is_named_with_its_line() {
             "my.toml, line 1: the text: is no TOML: invalid basic string, expected `\"`; see https://toml.io for \
              the notation",
         ),
-    ];
-    for (found, expected) in cases {
-        assert_eq!(found, expected);
-    }
+    ]);
 }
 
 #[test]
