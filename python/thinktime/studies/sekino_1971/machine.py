@@ -6,7 +6,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -33,7 +33,6 @@ __all__ = [
     "applicable",
     "interval",
     "parameters_of",
-    "scaled",
 ]
 
 Array = NDArray[np.float64]
@@ -49,12 +48,6 @@ PERIOD: dict[str, Any] = {"warm_up": 600.0, "length": 3600.0}
 def interval(values: Array, unit: str = "", factor: float = 1.0) -> Estimate:
     """Mean over replications, times `factor`, with the interval of Student's t."""
     return plain_mean(factor * values).estimate(unit)
-
-
-def scaled(estimate: Estimate, factor: float, unit: str = "") -> Estimate:
-    """Give an estimate in another unit: times a positive `factor`."""
-    low, high = (None if end is None else end * factor for end in (estimate.low, estimate.high))
-    return replace(estimate, value=estimate.value * factor, unit=unit, low=low, high=high)
 
 
 def applicable(answer: _T | NotApplicable) -> _T:

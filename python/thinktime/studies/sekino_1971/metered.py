@@ -1,25 +1,26 @@
-"""The same figures from the log alone: `thinktime analyse capacity` on what the machine's meters recorded."""
+"""The same figures from logs alone: `thinktime analyse capacity` on what the machine's meters recorded."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from thinktime.reports.compared import Finding
-from thinktime.reports.document import Cell, Column, Table
-from thinktime.stats.estimate import Estimate
-from thinktime.studies.sekino_1971.machine import Machine, Recorded, applicable, scaled
-from thinktime.studies.sekino_1971.tables import EVENTS, NAME, SYSTEMS, words
+from thinktime.studies.sekino_1971.machine import Machine, Recorded, applicable
+from thinktime.studies.sekino_1971.tables import EVENTS, NAME, SYSTEMS
 from thinktime.studies.study import Chapter
 
 if TYPE_CHECKING:
+    from thinktime.analyses.capacity_comparison import Comparison
     from thinktime.analyses.capacity_result import Capacity
 
 __all__ = ["chapter"]
 
 SAME = 1e-6
 """Part by which two ways to the same figure may differ: sums of whole intervals, in floating point."""
+SHOWN = ("capacity-states", "capacity-between", "capacity-overheads", "capacity-checks")
+"""Tables of the analysis that are Tables 1 to 3, and its check."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +36,8 @@ class Metered:
         """Largest difference of a share, overhead or time between events, as a part of it."""
         found = []
         for event, item in zip(EVENTS, self.capacity.events, strict=True):
-            for ending, ours in (
-                ("share", item.share),
-                ("overhead_s", item.overhead),
-                ("between_s", item.time_between),
-            ):
+            figures = {"share": item.share, "overhead_s": item.overhead, "between_s": item.time_between}
+            for ending, ours in figures.items():
                 known = self.recorded.responses[f"{event}_{ending}"]
                 if ours is not None and known:
                     found.append(abs(ours.value / known - 1.0))
@@ -51,38 +49,48 @@ class Metered:
         return max(abs(check.product / check.share - 1.0) for check in self.capacity.checks)
 
 
-def metered(machine: Machine) -> tuple[Metered, ...]:
-    """Analyse a run of each configuration."""
-    from thinktime.analyses import capacity
-
-    return tuple(
-        Metered(SYSTEMS[name].words, applicable(capacity.analyse(recorded.log)), recorded)
-        for name, recorded in machine.recorded.items()
-    )
-
-
 def chapter(machine: Machine) -> Chapter:
-    """Tables 1 to 3 as the log of one run has them."""
-    runs = metered(machine)
-    worst = max(runs, key=lambda run: run.off)
-    intervals = ", ".join(f"{run.capacity.intervals} of {run.name}" for run in runs)
+    """Tables 1 to 3 as the logs of one run of each configuration have them."""
+    from thinktime.reports.sections import capacity_comparison
+    from thinktime.reports.sections.capacity import METHODS
+
+    compared = _compared(machine)
+    runs = [
+        Metered(name, result, recorded)
+        for name, result, recorded in zip(
+            compared.names, compared.results, machine.recorded.values(), strict=True
+        )
+    ]
+    off = max(run.off for run in runs)
+    intervals = ", ".join(f"{run.capacity.intervals} with {run.name}" for run in runs)
     summary = (
         "The machine's total time meters count each kind of event and its time. They are read into a log, "
-        f"interval by interval ({intervals}), and the log is analysed as that of any machine.",
-        f"Against what the simulation knows of itself the analysis is off by at most {worst.off:.1e}, as a "
-        "part.",
+        f"interval by interval ({intervals}), and the logs are analysed as those of any machine.",
+        f"Against what the simulation knows of itself the analysis is off by at most {off:.1e}, as a part.",
         *_reach(runs),
     )
-    method = (
-        "As `thinktime simulate multics ... -o run` and `thinktime analyse capacity run`, without the "
-        "intervals of the warm-up. One run of each configuration, the first replication; batch means over "
-        "its log."
+    section = capacity_comparison.section(compared)
+    return Chapter(
+        findings=tuple(_findings(runs)),
+        summary=summary,
+        tables=tuple(table for table in section.tables if table.name in SHOWN),
+        method=(
+            "`thinktime analyse capacity LOG LOG LOG` on one run of each configuration, the first replication, "
+            f"without the intervals of the warm-up. {METHODS[compared.metered]}"
+        ),
     )
-    return Chapter(findings=tuple(_findings(runs)), summary=summary, tables=(_table(runs),), method=method)
 
 
-def _reach(runs: tuple[Metered, ...]) -> Iterator[str]:
-    """Say how much a run of an hour tells: that of a printed column is no longer."""
+def _compared(machine: Machine) -> Comparison:
+    from thinktime.analyses import capacity_comparison
+
+    logs = [recorded.log for recorded in machine.recorded.values()]
+    names = [SYSTEMS[name].words for name in machine.recorded]
+    return applicable(capacity_comparison.compare(logs, names))
+
+
+def _reach(runs: Sequence[Metered]) -> Iterator[str]:
+    """Say how much one run tells: a printed column is that of one to three."""
     said = []
     for run in runs:
         useful = run.capacity.user
@@ -95,7 +103,7 @@ def _reach(runs: tuple[Metered, ...]) -> Iterator[str]:
         )
 
 
-def _findings(runs: tuple[Metered, ...]) -> Iterator[Finding]:
+def _findings(runs: Sequence[Metered]) -> Iterator[Finding]:
     off, identity = (max(getattr(run, name) for run in runs) for name in ("off", "identity"))
     yield Finding(
         NAME,
@@ -113,28 +121,3 @@ def _findings(runs: tuple[Metered, ...]) -> Iterator[Finding]:
         f"largest difference of {len(EVENTS) * len(runs)} products, as a part: {identity:.1e}",
         "overhead per event over the time between events is the metered share of capacity",
     )
-
-
-def _table(runs: tuple[Metered, ...]) -> Table:
-    rows: list[tuple[Cell, ...]] = []
-    for run in runs:
-        for event, item in zip(EVENTS, run.capacity.events, strict=True):
-            times = (_ms(item.time_between), _ms(item.overhead))
-            rows.append((run.name, words(event), scaled(item.share, 100.0), *times))
-        rows.extend(
-            (run.name, part.label, scaled(part.share, 100.0), None, None)
-            for part in run.capacity.parts
-            if part.use in ("idle", "user")
-        )
-    columns = (
-        Column("configuration"),
-        Column("event"),
-        Column("share, %", scaled=False),
-        Column("time between, ms", scaled=False),
-        Column("overhead, ms", scaled=False),
-    )
-    return Table("metered", "Tables 1 to 3 from the log of one run", columns, tuple(rows))
-
-
-def _ms(value: Estimate | None) -> Estimate | None:
-    return None if value is None else scaled(value, 1000.0)
