@@ -100,9 +100,11 @@ impl Prepared for Config {
             "name": "IBM 7094 with CTSS (simulated)",
             "run_report": {
                 "users": self.users,
+                "scripted_users": self.users - self.normal_users,
                 "script": self.script_name,
+                "script_interactions": self.steps.len(),
                 "directory_entries": null,
-                "reloaded_recently": false,
+                "reloaded_recently": null,
             },
         })
     }

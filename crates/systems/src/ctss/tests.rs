@@ -60,7 +60,9 @@ fn script(demands: &[Value], wait: bool) -> Value {
             step
         })
         .collect();
-    json!({"name": "test", "think": 1000, "interaction": steps})
+    let commands: Map<String, Value> =
+        (0..steps.len()).map(|number| (format!("c{number}"), json!({}))).collect();
+    json!({"name": "test", "think": 1000, "commands": commands, "interaction": steps})
 }
 
 /// Nothing takes time but programs, and words at 10 us each.
@@ -228,7 +230,8 @@ fn a_response_is_what_its_parts_add_up_to() {
         json!({"command": "a", "types": "x", "wait_for": "R ",
                "ctss": {"cpu": 0.3, "words": words, "disk": 2, "lines": 1}})
     };
-    let script = json!({"name": "test", "think": 30, "interaction": [step(1000), step(4000)]});
+    let script =
+        json!({"name": "test", "think": 30, "commands": {"a": {}}, "interaction": [step(1000), step(4000)]});
     let parts = json!({
         "users": 1, "normal_users": 0, "length": 20_000, "disk_seek": 0.1, "line_overhead": 0.004, "line_time": 2,
     });
@@ -267,7 +270,7 @@ fn what_cannot_be_is_refused_with_what_could() {
         (json!({"preempt": "sometimes"}), "preempt", "newcomers_turn, at_once, never"),
         (json!({"swap_device": "tape"}), "swap_device", "drum, disk"),
         (json!({"script": "6mad2"}), "script", "did you mean \"6mad1\"?"),
-        (json!({"script": {"name": "none", "interaction": []}}), "script", "interaction"),
+        (json!({"script": {"name": "none", "interaction": []}}), "script", "commands is missing"),
         (json!({"normal_think": "exponential(mean=-1)"}), "normal_think", "mean"),
     ] {
         let message = refused(wrong.clone());
@@ -390,7 +393,9 @@ fn any_parameters() -> impl Strategy<Value = Value> {
             "background_words": core / 2, "disk_seek": seek, "users": users,
             "normal_users": (users as f64 * normal) as u64, "normal_think": think + 0.1,
             "line_overhead": line, "clock_resolution": line,
-            "script": {"name": "any", "think": think + 0.1, "interaction": interactions},
+            "script": {
+                "name": "any", "think": think + 0.1, "commands": {"a": {}, "b": {}}, "interaction": interactions,
+            },
         })
     })
 }
