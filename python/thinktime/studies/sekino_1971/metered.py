@@ -75,8 +75,8 @@ def chapter(machine: Machine) -> Chapter:
         summary=summary,
         tables=tuple(table for table in section.tables if table.name in SHOWN),
         method=(
-            "`thinktime analyse capacity LOG LOG LOG` on one run of each configuration, the first replication, "
-            f"without the intervals of the warm-up. {METHODS[compared.metered]}"
+            "`thinktime analyse capacity LOG LOG LOG` on one run of each configuration, the first "
+            f"replication, without the intervals of the warm-up. {METHODS[compared.metered]}"
         ),
     )
 
