@@ -74,7 +74,7 @@ fn together() -> Vec<Parameter> {
         Parameter::new(
             "spin_interference",
             "",
-            json!(0.7),
+            json!(0.95),
             Allowed::Number { low: 0.0, high: 100.0, above: false },
             "By how much a processor that spins for a lock slows down the one that holds it, besides",
             "calibrated against Table 3 of 1971, 2 CPU 384K",

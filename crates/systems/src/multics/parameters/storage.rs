@@ -46,7 +46,7 @@ fn references() -> Vec<Parameter> {
         Parameter::new(
             "modified",
             "",
-            json!(0.14),
+            json!(0.173),
             share(),
             "Part of the pages taken from somebody that are written to the drum",
             ROW_256K,
@@ -78,7 +78,7 @@ fn devices() -> Vec<Parameter> {
         Parameter::new(
             "disk_access",
             "ms",
-            json!(93),
+            json!(70),
             milliseconds(),
             "Mean access of a disk; each takes between half of it and half as much again",
             CHOSEN,
