@@ -241,3 +241,26 @@ def test_the_documentation_has_a_script_an_error_and_every_demand(tmp_path, monk
     with pytest.raises(InputError) as error:
         read("my.toml")
     assert f"thinktime: {error.value}" in " ".join(page.split())
+
+
+@pytest.mark.parametrize(
+    ("system", "alone"),
+    [
+        ("multics", {"users": 1, "normal_users": 0, "housekeeping": 0, "order": "script"}),
+        ("ctss", {"users": 1, "normal_users": 0}),
+    ],
+)
+def test_a_coarse_clock_changes_what_is_read_and_nothing_else(system, alone):
+    step = 2.0
+    once = alone | {"length": 1900, "warm_up": 0}
+    exact, read_off = (
+        simulate(system, once | {"clock_resolution": clock}, seed=4).responses.row(0, named=True)
+        for clock in (0, step)
+    )
+    waited = [name for name in exact if name[9:11].isdigit() and exact[name] is not None]
+    assert len(waited) > 25
+    # Played once, so that each is one reading: of the clock, and less than a step from the truth.
+    assert all(read_off[name] % step == 0.0 for name in waited)
+    assert all(abs(read_off[name] - exact[name]) < step for name in waited)
+    work = ("cpu_per_interaction_s", "run_per_interaction_s", "interactions_per_s")
+    assert [read_off[name] for name in work] == [exact[name] for name in work]
