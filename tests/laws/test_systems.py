@@ -17,6 +17,8 @@ CONFIGURATIONS = {
         "cp67",
         {"schedule": "experiment", "free_fret": "counterbalanced", "observations": 30},
     ),
+    "ctss": ("ctss", {"length": 3600}),
+    "ctss disk": ("ctss", {"swap_device": "disk", "preempt": "at_once", "normal_users": 0, "length": 3600}),
     "network": (
         "network",
         {

@@ -98,6 +98,16 @@ impl Prepared for Config {
         json!({
             "cpus": 1,
             "name": "IBM 7094 with CTSS (simulated)",
+            "types_ahead": true,
+            "decomposition": {
+                "of": "scripted users",
+                "users": "users",
+                "interactions": "script_interactions",
+                "parts": [
+                    {"name": "run", "time": "script_run_s"},
+                    {"name": "swapping", "time": "script_swap_s"},
+                ],
+            },
             "run_report": {
                 "users": self.users,
                 "scripted_users": self.users - self.normal_users,
