@@ -8,7 +8,7 @@ import time_meters as made
 from known_logs import starts
 from scipy import stats
 
-from thinktime.analyses import capacity, capacity_comparison, capacity_events
+from thinktime.analyses import capacity, capacity_comparison, capacity_events, overhead_comparison
 from thinktime.reports.sections import capacity as one
 from thinktime.reports.sections import capacity_comparison as several
 from thinktime.stats import series
@@ -226,3 +226,21 @@ def test_intervals_of_differences_cover_the_difference(at):
     least = stats.binom.ppf(FALSE_ALARM / 3, RUNS, 0.95)
     assert covered(found, second - first) >= least
     assert covered(found, second - 0.8 * first) < least
+
+
+def test_logs_without_a_request_in_common_are_each_fitted_by_themselves(log_of):
+    first, second = _plain(1), _plain(2)
+    second["interrupts"] = second.pop("forks")
+    found = [log_of(columns, machine={"cpus": 1}, name=str(at)) for at, columns in enumerate((first, second))]
+    refused = overhead_comparison.compare(found, ["a", "b"])
+    assert isinstance(refused, NotApplicable)
+    assert "no request is counted in all" in refused.reason
+    result = capacity_comparison.compare(found, ["a", "b"])
+    lines = {line.name: line.values for line in result.overheads}
+    assert set(lines) == {"forks", "interrupts"}
+    assert lines["forks"][1] is None
+    assert lines["interrupts"][0] is None
+    # The difference of nothing is not shown; that of the uses is.
+    names = {table.name for table in several.section(result).tables}
+    assert "capacity-overheads-differences" not in names
+    assert "capacity-uses-differences" in names

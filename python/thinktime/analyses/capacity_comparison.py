@@ -51,6 +51,8 @@ class Comparison:
 
     names: tuple[str, ...]
     results: tuple[Capacity, ...]
+    uses: tuple[Line, ...]
+    """Share of the capacity of users' programs and of the system, whatever their states are called."""
     states: tuple[Line, ...]
     """Share of the capacity in each state (Sekino 1971, Table 1)."""
     shares: tuple[Line, ...]
@@ -101,6 +103,12 @@ def compare(logs: Sequence[Log], names: Sequence[str], *, level: float = 0.95) -
     return Comparison(
         names=tuple(names),
         results=tuple(results),
+        uses=_lines(
+            [
+                {"user": ("user programs", result.user), "system": ("system", result.system)}
+                for result in results
+            ]
+        ),
         states=_lines(
             [{part.column: (part.label, part.share) for part in result.parts} for result in results]
         ),
@@ -130,7 +138,8 @@ def _overheads(
     if len(plain) < 2:
         return found
     both = overhead_comparison.compare([logs[at] for at in plain], [names[at] for at in plain], level=level)
-    if not isinstance(both, NotApplicable):
+    # Logs of two systems may have no request in common: then each is fitted by itself.
+    if not isinstance(both, NotApplicable) and both.requests is not None:
         for at, result in zip(plain, both.results, strict=True):
             found[at] = result
     return found

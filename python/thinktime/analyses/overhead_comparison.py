@@ -90,6 +90,10 @@ def compare(
     if isinstance(found, NotApplicable):
         return found
     chosen, refused = _chosen(found, names)
+    if refused and not set(chosen) - set(NOT_REQUESTS):
+        return NotApplicable(
+            "no request is counted in all of the logs", "compare logs of one kind, or ask of each by itself"
+        )
     alike = all(set(result.requests) == set(chosen) for result in found)
     results = found if alike else _fitted(logs, names, chosen, options)
     if isinstance(results, NotApplicable):
@@ -140,6 +144,11 @@ def _chosen(
             for result, name in zip(results, names, strict=True)
             for item in result.left_out
             if item.request == request and not item.tested
+        ]
+        reasons += [
+            f"not counted in {name}"
+            for result, name in zip(results, names, strict=True)
+            if request not in (*result.requests, *(item.request for item in result.left_out))
         ]
         if reasons:
             refused.append((request, "; ".join(reasons)))

@@ -28,6 +28,7 @@ def section(result: Comparison | NotApplicable) -> Section:
         return refused("capacity", TITLE, result)
     tables = (
         _settings(result),
+        *_pair(result, "uses", "Share of the capacity, by use", result.uses, "share"),
         *_pair(result, "states", "Share of the capacity, by state", result.states, "share"),
         *(() if result.metered else _pair(result, "shares", "Share, by event", result.shares, "share")),
         *_pair(result, "between", "Mean time between events, per processor", result.between, "s"),
@@ -52,7 +53,8 @@ def _sentences(result: Comparison) -> list[str]:
     first = result.results[0]
     for at, (name, other) in enumerate(zip(result.names[1:], result.results[1:], strict=True)):
         used = f"User programs had {_percent(first.user)} of the capacity in {result.names[0]} and "
-        found.append(f"{used}{_percent(other.user)} in {name}.")
+        change = _points(result.uses[0].differences[at])
+        found.append(f"{used}{_percent(other.user)} in {name} ({change}).")
         changed = [line for line in result.states if _told(line.differences[at])]
         changed.sort(key=lambda line: -abs(_value(line.differences[at])))
         if changed:
@@ -117,10 +119,14 @@ def _pair(
             return None
         return share(value) if unit == "share" else bare(value)
 
-    of = "state" if name == "states" else "event"
+    of = {"uses": "use", "states": "state"}.get(name, "event")
     labels = [capital(_event(line)) for line in lines]
     rows = [(label, *map(cell, line.values)) for label, line in zip(labels, lines, strict=True)]
-    changes = [(label, *map(cell, line.differences)) for label, line in zip(labels, lines, strict=True)]
+    changes = [
+        (label, *map(cell, line.differences))
+        for label, line in zip(labels, lines, strict=True)
+        if any(value is not None for value in line.differences)
+    ]
     columns = (Column(of), *(Column(each, unit) for each in result.names))
     others = (Column(of), *(Column(f"{each} less {result.names[0]}", unit) for each in result.names[1:]))
     points = ", in points" if unit == "share" else ""
