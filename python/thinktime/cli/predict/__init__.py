@@ -12,6 +12,7 @@ MODELS: dict[str, str] = {
     "ratio": "thinktime.cli.predict.ratio",
     "cpu-bound": "thinktime.cli.predict.cpu_bound",
     "swapping": "thinktime.cli.predict.swapping",
+    "paging": "thinktime.cli.predict.paging",
 }
 """Name of each model, and the module whose function ``command`` asks it."""
 
@@ -24,6 +25,8 @@ Examples:
 thinktime predict ratio --loaded 4 --loaded-b 8 --block-time 50ms --swap-time 70ms
 
 thinktime predict ratio --from run --memory-b 1280
+
+thinktime predict paging --core 128..512..64 --simulate 2 -o paging.html
 
 thinktime predict ratio --help
 """,

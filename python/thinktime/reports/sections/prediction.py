@@ -15,7 +15,7 @@ from thinktime.stats.estimate import Estimate
 if TYPE_CHECKING:
     from thinktime.models.prediction import Assumption, Prediction, Quantity
 
-__all__ = ["estimate", "section"]
+__all__ = ["assumptions", "estimate", "section"]
 
 MET = {True: "yes", False: "no", None: "not known"}
 
@@ -54,7 +54,7 @@ def section(
         name,
         title,
         (*summary, _judged(prediction.assumptions)),
-        (*tables, _figures(name, prediction, labels, n), _assumptions(name, prediction.assumptions)),
+        (*tables, _figures(name, prediction, labels, n), assumptions(name, prediction)),
         caveats=(*map(_violated, _unmet(prediction.assumptions)), *caveats),
         method=f"{capital(prediction.method)}. {prediction.source}.{_interval(prediction)}",
     )
@@ -92,10 +92,11 @@ def _figures(name: str, prediction: Prediction, labels: Mapping[str, str], n: in
     return Table(f"{name}-figures", "Predicted", columns, tuple(rows))
 
 
-def _assumptions(name: str, assumptions: Sequence[Assumption]) -> Table:
+def assumptions(name: str, prediction: Prediction) -> Table:
+    """What must hold, and whether it does; `name` is that of the section."""
     columns: tuple[Column, ...] = (Column("assumption"), Column("met"), Column("found"))
     rows: tuple[tuple[Cell, ...], ...]
-    rows = tuple((one.text, MET[one.met], one.found or None) for one in assumptions)
+    rows = tuple((one.text, MET[one.met], one.found or None) for one in prediction.assumptions)
     return Table(f"{name}-assumptions", "What must hold", columns, rows)
 
 

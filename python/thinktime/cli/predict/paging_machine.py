@@ -1,0 +1,150 @@
+"""The machine of `models.paging` that is meant by the parameters of the simulated Multics."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from thinktime.errors import InputError
+
+if TYPE_CHECKING:
+    from thinktime.models.paging import Paging
+    from thinktime.models.paging_stays import Program
+
+__all__ = ["machine"]
+
+MS = 1e-3
+NAMES = {
+    "users": ("users", 1.0),
+    "core": ("core", 1.0),
+    "wired": ("wired", 1.0),
+    "headway": ("headway_s", MS),
+    "lifetime_exponent": ("exponent", 1.0),
+    "segment_headway": ("segment_headway_s", MS),
+    "active_segments": ("active_segments", 1.0),
+    "gate_headway": ("gate_headway_s", MS),
+    "modified": ("modified", 1.0),
+    "max_eligible": ("max_eligible", 1.0),
+    "quantum": ("quantum_s", 1.0),
+    "levels": ("levels", 1.0),
+    "examine": ("examine_s", MS),
+    "path_cv": ("path_variation", 1.0),
+    "cpus": ("cpus", 1.0),
+    "interference": ("interference", 1.0),
+    "spin_interference": ("spin_interference", 1.0),
+    "segment_lock_share": ("segment_lock_share", 1.0),
+    "traffic_lock_share": ("traffic_lock_share", 1.0),
+    "drum_rotation": ("drum_rotation_s", MS),
+    "drum_sectors": ("drum_sectors", 1.0),
+    "disk_share": ("disk_share", 1.0),
+    "disk_arms": ("disk_arms", 1.0),
+    "disk_access": ("disk_access_s", MS),
+}
+"""Parameter of the simulation, the model's own, and its unit there."""
+WHOLE = {"users", "levels", "cpus", "drum_sectors", "disk_arms"}
+SAME = ("locks", "preempt", "hold_through_getwork")
+
+
+def machine(parameters: Mapping[str, Any], in_force: Mapping[str, Any], script: Mapping[str, Any]) -> Paging:
+    """Return the model's machine of parameters of the simulated system, all of them resolved.
+
+    Users who play the script and those who type any of its lines are taken for one kind that does both.
+
+    Parameters
+    ----------
+    parameters : mapping
+        By name.
+    in_force : mapping
+        What holds for those that say ``of_version``.
+    script : mapping
+        What users type.
+
+    Raises
+    ------
+    InputError
+        They ask for what the model does not know.
+    """
+    from thinktime.models.paging import Paging
+    from thinktime.models.paging_lockout import KINDS
+
+    known = {**parameters, **in_force}
+    if known["eligibility"] != "number":
+        raise InputError(
+            f"eligibility is {known['eligibility']}, of which this model knows nothing; give number"
+        )
+    named: dict[str, Any] = {own: known[name] * unit for name, (own, unit) in NAMES.items() if name in known}
+    named |= {own: int(named[own]) for own in WHOLE}
+    named |= {name: known[name] for name in SAME if name in known}
+    lines = [_Line.of(each) for each in script["interaction"]]
+    # Who takes the lines at random changes commands as normal users do.
+    normal = known["normal_users"] / known["users"]
+    return Paging(
+        think_s=_think_s(lines, known, normal),
+        programs=_programs(lines, normal, known),
+        waited=sum(line.waited for line in lines) / len(lines),
+        kept=1.0 - _changes(lines, 1.0 if known["order"] == "random" else normal) * (1.0 - known["kept"]),
+        paths_s=tuple(known[f"{kind}_path"] * MS for kind in KINDS),
+        drum_in_order=known["drum_organisation"] == "first_come",
+        **named,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line of the script."""
+
+    command: str
+    waited: bool
+    think: Any
+    demands: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, table: Mapping[str, Any]) -> _Line:
+        return cls(table["command"], table.get("wait", True) is not False, table["think"], table["multics"])
+
+    def mean(self, name: str) -> float:
+        from thinktime.models.distributions import distribution
+
+        return distribution(self.demands[name], name).mean
+
+
+def _think_s(lines: Sequence[_Line], known: Mapping[str, Any], normal: float) -> float:
+    """Mean think time of all users, in seconds."""
+    from thinktime.models.distributions import distribution
+
+    if known["think"] in ("script", "of_script"):
+        scripted = sum(distribution(line.think).mean for line in lines) / len(lines)
+    else:
+        scripted = distribution(known["think"]).mean
+    return (1.0 - normal) * scripted + normal * distribution(known["normal_think"]).mean
+
+
+def _programs(lines: Sequence[_Line], normal: float, known: Mapping[str, Any]) -> tuple[Program, ...]:
+    """Lines that ask for the same, as one; those of normal users have other processor times."""
+    from thinktime.models.distributions import distribution
+    from thinktime.models.paging_stays import Program
+
+    useful = {repr(line.demands["cpu"]): distribution(line.demands["cpu"], "cpu") for line in lines}
+    alike = Counter(
+        (repr(line.demands["cpu"]), line.mean("pages"), line.mean("segments"), line.mean("lines"))
+        for line in lines
+    )
+    factor, own = float(known["demand"]), float(known["normal_demand"])
+    kinds = [(1.0, factor)] if own == 1.0 else [(1.0 - normal, factor), (normal, factor * own)]
+    return tuple(
+        Program(part * number / len(lines), useful[cpu], pages, segments, typed, times)
+        for part, times in kinds
+        if part > 0.0
+        for (cpu, pages, segments, typed), number in alike.items()
+    )
+
+
+def _changes(lines: Sequence[_Line], normal: float) -> float:
+    """Part of the interactions that begin another command than the one before."""
+    commands = [line.command for line in lines]
+    played = sum(one != other for one, other in pairwise([*commands, commands[0]])) / len(commands)
+    typed = 1.0 - sum((number / len(commands)) ** 2 for number in Counter(commands).values())
+    return (1.0 - normal) * played + normal * typed
