@@ -5,6 +5,7 @@ import json
 import random
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ from polars.testing import assert_frame_equal
 import thinktime
 from thinktime.errors import InputError
 from thinktime.runs import Runs
+from thinktime.sources.design import Design
+from thinktime.sources.experiments import prepare, run
 from thinktime.sources.scripts import Script, builtin, demands, read
 from thinktime.sources.simulated import resolve, simulate
 
@@ -226,6 +229,22 @@ def test_replications_are_added_to_those_of_the_same_script_only(tmp_path):
     refused = thinktime_(*run, "--add", "-p", "script=other.toml", cwd=tmp_path)
     assert refused.returncode == 2
     assert "was made with another script" in refused.stderr
+
+
+def test_an_experiment_is_not_resumed_with_a_script_that_was_changed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = written(tmp_path)
+    parameters = {**SMALL, "script": "my.toml"}
+    design = Design("design.toml", "multics", 1, 1, {"users": [2, 3]}, parameters)
+    output = tmp_path / "runs"
+    run(design, prepare(design, output))
+    more = replace(design, replications=2)
+    path.write_text(path.read_text() + "# A comment does not change it.\n")
+    run(more, prepare(more, output, resume=True))
+    assert len(Runs.open(output).responses()) == 4
+    path.write_text(MINE.replace("mean=5", "mean=6"))
+    with pytest.raises(InputError, match=r"users = 2 was made with another script of the name my\.toml"):
+        prepare(more, output, resume=True)
 
 
 def test_the_documentation_has_a_script_an_error_and_every_demand(tmp_path, monkeypatch):

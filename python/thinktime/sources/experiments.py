@@ -117,6 +117,7 @@ def prepare(design: Design, output: Path, *, resume: bool = False, force: bool =
     if (output / FILE_NAME).exists():
         runs = Runs.open(output)
         _same(design, runs)
+        _same_scripts(design, runs)
     else:
         runs = Runs.create(
             output,
@@ -131,6 +132,20 @@ def prepare(design: Design, output: Path, *, resume: bool = False, force: bool =
         # With it, the runs can be analysed again as the design says.
         shutil.copyfile(design.name, output / DESIGN_NAME)
     return runs
+
+
+def _same_scripts(design: Design, runs: Runs) -> None:
+    """Refuse to continue runs with a script whose file has been changed: it goes by the same name."""
+    for cell in runs.cells:
+        parameters = design.parameters_of(cell.levels)
+        if "script" in parameters and _held(cell):
+            there = Runs.open(cell.path).parameters["script"]
+            if simulated.resolve(design.system, parameters)["script"] != there:
+                raise InputError(
+                    f"{runs.path}: cell {named(cell.levels)} was made with another script of the name "
+                    f"{parameters['script']}, which its log holds; give the new one another name, or choose "
+                    "another folder with -o"
+                )
 
 
 def _same(design: Design, runs: Runs) -> None:
