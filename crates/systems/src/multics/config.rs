@@ -44,6 +44,7 @@ pub(super) struct Config {
     pub slowness: Slowness,
     pub eligibility: Eligibility,
     pub order: Order,
+    pub displaces: bool,
     pub levels: usize,
     quantum: Span,
     pub preempt: bool,
@@ -91,7 +92,7 @@ impl Config {
             ),
             gate_headway_ns: of_version("gate_headway", version.gate_headway_ms)? * 1e6,
             modified: settings.number("modified"),
-            kept: share_of_version(settings, "kept", version.kept)?,
+            kept: settings.number("kept"),
             examine: milliseconds(of_version("examine", version.examine_ms)?),
             paths: paths(settings, version, core)?,
             locks: match settings.word("locks") {
@@ -105,9 +106,11 @@ impl Config {
             interrupts_to_one: settings.word("interrupts") == "one_processor",
             slowness: slowness(settings, core),
             order: match settings.word("priority") {
+                "of_version" => version.order,
                 "first_eligible" => Order::FirstEligible,
                 _ => Order::LastReady,
             },
+            displaces: chosen_or(settings, "displace", "yes", version.displaces),
             eligibility: match settings.word("eligibility") {
                 "working_sets" => Eligibility::WorkingSets(f64::from(pageable(settings, core)?)),
                 _ => Eligibility::Number(of_version("max_eligible", version.max_eligible)?.max(1.0)),
@@ -120,7 +123,7 @@ impl Config {
             disk_arms: settings.integer("disk_arms") as u32,
             disk_access: milliseconds(settings.number("disk_access")),
             roles: roles(settings)?,
-            shuffled: shuffled(settings, version),
+            shuffled: chosen_or(settings, "order", "random", version.shuffled),
             lines,
             script_lines,
             waiting_lines,
@@ -246,10 +249,11 @@ fn roles(settings: &Settings) -> Result<Vec<Role>, ParameterError> {
         .collect())
 }
 
-fn shuffled(settings: &Settings, version: &Version) -> bool {
-    match settings.word("order") {
-        "of_version" => version.shuffled,
-        word => word == "random",
+/// Whether the word of parameter `name` is `yes`, or the version's `own` answer.
+fn chosen_or(settings: &Settings, name: &str, yes: &str, own: bool) -> bool {
+    match settings.word(name) {
+        "of_version" => own,
+        word => word == yes,
     }
 }
 

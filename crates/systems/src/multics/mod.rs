@@ -74,6 +74,17 @@ impl Prepared for Config {
             "core_kwords": self.core_kwords,
             "name": "GE-645 with Multics (simulated)",
             "meters": meters,
+            "decomposition": {
+                "of": "scripted users",
+                "users": "users",
+                "interactions": "script_interactions",
+                "event": {"name": "page fault", "count": "script_page_faults"},
+                "parts": [
+                    {"name": "run", "time": "script_run_s"},
+                    {"name": "page-fault processing", "time": "script_page_fault_s"},
+                    {"name": "other faults", "time": "script_other_fault_s"},
+                ],
+            },
             "in_force": self.in_force(),
         })
     }

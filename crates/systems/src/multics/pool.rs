@@ -119,9 +119,7 @@ impl Pool {
             self.filled - 1
         };
         self.owners[place] = process;
-        let holding = &mut self.holdings[process as usize];
-        holding.held += 1;
-        holding.used += 1.0;
+        self.holdings[process as usize].held += 1;
         taken
     }
 

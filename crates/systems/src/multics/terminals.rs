@@ -98,14 +98,16 @@ impl<M: Monitor> Machine<'_, M> {
         let Some(work) = user.work.take() else { return };
         let line = &config.lines[work.input.line];
         let lines = line.lines.sample(&mut user.demand).seconds().round() as u32;
-        let silent = user.lines == 0;
+        let begins_to_type = user.lines == 0 && lines > 0;
         user.lines += lines;
-        if silent && lines > 0 {
+        user.reads_reply = line.waits.is_some() && user.lines > 0;
+        let thinks = line.waits.is_some() && user.lines == 0;
+        if begins_to_type {
             calendar.set(self.slot(number, REPLY), now + config.line_time, Priority::Arrival);
         }
         self.measures.interactions.leave(now, work.input.typed);
         self.is_answered(number, &work, now);
-        if line.waits.is_some() {
+        if thinks {
             self.thinks(number, 1.0, calendar);
         }
         self.reads(number, calendar);
@@ -165,6 +167,8 @@ impl<M: Monitor> Machine<'_, M> {
         if user.lines > 0 {
             let next = calendar.now() + self.config.line_time;
             calendar.set(self.slot(number, REPLY), next, Priority::Arrival);
+        } else if std::mem::take(&mut user.reads_reply) {
+            self.thinks(number, 1.0, calendar);
         }
         self.interrupt(Interrupt::LineOut, calendar);
     }
@@ -180,5 +184,6 @@ fn told(user: u32, work: &Work, line: &Line, completion: Option<Time>) -> Intera
         first_output: work.first_output.or(completion),
         completion,
         service: Span(work.charged.all()),
+        waited: line.waits.is_some(),
     }
 }

@@ -131,6 +131,8 @@ pub(super) struct User {
     pub work: Option<Work>,
     /// Lines of a reply that are still to be typed.
     pub lines: u32,
+    /// It thinks when they are.
+    pub reads_reply: bool,
     pub level: usize,
     /// Processor time until it ceases to be eligible.
     pub quantum: Span,
@@ -156,6 +158,7 @@ impl User {
             inputs: VecDeque::new(),
             work: None,
             lines: 0,
+            reads_reply: false,
             level: 0,
             quantum: Span::ZERO,
             fault_is_open: false,

@@ -1,6 +1,7 @@
 //! What differs between the system of 1969 and that of 1971: path lengths, and what was installed.
 
 use super::events::EVENTS;
+use super::traffic::Order;
 
 /// Parameters that have a value of the version's own, where none is given.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +20,8 @@ pub(super) struct Version {
     pub quantum_s: f64,
     pub max_eligible: f64,
     pub demand: f64,
-    pub kept: f64,
+    pub order: Order,
+    pub displaces: bool,
     pub terminal_delay_s: f64,
     /// Whether the script's lines are taken at random.
     pub shuffled: bool,
@@ -29,18 +31,19 @@ pub(super) struct Version {
 pub(super) const VERSIONS: [Version; 2] = [
     Version {
         name: "3.1.1",
-        paths_ms: [7.5, 2.0, 2.2, 6.0, 20.0, 5.0],
+        paths_ms: [6.9, 0.99, 1.10, 3.41, 25.0, 4.0],
         growth_ms: [0.0; EVENTS],
-        headway_ms: 4.0,
+        headway_ms: 6.0,
         gate_headway_ms: 50.0,
-        segment_headway_ms: 100.0,
-        active_segments: 200,
-        disk_share: 0.1,
-        examine_ms: 0.1,
-        quantum_s: 1.0,
-        max_eligible: 3.0,
+        segment_headway_ms: 30.0,
+        active_segments: 78,
+        disk_share: 0.35,
+        examine_ms: 0.3,
+        quantum_s: 1.5,
+        max_eligible: 4.0,
         demand: 1.0,
-        kept: 0.7,
+        order: Order::FirstEligible,
+        displaces: true,
         terminal_delay_s: 1.0,
         shuffled: false,
     },
@@ -48,16 +51,17 @@ pub(super) const VERSIONS: [Version; 2] = [
         name: "14",
         paths_ms: [1.95, 0.99, 1.10, 3.41, 15.37, 3.67],
         growth_ms: [0.30, 0.42, 0.32, 0.65, 0.2, 0.0],
-        headway_ms: 8.5,
+        headway_ms: 5.45,
         gate_headway_ms: 50.4,
-        segment_headway_ms: 430.0,
+        segment_headway_ms: 480.0,
         active_segments: 300,
         disk_share: 0.26,
         examine_ms: 0.0,
-        quantum_s: 0.5,
+        quantum_s: 1.5,
         max_eligible: 4.5,
         demand: 2.0,
-        kept: 0.7,
+        order: Order::LastReady,
+        displaces: false,
         terminal_delay_s: 0.0,
         shuffled: true,
     },

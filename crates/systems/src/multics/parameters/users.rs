@@ -108,7 +108,7 @@ fn others() -> Vec<Parameter> {
         Parameter::new(
             "housekeeping_think",
             "s",
-            json!({"kind": "exponential", "mean": 30}),
+            json!({"kind": "exponential", "mean": 120}),
             Allowed::Distribution,
             "Pause of such a process",
             CHOSEN,
