@@ -42,9 +42,7 @@ def command(
     ] = None,
     parameter: Annotated[
         list[str] | None,
-        typer.Option(
-            "-p", "--parameter", metavar="NAME=VALUE", help="Any other parameter of the simulation."
-        ),
+        typer.Option("-p", "--parameter", metavar="NAME=VALUE", help="Any other parameter."),
     ] = None,
     config: Annotated[
         Path | None, typer.Option("--config", metavar="FILE.toml", help="Parameters in a file; options win.")
@@ -71,8 +69,8 @@ def command(
     """Predict how core, users, processors and the number of eligible processes decide what gets done.
 
     A closed network with a lifetime function, as a model of the simulated system multics: the same parameters
-    (see `thinktime systems multics`), the same figures, in a second. Options with a range (256..768..64) give a
-    table and a chart against it. With --simulate R the simulation stands beside.
+    (see `thinktime systems multics`), the same figures, in a second. Options with a range (256..768..64) give
+    a table and a chart against it. With --simulate R the simulation stands beside.
 
     Examples:
 
@@ -145,7 +143,7 @@ def _document(
         sections=tuple(made),
         facts=(("Replications", str(replications)), ("Seed", str(seed))) if replications else (),
         facts_title="How was it simulated?",
-        origin="Made by thinktime from the parameters alone: the same parameters and seed give the same page.",
+        origin="Made by thinktime: the same parameters and seed give the same page.",
     )
 
 

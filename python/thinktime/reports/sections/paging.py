@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from thinktime.reports import format as shown
@@ -74,8 +74,8 @@ def machine(point: Point, told: Sequence[tuple[str, str]]) -> Section:
     useful, idle = (shown.quantity(float(found[f"{name}_share"]), "share") for name in ("useful", "idle"))
     between = shown.quantity(float(found["page_fault_between_s"]), "s")
     summary = [
-        f"Of the processors' time {useful} is useful work and {idle} idle, the rest overhead; there is a page "
-        f"fault every {between}, a processor."
+        f"Of the processors' time {useful} is useful work and {idle} idle, the rest overhead; there is a "
+        f"page fault every {between}, a processor."
     ]
     rows = tuple((name, value) for name, value in told)
     tables = [
@@ -97,7 +97,8 @@ def _beside(point: Point) -> Table:
         if isinstance(measured, Estimate) and quantity.name in LABELS:
             own = predicted.estimate(quantity)
             less = Estimate(float(quantity.value) - measured.value, quantity.unit, measured.n, "difference")
-            rows.append((quantity.name, LABELS[quantity.name], own, measured, less))
+            same = replace(measured, unit=quantity.unit)
+            rows.append((quantity.name, LABELS[quantity.name], own, same, less))
     columns = (
         Column("figure"),
         Column("what it is"),
@@ -114,8 +115,8 @@ def levels(found: Prediction) -> Section:
     best, share = found["optimum"], shown.quantity(found["optimum_share"], "share")
     low, high = found["good_from"], found["good_to"]
     summary = [
-        f"Most gets done with {_processes(best)} eligible: {share} of the processors' time is useful then. From "
-        f"{low:g} to {high:g} it is nearly as good (at least 95 % of that).",
+        f"Most gets done with {_processes(best)} eligible: {share} of the processors' time is useful then. "
+        f"From {low:g} to {high:g} it is nearly as good (at least 95 % of that).",
         f"The machine thrashes from {found['thrashing_from']:g} on: less than half of it gets done."
         if math.isfinite(found["thrashing_from"])
         else "It does not thrash within the range looked at.",
@@ -228,7 +229,8 @@ def _points(name: str, title: str, points: Sequence[Point]) -> Table:
             cells.append(predicted.estimate(point.found.quantity(figure)))
             if simulated:
                 measured = point.simulated.get(response(figure)) if point.simulated else None
-                cells.append(measured if isinstance(measured, Estimate) else None)
+                unit = point.found.quantity(figure).unit
+                cells.append(replace(measured, unit=unit) if isinstance(measured, Estimate) else None)
         rows.append(tuple(cells))
     headings = [Column(title)]
     for heading in wanted.values():

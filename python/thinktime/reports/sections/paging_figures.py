@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -44,27 +45,32 @@ def levels(found: Prediction) -> Figure:
         (str(n), *(Estimate(float(found[name][n - 1]), "share", 0, "model") for name in SERIES))
         for n in numbers
     ]
-    best = int(found["optimum"])
+    best, last = int(found["optimum"]), shown.quantity(float(found["useful_share"][-1]), "share")
     return Figure(
         "paging-levels-chart",
         "Useful and idle time against the number of eligible processes",
         partial(charts.curves, rows, tuple(SERIES.values()), charts.Axis("eligible processes"), SHARES),
         _data("paging-levels-chart-data", "eligible", cells),
         f"Useful time is greatest, {shown.quantity(found['optimum_share'], 'share')}, with {best} eligible "
-        f"processes, and falls to {shown.quantity(float(found['useful_share'][-1]), 'share')} with {numbers[-1]}.",
+        f"processes, and is {last} with {numbers[-1]}.",
         tuple(SERIES.values()),
     )
 
 
 def sweep(name: str, title: str, points: Sequence[Point]) -> Figure:
-    """Shares against what was varied: lines of the model, and points of the simulation where there are any."""
+    """Shares against what was varied: lines of the model, and points of what was simulated."""
     rows = [
         _row(point.value, key, float(point.found[figure]))
         for figure, key in SERIES.items()
         for point in points
     ]
     measured = [
-        {"x": point.value, "y": found.value, "series": key.name, "shown": shown.estimate(found)}
+        {
+            "x": point.value,
+            "y": found.value,
+            "series": key.name,
+            "shown": shown.estimate(replace(found, unit="share")),
+        }
         for figure, key in SIMULATED.items()
         for point in points
         if point.simulated is not None and isinstance(found := point.simulated.get(figure), Estimate)

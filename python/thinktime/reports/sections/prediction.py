@@ -93,7 +93,7 @@ def _figures(name: str, prediction: Prediction, labels: Mapping[str, str], n: in
 
 
 def assumptions(name: str, prediction: Prediction) -> Table:
-    """What must hold, and whether it does; `name` is that of the section."""
+    """List what must hold, and whether it does; `name` is that of the section."""
     columns: tuple[Column, ...] = (Column("assumption"), Column("met"), Column("found"))
     rows: tuple[tuple[Cell, ...], ...]
     rows = tuple((one.text, MET[one.met], one.found or None) for one in prediction.assumptions)
