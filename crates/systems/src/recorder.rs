@@ -56,6 +56,8 @@ pub struct Interaction {
     pub completion: Option<Time>,
     /// Processor time received.
     pub service: Span,
+    /// Whether the user waits for the reply before the next input.
+    pub waited: bool,
 }
 
 /// Writes a replication into a log, as a session of its own.
@@ -108,6 +110,14 @@ pub struct Tables {
 fn kept(table: TableSchema, names: &[&str]) -> TableSchema {
     let columns = names.iter().filter_map(|name| table.columns.iter().find(|column| column.name == *name));
     TableSchema::new(&table.name, columns.cloned().collect())
+}
+
+/// `interactions` as a simulated system fills it.
+fn interactions() -> TableSchema {
+    let waited = "1 where the user waited for the reply before the next input, else 0";
+    let mut table = kept(vocabulary::interactions(), &INTERACTION_COLUMNS);
+    table.columns.push(Column::new("waited", Type::U64, "", Kind::Gauge, waited));
+    table
 }
 
 impl Recorder {
@@ -175,7 +185,7 @@ impl Recorder {
 impl Trace {
     fn declare(writer: &mut LogWriter, population: u64) -> Result<Trace, LogError> {
         Ok(Trace {
-            interactions: writer.declare(kept(vocabulary::interactions(), &INTERACTION_COLUMNS))?,
+            interactions: writer.declare(interactions())?,
             events: writer.declare(vocabulary::events())?,
             population,
             interaction_rows: Vec::new(),
@@ -248,6 +258,7 @@ impl Monitor for Recorder {
             instant(interaction.first_output),
             instant(interaction.completion),
             Value::F64(interaction.service.seconds()),
+            Value::U64(interaction.waited.into()),
         ];
         if let Some(trace) = &mut self.trace {
             trace.interaction_rows.push(row);

@@ -279,6 +279,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
             first_output: told.first_output.or(completion),
             completion,
             service: told.attained,
+            waited: true,
         });
     }
 

@@ -325,6 +325,7 @@ impl<M: Monitor> Machine<'_, M> {
                 first_output: completion,
                 completion,
                 service: told.service,
+                waited: true,
             });
         }
     }

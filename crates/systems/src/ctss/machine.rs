@@ -438,6 +438,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
             first_output: completion,
             completion,
             service: job.attained,
+            waited: self.config.steps[input.step].waiting.is_some(),
         });
     }
 
@@ -481,6 +482,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
                     first_output: None,
                     completion: None,
                     service: Span::ZERO,
+                    waited: self.config.steps[input.step].waiting.is_some(),
                 });
             }
         }

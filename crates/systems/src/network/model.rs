@@ -184,6 +184,7 @@ impl<'a, M: Monitor> Model<'a, M> {
                 first_output: None,
                 completion: Some(now),
                 service: who.served,
+                waited: true,
             });
         }
         match self.plan.classes[who.class as usize].source {

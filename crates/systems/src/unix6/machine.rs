@@ -398,6 +398,7 @@ impl<M: Monitor> Machine<'_, M> {
                 first_output: told.first_output,
                 completion,
                 service: told.service,
+                waited: true,
             });
         }
     }
