@@ -183,18 +183,27 @@ def _point(at: float, series: str, value: Estimate, few: bool) -> dict[str, obje
 
 
 def _waits(name: str, caption: str, what: str, groups: tuple[ResponseGroup, ...]) -> Table:
+    """Response times, and the mean to the first output where it comes before the end."""
+    seen = any(_comes_first(group) for group in groups)
     columns = (
         Column(what),
         Column("arrived"),
         Column("unfinished"),
         *(Column(kind, "s") for kind in QUANTITIES),
+        *((Column("mean to first output", "s"),) if seen else ()),
     )
     rows: list[tuple[Cell, ...]] = []
     for group in groups:
-        waiting = group.response
+        waiting, first = group.response, group.first_output
         times = tuple(None if waiting is None else getattr(waiting, kind) for kind in QUANTITIES)
-        rows.append((_label(group), group.arrived, group.unfinished, *times))
+        output = ((None if first is None else first.mean),) if seen else ()
+        rows.append((_label(group), group.arrived, group.unfinished, *times, *output))
     return Table(name, caption, columns, tuple(rows))
+
+
+def _comes_first(group: ResponseGroup) -> bool:
+    first, whole = group.first_output, group.response
+    return first is not None and whole is not None and first.mean.value < whole.mean.value
 
 
 def _work(name: str, caption: str, what: str, groups: tuple[ResponseGroup, ...]) -> Table:
