@@ -4,7 +4,7 @@ use thinktime_engine::Time;
 use thinktime_log::{Column, Kind, Role, Type, Value};
 
 use super::config::Config;
-use super::measures::{Counts, Measures, Sampled, State};
+use super::measures::{Counts, Measures, STATES, Sampled, State};
 use crate::system::Response;
 
 /// A run that has ended.
@@ -80,7 +80,7 @@ const FIGURES: [Figure; 24] = [
         run.measures.run.mean(run.now)
     }),
     ("swap_share", "", "Part of the time for swapping, the background's included", |run| {
-        run.share(State::Swap)
+        seconds(run.measures.swap_area(run.now)) / run.length_s()
     }),
     ("background_share", "", "Part of the time in which the background ran", |run| {
         run.share(State::Background)
@@ -143,7 +143,9 @@ pub(super) fn sample_columns() -> Vec<Column> {
             .role(Role::Load),
         time("run_s", "Processor time of users' programs").role(Role::UserTime),
         time("background_s", "Processor time of the background program").role(Role::UserTime),
-        time("swap_s", "Time for swapping").role(Role::SystemTime),
+        time("swap_in_s", "Time for reading programs from the drum").role(Role::SystemTime),
+        time("swap_out_s", "Time for writing programs to the drum").role(Role::SystemTime),
+        time("command_load_s", "Time for reading commands from the disk").role(Role::SystemTime),
         time("supervisor_s", "Time for lines typed and printed").role(Role::SystemTime),
         time("disk_wait_s", "Time in which a program waited in core for the disk").role(Role::IdleTime),
         time("idle_s", "Time in which there was nothing to do").role(Role::IdleTime),
@@ -178,12 +180,11 @@ pub(super) fn sample_columns() -> Vec<Column> {
 /// One row of `samples`, up to `now`.
 pub(super) fn sample_row(measures: &mut Measures, now: Time, users: u32, active: u64) -> Vec<Value> {
     let old = measures.sampled;
-    let states = [State::Background, State::Swap, State::Supervisor, State::DiskWait, State::Idle];
     let new = Sampled {
         at: now,
         counts: measures.counts,
         run: measures.run.area(now),
-        states: states.map(|state| measures.area(state, now)),
+        states: STATES.map(|state| measures.area(state, now)),
         present: measures.interactions.area(now),
     };
     measures.sampled = new;

@@ -41,7 +41,7 @@ impl Activity {
         match self {
             Activity::Idle => Some(State::Idle),
             Activity::Supervise => Some(State::Supervisor),
-            Activity::Swap(_) => Some(State::Swap),
+            Activity::Swap(moved) => Some(State::of(moved.kind)),
             Activity::Transfer(_) => Some(State::DiskWait),
             Activity::Background => Some(State::Background),
             Activity::Run(_) => None,

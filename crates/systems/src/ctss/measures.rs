@@ -10,13 +10,34 @@ use super::users::{Input, Job, Step, User};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     Background = 0,
-    Swap = 1,
-    DiskWait = 2,
-    Supervisor = 3,
-    Idle = 4,
+    SwapIn = 1,
+    SwapOut = 2,
+    CommandLoad = 3,
+    Supervisor = 4,
+    DiskWait = 5,
+    Idle = 6,
 }
 
-const STATES: usize = 5;
+/// In the order of their numbers.
+pub(super) const STATES: [State; 7] = [
+    State::Background,
+    State::SwapIn,
+    State::SwapOut,
+    State::CommandLoad,
+    State::Supervisor,
+    State::DiskWait,
+    State::Idle,
+];
+
+impl State {
+    pub fn of(kind: Kind) -> State {
+        match kind {
+            Kind::Dump => State::SwapOut,
+            Kind::Load => State::SwapIn,
+            Kind::Command => State::CommandLoad,
+        }
+    }
+}
 
 /// Numbers of things that happened, and times that are not areas [ns].
 #[derive(Clone, Copy, Debug, Default)]
@@ -51,7 +72,7 @@ pub(super) struct Measures {
     levels: Vec<Balance>,
     /// Users' programs that run.
     pub run: Busy,
-    states: [Level; STATES],
+    states: [Level; STATES.len()],
     /// Responses of all users who waited.
     pub response: Tally,
     /// Responses of scripted users, by their clock: all, those of heavy commands, and by interaction.
@@ -72,13 +93,13 @@ pub(super) struct Sampled {
     pub at: Time,
     pub counts: Counts,
     pub run: u128,
-    pub states: [u128; STATES],
+    pub states: [u128; STATES.len()],
     pub present: u128,
 }
 
 impl Measures {
     pub fn new(config: &Config) -> Measures {
-        let mut states = [Level::default(); STATES];
+        let mut states = [Level::default(); STATES.len()];
         states[State::Idle as usize].set(Time::ZERO, 1);
         Measures {
             since: Time::ZERO,
@@ -109,6 +130,11 @@ impl Measures {
     /// Time spent in `state` [ns].
     pub fn area(&self, state: State, now: Time) -> u128 {
         self.states[state as usize].area(now)
+    }
+
+    /// Time spent swapping [ns].
+    pub fn swap_area(&self, now: Time) -> u128 {
+        [State::SwapIn, State::SwapOut, State::CommandLoad].map(|state| self.area(state, now)).iter().sum()
     }
 
     pub fn enters_level(&mut self, level: u32, now: Time) {
@@ -159,7 +185,7 @@ impl Measures {
         let run: u128 = users.iter().map(|user| user.run).sum();
         Imbalance::compare("run time adds up by user (nanoseconds)", "processor", self.run.area(now), run)?;
         let swap = users.iter().map(|user| user.swap).sum::<u128>() + self.counts.background_swap;
-        let area = self.area(State::Swap, now);
+        let area = self.swap_area(now);
         Imbalance::compare("swap time adds up by user (nanoseconds)", "processor", area, swap)?;
         let all = self.run.area(now) + self.states.iter().map(|state| state.area(now)).sum::<u128>();
         let length = u128::from(now.since(self.since).0);

@@ -98,6 +98,12 @@ impl Prepared for Config {
         json!({
             "cpus": 1,
             "name": "IBM 7094 with CTSS (simulated)",
+            "meters": [
+                {"event": "swap-in", "count": "swap_ins", "time": "swap_in_s"},
+                {"event": "swap-out", "count": "swap_outs", "time": "swap_out_s"},
+                {"event": "command load", "count": "command_loads", "time": "command_load_s"},
+                {"event": "line", "count": "lines", "time": "supervisor_s"},
+            ],
             "types_ahead": true,
             "decomposition": {
                 "of": "scripted users",

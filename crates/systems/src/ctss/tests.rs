@@ -313,10 +313,13 @@ fn the_monitor_sees_what_the_figures_say() {
     };
     let length: f64 = seen.samples.iter().map(|(_, length, _)| length.seconds()).sum();
     assert!((length - 4000.0).abs() < 1e-9);
-    let states = ["run_s", "background_s", "swap_s", "supervisor_s", "disk_wait_s", "idle_s"];
-    assert!((states.map(total).iter().sum::<f64>() - length).abs() < 1e-6);
-    for (column, share) in [("run_s", "processor_share"), ("swap_s", "swap_share"), ("idle_s", "idle_share")]
-    {
+    let swap = ["swap_in_s", "swap_out_s", "command_load_s"];
+    let states =
+        [swap.as_slice(), &["run_s", "background_s", "supervisor_s", "disk_wait_s", "idle_s"]].concat();
+    let sum = |names: &[&str]| names.iter().map(|name| total(name)).sum::<f64>();
+    assert!((sum(&states) - length).abs() < 1e-6);
+    assert!((sum(&swap) / length - figure(&config, &outcome, "swap_share")).abs() < 1e-9);
+    for (column, share) in [("run_s", "processor_share"), ("disk_wait_s", "disk_wait_share")] {
         assert!((total(column) / length - figure(&config, &outcome, share)).abs() < 1e-9, "{share}");
     }
     let interactions = total("script_interactions");
