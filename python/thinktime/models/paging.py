@@ -30,6 +30,9 @@ SOURCE = (
 FULL = 0.95
 """Part of the processes that may be eligible from which on their number counts as steady."""
 HELD_LEAST = 8.0
+IDLE_LEAST = 0.02
+TWO_STATES = 0.05
+"""Part less in throughput from which another steady state counts as one."""
 
 
 def predict(system: Paging) -> Prediction:
@@ -79,10 +82,18 @@ def predict(system: Paging) -> Prediction:
     )
 
 
+def _is_full(balance: Balance, system: Paging) -> bool:
+    """Whether as many are eligible as may be, nearly all the time."""
+    return balance.eligible >= FULL * min(system.max_eligible, system.users)
+
+
 def _assumptions(system: Paging, balance: Balance, pools: Pools) -> tuple[Assumption, ...]:
     """Return what the model takes for granted, and whether this machine meets it."""
+    idle = float(balance.mean("idle"))
+    other = balance if _is_full(balance, system) else paging_balance.solve(system, thrashing=True)[0]
+    less = 1.0 - other.throughput_per_s / balance.throughput_per_s
     held, stay_s = pools.pages.held, balance.eligible / balance.throughput_per_s / pools.demand.stays
-    steady = balance.eligible >= FULL * min(system.max_eligible, system.users)
+    steady = _is_full(balance, system)
     full = f"on average {balance.eligible:.2g} of {system.max_eligible:g} are eligible"
     hand = f"a revolution of the hand takes {pools.pages.revolution_s:.2g} s, a stay {stay_s:.2g} s"
     return (
@@ -94,6 +105,16 @@ def _assumptions(system: Paging, balance: Balance, pools: Pools) -> tuple[Assump
             "the number of eligible processes is steady, or pages change hands more slowly than it changes",
             steady or pools.pages.revolution_s > stay_s,
             full if steady else hand,
+        ),
+        Assumption(
+            "the machine has one steady state; where it has two it is in that of less load, as after a start",
+            less < TWO_STATES,
+            f"in the other it gets {100.0 * less:.2g} % less done" if less >= TWO_STATES else "",
+        ),
+        Assumption(
+            "eligible processes of a queue get on alike: none is kept from the processors for long",
+            idle >= IDLE_LEAST,
+            f"processors are idle {100.0 * idle:.2g} % of the time",
         ),
         Assumption(
             f"eligible processes hold at least {HELD_LEAST:g} pages, so that single ones do not matter",

@@ -176,7 +176,7 @@ class Balance:
         return wanted / faults_per_s if faults_per_s > 0.0 else 0.0
 
 
-def _balance(system: Paging, pools: Pools, response_s: float, usual: float) -> Balance:
+def _balance(system: Paging, pools: Pools, unwaited_s: float, usual: float) -> Balance:
     """Birth and death of interactions, served by as many as may be eligible."""
     most = min(system.users, math.ceil(system.max_eligible))
     levels = paging_level.levels(pools.demand, system.hardware, most, usual)
@@ -186,7 +186,7 @@ def _balance(system: Paging, pools: Pools, response_s: float, usual: float) -> B
     below, above = np.minimum(active, min(math.floor(system.max_eligible), most)), np.minimum(active, most)
     part = system.max_eligible - math.floor(system.max_eligible) or 1.0
     rates = (1.0 - part) * served[below] + part * served[above]
-    chances = _chances((system.users - active[:-1]) / _think_s(system, response_s), rates[1:])
+    chances = _chances((system.users - active[:-1]) / _think_s(system, unwaited_s), rates[1:])
     weights = np.zeros(most + 1)
     np.add.at(weights, above, chances * part)
     np.add.at(weights, below, chances * (1.0 - part))
@@ -218,30 +218,35 @@ def _first(part: float, per_s: float, rates: Array, eligible: Array) -> tuple[fl
     return float(chances @ eligible), float(chances @ (number - eligible))
 
 
-def _think_s(system: Paging, response_s: float) -> float:
+def _think_s(system: Paging, unwaited_s: float) -> float:
     r"""Mean time from the end of an interaction to the next, that of one not waited for taken as negative.
 
     .. math:: Z' = Z - (1 - p)\, R (1 - e^{-Z / R})
 
-    A user who does not wait thinks while the system works; with exponential response times the two overlap
-    for so long.
+    A user who does not wait thinks while the system works, and with exponential response times the two
+    overlap for so long. What nobody waits for is short: R is the response time of a first stay.
     """
-    if response_s <= 0.0:
-        return system.think_s
-    overlap_s = response_s * -math.expm1(-system.think_s / response_s)
+    overlap_s = unwaited_s * -math.expm1(-system.think_s / unwaited_s)
     return system.think_s - (1.0 - system.waited) * overlap_s
 
 
-def solve(system: Paging) -> tuple[Balance, Pools]:
-    """Pools and users that agree with each other."""
-    usual = min(system.max_eligible, float(system.users))
-    pools, response_s = _pools(system, _unloaded(system, usual)), system.useful_s
-    balance = _balance(system, pools, response_s, usual)
+def solve(system: Paging, *, thrashing: bool = False) -> tuple[Balance, Pools]:
+    """Find pools and users that agree with each other.
+
+    There may be two answers: a machine that gets its work done keeps few processes eligible, and one with too
+    many gets too little done for them to become fewer. The search begins with one process, or as `thrashing`
+    begins: with as many as may be eligible.
+    """
+    most = min(system.max_eligible, float(system.users))
+    usual = most if thrashing else 1.0
+    pools, unwaited_s, response_s = _pools(system, _unloaded(system, usual)), system.useful_s, 0.0
+    balance = _balance(system, pools, unwaited_s, usual)
     for _ in range(ROUNDS):
-        before, response_s = response_s, balance.active / balance.throughput_per_s
         pools = _pools(system, _load(system, balance, pools), pools)
-        balance = _balance(system, pools, response_s, balance.eligible)
-        if abs(response_s / before - 1.0) < CLOSE:
+        unwaited_s = (balance.first + balance.first_waiting) / balance.throughput_per_s
+        balance = _balance(system, pools, unwaited_s, balance.eligible)
+        before, response_s = response_s, balance.active / balance.throughput_per_s
+        if abs(response_s - before) < CLOSE * response_s:
             break
     return balance, pools
 

@@ -15,6 +15,7 @@ __all__ = ["Paging"]
 
 BOX_KWORDS = 128.0
 """Core comes in boxes of so many; two processors meet in one the less often the more there are."""
+DISK = ("disk_access_s", "disk_variation")
 LOCK_SHARES = ("segment_lock_share", "traffic_lock_share")
 
 
@@ -76,8 +77,9 @@ class Paging:
         Whether a process that can run again takes the processor from one that comes after it.
     drum_rotation_s, drum_sectors, drum_in_order : float, int, bool
         Revolution of the drum, pages in it, and whether it serves in order of arrival.
-    disk_share, disk_arms, disk_access_s : float, int, float
-        Part of the pages read that come from a disk, disk arms, and the mean time of an access.
+    disk_share, disk_arms, disk_access_s, disk_variation : float, int, float, float
+        Part of the pages read that come from a disk, disk arms, the mean time of an access, and its
+        coefficient of variation.
 
     Raises
     ------
@@ -118,6 +120,7 @@ class Paging:
     disk_share: float = 0.0
     disk_arms: int = 4
     disk_access_s: float = 0.1
+    disk_variation: float = 1.0
 
     def __post_init__(self) -> None:
         """Refuse what no machine has."""
@@ -134,7 +137,7 @@ class Paging:
             "interference",
             "spin_interference",
             "path_variation",
-            "disk_access_s",
+            *DISK,
         ):
             at_least_zero(name, getattr(self, name))
         for name in ("waited", "kept", "modified", "disk_share", *LOCK_SHARES):
@@ -194,5 +197,6 @@ class Paging:
             self.disk_share,
             self.disk_arms,
             self.disk_access_s,
+            self.disk_variation,
             self.preempt,
         )

@@ -51,6 +51,8 @@ class Hardware:
         Arms, each with a queue of its own.
     disk_access_s : float
         Mean time of an access.
+    disk_variation : float
+        Coefficient of variation of these times.
     preempt : bool
         Whether a process that can run again takes the processor from one that comes after it.
     """
@@ -63,6 +65,7 @@ class Hardware:
     disk_share: float
     disk_arms: int
     disk_access_s: float
+    disk_variation: float
     preempt: bool
 
     def drum_per_s(self, present: Array) -> Array:
@@ -215,9 +218,30 @@ def _counts(demand: Demand, hardware: Hardware, state: _State) -> Array:
 
 def _devices(hardware: Hardware, drum_per_s: Array) -> list[Station]:
     """Drum and disk arms, as a page asked for visits them; the drum comes first."""
-    arm_s = hardware.disk_share * hardware.disk_access_s / hardware.disk_arms
-    arms = [Station(f"arm {at}", arm_s) for at in range(hardware.disk_arms if arm_s > 0.0 else 0)]
-    return [Station("drum", 1.0 - hardware.disk_share, rates=tuple(drum_per_s.tolist())), *arms]
+    drum = Station("drum", 1.0 - hardware.disk_share, rates=tuple(drum_per_s.tolist()))
+    if hardware.disk_share * hardware.disk_access_s == 0.0:
+        return [drum]
+    return [drum, Station("arms", hardware.disk_share, rates=_arms_per_s(hardware, len(drum_per_s)))]
+
+
+def _arms_per_s(hardware: Hardware, most: int) -> tuple[float, ...]:
+    r"""Find the accesses a second with 1, 2, ... requests, each at an arm of its own choice.
+
+    .. math:: R = S \Bigl(1 + Q - U\,\frac{1 - c^2}{2}\Bigr)
+
+    mean value analysis in which what is left of an access that is met has its right mean (Reiser, IBM Journal
+    of Research and Development 23 (1979)); exact where c is 1.
+    """
+    found, queue, busy = [], 0.0, 0.0
+    access_s, less = hardware.disk_access_s, 0.5 * (1.0 - hardware.disk_variation**2)
+    for n in range(1, most + 1):
+        response_s = access_s * (1.0 + queue - busy * less)
+        per_s = n / response_s
+        queue, busy = n / hardware.disk_arms, per_s * access_s / hardware.disk_arms
+        if busy > 1.0:
+            per_s, busy = hardware.disk_arms / access_s, 1.0
+        found.append(per_s)
+    return tuple(found)
 
 
 def _chances(others: Array, own: Array, n: int) -> Array:

@@ -44,6 +44,8 @@ NAMES = {
     "disk_access": ("disk_access_s", MS),
 }
 """Parameter of the simulation, the model's own, and its unit there."""
+EVENLY = 12.0**-0.5
+"""Coefficient of variation of an access, which takes between half its mean and half as much again."""
 WHOLE = {"users", "levels", "cpus", "drum_sectors", "disk_arms"}
 SAME = ("locks", "preempt", "hold_through_getwork")
 
@@ -82,11 +84,12 @@ def machine(parameters: Mapping[str, Any], in_force: Mapping[str, Any], script: 
     # Who takes the lines at random changes commands as normal users do.
     normal = known["normal_users"] / known["users"]
     return Paging(
-        think_s=_think_s(lines, known, normal),
+        think_s=_think_s(lines, known, normal) + _read_s(lines, known["line_time"]),
         programs=_programs(lines, normal, known),
         waited=sum(line.waited for line in lines) / len(lines),
         kept=1.0 - _changes(lines, 1.0 if known["order"] == "random" else normal) * (1.0 - known["kept"]),
         paths_s=tuple(known[f"{kind}_path"] * MS for kind in KINDS),
+        disk_variation=EVENLY,
         drum_in_order=known["drum_organisation"] == "first_come",
         **named,
     )
@@ -120,6 +123,11 @@ def _think_s(lines: Sequence[_Line], known: Mapping[str, Any], normal: float) ->
     else:
         scripted = distribution(known["think"]).mean
     return (1.0 - normal) * scripted + normal * distribution(known["normal_think"]).mean
+
+
+def _read_s(lines: Sequence[_Line], line_s: float) -> float:
+    """Mean time for which a user reads the reply that is typed before thinking again, in seconds."""
+    return float(line_s * sum(line.mean("lines") for line in lines if line.waited) / len(lines))
 
 
 def _programs(lines: Sequence[_Line], normal: float, known: Mapping[str, Any]) -> tuple[Program, ...]:
