@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -30,6 +30,8 @@ USERS = (20, 30, 40, 50, 60)
 CPUS = (1, 2)
 SHORTER: dict[str, Any] = {"length": 1800.0}
 """Length of a replication of a point of a curve [s]."""
+THINK_S = 30.0
+"""Think time of the script [s]."""
 SHADES = ("system", "user", "memory")
 ELIGIBLE_PER_KWORD = (LARGE.eligible - SMALL.eligible) / (LARGE.core_kwords - SMALL.core_kwords)
 ELIGIBLE_PER_CPU = FULL.eligible - LARGE.eligible
@@ -66,17 +68,19 @@ def chapter(machine: Machine) -> Chapter:
         "Limits of eligible processes follow core and processors as in Table 1: "
         f"{128 * ELIGIBLE_PER_KWORD:.2f} more for 128 Kwords, {ELIGIBLE_PER_CPU:.2f} for a processor.",
     )
+    core, users = "core, Kwords", "users"
     pictures = (
-        _curve(
-            machine, "work-by-core", f"Useful work by core, {FULL.users} users", by_core, "core, Kwords", WORK
-        ),
-        _curve(machine, "work-by-users", "Useful work by users", by_users, "users", WORK),
-        _curve(machine, "response-by-users", "Response time by users", by_users, "users", RESPONSE),
-        _curve(
-            machine, "paging-by-core", f"Paging by core, {FULL.users} users", by_core, "core, Kwords", PAGING
-        ),
+        _curve(machine, "work-by-core", f"Useful work by core, {FULL.users} users", by_core, core, WORK),
+        _curve(machine, "paging-by-core", f"Paging by core, {FULL.users} users", by_core, core, PAGING),
+        _curve(machine, "work-by-users", "Useful work by users", by_users, users, WORK),
+        _curve(machine, "time-by-users", "Time of an interaction by users", by_users, users, TAKEN),
+        _curve(machine, "response-by-users", "Response time by users", by_users, users, RESPONSE),
     )
-    return Chapter(summary=summary, pictures=pictures, tables=(_purchases(machine),))
+    method = (
+        "Means over replications of the same work. The time of an interaction is N / X - Z by the response "
+        f"time law, with N users, X interactions a second and a think time Z of {THINK_S:g} s."
+    )
+    return Chapter(summary=summary, pictures=pictures, tables=(_purchases(machine),), method=method)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +94,21 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """What a curve shows of a machine."""
+    """What a curve shows of a machine.
+
+    Parameters
+    ----------
+    title : str
+        Name and unit.
+    response : str
+        Of the simulated system, from which it follows.
+    work : callable
+        Makes it of the values of the response and of the parameters.
+    """
 
     title: str
     response: str
-    factor: float = 1.0
-    of_all: bool = False
-    """Of all processors together: times their number."""
+    work: Callable[[Array, Mapping[str, Any]], Array]
 
     def of(self, machine: Machine, parameters: Mapping[str, Any]) -> Estimate:
         """Mean over the replications that have one; n is 0 where none has."""
@@ -107,9 +119,7 @@ class Quantity:
         return _mean(self._values(machine, after) - self._values(machine, before))
 
     def _values(self, machine: Machine, parameters: Mapping[str, Any]) -> Array:
-        count = int(parameters["cpus"]) if self.of_all else 1
-        found: Array = self.factor * count * machine.values(parameters, self.response)
-        return found
+        return self.work(machine.values(parameters, self.response), parameters)
 
 
 def _mean(values: Array) -> Estimate:
@@ -117,9 +127,24 @@ def _mean(values: Array) -> Estimate:
     return interval(known) if len(known) else Estimate(float("nan"), "", 0, "none")
 
 
-WORK = Quantity("useful work, processors", "useful_share", of_all=True)
-RESPONSE = Quantity("mean response time of light commands, s", "response_light_mean_s")
-PAGING = Quantity("mean time between page faults of a processor, ms", "page_fault_between_s", 1000.0)
+def _of_all(share: Array, parameters: Mapping[str, Any]) -> Array:
+    """Share of each processor, in processors."""
+    found: Array = share * int(parameters["cpus"])
+    return found
+
+
+def _beyond_think(throughput: Array, parameters: Mapping[str, Any]) -> Array:
+    """Mean time of an interaction by the response time law, N / X - Z."""
+    found: Array = int(parameters["users"]) / throughput - THINK_S
+    return found
+
+
+WORK = Quantity("useful work, processors", "useful_share", _of_all)
+RESPONSE = Quantity("mean response time of light commands, s", "response_light_mean_s", lambda time, _: time)
+TAKEN = Quantity("mean time of an interaction without thinking, s", "interactions_per_s", _beyond_think)
+PAGING = Quantity(
+    "mean time between page faults of a processor, ms", "page_fault_between_s", lambda time, _: 1000.0 * time
+)
 
 
 def _worth(machine: Machine) -> tuple[str, ...]:
@@ -163,9 +188,9 @@ def _purchases(machine: Machine) -> Table:
         for core in (SMALL.core_kwords, FULL.core_kwords, CORES[-1]):
             own = machine_of(cpus, core, FULL.users)
             gain = None if own == base else WORK.gain(machine, base, own)
-            shorter = None if own == base else RESPONSE.gain(machine, base, own)
+            shorter = None if own == base else TAKEN.gain(machine, base, own)
             name = f"{cpus} CPU{'s' if cpus > 1 else ''}, {core}K"
-            cells = (WORK.of(machine, own), gain, RESPONSE.of(machine, own), shorter, PAGING.of(machine, own))
+            cells = (WORK.of(machine, own), gain, TAKEN.of(machine, own), shorter, PAGING.of(machine, own))
             shown_cells = (each if each is not None and each.n else None for each in cells)
             rows.append((name, f"{own['max_eligible']:.2f}", *shown_cells))
     columns = (
@@ -173,7 +198,7 @@ def _purchases(machine: Machine) -> Table:
         Column("eligible at most", scaled=False),
         Column("useful work, processors", scaled=False),
         Column("gain", scaled=False),
-        Column("response, light, s", scaled=False),
+        Column("time of an interaction, s", scaled=False),
         Column("change", scaled=False),
         Column("between page faults, ms", scaled=False),
     )
