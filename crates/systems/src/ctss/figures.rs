@@ -127,7 +127,7 @@ pub(super) fn responses(config: &Config) -> Vec<Response> {
     fixed.chain(each).collect()
 }
 
-pub(super) fn values(_: &Config, measures: &Measures, now: Time) -> Vec<f64> {
+pub(super) fn values(measures: &Measures, now: Time) -> Vec<f64> {
     let run = Ended { measures, now };
     let fixed = FIGURES.iter().map(|(.., value)| value(&run));
     fixed.chain(measures.by_interaction.iter().map(|tally| tally.mean())).collect()

@@ -8,7 +8,7 @@
 //!
 //! - **Scheduling** ([`levels`]): F. J. Corbató, M. Merwin-Daggett, R. C. Daley, "An experimental time-sharing system",
 //!   Spring Joint Computer Conference 1962. Queues of levels 0 to 8; at level l a program runs for 2^l quanta at most.
-//!   It enters at the lowest level at which it runs at least for about as long as it takes to swap it; one that has
+//!   It enters at the level at which it runs for more than half as long as it takes to swap it; one that has
 //!   used its quanta goes to the tail of the next level. The head of the lowest level that is not empty runs. A program
 //!   that asks for another size goes to the tail of the level that the size calls for.
 //! - **Swapping** ([`store`]): the part of core that the next program needs is written to the drum, then the program is
@@ -75,9 +75,9 @@ impl System for Ctss {
         parameters::parameters()
     }
 
-    /// Longer than the script takes twice.
+    /// What three runs of the script take, about.
     fn default_length_s(&self) -> f64 {
-        7200.0
+        7600.0
     }
 
     fn prepare(&self, settings: &Settings) -> Result<Box<dyn Prepared>, ParameterError> {
@@ -157,7 +157,7 @@ fn replicate<M: Monitor>(
     let now = calendar.now();
     machine.finish(now)?;
     Ok(Outcome {
-        responses: figures::values(config, &machine.measures, now),
+        responses: figures::values(&machine.measures, now),
         batches: machine.measures.batches.clone(),
         laws: LAWS.to_vec(),
         events: calendar.events(),

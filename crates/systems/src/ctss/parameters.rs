@@ -15,7 +15,8 @@ pub(super) fn parameters() -> Vec<Parameter> {
 }
 
 fn users() -> Vec<Parameter> {
-    let normal = "calibrated against a mean response of 5.4 s at 15 users (Table 1, CTSS)";
+    let normal = "calibrated against the mean response at 15 users (Table 1, CTSS), with that at 17 users (run CPM01) in \
+                  sight";
     vec![
         Parameter::new(
             "users",
