@@ -11,6 +11,7 @@ from thinktime.studies.sekino_1971.recomputed import identity, known
 from thinktime.studies.sekino_1971.tables import (
     BETWEEN,
     CAPACITY,
+    CONFIGURATIONS,
     EVENTS,
     OVERHEAD,
     STATES,
@@ -26,13 +27,20 @@ def notes(machine: Machine, figures: Iterable[Figure]) -> dict[str, tuple[str, .
     """For each published table, what the cells that miss are made of."""
     found: dict[str, list[str]] = {}
     for figure in figures:
-        if figure.verdict == "misses" and figure.table in (CAPACITY, BETWEEN, OVERHEAD):
+        if figure.verdict == "misses" and figure.table in (CAPACITY, CONFIGURATIONS, BETWEEN, OVERHEAD):
             found.setdefault(figure.table, []).append(_why(machine, figure))
     return {table: tuple(said) for table, said in found.items()}
 
 
 def _why(machine: Machine, figure: Figure) -> str:
-    configuration, event = SYSTEMS[str(figure.row["configuration"])], str(figure.row["event"])
+    configuration = SYSTEMS[str(figure.row["configuration"])]
+    if figure.table == CONFIGURATIONS:
+        part = 100.0 * figure.ours / configuration.eligible
+        return (
+            f"{configuration.words}: {configuration.eligible:g} is the limit, of which {part:.1f} % are "
+            "reached: at times fewer processes have work."
+        )
+    event = str(figure.row["event"])
     head = f"{configuration.words}, {words(event)}: {figure.ours:.{figure.places}f} for {figure.published:g}"
     if figure.table == OVERHEAD:
         parts = _of_overhead(machine, configuration, event)
