@@ -44,7 +44,6 @@ pub(super) struct Config {
     pub slowness: Slowness,
     pub eligibility: Eligibility,
     pub order: Order,
-    pub displaces: bool,
     pub levels: usize,
     quantum: Span,
     pub preempt: bool,
@@ -110,7 +109,6 @@ impl Config {
                 "first_eligible" => Order::FirstEligible,
                 _ => Order::LastReady,
             },
-            displaces: chosen_or(settings, "displace", "yes", version.displaces),
             eligibility: match settings.word("eligibility") {
                 "working_sets" => Eligibility::WorkingSets(f64::from(pageable(settings, core)?)),
                 _ => Eligibility::Number(of_version("max_eligible", version.max_eligible)?.max(1.0)),

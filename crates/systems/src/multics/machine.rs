@@ -87,7 +87,6 @@ impl<'a, M: Monitor> Machine<'a, M> {
             traffic: Traffic::new(
                 config.eligibility,
                 config.order,
-                config.displaces,
                 config.levels,
                 everybody,
                 stream("multics eligibility"),

@@ -33,8 +33,6 @@ type Rank = (u32, u64);
 pub(super) struct Traffic {
     eligibility: Eligibility,
     order: Order,
-    /// Whether a process that waits for room takes that of one of a later level which does not run just now.
-    displaces: bool,
     waiting: Vec<VecDeque<u32>>,
     ready: BTreeSet<(Rank, u32)>,
     ranks: Vec<Option<Rank>>,
@@ -56,7 +54,6 @@ impl Traffic {
     pub fn new(
         eligibility: Eligibility,
         order: Order,
-        displaces: bool,
         levels: usize,
         processes: usize,
         stream: Stream,
@@ -64,7 +61,6 @@ impl Traffic {
         let mut traffic = Traffic {
             eligibility,
             order,
-            displaces,
             waiting: vec![VecDeque::new(); levels],
             ready: BTreeSet::new(),
             ranks: vec![None; processes],
@@ -101,24 +97,11 @@ impl Traffic {
         }
     }
 
-    /// The last of those that are ready, if it is of a later level, waits for room again, before others of its level.
-    fn displace(&mut self, level: u32, now: Time) -> bool {
-        let Some(((of, turn), process)) = self.ready.last().copied() else { return false };
-        if of <= level {
-            return false;
-        }
-        self.ready.remove(&((of, turn), process));
-        let estimate = self.estimates[process as usize];
-        self.loses(process, estimate, now);
-        self.waiting[of as usize].push_front(process);
-        true
-    }
-
     /// The next process that becomes eligible, if there is room for it. It is ready.
     pub fn award(&mut self, now: Time) -> Option<u32> {
         let level = self.waiting.iter().position(|queue| !queue.is_empty())?;
         let process = *self.waiting[level].front()?;
-        if !self.has_room(process) && !(self.displaces && self.displace(level as u32, now)) {
+        if !self.has_room(process) {
             return None;
         }
         self.waiting[level].pop_front();

@@ -74,7 +74,7 @@ fn together() -> Vec<Parameter> {
         Parameter::new(
             "spin_interference",
             "",
-            json!(0.8),
+            json!(0.9),
             Allowed::Number { low: 0.0, high: 100.0, above: false },
             "By how much a processor that spins for a lock slows down the one that holds it, besides",
             "calibrated against Table 3 of 1971, 2 CPU 384K",
@@ -149,15 +149,6 @@ fn traffic() -> Vec<Parameter> {
             Allowed::Choice(vec!["of_version", "last_page", "first_eligible"]),
             "Who comes first of the eligible processes of a level: whose page came last, or who was eligible first",
             "calibrated against Table 2 of 1971, column 1 CPU 256K: getworks to page faults",
-        ),
-        Parameter::new(
-            "displace",
-            "",
-            json!("of_version"),
-            Allowed::Choice(vec!["of_version", "yes", "no"]),
-            "Whether a process that finds no room among the eligible ones takes the place of one of a later queue \
-             that does not run just now",
-            "chosen: 3.1.1 yes, for which Table 1 of 1969 was in sight; System 14 no",
         ),
         Parameter::new(
             "preempt",

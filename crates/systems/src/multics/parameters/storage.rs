@@ -48,7 +48,7 @@ fn references() -> Vec<Parameter> {
         Parameter::new(
             "modified",
             "",
-            json!(0.165),
+            json!(0.18),
             share(),
             "Part of the pages taken from somebody that are written to the drum",
             ROW_256K,
@@ -80,7 +80,7 @@ fn devices() -> Vec<Parameter> {
         Parameter::new(
             "disk_access",
             "ms",
-            json!(79),
+            json!(59.5),
             milliseconds(),
             "Mean access of a disk; each takes between half of it and half as much again",
             CHOSEN,
