@@ -8,8 +8,10 @@ import pytest
 from known_logs import instants, starts
 from scipy import stats
 
-from thinktime.analyses import decomposition
+from thinktime.analyses import capacity, decomposition
+from thinktime.log import Log
 from thinktime.reports.sections.decomposition import section
+from thinktime.sources.simulated import simulate
 from thinktime.stats import ratio_line
 from thinktime.stats.estimate import NotApplicable
 
@@ -63,6 +65,20 @@ def test_lines_tell_what_an_added_page_fault_goes_with(result):
     shares = [point.shares[0].value for point in result.points]
     assert shares == sorted(shares, reverse=True)
     assert any("whatever else grows with users" in text for text in result.caveats)
+
+
+def test_points_on_no_line_are_said_to_be_on_none(tmp_path):
+    columns = {
+        users: made.intervals(users, 1, faults=faults) for users, faults in ((4, 10), (10, 40), (17, 20))
+    }
+    columns[10]["script_other_fault_s"] = 2.0 * columns[10]["script_other_fault_s"]
+    columns[17]["script_other_fault_s"] = 4.0 * columns[17]["script_other_fault_s"]
+    found = decomposition.analyse(
+        [made.write(tmp_path / "log", made.joined(list(columns.values())))], ["log"]
+    )
+    (said,) = (text for text in found.caveats if "lie off the line" in text)
+    assert "other faults" in said
+    assert "run" not in said.split("lie off")[0]
 
 
 def test_one_log_whose_users_vary_says_the_same_as_one_a_number_of_users(result, tmp_path):
@@ -235,3 +251,26 @@ def test_a_line_that_is_exact_has_no_error():
     assert (line.slope.value, line.intercept.value) == pytest.approx((3.0, 2.0))
     assert line.slope.high - line.slope.low == pytest.approx(0.0, abs=1e-9)
     assert line.deviation == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_simulated_multics_says_of_itself_what_its_meters_say(tmp_path):
+    """Capacity and decomposition of the log, and the responses that the machine gives: one figure each."""
+    made_by = simulate("multics", {"cpus": 2, "core": 384, "users": 48, "length": 900.0}, seed=1)
+    made_by.record(tmp_path / "log")
+    told = made_by.responses.row(0, named=True)
+    log = Log.open(tmp_path / "log")
+    metered = capacity.analyse(log)
+    for event in metered.events:
+        name = event.label.replace(" ", "_")
+        assert event.share.value == pytest.approx(told[f"{name}_share"])
+        assert event.overhead.value == pytest.approx(told[f"{name}_overhead_s"])
+        assert event.time_between.value == pytest.approx(told[f"{name}_between_s"])
+    assert metered.user.value == pytest.approx(told["useful_share"])
+    assert metered.lock_wait.value == pytest.approx(told["lock_wait_share"])
+    assert metered.accounted == pytest.approx(1.0)
+    found = decomposition.analyse([log], ["log"])
+    (point,) = found.points
+    assert point.cpu.value == pytest.approx(told["cpu_per_interaction_s"])
+    names = ("run_per_interaction_s", "page_fault_s_per_interaction", "other_fault_s_per_interaction")
+    assert [part.value for part in point.parts] == pytest.approx([told[name] for name in names])
+    assert point.events.value == pytest.approx(told["page_faults_per_interaction"])

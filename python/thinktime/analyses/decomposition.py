@@ -258,9 +258,24 @@ def _caveats(found: Sequence[Rows], points: Sequence[Point], lines: Sequence[Lin
         caveats.append(
             f"Events an interaction differ by {max(seen) / min(seen) - 1.0:.1%} only: slopes say little."
         )
+    solid = [point for point in points if not point.few]
+    if bent := [line.part for at, line in enumerate(lines) if line.deviation > _reach(solid, at - 1)]:
+        caveats.append(
+            f"Points of {', '.join(bent)} lie off the line by more than their errors: it is none, and the "
+            "slope is a mean over what was seen."
+        )
     if lines:
         caveats.append(
             "A slope is what goes along with an added event as users are added: whatever else grows with "
             "users is in it."
         )
     return tuple(caveats)
+
+
+def _reach(points: Sequence[Point], part: int) -> float:
+    """Root mean square half width of the intervals of a part; of the whole for -1."""
+    found = [point.cpu if part < 0 else point.parts[part] for point in points]
+    halves = [
+        (value.high - value.low) / 2 for value in found if value.low is not None and value.high is not None
+    ]
+    return float(np.sqrt(np.mean(np.square(halves)))) if halves else float("inf")
