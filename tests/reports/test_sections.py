@@ -196,6 +196,17 @@ def test_the_findings_tell_the_story(log: Log) -> None:
         assert part in told
 
 
+def test_what_is_metered_needs_no_regression(log: Log) -> None:
+    metered = replace(results.make_capacity(), metered=True)
+    known = evidence(log, capacity=metered)
+    told = " ".join(" ".join(finding.text.split()) for finding in findings(known))
+    assert "By the meters, a minor page fault took 4.00 ± 0.20 µs and a fork took 400 ± 20 µs" in told
+    assert "the regression explains" not in told
+    assert "Find who makes the minor page faults: they are 47.4 % of the system's CPU time" in told
+    card = next(card for card in highlights(known) if card.name == "cost")
+    assert (card.label, card.section) == ("CPU time of one minor page fault", "capacity")
+
+
 def test_a_load_that_saturates_nothing_is_not_called_saturated(log: Log) -> None:
     calm = replace(results.make_saturation(), saturated_share={"cpu": results.estimate(0.01)})
     known = evidence(log, saturation=calm)

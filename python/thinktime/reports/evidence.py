@@ -12,7 +12,7 @@ from thinktime.reports.sections.overhead import requests
 from thinktime.stats.estimate import Estimate, NotApplicable
 
 if TYPE_CHECKING:
-    from thinktime.analyses.capacity import Capacity
+    from thinktime.analyses.capacity import Capacity, Event
     from thinktime.analyses.iostat_result import Iostat
     from thinktime.analyses.overhead import Cost, Overhead
     from thinktime.analyses.rates import Rates
@@ -88,9 +88,18 @@ class Evidence:
         return None if rate is None else (rate.mean.value, rate.highest)
 
     @property
+    def metered(self) -> list[Event]:
+        """Events whose time the source measured and that happened, by falling share of the capacity."""
+        events = self.capacity.events if self.capacity is not None and self.capacity.metered else ()
+        return sorted((event for event in events if event.overhead), key=lambda event: -event.share.value)
+
+    @property
     def costs(self) -> list[Cost]:
-        """Costs of requests that are told from zero, by falling share of the system time."""
-        found = requests(self.overhead) if self.overhead else []
+        """Costs of requests that are told from zero, by falling share of the system time.
+
+        None where events are metered: what a meter says needs no regression.
+        """
+        found = requests(self.overhead) if self.overhead and not self.metered else []
         return [cost for cost in found if (cost.seconds.low or 0.0) > 0]
 
     @property

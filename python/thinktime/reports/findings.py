@@ -12,11 +12,11 @@ from thinktime.reports import format as shown
 from thinktime.reports import machine as machines
 from thinktime.reports.document import Finding
 from thinktime.reports.evidence import SATURATED, Evidence, crowd_of
-from thinktime.reports.prose import bare, capital, listed, noun, share
+from thinktime.reports.prose import bare, capital, listed, noun, one_of, share
 from thinktime.stats.estimate import NotApplicable
 
 if TYPE_CHECKING:
-    from thinktime.analyses.overhead import Cost, DirectCost
+    from thinktime.analyses.overhead import DirectCost
 
 __all__ = ["findings"]
 
@@ -89,19 +89,24 @@ def _waiting(known: Evidence) -> Finding | None:
 
 
 def _cost(known: Evidence) -> Finding | None:
+    if known.metered:
+        each = [
+            f"{one_of(event.label)} took {shown.estimate(event.overhead)}"
+            for event in known.metered[:3]
+            if event.overhead is not None
+        ]
+        return Finding(f"By the meters, {listed(each)} of system CPU time.", "capacity")
     if known.overhead is None or not known.costs:
         return None
-    named = [f"{_a(cost)} costs {shown.estimate(bare(cost.seconds))}" for cost in known.costs[:3]]
+    named = [
+        f"{one_of(noun(cost.request, cost.label))} costs {shown.estimate(bare(cost.seconds))}"
+        for cost in known.costs[:3]
+    ]
     explained = shown.quantity(known.overhead.r_squared, "share")
     return Finding(
         f"Of system CPU time, {listed(named)}; the regression explains {explained} of its variance.",
         "overhead",
     )
-
-
-def _a(cost: Cost) -> str:
-    name = noun(cost.request, cost.label)
-    return f"{'an' if name[:1].lower() in 'aeio' else 'a'} {name}"
 
 
 def _direct(known: Evidence) -> Finding | None:
@@ -187,6 +192,14 @@ def _next(known: Evidence) -> list[Finding]:
         part = shown.quantity(heavy.share.value, "share")
         what = shown.plural(noun(heavy.request, heavy.label))
         steps.append((f"Find who makes the {what}: they are {part} of the system's CPU time.", "overhead"))
+    if known.capacity is not None and known.metered and known.capacity.system.value > 0.0:
+        event = known.metered[0]
+        of_system = event.share.value / known.capacity.system.value
+        if of_system >= HEAVY:
+            part, what = shown.quantity(of_system, "share"), shown.plural(event.label)
+            steps.append(
+                (f"Find who makes the {what}: they are {part} of the system's CPU time.", "capacity")
+            )
     if known.response is None:
         steps.append(("Response times are not in this log: `thinktime play` measures them.", "response"))
     if 0 < known.recording.intervals < 4 * machines.SHORT:

@@ -74,6 +74,11 @@ def _throughput(known: Evidence) -> Highlight | None:
 
 
 def _cost(known: Evidence) -> Highlight | None:
+    if known.metered:
+        event = known.metered[0]
+        label = f"CPU time of one {event.label}"
+        note = f"metered; {shown.quantity(event.share.value, 'share')} of the capacity"
+        return Highlight("cost", label, event.overhead, "s", note, "capacity")
     cost = next((cost for cost in known.costs if cost.request == "forks"), None) or next(
         iter(known.costs), None
     )

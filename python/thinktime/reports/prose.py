@@ -18,6 +18,7 @@ __all__ = [
     "listed",
     "noun",
     "nouns",
+    "one_of",
     "p_value",
     "percent",
     "range_of",
@@ -30,6 +31,7 @@ __all__ = [
 
 _NOUNS = {
     "forks": "fork",
+    "page_faults": "page fault",
     "page_faults_minor": "minor page fault",
     "page_faults_major": "major page fault",
     "context_switches": "context switch",
@@ -48,6 +50,10 @@ _NOUNS = {
     "swap_outs": "swap-out",
     "text_loads": "text load",
     "library_loads": "library load",
+    "getworks": "getwork",
+    "drum_interrupts": "drum interrupt",
+    "segment_faults": "segment fault",
+    "gate_faults": "gate fault",
     "base": "base",
 }
 """One of what a column counts."""
@@ -121,6 +127,11 @@ def whole(value: float | None) -> float | None:
 
 def _whole(value: float) -> float:
     return int(value) if float(value).is_integer() else value
+
+
+def one_of(name: str) -> str:
+    """Write a noun with its article: a fork, an interrupt."""
+    return f"{'an' if name[:1].lower() in 'aeio' else 'a'} {name}"
 
 
 def percent(part: float) -> str:
