@@ -19,6 +19,11 @@ CONFIGURATIONS = {
     ),
     "ctss": ("ctss", {"length": 3600}),
     "ctss disk": ("ctss", {"swap_device": "disk", "preempt": "at_once", "normal_users": 0, "length": 3600}),
+    "multics": ("multics", {"cpus": 2, "core": 384, "length": 1800}),
+    "multics 1969": (
+        "multics",
+        {"version": "3.1.1", "users": 8, "normal_users": 6, "housekeeping": 3, "length": 1800},
+    ),
     "network": (
         "network",
         {

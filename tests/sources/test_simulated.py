@@ -33,6 +33,7 @@ EVERY = [
     ("network", REPAIRMAN),
     ("apl360", {"users": 20, "length": 120}),
     ("cp67", {"period": "II-2", "observations": 20}),
+    ("multics", {"users": 12, "length": 900}),
     ("ctss", {"users": 12, "normal_users": 9, "length": 900}),
     ("unix6", {"memory": 650, "interactions": 20}),
 ]
