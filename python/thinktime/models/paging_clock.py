@@ -19,13 +19,13 @@ __all__ = ["Course", "Pace", "left", "march"]
 
 Array = NDArray[np.float64]
 
-STEPS = 12
+STEPS = 16
 """Steps of a revolution, at least."""
-REVOLUTIONS = 5
+REVOLUTIONS = 7
 """After so many, a process that goes on running holds what it will hold."""
-STEPS_MIN = 60
+STEPS_MIN = 80
 """Steps of the longest stay, at least."""
-NEWTON = 2
+NEWTON = 3
 SHARES = 17
 """Parts used of what is left behind, for which its decay is known."""
 PER_REVOLUTION = 16
@@ -67,7 +67,9 @@ def march(lifetime: Lifetime, stays: Stays, revolution_s: float, pace: Pace, beg
 
     `begin` has the places held and used at the beginning.
     """
-    span_s = stays.longest_s * pace.useful + 1.5 * float(stays.limits.max()) * pace.miss_s
+    power = lifetime.exponent + 1.0
+    most = min(float(stays.limits.max()), (power * lifetime.growth * stays.longest_s) ** (1.0 / power))
+    span_s = stays.longest_s * pace.useful + 1.5 * most * pace.miss_s
     slots = math.ceil(max(STEPS, STEPS_MIN * revolution_s / span_s))
     step_s = revolution_s / slots
     steps = math.ceil(min(span_s, REVOLUTIONS * revolution_s) / step_s)
@@ -76,11 +78,12 @@ def march(lifetime: Lifetime, stays: Stays, revolution_s: float, pace: Pace, beg
     held, chance = states[:, 0], 0.5 * (running[1:] + running[:-1])
     course = Course(float((more * chance).sum()), float(chance.sum()) * step_s, 0.0, np.zeros((2, 4)))
     course.held_s = float((0.5 * (held[1:] + held[:-1]) * chance).sum()) * step_s
-    # Who runs on after the last step goes on as in it.
-    rest, last = stays.at(stays.rest, ran[-1:])[0], np.maximum(ran[-1] - ran[-2], TINY)
-    course.misses += float(more[-1] / last @ rest)
-    course.real_s += float(step_s / last @ rest)
-    course.held_s += float(held[-1] * step_s / last @ rest)
+    # Who runs on after the last step goes on as in the last revolution.
+    rest, turn = stays.at(stays.rest, ran[-1:])[0], min(slots, steps)
+    per_s = rest / np.maximum(ran[-1] - ran[-1 - turn], TINY)
+    course.misses += float(more[-turn:].sum(axis=0) @ per_s)
+    course.real_s += float(turn * step_s * per_s.sum())
+    course.held_s += float(held[-turn:].sum(axis=0) @ per_s) * step_s
     ended, stopped = (-np.diff(each, axis=0) for each in (running, stays.at(stays.cut, ran)))
     ended[-1] += running[-1]
     stopped[-1] += stays.at(stays.cut, ran[-1:])[0]
@@ -95,37 +98,56 @@ def _states(
 ) -> tuple[Array, Array, Array]:
     """Return the course of a stay at all steps: its useful time so far, its state, and the places got since.
 
-    The state are places held, used, and held times revolutions until the hand first passes. `size` is the
+    The state: places held, used, and held times revolutions until the hand first passes. `size` is the
     number of steps of a revolution, and of all.
+    """
+    columns = [
+        _follow(lifetime, limit, size, step_s, pace, (float(begin[0]), float(begin[1])))
+        for limit in stays.limits.tolist()
+    ]
+    rows = np.array(columns).transpose(2, 1, 0)
+    return rows[:, 0], rows[:, 1:4], rows[1:, 4]
+
+
+def _follow(
+    lifetime: Lifetime,
+    limit: float,
+    size: tuple[int, int],
+    step_s: float,
+    pace: Pace,
+    begin: tuple[float, float],
+) -> tuple[list[float], ...]:
+    """Follow one stay: useful time, places held, used, held times revolutions, and got, by step.
+
+    Numbers and not arrays: a machine has few programs.
     """
     slots, steps = size
     power = lifetime.exponent + 1.0
-    grows, root, limits = power * lifetime.growth, 1.0 / power, stays.limits
-    held, used = (np.full(len(limits), start) for start in begin)
-    ring = np.tile(held / slots, (min(slots, steps), 1))
-    first, time_s = 0.5 * held, np.zeros(len(limits))
-    ran, got = np.zeros((steps + 1, len(limits))), np.empty((steps, len(limits)))
-    states = np.empty((steps + 1, 3, len(limits)))
-    states[0] = held, used, first
+    grows, root = power * lifetime.growth, 1.0 / power
+    held, used = begin
+    first, ran, got = 0.5 * held, 0.0, 0.0
+    ring = [held / slots] * min(slots, steps)
+    found: tuple[list[float], ...] = ([0.0], [held], [used], [first], [0.0])
     for step in range(steps):
-        more, useful_s = _run(held, limits, step_s, pace, power, grows)
-        together = held + more
-        used = np.minimum((used**power + grows * useful_s) ** root + more, together)
-        passed = ring[step % len(ring)]
-        spared = passed * used / np.maximum(together, TINY)
-        placed = more + spared
-        first = first - held / slots + placed
-        held = np.maximum(together - passed + spared, 0.0)
-        used = np.minimum(np.maximum(used - spared, 0.0), held)
-        ring[step % len(ring)] = placed
-        time_s = time_s + useful_s
-        got[step], ran[step + 1], states[step + 1] = more, time_s, (held, used, first)
-    return ran, states, got
+        got, useful_s = _run(held, limit, step_s, pace, power, grows)
+        together = held + got
+        used = min((used**power + grows * useful_s) ** root + got, together)
+        at = step % len(ring)
+        passed = ring[at]
+        spared = passed * used / together if together > 0.0 else 0.0
+        ring[at] = got + spared
+        first += got + spared - held / slots
+        held = max(together - passed + spared, 0.0)
+        used = min(max(used - spared, 0.0), held)
+        ran += useful_s
+        for values, value in zip(found, (ran, held, used, first, got), strict=True):
+            values.append(value)
+    return found
 
 
 def _run(
-    held: Array, limits: Array, step_s: float, pace: Pace, power: float, grows: float
-) -> tuple[Array, Array]:
+    held: float, limit: float, step_s: float, pace: Pace, power: float, grows: float
+) -> tuple[float, float]:
     r"""Places got and useful time had in a step of real time.
 
     .. math:: \alpha\,\Delta t + \beta\,\Delta m = \Delta T, \quad
@@ -133,15 +155,17 @@ def _run(
 
     solved by Newton's method from above, where it converges from one side.
     """
+    if held >= limit:
+        return 0.0, step_s / pace.useful
     per = pace.useful / grows
     before = held**power
-    after = np.minimum(held + step_s / pace.miss_s, (before + step_s / per) ** (1.0 / power))
+    after = min(held + step_s / pace.miss_s, (before + step_s / per) ** (1.0 / power))
     for _ in range(NEWTON):
         high = after ** (power - 1.0)
         over = per * (high * after - before) + pace.miss_s * (after - held) - step_s
-        after = after - over / (per * power * high + pace.miss_s)
-    more = np.maximum(np.minimum(after, limits) - held, 0.0)
-    return more, np.maximum(step_s - pace.miss_s * more, 0.0) / pace.useful
+        after -= over / (per * power * high + pace.miss_s)
+    got = min(max(after, held), limit) - held
+    return got, max(step_s - pace.miss_s * got, 0.0) / pace.useful
 
 
 def left(ends: Array, away: tuple[float, float], kept: float) -> tuple[Array, float]:

@@ -34,7 +34,7 @@ SOURCE = (
 Array = NDArray[np.float64]
 
 ROUNDS = 40
-ROUNDS_AGAIN = 5
+ROUNDS_AGAIN = 3
 """Where a load like this one was solved before: whoever changes the load asks again."""
 CLOSE = 1e-3
 SLOPES = (0.2, 2.0)

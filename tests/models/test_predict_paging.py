@@ -1,0 +1,85 @@
+"""`thinktime predict paging` as it is called."""
+
+import json
+import sys
+
+import pytest
+
+from thinktime.cli import main
+from thinktime.cli.predict import paging
+
+
+@pytest.fixture
+def run(monkeypatch, capsys, tmp_path):
+    """Call the command in this process: its status, output and errors."""
+    monkeypatch.chdir(tmp_path)
+
+    def called(*arguments):
+        monkeypatch.setattr(sys, "argv", ["thinktime", "predict", "paging", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        output, errors = capsys.readouterr()
+        return ended.value.code or 0, output, errors
+
+    return called
+
+
+def tables(output):
+    return {each["name"]: each for section in json.loads(output)["sections"] for each in section["tables"]}
+
+
+def test_ranges_and_a_simulation_stand_side_by_side(run):
+    short = ("-p", "length=120", "-p", "warm_up=30", "--levels", "2")
+    arguments = ("--max-eligible", "2..3", "--core", 192, "--simulate", 2, "--format", "json")
+    status, output, errors = run(*short, *arguments)
+    assert (status, errors) == (0, "")
+    found = tables(output)
+    beside = {row[0]: row for row in found["paging-beside"]["rows"]}
+    _, _, predicted, simulated, less = beside["useful_share"]
+    assert simulated["low"] < simulated["value"] < simulated["high"]
+    assert less["value"] == pytest.approx(predicted["value"] - simulated["value"])
+    assert [row[0] for row in found["paging-max-eligible"]["rows"]] == ["2", "3"]
+    assert len(found["paging-levels"]["rows"]) == 2
+    assert dict(found["paging-machine"]["rows"])["core"] == "192"
+    assert "simulated" in output
+
+
+def test_ranges_have_charts_with_the_simulation_laid_over():
+    from thinktime.models.paging_limit import levels
+    from thinktime.reports.sections import paging as sections
+
+    system, _ = paging._machine({})
+    points = [paging._point({"users": n, "length": 60}, n, 2, seed=1) for n in (5, 10)]
+    (figure,) = sections.sweep("users", "number of users", points).figures
+    chart = json.dumps(figure.chart())
+    assert "useful, simulated" in {key.name for key in figure.keys}
+    assert "diamond" in chart
+    assert [row[0] for row in figure.data.rows] == ["5", "10"]
+    (figure,) = sections.levels(levels(system, 2)).figures
+    assert "eligible processes" in json.dumps(figure.chart())
+
+
+def test_nothing_is_written_over(run, tmp_path):
+    (tmp_path / "paging.json").write_text("mine")
+    status, _, errors = run("-o", "paging.json")
+    assert status == 2
+    assert "is there already" in errors
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("--core", "lots"), "--core lots: give a number, several such as 128,256, or a range"),
+        (("--users", "10..5"), "--users 10..5: give a number"),
+        (("--users", "1..1000"), "of at most 200 values"),
+        (("--core", "32"), "core"),
+        (("-p", "eligibility=working_sets"), "of which this model knows nothing; give number"),
+        (("-p", "colour=red"), "colour"),
+        (("--cpus", "3"), "cpus"),
+    ],
+)
+def test_bad_input_says_what_is_wrong(run, arguments, named):
+    status, output, errors = run(*arguments)
+    assert status == 2
+    assert output == ""
+    assert named in " ".join(errors.split())
