@@ -87,7 +87,7 @@ fn a_process_uses_what_its_lifetime_function_says() {
     assert_eq!(pool.used(0), 60.0);
 }
 
-/// Nobody's place first; then the hand spares what was used, once, and takes what was not.
+/// Nobody's place first; then the hand spares what was used and takes what was not.
 #[test]
 fn the_clock_takes_what_was_not_used() {
     let lifetime = Lifetime { mean: Span(10_000_000), places: 32.0, exponent: 2.0 };
@@ -103,9 +103,11 @@ fn the_clock_takes_what_was_not_used() {
         assert!(taken.from_somebody && taken.examined >= 1);
         pool.ran(0, Span(10_000_000_000));
     }
-    assert_eq!((pool.held(0), pool.held(1)), (20, 0));
-    pool.turns_over(0, 0.25);
-    assert_eq!(pool.held(0), 5);
+    // Which places were used is drawn: now and then one of process 0's own is taken.
+    let held = pool.held(0);
+    assert!(held >= 16 && pool.held(1) == 20 - held, "{held}");
+    pool.turns_over(0, 0.5);
+    assert_eq!(pool.held(0), held.div_ceil(2));
     pool.check("pool").unwrap();
 }
 
