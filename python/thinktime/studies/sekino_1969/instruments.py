@@ -110,11 +110,11 @@ def chapter(machines: Machines) -> Chapter:
         100.0 * (fact(one).value / fact(other).value - 1.0)
         for one, other in (("M-F11", "M-F08"), ("M-F12", "M-F09"))
     ]
-    both = off(reading(machines, INSIDE, ALIKE), reading(machines, DAILY))
+    both = off(reading(machines, INSIDE), reading(machines, DAILY))
     summary = (
-        f"Four users and three system processes by the daily measurement, and four users alone by the meter "
-        f"inside: the latter has {both[0]:+.1f} % of CPU time and {both[1]:+.1f} % of page-fault processing; "
-        f"published are {stated[0]:+.1f} and {stated[1]:+.1f} %.",
+        f"Of the same runs with {LEAST_USERS} users, the meter inside has {both[0]:+.1f} % of CPU time and "
+        f"{both[1]:+.1f} % of page-fault processing against the daily measurement; published are "
+        f"{stated[0]:+.1f} and {stated[1]:+.1f} %.",
         *_why(machines),
         *_clock_said(machines),
     )
@@ -122,9 +122,7 @@ def chapter(machines: Machines) -> Chapter:
         "Daily measurement: what is charged to the scripted user, over the user's interactions. Meter "
         "inside: useful time and the time of page, segment and gate faults of all processes, over the "
         "interactions of all users; time in getwork and interrupts is charged to nobody. Both from the "
-        "samples of the same logs. The source says of the run at 4 users that system processes were on, and "
-        "nothing of them where it was measured inside: that is compared without them, all users playing the "
-        "script. Clock: the scripted user reads the time before and after in whole steps."
+        "samples of the same logs. Clock: the scripted user reads the time before and after in whole steps."
     )
     return Chapter(
         tuple(_facts(machines)),
@@ -135,7 +133,7 @@ def chapter(machines: Machines) -> Chapter:
 
 
 def _facts(machines: Machines) -> Iterator[Figure]:
-    inside = reading(machines, INSIDE, ALIKE)
+    inside = reading(machines, INSIDE)
     yield PAPER.fact("M-F11", inside.cpu_ms, "predicted", TIME)
     yield PAPER.fact("M-F12", inside.page_fault_ms, "predicted", TIME)
 
@@ -150,8 +148,8 @@ def _why(machines: Machines) -> Iterator[str]:
             f"({off(inside, outside)[0]:+.1f} %)"
         )
     yield (
-        f"Of the same runs: {'; '.join(said)}. The meter divides by users' interactions what system "
-        "processes took as well, and normal users ask for more or less than the script."
+        f"Why: {'; '.join(said)}. The meter inside has what system processes take as well, and normal users, "
+        "who think for another time, lose more or fewer pages than the script."
     )
 
 

@@ -39,7 +39,7 @@ Array = NDArray[np.float64]
 
 ENOUGH = 8
 """Runs where CPU time is asked, which varies little, and not response."""
-PASSES = 3
+PASSES = 2
 """Times through the script in each of these."""
 DECOMPOSITION = {
     "of": "scripted users",

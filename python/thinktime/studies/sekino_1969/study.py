@@ -7,6 +7,7 @@ from thinktime.studies.sekino_1969 import (
     configuration,
     cpu_time,
     doubts,
+    in_sight,
     instruments,
     recomputed,
     responses,
@@ -33,6 +34,7 @@ STUDY = Study(
     parts=(
         Part("conclusions", "Do the conclusions of the paper hold?", (), conclusions.chapter),
         Part("responses", "How long do users wait?", responses.TABLES, responses.chapter),
+        Part("in-sight", "What do the responses hang on?", (), in_sight.chapter),
         Part("cpu-time", "What does an interaction cost?", cpu_time.TABLES, cpu_time.chapter),
         Part("instruments", "Do two instruments agree?", instruments.TABLES, instruments.chapter),
         Part("twin", "How does Multics compare with CTSS?", twin.TABLES, twin.chapter),

@@ -44,6 +44,8 @@ ALONE = 1
 LOADS = (ALONE, 4, 10, 17)
 """Users: the one who issues the command, and normal users; one is alone, without housekeeping either."""
 POWER = 0.8
+PLANS = 16
+"""Replications, each of them the plan of 1969 once."""
 PLANS_MOST = 10_000
 DRAWS = 100
 """Of loads for each plan."""
@@ -84,7 +86,7 @@ def plan(machines: Machines, users: int, think_s: float, response: str) -> Array
         "warm_up": BEFORE_S,
         "length": BEFORE_S + fact("M-F22").value * think_s,
     }
-    count = machines.settings.replications
+    count = min(machines.settings.replications, PLANS)
     if users == ALONE:
         changes["housekeeping"] = 0
         count = min(count, ENOUGH)

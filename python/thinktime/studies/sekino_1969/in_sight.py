@@ -1,0 +1,100 @@
+"""What the responses hang on that the figures calibrated to do not fix."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from thinktime.reports.document import Cell, Column, Table
+from thinktime.stats.estimate import Estimate
+from thinktime.studies.sekino_1969.configuration import FITTED
+from thinktime.studies.sekino_1969.machines import Machines, interval
+from thinktime.studies.sekino_1969.responses import average, fortran
+from thinktime.studies.sekino_1969.tables import COMPILED, RESPONSES, SUMMARY, printed
+from thinktime.studies.study import Chapter
+
+__all__ = ["chapter"]
+
+USERS = (6, 10, 17)
+SEEN = "chosen with the columns of 10 and 17 users in sight"
+VARIANTS: Mapping[str, Mapping[str, Any]] = {
+    "as in this study": {},
+    "normal users who think for 10 s": {"normal_think": {"kind": "exponential", "mean": 10.0}},
+    "normal users who think for 5 s": {"normal_think": {"kind": "exponential", "mean": 5.0}},
+    "half as many pages again from the disk": {"disk_share": 1.5 * FITTED["disk_share"]},
+    SEEN: {
+        "normal_think": {"kind": "exponential", "mean": 8.3},
+        "terminal_delay": "of_version",
+        "disk_share": "of_version",
+    },
+}
+"""Parameters that differ from those of the study, by what they stand for; the last are the version's."""
+
+
+def chapter(machines: Machines) -> Chapter:
+    """Show averages of Table 1 for other choices that were possible, one at a time and together."""
+    ours = {name: _cells(machines, changes) for name, changes in VARIANTS.items()}
+    stated = _stated()
+    seen = ", ".join(_said(ours[SEEN], stated, at) for at in range(2, len(stated), 2))
+    summary = (
+        "What the machine was calibrated to hardly says how much normal users ask for, how long terminals "
+        "delay a response, and how many pages come from the disk. The values of the version were "
+        f"{SEEN}. They give {seen}.",
+    )
+    published = ("published", *(f"{value:.1f}" for value in stated), f"{_stated_growth():.1f}")
+    rows: list[tuple[Cell, ...]] = [published]
+    rows += [
+        (name, *cells, f"{_growth(machines, changes):.1f}")
+        for (name, cells), changes in zip(ours.items(), VARIANTS.values(), strict=True)
+    ]
+    columns = (
+        Column("machine"),
+        *(
+            Column(f"{users} users, {which}, s", scaled=False)
+            for users in USERS
+            for which in ("all", "without FORTRAN")
+        ),
+        Column("FORTRAN, 17 over 6 users", scaled=False),
+    )
+    caption = "Mean responses if what the calibration leaves open is chosen otherwise"
+    return Chapter(summary=summary, tables=(Table("in-sight", caption, columns, tuple(rows)),))
+
+
+def _stated() -> list[float]:
+    return [
+        printed(SUMMARY, {"statistic": statistic}, f"multics_{users}_users_s").value
+        for users in USERS
+        for statistic in ("average_all", "average_except_fortran")
+    ]
+
+
+def _cells(machines: Machines, changes: Mapping[str, Any]) -> list[Estimate]:
+    """Averages of all and without FORTRAN with 6, 10 and 17 users, s."""
+    runs = [machines.multics(users, replications=machines.enough, **changes) for users in USERS]
+    return [interval(average(run, without)) for run in runs for without in ((), COMPILED)]
+
+
+def _said(ours: Sequence[Estimate], stated: Sequence[float], at: int) -> str:
+    off = [100.0 * (ours[here].value / stated[here] - 1.0) for here in (at, at + 1)]
+    return (
+        f"{ours[at].value:.1f} s for {stated[at]} s with {USERS[at // 2]} users ({off[0]:+.0f} %; "
+        f"{ours[at + 1].value:.1f} s for {stated[at + 1]} s without FORTRAN, {off[1]:+.0f} %)"
+    )
+
+
+def _stated_growth() -> float:
+    few, many = (
+        sum(printed(RESPONSES, {"interaction": at}, f"multics_{users}_users_s").value for at in COMPILED)
+        for users in (USERS[0], USERS[-1])
+    )
+    return many / few
+
+
+def _growth(machines: Machines, changes: Mapping[str, Any]) -> float:
+    few, many = (
+        fortran(machines.multics(users, replications=machines.enough, **changes))
+        for users in (USERS[0], USERS[-1])
+    )
+    return float(np.nanmean(many) / np.nanmean(few))
