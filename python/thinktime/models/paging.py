@@ -20,7 +20,7 @@ from thinktime.models.paging_configuration import Paging
 from thinktime.models.paging_lockout import KINDS
 from thinktime.models.prediction import Assumption, Prediction, Quantity
 
-__all__ = ["SOURCE", "Paging", "predict"]
+__all__ = ["IDLE_LEAST", "SOURCE", "Paging", "predict"]
 
 SOURCE = (
     "Courtois, Decomposability (1977); Baskett, Chandy, Muntz and Palacios, Journal of the ACM 22 (1975); "
@@ -31,6 +31,7 @@ FULL = 0.95
 """Part of the processes that may be eligible from which on their number counts as steady."""
 HELD_LEAST = 8.0
 IDLE_LEAST = 0.02
+"""Part of the processors' time below which some processes that could run are left waiting for long."""
 TWO_STATES = 0.05
 """Part less in throughput from which another steady state counts as one."""
 

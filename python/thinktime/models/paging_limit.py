@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from thinktime.models.paging import SOURCE
+from thinktime.models.paging import IDLE_LEAST, SOURCE
 from thinktime.models.paging_balance import Held, hold
 from thinktime.models.paging_configuration import Paging
 from thinktime.models.paging_lockout import KINDS
@@ -30,7 +30,6 @@ FLAT = 0.95
 THRASHING = 0.5
 """Part of it below which, beyond the optimum, the machine counts as thrashing."""
 HALF = 0.5
-SEARCHED_MAX = 256
 
 
 def levels(system: Paging, most: int) -> Prediction:
@@ -81,6 +80,11 @@ def levels(system: Paging, most: int) -> Prediction:
     assumptions = (
         Assumption("as many users want to run as may be eligible, at any time"),
         Assumption("who becomes eligible has nothing left in core from before"),
+        Assumption(
+            "eligible processes of a queue get on alike: none is kept from the processors for long",
+            held[best].level.idle >= IDLE_LEAST,
+            f"processors are idle {100.0 * held[best].level.idle:.2g} % of the time at the optimum",
+        ),
         Assumption(f"the optimum is not beyond {most} processes", best + 1 < most, f"{best + 1}"),
     )
     return Prediction(

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::config::Config;
 use super::events::Event;
-use super::traffic::Eligibility;
+use super::traffic::{Eligibility, Order};
 
 impl Config {
     /// Parameters by name, with the version's own values filled in.
@@ -28,7 +28,11 @@ impl Config {
             ("terminal_delay", self.terminal_delay.seconds()),
         ];
         found.extend(others.map(|(name, value)| (name.to_owned(), json!(value))));
-        found.insert("order".to_owned(), json!(if self.shuffled { "random" } else { "script" }));
+        let words = [
+            ("order", if self.shuffled { "random" } else { "script" }),
+            ("priority", if self.order == Order::LastReady { "last_page" } else { "first_eligible" }),
+        ];
+        found.extend(words.map(|(name, word)| (name.to_owned(), json!(word))));
         if let Eligibility::Number(number) = self.eligibility {
             found.insert("max_eligible".to_owned(), json!(number));
         }

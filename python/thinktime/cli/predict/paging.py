@@ -129,7 +129,7 @@ def _document(
     system, known = _machine(base)
     told = [(name, _written(value)) for name, value in known.items()]
     made = [
-        sections.machine(_point(base, math.nan, replications, seed), told),
+        sections.machine(_point(base, math.nan, replications, seed), told, _unknown(known)),
         sections.levels(paging_limit.levels(system, most)),
     ]
     for name, values in ranges.items():
@@ -158,6 +158,19 @@ def _machine(given: Mapping[str, Any]) -> tuple[Paging, dict[str, Any]]:
     table = scripts.read(script).table if isinstance(script, str) else script
     known = {**resolved, **in_force, "script": table["name"]}
     return paging_machine.machine(resolved, in_force, table), known
+
+
+def _unknown(known: Mapping[str, Any]) -> list[str]:
+    """Say what of the simulated system the model knows nothing of."""
+    parts = {
+        "housekeeping": known["housekeeping"] > 0,
+        "priority": known.get("priority") == "first_eligible",
+    }
+    return [
+        f"The model knows nothing of {name} = {known[name]}, which the simulation has."
+        for name, has in parts.items()
+        if has
+    ]
 
 
 def _point(given: Mapping[str, Any], value: float, replications: int, seed: int) -> Point:

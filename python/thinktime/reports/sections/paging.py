@@ -68,7 +68,7 @@ def response(name: str) -> str:
     return SIMULATED.get(name, name)
 
 
-def machine(point: Point, told: Sequence[tuple[str, str]]) -> Section:
+def machine(point: Point, told: Sequence[tuple[str, str]], caveats: Sequence[str] = ()) -> Section:
     """Section of one machine; `told` has names and values of its parameters."""
     found = point.found
     useful, idle = (shown.quantity(float(found[f"{name}_share"]), "share") for name in ("useful", "idle"))
@@ -84,7 +84,13 @@ def machine(point: Point, told: Sequence[tuple[str, str]]) -> Section:
     if point.simulated is not None:
         tables.append(_beside(point))
     return predicted.section(
-        "paging", "What does the machine do?", found, LABELS, summary=summary, tables=tables
+        "paging",
+        "What does the machine do?",
+        found,
+        LABELS,
+        summary=summary,
+        tables=tables,
+        caveats=caveats,
     )
 
 
