@@ -1,6 +1,7 @@
 """The parts of the paging model against what they stand for: a clock page by page, and chains of states."""
 
 import random
+from functools import lru_cache
 
 import numpy as np
 import pytest
@@ -93,6 +94,7 @@ class Clock:
         return True
 
 
+@lru_cache
 def clocked(eligible, steps=20_000):
     clock = Clock(eligible, 192, seed=eligible)
     for _ in range(steps // 4):
@@ -114,7 +116,7 @@ def test_means_in_place_of_pages_give_the_clocks_faults_within_a_tenth(eligible)
 
 def test_the_clock_notices_a_wrong_pool():
     """A canary: a quarter less core, or lifetimes half as long again, are not within it."""
-    faults, _ = clocked(6, 10_000)
+    faults, _ = clocked(6)
     for wrong in (pool(6, 144), pool(6, 192, Lifetime(0.0066, 2.0, 32.0))):
         assert wrong.misses[0] != pytest.approx(faults, rel=0.10)
 
