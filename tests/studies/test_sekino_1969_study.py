@@ -212,7 +212,7 @@ def test_think_time_has_an_effect_with_others_and_none_without() -> None:
 
     With four users they are taken. Without any effect Student's test would say so once in a thousand times.
     """
-    both = Machines(Settings(seed=1, replications=4))
+    both = Machines(Settings(seed=1, replications=8))
     alone, four = (think_time.trend(both, users, think_time.FAULTS) for users in (think_time.ALONE, 4))
     assert abs(alone.slope.value) < 0.1
     assert four.slope.value > 1.0
