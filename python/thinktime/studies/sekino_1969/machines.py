@@ -41,18 +41,6 @@ ENOUGH = 8
 """Runs where CPU time is asked, which varies little, and not response."""
 PASSES = 2
 """Times through the script in each of these."""
-DECOMPOSITION = {
-    "of": "scripted users",
-    "users": "users",
-    "interactions": "script_interactions",
-    "event": {"name": "page fault", "count": "script_page_faults"},
-    "parts": [
-        {"name": "run", "time": "script_run_s"},
-        {"name": "page-fault processing", "time": "script_page_fault_s"},
-        {"name": "other faults", "time": "script_other_fault_s"},
-    ],
-}
-"""What the CPU time of an interaction is made of, by columns of the log."""
 
 
 def interval(values: Array, unit: str = "") -> Estimate:
@@ -163,7 +151,6 @@ def _pooled(runs: Sequence[Log], path: Path) -> Log:
         begins = pl.col("start").min() + pl.duration(seconds=session["replication"]["warm_up_s"])
         mode: Literal["create", "continue"] = "continue" if path.exists() else "create"
         known = {name: session[name] for name in ("machine", "options")}
-        known["machine"] = {"decomposition": DECOMPOSITION, **known["machine"]}
         with LogWriter.open(path, mode, source=MULTICS, **known) as writer:
             writer.write("samples", samples.filter(pl.col("start") >= begins), run.schema("samples"))
     return Log.open(path)

@@ -15,6 +15,8 @@ from thinktime.stats.estimate import Estimate
 __all__ = ["Point", "Printed", "broken_lines", "curves"]
 
 COLOURS = ("system", "user", "memory", "disk")
+TOGETHER = 0.03
+"""Part of the axis within which names would lie on each other."""
 _Rows = Sequence[Mapping[str, object]]
 
 
@@ -111,8 +113,9 @@ def broken_lines(
     keys = tuple(Key(label, colour, "circle") for label, colour in zip(ours, COLOURS, strict=False))
     over = tuple(Key(label, colour, "diamond") for label, colour in zip(printed, COLOURS, strict=False))
     first = next(iter(ours))
+    names = _names(ours[first])
     rows = [
-        {**_row(label, point), "label": point.words.partition(" ")[0] if label == first else ""}
+        {**_row(label, point), "label": names.get(point.words, "") if label == first else ""}
         for label, points in ours.items()
         for point in points
     ]
@@ -133,6 +136,23 @@ def broken_lines(
         alt,
         (*keys, *over),
     )
+
+
+def _names(points: Sequence[Point]) -> dict[str, str]:
+    """Name of each point, the first word of what it stands for; of points that lie together, one for all."""
+    groups: list[list[Point]] = []
+    last = max(point.x for point in points)
+    for point in sorted(points, key=lambda point: point.x):
+        if groups and point.x - groups[-1][0].x < TOGETHER * last:
+            groups[-1].append(point)
+        else:
+            groups.append([point])
+    found = {}
+    for group in groups:
+        words = sorted((point.words.partition(" ")[0] for point in group), key=float)
+        name = words[0] if len(words) == 1 else f"{words[0]} to {words[-1]}"
+        found[group[len(group) // 2].words] = name
+    return found
 
 
 def _marks(printed: Mapping[str, Sequence[Printed]]) -> list[dict[str, object]]:
