@@ -229,6 +229,12 @@ class TestCommand:
         done = thinktime("simulate", "network", "--config", config)
         assert done.returncode == 2
         assert "line 1" in done.stderr
+        config.write_text("users = 20\n\ncore = 40\n")
+        done = thinktime("simulate", "multics", "--config", config)
+        assert done.returncode == 2
+        assert f"{config}, line 3: multics: core: 40 was given; 64 Kwords of it" in done.stderr
+        # What was given beside the file is not the file's fault.
+        assert str(config) not in thinktime("simulate", "multics", "--config", config, "-p", "core=50").stderr
 
     def test_systems_are_listed_with_their_parameters(self):
         assert "apl360" in thinktime("systems").stdout

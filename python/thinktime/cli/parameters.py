@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from thinktime import toml
 from thinktime.errors import InputError
 
-__all__ = ["read", "value"]
+__all__ = ["located", "read", "value"]
 
 
 def value(text: str) -> Any:
@@ -38,3 +39,17 @@ def read(config: Path | None, given: Sequence[str]) -> dict[str, Any]:
             raise InputError(f"-p {item}: give NAME=VALUE, such as -p users=35")
         parameters[name.strip()] = value(text.strip())
     return parameters
+
+
+def located(error: InputError, system: str, config: Path | None, given: Sequence[str]) -> InputError:
+    """Return `error` with file and line before it, where the parameter that it names stands in the file."""
+    named = re.match(rf'{re.escape(system)}: "?(\w+)', str(error))
+    if config is None or named is None:
+        return error
+    name = named[1]
+    if name in (item.partition("=")[0].strip() for item in given):
+        return error
+    here = re.compile(rf'\s*\[*"?{name}"?\s*[=\].]')
+    lines = config.read_text(encoding="utf-8").splitlines()
+    found = next((number for number, line in enumerate(lines, 1) if here.match(line)), None)
+    return error if found is None else InputError(f"{config}, line {found}: {error}")

@@ -74,7 +74,10 @@ def command(
         raise InputError("--trace: the trace needs a log; name its folder with -o")
     given = parameters.read(config, parameter or [])
     earlier = _earlier(output, add, force, system, given, seed)
-    simulated = _simulate(system, given, seed, replications, threads, earlier)
+    try:
+        simulated = _simulate(system, given, seed, replications, threads, earlier)
+    except InputError as error:
+        raise parameters.located(error, system, config, parameter or []) from None
     if output is not None:
         mode: Literal["create", "continue", "replace"] = "continue" if earlier else "create"
         with _progress("writing the log", replications) as progress:
