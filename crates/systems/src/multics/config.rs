@@ -117,7 +117,7 @@ impl Config {
             quantum: Span::from_seconds(of_version("quantum", version.quantum_s)?),
             preempt: settings.flag("preempt"),
             drum: drum(settings),
-            disk_share: share_of_version(settings, "disk_share", version.disk_share)?,
+            disk_share: settings.number("disk_share"),
             disk_arms: settings.integer("disk_arms") as u32,
             disk_access: milliseconds(settings.number("disk_access")),
             roles: roles(settings)?,
@@ -178,14 +178,6 @@ fn of_version(settings: &Settings, name: &str, own: f64) -> Result<f64, Paramete
             _ => Err(settings.refuse(name, "give a number of at least 0, or of_version")),
         },
     }
-}
-
-fn share_of_version(settings: &Settings, name: &str, own: f64) -> Result<f64, ParameterError> {
-    let share = of_version(settings, name, own)?;
-    if share > 1.0 {
-        return Err(settings.refuse(name, "give a number from 0 to 1, or of_version"));
-    }
-    Ok(share)
 }
 
 fn pageable(settings: &Settings, core: u64) -> Result<u32, ParameterError> {

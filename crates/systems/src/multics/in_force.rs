@@ -21,7 +21,6 @@ impl Config {
             ("gate_headway", milliseconds(self.gate_headway_ns)),
             ("active_segments", f64::from(self.active_segments)),
             ("examine", milliseconds(self.examine.0 as f64)),
-            ("disk_share", self.disk_share),
             ("quantum", self.quantum_of(0).seconds()),
             ("demand", self.demand),
             ("kept", self.kept),

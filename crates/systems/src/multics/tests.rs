@@ -56,7 +56,7 @@ fn what_cannot_be_is_refused_with_what_could() {
         (json!({"cpus": 3}), "cpus", "from 1 to 2"),
         (json!({"users": 4, "normal_users": 5}), "normal_users", "give at most 4"),
         (json!({"headway": -1}), "headway", "or of_version"),
-        (json!({"disk_share": 1.5}), "disk_share", "from 0 to 1"),
+        (json!({"disk_share": 1.5}), "disk_share", "at most 1"),
         (json!({"think": "exponential(mean=-30)"}), "think", "give of_script, or"),
         (json!({"script": "mftn4"}), "script", "did you mean \"mftn3\""),
         (json!({"locks": "some"}), "locks", "none, global, by_data_base"),

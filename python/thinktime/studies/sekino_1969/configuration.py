@@ -17,8 +17,8 @@ from thinktime.studies.study import Chapter
 
 __all__ = [
     "CTSS",
-    "FITTED",
     "MULTICS",
+    "NORMAL_THINK",
     "SCRIPT",
     "TABLES",
     "WARM_UP_S",
@@ -34,12 +34,8 @@ SCRIPT, TWIN = "mftn3", "6mad1"
 SCRIPTED = 1
 """Users who play the script; all others are normal users."""
 HOUSEKEEPING = 3
-FITTED: dict[str, Any] = {
-    "normal_think": {"kind": "exponential", "mean": 7.5},
-    "terminal_delay": 1.0,
-    "disk_share": 0.265,
-}
-"""Of 3.1.1: the first two were fitted to what calibration.md names, the last is that of System 14."""
+NORMAL_THINK = {"kind": "exponential", "mean": 7.5}
+"""Of the users who do not play the script; fitted to what calibration.md names."""
 CLOCK_S = 0.5
 """Table 1 is printed to half seconds."""
 WARM_UP_S = 600.0
@@ -58,7 +54,7 @@ def multics_parameters(users: int) -> dict[str, Any]:
         "users": users,
         "normal_users": users - SCRIPTED,
         "housekeeping": HOUSEKEEPING,
-        **FITTED,
+        "normal_think": NORMAL_THINK,
         "clock_resolution": CLOCK_S,
         "warm_up": WARM_UP_S,
         "length": WARM_UP_S + pass_s(users),

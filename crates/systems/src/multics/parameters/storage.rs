@@ -71,8 +71,8 @@ fn devices() -> Vec<Parameter> {
         Parameter::new(
             "disk_share",
             "",
-            json!("of_version"),
-            of_version(),
+            json!(0.265),
+            share(),
             "Part of the pages read that come from a disk",
             ROW_256K,
         ),
