@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CARGO ?= cargo
 # Tests that measure or drive this machine have it to themselves; the others share its cores.
-LIVE := tests/benches tests/browser tests/laws tests/recorder tests/terminals
+LIVE := tests/laws/test_linux.py tests/recorder tests/terminals
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # To pip this means that it shall not compile: that is done afterwards, on all cores.
@@ -78,8 +78,8 @@ $(VENV)/installed: pyproject.toml scripts/check-toolchain
 	@PYTHON='$(PYTHON)' CARGO='$(CARGO)' sh scripts/check-toolchain
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --upgrade 'pip>=25.1'
-	@# pip downloads and keeps one core busy: crates are compiled beside it.
-	$(CARGO) build --release --quiet -p thinktime-recorder & $(BIN)/python -m pip install --group dev && wait
+	@# pip downloads and keeps one core busy: crates that need no Python are compiled beside it.
+	$(CARGO) build --release --quiet & $(BIN)/python -m pip install --group dev && wait
 	$(BIN)/maturin develop --release --quiet
 	@$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 	@touch $@

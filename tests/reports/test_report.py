@@ -77,10 +77,17 @@ def test_every_analysis_has_its_section(parsed: dict[str, Any]) -> None:
     assert refused == {"trace"}
 
 
+@pytest.fixture(scope="module")
+def twice(log: Log) -> tuple[reports.Document, reports.Document]:
+    return reports.build([log]), reports.build([Log.open(log.path)])
+
+
 @pytest.mark.parametrize("form", FORMS)
-def test_the_same_log_gives_the_same_bytes(form: reports.Form, log: Log) -> None:
-    first = reports.render(reports.build([log]), form)
-    assert reports.render(reports.build([Log.open(log.path)]), form) == first
+def test_the_same_log_gives_the_same_bytes(
+    form: reports.Form, twice: tuple[reports.Document, reports.Document]
+) -> None:
+    first, again = (reports.render(report, form) for report in twice)
+    assert first == again
 
 
 @pytest.mark.parametrize(("form", "name"), [("text", "synthetic.txt"), ("json", "synthetic-small.json")])
