@@ -78,10 +78,11 @@ $(VENV)/installed: pyproject.toml scripts/check-toolchain
 	@PYTHON='$(PYTHON)' CARGO='$(CARGO)' sh scripts/check-toolchain
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --upgrade 'pip>=25.1'
-	@# pip downloads and keeps one core busy: crates that need no Python are compiled beside it.
-	$(CARGO) build --release --quiet & $(BIN)/python -m pip install --group dev && wait
+	@# pip downloads and keeps one core busy: crates are compiled beside it.
+	$(CARGO) build --release --quiet -p thinktime-recorder & $(BIN)/python -m pip install --group dev && wait
 	$(BIN)/maturin develop --release --quiet
-	@$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
+	@# The tests of other packages are never imported.
+	@$(BIN)/python -m compileall -qq -j 0 -x '/tests?/' $(VENV)/lib || true
 	@touch $@
 
 $(VENV)/docs-installed: pyproject.toml $(VENV)/installed
