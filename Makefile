@@ -9,7 +9,7 @@ CARGO ?= cargo
 LIVE := tests/laws/test_linux.py tests/recorder tests/terminals
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-# To pip this means that it shall not compile: that is done afterwards, on all cores.
+# To pip this means that it shall not compile: that is done afterwards, while crates are.
 export PIP_NO_COMPILE := 0
 
 .PHONY: help demo test bench lint docs build static format golden clean
@@ -80,9 +80,8 @@ $(VENV)/installed: pyproject.toml scripts/check-toolchain
 	$(BIN)/python -m pip install --upgrade 'pip>=25.1'
 	@# pip downloads and keeps one core busy: crates are compiled beside it.
 	$(CARGO) build --release --quiet -p thinktime-recorder & $(BIN)/python -m pip install --group dev && wait
-	$(BIN)/maturin develop --release --quiet
-	@# The tests of other packages are never imported.
-	@$(BIN)/python -m compileall -qq -j 0 -x '/tests?/' $(VENV)/lib || true
+	@# Linking and the largest crate keep one core busy. The tests of other packages are never imported.
+	@$(BIN)/python -m compileall -qq -x '/tests?/' $(VENV)/lib & $(BIN)/maturin develop --release --quiet && wait
 	@touch $@
 
 $(VENV)/docs-installed: pyproject.toml $(VENV)/installed
