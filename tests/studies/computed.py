@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Collection, Iterator
 from typing import Any
 
+from thinktime.reports import render_figures
 from thinktime.reports.compared import Figure
 from thinktime.studies.published import read
 from thinktime.studies.study import Chapter, Outcome
@@ -46,3 +48,22 @@ def are_doubts_with_figures(chapter: Chapter, count: int) -> None:
     for row in table.rows:
         assert re.search(r"\d", str(row[2])), row
         assert "nan" not in str(row[2])
+
+
+def is_told_in_json(outcome: Outcome, study: str) -> None:
+    """Figures and findings have exactly the fields that they should, and are of tables of the study."""
+    for item in json.loads(render_figures.to_json(outcome.figures, outcome.findings)):
+        assert item["study"] == study
+        if "finding" in item:
+            assert list(item) == ["study", "finding", "source", "holds", "statistic", "text"]
+        else:
+            assert list(item) == list(render_figures.HEADER)
+            assert item["table"] in outcome.study.tables
+
+
+def are_findings_with_statistics(outcome: Outcome, least: int) -> None:
+    """There are so many findings at least, each with a name of its own and a statistic."""
+    names = [finding.finding for finding in outcome.findings]
+    assert len(names) == len(set(names)) >= least
+    for finding in outcome.findings:
+        assert re.search(r"\d", finding.statistic), finding

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from computed import are_doubts_with_figures, computed
+from computed import (
+    are_doubts_with_figures,
+    are_findings_with_statistics,
+    computed,
+    is_told_in_json,
+)
 
 from thinktime import reports
-from thinktime.reports import render_figures
 from thinktime.reports.compared import Figure
 from thinktime.sources import simulated
 from thinktime.studies import load
@@ -154,21 +157,11 @@ def test_only_what_was_calibrated_to_is_called_fitted(outcome: Outcome) -> None:
 
 
 def test_json_has_exactly_the_fields_of_figures_and_findings(outcome: Outcome) -> None:
-    parsed = json.loads(render_figures.to_json(outcome.figures, outcome.findings))
-    for item in parsed:
-        assert item["study"] == NAME
-        if "finding" in item:
-            assert list(item) == ["study", "finding", "source", "holds", "statistic", "text"]
-        else:
-            assert list(item) == list(render_figures.HEADER)
-            assert item["table"] in outcome.study.tables
+    is_told_in_json(outcome, NAME)
 
 
 def test_every_finding_has_a_name_of_its_own_and_a_statistic(outcome: Outcome) -> None:
-    names = [finding.finding for finding in outcome.findings]
-    assert len(names) == len(set(names)) >= 32
-    for finding in outcome.findings:
-        assert re.search(r"\d", finding.statistic), finding
+    are_findings_with_statistics(outcome, least=32)
 
 
 def test_all_nine_figures_are_drawn_and_no_table_stands_for_another(outcome: Outcome) -> None:
