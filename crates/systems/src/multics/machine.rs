@@ -13,8 +13,9 @@ use super::pool::Pool;
 use super::processors::{Doing, LOCKS, Lock, Processor, Section, Then};
 use super::traffic::Traffic;
 use super::ttm::{self, Found, Meters};
-use super::users::{End, User};
+use super::users::{End, Role, User};
 use crate::recorder::Monitor;
+use crate::system::Prepared;
 
 /// Near slots: the processors, then these; each user has two far ones, for what it types and for what is typed to it.
 const DRUM: Slot = Slot(2);
@@ -390,7 +391,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
         if M::LISTENS && length > Span::ZERO {
             let area = self.traffic.eligible.area(now);
             let found = Found {
-                users: self.users.len() as u64,
+                users: self.config.population(),
                 active: self.active_users(),
                 eligible_mean: (area - eligible) as f64 / length.0 as f64,
             };
@@ -402,7 +403,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
 
     fn active_users(&mut self) -> u64 {
         let mut active = 0;
-        for user in &mut self.users {
+        for user in self.users.iter_mut().filter(|user| user.role != Role::Housekeeping) {
             let now = user.work.is_some() || !user.inputs.is_empty();
             active += u64::from(std::mem::replace(&mut user.active, now) || now);
         }

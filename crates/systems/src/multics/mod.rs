@@ -68,6 +68,7 @@ use self::config::Config;
 use self::events::Event;
 use self::figures::Ended;
 use self::machine::{Machine, SLOTS_A_USER, near_slots};
+use self::users::Role;
 use crate::parameter::{Parameter, ParameterError, Settings};
 use crate::recorder::{Monitor, Recorder, Silent};
 use crate::system::{Outcome, Prepared, Replication, Response, System};
@@ -136,7 +137,7 @@ impl Prepared for Config {
     }
 
     fn population(&self) -> u64 {
-        self.roles.len() as u64
+        self.roles.iter().filter(|role| **role != Role::Housekeeping).count() as u64
     }
 
     fn run(&self, replication: Replication, recorder: Option<&mut Recorder>) -> Result<Outcome, Imbalance> {

@@ -139,7 +139,7 @@ impl<M: Monitor> Machine<'_, M> {
                 if line.heavy { &mut measures.heavy } else { &mut measures.light }.record(response);
             }
         }
-        if M::LISTENS {
+        if M::LISTENS && role != Role::Housekeeping {
             self.monitor.interaction(&told(number, work, line, Some(now)));
         }
     }
@@ -149,7 +149,8 @@ impl<M: Monitor> Machine<'_, M> {
             return;
         }
         let config = self.config;
-        for (number, user) in self.users.iter().enumerate() {
+        let typing = self.users.iter().enumerate().filter(|(_, user)| user.role != Role::Housekeeping);
+        for (number, user) in typing {
             if let Some(work) = &user.work {
                 self.monitor.interaction(&told(number as u32, work, &config.lines[work.input.line], None));
             }
