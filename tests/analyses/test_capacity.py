@@ -8,9 +8,12 @@ import time_meters as made
 from known_logs import starts
 from scipy import stats
 
-from thinktime.analyses import capacity, capacity_comparison, capacity_events, overhead_comparison
-from thinktime.reports.sections import capacity as one
-from thinktime.reports.sections import capacity_comparison as several
+from thinktime.analyses.capacity import analysis as capacity
+from thinktime.analyses.capacity import comparison as capacity_comparison
+from thinktime.analyses.capacity import comparison_section as several
+from thinktime.analyses.capacity import events as capacity_events
+from thinktime.analyses.capacity import section as one
+from thinktime.analyses.overhead import comparison as overhead_comparison
 from thinktime.stats import series
 from thinktime.stats.estimate import NotApplicable
 from thinktime.stats.independent import difference

@@ -8,9 +8,9 @@ import pytest
 from changed_logs import BARD, DAYS, LENGTH_S
 from scipy import stats
 
-from thinktime.analyses import compare
-from thinktime.analyses.compare_design import Plan
-from thinktime.analyses.compare_units import Cell
+from thinktime.analyses.compare import analysis as compare
+from thinktime.analyses.compare.design import Plan
+from thinktime.analyses.compare.unit_means import Cell
 from thinktime.cli.analyse import compare as command
 from thinktime.cli.analyse import design_file
 from thinktime.errors import InputError

@@ -6,9 +6,9 @@ import pytest
 from changed_logs import LENGTH_S
 from scipy import stats
 
-from thinktime.analyses import compare_logs
-from thinktime.analyses.compare_logs_effects import adjusted_difference
-from thinktime.analyses.compare_units import Cell
+from thinktime.analyses.compare import logs as compare_logs
+from thinktime.analyses.compare.logs_effects import adjusted_difference
+from thinktime.analyses.compare.unit_means import Cell
 from thinktime.cli.analyse import compare as command
 from thinktime.errors import InputError
 from thinktime.log import Column

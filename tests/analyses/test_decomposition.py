@@ -8,9 +8,10 @@ import pytest
 from known_logs import instants, starts
 from scipy import stats
 
-from thinktime.analyses import capacity, decomposition
+from thinktime.analyses.capacity import analysis as capacity
+from thinktime.analyses.cpu_per_interaction import analysis as decomposition
+from thinktime.analyses.cpu_per_interaction.section import section
 from thinktime.log import Log
-from thinktime.reports.sections.decomposition import section
 from thinktime.sources.simulated import simulate
 from thinktime.stats import ratio_line
 from thinktime.stats.estimate import NotApplicable

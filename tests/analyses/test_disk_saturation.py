@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from known_logs import frame, starts
 
-from thinktime.analyses import disk_saturation
+from thinktime.analyses.disks import disk_saturation
 from thinktime.log import Log, LogWriter
 from thinktime.stats.estimate import Estimate, NotApplicable
 

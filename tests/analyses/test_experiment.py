@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 from thinktime import reports
-from thinktime.analyses.experiment import analyse
+from thinktime.analyses.experiment.analysis import analyse
+from thinktime.analyses.experiment.section import section
 from thinktime.errors import InputError
-from thinktime.reports.sections.experiment import section
 from thinktime.stats.estimate import NotApplicable
 from thinktime.stats.factorial import full_factorial
 from thinktime.stats.transformations import Transformation

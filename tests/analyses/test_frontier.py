@@ -8,12 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_saturation import bounded
 
-from thinktime.analyses import frontier_blocks, observations, resources, saturation
-from thinktime.analyses.frontier_blocks import Blocks
-from thinktime.analyses.frontier_filling import filling
-from thinktime.analyses.frontier_pair import Dimension, Projection, pair
-from thinktime.analyses.frontier_regions import stretches
-from thinktime.analyses.resources import LIMITS, Resources, Thresholds
+from thinktime.analyses.saturation import analysis as saturation
+from thinktime.analyses.saturation import frontier_blocks, resources
+from thinktime.analyses.saturation.frontier_blocks import Blocks
+from thinktime.analyses.saturation.frontier_growth import filling
+from thinktime.analyses.saturation.frontier_pair import Dimension, Projection, pair
+from thinktime.analyses.saturation.frontier_regions import stretches
+from thinktime.analyses.saturation.resources import LIMITS, Resources, Thresholds
+from thinktime.log import observations
 from thinktime.stats import frontier
 from thinktime.stats.bootstrap import block_length
 from thinktime.stats.pareto import maximal

@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 from known_logs import starts
 
-from thinktime.analyses import iostat, iostat_data
+from thinktime.analyses.disks import analysis as iostat
+from thinktime.analyses.disks import data as iostat_data
 from thinktime.errors import InputError
 from thinktime.log import Log
 from thinktime.sources.simulated import simulate

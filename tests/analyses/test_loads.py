@@ -5,7 +5,11 @@ import pytest
 from known_logs import instants, starts
 from scipy import stats
 
-from thinktime.analyses import interactions, loads, observations, rates, response, service, throughput
+from thinktime.analyses.rates import analysis as rates
+from thinktime.analyses.response import analysis as response
+from thinktime.analyses.service import analysis as service
+from thinktime.analyses.throughput import analysis as throughput
+from thinktime.log import interactions, loads, observations
 from thinktime.stats.estimate import NotApplicable
 
 

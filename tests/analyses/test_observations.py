@@ -8,8 +8,7 @@ import polars as pl
 import pytest
 from known_logs import EPOCH_US, starts
 
-from thinktime.analyses import observations
-from thinktime.log import Log, LogWriter
+from thinktime.log import Log, LogWriter, observations
 
 NAMES = ("forks", "user_s", "swap_in_pages", "net_packets_in", "no_such_column")
 

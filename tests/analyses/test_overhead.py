@@ -5,7 +5,7 @@ import pytest
 from known_logs import starts
 from scipy.signal import lfilter
 
-from thinktime.analyses import overhead
+from thinktime.analyses.overhead import analysis as overhead
 from thinktime.stats.estimate import NotApplicable
 
 FORK, FAULT, SWITCH, BASE = 400e-6, 4e-6, 3e-6, 0.01

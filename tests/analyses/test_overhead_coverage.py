@@ -12,12 +12,11 @@ import pytest
 from scipy import stats
 from scipy.signal import lfilter
 
-from thinktime.analyses import observations
-from thinktime.analyses.observations import Observations, Quantity
-from thinktime.analyses.overhead_stability import stability
-from thinktime.analyses.regression import Options, fit
-from thinktime.analyses.requests import Design, Target
-from thinktime.log import Log
+from thinktime.analyses.overhead.design import Design, Target
+from thinktime.analyses.overhead.regression import Options, fit
+from thinktime.analyses.overhead.stability import stability
+from thinktime.log import Log, observations
+from thinktime.log.observations import Observations, Quantity
 from thinktime.sources.simulated import simulate
 
 REQUESTS = ("vsio", "vmio", "page_ios", "spool_ios", "problem_s")

@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 from test_overhead import FAULT, FORK, SWITCH, cost, machine
 
-from thinktime.analyses import observations, overhead, overhead_comparison, overhead_omission, overhead_parts
+from thinktime.analyses.overhead import analysis as overhead
+from thinktime.analyses.overhead import comparison as overhead_comparison
+from thinktime.analyses.overhead import omission as overhead_omission
+from thinktime.analyses.overhead import subtraction as overhead_parts
 from thinktime.errors import InputError
+from thinktime.log import observations
 from thinktime.stats.estimate import NotApplicable
 
 ALONG = 10.0

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from known_logs import EPOCH_US, frame, instants
 
-from thinktime.analyses import response
+from thinktime.analyses.response import analysis as response
+from thinktime.analyses.response.section import section
 from thinktime.errors import InputError
 from thinktime.log import Column, Log, LogWriter, vocabulary
-from thinktime.reports.sections.response import section
 
 GAP_S = 36_000.0
 """Between two sessions, in which nobody plays."""

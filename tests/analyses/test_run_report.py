@@ -8,10 +8,10 @@ import polars as pl
 import pytest
 from known_logs import frame, starts
 
-from thinktime.analyses import run_report
+from thinktime.analyses.script_report import analysis as run_report
+from thinktime.analyses.script_report.section import section
 from thinktime.cli import main
 from thinktime.log import Column, Log, LogWriter
-from thinktime.reports.sections.run_report import section
 from thinktime.sources.simulated import simulate
 from thinktime.stats.estimate import NotApplicable
 

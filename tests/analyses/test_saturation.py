@@ -6,7 +6,10 @@ import polars as pl
 import pytest
 from known_logs import starts
 
-from thinktime.analyses import ANALYSES, capacity, load, overhead, saturation
+from thinktime.analyses import ANALYSES, load
+from thinktime.analyses.capacity import analysis as capacity
+from thinktime.analyses.overhead import analysis as overhead
+from thinktime.analyses.saturation import analysis as saturation
 from thinktime.stats.estimate import NotApplicable
 
 CPUS, FAULT_S, OPERATION_S, DISK_RATE = 2.0, 20e-6, 5e-6, 300.0

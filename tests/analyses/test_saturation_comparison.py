@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from test_saturation import bounded
 
-from thinktime.analyses import resources, saturation_comparison
+from thinktime.analyses.saturation import comparison as saturation_comparison
+from thinktime.analyses.saturation import resources
 from thinktime.cli.analyse.saturation import command
 from thinktime.errors import InputError
 from thinktime.stats.estimate import NotApplicable

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from known_logs import EPOCH_US, frame, instants
 
-from thinktime.analyses import arrivals, periods, service, service_fit
+from thinktime.analyses.arrivals import analysis as arrivals
+from thinktime.analyses.service import analysis as service
+from thinktime.analyses.service import distributions
+from thinktime.analyses.service import fit as service_fit
 from thinktime.cli import main
-from thinktime.log import Log, LogWriter, vocabulary
-from thinktime.reports import distributions
+from thinktime.log import Log, LogWriter, periods, vocabulary
 from thinktime.sources.simulated import simulate
 from thinktime.stats.estimate import NotApplicable
 

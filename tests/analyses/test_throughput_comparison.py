@@ -8,10 +8,13 @@ from known_logs import starts
 from scipy import stats
 from scipy.signal import lfilter
 
-from thinktime.analyses import loads, throughput, throughput_comparison, throughput_data
-from thinktime.analyses.throughput import Measure
+from thinktime.analyses.throughput import analysis as throughput
+from thinktime.analyses.throughput import comparison as throughput_comparison
+from thinktime.analyses.throughput import curves as throughput_data
+from thinktime.analyses.throughput.analysis import Measure
+from thinktime.analyses.throughput.comparison_section import section
 from thinktime.cli import main
-from thinktime.reports.sections.throughput_comparison import section
+from thinktime.log import loads
 from thinktime.stats import critical, series, standardised
 from thinktime.stats.batches import MOST, Batched, joined
 from thinktime.stats.estimate import NotApplicable

@@ -6,7 +6,8 @@ import pytest
 import traced
 from known_logs import EPOCH_US, frame, instants
 
-from thinktime.analyses import event_trace, trace
+from thinktime.analyses.waits import analysis as trace
+from thinktime.analyses.waits import event_trace
 from thinktime.log import Log, LogWriter, vocabulary
 from thinktime.sources.simulated import simulate
 from thinktime.stats.estimate import NotApplicable

@@ -5,9 +5,9 @@ import polars as pl
 from known_logs import starts
 from scipy.signal import lfilter
 
-from thinktime.analyses.capacity_states import States
-from thinktime.analyses.meters import Meter
+from thinktime.analyses.capacity.states import States
 from thinktime.log import Column, Log, LogWriter
+from thinktime.log.meters import Meter
 
 PAST = 0.8
 """Correlation of one interval with the next."""

@@ -222,7 +222,7 @@ def test_data_of_a_figure_opens(opened: Open) -> None:
 
 
 def test_a_hostile_log_runs_nothing(opened: Open, tmp_path: Path) -> None:
-    from thinktime.reports import render_html
+    from thinktime.documents.render import html as render_html
 
     path = tmp_path / "hostile.html"
     path.write_text(render_html.render(handmade.document()), encoding="utf-8")

@@ -12,7 +12,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 from thinktime import reports
 from thinktime.studies import load
 from thinktime.studies.study import Settings, run
-from thinktime.studies.telling import told
+from thinktime.studies.study_report import told
 
 PARTS = {"configuration", "modified", "recomputed"}
 

@@ -12,7 +12,7 @@ import pytest
 from thinktime.cli.analyse import experiment as analyse
 from thinktime.cli.experiment import command
 from thinktime.errors import InputError
-from thinktime.runs import Runs
+from thinktime.log.runs import Runs
 
 DESIGNS = sorted((Path(__file__).parents[2] / "docs").glob("**/designs/*.toml"))
 GIVEN = {

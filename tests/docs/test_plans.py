@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from thinktime.analyses.compare_design import slots
+from thinktime.analyses.compare.design import slots
 from thinktime.cli.analyse import design_file
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "did-the-change-help.md"

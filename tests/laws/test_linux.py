@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from identities import LAWS
 
-from thinktime.analyses import iostat
+from thinktime.analyses.disks import analysis as iostat
 from thinktime.log import Log, LogWriter
 from thinktime.stats.estimate import NotApplicable
 

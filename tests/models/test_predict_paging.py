@@ -46,7 +46,7 @@ def test_ranges_and_a_simulation_stand_side_by_side(run):
 
 def test_ranges_have_charts_with_the_simulation_laid_over():
     from thinktime.models.paging_limit import levels
-    from thinktime.reports.sections import paging as sections
+    from thinktime.predictions import paging as sections
 
     system, _ = paging._machine({})
     points = [paging._point({"users": n, "length": 60}, n, 2, seed=1) for n in (5, 10)]

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from thinktime.analyses import overhead
+from thinktime.analyses.overhead import analysis as overhead
 from thinktime.log import Column, Log, LogWriter
 from thinktime.stats.pareto import ParetoSet, maximal
 

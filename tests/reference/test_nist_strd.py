@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from thinktime.analyses import regression
-from thinktime.analyses.observations import Observations, Quantity
-from thinktime.analyses.requests import Design, Target
+from thinktime.analyses.overhead import regression
+from thinktime.analyses.overhead.design import Design, Target
+from thinktime.log.observations import Observations, Quantity
 from thinktime.stats.least_squares import LeastSquares
 from thinktime.stats.refinement import refine
 

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from thinktime.analyses import capacity
+from thinktime.analyses.capacity import analysis as capacity
 from thinktime.log import Column, Log, LogWriter
 
 # 1 CPU, 256K: mean time between events [ms] (Table 2), overhead per event [ms] (Table 3), and the

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from thinktime.reports import charts
-from thinktime.reports.document import Column, Document, Figure, Finding, Highlight, Key, Section, Table
+from thinktime.documents import charts
+from thinktime.documents.document import Column, Document, Figure, Finding, Highlight, Key, Section, Table
 from thinktime.stats.estimate import Estimate
 
 HOSTILE = "<script>alert('x')</script>&\"\x1b[2J\u202edrow"

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from thinktime.analyses import (
-    ageing,
-    arrivals,
-    capacity,
-    iostat,
-    overhead,
-    rates,
-    response,
-    saturation,
-    service,
-    stability,
-    throughput,
-    trace,
-)
+from thinktime.analyses.arrivals import analysis as arrivals
+from thinktime.analyses.capacity import analysis as capacity
+from thinktime.analyses.disks import analysis as iostat
+from thinktime.analyses.overhead import analysis as overhead
+from thinktime.analyses.rates import analysis as rates
+from thinktime.analyses.response import analysis as response
+from thinktime.analyses.saturation import analysis as saturation
+from thinktime.analyses.service import ageing, stability
+from thinktime.analyses.service import analysis as service
+from thinktime.analyses.throughput import analysis as throughput
+from thinktime.analyses.waits import analysis as trace
 from thinktime.stats.collinearity import Dependency
 from thinktime.stats.estimate import Estimate
 from thinktime.stats.hypothesis import SignificanceTest

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thinktime.reports import format as shown
-from thinktime.reports.document import Column
+from thinktime.documents import format as shown
+from thinktime.documents.document import Column
 from thinktime.stats.estimate import Estimate
 
 

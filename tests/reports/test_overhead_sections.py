@@ -8,11 +8,14 @@ import pytest
 import synthetic
 
 from thinktime import reports
-from thinktime.analyses import overhead, overhead_comparison, overhead_omission, overhead_parts
+from thinktime.analyses.overhead import analysis as overhead
+from thinktime.analyses.overhead import comparison as overhead_comparison
+from thinktime.analyses.overhead import comparison_section as compared
+from thinktime.analyses.overhead import omission as overhead_omission
+from thinktime.analyses.overhead import section_answers as overhead_answers
+from thinktime.analyses.overhead import subtraction as overhead_parts
+from thinktime.documents.document import Section
 from thinktime.log import Log
-from thinktime.reports.document import Section
-from thinktime.reports.sections import overhead_answers
-from thinktime.reports.sections import overhead_comparison as compared
 from thinktime.stats.estimate import NotApplicable
 
 
@@ -55,7 +58,7 @@ def test_costs_of_logs_are_compared_with_their_tests(log: Log, tmp_path: Path) -
 
 @pytest.mark.parametrize("column", ["softirq_s", "context_switches"])
 def test_another_target_is_named_wherever_system_time_would_be(log: Log, column: str) -> None:
-    from thinktime.reports.sections import overhead as section
+    from thinktime.analyses.overhead import section
 
     result = overhead.analyse(log, explained=[column], without=[column])
     assert not isinstance(result, NotApplicable)

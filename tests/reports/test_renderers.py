@@ -12,8 +12,11 @@ from html.parser import HTMLParser
 import handmade
 import pytest
 
-from thinktime.reports import render_csv, render_html, render_json, render_text
-from thinktime.reports.document import Column, Document, Section, Table
+from thinktime.documents.document import Column, Document, Section, Table
+from thinktime.documents.render import csv as render_csv
+from thinktime.documents.render import html as render_html
+from thinktime.documents.render import json as render_json
+from thinktime.documents.render import text as render_text
 
 VOID = {"meta", "link", "br", "hr", "img", "input"}
 

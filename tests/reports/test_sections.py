@@ -11,20 +11,22 @@ import pytest
 import results
 
 from thinktime import reports
+from thinktime.analyses import ANALYSES
+from thinktime.analyses.recording import analysis as machine
+from thinktime.documents import format as shown
+from thinktime.documents.document import Section
+from thinktime.documents.render import text as render_text
 from thinktime.log import Log
-from thinktime.reports import format as shown
-from thinktime.reports import machine, render_text
-from thinktime.reports.document import Section
-from thinktime.reports.evidence import Evidence
-from thinktime.reports.findings import findings
-from thinktime.reports.highlights import highlights
+from thinktime.reports.cards import highlights
+from thinktime.reports.summary import findings
+from thinktime.reports.summary_facts import Evidence
 from thinktime.stats.estimate import Estimate, NotApplicable
 
 NAMES = tuple(results.make_all())
 
 
 def made(name: str, log: Log, result: object | None = None) -> Section:
-    section = import_module(f"thinktime.reports.sections.{name}").section
+    section = import_module(ANALYSES[name].removesuffix("analysis") + "section").section
     return section(log, results.make_all()[name] if result is None else result)
 
 
@@ -149,7 +151,7 @@ def test_disks_show_sampled_beside_exact_and_measured_beside_the_makers(log: Log
 
 
 def test_parts_of_the_disks_can_be_asked_for_alone(log: Log) -> None:
-    from thinktime.reports.sections.iostat import PARTS, section
+    from thinktime.analyses.disks.section import PARTS, section
 
     result = results.make_iostat()
     whole = section(log, result)
@@ -166,7 +168,7 @@ def test_parts_of_the_disks_can_be_asked_for_alone(log: Log) -> None:
 
 
 def test_what_a_log_cannot_tell_of_its_disks_stands_in_the_report(log: Log) -> None:
-    from thinktime.reports.sections.iostat import section
+    from thinktime.analyses.disks.section import section
 
     none = NotApplicable("nothing looked", "look")
     result = replace(results.make_iostat(), matrix=none, hit_ratio=none)

@@ -8,8 +8,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from thinktime.analyses.timeline import analysis as timeline
 from thinktime.log import Log, LogWriter
-from thinktime.reports import timeline
 
 START = datetime(2024, 1, 1, tzinfo=timezone.utc)
 

@@ -13,9 +13,9 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from sources import stand_in
-from thinktime.analyses import experiment
+from thinktime.analyses.experiment import analysis as experiment
 from thinktime.errors import InputError, WorkError
-from thinktime.runs import Runs
+from thinktime.log.runs import Runs
 from thinktime.sources import design as designs
 from thinktime.sources import experiments
 

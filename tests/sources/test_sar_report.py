@@ -9,7 +9,7 @@ import sys
 import pytest
 from sar_text import FIXTURES, Text, cpu_line, seconds
 
-from thinktime.analyses import overhead
+from thinktime.analyses.overhead import analysis as overhead
 from thinktime.log import Log
 from thinktime.sources.sar import import_sar
 

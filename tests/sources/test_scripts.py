@@ -13,7 +13,7 @@ from polars.testing import assert_frame_equal
 
 import thinktime
 from thinktime.errors import InputError
-from thinktime.runs import Runs
+from thinktime.log.runs import Runs
 from thinktime.sources.design import Design
 from thinktime.sources.experiments import prepare, run
 from thinktime.sources.scripts import Script, builtin, demands, read

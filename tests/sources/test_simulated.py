@@ -14,7 +14,7 @@ from polars.testing import assert_frame_equal
 
 from thinktime.errors import InputError
 from thinktime.log import Log
-from thinktime.runs import Runs, over_replications
+from thinktime.log.runs import Runs, over_replications
 from thinktime.sources.simulated import record, simulate, systems
 from thinktime.stats.estimate import Estimate, NotApplicable
 

@@ -8,8 +8,8 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from thinktime.reports import render_figures
-from thinktime.reports.compared import Figure
+from thinktime.studies import cells_render as render_figures
+from thinktime.studies.cells import Figure
 from thinktime.studies.published import read
 from thinktime.studies.study import Chapter, Outcome
 

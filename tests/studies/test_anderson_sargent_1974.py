@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from thinktime.reports import beside, render_section
-from thinktime.reports.compared import Figure
-from thinktime.reports.document import Section
+from thinktime.documents.document import Section
+from thinktime.reports import render_section
 from thinktime.stats.anova import anova
 from thinktime.stats.factorial import Factor, Responses
+from thinktime.studies import published_tables as beside
 from thinktime.studies.anderson_sargent_1974 import recomputed, tables, variance
+from thinktime.studies.cells import Figure
 from thinktime.studies.paper import rounded
 from thinktime.studies.published import Printed, read
 

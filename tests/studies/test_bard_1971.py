@@ -16,15 +16,15 @@ from computed import (
 )
 
 from thinktime import reports
-from thinktime.reports.compared import Figure
 from thinktime.sources import simulated
 from thinktime.studies import load
 from thinktime.studies.bard_1971 import doubts, free_fret, recomputed, tables
 from thinktime.studies.bard_1971 import installation as installation_of
 from thinktime.studies.bard_1971.installation import Installation
 from thinktime.studies.bard_1971.tables import PAPER
+from thinktime.studies.cells import Figure
 from thinktime.studies.study import Outcome, Settings, run
-from thinktime.studies.telling import told
+from thinktime.studies.study_report import told
 
 NAME = "bard-1971"
 OBSERVATIONS = 100

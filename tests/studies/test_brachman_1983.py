@@ -13,15 +13,15 @@ from computed import are_doubts_with_figures, computed
 
 from thinktime import reports
 from thinktime.models.ratio import leave_one_out
-from thinktime.reports import render_figures
-from thinktime.reports.compared import Figure
 from thinktime.sources import simulated
+from thinktime.studies import cells_render as render_figures
 from thinktime.studies import load
 from thinktime.studies.brachman_1983 import doubts, equation, recomputed, tables
 from thinktime.studies.brachman_1983.machine import Machine
 from thinktime.studies.brachman_1983.tables import CASES, PAPER
+from thinktime.studies.cells import Figure
 from thinktime.studies.study import Outcome, Settings, run
-from thinktime.studies.telling import told
+from thinktime.studies.study_report import told
 
 NAME = "brachman-1983"
 INTERACTIONS = 30

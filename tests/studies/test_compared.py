@@ -10,8 +10,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from thinktime.reports import beside, render_figures
-from thinktime.reports.compared import Figure, Finding, Tolerance, tally
+from thinktime.studies import cells_render as render_figures
+from thinktime.studies import published_tables as beside
+from thinktime.studies.cells import Figure, Finding, Tolerance, tally
 
 FIGURE = Figure(
     "paper",

@@ -15,8 +15,8 @@ from computed import (
 )
 
 from thinktime import reports
-from thinktime.reports.compared import Figure
 from thinktime.studies import load
+from thinktime.studies.cells import Figure
 from thinktime.studies.sekino_1969 import (
     conclusions,
     cpu_time,
@@ -34,7 +34,7 @@ from thinktime.studies.sekino_1969.recomputed import implied_faults, truncated
 from thinktime.studies.sekino_1969.responses import one_run
 from thinktime.studies.sekino_1969.tables import CPM01, PAPER, RESPONSES, SUMMARY
 from thinktime.studies.study import Outcome, Settings, run
-from thinktime.studies.telling import told
+from thinktime.studies.study_report import told
 
 NAME = "sekino-1969"
 RUNS = 2

@@ -17,16 +17,16 @@ from computed import (
 )
 
 from thinktime import reports
-from thinktime.reports import beside
-from thinktime.reports.compared import Figure
-from thinktime.reports.document import Section
+from thinktime.documents.document import Section
 from thinktime.sources import simulated
 from thinktime.studies import load
+from thinktime.studies import published_tables as beside
+from thinktime.studies.cells import Figure
 from thinktime.studies.sekino_1971 import buyer, capacity, doubts, mechanisms, recomputed, tables
 from thinktime.studies.sekino_1971.machine import Machine, parameters_of
 from thinktime.studies.sekino_1971.tables import FULL, LARGE, PAPER, SMALL, STATES, SYSTEMS
 from thinktime.studies.study import Outcome, Settings, run
-from thinktime.studies.telling import told
+from thinktime.studies.study_report import told
 
 NAME = "sekino-1971"
 GOLDEN = Path(__file__).parent / "golden" / f"{NAME}-recomputed.txt"

@@ -16,10 +16,10 @@ from computed import cells
 
 from thinktime import reports
 from thinktime.errors import InputError
-from thinktime.reports import render_figures
+from thinktime.studies import cells_render as render_figures
 from thinktime.studies import load
 from thinktime.studies.study import Chapter, Outcome, Part, Settings, run
-from thinktime.studies.telling import told
+from thinktime.studies.study_report import told
 
 NAME = "anderson-sargent-1974"
 

@@ -23,12 +23,15 @@ CRATES = {
 """What each crate of ours may depend on."""
 
 ROOMS = {
-    "stats": {"_native"},
+    "stats": {"errors", "_native"},
+    "log": {"stats", "errors", "_native"},
     "models": {"stats", "errors", "_native"},
-    "analyses": {"stats", "errors", "log", "runs"},
-    "sources": {"stats", "errors", "log", "runs", "toml", "_native"},
-    "reports": {"stats", "errors", "log", "runs", "analyses", "models"},
-    "studies": {"stats", "errors", "log", "runs", "analyses", "models", "reports", "sources"},
+    "documents": {"stats", "errors"},
+    "analyses": {"stats", "errors", "log", "documents"},
+    "sources": {"stats", "errors", "log", "toml", "_native"},
+    "predictions": {"stats", "errors", "models", "documents"},
+    "reports": {"stats", "errors", "log", "analyses", "documents"},
+    "studies": {"stats", "errors", "log", "analyses", "models", "documents", "reports", "sources", "toml"},
 }
 """What each room of the package may import of ours, itself apart."""
 

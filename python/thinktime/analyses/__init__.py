@@ -13,16 +13,16 @@ from types import ModuleType
 __all__ = ["ANALYSES", "load"]
 
 ANALYSES: dict[str, str] = {
-    "rates": "thinktime.analyses.rates",
-    "throughput": "thinktime.analyses.throughput",
-    "response": "thinktime.analyses.response",
-    "service": "thinktime.analyses.service",
-    "arrivals": "thinktime.analyses.arrivals",
-    "trace": "thinktime.analyses.trace",
-    "overhead": "thinktime.analyses.overhead",
-    "saturation": "thinktime.analyses.saturation",
-    "iostat": "thinktime.analyses.iostat",
-    "capacity": "thinktime.analyses.capacity",
+    "rates": "thinktime.analyses.rates.analysis",
+    "throughput": "thinktime.analyses.throughput.analysis",
+    "response": "thinktime.analyses.response.analysis",
+    "service": "thinktime.analyses.service.analysis",
+    "arrivals": "thinktime.analyses.arrivals.analysis",
+    "trace": "thinktime.analyses.waits.analysis",
+    "overhead": "thinktime.analyses.overhead.analysis",
+    "saturation": "thinktime.analyses.saturation.analysis",
+    "iostat": "thinktime.analyses.disks.analysis",
+    "capacity": "thinktime.analyses.capacity.analysis",
 }
 """Name of each analysis and the module that does it, in the order in which a report shows them."""
 

@@ -14,8 +14,8 @@ import typer
 from thinktime.errors import InputError
 
 if TYPE_CHECKING:
-    from thinktime.reports.document import Document
-    from thinktime.runs import Runs
+    from thinktime.documents.document import Document
+    from thinktime.log.runs import Runs
     from thinktime.sources.design import Design
     from thinktime.sources.experiments import Progress
 
@@ -97,7 +97,7 @@ def command(
 
 
 def _opened(folder: Path) -> Runs:
-    from thinktime.runs import Runs
+    from thinktime.log.runs import Runs
 
     return Runs.open(folder)
 
@@ -111,7 +111,7 @@ def _run(
     force: bool,
     threads: int | None,
 ) -> Runs:
-    from thinktime.runs import Runs
+    from thinktime.log.runs import Runs
     from thinktime.sources import design, experiments
 
     read = design.read(path)
@@ -133,7 +133,7 @@ def analysed(runs: Runs, wanted: list[str]) -> Document:
     InputError
         There is no such response, or nothing was simulated yet.
     """
-    from thinktime.analyses.experiment import analyse
+    from thinktime.analyses.experiment.analysis import analyse
     from thinktime.reports.experiment import document
 
     if not runs.factors:

@@ -11,7 +11,7 @@ import typer
 from thinktime.errors import InputError
 
 if TYPE_CHECKING:
-    from thinktime.reports.document import Table
+    from thinktime.documents.document import Table
     from thinktime.sources.scripts import Demand, Script
 
 __all__ = ["command"]
@@ -42,7 +42,7 @@ def command(
       thinktime scripts --check my.toml; thinktime simulate multics -p script=my.toml
     """
     from thinktime import reports
-    from thinktime.reports.document import Section
+    from thinktime.documents.document import Section
     from thinktime.sources.scripts import builtin, demands, read
 
     if name is not None:
@@ -66,7 +66,7 @@ def command(
 
 
 def _scripts(scripts: tuple[Script, ...]) -> Table:
-    from thinktime.reports.document import Column, Table
+    from thinktime.documents.document import Column, Table
 
     columns = ("script", "interactions", "waiting", "commands", "heavy", "systems", "what it is")
     rows = tuple(
@@ -85,7 +85,7 @@ def _scripts(scripts: tuple[Script, ...]) -> Table:
 
 
 def _demands(demands: tuple[Demand, ...]) -> Table:
-    from thinktime.reports.document import Column, Table
+    from thinktime.documents.document import Column, Table
 
     columns = ("system", "demand", "unit", "default", "what it is")
     rows = tuple(

@@ -13,8 +13,8 @@ import typer
 from thinktime.errors import InputError
 
 if TYPE_CHECKING:
-    from thinktime.reports.document import Section
-    from thinktime.runs import Runs
+    from thinktime.documents.document import Section
+    from thinktime.log.runs import Runs
     from thinktime.sources.simulated import Simulated
 
 __all__ = ["command"]
@@ -93,7 +93,7 @@ def _earlier(
     output: Path | None, add: bool, force: bool, system: str, given: dict[str, Any], seed: int
 ) -> Runs | None:
     """Return the replications that are to be continued; refuse what cannot be written."""
-    from thinktime.runs import Runs
+    from thinktime.log.runs import Runs
 
     if add and output is None:
         raise InputError("--add: name the log to be extended with -o")
@@ -153,8 +153,8 @@ def _simulate(
 
 
 def _section(simulated: Simulated, output: Path | None) -> Section:
-    from thinktime.reports.sections import replications
-    from thinktime.runs import Runs, over_replications
+    from thinktime.log.runs import Runs, over_replications
+    from thinktime.reports import replications
 
     responses = simulated.responses if output is None else Runs.open(output).responses()
     figures = {name: over_replications(responses, name, unit) for name, unit in simulated.units.items()}

@@ -88,8 +88,8 @@ def _list() -> None:
 
 def _rendered(outcome: Outcome, form: writing.Form) -> str:
     from thinktime import reports
-    from thinktime.reports import render_figures
-    from thinktime.studies.telling import told
+    from thinktime.studies import cells_render as render_figures
+    from thinktime.studies.study_report import told
 
     if form == "json":
         return render_figures.to_json(outcome.figures, outcome.findings)

@@ -11,7 +11,7 @@ import typer
 from thinktime.errors import InputError
 
 if TYPE_CHECKING:
-    from thinktime.reports.document import Section
+    from thinktime.documents.document import Section
     from thinktime.sources.simulated import System
 
 __all__ = ["command"]
@@ -51,7 +51,7 @@ def command(
 
 
 def _list(found: tuple[System, ...]) -> Section:
-    from thinktime.reports.document import Column, Section, Table
+    from thinktime.documents.document import Column, Section, Table
 
     columns = (Column("system"), Column("what it is"), Column("parameters"))
     rows = tuple((system.name, system.summary, str(len(system.parameters))) for system in found)
@@ -64,7 +64,7 @@ def _list(found: tuple[System, ...]) -> Section:
 
 
 def _parameters(system: System) -> Section:
-    from thinktime.reports.document import Column, Section, Table
+    from thinktime.documents.document import Column, Section, Table
 
     columns = tuple(
         Column(name) for name in ("parameter", "default", "unit", "allowed", "what it is", "source")

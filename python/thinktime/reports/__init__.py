@@ -13,12 +13,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Literal
 
+from thinktime.documents.document import Document, Figure, Finding, Section, Table
 from thinktime.errors import InputError
-from thinktime.reports.document import Document, Figure, Finding, Section, Table
 
 if TYPE_CHECKING:
     from thinktime.log import Log
-    from thinktime.reports.evidence import Evidence
+    from thinktime.reports.summary_facts import Evidence
 
 __all__ = ["Form", "answer", "build", "log_names", "render", "render_section"]
 
@@ -84,23 +84,26 @@ def render_section(section: Section, form: Literal["text", "json", "csv"]) -> st
 
 
 def _renderer(form: Form) -> ModuleType:
-    return importlib.import_module(f"thinktime.reports.render_{form}")
+    return importlib.import_module(f"thinktime.documents.render.{form}")
 
 
 def _section(name: str, log: Log, result: object) -> Section:
-    make: Callable[[Log, object], Section] = importlib.import_module(
-        f"thinktime.reports.sections.{name}"
-    ).section
+    from thinktime.analyses import ANALYSES
+
+    module = ANALYSES[name].removesuffix("analysis") + "section"
+    make: Callable[[Log, object], Section] = importlib.import_module(module).section
     return make(log, result)
 
 
 def _of_one(log: Log) -> Document:
     from thinktime.analyses import load
-    from thinktime.reports import machine
-    from thinktime.reports.evidence import Evidence
-    from thinktime.reports.findings import findings
-    from thinktime.reports.highlights import highlights
-    from thinktime.reports.sections import recording, timeline, who
+    from thinktime.analyses.recording import analysis as machine
+    from thinktime.analyses.recording import section as recording
+    from thinktime.analyses.timeline import section as timeline
+    from thinktime.analyses.users import section as who
+    from thinktime.reports.cards import highlights
+    from thinktime.reports.summary import findings
+    from thinktime.reports.summary_facts import Evidence
 
     results = {name: load(name).analyse(log) for name in ORDER}
     host = machine.Machine.of(log)
@@ -122,8 +125,8 @@ def _of_one(log: Log) -> Document:
 
 
 def _subtitle(known: Evidence) -> str:
-    from thinktime.reports import format as shown
-    from thinktime.reports import machine
+    from thinktime.analyses.recording import analysis as machine
+    from thinktime.documents import format as shown
 
     words = machine.words(known.machine)
     said = known.recording
@@ -168,8 +171,8 @@ def _comparisons(logs: Sequence[Log]) -> list[Section]:
     names = log_names([log.path for log in logs])
     found = []
     for name in COMPARED:
-        result = importlib.import_module(f"thinktime.analyses.{name}_comparison").compare(logs, names)
-        module = importlib.import_module(f"thinktime.reports.sections.{name}_comparison")
+        result = importlib.import_module(f"thinktime.analyses.{name}.comparison").compare(logs, names)
+        module = importlib.import_module(f"thinktime.analyses.{name}.comparison_section")
         section: Section = module.section(result)
         if not section.not_applicable:
             found.append(_renamed(section, "compared-", "The logs compared"))
@@ -178,8 +181,8 @@ def _comparisons(logs: Sequence[Log]) -> list[Section]:
 
 def _decomposition(logs: Sequence[Log]) -> list[Section]:
     """CPU time of an interaction; nothing where nobody interacted, or the logs cannot be joined."""
-    from thinktime.analyses import decomposition
-    from thinktime.reports.sections.decomposition import section
+    from thinktime.analyses.cpu_per_interaction import analysis as decomposition
+    from thinktime.analyses.cpu_per_interaction.section import section
 
     found = section(decomposition.analyse(logs, log_names([log.path for log in logs])))
     return [] if found.not_applicable else [found]

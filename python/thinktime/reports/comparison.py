@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from thinktime.reports.document import Document, Finding
+from thinktime.documents.document import Document, Finding
 
 if TYPE_CHECKING:
+    from thinktime.documents.document import Section
     from thinktime.log import Log
-    from thinktime.reports.document import Section
 
 __all__ = ["document"]
 

@@ -6,15 +6,15 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from thinktime.reports import format as shown
-from thinktime.reports.document import Document, Finding
-from thinktime.reports.prose import listed
-from thinktime.reports.sections import experiment
+from thinktime.analyses.experiment import section as experiment
+from thinktime.documents import format as shown
+from thinktime.documents.document import Document, Finding
+from thinktime.documents.wording import listed
 from thinktime.stats.estimate import NotApplicable
 
 if TYPE_CHECKING:
-    from thinktime.analyses.experiment_result import Experiment
-    from thinktime.runs import Runs
+    from thinktime.analyses.experiment.result import Experiment
+    from thinktime.log.runs import Runs
 
 __all__ = ["document"]
 

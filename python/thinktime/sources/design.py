@@ -12,7 +12,7 @@ from typing import Any
 
 from thinktime import toml
 from thinktime.errors import InputError
-from thinktime.runs import Level
+from thinktime.log.runs import Level
 from thinktime.stats.factorial import full_factorial
 from thinktime.stats.transformations import Transformation
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from thinktime.errors import InputError, WorkError
-from thinktime.runs import FILE_NAME, Cell, Level, Runs
+from thinktime.log.runs import FILE_NAME, Cell, Level, Runs
 from thinktime.sources import simulated
 from thinktime.sources.design import Design, nearest
 

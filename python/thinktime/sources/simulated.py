@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from thinktime.errors import InputError, WorkError
-from thinktime.runs import over_replications
+from thinktime.log.runs import over_replications
 
 if TYPE_CHECKING:
     import numpy as np
@@ -295,7 +295,7 @@ def record(
         A conservation law does not hold: a defect.
     """
     from thinktime._native import NativeSimulation
-    from thinktime.runs import Runs
+    from thinktime.log.runs import Runs
 
     simulation = _call(NativeSimulation, system, _written(system, parameters))
     if json.loads(simulation.parameters()).get("warm_up") == "mser5":

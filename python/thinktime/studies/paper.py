@@ -10,8 +10,8 @@ from typing import Literal
 
 import numpy as np
 
-from thinktime.reports.compared import Figure, Kind, Row, Tolerance
 from thinktime.stats.estimate import Estimate
+from thinktime.studies.cells import Figure, Kind, Row, Tolerance
 from thinktime.studies.published import Fact, Printed, Shape, Table, read, read_facts
 
 __all__ = ["Paper", "rounded"]

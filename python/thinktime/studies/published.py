@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from thinktime.errors import InputError
-from thinktime.reports.compared import Row
+from thinktime.studies.cells import Row
 
 __all__ = ["Fact", "Printed", "Shape", "Table", "read", "read_facts"]
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from thinktime.documents import document
 from thinktime.errors import InputError
-from thinktime.reports import document
-from thinktime.reports.compared import Figure, Finding
+from thinktime.studies.cells import Figure, Finding
 from thinktime.studies.published import Shape
 
 __all__ = ["Chapter", "Outcome", "Part", "Progress", "Settings", "Study", "run", "silent"]

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 import typer
 
 if TYPE_CHECKING:
+    from thinktime.documents.document import Section
     from thinktime.log import Log
-    from thinktime.reports.document import Section
 
 __all__ = ["Form", "LogArgument", "LogsArgument", "names", "opened", "show"]
 

@@ -22,9 +22,10 @@ def command(logs: LogsArgument, form: Form = "text") -> None:
 
       thinktime analyse capacity run --format json | jq '.tables[0].rows'
     """
-    from thinktime.analyses import capacity, capacity_comparison
-    from thinktime.reports.sections import capacity as one
-    from thinktime.reports.sections import capacity_comparison as several
+    from thinktime.analyses.capacity import analysis as capacity
+    from thinktime.analyses.capacity import comparison as capacity_comparison
+    from thinktime.analyses.capacity import comparison_section as several
+    from thinktime.analyses.capacity import section as one
 
     found = opened(logs)
     if len(found) == 1:

@@ -12,8 +12,8 @@ from thinktime.cli.analyse.answering import Form, show
 from thinktime.errors import InputError
 
 if TYPE_CHECKING:
+    from thinktime.documents.document import Section
     from thinktime.log import Log
-    from thinktime.reports.document import Section
 
 __all__ = ["command"]
 
@@ -149,17 +149,17 @@ def _fitting(count: int, given: set[str]) -> None:
 
 
 def _before_after(logs: Sequence[Log], quantities: list[str] | None, load: str | None) -> Section:
-    from thinktime.analyses.compare_logs import analyse
-    from thinktime.reports.sections.compare_logs import section
+    from thinktime.analyses.compare.logs import analyse
+    from thinktime.analyses.compare.logs_section import section
 
     before, after = logs
     return section(analyse(before, after, quantities=quantities, load=load))
 
 
 def _designed(log: Log, design: Path | None, **options: Any) -> Section:
-    from thinktime.analyses.compare import analyse
+    from thinktime.analyses.compare.analysis import analyse
+    from thinktime.analyses.compare.section import section
     from thinktime.cli.analyse import design_file
-    from thinktime.reports.sections.compare import section
 
     plan = None if design is None else design_file.read(design)
     return section(analyse(log, plan=plan, **options))

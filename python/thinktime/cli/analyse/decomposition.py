@@ -37,7 +37,7 @@ def command(
 
       thinktime analyse decomposition run --format csv > decomposition.csv
     """
-    from thinktime.analyses import decomposition
-    from thinktime.reports.sections.decomposition import section
+    from thinktime.analyses.cpu_per_interaction import analysis as decomposition
+    from thinktime.analyses.cpu_per_interaction.section import section
 
     show(section(decomposition.analyse(opened(logs), names(logs), width=width)), form)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from thinktime.errors import InputError
 
 if TYPE_CHECKING:
-    from thinktime.analyses.compare_design import Plan
+    from thinktime.analyses.compare.design import Plan
 
 __all__ = ["read"]
 
@@ -41,7 +41,7 @@ def read(path: Path) -> Plan:
 
 
 def _of_csv(path: Path, text: str) -> Plan:
-    from thinktime.analyses.compare_design import Plan
+    from thinktime.analyses.compare.design import Plan
 
     rows = csv.DictReader(text.splitlines())
     names = [name.strip() for name in rows.fieldnames or ()]
@@ -69,7 +69,7 @@ def _of_csv(path: Path, text: str) -> Plan:
 
 def _of_toml(path: Path) -> Plan:
     from thinktime import toml
-    from thinktime.analyses.compare_design import Plan
+    from thinktime.analyses.compare.design import Plan
 
     table: dict[str, Any] = toml.read(path)
     if unknown := [key for key in table if key not in KEYS]:

@@ -27,6 +27,6 @@ def command(
     """
     from thinktime import reports
     from thinktime.cli.experiment import analysed
-    from thinktime.runs import Runs
+    from thinktime.log.runs import Runs
 
     sys.stdout.write(reports.render(analysed(Runs.open(runs), []), form))

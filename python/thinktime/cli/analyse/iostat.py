@@ -9,8 +9,8 @@ import typer
 from thinktime.cli.analyse.answering import Form, LogArgument, show
 
 if TYPE_CHECKING:
+    from thinktime.documents.document import Section
     from thinktime.log import Log
-    from thinktime.reports.document import Section
 
 __all__ = ["command"]
 
@@ -62,10 +62,10 @@ def _answer(
     log: Log, parts: list[str], session: int | None, times: tuple[str | None, str | None, str | None]
 ) -> Section:
     """Answer the analysis of disks, for a part of the log and of the figures."""
-    from thinktime.analyses import iostat
+    from thinktime.analyses.disks import analysis as iostat
+    from thinktime.analyses.disks.section import PARTS, section
     from thinktime.cli.quantity import parse_seconds
     from thinktime.errors import InputError
-    from thinktime.reports.sections.iostat import PARTS, section
 
     for part in parts:
         if part not in PARTS:

@@ -10,8 +10,8 @@ import typer
 from thinktime.cli.analyse.answering import Form, LogsArgument, names, opened, show
 
 if TYPE_CHECKING:
+    from thinktime.documents.document import Section
     from thinktime.log import Log
-    from thinktime.reports.document import Section
 
 __all__ = ["command"]
 
@@ -99,10 +99,13 @@ def _section(
     apart: Sequence[str],
     options: dict[str, Any],
 ) -> Section:
-    from thinktime.analyses import overhead, overhead_comparison, overhead_omission, overhead_parts
-    from thinktime.reports.sections import overhead as plain
-    from thinktime.reports.sections import overhead_answers
-    from thinktime.reports.sections import overhead_comparison as compared
+    from thinktime.analyses.overhead import analysis as overhead
+    from thinktime.analyses.overhead import comparison as overhead_comparison
+    from thinktime.analyses.overhead import comparison_section as compared
+    from thinktime.analyses.overhead import omission as overhead_omission
+    from thinktime.analyses.overhead import section as plain
+    from thinktime.analyses.overhead import section_answers as overhead_answers
+    from thinktime.analyses.overhead import subtraction as overhead_parts
 
     if len(logs) > 1:
         return compared.section(overhead_comparison.compare(logs, called, without=without, **options))

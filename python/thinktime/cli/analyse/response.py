@@ -34,9 +34,9 @@ def command(
 
       thinktime analyse response run --format json | jq '.tables[0].rows'
     """
-    from thinktime.analyses import response
+    from thinktime.analyses.response import analysis as response
+    from thinktime.analyses.response.section import section
     from thinktime.log import Log
-    from thinktime.reports.sections.response import section
 
     opened = Log.open(log)
     show(section(opened, response.analyse(opened, without=without or ())), form)

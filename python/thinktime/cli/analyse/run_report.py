@@ -21,8 +21,8 @@ def command(log: LogArgument, form: Form = "text") -> None:
 
       thinktime analyse run-report run --format json | jq '.tables[1].rows'
     """
-    from thinktime.analyses import run_report
+    from thinktime.analyses.script_report import analysis as run_report
+    from thinktime.analyses.script_report.section import section
     from thinktime.log import Log
-    from thinktime.reports.sections.run_report import section
 
     show(section(run_report.analyse(Log.open(log))), form)

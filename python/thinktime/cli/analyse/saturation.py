@@ -59,9 +59,10 @@ def command(
 
       thinktime analyse saturation before after --format json | jq '.tables[0].rows'
     """
-    from thinktime.analyses import saturation, saturation_comparison
-    from thinktime.reports.sections import saturation as one
-    from thinktime.reports.sections import saturation_comparison as several
+    from thinktime.analyses.saturation import analysis as saturation
+    from thinktime.analyses.saturation import comparison as saturation_comparison
+    from thinktime.analyses.saturation import comparison_section as several
+    from thinktime.analyses.saturation import section as one
 
     found = opened(logs)
     ceilings = _ceilings(ceiling or [])

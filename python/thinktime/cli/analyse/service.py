@@ -10,8 +10,8 @@ import typer
 from thinktime.cli.analyse.answering import Form, LogArgument, show
 
 if TYPE_CHECKING:
+    from thinktime.documents.document import Section
     from thinktime.log import Log
-    from thinktime.reports.document import Section
 
 __all__ = ["command"]
 
@@ -51,10 +51,10 @@ def command(
 
 def _fitted(section: Section, log: Log, target: Path) -> Section:
     """Write the fitted distributions to `target` and add them to the section."""
-    from thinktime.analyses import service_fit
+    from thinktime.analyses.service import distributions
+    from thinktime.analyses.service import fit as service_fit
+    from thinktime.analyses.service.fit_section import extended
     from thinktime.errors import WorkError
-    from thinktime.reports import distributions
-    from thinktime.reports.sections.service_fit import extended
     from thinktime.stats.estimate import NotApplicable
 
     result = service_fit.analyse(log)

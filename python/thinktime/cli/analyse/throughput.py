@@ -60,10 +60,11 @@ def command(
 
       thinktime analyse throughput before after --whole
     """
-    from thinktime.analyses import throughput, throughput_comparison
+    from thinktime.analyses.throughput import analysis as throughput
+    from thinktime.analyses.throughput import comparison as throughput_comparison
+    from thinktime.analyses.throughput import comparison_section as several
+    from thinktime.analyses.throughput import section as one
     from thinktime.errors import InputError
-    from thinktime.reports.sections import throughput as one
-    from thinktime.reports.sections import throughput_comparison as several
 
     found = opened(logs)
     for log in found:

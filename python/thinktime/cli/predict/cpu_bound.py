@@ -57,9 +57,9 @@ def command(
       thinktime predict cpu-bound --elapsed 300s --swap-time 70ms --quantum 1s --processes 10 --processes-b 15
     """
     from thinktime import reports
+    from thinktime.documents import format as shown
     from thinktime.models import cpu_bound
-    from thinktime.reports import format as shown
-    from thinktime.reports.sections import prediction
+    from thinktime.predictions import prediction
 
     if (swaps is None) == (quantum is None):
         raise InputError("give --swaps where one process is loaded, or --quantum where several are")

@@ -14,9 +14,9 @@ from thinktime.cli import parameters, writing
 from thinktime.errors import InputError
 
 if TYPE_CHECKING:
+    from thinktime.documents.document import Document
     from thinktime.models.paging_configuration import Paging
-    from thinktime.reports.document import Document
-    from thinktime.reports.sections.paging import Point
+    from thinktime.predictions.paging import Point
 
 __all__ = ["command"]
 
@@ -122,9 +122,9 @@ def _document(
     replications: int,
     seed: int,
 ) -> Document:
+    from thinktime.documents.document import Document, Finding
     from thinktime.models import paging_limit
-    from thinktime.reports.document import Document, Finding
-    from thinktime.reports.sections import paging as sections
+    from thinktime.predictions import paging as sections
 
     system, known = _machine(base)
     told = [(name, _written(value)) for name, value in known.items()]
@@ -176,7 +176,7 @@ def _unknown(known: Mapping[str, Any]) -> list[str]:
 def _point(given: Mapping[str, Any], value: float, replications: int, seed: int) -> Point:
     """Predict one machine, and simulate it if wanted."""
     from thinktime.models import paging
-    from thinktime.reports.sections.paging import Point
+    from thinktime.predictions.paging import Point
     from thinktime.sources.simulated import simulate
 
     found = paging.predict(_machine(given)[0])

@@ -150,7 +150,7 @@ def command(
     """
     from thinktime import reports
     from thinktime.models import ratio
-    from thinktime.reports.sections.ratio import section
+    from thinktime.predictions.disk_bound import section
 
     of_a = {
         "loaded": loaded,
@@ -223,7 +223,7 @@ def _figures(
 
 def _of_log(path: Path, device: str) -> tuple[Figures, dict[str, str], tuple[str, ...]]:
     """Figures that a log has, why it lacks those that are needed, and what to beware of."""
-    from thinktime.analyses import disk_saturation
+    from thinktime.analyses.disks import disk_saturation
     from thinktime.log import Log
     from thinktime.stats.estimate import NotApplicable
 

@@ -186,7 +186,7 @@ def command(
     """
     from thinktime import reports
     from thinktime.models import swapping
-    from thinktime.reports.sections.swapping import section
+    from thinktime.predictions.swapping import section
 
     given = {
         "processes": processes,

@@ -9,7 +9,6 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.reports.compared import Finding
 from thinktime.stats import critical
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.anderson_sargent_1974.experiment import MEASURES, Experiment
@@ -18,6 +17,7 @@ from thinktime.studies.anderson_sargent_1974.modified import modified, slope
 from thinktime.studies.anderson_sargent_1974.tables import NAME, PAPER
 from thinktime.studies.anderson_sargent_1974.validation import original
 from thinktime.studies.anderson_sargent_1974.variance import COUNTS
+from thinktime.studies.cells import Finding
 from thinktime.studies.study import Chapter
 
 __all__ = ["chapter"]

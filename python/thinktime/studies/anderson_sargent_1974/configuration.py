@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 
-from thinktime.reports.diagrams import Arrow, Box, diagram
-from thinktime.reports.document import Cell, Column, Figure, Table
+from thinktime.documents.diagrams import Arrow, Box, diagram
+from thinktime.documents.document import Cell, Column, Figure, Table
 from thinktime.sources.simulated import systems
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.anderson_sargent_1974.machine import SYSTEM, Machine, interval, think
-from thinktime.studies.described import parameters
+from thinktime.studies.common_sections import parameters
 from thinktime.studies.study import Chapter
 
 __all__ = ["chapter"]

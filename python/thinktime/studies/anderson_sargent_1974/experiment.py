@@ -10,11 +10,10 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.reports import charts, document
-from thinktime.reports import format as shown
-from thinktime.reports.charts import Axis
-from thinktime.reports.compared import Figure, Kind, Tolerance
-from thinktime.reports.document import Column, Key, Table
+from thinktime.documents import charts, document
+from thinktime.documents import format as shown
+from thinktime.documents.charts import Axis
+from thinktime.documents.document import Column, Key, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.anderson_sargent_1974.machine import Machine, interval, ratio, think
 from thinktime.studies.anderson_sargent_1974.tables import (
@@ -32,6 +31,7 @@ from thinktime.studies.anderson_sargent_1974.variance import (
     SLICES,
     Analysis,
 )
+from thinktime.studies.cells import Figure, Kind, Tolerance
 from thinktime.studies.study import Chapter
 
 __all__ = ["INSERTION_S", "TABLES", "Experiment", "chapter", "kind_of"]

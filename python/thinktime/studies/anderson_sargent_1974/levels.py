@@ -9,13 +9,13 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.reports.compared import Figure, Finding, Tolerance
 from thinktime.stats import critical
 from thinktime.stats.contrasts import orthogonal_polynomials
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.anderson_sargent_1974.machine import Machine
 from thinktime.studies.anderson_sargent_1974.monitor import Period
 from thinktime.studies.anderson_sargent_1974.tables import NAME, PAPER
+from thinktime.studies.cells import Figure, Finding, Tolerance
 from thinktime.studies.study import Chapter
 
 __all__ = ["TABLES", "Design", "chapter"]

@@ -8,11 +8,10 @@ from functools import partial
 
 import numpy as np
 
+from thinktime.documents import charts, document
+from thinktime.documents.charts import Chart
+from thinktime.documents.document import Column, Key, Table
 from thinktime.models.distributions import Distribution, distribution
-from thinktime.reports import charts, document
-from thinktime.reports.charts import Chart
-from thinktime.reports.compared import Figure, Finding, Tolerance
-from thinktime.reports.document import Column, Key, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.anderson_sargent_1974 import pictures
 from thinktime.studies.anderson_sargent_1974.machine import Machine, welch
@@ -20,6 +19,7 @@ from thinktime.studies.anderson_sargent_1974.monitor import USERS, Monitored, Pe
 from thinktime.studies.anderson_sargent_1974.pictures import MEASURED, Points
 from thinktime.studies.anderson_sargent_1974.service_times import POOLED_OUTPUT_BOUND, UPPER
 from thinktime.studies.anderson_sargent_1974.tables import NAME, PAPER
+from thinktime.studies.cells import Figure, Finding, Tolerance
 from thinktime.studies.study import Chapter
 
 __all__ = ["SERVICE_TABLES", "TABLES", "chapter", "pooled", "service_times"]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.reports import document
+from thinktime.documents import document
 from thinktime.stats import critical
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.anderson_sargent_1974 import pictures

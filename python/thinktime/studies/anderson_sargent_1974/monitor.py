@@ -17,11 +17,11 @@ from thinktime.stats.estimate import NotApplicable
 from thinktime.studies.anderson_sargent_1974.machine import PERIOD_S, SYSTEM, think
 
 if TYPE_CHECKING:
-    from thinktime.analyses.arrivals import Arrivals
-    from thinktime.analyses.service import Service
-    from thinktime.analyses.trace import TraceInterval
+    from thinktime.analyses.arrivals.analysis import Arrivals
+    from thinktime.analyses.service.analysis import Service
+    from thinktime.analyses.waits.analysis import TraceInterval
+    from thinktime.documents.document import Section
     from thinktime.log import Log
-    from thinktime.reports.document import Section
     from thinktime.studies.study import Settings
 
 __all__ = ["INSERTION_S", "USERS", "Monitored", "Period", "monitor"]
@@ -103,8 +103,10 @@ def _record(path: Path, number: int, users: int, insertion_s: float, seed: int) 
 
 
 def _analysed(log: Log, sessions: list[tuple[int, float]]) -> Monitored:
-    from thinktime.analyses import arrivals, service, trace
-    from thinktime.reports.sections.service import section
+    from thinktime.analyses.arrivals import analysis as arrivals
+    from thinktime.analyses.service import analysis as service
+    from thinktime.analyses.service.section import section
+    from thinktime.analyses.waits import analysis as trace
 
     asked = service.analyse(log)
     came = arrivals.analyse(log, period_s=PERIOD_S)

@@ -10,10 +10,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.reports import charts
-from thinktime.reports import format as shown
-from thinktime.reports.charts import Axis, Spec
-from thinktime.reports.document import Column, Figure, Key, Table
+from thinktime.documents import charts
+from thinktime.documents import format as shown
+from thinktime.documents.charts import Axis, Spec
+from thinktime.documents.document import Column, Figure, Key, Table
 from thinktime.studies.anderson_sargent_1974.tables import PAPER
 
 __all__ = ["MEASURED", "SIMULATED", "Points", "against", "published"]

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thinktime.documents import charts
+from thinktime.documents import format as shown
+from thinktime.documents.charts import Axis
+from thinktime.documents.document import Cell, Column, Figure, Key, Table
 from thinktime.models.distributions import distribution
-from thinktime.reports import charts
-from thinktime.reports import format as shown
-from thinktime.reports.charts import Axis
-from thinktime.reports.compared import Finding
-from thinktime.reports.document import Cell, Column, Figure, Key, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.anderson_sargent_1974.machine import Machine, interval, think
 from thinktime.studies.anderson_sargent_1974.tables import NAME
+from thinktime.studies.cells import Finding
 from thinktime.studies.study import Chapter
 
 __all__ = ["chapter"]

@@ -6,11 +6,11 @@ import statistics
 from collections.abc import Callable, Iterator, Sequence
 from math import log10, sqrt
 
-from thinktime.reports.compared import Figure, Row, Tolerance
-from thinktime.reports.document import Column, Table
+from thinktime.documents.document import Column, Table
 from thinktime.stats.contrasts import orthogonal_polynomials
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.anderson_sargent_1974.tables import F_RATIOS_OF_THE_TEXT, PAPER, REGRESSION_READING
+from thinktime.studies.cells import Figure, Row, Tolerance
 from thinktime.studies.paper import rounded
 from thinktime.studies.published import Printed
 from thinktime.studies.study import Chapter

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.reports.compared import Figure, Finding
-from thinktime.reports.document import Column, Table
+from thinktime.documents.document import Column, Table
 from thinktime.stats import critical
 from thinktime.stats.estimate import Estimate
 from thinktime.stats.least_squares import LeastSquares
@@ -17,6 +16,7 @@ from thinktime.stats.selection import Selection, forward
 from thinktime.studies.anderson_sargent_1974.machine import Machine
 from thinktime.studies.anderson_sargent_1974.monitor import Period
 from thinktime.studies.anderson_sargent_1974.tables import NAME, PAPER
+from thinktime.studies.cells import Figure, Finding
 from thinktime.studies.study import Chapter
 
 __all__ = ["F_TO_ENTER", "Regression", "chapter"]

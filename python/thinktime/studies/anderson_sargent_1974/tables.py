@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from thinktime.reports.compared import Row
 from thinktime.studies.anderson_sargent_1974.service_times import POOLED_OUTPUT_BOUND
+from thinktime.studies.cells import Row
 from thinktime.studies.paper import Paper
 from thinktime.studies.published import Shape
 

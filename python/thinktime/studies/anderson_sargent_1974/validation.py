@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.reports import document
-from thinktime.reports.compared import Figure, Kind, Row, Tolerance
+from thinktime.documents import document
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.anderson_sargent_1974 import pictures
 from thinktime.studies.anderson_sargent_1974.machine import Machine, think
 from thinktime.studies.anderson_sargent_1974.pictures import MEASURED, SIMULATED, Points
 from thinktime.studies.anderson_sargent_1974.tables import PAPER
+from thinktime.studies.cells import Figure, Kind, Row, Tolerance
 from thinktime.studies.study import Chapter
 
 __all__ = ["AXES", "RATE", "RESPONSES", "TABLE", "block", "chapter", "original"]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from thinktime.reports.compared import Figure, Tolerance
-from thinktime.reports.document import Cell, Column, Table
+from thinktime.documents.document import Cell, Column, Table
 from thinktime.sources.simulated import systems
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.bard_1971.installation import SYSTEM, Installation
 from thinktime.studies.bard_1971.tables import DERIVED, NAME, PAPER, RECORDED
-from thinktime.studies.described import parameters
+from thinktime.studies.cells import Figure, Tolerance
+from thinktime.studies.common_sections import parameters
 from thinktime.studies.study import Chapter
 
 __all__ = ["TABLES", "chapter"]

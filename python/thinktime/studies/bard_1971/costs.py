@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from thinktime.reports import charts, document
-from thinktime.reports import format as shown
-from thinktime.reports.charts import Axis
-from thinktime.reports.compared import Finding
-from thinktime.reports.document import Cell, Column, Key, Table
+from thinktime.documents import charts, document
+from thinktime.documents import format as shown
+from thinktime.documents.charts import Axis
+from thinktime.documents.document import Cell, Column, Key, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.bard_1971.installation import PERIODS, Installation, scaled
 from thinktime.studies.bard_1971.regression import cost, cp_time
 from thinktime.studies.bard_1971.tables import NAME, REQUESTS
+from thinktime.studies.cells import Finding
 from thinktime.studies.study import Chapter
 
 __all__ = ["Recovered", "chapter", "findings", "recovered"]

@@ -7,19 +7,19 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from thinktime.reports import charts, document
-from thinktime.reports import format as shown
-from thinktime.reports.charts import Axis
-from thinktime.reports.compared import Figure, Tolerance
-from thinktime.reports.document import Column, Key, Table
+from thinktime.documents import charts, document
+from thinktime.documents import format as shown
+from thinktime.documents.charts import Axis
+from thinktime.documents.document import Column, Key, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.bard_1971.equal_load import ENOUGH, PAIR, equal_load_table
 from thinktime.studies.bard_1971.installation import PERIODS, Installation, applicable, scaled
 from thinktime.studies.bard_1971.tables import LOADS, PAPER, RATES
+from thinktime.studies.cells import Figure, Tolerance
 from thinktime.studies.study import Chapter
 
 if TYPE_CHECKING:
-    from thinktime.analyses.throughput import Group, Throughput
+    from thinktime.analyses.throughput.analysis import Group, Throughput
 
 __all__ = ["TABLES", "Plot", "by_load", "chapter", "counted", "last_reliable"]
 
@@ -86,7 +86,7 @@ def chapter(installation: Installation) -> Chapter:
 
 def by_load(installation: Installation, period: str) -> Throughput:
     """Means of a period in groups of two active users."""
-    from thinktime.analyses import throughput
+    from thinktime.analyses.throughput import analysis as throughput
 
     log = installation.periods[period].log
     return installation.once(
@@ -96,7 +96,7 @@ def by_load(installation: Installation, period: str) -> Throughput:
 
 
 def _rates(installation: Installation) -> Iterator[Figure]:
-    from thinktime.analyses import rates
+    from thinktime.analyses.rates import analysis as rates
 
     for period, column in COLUMN_OF.items():
         log = installation.periods[period].log
@@ -152,8 +152,7 @@ def _facts(installation: Installation) -> Iterator[Figure]:
 
 
 def _mean_length(log: object) -> float:
-    from thinktime.analyses import observations
-    from thinktime.log import Log
+    from thinktime.log import Log, observations
 
     assert isinstance(log, Log)
     return float(observations.read(log, []).length_s.mean())

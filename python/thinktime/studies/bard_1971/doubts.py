@@ -20,7 +20,7 @@ from thinktime.studies.bard_1971.tables import (
     key,
     printed,
 )
-from thinktime.studies.described import doubtful
+from thinktime.studies.common_sections import doubtful
 from thinktime.studies.study import Chapter
 
 __all__ = ["chapter"]

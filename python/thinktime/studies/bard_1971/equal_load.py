@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from thinktime.reports.document import Cell, Column, Table
+from thinktime.documents.document import Cell, Column, Table
 from thinktime.stats.estimate import NotApplicable
 from thinktime.studies.bard_1971.installation import PERIODS, Installation
 
 if TYPE_CHECKING:
-    from thinktime.analyses.throughput_comparison import Comparison
+    from thinktime.analyses.throughput.comparison import Comparison
 
 __all__ = ["ENOUGH", "MEASURES", "PAIR", "TIMES", "at_equal_load", "equal_load_table"]
 
@@ -29,7 +29,7 @@ TIMES = ("user_time", "system_time", "idle_time")
 
 def at_equal_load(installation: Installation) -> Comparison | NotApplicable:
     """Compare the three periods at one common distribution of loads."""
-    from thinktime.analyses import throughput_comparison
+    from thinktime.analyses.throughput import comparison as throughput_comparison
 
     logs = [installation.periods[period].log for period in PERIODS]
     return installation.once(

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.reports.compared import Figure, Kind, Tolerance
-from thinktime.reports.document import Cell, Column, Table
+from thinktime.documents.document import Cell, Column, Table
 from thinktime.stats import critical
 from thinktime.stats.estimate import Estimate
 from thinktime.stats.series import plain_mean
@@ -18,11 +17,12 @@ from thinktime.studies.bard_1971.installation import COLUMNS, Installation, Reco
 from thinktime.studies.bard_1971.recomputed import CALLS, OBSERVED, TIMES, fact
 from thinktime.studies.bard_1971.regression import THRESHOLD, adjusted, cp_time, theta
 from thinktime.studies.bard_1971.tables import EXPERIMENT, FREE_FRET, PAPER, printed
+from thinktime.studies.cells import Figure, Kind, Tolerance
 from thinktime.studies.study import Chapter
 
 if TYPE_CHECKING:
-    from thinktime.analyses.compare import Comparison
-    from thinktime.analyses.overhead import Overhead
+    from thinktime.analyses.compare.analysis import Comparison
+    from thinktime.analyses.overhead.analysis import Overhead
 
 __all__ = [
     "TABLES",
@@ -71,7 +71,7 @@ def experiments(installation: Installation) -> list[Recorded]:
 
 def old_fit(installation: Installation) -> Overhead:
     """Regression of CP time of III-3 as it would have been with the old free-fret, all else alike."""
-    from thinktime.analyses import overhead
+    from thinktime.analyses.overhead import analysis as overhead
 
     log = _old_run(installation).log
     requests = list(COLUMNS.values())
@@ -89,7 +89,7 @@ def printed_difference(variable: str) -> float:
 
 def compared(installation: Installation, number: int = 0) -> Comparison:
     """Return what the analysis of designed changes says of a run of the eight days, by default the first."""
-    from thinktime.analyses import compare
+    from thinktime.analyses.compare import analysis as compare
 
     differences = {
         name: printed_difference(variable) / factor for variable, (name, _, factor) in MEASURES.items()
@@ -108,7 +108,7 @@ def compared(installation: Installation, number: int = 0) -> Comparison:
 
 def calls(installation: Installation) -> Overhead:
     """Regression of the number of FREE calls on the requests of III-3."""
-    from thinktime.analyses import overhead
+    from thinktime.analyses.overhead import analysis as overhead
 
     log = installation.periods["III-3"].log
     requests = list(COLUMNS.values())
@@ -122,7 +122,7 @@ def calls(installation: Installation) -> Overhead:
 
 def time_in(installation: Installation, way: str, request: str) -> Estimate:
     """Time in FREE and FRET that comes with a request [ms], by regression of what was measured in them."""
-    from thinktime.analyses import overhead
+    from thinktime.analyses.overhead import analysis as overhead
 
     log = installation.periods["III-3"].log if way == "new" else _old_run(installation).log
     fit = installation.once(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from thinktime.reports.compared import Finding
-from thinktime.reports.document import Cell, Column, Table
+from thinktime.documents.document import Cell, Column, Table
 from thinktime.stats.hypothesis import ALPHA
 from thinktime.studies.bard_1971.free_fret import (
     MEASURES,
@@ -25,6 +24,7 @@ from thinktime.studies.bard_1971.installation import Installation
 from thinktime.studies.bard_1971.recomputed import CALLS, fact
 from thinktime.studies.bard_1971.regression import adjusted, cp_time, theta
 from thinktime.studies.bard_1971.tables import NAME
+from thinktime.studies.cells import Finding
 
 __all__ = ["findings", "significance_table"]
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thinktime.reports import charts, document
-from thinktime.reports.charts import Axis, Rows, Spec
-from thinktime.reports.document import Cell, Column, Key, Table
+from thinktime.documents import charts, document
+from thinktime.documents.charts import Axis, Rows, Spec
+from thinktime.documents.document import Cell, Column, Key, Table
 from thinktime.stats import frontier as hulls
 
 if TYPE_CHECKING:
-    from thinktime.analyses.saturation import FrontierPair
+    from thinktime.analyses.saturation.analysis import FrontierPair
 
 __all__ = ["WORDS", "picture"]
 

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thinktime.reports.compared import Finding
 from thinktime.stats.estimate import NotApplicable
 from thinktime.stats.hypothesis import ALPHA
 from thinktime.studies.bard_1971.curves import by_load, counted, last_reliable
 from thinktime.studies.bard_1971.equal_load import ENOUGH, MEASURES, PAIR, TIMES, at_equal_load
 from thinktime.studies.bard_1971.installation import PERIODS, Installation
 from thinktime.studies.bard_1971.tables import NAME
+from thinktime.studies.cells import Finding
 
 if TYPE_CHECKING:
-    from thinktime.analyses.throughput_comparison import Comparison, Contrast
+    from thinktime.analyses.throughput.comparison import Comparison, Contrast
 
 __all__ = ["findings"]
 

@@ -7,7 +7,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from thinktime.reports.compared import Finding
 from thinktime.stats.equality import same_mean
 from thinktime.stats.hypothesis import ALPHA, SignificanceTest, combined
 from thinktime.studies.bard_1971.installation import COLUMNS, PERIODS, Installation, applicable
@@ -19,6 +18,7 @@ from thinktime.studies.bard_1971.regression import (
     theta,
 )
 from thinktime.studies.bard_1971.tables import NAME, REQUESTS
+from thinktime.studies.cells import Finding
 
 __all__ = ["findings"]
 
@@ -184,7 +184,7 @@ def _quality(installation: Installation) -> Iterator[Finding]:
 
 def _selection(installation: Installation) -> Finding:
     """Let forward selection choose among all that the log counts as requests."""
-    from thinktime.analyses import overhead
+    from thinktime.analyses.overhead import analysis as overhead
 
     log = installation.periods["III-3"].log
     fit = applicable(overhead.analyse(log, as_printed=True))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from thinktime.reports.compared import Figure, Row, Tolerance
-from thinktime.reports.document import Cell, Column, Table
+from thinktime.documents.document import Cell, Column, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.bard_1971.tables import (
     DATA_PERIODS,
@@ -25,6 +24,7 @@ from thinktime.studies.bard_1971.tables import (
     key,
     printed,
 )
+from thinktime.studies.cells import Figure, Row, Tolerance
 from thinktime.studies.paper import rounded
 from thinktime.studies.published import Printed
 from thinktime.studies.study import Chapter

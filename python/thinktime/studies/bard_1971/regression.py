@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from thinktime.reports.compared import Figure, Kind, Row, Tolerance
-from thinktime.reports.document import Column, Table
+from thinktime.documents.document import Column, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.bard_1971.installation import COLUMNS, PERIODS, Installation, applicable, scaled
 from thinktime.studies.bard_1971.tables import (
@@ -24,11 +23,12 @@ from thinktime.studies.bard_1971.tables import (
     THETAS,
     kind_of,
 )
+from thinktime.studies.cells import Figure, Kind, Row, Tolerance
 from thinktime.studies.study import Chapter
 
 if TYPE_CHECKING:
-    from thinktime.analyses.overhead import Cost, Overhead
-    from thinktime.analyses.overhead_omission import Omission
+    from thinktime.analyses.overhead.analysis import Cost, Overhead
+    from thinktime.analyses.overhead.omission import Omission
 
 __all__ = [
     "TABLES",
@@ -92,7 +92,7 @@ def chapter(installation: Installation) -> Chapter:
 
 def cp_time(installation: Installation, period: str, *, vmio: bool = True) -> Overhead:
     """Regression of CP time on the requests of a period, with or without VMIO."""
-    from thinktime.analyses import overhead
+    from thinktime.analyses.overhead import analysis as overhead
 
     if period == "III-3":
         return omission(installation).whole if vmio else omission(installation).reduced
@@ -106,7 +106,7 @@ def cp_time(installation: Installation, period: str, *, vmio: bool = True) -> Ov
 
 def omission(installation: Installation) -> Omission:
     """Regression of CP time of III-3 with and without VMIO, and where its cost goes (Table 4)."""
-    from thinktime.analyses import overhead_omission
+    from thinktime.analyses.overhead import omission as overhead_omission
 
     log = installation.periods["III-3"].log
     return installation.once(
@@ -121,7 +121,7 @@ def omission(installation: Installation) -> Omission:
 
 def dispatch(installation: Installation, period: str = "III-3") -> Overhead:
     """Regression of dispatch time on the requests of a period."""
-    from thinktime.analyses import overhead
+    from thinktime.analyses.overhead import analysis as overhead
 
     log = installation.periods[period].log
     return installation.once(
@@ -157,7 +157,7 @@ def adjusted(installation: Installation, period: str, request: str) -> Estimate:
 
     That of VMIO itself, for which there is no such product, is fitted: the simulated log has VMIO throughout.
     """
-    from thinktime.analyses import overhead_omission
+    from thinktime.analyses.overhead import omission as overhead_omission
 
     if request == "vmio":
         return theta(cp_time(installation, period), request)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from thinktime.reports.document import Cell, Column, Table
+from thinktime.documents.document import Cell, Column, Table
 from thinktime.studies.bard_1971.installation import COLUMNS, Installation, Recorded, applicable
 from thinktime.studies.bard_1971.regression import THRESHOLD, cost
 from thinktime.studies.bard_1971.saturation import (
@@ -20,8 +20,8 @@ from thinktime.studies.bard_1971.saturation import (
 from thinktime.studies.study import Chapter
 
 if TYPE_CHECKING:
-    from thinktime.analyses.overhead import Overhead
-    from thinktime.analyses.saturation import Saturation
+    from thinktime.analyses.overhead.analysis import Overhead
+    from thinktime.analyses.saturation.analysis import Saturation
 
 __all__ = ["chapter"]
 
@@ -54,14 +54,14 @@ def _runs(installation: Installation) -> Iterator[Run]:
 
 
 def _fit(run: Recorded) -> Overhead:
-    from thinktime.analyses import overhead
+    from thinktime.analyses.overhead import analysis as overhead
 
     requests = list(COLUMNS.values())
     return applicable(overhead.analyse(run.log, requests=requests, threshold=THRESHOLD, as_printed=True))
 
 
 def _frontier(run: Recorded) -> Saturation:
-    from thinktime.analyses import saturation
+    from thinktime.analyses.saturation import analysis as saturation
 
     return applicable(saturation.analyse(run.log, dimensions=DIMENSIONS))
 

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thinktime.reports import charts, document
-from thinktime.reports.charts import Axis
-from thinktime.reports.compared import Figure, Finding, Tolerance
-from thinktime.reports.document import Column, Key, Table
+from thinktime.documents import charts, document
+from thinktime.documents.charts import Axis
+from thinktime.documents.document import Column, Key, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.stats.pareto import ParetoSet, maximal
 from thinktime.studies.bard_1971.frontiers import picture
 from thinktime.studies.bard_1971.installation import PERIODS, Installation, applicable, scaled
 from thinktime.studies.bard_1971.tables import NAME, PAPER
+from thinktime.studies.cells import Figure, Finding, Tolerance
 from thinktime.studies.study import Chapter
 
 if TYPE_CHECKING:
-    from thinktime.analyses.saturation import FrontierPair, Saturation
-    from thinktime.analyses.saturation_comparison import FrontierComparison
+    from thinktime.analyses.saturation.analysis import FrontierPair, Saturation
+    from thinktime.analyses.saturation.comparison import FrontierComparison
 
 __all__ = [
     "DIMENSIONS",
@@ -84,7 +84,7 @@ def chapter(installation: Installation) -> Chapter:
 
 def frontier(installation: Installation, period: str) -> Saturation:
     """Frontier of a period in problem state time, page I/O and VSIO: that of all its runs together."""
-    from thinktime.analyses import saturation
+    from thinktime.analyses.saturation import analysis as saturation
 
     return installation.once(
         f"frontier {period}",
@@ -94,7 +94,7 @@ def frontier(installation: Installation, period: str) -> Saturation:
 
 def frontiers_compared(installation: Installation) -> FrontierComparison:
     """Compare the frontiers of versions II and III, with three core boxes each."""
-    from thinktime.analyses import saturation_comparison
+    from thinktime.analyses.saturation import comparison as saturation_comparison
 
     names = (SECOND, THIRD)
     logs = [installation.pooled(name) for name in names]

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thinktime.reports.compared import Finding
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.bard_1971.installation import PERIODS, Installation
 from thinktime.studies.bard_1971.recomputed import fact
@@ -27,9 +26,10 @@ from thinktime.studies.bard_1971.saturation import (
     within,
 )
 from thinktime.studies.bard_1971.tables import NAME, PAPER
+from thinktime.studies.cells import Finding
 
 if TYPE_CHECKING:
-    from thinktime.analyses.saturation import FrontierPair
+    from thinktime.analyses.saturation.analysis import FrontierPair
 
 __all__ = ["findings"]
 

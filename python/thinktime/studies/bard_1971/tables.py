@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from thinktime.reports.compared import Kind, Row
+from thinktime.studies.cells import Kind, Row
 from thinktime.studies.paper import Paper
 from thinktime.studies.published import Printed, Shape
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from thinktime.documents import charts, document
+from thinktime.documents import format as shown
+from thinktime.documents.charts import Axis
+from thinktime.documents.document import Cell, Column, Key, Table
 from thinktime.models import cpu_bound
-from thinktime.reports import charts, document
-from thinktime.reports import format as shown
-from thinktime.reports.charts import Axis
-from thinktime.reports.compared import Finding
-from thinktime.reports.document import Cell, Column, Key, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.brachman_1983 import asked
 from thinktime.studies.brachman_1983.asked import Variant
 from thinktime.studies.brachman_1983.machine import Machine, interval
 from thinktime.studies.brachman_1983.tables import NAME
+from thinktime.studies.cells import Finding
 from thinktime.studies.study import Chapter
 
 __all__ = ["chapter"]

@@ -11,13 +11,13 @@ import numpy as np
 
 from thinktime.models.ratio import leave_one_out, predict, swaps
 from thinktime.models.swap_disk import Configuration
-from thinktime.reports.compared import Finding
 from thinktime.studies.brachman_1983 import devices, equation, experiment, lines, mixing
 from thinktime.studies.brachman_1983.experiment import find
 from thinktime.studies.brachman_1983.machine import Machine, fullest, interval
 from thinktime.studies.brachman_1983.recomputed import printed
 from thinktime.studies.brachman_1983.spent import measured
 from thinktime.studies.brachman_1983.tables import BLOCK_TIME, CASES, FACTORIAL, NAME, SWAP_TIMES, Case
+from thinktime.studies.cells import Finding
 from thinktime.studies.study import Chapter
 
 __all__ = ["chapter"]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from thinktime.reports.compared import Figure, Tolerance
 from thinktime.sources.simulated import systems
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.brachman_1983.machine import SYSTEM, Machine
 from thinktime.studies.brachman_1983.tables import PAPER
-from thinktime.studies.described import parameters
+from thinktime.studies.cells import Figure, Tolerance
+from thinktime.studies.common_sections import parameters
 from thinktime.studies.study import Chapter
 
 __all__ = ["TABLES", "chapter"]

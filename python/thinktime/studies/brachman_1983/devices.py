@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from thinktime.reports.compared import Figure, Finding, Tolerance
-from thinktime.reports.document import Cell, Column, Table
+from thinktime.documents.document import Cell, Column, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.brachman_1983.machine import Array, Machine, interval
 from thinktime.studies.brachman_1983.parts import drive_figures, loop_figures
@@ -23,6 +22,7 @@ from thinktime.studies.brachman_1983.tables import (
     SWAP_TIMES,
     Case,
 )
+from thinktime.studies.cells import Figure, Finding, Tolerance
 from thinktime.studies.study import Chapter
 
 __all__ = ["TABLES", "block_time_s", "chapter", "near", "quiet_swap_time_s", "seek_saved", "swap_time_s"]

@@ -22,7 +22,7 @@ from thinktime.studies.brachman_1983.tables import (
     SWAP_TIMES,
     Case,
 )
-from thinktime.studies.described import doubtful
+from thinktime.studies.common_sections import doubtful
 from thinktime.studies.study import Chapter
 
 __all__ = ["chapter"]

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from thinktime.documents import charts, document
+from thinktime.documents.charts import Axis
+from thinktime.documents.document import Column, Key, Table
 from thinktime.models.ratio import LeftOut, leave_one_out, predict, swaps
 from thinktime.models.swap_disk import Configuration
-from thinktime.reports import charts, document
-from thinktime.reports.charts import Axis
-from thinktime.reports.compared import Figure, Finding, Row, Tolerance
-from thinktime.reports.document import Column, Key, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.brachman_1983.devices import block_time_s, swap_time_s
 from thinktime.studies.brachman_1983.experiment import spread
@@ -26,6 +25,7 @@ from thinktime.studies.brachman_1983.tables import (
     SWAP_TIMES,
     Case,
 )
+from thinktime.studies.cells import Figure, Finding, Row, Tolerance
 from thinktime.studies.study import Chapter
 
 __all__ = [

@@ -9,11 +9,10 @@ from itertools import combinations
 
 import numpy as np
 
-from thinktime.reports import charts, document
-from thinktime.reports import format as shown
-from thinktime.reports.charts import Axis
-from thinktime.reports.compared import Figure, Finding, Tolerance
-from thinktime.reports.document import Column, Key, Table
+from thinktime.documents import charts, document
+from thinktime.documents import format as shown
+from thinktime.documents.charts import Axis
+from thinktime.documents.document import Column, Key, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.brachman_1983 import misses
 from thinktime.studies.brachman_1983.machine import Machine, fullest, interval
@@ -28,6 +27,7 @@ from thinktime.studies.brachman_1983.tables import (
     Case,
     tolerance,
 )
+from thinktime.studies.cells import Figure, Finding, Tolerance
 from thinktime.studies.study import Chapter
 
 __all__ = ["TABLES", "chapter", "find", "runs_agree", "spread"]

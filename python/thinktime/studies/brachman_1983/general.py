@@ -6,11 +6,10 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from thinktime.documents.document import Cell, Column, Table
 from thinktime.models import ratio
 from thinktime.models.swap_disk import Configuration
 from thinktime.models.swapping import predict
-from thinktime.reports.compared import Finding
-from thinktime.reports.document import Cell, Column, Table
 from thinktime.studies.brachman_1983 import other_machines
 from thinktime.studies.brachman_1983.calibration import (
     CALIBRATED,
@@ -24,6 +23,7 @@ from thinktime.studies.brachman_1983.calibration import (
 from thinktime.studies.brachman_1983.machine import INTERACTIONS
 from thinktime.studies.brachman_1983.recomputed import printed
 from thinktime.studies.brachman_1983.tables import CASES, FACTORIAL, NAME, SWAP_TIMES, Case
+from thinktime.studies.cells import Finding
 from thinktime.studies.study import Chapter
 
 __all__ = ["GOOD", "chapter", "equation"]

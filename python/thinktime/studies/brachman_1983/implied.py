@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from thinktime.reports.compared import Finding
-from thinktime.reports.document import Cell, Column, Table
+from thinktime.documents.document import Cell, Column, Table
 from thinktime.studies.brachman_1983.devices import quiet_swap_time_s
 from thinktime.studies.brachman_1983.experiment import find
 from thinktime.studies.brachman_1983.machine import ENOUGH, INTERACTIONS, Array, Machine, interval
 from thinktime.studies.brachman_1983.recomputed import printed
 from thinktime.studies.brachman_1983.spent import blocks_per_interaction
 from thinktime.studies.brachman_1983.tables import BLOCK_TIME, CASES, NAME, SWAP_TIMES, Case
+from thinktime.studies.cells import Finding
 
 __all__ = ["FEW", "MANY", "Transfers", "finding", "listed", "parts", "shares"]
 

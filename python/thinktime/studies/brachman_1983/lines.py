@@ -7,14 +7,14 @@ from functools import partial
 
 import numpy as np
 
-from thinktime.reports import charts, document
-from thinktime.reports import format as shown
-from thinktime.reports.charts import Axis, Rows, Spec
-from thinktime.reports.compared import Finding
-from thinktime.reports.document import Column, Key, Table
+from thinktime.documents import charts, document
+from thinktime.documents import format as shown
+from thinktime.documents.charts import Axis, Rows, Spec
+from thinktime.documents.document import Column, Key, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.brachman_1983.machine import Machine, interval
 from thinktime.studies.brachman_1983.tables import CASES, FACTORIAL, NAME, Case
+from thinktime.studies.cells import Finding
 
 __all__ = ["figure_2", "groups", "linear"]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from thinktime.reports import format as shown
-from thinktime.reports.compared import Figure
+from thinktime.documents import format as shown
 from thinktime.studies.brachman_1983.machine import Machine
 from thinktime.studies.brachman_1983.spent import blocks_per_interaction, measured, simulated
 from thinktime.studies.brachman_1983.tables import CASES, MEASURED, Case
+from thinktime.studies.cells import Figure
 
 __all__ = ["told"]
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from thinktime.models.ratio import predict
-from thinktime.reports.compared import Finding
 from thinktime.studies.brachman_1983 import asked
 from thinktime.studies.brachman_1983.asked import Variant
 from thinktime.studies.brachman_1983.devices import block_time_s, swap_time_s
 from thinktime.studies.brachman_1983.equation import configuration, in_order
 from thinktime.studies.brachman_1983.machine import Machine, interval
 from thinktime.studies.brachman_1983.tables import CASES, NAME
+from thinktime.studies.cells import Finding
 from thinktime.studies.study import Chapter
 
 __all__ = ["chapter", "mixed_run"]

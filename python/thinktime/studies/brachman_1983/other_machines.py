@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from thinktime.documents.document import Cell, Column, Table
 from thinktime.models.prediction import Prediction
 from thinktime.models.swapping import predict
-from thinktime.reports.document import Cell, Column, Table
 from thinktime.studies.brachman_1983 import calibration
 from thinktime.studies.brachman_1983.tables import CASES, Case
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from thinktime.reports.compared import Finding
 from thinktime.studies.brachman_1983 import asked
 from thinktime.studies.brachman_1983.asked import Variant
 from thinktime.studies.brachman_1983.machine import Machine
 from thinktime.studies.brachman_1983.tables import NAME
+from thinktime.studies.cells import Finding
 from thinktime.studies.study import Chapter
 
 __all__ = ["chapter"]

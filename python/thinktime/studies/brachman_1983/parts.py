@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from thinktime.log import Log
-from thinktime.reports.compared import Figure, Tolerance
 from thinktime.stats.estimate import Estimate
 from thinktime.stats.proportions import proportion
 from thinktime.studies.brachman_1983.machine import Machine
 from thinktime.studies.brachman_1983.recomputed import COUNTS, loop_ms
 from thinktime.studies.brachman_1983.tables import DISK, LOOPS, PAPER
+from thinktime.studies.cells import Figure, Tolerance
 
 __all__ = ["drive_figures", "loop_figures"]
 

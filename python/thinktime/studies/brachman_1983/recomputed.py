@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from thinktime.documents.document import Cell, Column, Table
 from thinktime.models.swap_disk import Drive
-from thinktime.reports.compared import Figure, Tolerance
-from thinktime.reports.document import Cell, Column, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.brachman_1983.machine import INTERACTIONS
 from thinktime.studies.brachman_1983.spent import blocks_per_interaction, measured
@@ -24,6 +23,7 @@ from thinktime.studies.brachman_1983.tables import (
     PAPER,
     SWAP_TIMES,
 )
+from thinktime.studies.cells import Figure, Tolerance
 from thinktime.studies.study import Chapter
 
 __all__ = ["COUNTS", "TABLES", "chapter", "drive", "loop_ms", "printed"]

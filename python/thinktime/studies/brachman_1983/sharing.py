@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from thinktime.documents.document import Cell
 from thinktime.models.ratio import predict
 from thinktime.models.swap_disk import Configuration
-from thinktime.reports.compared import Finding
-from thinktime.reports.document import Cell
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.brachman_1983 import asked
 from thinktime.studies.brachman_1983.asked import Variant
 from thinktime.studies.brachman_1983.devices import block_time_s
 from thinktime.studies.brachman_1983.machine import Machine
 from thinktime.studies.brachman_1983.tables import NAME
+from thinktime.studies.cells import Finding
 from thinktime.studies.study import Chapter
 
 __all__ = ["chapter"]

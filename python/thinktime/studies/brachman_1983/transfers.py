@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from thinktime.reports import charts, document
-from thinktime.reports.charts import Axis
-from thinktime.reports.document import Cell, Column, Key, Table
+from thinktime.documents import charts, document
+from thinktime.documents.charts import Axis
+from thinktime.documents.document import Cell, Column, Key, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.brachman_1983 import implied
 from thinktime.studies.brachman_1983.devices import quiet_swap_time_s

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from thinktime.reports.compared import Finding
 from thinktime.stats.independent import difference
+from thinktime.studies.cells import Finding
 from thinktime.studies.sekino_1969 import instruments, responses, think_time_answer, twin
 from thinktime.studies.sekino_1969.cpu_time import (
     CPU,

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from thinktime.reports.compared import Figure, Tolerance
 from thinktime.sources.simulated import resolve, systems
 from thinktime.stats.estimate import Estimate
-from thinktime.studies.described import parameters
+from thinktime.studies.cells import Figure, Tolerance
+from thinktime.studies.common_sections import parameters
 from thinktime.studies.sekino_1969.tables import CPM01, PAPER, SUMMARY, USERS, fact, printed
 from thinktime.studies.study import Chapter
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from thinktime.documents import document
+from thinktime.documents import format as shown
+from thinktime.documents.document import Cell, Column, Table
 from thinktime.errors import WorkError
-from thinktime.reports import document
-from thinktime.reports import format as shown
-from thinktime.reports.compared import Figure, Tolerance
-from thinktime.reports.document import Cell, Column, Table
 from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.studies.cells import Figure, Tolerance
 from thinktime.studies.sekino_1969.machines import Machines, scaled
 from thinktime.studies.sekino_1969.pictures import Point as Drawn
 from thinktime.studies.sekino_1969.pictures import Printed, broken_lines, curves
@@ -21,7 +21,7 @@ from thinktime.studies.sekino_1969.tables import PAPER, fact
 from thinktime.studies.study import Chapter
 
 if TYPE_CHECKING:
-    from thinktime.analyses.decomposition import Decomposition, Line, Point
+    from thinktime.analyses.cpu_per_interaction.analysis import Decomposition, Line, Point
 
 __all__ = [
     "CPU",
@@ -60,7 +60,7 @@ def decomposition(machines: Machines) -> Decomposition:
     WorkError
         The logs do not have it.
     """
-    from thinktime.analyses import decomposition as analysis
+    from thinktime.analyses.cpu_per_interaction import analysis
 
     logs = [machines.log(users) for users in USERS]
     found = machines.once(

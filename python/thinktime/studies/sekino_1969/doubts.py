@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from thinktime.studies.described import doubtful
+from thinktime.studies.common_sections import doubtful
 from thinktime.studies.sekino_1969.recomputed import cpm01, implied_faults
 from thinktime.studies.sekino_1969.tables import COMPILED, CPM01, PAPER, RESPONSES, SUMMARY, fact, printed
 from thinktime.studies.study import Chapter

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from thinktime.reports.document import Cell, Column, Table
+from thinktime.documents.document import Cell, Column, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.sekino_1969.machines import Machines, interval
 from thinktime.studies.sekino_1969.responses import average, fortran

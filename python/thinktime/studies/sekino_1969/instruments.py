@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from thinktime.reports.compared import Figure, Tolerance
-from thinktime.reports.document import Cell, Column, Table
+from thinktime.documents.document import Cell, Column, Table
 from thinktime.stats import series
 from thinktime.stats.estimate import Estimate
+from thinktime.studies.cells import Figure, Tolerance
 from thinktime.studies.sekino_1969.cpu_time import LEAST_USERS
 from thinktime.studies.sekino_1969.machines import Array, Machines, column, interval, scaled
 from thinktime.studies.sekino_1969.responses import average

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from thinktime.reports import charts
-from thinktime.reports import format as shown
-from thinktime.reports.charts import Axis, Spec
-from thinktime.reports.document import Cell, Column, Figure, Key, Table
+from thinktime.documents import charts
+from thinktime.documents import format as shown
+from thinktime.documents.charts import Axis, Spec
+from thinktime.documents.document import Cell, Column, Figure, Key, Table
 from thinktime.stats.estimate import Estimate
 
 __all__ = ["Point", "Printed", "broken_lines", "curves"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from thinktime.reports.compared import Figure, Tolerance
-from thinktime.reports.document import Cell, Column, Table
+from thinktime.documents.document import Cell, Column, Table
 from thinktime.stats.estimate import Estimate
+from thinktime.studies.cells import Figure, Tolerance
 from thinktime.studies.paper import rounded
 from thinktime.studies.sekino_1969.tables import (
     COLUMNS,

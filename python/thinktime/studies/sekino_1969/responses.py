@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thinktime.reports import document
-from thinktime.reports import format as shown
-from thinktime.reports.compared import Figure, Tolerance
-from thinktime.reports.document import Cell, Column, Table
+from thinktime.documents import document
+from thinktime.documents import format as shown
+from thinktime.documents.document import Cell, Column, Table
+from thinktime.studies.cells import Figure, Tolerance
 from thinktime.studies.sekino_1969.machines import Array, Machines, column, interval
 from thinktime.studies.sekino_1969.pictures import Point, Printed, curves
 from thinktime.studies.sekino_1969.tables import (

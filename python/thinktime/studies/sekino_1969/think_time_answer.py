@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from thinktime.reports import document
-from thinktime.reports.compared import Finding, Tolerance
-from thinktime.reports.document import Cell, Column, Table
+from thinktime.documents import document
+from thinktime.documents.document import Cell, Column, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.stats.hypothesis import ALPHA, holm
+from thinktime.studies.cells import Finding, Tolerance
 from thinktime.studies.sekino_1969.machines import Machines, interval
 from thinktime.studies.sekino_1969.pictures import Point, curves
 from thinktime.studies.sekino_1969.tables import NAME, PAPER, fact

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from thinktime.reports.compared import Figure, Kind, Tolerance
-from thinktime.reports.document import Cell, Column, Table
+from thinktime.documents.document import Cell, Column, Table
 from thinktime.stats.estimate import Estimate
+from thinktime.studies.cells import Figure, Kind, Tolerance
 from thinktime.studies.sekino_1969.configuration import WARM_UP_S, ctss_parameters
 from thinktime.studies.sekino_1969.cpu_time import at
 from thinktime.studies.sekino_1969.machines import Array, Machines, column, interval

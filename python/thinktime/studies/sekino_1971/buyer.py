@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.reports import charts, document
-from thinktime.reports import format as shown
-from thinktime.reports.charts import Axis
-from thinktime.reports.document import Cell, Column, Key, Table
+from thinktime.documents import charts, document
+from thinktime.documents import format as shown
+from thinktime.documents.charts import Axis
+from thinktime.documents.document import Cell, Column, Key, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.sekino_1971.machine import PERIOD, Machine, interval, parameters_of
 from thinktime.studies.sekino_1971.recomputed import known

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from thinktime.reports import charts, document
-from thinktime.reports import format as shown
-from thinktime.reports.compared import Figure, Tolerance
-from thinktime.reports.document import Column, Key, Table
+from thinktime.documents import charts, document
+from thinktime.documents import format as shown
+from thinktime.documents.document import Column, Key, Table
 from thinktime.stats.estimate import Estimate
+from thinktime.studies.cells import Figure, Tolerance
 from thinktime.studies.sekino_1971 import misses
 from thinktime.studies.sekino_1971.machine import Machine, interval
 from thinktime.studies.sekino_1971.recomputed import identity, known, share

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.reports import format as shown
-from thinktime.reports.compared import Finding
+from thinktime.documents import format as shown
 from thinktime.stats.estimate import Estimate
+from thinktime.studies.cells import Finding
 from thinktime.studies.sekino_1971.machine import Machine, interval
 from thinktime.studies.sekino_1971.mechanisms import RISING
 from thinktime.studies.sekino_1971.tables import (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from thinktime.sources.simulated import systems
-from thinktime.studies.described import parameters
+from thinktime.studies.common_sections import parameters
 from thinktime.studies.sekino_1971.machine import MACHINE, Machine
 from thinktime.studies.study import Chapter
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from thinktime.studies.described import doubtful
+from thinktime.studies.common_sections import doubtful
 from thinktime.studies.sekino_1971.recomputed import HALF_DIGIT, share
 from thinktime.studies.sekino_1971.tables import (
     BETWEEN,

@@ -8,12 +8,12 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from thinktime.reports import charts, document
-from thinktime.reports import format as shown
-from thinktime.reports.charts import Axis
-from thinktime.reports.compared import Finding
-from thinktime.reports.document import Cell, Column, Key, Table
+from thinktime.documents import charts, document
+from thinktime.documents import format as shown
+from thinktime.documents.charts import Axis
+from thinktime.documents.document import Cell, Column, Key, Table
 from thinktime.stats.estimate import Estimate
+from thinktime.studies.cells import Finding
 from thinktime.studies.sekino_1971.machine import Machine, interval, parameters_of
 from thinktime.studies.sekino_1971.tables import FULL, NAME, OVERHEAD, SMALL, Configuration, cell, words
 from thinktime.studies.study import Chapter

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from thinktime.reports.compared import Finding
+from thinktime.studies.cells import Finding
 from thinktime.studies.sekino_1971.machine import Machine, Recorded, applicable
 from thinktime.studies.sekino_1971.tables import EVENTS, NAME, SYSTEMS
 from thinktime.studies.study import Chapter
 
 if TYPE_CHECKING:
-    from thinktime.analyses.capacity_comparison import Comparison
-    from thinktime.analyses.capacity_result import Capacity
+    from thinktime.analyses.capacity.comparison import Comparison
+    from thinktime.analyses.capacity.result import Capacity
 
 __all__ = ["chapter"]
 
@@ -51,8 +51,8 @@ class Metered:
 
 def chapter(machine: Machine) -> Chapter:
     """Tables 1 to 3 as the logs of one run of each configuration have them."""
-    from thinktime.reports.sections import capacity_comparison
-    from thinktime.reports.sections.capacity import METHODS
+    from thinktime.analyses.capacity import comparison_section as capacity_comparison
+    from thinktime.analyses.capacity.section import METHODS
 
     compared = _compared(machine)
     runs = [
@@ -82,7 +82,7 @@ def chapter(machine: Machine) -> Chapter:
 
 
 def _compared(machine: Machine) -> Comparison:
-    from thinktime.analyses import capacity_comparison
+    from thinktime.analyses.capacity import comparison as capacity_comparison
 
     logs = [recorded.log for recorded in machine.recorded.values()]
     names = [SYSTEMS[name].words for name in machine.recorded]

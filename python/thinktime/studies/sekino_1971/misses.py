@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from thinktime.reports.compared import Figure
+from thinktime.studies.cells import Figure
 from thinktime.studies.sekino_1971.machine import Machine, parameters_of
 from thinktime.studies.sekino_1971.mechanisms import NO_GROWTH, NO_INTERFERENCE, NO_LOCKS
 from thinktime.studies.sekino_1971.recomputed import identity, known

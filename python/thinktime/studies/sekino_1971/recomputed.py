@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from thinktime.reports.compared import Figure, Finding, Tolerance
-from thinktime.reports.document import Cell, Column, Table
+from thinktime.documents.document import Cell, Column, Table
 from thinktime.stats.estimate import Estimate
+from thinktime.studies.cells import Figure, Finding, Tolerance
 from thinktime.studies.paper import rounded
 from thinktime.studies.published import Printed
 from thinktime.studies.sekino_1971.tables import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from thinktime.reports.compared import Kind, Row, Tolerance
+from thinktime.studies.cells import Kind, Row, Tolerance
 from thinktime.studies.paper import Paper
 from thinktime.studies.published import Printed, Shape
 

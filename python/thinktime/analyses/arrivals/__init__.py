@@ -1,0 +1,1 @@
+"""Whether inputs arrive at random."""

@@ -1,0 +1,207 @@
+"""The units of an experiment as the log has them: which treatment each had, and what was observed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from thinktime.analyses.compare import unit_means as compare_units
+from thinktime.analyses.compare.design import (
+    Placing,
+    Plan,
+    aligned,
+    by_column,
+    by_plan,
+    length_of,
+    slots,
+    start_of,
+    time_label,
+)
+from thinktime.analyses.compare.result import Unit
+from thinktime.analyses.compare.unit_means import Cell, Gathered, Measured
+from thinktime.errors import InputError
+from thinktime.stats.estimate import NotApplicable
+
+if TYPE_CHECKING:
+    from thinktime.log import Log
+
+__all__ = ["Assigned", "by_treatment"]
+
+DAY_S = 86_400.0
+PURE_LEAST = 0.9
+"""Part of a unit's observations that must have had one treatment; the others are left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """Units in order of time, with their observations.
+
+    Parameters
+    ----------
+    units : tuple of Unit
+        Blocks are not filled in yet.
+    cells : tuple of Cell
+    control, treated : str
+    noun : str
+        What a unit is called.
+    short : bool
+        Whether units are shorter than a day.
+    blocks : tuple of str or None
+        Blocking factors that the plan names.
+    own : mapping of str to tuple
+        Blocking factors of the plan itself: the block of each unit.
+    placing : callable
+        Makes a fresh placing for another pass over the log: a placing remembers where it is.
+    needs : tuple of str
+        Columns that the placing reads.
+    codes : mapping of (int, float) to bool
+        Whether the observations of a unit and treatment number are of the treated; others are left out.
+    dropped : int
+    incomplete : int
+    """
+
+    units: tuple[Unit, ...]
+    cells: tuple[Cell, ...]
+    control: str
+    treated: str
+    noun: str
+    short: bool
+    blocks: tuple[str, ...] | None
+    own: Mapping[str, tuple[str, ...]]
+    placing: Callable[[], Placing]
+    needs: tuple[str, ...]
+    codes: Mapping[tuple[int, float], bool]
+    dropped: int
+    incomplete: int
+
+
+def by_treatment(
+    log: Log,
+    columns: Sequence[Measured],
+    treatment: str | None,
+    plan: Plan | None,
+    unit: str,
+    control: str | None,
+) -> Assigned | NotApplicable:
+    """Gather the observations of every unit.
+
+    Raises
+    ------
+    InputError
+        Both or neither of `treatment` and `plan` are given, a column does not exist, or a unit of
+        the plan has no observation.
+    """
+    if (treatment is None) == (plan is None):
+        raise InputError("say what was changed when: a column (--treatment), or a design (--design)")
+    if plan is not None:
+        return _by_plan(log, columns, plan, control)
+    column = str(treatment)
+    kinds = {item.name: item for item in log.schema("samples")}
+    if column not in kinds or kinds[column].type in ("text", "time"):
+        there = [name for name, item in kinds.items() if item.kind == "gauge" and item.type != "text"]
+        raise InputError(
+            f"{log.path}: has no column of numbers {column!r} that could name a treatment; "
+            f"its gauges are {', '.join(there) or 'none'}"
+        )
+    return _by_column(log, columns, column, unit, control)
+
+
+def _by_plan(log: Log, columns: Sequence[Measured], plan: Plan, control: str | None) -> Assigned:
+    known = slots(plan)
+    gathered = compare_units.gather(log, columns, by_plan(known))
+    base, treated = _sides(sorted(set(plan.treatments.values())), control or plan.control, plan.name)
+    cells = {unit: cell for (unit, _), cell in gathered.cells.items()}
+    units = []
+    for at, name in enumerate(known.labels):
+        if at not in cells:
+            raise InputError(_not_in_log(log, plan, name, gathered))
+        units.append(_unit(name, int(known.start_us[at]), plan.treatments[name], cells[at]))
+    days = all((end - start) >= DAY_S * 1e6 for start, end in zip(known.start_us, known.end_us, strict=True))
+    return Assigned(
+        units=tuple(units),
+        cells=tuple(cells[at] for at in range(len(units))),
+        control=base,
+        treated=treated,
+        noun="day" if days else "period",
+        short=not days,
+        blocks=plan.blocks,
+        own={factor: tuple(given[name] for name in known.labels) for factor, given in plan.own.items()},
+        placing=partial(by_plan, known),
+        needs=(),
+        codes={(at, 0.0): unit.treatment == treated for at, unit in enumerate(units)},
+        dropped=gathered.outside,
+        incomplete=gathered.incomplete,
+    )
+
+
+def _not_in_log(log: Log, plan: Plan, name: str, gathered: Gathered) -> str:
+    first, last = (time_label(moment, day=False) for moment in gathered.span_us)
+    return (
+        f"{plan.name}: {name} has no usable observation in {log.path}, which goes from {first} to {last} UTC"
+    )
+
+
+def _by_column(
+    log: Log, columns: Sequence[Measured], column: str, unit: str, control: str | None
+) -> Assigned | NotApplicable:
+    length_s = length_of(unit)
+    placing = partial(by_column, column, length_s, aligned(log))
+    gathered = compare_units.gather(log, columns, placing(), [column])
+    values = sorted({value for _, value in gathered.cells})
+    if len(values) != 2:
+        seen = ", ".join(f"{value:g}" for value in values[:6]) or "no value"
+        return NotApplicable(
+            f"{column} has {len(values)} values in this log ({seen}); two treatments are compared",
+            "name a column that had two values, or give a design with --design",
+        )
+    base, treated = _sides([f"{value:g}" for value in values], control, column)
+    names = dict(zip(values, (f"{value:g}" for value in values), strict=True))
+    kept: dict[int, tuple[float, Cell]] = {}
+    for number in dict.fromkeys(number for number, _ in gathered.cells):
+        own = {value: cell for (at, value), cell in gathered.cells.items() if at == number}
+        most = max(own, key=lambda value: own[value].n)
+        total = sum(cell.n for cell in own.values())
+        if own[most].n < PURE_LEAST * total:
+            when = time_label(min(cell.start_us for cell in own.values()), day=unit == "day")
+            return NotApplicable(
+                f"{column} changed within the unit {when} ({own[most].n} of {total} observations had "
+                f"{names[most]})",
+                "cut the time finer (--unit 6h), or at each change (--unit run)",
+            )
+        kept[number] = (most, own[most])
+    order = sorted(kept, key=lambda number: kept[number][1].start_us)
+    mixed = sum(cell.n for cell in gathered.cells.values()) - sum(cell.n for _, cell in kept.values())
+    units = []
+    for number in order:
+        value, cell = kept[number]
+        start = cell.start_us if length_s is None else start_of(number, length_s)
+        units.append(_unit(time_label(start, day=unit == "day"), start, names[value], cell))
+    return Assigned(
+        units=tuple(units),
+        cells=tuple(kept[number][1] for number in order),
+        control=base,
+        treated=treated,
+        noun={"day": "day", "run": "run"}.get(unit, "period"),
+        short=length_s is None or length_s < DAY_S,
+        blocks=() if length_s is None else None,
+        own={},
+        placing=placing,
+        needs=(column,),
+        codes={(number, kept[number][0]): names[kept[number][0]] == treated for number in order},
+        dropped=gathered.outside + mixed,
+        incomplete=gathered.incomplete,
+    )
+
+
+def _sides(levels: list[str], control: str | None, name: str) -> tuple[str, str]:
+    """Control and treated, of two treatments."""
+    base = levels[0] if control is None else control
+    if base not in levels:
+        raise InputError(f"{name}: control {base!r} is no treatment; they are {', '.join(levels)}")
+    return base, next(level for level in levels if level != base)
+
+
+def _unit(name: str, start_us: int, treatment: str, cell: Cell) -> Unit:
+    return Unit(name, start_us, treatment, (), cell.n, cell.length_s)

@@ -1,0 +1,1 @@
+"""Components of the CPU time of an interaction."""

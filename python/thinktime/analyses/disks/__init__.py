@@ -1,0 +1,1 @@
+"""How busy the disks are, and who waits for them."""

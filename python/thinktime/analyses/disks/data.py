@@ -1,0 +1,230 @@
+"""The intervals that an analysis of disks looks at, and figures over them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thinktime.analyses.disks.result import Compared
+from thinktime.errors import InputError
+from thinktime.log import observations
+from thinktime.stats import series
+from thinktime.stats.estimate import Estimate
+
+if TYPE_CHECKING:
+    from thinktime.log import Log
+
+__all__ = ["Reading", "Watched", "read"]
+
+Array = NDArray[np.float64]
+
+DIFFERS_LEVEL = 0.99
+ROUNDING = 1e-9
+"""A difference of parts of one below this is the arithmetic's."""
+SLACK_S = 1e-6
+"""Starts are kept in microseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A figure as amounts over what they are divided by, interval by interval; nan is not measured."""
+
+    amounts: Array
+    per: Array
+    n: int | None = None
+    """Observations behind it; the number of intervals by default."""
+    by: str = ""
+    """How it was got, for `Estimate.method`."""
+    is_constant: bool = False
+    """One figure spread over its session: there is no interval to be had within."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """The intervals that are looked at, in order."""
+
+    session: NDArray[np.int64]
+    """Number of the session of each interval."""
+    start_us: NDArray[np.int64]
+    since_s: Array
+    """From the start of the session [s]."""
+    length_s: Array
+    columns: dict[str, Array]
+    is_replicated: bool
+    """Whether the sessions are replications of one simulation: then they, not the intervals, are the
+    independent observations."""
+    is_whole: bool
+    """Whether nothing of the sessions was left out but their warm-up."""
+    level: float
+    negative: int
+    """Values left out because they are below zero, which no counter can be."""
+    dropped: int
+    """Rows left out because their length is null or not positive."""
+
+    def __len__(self) -> int:
+        return len(self.length_s)
+
+    @property
+    def sessions(self) -> tuple[int, ...]:
+        """Numbers of the sessions."""
+        return tuple(np.unique(self.session).tolist())
+
+    def column(self, name: str) -> Array:
+        """Values of a column; nan throughout where the log lacks it."""
+        return self.columns.get(name, np.full(len(self), np.nan))
+
+    def has(self, name: str) -> bool:
+        """Whether a column was measured in any interval."""
+        return bool(np.isfinite(self.column(name)).any())
+
+    def total(self, names: Sequence[str]) -> Array:
+        """Sum of those columns that were measured at all; nan where one of them is missing."""
+        present = [self.column(name) for name in names if self.has(name)]
+        return np.sum(present, axis=0) if present else np.full(len(self), np.nan)
+
+    def rate(self, amounts: Array, unit: str) -> Estimate | None:
+        """Amount per second."""
+        return self.ratio(Reading(amounts, self.length_s), unit)
+
+    def ratio(self, reading: Reading, unit: str, level: float | None = None) -> Estimate | None:
+        r"""Sum of amounts over sum of what they are divided by; None where nothing is known of it.
+
+        .. math:: R = \sum_i a_i / \sum_i p_i
+
+        The interval of confidence is by batch means of the ratio over adjoining intervals, whose readings
+        at clock ticks follow their own past; over several replications it is by Student's t on their
+        sums (`stats.series.batch_ratio`, with a replication for a batch). The interval of a part
+        of a whole is cut at one.
+        """
+        level = self.level if level is None else level
+        known = np.isfinite(reading.amounts) & np.isfinite(reading.per)
+        amounts, per = reading.amounts[known], reading.per[known]
+        if not len(per) or per.sum() <= 0.0:
+            return None
+        numbers, at = (
+            np.unique(self.session[known], return_inverse=True) if self.is_replicated else ((), None)
+        )
+        if at is not None and len(numbers) > 1:
+            sums = np.bincount(at, amounts), np.bincount(at, per)
+            interval = series.batch_ratio(*sums, level, batches=len(numbers))
+            how = f"ratio of sums, Student's t over {len(numbers)} replications"
+        else:
+            interval = series.batch_ratio(amounts, per, level)
+            how = interval.method
+        if reading.is_constant and len(numbers) < 2:
+            interval, how = dataclasses.replace(interval, low=None, high=None), "one run"
+        method = f"{reading.by}, {how}" if reading.by else how
+        if unit == "" and interval.high is not None and ((amounts >= 0.0) & (amounts <= per)).all():
+            interval = dataclasses.replace(interval, high=min(interval.high, 1.0))
+        n = len(amounts) if reading.n is None else reading.n
+        return dataclasses.replace(interval.estimate(unit), n=n, method=method)
+
+    def compared(self, sampled: Reading | None, exact: Reading | None, unit: str = "") -> Compared:
+        r"""Set a sampled figure beside an exact one.
+
+        The difference is :math:`\sum_i (s_i \sum p / \sum t - e_i) / \sum p` over intervals with both, where
+        :math:`s_i` of :math:`t_i` readings and the amount :math:`e_i` of :math:`p_i`: what the two have in
+        common from interval to interval drops out of its interval of confidence.
+        """
+        first = None if sampled is None else self.ratio(sampled, unit)
+        second = None if exact is None else self.ratio(exact, unit)
+        if sampled is None or exact is None or first is None or second is None:
+            return Compared(first, second)
+        gap = _gap(sampled, exact)
+        difference = self.ratio(gap, unit)
+        strict = self.ratio(gap, unit, DIFFERS_LEVEL)
+        if strict is None or strict.low is None or strict.high is None:
+            return Compared(first, second, difference)
+        differs = abs(strict.value) > ROUNDING and not strict.low <= 0.0 <= strict.high
+        return Compared(first, second, difference, differs)
+
+
+def _gap(sampled: Reading, exact: Reading) -> Reading:
+    """Subtract exact from sampled, interval by interval, on the exact figure's scale."""
+    both = np.isfinite(sampled.amounts + sampled.per + exact.amounts + exact.per)
+    per = float(exact.per[both].sum())
+    readings = float(sampled.per[both].sum())
+    scale = per / readings if readings > 0 else np.nan
+    gaps = np.where(both, sampled.amounts * scale - exact.amounts, np.nan)
+    return Reading(gaps, np.where(both, exact.per, np.nan), sampled.n, "sampled less exact")
+
+
+def read(
+    log: Log,
+    names: Sequence[str],
+    *,
+    session: int | None = None,
+    start_s: float = 0.0,
+    end_s: float | None = None,
+    level: float = 0.95,
+) -> Watched:
+    """Read columns `names` of the samples in the intervals that are asked for.
+
+    Parameters
+    ----------
+    log : Log
+    names : sequence of str
+    session : int, optional
+        Number of one session, from 0; all by default.
+    start_s, end_s : float
+        Intervals that lie wholly within this stretch of their session [s].
+    level : float
+        Confidence of the intervals.
+
+    Raises
+    ------
+    InputError
+        The log has no such session, or the stretch ends before it begins.
+    """
+    said: list[dict[str, Any]] = log.manifest.get("sessions") or []
+    if session is not None and not 0 <= session < max(len(said), 1):
+        raise InputError(f"{log.path} has no session {session}; its sessions are 0 to {len(said) - 1}")
+    if not start_s >= 0.0 or (end_s is not None and not end_s > start_s):
+        until = "its end" if end_s is None else f"{end_s:g} s"
+        raise InputError(f"from {start_s:g} s to {until} is no stretch of time: give an end after its start")
+    seen = observations.read(log, names)
+    number, since = _sessions(said, seen.start_us)
+    warm_up = [float((item.get("replication") or {}).get("warm_up_s") or 0.0) for item in said] or [0.0]
+    begin = np.maximum(np.array(warm_up)[number], start_s) if len(seen) else np.zeros(0)
+    own = since >= begin - SLACK_S
+    if session is not None:
+        own &= number == session
+    if end_s is not None:
+        own &= since + seen.length_s <= end_s + SLACK_S
+    below = {name: values[own] < 0.0 for name, values in seen.columns.items()}
+    chosen = np.unique(number[own])
+    return Watched(
+        number[own],
+        seen.start_us[own],
+        since[own],
+        seen.length_s[own],
+        {name: np.where(below[name], np.nan, values[own]) for name, values in seen.columns.items()},
+        len(chosen) > 1 and all("replication" in said[at] for at in chosen),
+        start_s == 0.0 and end_s is None,
+        level,
+        sum(int(found.sum()) for found in below.values()),
+        seen.dropped,
+    )
+
+
+def _sessions(said: Sequence[dict[str, Any]], start_us: NDArray[np.int64]) -> tuple[NDArray[np.int64], Array]:
+    """Session of each interval, and the time since that began [s]."""
+    begins = np.array([int(item.get("start_us", 0)) for item in said], dtype=np.int64)
+    number = np.full(len(start_us), -1, dtype=np.int64)
+    for at, item in enumerate(said):
+        after = begins[at + 1] if at + 1 < len(said) else np.iinfo(np.int64).max
+        end = item.get("end_us") or after
+        number[(start_us >= begins[at]) & (start_us < max(end, begins[at] + 1))] = at
+    if not (number >= 0).any():
+        # A log whose sessions lie elsewhere in time (an import, a test) is one stretch.
+        first = start_us[0] if len(start_us) else 0
+        return np.zeros(len(start_us), dtype=np.int64), (start_us - first) / 1e6
+    # A row outside all sessions (the wall clock was set) belongs to that of the row before it.
+    last = np.maximum.accumulate(np.where(number >= 0, np.arange(len(number)), -1))
+    number = np.where(last >= 0, number[np.maximum(last, 0)], number[number >= 0][0])
+    return number, (start_us - begins[number]) / 1e6

@@ -1,0 +1,1 @@
+"""Effect of each factor of a designed experiment."""

@@ -1,0 +1,1 @@
+"""Mean rate of every counter, with confidence intervals."""

@@ -1,0 +1,1 @@
+"""What was recorded, on which machine, at what cost."""

@@ -1,0 +1,1 @@
+"""How long users waited, by their number and by class."""

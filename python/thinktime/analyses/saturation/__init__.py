@@ -1,0 +1,1 @@
+"""Which resource limits the machine, and the most it can do."""

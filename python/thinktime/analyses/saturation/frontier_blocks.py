@@ -1,0 +1,175 @@
+"""The frontier of each block of a log: all that frontiers of the whole, of resamples and of halves need."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thinktime.analyses.saturation.resources import LIMITS, Meter, Resources, Thresholds
+from thinktime.log import observations
+from thinktime.stats.bootstrap import block_length
+from thinktime.stats.pareto import maximal
+
+if TYPE_CHECKING:
+    from thinktime.log import Log
+    from thinktime.log.observations import Observations, Quantity
+
+__all__ = ["Blocks", "block_rows", "read"]
+
+_Array = NDArray[np.float64]
+_Indices = NDArray[np.int64]
+
+BLOCKS_MAX = 1000
+"""Most blocks that a log is cut into: what is kept does not grow with it."""
+CLOUD_MAX = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """Intervals that no other of their block outdid, and what all others leave behind.
+
+    What is maximal in a union of blocks is maximal in its block, so that the frontier of any choice of blocks
+    is that of their frontiers; and of any choice of the kinds of work too.
+    """
+
+    rows: int
+    """Intervals in a block, rounded up."""
+    count: int
+    n: int
+    """Intervals in which all kinds of work were measured."""
+    values: _Array
+    """Work per second: a row an interval, a column a kind of work."""
+    block: _Indices
+    start_us: _Indices
+    state: Resources
+    limit: NDArray[np.int8]
+    """Place in `limits`."""
+    limits: tuple[str, ...]
+    """What can have been used up."""
+    used_up: _Array
+    """Intervals of each block (row) that each of `limits` (column) limited."""
+    cloud: _Array
+    """Intervals evenly over the log, at most 2000, as `values`."""
+    cloud_block: _Indices
+    interval_s: float
+    """Median length of the intervals of the cloud."""
+    measured: dict[str, bool]
+    """Which resources were measured at all."""
+
+
+def block_rows(log: Log) -> int:
+    """Intervals in a block of this log: 2 n^(1/3), and more where that would be more than 1000 blocks."""
+    n = _length(log)
+    return max(block_length(n), math.ceil(n / BLOCKS_MAX))
+
+
+def _length(log: Log) -> int:
+    import polars as pl
+
+    return int(log.samples().select(pl.len()).collect().item())
+
+
+def read(log: Log, work: Sequence[Quantity], meter: Meter, at: Thresholds, rows: int | None = None) -> Blocks:
+    """Read a log once, a piece at a time; keep the frontier of each of an even number of blocks.
+
+    Parameters
+    ----------
+    log : Log
+    work : sequence of Quantity
+        Kinds of work.
+    meter : Meter
+    at : Thresholds
+        From where on a resource counts as used up.
+    rows : int, optional
+        Intervals in a block, about; by default `block_rows`.
+    """
+    n = _length(log)
+    count = max(2, 2 * (n // (2 * (block_rows(log) if rows is None else rows))))
+    gathered = _Gathered(n, count, (*LIMITS, *(ceiling.resource for ceiling in meter.ceilings)))
+    columns = [column for item in work for column in item.columns]
+    for seen in observations.chunks(log, [*columns, *meter.columns]):
+        values = np.column_stack([seen.rate(item.columns) for item in work])
+        state = meter.read(seen)
+        gathered.add(seen, values, state, state.limits(at))
+    return gathered.blocks(len(work), len(meter.ceilings))
+
+
+class _Gathered:
+    """What has been kept so far of a log with `length` samples."""
+
+    def __init__(self, length: int, count: int, limits: tuple[str, ...]) -> None:
+        self.length, self.count, self.limits = length, count, limits
+        self.read = self.n = 0
+        self.kept: list[tuple[_Array, _Indices, _Indices, Resources, NDArray[np.int8]]] = []
+        self.used_up = np.zeros((count, len(limits)))
+        self.clouds: list[tuple[_Array, _Indices, _Array]] = []
+        self.every = 1
+        self.measured: dict[str, bool] = {}
+
+    def add(self, seen: Observations, values: _Array, state: Resources, limits: NDArray[np.int8]) -> None:
+        for name, found in state.measured().items():
+            self.measured[name] = self.measured.get(name, False) or found
+        usable = np.flatnonzero(~np.isnan(values).any(axis=1))
+        place = self.read + usable
+        self.read += len(seen)
+        if not len(usable):
+            return
+        values, limits = values[usable], limits[usable]
+        block = np.minimum(place * self.count // self.length, self.count - 1)
+        front = _fronts(values, block)
+        rows = usable[front]
+        self.kept.append((values[front], block[front], seen.start_us[rows], state.taken(rows), limits[front]))
+        np.add.at(self.used_up, (block, limits), 1.0)
+        sample = np.flatnonzero(place % self.every == 0)
+        self.clouds.append((values[sample], place[sample], seen.length_s[usable[sample]]))
+        self.n += len(usable)
+        self._thin()
+
+    def _thin(self) -> None:
+        """Every second interval of the cloud, as often as it takes: it stays even over all so far."""
+        while sum(len(place) for _, place, _ in self.clouds) > CLOUD_MAX:
+            self.every *= 2
+            kept = [np.flatnonzero(place % self.every == 0) for _, place, _ in self.clouds]
+            pairs = zip(self.clouds, kept, strict=True)
+            self.clouds = [(values[on], place[on], length[on]) for (values, place, length), on in pairs]
+
+    def blocks(self, dimensions: int, ceilings: int) -> Blocks:
+        if not self.kept:
+            none, whole = np.zeros(0), np.zeros(0, np.int64)
+            nothing = Resources(none, none, none, none, np.zeros((0, ceilings)))
+            self.kept.append((np.zeros((0, dimensions)), whole, whole, nothing, np.zeros(0, np.int8)))
+            self.clouds.append((np.zeros((0, dimensions)), whole, none))
+        values, block, start, limit = (np.concatenate([item[k] for item in self.kept]) for k in (0, 1, 2, 4))
+        state = Resources.joined([item[3] for item in self.kept])
+        on = _fronts(values, block)  # a block that came in two pieces has a frontier of each
+        cloud, place, length = (np.concatenate([item[k] for item in self.clouds]) for k in range(3))
+        return Blocks(
+            rows=math.ceil(self.length / self.count),
+            count=self.count,
+            n=self.n,
+            values=values[on],
+            block=block[on],
+            start_us=start[on],
+            state=state.taken(on),
+            limit=limit[on],
+            limits=self.limits,
+            used_up=self.used_up,
+            cloud=cloud,
+            cloud_block=np.minimum(place * self.count // max(self.length, 1), self.count - 1),
+            interval_s=float(np.median(length)) if len(length) else math.nan,
+            measured=self.measured,
+        )
+
+
+def _fronts(values: _Array, block: _Indices) -> _Indices:
+    """Rows that are maximal in their block; blocks are in order."""
+    if not len(block):
+        return np.zeros(0, dtype=np.int64)
+    borders = np.concatenate([[0], np.flatnonzero(np.diff(block)) + 1, [len(block)]])
+    return np.concatenate([low + maximal(values[low:high]) for low, high in itertools.pairwise(borders)])

@@ -1,0 +1,169 @@
+"""The run report of a script: what its users asked for and got."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thinktime.log import observations
+from thinktime.stats import series
+from thinktime.stats.estimate import Estimate, NotApplicable
+
+if TYPE_CHECKING:
+    from thinktime.log import Log
+
+__all__ = ["RunReport", "Status", "analyse"]
+
+Array = NDArray[np.float64]
+
+COLUMNS = (
+    "script_interactions",
+    "script_run_s",
+    "script_swap_s",
+    "script_waits",
+    "script_response_s",
+)
+"""Columns of the samples that a run report is made of."""
+FEW = 66
+"""Interactions below which a report stands on less than one run of the standard script."""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The system while the script was run; None is not told, or not modelled."""
+
+    users: int | None
+    """Users at their terminals, those who play the script included."""
+    scripted_users: int | None
+    """Those of them who play it."""
+    script: str | None
+    script_interactions: int | None
+    """Interactions of one run of the script."""
+    directory_entries: int | None
+    """Entries of the user's file directory."""
+    reloaded_recently: bool | None
+    """Whether the file system was reloaded not long before."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """Totals and averages of the scripted users, in the form of run CPM01 (Sekino 1969)."""
+
+    status: Status
+    runs: int
+    """Sessions of the log: replications, where it is simulated."""
+    real_time_s: float
+    """Measured time of all of them [s]."""
+    interactions: int
+    """Interactions that were completed."""
+    waits: int
+    """Those of them that the user waited for."""
+    run_s: float
+    """Total run time [s]."""
+    swap_s: float
+    """Total swap time [s]."""
+    run: Estimate
+    """Run time by interaction [s]."""
+    swap: Estimate
+    """Swap time by interaction [s]."""
+    cpu: Estimate
+    """Their sum: CPU time by interaction [s]."""
+    response: Estimate | None
+    """Mean response of the interactions that were waited for [s]; None where there was none."""
+    script_time: Estimate | None
+    """Real time of one run of the script from begin to end [s]; None where none was completed."""
+    caveats: tuple[str, ...]
+
+
+def analyse(log: Log, *, level: float = 0.95) -> RunReport | NotApplicable:
+    r"""Run and swap time of scripted users by interaction, and their mean response.
+
+    Times are divided by all interactions, responses by those that were waited for (Sekino 1969, footnote to
+    the averages):
+
+    .. math:: \bar t = \sum_i t_i / \sum_i n_i
+
+    over intervals i of the samples, with batch means of the ratio (`stats.series.batch_ratio`).
+
+    Parameters
+    ----------
+    log : Log
+        One whose samples tell the run and swap time of scripted users.
+    level : float
+        Confidence of the intervals.
+    """
+    told = {column.name for column in log.schema("samples")}
+    if not told.issuperset(COLUMNS):
+        return NotApplicable(
+            "the samples do not tell the run and swap time of a script's users",
+            "simulate a system that does: thinktime simulate ctss --replications 1 --seed 1 -o run",
+        )
+    seen = observations.read(log, COLUMNS)
+    interactions, run_s, swap_s, waits, response_s = (np.nan_to_num(seen.columns[name]) for name in COLUMNS)
+    if not interactions.sum() > 0.0:
+        return NotApplicable("no interaction of a scripted user was completed", "let the run be longer")
+    sessions = log.manifest.get("sessions", [])
+    return RunReport(
+        status=_status(sessions),
+        runs=len(sessions),
+        real_time_s=float(seen.length_s.sum()),
+        interactions=int(interactions.sum()),
+        waits=int(waits.sum()),
+        run_s=float(run_s.sum()),
+        swap_s=float(swap_s.sum()),
+        run=_each(run_s, interactions, level),
+        swap=_each(swap_s, interactions, level),
+        cpu=_each(run_s + swap_s, interactions, level),
+        response=_each(response_s, waits, level) if waits.sum() > 0.0 else None,
+        script_time=_script_time(sessions),
+        caveats=_caveats(int(interactions.sum()), sessions),
+    )
+
+
+def _each(amounts: Array, counts: Array, level: float) -> Estimate:
+    return series.batch_ratio(amounts, counts, level).estimate("s")
+
+
+def _status(sessions: list[dict[str, Any]]) -> Status:
+    said = ((sessions[-1].get("machine") or {}).get("run_report") or {}) if sessions else {}
+    return Status(
+        users=said.get("users"),
+        scripted_users=said.get("scripted_users"),
+        script=said.get("script"),
+        script_interactions=said.get("script_interactions"),
+        directory_entries=said.get("directory_entries"),
+        reloaded_recently=said.get("reloaded_recently"),
+    )
+
+
+def _script_time(sessions: list[dict[str, Any]]) -> Estimate | None:
+    """Mean over the runs of the script that each session completed, each counting as often as it was."""
+    times, runs = [], []
+    for session in sessions:
+        responses = (session.get("replication") or {}).get("responses", [])
+        figures = {figure["name"]: figure["value"] for figure in responses}
+        time_s, count = figures.get("real_time_s"), figures.get("script_runs")
+        if time_s is not None and count:
+            times.append(time_s * count)
+            runs.append(count)
+    if not runs:
+        return None
+    if len(runs) > 1:
+        return series.batch_ratio(times, runs).estimate("s")
+    return Estimate(sum(times) / sum(runs), "s", int(sum(runs)), "mean")
+
+
+def _caveats(interactions: int, sessions: list[dict[str, Any]]) -> tuple[str, ...]:
+    caveats = []
+    if interactions < FEW:
+        caveats.append(
+            f"Only {interactions} interactions: less than one run of the standard script, so that the mix of "
+            "commands is not the script's."
+        )
+    machines = [session.get("machine") or {} for session in sessions]
+    if any(machine.get("run_report") != machines[-1].get("run_report") for machine in machines):
+        caveats.append("The sessions differ in users or script; the status is that of the last one.")
+    return tuple(caveats)

@@ -1,0 +1,1 @@
+"""How much service an input needs, and its distribution."""

@@ -1,0 +1,308 @@
+"""What the interactions ask of the processor."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thinktime.analyses.service import ageing, stability
+from thinktime.log import interactions, observations
+from thinktime.stats import moments, series
+from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.stats.moments import grouped_jackknife
+from thinktime.stats.proportions import proportion
+from thinktime.stats.quantiles import quantile
+from thinktime.stats.ranks import shared
+
+if TYPE_CHECKING:
+    from thinktime.log import Log
+
+__all__ = ["Below", "Concentration", "CurvePoint", "HistogramBin", "Service", "ServiceClass", "analyse"]
+
+Array = NDArray[np.float64]
+
+N_LEAST = 5
+N_TAIL = 200
+TIES = 0.2
+UPPER = (0.01, 0.04, 0.1, 0.2, 0.5)
+CURVE_POINTS = 50
+LIMITS = (0.1, 0.2, 2.0)
+"""Service times that Anderson and Sargent (1974) ask about [s]."""
+BINS_A_DECADE = 5
+DECADES_MAX = 12
+FOLLOWS = 0.1
+"""Correlation of successive service times above which it is said."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceClass:
+    """Service times of one class (Anderson and Sargent 1974, Table 1)."""
+
+    name: str
+    n: int
+    share: Estimate
+    """Part of all interactions, 0 to 1."""
+    service_share: Estimate
+    """Part of all service time, 0 to 1."""
+    mean: Estimate
+    variance: Estimate
+    standard_deviation: Estimate
+    coefficient_of_variation: Estimate
+    """Standard deviation over mean; 1 for an exponential distribution."""
+    skewness: Estimate
+    p50: Estimate
+    p90: Estimate
+    p99: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Concentration:
+    """The upper `upper` of the interactions give `share` of all service time."""
+
+    upper: float
+    """Part of the interactions, those with most service, 0 to 1."""
+    share: Estimate
+    """Part of all service time, 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """One point of the concentration curve."""
+
+    service_s: float
+    """A service time t [s]."""
+    fraction: float
+    """F(t): part of the interactions with at most t."""
+    concentration: Estimate
+    """Q(t): part of all service time given by them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Below:
+    """Part of the interactions that ask for at most a limit."""
+
+    limit_s: float
+    share: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class HistogramBin:
+    """Interactions with service times above `low_s` and up to `high_s`."""
+
+    low_s: float
+    high_s: float
+    share: Estimate
+    """Part of all interactions, 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """Service-time statistics."""
+
+    overall: ServiceClass
+    classes: tuple[ServiceClass, ...]
+    """By falling share of service time; empty where there is one class only."""
+    concentration: tuple[Concentration, ...]
+    curve: tuple[CurvePoint, ...]
+    """At most 100 points, half of them equally spaced in F, half in the logarithm of 1 - F."""
+    below: tuple[Below, ...]
+    histogram: tuple[HistogramBin, ...]
+    """Bins of equal width in the logarithm; before them one from 0 where there are values of zero."""
+    ageing: tuple[ageing.Ageing, ...]
+    """Residual life and tests, all interactions first; empty with fewer than 20."""
+    stability: stability.Stability | NotApplicable
+    heavier_than_exponential: bool
+    """Whether the interval of the coefficient of variation lies above 1."""
+    unfinished: int
+    caveats: tuple[str, ...]
+
+
+def analyse(
+    log: Log,
+    *,
+    level: float = 0.95,
+    limits: Sequence[float] = LIMITS,
+    period_s: float | None = None,
+) -> Service | NotApplicable:
+    r"""Service times of the interactions, by class (Anderson and Sargent 1974, Table 1, Figures 1 to 3).
+
+    For completed interactions with CPU time :math:`S_i`: mean, variance, coefficient of variation
+    :math:`c = s / \bar S`, skewness :math:`m_3 / m_2^{3/2}`, quantiles, and each class's share of
+    interactions and of service. Concentration: the part of all service that goes to the upper part p,
+
+    .. math:: \Big[\sum_i \max(S_i - \xi, 0) + n p \xi\Big] / \sum_i S_i, \qquad F(\xi) = 1 - p
+
+    (their Figure 2 read from above). Mean residual life (Figures 3 and 4) and tests of the exponential:
+    `ageing.analyse`. Differences between periods: `stability.analyse`.
+
+    Parameters
+    ----------
+    log : Log
+    level : float
+        Confidence of the intervals: batch means for means and shares, a grouped jackknife for the
+        higher moments, order statistics for quantiles, Wilson's for parts below a limit.
+    limits : sequence of float
+        Service times [s] for `Service.below`.
+    period_s : float, optional
+        Length of the periods that are compared [s]; by default about ten minutes.
+    """
+    seen = interactions.read(log)
+    if seen is None:
+        return NotApplicable(
+            "the log has no interactions: the service that each received was not recorded",
+            "play users with `thinktime play` while recording",
+        )
+    service = seen.service
+    done = ~np.isnan(seen.times["completion"]) & ~np.isnan(service)
+    if np.count_nonzero(done) < N_LEAST:
+        return NotApplicable(
+            f"only {np.count_nonzero(done)} completed interactions have a service time; {N_LEAST} are needed",
+            "play for longer",
+        )
+    values, classes = service[done], seen.classes[done]
+    if not values.any():
+        return NotApplicable("every service time is zero", "use a source that measures CPU time")
+    everything = np.ones(len(values), dtype=np.bool_)
+    names = [str(name) for name in np.unique(classes)]
+    rows = [(name, classes == name) for name in names]
+    found = [
+        _class(name or "(none)", values, inside, level) for name, inside in rows if inside.sum() >= N_LEAST
+    ]
+    small = [name or "(none)" for name, inside in rows if inside.sum() < N_LEAST]
+    overall = _class("all", values, everything, level)
+    variation = overall.coefficient_of_variation
+    ordered = tuple(sorted(found, key=lambda item: -item.service_share.value)) if len(names) > 1 else ()
+    return Service(
+        overall,
+        ordered,
+        tuple(_concentration(values, upper, level) for upper in UPPER if upper * len(values) >= 1),
+        _curve(values, level),
+        tuple(_below(values, limit, level) for limit in limits),
+        _histogram(values, level),
+        ageing.analyse(_samples(values, classes, [item.name for item in ordered]), level),
+        stability.analyse(log, seen, done, level, period_s),
+        variation.low is not None and variation.low > 1.0,
+        int(np.count_nonzero(np.isnan(seen.times["completion"]))),
+        _caveats(seen, values, small),
+    )
+
+
+def _class(name: str, values: Array, inside: NDArray[np.bool_], level: float) -> ServiceClass:
+    own = values[inside]
+    share = series.batch_ratio(inside.astype(np.float64), None, level)
+    weight = series.batch_ratio(values * inside, values, level)
+    spread = grouped_jackknife(own, moments.variance, level, positive=True, power=2)
+    variation = grouped_jackknife(own, moments.coefficient_of_variation, level, positive=True)
+    p50, p90, p99 = (quantile(own, q, level).estimate("s") for q in (0.5, 0.9, 0.99))
+    return ServiceClass(
+        name,
+        len(own),
+        _within_one(share).estimate(""),
+        _within_one(weight).estimate(""),
+        series.batch_ratio(own, None, level).estimate("s"),
+        spread.estimate("s^2"),
+        _root(spread).estimate("s"),
+        variation.estimate(""),
+        grouped_jackknife(own, moments.skewness, level).estimate(""),
+        p50,
+        p90,
+        p99,
+    )
+
+
+def _within_one(share: series.Interval) -> series.Interval:
+    """Cut the interval of a share at 0 and 1."""
+    if share.low is None or share.high is None:
+        return share
+    return dataclasses.replace(share, low=max(0.0, share.low), high=min(1.0, share.high))
+
+
+def _root(spread: series.Interval) -> series.Interval:
+    ends = (None if end is None else math.sqrt(max(end, 0.0)) for end in (spread.low, spread.high))
+    low, high = ends
+    return dataclasses.replace(spread, value=math.sqrt(spread.value), low=low, high=high)
+
+
+def _concentration(values: Array, upper: float, level: float) -> Concentration:
+    # The upper part's sum as a sum over all, so that its interval is that of a ratio (Beach and
+    # Davidson 1983, Review of Economic Studies 50, 723).
+    limit = float(np.quantile(values, 1.0 - upper, method="inverted_cdf"))
+    amounts = np.maximum(values - limit, 0.0) + upper * limit
+    return Concentration(upper, _within_one(series.batch_ratio(amounts, values, level)).estimate(""))
+
+
+def _curve(values: Array, level: float) -> tuple[CurvePoint, ...]:
+    n, ordered = len(values), np.sort(values)
+    tail = (n - np.geomspace(n, 1, CURVE_POINTS)).round().astype(np.int64)
+    points = []
+    for at in np.union1d(observations.thinned(n, CURVE_POINTS), tail).tolist():
+        limit, above = float(ordered[at]), 1.0 - (at + 1) / n
+        # As in `_concentration`, read from below.
+        amounts = np.minimum(values, limit) - above * limit
+        share = _within_one(series.batch_ratio(amounts, values, level)).estimate("")
+        points.append(CurvePoint(limit, (at + 1) / n, share))
+    return tuple(points)
+
+
+def _below(values: Array, limit: float, level: float) -> Below:
+    hits = int(np.count_nonzero(values <= limit))
+    return Below(limit, proportion(hits, len(values), level).estimate(""))
+
+
+def _histogram(values: Array, level: float) -> tuple[HistogramBin, ...]:
+    """Five bins a decade from the least positive value to the greatest, at most twelve decades; one for 0."""
+    top = math.ceil(math.log10(float(values.max())) * BINS_A_DECADE - 1e-9)
+    least = float(values[values > 0].min())
+    bottom = math.floor(math.log10(least) * BINS_A_DECADE + 1e-9)
+    bottom = max(min(bottom, top - 1), top - DECADES_MAX * BINS_A_DECADE)
+    edges = 10.0 ** (np.arange(bottom, top + 1) / BINS_A_DECADE)
+    counts = np.bincount(np.searchsorted(edges, values, side="left"), minlength=len(edges) + 1)
+    # The least value can lie on the first edge, by rounding the greatest beyond the last.
+    counts[-2] += counts[-1]
+    ends = [0.0, *edges.tolist()]
+    return tuple(
+        HistogramBin(low, high, proportion(int(count), len(values), level).estimate(""))
+        for low, high, count in zip(ends[:-1], ends[1:], counts[:-1], strict=True)
+        if low > 0.0 or count
+    )
+
+
+def _samples(values: Array, classes: NDArray[np.str_], names: Sequence[str]) -> dict[str, Array]:
+    own = {name: values[classes == ("" if name == "(none)" else name)] for name in names}
+    return {"all": values} | own
+
+
+def _caveats(seen: interactions.Interactions, values: Array, small: list[str]) -> tuple[str, ...]:
+    caveats = []
+    unfinished = int(np.count_nonzero(np.isnan(seen.times["completion"])))
+    if unfinished:
+        caveats.append(
+            f"{unfinished} of {len(seen)} interactions never completed and are left out; long ones are more "
+            "likely among them, so the upper tail is cut."
+        )
+    if small:
+        caveats.append(f"Classes with fewer than {N_LEAST} interactions are not shown: {', '.join(small)}.")
+    if len(values) < N_TAIL:
+        caveats.append(
+            f"With {len(values)} interactions the tail is hardly seen: variance, skewness and p99 may be "
+            "far too low."
+        )
+    follows = float(series.autocorrelation(shared(values))[0])
+    if abs(follows) > FOLLOWS:
+        caveats.append(
+            f"Successive service times are correlated ({follows:.2f} by rank): tests and the bands of the "
+            "mean residual life take them as independent and are too sure."
+        )
+    ties = 1.0 - len(np.unique(values)) / len(values)
+    if ties > TIES:
+        caveats.append(
+            f"{ties:.0%} of the service times repeat another: the source's clock is coarse, "
+            "short ones are uncertain."
+        )
+    return tuple(caveats)

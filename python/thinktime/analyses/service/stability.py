@@ -1,0 +1,141 @@
+"""Whether service times stay the same over time."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thinktime.log.periods import Span, cut, sessions, steady
+from thinktime.stats import homogeneity, series
+from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.stats.hypothesis import SignificanceTest, adjusted
+from thinktime.stats.quantiles import quantile
+
+if TYPE_CHECKING:
+    from thinktime.log import Log
+    from thinktime.log.interactions import Interactions
+
+__all__ = ["ServicePeriod", "Stability", "StabilityTest", "analyse"]
+
+Array = NDArray[np.float64]
+
+N_PERIOD = 20
+"""Interactions that a period needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServicePeriod:
+    """Service times of one period."""
+
+    start_s: float
+    """Since the first arrival [s]."""
+    length_s: float
+    users: float | None
+    n: int
+    mean: Estimate
+    p50: Estimate
+    p90: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class StabilityTest:
+    """Whether one class's service times differ between periods; p adjusted over all classes (Holm)."""
+
+    name: str
+    periods: int
+    distribution: SignificanceTest
+    trend: SignificanceTest
+    effect: float
+    """Part of the variance of ranks that lies between periods, 0 to 1: how much it matters."""
+
+    @property
+    def stable(self) -> bool:
+        """Whether neither test rejects."""
+        return not (self.distribution.rejected() or self.trend.rejected())
+
+
+@dataclass(frozen=True, slots=True)
+class Stability:
+    """Service times by period."""
+
+    periods: tuple[ServicePeriod, ...]
+    tests: tuple[StabilityTest, ...]
+    """All interactions first, then by class."""
+
+
+def analyse(
+    log: Log, seen: Interactions, usable: NDArray[np.bool_], level: float, period_s: float | None = None
+) -> Stability | NotApplicable:
+    """Compare the service times of periods, over all and by class.
+
+    Periods are of about ten minutes, parted where sessions end or the number of users changes. Each class
+    is tested twice, for any difference (Anderson and Darling) and for a trend (Spearman); the 5 % of false
+    alarms holds over all tests together (Holm 1979).
+    """
+    arrival = seen.times["arrival"]
+    last = max(float(arrival[-1]), float(np.nanmax(seen.times["completion"])))
+    spans, _ = steady(sessions(log, seen.origin_us, 0.0, last), arrival, seen.columns["population"], N_PERIOD)
+    pieces = cut(spans, _period(spans, int(np.count_nonzero(usable)), period_s))
+    rows = [_rows(arrival, usable, span) for span in pieces]
+    kept = [(span, inside) for span, inside in zip(pieces, rows, strict=True) if len(inside) >= N_PERIOD]
+    if len(kept) < 2:
+        return NotApplicable(
+            f"fewer than two periods have {N_PERIOD} interactions each", "record or simulate for longer"
+        )
+    names = [str(name) for name in np.unique(seen.classes[usable])]
+    groups = {"all": [inside for _, inside in kept]}
+    if len(names) > 1:
+        for name in names:
+            own = [inside[seen.classes[inside] == name] for _, inside in kept]
+            groups[name or "(none)"] = [part for part in own if len(part) >= homogeneity.N_LEAST]
+    tests = [_tested(name, seen.service, parts) for name, parts in groups.items() if len(parts) >= 2]
+    return Stability(
+        tuple(_period_of(span, seen.service[inside], level) for span, inside in kept),
+        _adjusted([test for test in tests if test is not None]),
+    )
+
+
+def _period(spans: Sequence[Span], n: int, period_s: float | None) -> float | None:
+    """Ten minutes or less, but long enough for a median of some 50 interactions."""
+    if period_s is not None:
+        return period_s
+    total = sum(span.length for span in spans)
+    return max(min(600.0, total / 4), total * 50.0 / max(n, 1))
+
+
+def _rows(arrival: Array, usable: NDArray[np.bool_], span: Span) -> NDArray[np.int64]:
+    low, high = np.searchsorted(arrival, [span.start, span.end])
+    inside: NDArray[np.int64] = np.arange(low, high)[usable[low:high]]
+    return inside
+
+
+def _tested(name: str, service: Array, parts: list[NDArray[np.int64]]) -> StabilityTest | None:
+    values = [service[part] for part in parts]
+    if float(np.ptp(np.concatenate(values))) == 0.0:
+        return None
+    return StabilityTest(
+        name,
+        len(values),
+        homogeneity.same_distribution(values),
+        homogeneity.trend(values),
+        homogeneity.effect(values),
+    )
+
+
+def _adjusted(tests: list[StabilityTest]) -> tuple[StabilityTest, ...]:
+    both = adjusted([each for test in tests for each in (test.distribution, test.trend)])
+    return tuple(
+        dataclasses.replace(test, distribution=distribution, trend=trend)
+        for test, distribution, trend in zip(tests, both[::2], both[1::2], strict=True)
+    )
+
+
+def _period_of(span: Span, values: Array, level: float) -> ServicePeriod:
+    p50, p90 = (quantile(values, q, level).estimate("s") for q in (0.5, 0.9))
+    mean = series.plain_mean(values, level).estimate("s")
+    return ServicePeriod(span.start, span.length, span.users, len(values), mean, p50, p90)

@@ -1,0 +1,1 @@
+"""How much work gets done as the load grows."""

@@ -1,0 +1,229 @@
+"""How much useful work the machine does as its load grows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from thinktime.analyses.throughput import curves as throughput_data
+from thinktime.log import interactions
+from thinktime.log.loads import bounds
+from thinktime.stats import series, standardised
+from thinktime.stats.estimate import Estimate, NotApplicable
+
+if TYPE_CHECKING:
+    from thinktime.analyses.throughput.curves import Load, Sums
+    from thinktime.log import Log
+
+__all__ = ["Group", "Measure", "Throughput", "Whole", "analyse", "no_load", "summarised", "whole_mean"]
+
+BRIEF_S = 5.0
+USEFUL = ("user_time", "interactions")
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One quantity whose mean is taken at each load."""
+
+    name: str
+    """``user_time``, ``system_time``, ``idle_time``, ``interactions``, or a request column."""
+    label: str
+    unit: str
+    useful: bool
+    """Whether more of it is good: user time, interactions (Bard 1971; requirements of judgement)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The observations of one range of load."""
+
+    load_low: float
+    load_high: float
+    load_mean: float
+    n: int
+    few: bool
+    """Fewer observations than `Throughput.n_few`: the means are unreliable."""
+    means: tuple[Estimate | None, ...]
+    """One a measure, in the order of `Throughput.measures`; None where not measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """Means over a whole log, whatever its load: they say nothing about the machine (Bard 1971, Table 7)."""
+
+    load_mean: float
+    means: tuple[Estimate | None, ...]
+    """One a measure, in the order of `Throughput.measures`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Throughput:
+    """Grouped means by load."""
+
+    load: str
+    """The column that measures load: ``active_users`` or another with the role ``load``."""
+    load_unit: str
+    measures: tuple[Measure, ...]
+    groups: tuple[Group, ...]
+    """By growing load; groups without an observation are left out."""
+    n: int
+    """Observations with a load."""
+    n_few: int
+    per_capita: tuple[Estimate | None, ...]
+    """User time per second and active user of each group, in the order of `groups`."""
+    peak: tuple[float, float] | None
+    """Range of load of the reliable group with most user time."""
+    caveats: tuple[str, ...]
+    whole: Whole | None = None
+
+
+def analyse(
+    log: Log, *, load: str | None = None, width: int | None = None, n_few: int = 10, level: float = 0.95
+) -> Throughput | NotApplicable:
+    r"""Means of useful work, overhead and requests, by load (Bard 1971, Figures 1 to 5 and Table 10).
+
+    Observations are grouped by load, and each quantity's mean per second is taken in each group,
+    :math:`\sum a_i / \sum l_i`, with an interval that holds under autocorrelation
+    (`stats.standardised.standardised`). Work is compared at equal load only: means over whole logs differ
+    with their loads and say nothing about the machine (Bard 1971). The log is read in pieces and may
+    have any length.
+
+    Parameters
+    ----------
+    log : Log
+    load : str, optional
+        Column that measures load, or ``population`` for the users who were playing by the interactions.
+        By default the population where users played through most of the log: a load that was set says
+        more than one that was counted. Else the column with the role ``load``.
+    width : int, optional
+        Loads in a group, see `loads.width_for`; 2 gives the pairs of Table 10.
+    n_few : int
+        Groups with fewer observations are flagged: Bard calls the ends of his curves unreliable.
+    level : float
+        Confidence of the intervals.
+    """
+    arrivals = interactions.read(log)
+    chosen = throughput_data.load_of(log, arrivals, load)
+    if chosen is None:
+        return no_load(log)
+    sums = throughput_data.gather(log, chosen, width, arrivals)
+    return summarised(log, chosen, sums, n_few, level)
+
+
+def no_load(log: Log) -> NotApplicable:
+    """Say why there is no curve."""
+    if not log.has("samples"):
+        return NotApplicable("the log has no samples", "record with `thinktime record`")
+    return NotApplicable(
+        "the load was not measured: no column with the role load has a value",
+        "record users (`thinktime record --by uid`), or name a column as the load",
+    )
+
+
+def summarised(log: Log, load: Load, sums: Sums, n_few: int, level: float) -> Throughput:
+    """Means and intervals from the sums by load and batch."""
+    quantities = throughput_data.measures_of(log)
+    totals = sums.own.totals()[:, :, 0]
+    measures = [
+        Measure(item.name, item.label, f"{item.unit}/s", item.name in USEFUL)
+        for item in quantities
+        if totals[sums.column(item.name)].sum() > 0
+    ]
+    if totals[sums.column("interactions")].sum() > 0:
+        measures.insert(0, Measure("interactions", "interactions", "interaction/s", True))
+    counts = sums.counts("load")
+    present = np.flatnonzero(counts).tolist()
+    loads_at = sums.column("load")
+    groups = tuple(
+        Group(
+            *bounds(number, sums.width),
+            float(totals[loads_at, number] / totals[loads_at + 1, number]),
+            int(counts[number]),
+            bool(counts[number] < n_few),
+            tuple(_mean(sums, item.name, number, item.unit, level) for item in measures),
+        )
+        for number in present
+    )
+    return Throughput(
+        load.name,
+        load.unit,
+        tuple(measures),
+        groups,
+        sums.n,
+        n_few,
+        tuple(_mean(sums, "per_capita", number, "s/s", level) for number in present),
+        _peak(groups, [item.name for item in measures]),
+        _caveats(groups, n_few, load.name, sums.time_s / sums.n),
+        Whole(
+            float(totals[loads_at].sum() / totals[loads_at + 1].sum()),
+            tuple(whole_mean(sums, item.name, item.unit, level) for item in measures),
+        ),
+    )
+
+
+def _mean(sums: Sums, name: str, number: int, unit: str, level: float) -> Estimate | None:
+    """Mean of a quantity at one range of load.
+
+    Its error comes from stretches of time left out in turn, where the range is spread over enough of
+    them; else from batches of its own observations.
+    """
+    negative = sums.negative[sums.names.index(name)]
+    cut = throughput_data.stretches_for(sums.n)
+    amounts, bases = (part[:, [number]] for part in sums.stretches(name, cut))
+    if standardised.effective(bases)[0] >= throughput_data.SPREAD_MIN:
+        n = int(sums.counts(name)[number])
+        mean = standardised.standardised(amounts, bases, np.ones(1), n)
+        if mean is not None:
+            found = mean.estimate(unit, f"jackknife over {len(bases)} stretches", level)
+            return found if negative else replace(found, low=max(0.0, found.low or 0.0))
+    own, own_bases, n = sums.batched(name, number)
+    if own_bases.sum() <= 0.0:
+        return None
+    return series.of_sums(own, own_bases, n, level, negative).estimate(unit)
+
+
+def whole_mean(sums: Sums, name: str, unit: str, level: float) -> Estimate | None:
+    """Mean of a quantity over a whole log, whatever its load."""
+    n = int(sums.counts(name).sum())
+    amounts, bases = (part.sum(axis=1) for part in sums.stretches(name, series.batches_for(n)))
+    if bases.sum() <= 0.0:
+        return None
+    negative = sums.negative[sums.names.index(name)]
+    return series.of_sums(amounts[bases > 0.0], bases[bases > 0.0], n, level, negative).estimate(unit)
+
+
+def _peak(groups: Sequence[Group], names: list[str]) -> tuple[float, float] | None:
+    if "user_time" not in names:
+        return None
+    at = names.index("user_time")
+    reliable = [(group.means[at], group) for group in groups if not group.few]
+    best = max(
+        ((mean.value, group) for mean, group in reliable if mean), key=lambda pair: pair[0], default=None
+    )
+    return (best[1].load_low, best[1].load_high) if best else None
+
+
+def _caveats(groups: Sequence[Group], n_few: int, load: str, interval_s: float) -> tuple[str, ...]:
+    caveats = []
+    if few := [group for group in groups if group.few]:
+        caveats.append(
+            f"{len(few)} of {len(groups)} groups have fewer than {n_few} observations; "
+            "their means are unreliable."
+        )
+    if len(groups) == 1:
+        caveats.append("The load never changed, so nothing can be said about other loads.")
+    if load == "population":
+        caveats.append("Load is the number of synthetic users playing, taken from the interactions.")
+        return tuple(caveats)
+    if interval_s < BRIEF_S:
+        caveats.append(
+            f"Active users are those of {interval_s:.2g} s: who thinks all through one is not counted in it."
+        )
+    caveats.append(
+        "Load was not assigned at random: what else differed between times of low and of high load "
+        "(kind of work, time of day) is in these means too."
+    )
+    return tuple(caveats)

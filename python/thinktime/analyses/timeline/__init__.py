@@ -1,0 +1,1 @@
+"""How busy the machine was over time."""

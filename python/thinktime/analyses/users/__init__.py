@@ -1,0 +1,1 @@
+"""Who used how much."""

@@ -1,0 +1,1 @@
+"""Where interactions wait, from the trace of events."""

@@ -1,0 +1,695 @@
+"""The kinds of chart that a report is made of, as Vega-Lite specifications built with Altair.
+
+A colour is the name of a meaning (`user`, `system`, `disk`) and becomes the CSS variable of that name,
+so that one specification serves the light, the dark and the printed page. Widths are left open:
+the page, or `at_width` before rendering without a browser, fills them in.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from thinktime.documents.document import Key
+
+if TYPE_CHECKING:
+    import altair as alt
+
+__all__ = [
+    "Axis",
+    "Chart",
+    "Rows",
+    "Spec",
+    "Strip",
+    "at_width",
+    "bar",
+    "bars",
+    "colour",
+    "curves",
+    "dots",
+    "finished",
+    "frontier",
+    "frontiers",
+    "histogram",
+    "labelled",
+    "laid_over",
+    "scatter",
+    "stack",
+    "steps",
+    "strips",
+]
+
+Spec = dict[str, Any]
+Chart = Callable[[], Spec]
+"""Makes the specification when a renderer wants it: text and JSON do without Altair."""
+Rows = Sequence[Mapping[str, object]]
+
+HEIGHT = 250
+STRIP_HEIGHT = 56
+BAR_HEIGHT = 38
+TICKS_MAX = 9
+LABEL_SHARE = 0.08
+"""Least part of a whole that has room for its share in figures."""
+LABEL_HEIGHT = 13
+"""Least distance between two names at the ends of lines [px]."""
+MARGIN = 60
+"""What stands beside a plot of `strips`: the vertical axis and the padding [px]."""
+FONT = "Inter, Helvetica Neue, Helvetica, Arial, sans-serif"
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """Name of an axis with its unit, and how it is scaled."""
+
+    title: str
+    log: bool = False
+    format: str = ""
+    """A d3 number format; empty for Vega's choice."""
+    symbol: str = ""
+    """Unit that each label carries with its prefix, instead of a unit in the title: 20 ms, 2 s."""
+    low: float | None = None
+    high: float | None = None
+    ticks: tuple[float, ...] = ()
+    """Where the labels stand; empty for Vega's choice."""
+
+    @classmethod
+    def from_zero(cls, title: str, rows: Rows, format: str = "") -> Axis:  # noqa: A002
+        """Axis from zero that holds every `value` of the rows, and intervals up to half as high again.
+
+        One wide interval must not press all curves flat; it is cut at the edge, and stands in the table.
+        """
+        values = [_float(row["value"]) for row in rows if row.get("value") is not None]
+        highs = [_float(row["high"]) for row in rows if row.get("high") is not None and not row.get("few")]
+        top = max(values, default=0.0)
+        wanted = max(top, min(max(highs, default=top), 1.5 * top)) or 1.0
+        step = 10.0 ** math.floor(math.log10(wanted)) / 2
+        return cls(title, format=format, low=0.0, high=math.ceil(wanted / step - 1e-9) * step)
+
+    @classmethod
+    def logarithmic(cls, title: str, values: Iterable[object], symbol: str = "", format: str = "") -> Axis:  # noqa: A002
+        """Logarithmic axis over `values`, labelled at decades, and at 2 and 5 where that is not too dense."""
+        positive = [number for value in values if (number := _float(value)) > 0 and math.isfinite(number)]
+        low, high = min(positive, default=1.0), max(positive, default=1.0)
+        decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+        fine = [round(step * 10.0**decade, 15 - decade) for decade in decades for step in (1, 2, 5)]
+        below = max((tick for tick in fine if tick <= low), default=low)
+        above = min((tick for tick in fine if tick >= high), default=high * 1.0001)
+        ticks = [tick for tick in fine if below <= tick <= above]
+        if len(ticks) > TICKS_MAX:
+            ticks = [10.0**decade for decade in decades if below <= 10.0**decade <= above]
+        return cls(title, log=True, symbol=symbol, format=format, low=below, high=above, ticks=tuple(ticks))
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """One row of a timeline: a quantity over time."""
+
+    title: str
+    colour: str
+    rows: Rows
+    """With `t`, `value` and `segment` (a number that changes where the record has a gap)."""
+    format: str = ""
+    high: float | None = None
+
+
+def colour(name: str) -> str:
+    """Colour of a meaning."""
+    return f"var(--c-{name})"
+
+
+def at_width(spec: Spec, width: int) -> Spec:
+    """Specification for a column `width` pixels wide; `fitted` in report.js is its twin."""
+    spec = copy.deepcopy(spec)
+    if "vconcat" in spec:
+        for view in spec["vconcat"]:
+            view["width"] = width - MARGIN
+    else:
+        spec["width"] = width
+    return spec
+
+
+def stack(rows: Rows, series: Sequence[Key], x: Axis, y: Axis) -> Spec:
+    """Amounts stacked over time. Rows: `t`, `part`, `value`, `shown`, `segment`."""
+    import altair as alt
+
+    ranks = {part.name: rank for rank, part in enumerate(series)}
+    chart = (
+        alt.Chart(_data([{**row, "rank": ranks[str(row["part"])]} for row in rows]))
+        .mark_area(interpolate="step-after", clip=True)
+        .encode(
+            x=_x(x, "t", nice=False),
+            y=alt.Y("value:Q", stack="zero", scale=_scale(y), axis=_axis(y, title=False)),
+            color=_colours("part", series),
+            order=alt.Order("rank:O"),
+            detail="segment:N",
+            tooltip=[alt.Tooltip("part:N", title="state"), alt.Tooltip("shown:N", title="share")],
+        )
+        .properties(height=HEIGHT)
+    )
+    return _single(chart, y.title)
+
+
+def bar(rows: Rows, series: Sequence[Key]) -> Spec:
+    """One whole, cut into its parts. Rows: `part`, `share`, `start`, `end`, `shown`."""
+    import altair as alt
+
+    whole = alt.X(
+        "start:Q",
+        scale=alt.Scale(domain=[0, 1], nice=False),
+        axis=alt.Axis(title="share of all CPU time", format=".0%", grid=False),
+    )
+    boxes = (
+        alt.Chart(_data(rows))
+        .mark_rect(stroke="var(--card)", strokeWidth=1.5)
+        .encode(
+            x=whole,
+            x2="end:Q",
+            y=alt.value(0),
+            y2=alt.value(BAR_HEIGHT),
+            color=_colours("part", series),
+            tooltip=[alt.Tooltip("part:N", title="state"), alt.Tooltip("shown:N", title="share")],
+        )
+    )
+    # Only where a label fits into its box; the others stand in the table.
+    roomy = [
+        {**row, "middle": (_float(row["start"]) + _float(row["end"])) / 2}
+        for row in rows
+        if _float(row["share"]) >= 0.1
+    ]
+    labels = (
+        alt.Chart(_data(roomy))
+        .mark_text(fontWeight=600, fontSize=12, baseline="middle")
+        .encode(x="middle:Q", y=alt.value(BAR_HEIGHT / 2), text="shown:N", color=_contrast("part", series))
+    )
+    return _single((boxes + labels).resolve_scale(color="independent").properties(height=BAR_HEIGHT), "")
+
+
+def bars(rows: Rows, series: Sequence[Key], title: str) -> Spec:
+    """Several wholes, a line each, cut into their parts. Rows: those of `bar`, and `label`.
+
+    Parameters
+    ----------
+    rows : sequence of mappings
+    series : sequence of Key
+        The parts.
+    title : str
+        What the parts are shares of.
+    """
+    import altair as alt
+
+    names = list(dict.fromkeys(str(row["label"]) for row in rows))
+    axis = alt.Axis(title=None, labelLimit=210, minExtent=0, labelFontSize=12, labelColor="var(--ink)")
+    y = alt.Y("label:N", sort=names, axis=axis)
+    whole = alt.X(
+        "start:Q",
+        scale=alt.Scale(domain=[0, 1], nice=False),
+        axis=alt.Axis(title=title, format=".0%", grid=False),
+    )
+    boxes = (
+        alt.Chart(_data(rows))
+        .mark_bar(stroke="var(--card)", strokeWidth=1.5)
+        .encode(
+            x=whole,
+            x2="end:Q",
+            y=y,
+            color=_colours("part", series),
+            tooltip=[
+                alt.Tooltip("label:N", title="of"),
+                alt.Tooltip("part:N", title="part"),
+                alt.Tooltip("shown:N", title="share"),
+            ],
+        )
+    )
+    # Only where a label fits into its box; the others stand in the table.
+    roomy = [
+        {**row, "middle": (_float(row["start"]) + _float(row["end"])) / 2}
+        for row in rows
+        if _float(row["share"]) >= LABEL_SHARE
+    ]
+    labels = (
+        alt.Chart(_data(roomy))
+        .mark_text(fontWeight=600, fontSize=11, baseline="middle")
+        .encode(x="middle:Q", y=y, text="shown:N", color=_contrast("part", series))
+    )
+    chart = (boxes + labels).resolve_scale(color="independent").properties(height=BAR_HEIGHT * len(names))
+    return _single(chart, "")
+
+
+def dots(
+    rows: Rows, series: Sequence[Key], x: Axis, named: tuple[str, str, str] = ("request", "by", "cost")
+) -> Spec:
+    """Estimates with intervals, a line a label. Rows: `label`, `series`, `value`, `low`, `high`, `shown`.
+
+    `named` is what label, series and value are called when the pointer rests on a point.
+    """
+    import altair as alt
+
+    names = list(dict.fromkeys(str(row["label"]) for row in rows))
+    y = alt.Y(
+        "label:N",
+        sort=names,
+        axis=alt.Axis(
+            title=None, grid=True, labelLimit=210, minExtent=0, labelFontSize=12, labelColor="var(--ink)"
+        ),
+    )
+    shift = alt.YOffset("series:N", sort=[item.name for item in series])
+    base = alt.Chart(_data(rows)).encode(y=y, color=_colours("series", series))
+    if len(series) > 1:
+        base = base.encode(yOffset=shift)
+    rules = base.mark_rule(strokeWidth=2, opacity=0.55).encode(x=_x(x, "low"), x2="high:Q")
+    points = base.mark_point(filled=True, size=75, opacity=1).encode(
+        x=_x(x, "value"),
+        shape=alt.Shape(
+            "series:N",
+            legend=None,
+            scale=alt.Scale(domain=[item.name for item in series], range=[item.shape for item in series]),
+        ),
+        tooltip=[
+            alt.Tooltip("label:N", title=named[0]),
+            alt.Tooltip("series:N", title=named[1]),
+            alt.Tooltip("shown:N", title=named[2]),
+        ],
+    )
+    height = max(34, LABEL_HEIGHT * len(series)) * len(names)
+    return _single((rules + points).properties(height=max(height, 60)), "")
+
+
+def curves(rows: Rows, series: Sequence[Key], x: Axis, y: Axis, dotted: bool = True) -> Spec:
+    """Estimates against a load, with bands for their intervals.
+
+    Rows: `x`, `series`, `value`, `low`, `high`, `shown`, `few` where there is too little data to join the
+    point to the others, and `low_all`, `high_all` where a wider band holds the whole curve. `y` has both
+    its ends. Points that are not `dotted` show only what they stand for, when asked.
+    """
+    import altair as alt
+
+    x_value, y_value = _x(x, "x"), alt.Y("value:Q", scale=_scale(y), axis=_axis(y, title=False))
+    solid = [row for row in rows if not row.get("few")]
+    base = alt.Chart(_data(solid)).encode(x=x_value, color=_colours("series", series))
+    tooltip = [
+        alt.Tooltip("series:N", title="figure"),
+        alt.Tooltip("x:Q", title=x.title, format=".4~g"),
+        alt.Tooltip("shown:N", title="value"),
+    ]
+    layers: list[Any] = [
+        base.mark_area(opacity=0.16, clip=True).encode(
+            y=alt.Y("low:Q", scale=_scale(y), axis=_axis(y, title=False)), y2="high:Q", detail="series:N"
+        ),
+        base.mark_line(strokeWidth=2).encode(y=y_value),
+        base.mark_point(filled=True, size=42, opacity=float(dotted)).encode(y=y_value, tooltip=tooltip),
+    ]
+    if any("low_all" in row for row in solid):
+        whole = base.mark_area(opacity=0.1, clip=True)
+        layers.insert(
+            0, whole.encode(y=alt.Y("low_all:Q", scale=_scale(y)), y2="high_all:Q", detail="series:N")
+        )
+    hollow = [row for row in rows if row.get("few")]
+    if hollow:
+        weak = alt.Chart(_data(hollow)).mark_point(filled=False, size=34, opacity=0.7)
+        layers.append(weak.encode(x=x_value, y=y_value, color=_colours("series", series), tooltip=tooltip))
+    if len(series) > 1:
+        names = alt.Chart(_data(_line_ends(solid or rows, y))).mark_text(
+            align="left", dx=8, fontWeight=600, fontSize=11
+        )
+        layers.append(names.encode(x=x_value, y=y_value, text="series:N", color=_colours("series", series)))
+    return _single(alt.layer(*layers).properties(height=HEIGHT), y.title)
+
+
+def _line_ends(rows: Rows, y: Axis) -> list[dict[str, object]]:
+    """Last point of each series, moved apart where two names would lie on each other."""
+    low, high = y.low or 0.0, 1.0 if y.high is None else y.high
+
+    def place(value: float) -> float:
+        if y.log:
+            return math.log(max(value, low) / low) / math.log(high / low) * HEIGHT
+        return (value - low) / (high - low) * HEIGHT
+
+    def value_at(pixel: float) -> float:
+        part = pixel / HEIGHT
+        return low * (high / low) ** part if y.log else low + part * (high - low)
+
+    last = {str(row["series"]): row for row in rows if row.get("value") is not None}
+    found: list[dict[str, object]] = []
+    floor = -math.inf
+    for row in sorted(last.values(), key=lambda row: _float(row["value"])):
+        pixel = max(place(_float(row["value"])), floor)
+        floor = pixel + LABEL_HEIGHT
+        found.append({"series": row["series"], "x": row["x"], "value": value_at(pixel)})
+    return found
+
+
+def labelled(rows: Rows, lines: Rows, series: Sequence[Key], x: Axis, y: Axis) -> Spec:
+    """Points with intervals and names, and broken lines through them.
+
+    Rows: `x`, `value`, `low`, `high`, `series`, `shown`, and `label`, empty where a point has no name; of
+    lines `x`, `value`, `series`, a row for each end.
+    """
+    import altair as alt
+
+    value = alt.Y("value:Q", scale=_scale(y), axis=_axis(y, title=False))
+    base = alt.Chart(_data(rows)).encode(x=_x(x, "x"), color=_colours("series", series))
+    tooltip = [
+        alt.Tooltip("series:N", title="figure"),
+        alt.Tooltip("x:Q", title=x.title, format=".4~g"),
+        alt.Tooltip("shown:N", title="value"),
+    ]
+    ends = alt.Y("low:Q", scale=_scale(y), axis=_axis(y, title=False))
+    broken = alt.Chart(_data(lines)).mark_line(strokeWidth=1.5, strokeDash=[5, 3], clip=True)
+    layers = [
+        broken.encode(x=_x(x, "x"), y=value, color=_colours("series", series)),
+        base.mark_rule(strokeWidth=1.5, opacity=0.55, clip=True).encode(y=ends, y2="high:Q"),
+        base.mark_point(filled=True, size=55, opacity=1).encode(y=value, tooltip=tooltip),
+        base.mark_text(dy=-11, fontSize=11, fontWeight=600).encode(y=value, text="label:N"),
+    ]
+    if len(series) > 1:
+        names = alt.Chart(_data(_line_ends(lines or rows, y))).mark_text(
+            align="left", dx=8, fontWeight=600, fontSize=11
+        )
+        layers.append(names.encode(x=_x(x, "x"), y=value, text="series:N", color=_colours("series", series)))
+    return _single(alt.layer(*layers).properties(height=HEIGHT + 20), y.title)
+
+
+def scatter(rows: Rows, line: Rows, series: Sequence[Key], x: Axis, y: Axis) -> Spec:
+    """Points beside a line that they should follow. Rows: `x`, `y`, `series`, `shown`."""
+    import altair as alt
+
+    colours = _colours("series", series)
+    place: dict[str, Any] = {"x": _x(x, "x"), "y": alt.Y("y:Q", scale=_scale(y), axis=_axis(y, title=False))}
+    points = (
+        alt.Chart(_data(rows))
+        .mark_point(filled=True, size=38, opacity=0.6)
+        .encode(**place, color=colours, tooltip=[alt.Tooltip("shown:N", title="interval")])
+    )
+    rule = (
+        alt.Chart(_data(line))
+        .mark_line(strokeWidth=1.4, color="var(--ink)", strokeDash=[5, 3])
+        .encode(**place)
+    )
+    return _single((points + rule).properties(height=HEIGHT + 20), y.title)
+
+
+def frontier(
+    cloud: Rows,
+    points: Rows,
+    curve: Rows,
+    band: Rows,
+    series: Sequence[Key],
+    x: Axis,
+    y: Axis,
+    corners: Rows = (),
+) -> Spec:
+    """All intervals, those on the frontier by their limit, its hull and the hull's interval.
+
+    Rows: `x`, `y`, `shown`; of `points` also `series`; of `band` `x`, `low`, `high`. `corners` is a line
+    through what was done itself.
+    """
+    import altair as alt
+
+    place: dict[str, Any] = {"x": _x(x, "x"), "y": alt.Y("y:Q", scale=_scale(y), axis=_axis(y, title=False))}
+    layers = []
+    if band:
+        layers.append(
+            alt.Chart(_data(band))
+            .mark_area(opacity=0.12, color="var(--ink)")
+            .encode(x=_x(x, "x"), y=alt.Y("low:Q", scale=_scale(y)), y2="high:Q")
+        )
+    everything = alt.Chart(_data(cloud)).encode(**place, tooltip=[alt.Tooltip("shown:N", title="interval")])
+    layers.append(everything.mark_point(filled=True, size=22, opacity=0.55, color=colour("other")))
+    if corners:
+        numbered = [{**row, "at": at} for at, row in enumerate(corners)]
+        steps = alt.Chart(_data(numbered)).encode(**place, order="at:Q")
+        layers.append(steps.mark_line(strokeWidth=0.8, opacity=0.6, color="var(--ink)"))
+    hull = alt.Chart(_data(curve)).encode(**place, order="x:Q")
+    layers.append(hull.mark_line(strokeWidth=1.5, color="var(--ink)", strokeDash=[5, 3]))
+    best = alt.Chart(_data(points)).encode(
+        **place,
+        color=_colours("series", series),
+        tooltip=[alt.Tooltip("shown:N", title="on the frontier")],
+    )
+    layers.append(best.mark_point(filled=True, size=70, opacity=1, stroke="var(--card)", strokeWidth=1))
+    return _single(alt.layer(*layers).properties(height=HEIGHT + 20), y.title)
+
+
+def frontiers(curves: Rows, bands: Rows, points: Rows, series: Sequence[Key], x: Axis, y: Axis) -> Spec:
+    """Frontiers of several logs: their points, hulls and the hulls' intervals.
+
+    Rows: `x`, `y`, `series`; of `points` also `shown`; of `bands` `x`, `low`, `high`, `series`.
+    """
+    import altair as alt
+
+    place: dict[str, Any] = {"x": _x(x, "x"), "y": alt.Y("y:Q", scale=_scale(y), axis=_axis(y, title=False))}
+    colours = _colours("series", series)
+    band = alt.Chart(_data(bands)).mark_area(opacity=0.12)
+    layers = [
+        band.encode(x=_x(x, "x"), y=alt.Y("low:Q", scale=_scale(y)), y2="high:Q", color=colours),
+        alt.Chart(_data(curves)).mark_line(strokeWidth=1.8).encode(**place, order="x:Q", color=colours),
+        alt.Chart(_data(points))
+        .mark_point(filled=True, size=40, opacity=1, stroke="var(--card)", strokeWidth=1)
+        .encode(**place, color=colours, tooltip=[alt.Tooltip("shown:N", title="on the frontier")]),
+    ]
+    return _single(alt.layer(*layers).properties(height=HEIGHT + 20), y.title)
+
+
+def laid_over(spec: Spec, rows: Rows, series: Sequence[Key]) -> Spec:
+    """Lay points from elsewhere over a chart, on its own axes. Rows: `x`, `y`, `series`, `shown`.
+
+    Parameters
+    ----------
+    spec : Spec
+        A chart with one x and one y axis.
+    rows : sequence of mappings
+    series : sequence of Key
+        Where the points come from, with a diamond for each.
+    """
+    import altair as alt
+
+    spec = copy.deepcopy(spec)
+    if "layer" not in spec:
+        spec["layer"] = [{part: spec.pop(part) for part in ("mark", "encoding", "data") if part in spec}]
+    axes = next(layer["encoding"] for layer in spec["layer"] if {"x", "y"} <= layer["encoding"].keys())
+    for key in series:
+        own = [row for row in rows if row["series"] == key.name]
+        mark = alt.Chart(_data(own)).mark_point(
+            filled=True,
+            size=85,
+            opacity=1,
+            shape="diamond",
+            color=colour(key.colour),
+            stroke="var(--card)",
+            strokeWidth=1,
+        )
+        layer = mark.encode(x="x:Q", y="y:Q", tooltip=[alt.Tooltip("shown:N", title=key.name)]).to_dict(
+            validate=False
+        )
+        for side in ("x", "y"):
+            shared = {part: axes[side][part] for part in ("axis", "scale") if part in axes[side]}
+            layer["encoding"][side] |= shared
+        spec["layer"].append({part: layer[part] for part in ("mark", "encoding", "data")})
+        spec.setdefault("datasets", {}).update(layer.get("datasets", {}))
+    return spec
+
+
+def steps(rows: Rows, series: Sequence[Key], x: Axis, y: Axis) -> Spec:
+    """Empirical distribution functions. Rows: `x`, `series`, `value`."""
+    import altair as alt
+
+    chart = (
+        alt.Chart(_data(rows))
+        .mark_line(interpolate="step-after", strokeWidth=2)
+        .encode(
+            x=_x(x, "x"),
+            y=alt.Y("value:Q", scale=_scale(y), axis=_axis(y, title=False)),
+            color=_colours("series", series),
+            order="value:Q",
+            tooltip=[
+                alt.Tooltip("series:N", title="what"),
+                alt.Tooltip("x:Q", title=x.title, format=".3~s"),
+                alt.Tooltip("value:Q", title=y.title, format=".1%"),
+            ],
+        )
+        .properties(height=HEIGHT)
+    )
+    return _single(chart, y.title)
+
+
+def histogram(rows: Rows, x: Axis, y: Axis, shade: str, named: str = "interactions") -> Spec:
+    """Boxes over ranges of `x`. Rows: `low`, `high`, `value`, `shown`, and `least`, `most` for a whisker.
+
+    `named` is what the boxes count.
+    """
+    import altair as alt
+
+    chart = (
+        alt.Chart(_data([{**row, "base": 0} for row in rows]))
+        .mark_rect(color=colour(shade), stroke="var(--card)", strokeWidth=1, clip=True)
+        .encode(
+            x=_x(x, "low"),
+            x2="high:Q",
+            y=alt.Y("base:Q", scale=_scale(y), axis=_axis(y, title=False)),
+            y2="value:Q",
+            tooltip=[alt.Tooltip("shown:N", title=named)],
+        )
+    )
+    known = [
+        {**row, "middle": (_float(row["low"]) + _float(row["high"])) / 2}
+        for row in rows
+        if row.get("least") is not None and row.get("most") is not None
+    ]
+    whiskers = alt.Chart(_data(known)).mark_rule(strokeWidth=1.4, color="var(--ink)", clip=True)
+    place = {"x": _x(x, "middle"), "y": alt.Y("least:Q", scale=_scale(y)), "y2": "most:Q"}
+    drawn = chart + whiskers.encode(**place) if known else chart
+    return _single(drawn.properties(height=HEIGHT), y.title)
+
+
+def strips(items: Sequence[Strip], x: Axis) -> Spec:
+    """Quantities over one time axis, below each other."""
+    import altair as alt
+
+    times = [_float(row["t"]) for item in items for row in item.rows]
+    domain = [min(times, default=0.0), max(times, default=1.0)]
+    views = []
+    for number, item in enumerate(items):
+        last = number == len(items) - 1
+        time = alt.X(
+            "t:Q",
+            scale=alt.Scale(domain=domain, nice=False),
+            axis=alt.Axis(title=x.title if last else None, labels=last, domain=True, tickCount=6),
+        )
+        axis = alt.Axis(title=None, tickCount=2, minExtent=40, maxExtent=40, **_format(item.format))
+        ends = {"domainMin": 0} if item.high is None else {"domain": [0, item.high]}
+        base = alt.Chart(_data(item.rows)).encode(
+            x=time,
+            y=alt.Y("value:Q", axis=axis, scale=alt.Scale(**ends)),
+            detail="segment:N",
+            tooltip=[
+                alt.Tooltip("t:Q", title=x.title, format=".4~g"),
+                alt.Tooltip("shown:N", title=item.title),
+            ],
+        )
+        area = base.mark_area(interpolate="step-after", opacity=0.22, color=colour(item.colour), clip=True)
+        line = base.mark_line(interpolate="step-after", strokeWidth=1.4, color=colour(item.colour), clip=True)
+        views.append((area + line).properties(height=STRIP_HEIGHT, title=_title(item.title)))
+    return finished(alt.vconcat(*views, spacing=14).resolve_scale(y="independent").to_dict(validate=False))
+
+
+def _single(chart: Any, y_title: str) -> Spec:
+    if y_title:
+        chart = chart.properties(title=_title(y_title))
+    spec = finished(chart.to_dict(validate=False))
+    spec["autosize"] = {"type": "fit-x", "contains": "padding"}
+    return spec
+
+
+def _title(text: str) -> alt.TitleParams:
+    # The name of the vertical axis lies flat above it: upright words are hard to read.
+    import altair as alt
+
+    return alt.TitleParams(
+        text, anchor="start", frame="bounds", fontSize=11, fontWeight=500, offset=8, color="var(--quiet)"
+    )
+
+
+def finished(spec: Spec) -> Spec:
+    """Give a specification the fonts, colours and lines that all charts share."""
+    hair, quiet = "var(--hair)", "var(--quiet)"
+    spec["config"] = {
+        "background": None,
+        "font": FONT,
+        "padding": {"left": 2, "right": 14, "top": 4, "bottom": 4},
+        "view": {"stroke": None},
+        "axis": {
+            "domain": False,
+            "ticks": False,
+            "gridColor": hair,
+            "domainColor": hair,
+            "labelColor": quiet,
+            "labelFontSize": 11,
+            "labelPadding": 6,
+            "labelOverlap": "greedy",
+            "labelSeparation": 6,
+            "titleColor": quiet,
+            "titleFontSize": 11,
+            "titleFontWeight": 500,
+            "titlePadding": 8,
+        },
+        "axisX": {"grid": False, "domain": True, "tickCount": 7},
+        "axisY": {"tickCount": 5},
+        "text": {"color": "var(--ink)"},
+    }
+    return spec
+
+
+def _data(rows: Rows) -> alt.Data:
+    import altair as alt
+
+    return alt.Data(  # type: ignore[no-untyped-call]
+        values=[{key: _clean(value) for key, value in row.items()} for row in rows]
+    )
+
+
+def _clean(value: object) -> object:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _float(value: object) -> float:
+    return float(value) if isinstance(value, (int, float)) else math.nan
+
+
+def _format(text: str) -> dict[str, Any]:
+    return {"format": text} if text else {}
+
+
+def _axis(axis: Axis, title: bool = True) -> alt.Axis:
+    """Axis of a chart; that of y has its title above the plot, and room for all of `TICKS_MAX` labels."""
+    import altair as alt
+
+    options: dict[str, Any] = _format(axis.format)
+    if axis.symbol:
+        spaced = "replace(format(datum.value, '~s'), regexp('([0-9.]+)'), '$1 ')"
+        options["labelExpr"] = f"{spaced} + '{axis.symbol}'"
+    if axis.ticks:
+        options["values"] = list(axis.ticks)
+        options["tickCount"] = len(axis.ticks)  # Vega thins out even given values to their count
+        options["labelOverlap"] = "greedy" if title else False
+    return alt.Axis(title=axis.title if title else None, **options)
+
+
+def _scale(axis: Axis, nice: bool = True) -> alt.Scale:
+    import altair as alt
+
+    if axis.low is not None and axis.high is not None:
+        # Both ends together: layers would join their own data to an end given by itself.
+        return alt.Scale(type="log" if axis.log else "linear", domain=[axis.low, axis.high], nice=False)
+    ends: dict[str, Any] = {}
+    if axis.low is not None:
+        ends["domainMin"] = axis.low
+    if axis.high is not None:
+        ends["domainMax"] = axis.high
+    return alt.Scale(nice=nice, **ends)
+
+
+def _x(axis: Axis, field: str, nice: bool = True) -> alt.X:
+    import altair as alt
+
+    return alt.X(f"{field}:Q", scale=_scale(axis, nice), axis=_axis(axis))
+
+
+def _colours(field: str, series: Sequence[Key]) -> alt.Color:
+    """Colours by meaning. The page writes the legend: a legend of Vega does not break its lines."""
+    import altair as alt
+
+    scale = alt.Scale(domain=[item.name for item in series], range=[colour(item.colour) for item in series])
+    return alt.Color(f"{field}:N", scale=scale, legend=None)
+
+
+def _contrast(field: str, series: Sequence[Key]) -> alt.Color:
+    """Ink that is readable on the colour of a series: `--on-<name>`."""
+    import altair as alt
+
+    scale = alt.Scale(
+        domain=[item.name for item in series], range=[f"var(--on-{item.colour})" for item in series]
+    )
+    return alt.Color(f"{field}:N", scale=scale, legend=None)

@@ -1,0 +1,316 @@
+"""Numbers and names as a reader sees them: the only place where units are scaled and digits are cut.
+
+The digits shown follow from the interval: 377.2 µs with an interval of ±12.4 is shown as 377 ± 12 µs.
+A number without an interval is shown with three significant digits, a count in full.
+"""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from thinktime.documents.document import Cell, Column
+from thinktime.stats.estimate import Estimate
+
+__all__ = [
+    "ABSENT",
+    "FormattedColumn",
+    "cell",
+    "column",
+    "count",
+    "duration",
+    "estimate",
+    "number",
+    "plain",
+    "plural",
+    "probability",
+    "quantity",
+]
+
+ABSENT = "–"
+"""Shown where nothing was measured; never a zero."""
+
+THIN = "\N{NARROW NO-BREAK SPACE}"
+SPACE = "\N{NO-BREAK SPACE}"
+DIGITS = 3
+SIGNIFICANT_MAX = 5
+
+_SYMBOLS = {"byte": "B", "1/s": "/s"}
+# Symbol, factor; largest first. Seconds have no multiples: nobody reads kiloseconds.
+_SECONDS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9))
+_BYTES = (("PB", 1e15), ("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1.0))
+_COUNTS = (("G", 1e9), ("M", 1e6), ("", 1.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """What a figure is divided by and the unit that then stands behind it."""
+
+    factor: float
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class FormattedColumn:
+    """A column ready to print: heading with its unit, and the text of every cell."""
+
+    heading: str
+    unit: str
+    cells: tuple[str, ...]
+    numeric: bool
+
+
+def plain(text: str) -> str:
+    """Text of a log made harmless: control and direction-changing characters are shown, not obeyed.
+
+    A user or device name comes from the recorded machine. Printed as it is, one could move the cursor
+    of a terminal or turn the reading direction of a page.
+    """
+    return "".join(_visible(character) for character in text)
+
+
+def _visible(character: str) -> str:
+    category = unicodedata.category(character)
+    if category in {"Cc", "Cs"} or (category == "Cf" and character not in "\u200c\u200d\u00ad"):
+        code = ord(character)
+        return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+    return character
+
+
+def scale(magnitude: float, unit: str) -> Scale:
+    """Prefix for a figure of about `magnitude`, given in `unit` (SI)."""
+    head, slash, per = unit.partition("/")
+    tail = f"/{per}" if slash else ""
+    if unit == "share":
+        return Scale(0.01, "%")
+    if not unit:
+        return Scale(1.0, "")
+    if head == "s":
+        return _first(magnitude, _SECONDS, "", tail)
+    if head == "byte":
+        return _first(magnitude, _BYTES, "", tail)
+    return _first(magnitude, _COUNTS, _SYMBOLS.get(unit, plural(unit)), "")
+
+
+def plural(noun: str) -> str:
+    """Plural of a unit that is a noun (`fault/s`: `faults/s`); symbols stay as they are."""
+    head, slash, rest = noun.partition("/")
+    if len(head) < 3 or not head.replace(" ", "").replace("-", "").isalpha():
+        return noun
+    ending = "es" if head.endswith(("s", "x", "ch", "sh")) else "s"
+    return f"{head}{ending}{slash}{rest}"
+
+
+def count(amount: int, noun: str) -> str:
+    """Write a number of things in words: 1 gap, 12 gaps."""
+    return _joined(number(amount), noun if amount == 1 else plural(noun))
+
+
+def _first(magnitude: float, steps: Sequence[tuple[str, float]], name: str, tail: str) -> Scale:
+    # 999.6 ms would be printed as 1000 ms: a figure moves up as soon as three digits round up to the step.
+    base = next(step for step in steps if step[1] == 1.0)
+    small = steps[-1]
+    chosen = next((step for step in steps if magnitude >= step[1] * (1 - 5e-4)), small)
+    if magnitude == 0 or magnitude >= 1e15 * steps[0][1]:
+        chosen = base
+    symbol, factor = chosen
+    return Scale(factor, f"{symbol}{SPACE if symbol and name else ''}{name}{tail}")
+
+
+def _places(width: float, digits: int) -> int:
+    """Decimal places that show `width` with `digits` significant digits."""
+    if width == 0 or not math.isfinite(width):
+        return 0
+    return digits - 1 - math.floor(math.log10(abs(width)) + 1e-12)
+
+
+def _fixed(value: float, places: int) -> str:
+    """`value` with `places` decimals (negative: rounded to tens, hundreds), grouped in threes."""
+    if math.isnan(value):
+        return ABSENT
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    rounded = round(value, places)
+    if abs(rounded) >= 1e15:
+        return _scientific(rounded)
+    # At five digits and more, groups help; at four they only make noise.
+    group = "," if abs(rounded) >= 10_000 else ""
+    text = f"{rounded + 0.0:{group}.{max(places, 0)}f}".replace(",", THIN)
+    return "−" + text[1:] if text.startswith("-") else text
+
+
+def _scientific(value: float) -> str:
+    mantissa, exponent = f"{value:.2e}".split("e")
+    power = str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"{mantissa}{SPACE}×{SPACE}10{power}".replace("-", "−", 1)
+
+
+def number(value: float, digits: int = DIGITS) -> str:
+    """Pure number with `digits` significant digits; an int in full."""
+    if isinstance(value, int):
+        return _scientific(float(value)) if abs(value) >= 10**15 else _fixed(value, 0)
+    if value and abs(value) < 1e-4:
+        return _scientific(value)
+    # Trailing digits left of the point are kept: 12 345 is not 12 300.
+    return _fixed(value, min(max(_places(value, digits), 0), 8))
+
+
+def _joined(text: str, unit: str) -> str:
+    if not unit or text == ABSENT:
+        return text
+    return f"{text}{unit}" if unit.startswith("/") else f"{text}{SPACE}{unit}"
+
+
+def quantity(value: float | None, unit: str = "") -> str:
+    """Write a number with its unit, scaled: ``quantity(0.000377, "s/fork")`` is 377 µs/fork."""
+    if value is None or math.isnan(value):
+        return ABSENT
+    if _counted(value, unit):
+        return count(int(value), unit)
+    chosen = scale(abs(value), unit)
+    return _joined(number(value / chosen.factor), chosen.unit)
+
+
+def probability(p: float) -> str:
+    """Write the probability that a test gives: below 0.001 its size says nothing more."""
+    return "< 0.001" if p < 0.001 else _fixed(p, 3 if p < 0.1 else 2)
+
+
+def _counted(value: float, unit: str) -> bool:
+    """Whether this is a whole number of things rather than an amount of something."""
+    noun = unit.isalpha() and unit not in {"s", "byte", "share"}
+    return (
+        abs(value) < 1e6
+        and (isinstance(value, int) or value.is_integer())
+        and (noun or (isinstance(value, int) and not unit))
+    )
+
+
+def _interval(estimate: Estimate, chosen: Scale) -> str:
+    """Value and interval in the scaled unit, without the unit."""
+    value = estimate.value / chosen.factor
+    low = None if estimate.low is None else estimate.low / chosen.factor
+    high = None if estimate.high is None else estimate.high / chosen.factor
+    ends = [end for end in (low, high) if end is not None and math.isfinite(end) and end != value]
+    if not ends:
+        return number(value)
+    half = sum(abs(end - value) for end in ends) / len(ends)
+    # An interval far below the value is an artefact of constant data, not a reason for ten digits.
+    places = min(_places(half, 2), 12, _places(max(abs(value), half), SIGNIFICANT_MAX))
+    if _fixed(half, places) == _fixed(0.0, places):
+        return _fixed(value, places)
+    # A symmetric interval reads best as ±; 5 % of skew is below the two digits shown.
+    if (
+        low is not None
+        and high is not None
+        and low < value < high
+        and abs(low + high - 2 * value) <= 0.1 * half
+    ):
+        return f"{_fixed(value, places)}{SPACE}±{SPACE}{_fixed(half, places)}"
+    # A long tail on one side must not round the value itself away.
+    places = max(places, min(_places(value, 1), 12))
+    first = ABSENT if low is None else _fixed(low, places)
+    last = ABSENT if high is None else _fixed(high, places)
+    return f"{_fixed(value, places)}{SPACE}({first}{SPACE}to{SPACE}{last})"
+
+
+def _magnitude(value: Cell) -> float:
+    """Find what to choose the scale by: the value, or its interval where the value is next to zero."""
+    if isinstance(value, Estimate):
+        ends = [abs(end) for end in (value.low, value.high) if end is not None and math.isfinite(end)]
+        biggest = max(ends, default=0.0)
+        return abs(value.value) if abs(value.value) > biggest / 1e3 else biggest
+    if isinstance(value, (int, float)) and math.isfinite(value):
+        return abs(value)
+    return 0.0
+
+
+def estimate(value: Estimate) -> str:
+    """Estimate with interval and unit: 377 ± 12 µs/fork."""
+    if math.isnan(value.value):
+        return ABSENT
+    chosen = scale(_magnitude(value), value.unit)
+    return _joined(_interval(value, chosen), chosen.unit)
+
+
+def cell(value: Cell, unit: str = "") -> str:
+    """Any cell with its unit, scaled on its own."""
+    if value is None:
+        return ABSENT
+    if isinstance(value, str):
+        return plain(value)
+    if isinstance(value, Estimate):
+        return estimate(value)
+    return quantity(value, unit)
+
+
+def column(head: Column, cells: Sequence[Cell]) -> FormattedColumn:
+    """Column of a table: one scale for all its cells where they are of like size, else one for each.
+
+    A shared unit stands in the heading and the figures line up; costs of a fork and of a page fault
+    (a hundredfold apart) stay readable with a unit of their own.
+    """
+    if not head.scaled:
+        texts = tuple(_unitless(value, Scale(1.0, head.unit), None) for value in cells)
+        return FormattedColumn(plain(head.name), head.unit, texts, numeric=True)
+    if head.unit == "p":
+        texts = tuple(probability(value) if isinstance(value, float) else ABSENT for value in cells)
+        return FormattedColumn(plain(head.name), "", texts, numeric=True)
+    numbers = [value for value in cells if isinstance(value, (int, float, Estimate))]
+    if not numbers:
+        texts = tuple(ABSENT if value is None else plain(str(value)) for value in cells)
+        return FormattedColumn(plain(head.name), "", texts, numeric=False)
+    unit = head.unit or next((value.unit for value in numbers if isinstance(value, Estimate)), "")
+    sizes = [size for size in map(_magnitude, numbers) if size > 0]
+    mixed = any(isinstance(value, Estimate) and value.unit != unit for value in numbers)
+    if mixed or (
+        sizes and max(sizes) / min(sizes) >= 1e3 and scale(max(sizes), unit) != scale(min(sizes), unit)
+    ):
+        texts = tuple(cell(value, unit) for value in cells)
+        return FormattedColumn(plain(head.name), "", texts, numeric=True)
+    chosen = scale(sorted(sizes)[len(sizes) // 2] if sizes else 0.0, unit)
+    places = _shared_places([value for value in numbers if not isinstance(value, Estimate)], chosen)
+    texts = tuple(_unitless(value, chosen, places) for value in cells)
+    return FormattedColumn(plain(head.name), chosen.unit, texts, numeric=True)
+
+
+def _shared_places(values: Sequence[float], chosen: Scale) -> int | None:
+    """Decimals for a whole column, so that its points line up; None where each number needs its own."""
+    scaled = [abs(value / chosen.factor) for value in values if value and math.isfinite(value)]
+    if not scaled or (all(isinstance(value, int) for value in values) and chosen.factor == 1.0):
+        return 0 if scaled and max(scaled) < 1e15 else None
+    if max(scaled) >= 1e15 or min(scaled) < 1e-4:
+        return None
+    middle = sorted(scaled)[len(scaled) // 2]
+    return min(max(_places(middle, DIGITS), 0), 6)
+
+
+def _unitless(value: Cell, chosen: Scale, places: int | None) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ABSENT
+    if isinstance(value, str):
+        return plain(value)
+    if isinstance(value, Estimate):
+        return ABSENT if math.isnan(value.value) else _interval(value, chosen)
+    scaled = value / chosen.factor if chosen.factor != 1.0 else value
+    if places is None:
+        return number(scaled)
+    # A small number in a column of large ones keeps one digit rather than turn into a zero.
+    if scaled and round(scaled, places) == 0:
+        return number(scaled, 1)
+    return _fixed(scaled, places)
+
+
+def duration(seconds: float) -> str:
+    """Length of time in words of the clock: 3 min 20 s."""
+    if seconds < 60:
+        return quantity(seconds, "s")
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    parts = [(days, "d"), (hours, "h"), (minutes, "min"), (rest, "s")]
+    first = next(index for index, (amount, _) in enumerate(parts) if amount)
+    shown = [f"{amount}{SPACE}{symbol}" for amount, symbol in parts[first : first + 2] if amount]
+    return " ".join(shown)

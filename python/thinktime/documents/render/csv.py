@@ -1,0 +1,80 @@
+"""Tables as CSV: one row a figure, so that tables of any shape go into one file.
+
+The columns are those of `HEADER`. `row` is the first cell of the table's row, which names it; a table
+whose first column is a number (a time, a number of users) is told apart by that number.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterator
+
+from thinktime.documents.document import Cell, Document, Section, Table
+from thinktime.stats.estimate import Estimate
+
+__all__ = ["HEADER", "render", "render_section"]
+
+HEADER = (
+    "section",
+    "table",
+    "row_number",
+    "row",
+    "quantity",
+    "unit",
+    "value",
+    "low",
+    "high",
+    "level",
+    "n",
+    "method",
+)
+
+Field = str | int | float | None
+
+
+def render(document: Document) -> str:
+    """Every table of the report."""
+    return _written(row for section in document.sections for row in _rows(section))
+
+
+def render_section(section: Section) -> str:
+    """Every table of one section."""
+    return _written(_rows(section))
+
+
+def _written(rows: Iterator[tuple[Field, ...]]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(HEADER)
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+def _rows(section: Section) -> Iterator[tuple[Field, ...]]:
+    if section.not_applicable:
+        yield (section.name, "", "", "", "not applicable", "", section.not_applicable, "", "", "", "", "")
+    for table in (*(figure.data for figure in section.figures), *section.tables):
+        yield from _table(section, table)
+
+
+def _table(section: Section, table: Table) -> Iterator[tuple[Field, ...]]:
+    for number, row in enumerate(table.rows, start=1):
+        label = _value(row[0])
+        for column, value in list(zip(table.columns, row, strict=True))[1:]:
+            head = (section.name, table.name, number, label, column.name)
+            if isinstance(value, Estimate):
+                ends = (_value(value.value), _value(value.low), _value(value.high))
+                yield (*head, value.unit, *ends, value.level, value.n, value.method)
+            else:
+                yield (*head, column.unit, _value(value), "", "", "", "", "")
+
+
+def _value(value: Cell) -> Field:
+    """Empty field where there is no number: CSV knows no other absence."""
+    if isinstance(value, Estimate):
+        return _value(value.value)
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return ""
+    return value

@@ -1,0 +1,239 @@
+"""A document as one HTML file that needs nothing else: no server, no network, no date of making.
+
+Every chart stands in the file twice: drawn beforehand as SVG, for paper and for readers without
+scripts, and as a specification that Vega draws to the width of the screen. The Content-Security-Policy
+allows only the scripts and styles of this file, by their hashes: whatever a log contains, it cannot run.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from thinktime.documents import charts
+from thinktime.documents import format as shown
+from thinktime.documents.document import Cell, Document, Figure, Section, Table
+from thinktime.stats.estimate import Estimate
+
+__all__ = ["render"]
+
+STATIC_WIDTH = 760
+"""Width of the charts drawn beforehand: about a page of paper [px]."""
+VEGA_LITE = "6.4"
+"""The version that this Altair writes; vl-convert carries several."""
+
+
+@dataclass(frozen=True, slots=True)
+class HtmlCell:
+    """A cell as the page shows it: the figure, its interval in quieter ink, and what stands behind it."""
+
+    text: str
+    interval: str
+    unit: str
+    hint: str
+    absent: bool
+
+
+@dataclass(frozen=True, slots=True)
+class HtmlTable:
+    """A table as the page shows it."""
+
+    name: str
+    caption: str
+    headings: tuple[tuple[str, str, bool], ...]
+    """Name, unit, and whether the column holds numbers."""
+    rows: tuple[tuple[HtmlCell, ...], ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HtmlFigure:
+    """A figure as the page shows it."""
+
+    name: str
+    title: str
+    alt: str
+    svg: str
+    spec: dict[str, Any]
+    table: HtmlTable
+    half: bool
+
+
+def render(document: Document) -> str:
+    """Whole page."""
+    import jinja2
+
+    environment = jinja2.Environment(
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["plain"] = shown.plain
+    environment.filters["cell"] = _cell
+    halves = {name for section in document.sections for name in _halves(section)}
+    figures = {
+        figure.name: _figure(figure, figure.name in halves)
+        for section in document.sections
+        for figure in section.figures
+    }
+    style, script, bundle = _resource("report.css"), _resource("report.js"), _bundle() if figures else ""
+    page = environment.from_string(_resource("report.html.j2"))
+    return page.render(
+        document=document,
+        groups=_groups(document),
+        figures=figures,
+        tables={table.name: _table(table) for section in document.sections for table in section.tables},
+        style=style,
+        script=script,
+        bundle=bundle,
+        specs=_json({name: figure.spec for name, figure in figures.items()}),
+        policy=_policy(style, [script, bundle]),
+    )
+
+
+@cache
+def _resource(name: str) -> str:
+    return (
+        resources.files("thinktime.documents.render")
+        .joinpath("page")
+        .joinpath(name)
+        .read_text(encoding="utf-8")
+    )
+
+
+@cache
+def _bundle() -> str:
+    import vl_convert
+
+    text: str = vl_convert.javascript_bundle(vl_version=VEGA_LITE)  # type: ignore[call-arg]
+    # The parser of a page ends a script at this word, wherever it stands.
+    return text.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+
+
+def _policy(style: str, scripts: list[str]) -> str:
+    allowed = " ".join(_hash(script) for script in scripts if script)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src {_hash(style)}; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _json(value: object) -> str:
+    """JSON that may stand inside a script element: nothing in it can end the element."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def _groups(document: Document) -> list[tuple[str, list[Section]]]:
+    groups: list[tuple[str, list[Section]]] = []
+    for section in document.sections:
+        if not groups or groups[-1][0] != section.group:
+            groups.append((section.group, []))
+        groups[-1][1].append(section)
+    return groups
+
+
+def _figure(figure: Figure, half: bool) -> HtmlFigure:
+    import vl_convert
+
+    spec = _made_plain(figure.chart())
+    width = STATIC_WIDTH // 2 if half else STATIC_WIDTH
+    svg: str = vl_convert.vegalite_to_svg(charts.at_width(spec, width), vl_version=VEGA_LITE)
+    svg = _embedded(svg, figure.name)
+    return HtmlFigure(figure.name, figure.title, figure.alt, svg, spec, _table(figure.data), half)
+
+
+def _halves(section: Section) -> Iterator[str]:
+    """Figures that stand side by side: two in a row that are readable at half the width."""
+    waiting = ""
+    for figure in section.figures:
+        if figure.half and waiting:
+            yield waiting
+            yield figure.name
+            waiting = ""
+        else:
+            waiting = figure.name if figure.half else ""
+
+
+def _made_plain(value: Any) -> Any:
+    if isinstance(value, str):
+        return shown.plain(value)
+    if isinstance(value, dict):
+        return {key: _made_plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_made_plain(item) for item in value]
+    return value
+
+
+def _embedded(svg: str, name: str) -> str:
+    """Fit a drawing to stand among others: names of its own, the size left to the page."""
+    # Vega counts on from one drawing to the next: the same chart would not give the same bytes.
+    for number, old in enumerate(dict.fromkeys(re.findall(r'\bid="([^"]+)"', svg)), start=1):
+        svg = svg.replace(f'id="{old}"', f'id="{name}-{number}"').replace(
+            f"url(#{old})", f"url(#{name}-{number})"
+        )
+    svg = re.sub(r'^<svg ([^>]*?) width="[\d.]+" height="[\d.]+"', r"<svg \1", svg)
+    # The caption and the table say it in words; a screen reader is spared the marks.
+    svg = re.sub(r' (role|aria-[a-z]+)="[^"]*"', "", svg)
+    return svg.replace("<svg ", '<svg aria-hidden="true" focusable="false" ', 1)
+
+
+def _table(table: Table) -> HtmlTable:
+    columns = [shown.column(head, [row[at] for row in table.rows]) for at, head in enumerate(table.columns)]
+    rows = tuple(
+        tuple(_table_cell(value, column.cells[number]) for value, column in zip(row, columns, strict=True))
+        for number, row in enumerate(table.rows)
+    )
+    headings = tuple((column.heading, column.unit, column.numeric) for column in columns)
+    return HtmlTable(table.name, table.caption, headings, rows, table.notes)
+
+
+def _table_cell(value: Cell, text: str) -> HtmlCell:
+    if not isinstance(value, Estimate):
+        return HtmlCell(text, "", "", "", text == shown.ABSENT)
+    figure, interval = _split(text)
+    return HtmlCell(figure, interval, "", _hint(value), text == shown.ABSENT)
+
+
+def _split(text: str) -> tuple[str, str]:
+    """Figure and interval of a formatted estimate: `377` and `± 12`, or `377` and `(350 to 420)`."""
+    for mark in ("±", "("):
+        at = text.find(mark)
+        if at > 0:
+            return text[:at].rstrip(shown.SPACE), text[at:]
+    return text, ""
+
+
+def _cell(value: Cell, unit: str) -> HtmlCell:
+    """Figure that stands alone, with its unit apart so that it can be set smaller."""
+    text = shown.cell(value, unit)
+    if isinstance(value, str) or text == shown.ABSENT:
+        return HtmlCell(text, "", "", "", text == shown.ABSENT)
+    if isinstance(value, Estimate):
+        bare, _, symbol = text.rpartition(shown.SPACE) if _has_unit(value.unit) else (text, "", "")
+        figure, interval = _split(bare)
+        return HtmlCell(figure, interval, symbol, _hint(value), absent=False)
+    bare, _, symbol = text.partition(shown.SPACE)
+    return HtmlCell(bare, "", symbol, "", absent=False)
+
+
+def _has_unit(unit: str) -> bool:
+    return unit not in {"", "1/s"}
+
+
+def _hint(value: Estimate) -> str:
+    level = f"{value.level * 100:g} % interval, " if value.low is not None or value.high is not None else ""
+    return f"{level}n = {value.n}, {value.method}"

@@ -1,0 +1,98 @@
+"""A document as JSON: everything that the page holds, unrounded, in SI units."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from thinktime.documents.document import Cell, Document, Section, Table
+from thinktime.stats.estimate import Estimate
+
+__all__ = ["VERSION", "render", "render_section"]
+
+VERSION = 1
+"""Version of this form; it grows when a field is renamed or removed."""
+
+
+def render(document: Document) -> str:
+    """Whole report; numbers that JSON cannot hold (infinite, undefined) become null."""
+    return _dumped(
+        {
+            "format": "thinktime-report",
+            "version": VERSION,
+            "title": document.title,
+            "subtitle": document.subtitle,
+            "facts": [{"name": label, "value": value} for label, value in document.facts],
+            "highlights": [
+                {
+                    "name": item.name,
+                    "label": item.label,
+                    "value": _cell(item.value),
+                    "unit": item.unit,
+                    "note": item.note,
+                    "section": item.section or None,
+                }
+                for item in document.highlights
+            ],
+            "findings": [
+                {"text": item.text, "section": item.section or None, "tone": item.tone or None}
+                for item in document.findings
+            ],
+            "sections": [_section(section) for section in document.sections],
+        }
+    )
+
+
+def render_section(section: Section) -> str:
+    """One section alone."""
+    return _dumped(_section(section))
+
+
+def _dumped(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+
+
+def _section(section: Section) -> dict[str, Any]:
+    return {
+        "name": section.name,
+        "group": section.group or None,
+        "title": section.title,
+        "not_applicable": section.not_applicable or None,
+        "summary": list(section.summary),
+        "figures": [
+            {"name": figure.name, "title": figure.title, "alt": figure.alt, "data": _table(figure.data)}
+            for figure in section.figures
+        ],
+        "tables": [_table(table) for table in section.tables],
+        "caveats": list(section.caveats),
+        "method": section.method or None,
+    }
+
+
+def _table(table: Table) -> dict[str, Any]:
+    return {
+        "name": table.name,
+        "caption": table.caption,
+        "columns": [{"name": column.name, "unit": column.unit or None} for column in table.columns],
+        "rows": [[_cell(value) for value in row] for row in table.rows],
+        "notes": list(table.notes),
+    }
+
+
+def _cell(value: Cell) -> Any:
+    if isinstance(value, Estimate):
+        return {
+            "value": _number(value.value),
+            "unit": value.unit or None,
+            "low": _number(value.low),
+            "high": _number(value.high),
+            "level": value.level,
+            "n": value.n,
+            "method": value.method,
+        }
+    return _number(value) if isinstance(value, float) else value
+
+
+def _number(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

@@ -1,0 +1,191 @@
+"""A document as plain text: for a terminal, a mail or a diff."""
+
+from __future__ import annotations
+
+import textwrap
+import unicodedata
+from collections.abc import Iterator, Sequence
+
+from thinktime.documents import format as shown
+from thinktime.documents.document import DATA_IN, Document, Figure, Section, Table
+
+__all__ = ["render", "render_section"]
+
+WIDTH = 100
+ROWS_MAX = 60
+NAMES_MAX = 1000
+"""Characters of the rows' names beyond which a folded table says only how many there are."""
+PROSE_MIN = 80
+"""A table with a longer cell is a list of sentences, not a grid of figures."""
+GAP = "  "
+
+
+def render(document: Document, width: int = WIDTH) -> str:
+    """Whole report, at most `width` columns wide where words can be broken."""
+    blocks = [_headline(document.title, "=") + "\n" + _wrapped(document.subtitle, width)]
+    if document.facts:
+        blocks.append("\n".join(_pairs(document.facts, width)))
+    if document.highlights:
+        rows = [
+            (item.label, shown.cell(item.value, item.unit), shown.plain(item.note))
+            for item in document.highlights
+        ]
+        blocks.append("\n".join(_grid(rows, "<><", width)))
+    blocks.append(_headline("Findings", "-") + "\n" + "\n".join(_findings(document, width)))
+    group = ""
+    for section in document.sections:
+        if section.group != group:
+            group = section.group
+            blocks.append(_headline(group, "="))
+        blocks.append(render_section(section, width, document.data_in))
+    return _printable("\n\n".join(blocks) + "\n")
+
+
+def render_section(section: Section, width: int = WIDTH, data_in: str = DATA_IN) -> str:
+    """One section: its answer, its tables, and what to beware of; `data_in` says where all figures are."""
+    blocks = [_headline(section.title, "-")]
+    if section.not_applicable:
+        blocks.append(_wrapped(f"Not applicable: {section.not_applicable}", width))
+        return _printable("\n\n".join(blocks))
+    blocks.extend(_wrapped(sentence, width) for sentence in section.summary)
+    blocks.extend(_figure(figure, width, data_in) for figure in section.figures)
+    blocks.extend(_table(table, width, data_in) for table in section.tables)
+    if section.caveats:
+        blocks.append("\n".join(_wrapped(caveat, width, "Beware: ", " " * 8) for caveat in section.caveats))
+    if section.method:
+        blocks.append(_wrapped(section.method, width, "Method: ", " " * 8))
+    return _printable("\n\n".join(blocks))
+
+
+def _printable(text: str) -> str:
+    # The no-break spaces have done their work once the lines are broken.
+    text = text.replace("\N{NARROW NO-BREAK SPACE}", " ").replace("\N{NO-BREAK SPACE}", " ")
+    return "\n".join(shown.plain(line).rstrip() for line in text.split("\n"))
+
+
+def _headline(text: str, rule: str) -> str:
+    text = shown.plain(text)
+    return f"{text}\n{rule * _columns(text)}"
+
+
+def _wrapped(text: str, width: int, first: str = "", rest: str = "") -> str:
+    return textwrap.fill(
+        shown.plain(text),
+        width,
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _findings(document: Document, width: int) -> Iterator[str]:
+    marks = {"warning": "! ", "next": "> "}
+    for finding in document.findings:
+        yield _wrapped(finding.text, width, marks.get(finding.tone, "* "), "  ")
+
+
+def _pairs(facts: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
+    labelled = [(shown.plain(label), value) for label, value in facts]
+    label_width = max(_columns(label) for label, _ in labelled)
+    for label, value in labelled:
+        yield _wrapped(value, width, _padded(label, label_width, "<") + GAP, " " * (label_width + len(GAP)))
+
+
+def _figure(figure: Figure, width: int, data_in: str) -> str:
+    # Its words only: what it shows stands in the section's tables, or is too long to be read as numbers.
+    rows = shown.count(len(figure.data.rows), "row")
+    return _wrapped(f"{figure.title}. {figure.alt} ({rows} in {data_in}: {figure.data.name}.)", width)
+
+
+def _table(table: Table, width: int, data_in: str) -> str:
+    if table.folded:
+        return _folded(table, width, data_in)
+    columns = [
+        shown.column(head, [row[index] for row in table.rows]) for index, head in enumerate(table.columns)
+    ]
+    if any(len(text) > PROSE_MIN for column in columns for text in column.cells):
+        return "\n\n".join([_wrapped(table.caption, width), *_records(columns, width)])
+    headings = [f"{column.heading} [{column.unit}]" if column.unit else column.heading for column in columns]
+    sides = "".join(">" if column.numeric else "<" for column in columns)
+    rows = list(zip(*(column.cells for column in columns), strict=True))
+    lines = [_wrapped(table.caption, width)]
+    for block in _blocks(headings, rows[:ROWS_MAX], width):
+        body = [[row[index] for index in block] for row in [headings, *rows[:ROWS_MAX]]]
+        grid = list(_grid(body, "".join(sides[index] for index in block), None))
+        lines.extend(["", grid[0], "-" * max(_columns(line) for line in grid), *grid[1:]])
+    if len(rows) > ROWS_MAX:
+        lines.append(f"... and {len(rows) - ROWS_MAX} more rows, all in {data_in}")
+    if not rows:
+        lines.append("(no rows)")
+    lines.extend(_wrapped(note, width) for note in table.notes)
+    return "\n".join(lines)
+
+
+def _records(columns: Sequence[shown.FormattedColumn], width: int) -> Iterator[str]:
+    """Rows that hold sentences, one below the other: each cell in lines of its own."""
+    first, *others = columns
+    for number, text in enumerate(first.cells):
+        lines = [_wrapped(text, width, "* ", "  ")]
+        lines.extend(
+            _wrapped(column.cells[number], width, f"  {column.heading}: ", "    ") for column in others
+        )
+        yield "\n".join(lines)
+
+
+def _folded(table: Table, width: int, data_in: str) -> str:
+    """Names of the rows where they say something; the figures stand in the other forms."""
+    firsts = [row[0] for row in table.rows]
+    telling = len(set(map(str, firsts))) == len(firsts) and all(isinstance(first, str) for first in firsts)
+    if not telling or sum(map(len, map(str, firsts))) > NAMES_MAX:
+        amount = shown.count(len(firsts), "row")
+        return _wrapped(f"{table.caption.rstrip('.')}: {amount} in {data_in}: {table.name}.", width)
+    return _wrapped(f"{table.caption} ({len(firsts)}): {', '.join(map(str, firsts))}.", width)
+
+
+def _blocks(headings: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> Iterator[list[int]]:
+    """Columns that stand side by side; a table too wide goes on below, with its first column again."""
+    widths = [max(_columns(row[index]) for row in [headings, *rows]) for index in range(len(headings))]
+    block = [0]
+    for index in range(1, len(widths)):
+        taken = sum(widths[place] + len(GAP) for place in block)
+        if len(block) > 1 and taken + widths[index] > width:
+            yield block
+            block = [0]
+        block.append(index)
+    yield block
+
+
+def _grid(rows: Sequence[Sequence[str]], sides: str, width: int | None) -> Iterator[str]:
+    widths = [max((_columns(row[index]) for row in rows), default=0) for index in range(len(sides))]
+    for row in rows:
+        if width is None:
+            yield GAP.join(_padded(text, widths[index], sides[index]) for index, text in enumerate(row))
+            continue
+        indent = sum(widths[:-1]) + len(GAP) * (len(sides) - 1)
+        head = (
+            GAP.join(_padded(text, widths[index], sides[index]) for index, text in enumerate(row[:-1])) + GAP
+        )
+        yield _wrapped_raw(row[-1], width, head, " " * indent)
+
+
+def _wrapped_raw(text: str, width: int, first: str, rest: str) -> str:
+    return (
+        textwrap.fill(text, max(width, len(rest) + 20), initial_indent=first, subsequent_indent=rest) or first
+    )
+
+
+def _padded(text: str, width: int, side: str) -> str:
+    blank = " " * max(width - _columns(text), 0)
+    return text + blank if side == "<" else blank + text
+
+
+def _columns(text: str) -> int:
+    """Columns that a terminal needs for `text`."""
+    return sum(_cells(character) for character in text)
+
+
+def _cells(character: str) -> int:
+    if unicodedata.combining(character) or unicodedata.category(character) in {"Mn", "Me", "Cf"}:
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in {"W", "F"} else 1

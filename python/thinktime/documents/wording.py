@@ -1,0 +1,152 @@
+"""Small pieces of wording that several sections share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from thinktime.documents import format as shown
+from thinktime.documents.document import Section
+from thinktime.stats.estimate import Estimate, NotApplicable
+
+__all__ = [
+    "bare",
+    "capital",
+    "ends",
+    "few",
+    "listed",
+    "noun",
+    "nouns",
+    "one_of",
+    "p_value",
+    "percent",
+    "range_of",
+    "refused",
+    "share",
+    "users",
+    "whole",
+]
+
+
+_NOUNS = {
+    "forks": "fork",
+    "page_faults": "page fault",
+    "page_faults_minor": "minor page fault",
+    "page_faults_major": "major page fault",
+    "context_switches": "context switch",
+    "interrupts": "interrupt",
+    "disk_operations": "disk operation",
+    "disk_reads": "disk read",
+    "disk_writes": "disk write",
+    "net_packets": "network packet",
+    "net_packets_in": "network packet received",
+    "net_packets_out": "network packet sent",
+    "loopback_packets": "loopback packet",
+    "block_reads": "block read",
+    "read_aheads": "read-ahead",
+    "block_writes": "block write",
+    "swap_ins": "swap-in",
+    "swap_outs": "swap-out",
+    "text_loads": "text load",
+    "library_loads": "library load",
+    "getworks": "getwork",
+    "drum_interrupts": "drum interrupt",
+    "segment_faults": "segment fault",
+    "gate_faults": "gate fault",
+    "base": "base",
+}
+"""One of what a column counts."""
+
+FEW = 10
+"""Completed interactions below which a response time is not worth a sentence."""
+
+
+def noun(request: str, label: str) -> str:
+    """Name one request of a kind: `fork` for the column `forks`; else the label of the analysis."""
+    return _NOUNS.get(request, label)
+
+
+def nouns(request: str, label: str) -> str:
+    """Name several requests of a kind: `forks`; the name of a column that has no noun is a plural already."""
+    return shown.plural(_NOUNS[request]) if request in _NOUNS else label
+
+
+def bare(value: Estimate) -> Estimate:
+    """Leave out what a cost is for from its unit (`s/fork`: `s`), where that is named beside it."""
+    return replace(value, unit=value.unit.partition("/")[0])
+
+
+def few(n: int) -> bool:
+    """Whether this is too little to rely on."""
+    return n < FEW
+
+
+def listed(items: Sequence[str], joint: str = "and") -> str:
+    """Items in a sentence: a, b and c."""
+    if len(items) < 2:
+        return "".join(items)
+    return f"{', '.join(items[:-1])} {joint} {items[-1]}"
+
+
+def capital(text: str) -> str:
+    """`text` as the start of a sentence."""
+    return text[:1].upper() + text[1:]
+
+
+def share(value: Estimate | None) -> Estimate | None:
+    """Part of one, to be shown in per cent."""
+    return None if value is None else replace(value, unit="share")
+
+
+def ends(value: Estimate) -> tuple[float, float]:
+    """Find the ends of the interval; the value itself where the method gives none."""
+    low = value.value if value.low is None or not math.isfinite(value.low) else value.low
+    high = value.value if value.high is None or not math.isfinite(value.high) else value.high
+    return low, high
+
+
+def range_of(low: float, high: float) -> str:
+    """Range of numbers as a label: `4`, or `3 to 5`."""
+    return (
+        shown.number(_whole(low))
+        if low == high
+        else f"{shown.number(_whole(low))} to {shown.number(_whole(high))}"
+    )
+
+
+def users(label: str) -> str:
+    """Write a number or range of users: 1 user, 3 to 4 users."""
+    return f"{label} user" if label == "1" else f"{label} users"
+
+
+def whole(value: float | None) -> float | None:
+    """Write a count that is kept as a float without decimals."""
+    return None if value is None else _whole(value)
+
+
+def _whole(value: float) -> float:
+    return int(value) if float(value).is_integer() else value
+
+
+def one_of(name: str) -> str:
+    """Write a noun with its article: a fork, an interrupt."""
+    return f"{'an' if name[:1].lower() in 'aeio' else 'a'} {name}"
+
+
+def percent(part: float) -> str:
+    """Write a part that was chosen, not measured: 5 %, with no more digits than it has."""
+    return f"{part * 100:g}\N{NO-BREAK SPACE}%"
+
+
+def p_value(p: float) -> str:
+    """Write the probability that a test gives as part of a sentence: p = 0.02, or p < 0.001."""
+    text = shown.probability(p)
+    return f"p {text}" if text.startswith("<") else f"p = {text}"
+
+
+def refused(name: str, title: str, result: NotApplicable) -> Section:
+    """Section of an analysis that does not apply: why, and what would help."""
+    reason = result.reason.rstrip(".")
+    remedy = f" {capital(result.remedy.rstrip('.'))}." if result.remedy else ""
+    return Section(name, title, (), not_applicable=f"{capital(reason)}.{remedy}")

@@ -1,1 +1,0 @@
-"""One module an analysis: its result, turned into a section of the report."""
