@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 
 mod arrays;
+mod convert;
 mod log;
 mod recorder;
 mod script;

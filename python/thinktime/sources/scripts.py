@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -94,7 +93,7 @@ def demands() -> tuple[Demand, ...]:
     """Return what an interaction can ask of each system."""
     from thinktime._native import script_demands
 
-    return tuple(Demand(**found) for found in json.loads(script_demands()))
+    return tuple(Demand(**found) for found in script_demands())
 
 
 def read(script: str | os.PathLike[str], system: str | None = None) -> Script:
@@ -118,7 +117,7 @@ def read(script: str | os.PathLike[str], system: str | None = None) -> Script:
     name = os.fspath(script)
     text = known[name] if name in known else _text(Path(script))
     try:
-        table = json.loads(read_script(text, name, system))
+        table = read_script(text, name, system)
     except ValueError as error:
         raise InputError(str(error)) from None
     return Script(table["name"], table["description"], tuple(_interactions(table)), table)
