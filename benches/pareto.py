@@ -54,7 +54,7 @@ def points(kind: str, count: int, dimensions: int) -> Any:
 
 def run() -> list[dict[str, Any]]:
     """CPU seconds, least of several rounds taken in turn; both must find the same points."""
-    from thinktime.stats.pareto import maximal
+    from thinktime.stats.frontier import maximal
 
     peer = _paretoset()
     rows = []

@@ -14,9 +14,9 @@ from thinktime.analyses.capacity import comparison_section as several
 from thinktime.analyses.capacity import events as capacity_events
 from thinktime.analyses.capacity import section as one
 from thinktime.analyses.overhead import comparison as overhead_comparison
-from thinktime.stats import series
+from thinktime.stats.difference import difference
 from thinktime.stats.estimate import NotApplicable
-from thinktime.stats.independent import difference
+from thinktime.stats.series import batch_means
 
 RUNS = 120
 FALSE_ALARM = 1e-4
@@ -184,9 +184,9 @@ def runs():
             count, time = seen.columns["page_faults"], seen.columns["page_fault_s"]
             rows = len(count)
             naive = (
-                series.batch_ratio(time, seen.capacity, 0.95, rows),
-                series.batch_ratio(time, count, 0.95, rows),
-                series.batch_ratio(seen.capacity, count, 0.95, rows),
+                batch_means.batch_ratio(time, seen.capacity, 0.95, rows),
+                batch_means.batch_ratio(time, count, 0.95, rows),
+                batch_means.batch_ratio(seen.capacity, count, 0.95, rows),
             )
             pair.append(([getattr(event, name) for name in QUANTITIES], naive))
         found.append(pair)

@@ -15,9 +15,9 @@ from thinktime.cli.analyse import compare as command
 from thinktime.cli.analyse import design_file
 from thinktime.errors import InputError
 from thinktime.log import Column
-from thinktime.stats.assignments import Assignments
 from thinktime.stats.estimate import NotApplicable
-from thinktime.stats.permutation import Reassignment
+from thinktime.stats.randomisation.assignments import Assignments
+from thinktime.stats.randomisation.permutation import Reassignment
 
 NAMES = [f"1970-05-{4 + day:02d}" for day in DAYS]
 NEW = [name for name, treated in zip(NAMES, BARD, strict=True) if treated]

@@ -13,8 +13,8 @@ from thinktime.analyses.cpu_per_interaction import analysis as decomposition
 from thinktime.analyses.cpu_per_interaction.section import section
 from thinktime.log import Log
 from thinktime.sources.simulated import simulate
-from thinktime.stats import ratio_line
 from thinktime.stats.estimate import NotApplicable
+from thinktime.stats.series import ratio_regression
 
 RUNS = 100
 FALSE_ALARM = 1e-4
@@ -216,9 +216,9 @@ def slopes():
             columns = [
                 seen[name] for name in ("script_page_faults", "script_page_fault_s", "script_interactions")
             ]
-            groups.append(ratio_line.sums(*columns))
-            rows.append(ratio_line.Sums(*columns))
-        found.append((ratio_line.through(groups), ratio_line.through(rows)))
+            groups.append(ratio_regression.sums(*columns))
+            rows.append(ratio_regression.Sums(*columns))
+        found.append((ratio_regression.through(groups), ratio_regression.through(rows)))
     return found
 
 
@@ -237,18 +237,19 @@ def test_slopes_cover_what_was_put_in():
 
 
 def test_a_line_needs_two_groups_that_differ():
-    one = ratio_line.sums(np.arange(20.0), np.arange(20.0), np.ones(20))
-    assert ratio_line.through([one]) is None
-    assert ratio_line.through([one, one]) is None
-    whole = ratio_line.Sums(np.array([1.0, 3.0]), np.array([1.0, 3.0]), np.array([0.0, 1.0]))
-    assert ratio_line.through([one, whole]) is None
+    one = ratio_regression.sums(np.arange(20.0), np.arange(20.0), np.ones(20))
+    assert ratio_regression.through([one]) is None
+    assert ratio_regression.through([one, one]) is None
+    whole = ratio_regression.Sums(np.array([1.0, 3.0]), np.array([1.0, 3.0]), np.array([0.0, 1.0]))
+    assert ratio_regression.through([one, whole]) is None
 
 
 def test_a_line_that_is_exact_has_no_error():
     groups = [
-        ratio_line.sums(x * np.ones(40), (2.0 + 3.0 * x) * np.ones(40), np.ones(40)) for x in (1.0, 2.0, 5.0)
+        ratio_regression.sums(x * np.ones(40), (2.0 + 3.0 * x) * np.ones(40), np.ones(40))
+        for x in (1.0, 2.0, 5.0)
     ]
-    line = ratio_line.through(groups)
+    line = ratio_regression.through(groups)
     assert (line.slope.value, line.intercept.value) == pytest.approx((3.0, 2.0))
     assert line.slope.high - line.slope.low == pytest.approx(0.0, abs=1e-9)
     assert line.deviation == pytest.approx(0.0, abs=1e-9)

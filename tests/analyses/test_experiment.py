@@ -10,9 +10,9 @@ from thinktime import reports
 from thinktime.analyses.experiment.analysis import analyse
 from thinktime.analyses.experiment.section import section
 from thinktime.errors import InputError
+from thinktime.stats.designs.factorial import full_factorial
+from thinktime.stats.designs.transformations import Transformation
 from thinktime.stats.estimate import NotApplicable
-from thinktime.stats.factorial import full_factorial
-from thinktime.stats.transformations import Transformation
 
 FACTORS = {"scheduler": ["modified", "fb2", "fb_inf"], "slice": [0.1, 0.2], "regions": [3, 4]}
 

@@ -17,9 +17,9 @@ from thinktime.analyses.saturation.frontier_regions import stretches
 from thinktime.analyses.saturation.resources import LIMITS, Resources, Thresholds
 from thinktime.log import observations
 from thinktime.stats import frontier
-from thinktime.stats.bootstrap import block_length
-from thinktime.stats.pareto import maximal
-from thinktime.stats.proportions import in_blocks, proportion
+from thinktime.stats.frontier import maximal
+from thinktime.stats.regression.bootstrap import block_length
+from thinktime.stats.samples import in_blocks, proportion
 
 X, Y = Dimension("x", "x", "s/s"), Dimension("y", "y", "page/s")
 

@@ -15,9 +15,10 @@ from thinktime.analyses.throughput.analysis import Measure
 from thinktime.analyses.throughput.comparison_section import section
 from thinktime.cli import main
 from thinktime.log import loads
-from thinktime.stats import critical, series, standardised
-from thinktime.stats.batches import MOST, Batched, joined
+from thinktime.stats import critical_values
 from thinktime.stats.estimate import NotApplicable
+from thinktime.stats.series import batch_means, standardised
+from thinktime.stats.series.batch_means import MOST, Batched, joined
 
 LENGTH_S = 300.0
 DAY = 96
@@ -120,8 +121,8 @@ def test_a_mean_of_short_series_is_that_of_batch_means():
     for n in (12, 40, MOST):
         amounts, load = random.random(n) * LENGTH_S, np.full(n, 3.0)
         own, bases, count = sums_of(load, amounts).batched("user_time", 2)
-        found = series.of_sums(own, bases, count, 0.95, negative=False)
-        expected = series.batch_ratio(amounts, np.full(n, LENGTH_S))
+        found = batch_means.of_sums(own, bases, count, 0.95, negative=False)
+        expected = batch_means.batch_ratio(amounts, np.full(n, LENGTH_S))
         assert found.value == pytest.approx(expected.value)
         assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
         assert found.method == expected.method
@@ -132,7 +133,7 @@ def test_stretches_left_out_in_turn_give_the_error_of_the_mean():
     random = np.random.default_rng(4)
     amounts, lengths = random.random((10, 1)), np.full((10, 1), 2.0)
     found = standardised.standardised(amounts, lengths, np.ones(1), 10)
-    mean, error = series.batch_error(amounts[:, 0], lengths[:, 0])
+    mean, error = batch_means.batch_error(amounts[:, 0], lengths[:, 0])
     assert (found.value, found.error) == pytest.approx((mean, error))
     assert found.degrees == pytest.approx(9.0)
     twice = standardised.standardised(amounts, lengths, np.ones(1), 10, per=2.0 * amounts)
@@ -311,7 +312,7 @@ def test_intervals_by_load_hold_their_level_under_autocorrelation():
             found = standardised.standardised(
                 *(part[:, [number]] for part in sums.stretches("user_time", cut)), np.ones(1), int(at.sum())
             )
-            reach = critical.student_t(0.95, found.degrees) * found.error
+            reach = critical_values.student_t(0.95, found.degrees) * found.error
             own.append(abs(found.value - truth) > reach)
             values = amounts[at] / LENGTH_S
             plain.append(abs(values.mean() - truth) > 1.96 * values.std(ddof=1) / np.sqrt(at.sum()))

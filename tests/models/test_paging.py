@@ -8,13 +8,13 @@ import pytest
 
 from thinktime.errors import InputError
 from thinktime.models.distributions import distribution
-from thinktime.models.finite_source import machine_repairman
-from thinktime.models.networks import Station, mva
-from thinktime.models.paging import Paging, predict
-from thinktime.models.paging_balance import hold
-from thinktime.models.paging_limit import levels
-from thinktime.models.paging_lockout import KINDS
-from thinktime.models.paging_stays import Program
+from thinktime.models.paging.eligible_limit import levels
+from thinktime.models.paging.fixed_point import hold
+from thinktime.models.paging.lockout import KINDS
+from thinktime.models.paging.stays import Program
+from thinktime.models.paging.throughput import Paging, predict
+from thinktime.models.queueing.finite_source import machine_repairman
+from thinktime.models.queueing.networks import Station, mva
 
 NOTHING = (0.0,) * 6
 EXPONENTIAL = distribution("exponential(mean=0.5)")

@@ -45,7 +45,7 @@ def test_ranges_and_a_simulation_stand_side_by_side(run):
 
 
 def test_ranges_have_charts_with_the_simulation_laid_over():
-    from thinktime.models.paging_limit import levels
+    from thinktime.models.paging.eligible_limit import levels
     from thinktime.predictions import paging as sections
 
     system, _ = paging._machine({})

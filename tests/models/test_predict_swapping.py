@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from thinktime.cli import main
-from thinktime.models.swapping import Swapping, predict
+from thinktime.models.swapping.response_time import Swapping, predict
 
 FILE = """\
 processes = 12

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from thinktime.errors import InputError
-from thinktime.models import bounds, laws, networks, open_stations, scheduling
-from thinktime.models.approximate import schweitzer
-from thinktime.models.finite_source import machine_repairman
-from thinktime.models.networks import Station
+from thinktime.models.queueing import networks, open_stations, operational_laws, scheduling
+from thinktime.models.queueing.finite_source import machine_repairman
+from thinktime.models.queueing.networks import Station, schweitzer
 
 TWO = Station("disk", (0.1, 0.2))
 
@@ -48,8 +47,8 @@ def test_every_quantity_has_a_name_with_its_unit():
     for found in (
         networks.mva([1.0], 3),
         scheduling.mg1_las(1.0, 0.5, [0.1]),
-        bounds.asymptotic([1.0], 3),
-        laws.little(1.0, 2.0),
+        operational_laws.asymptotic([1.0], 3),
+        operational_laws.little(1.0, 2.0),
     ):
         assert found.source
         for quantity in found.quantities:
@@ -57,20 +56,22 @@ def test_every_quantity_has_a_name_with_its_unit():
 
 
 def test_laws_are_arithmetic():
-    assert laws.utilisation(4.0, 0.5, 4)["utilisation"] == 0.5
-    assert laws.utilisation(4.0, 0.5).holds is False
-    assert laws.little(2.0, 3.0)["number"] == 6.0
-    assert laws.response_time(35, 1.4, 20.0)["response_s"] == pytest.approx(5.0)
-    assert laws.response_time(10, 1.0, 20.0).holds is False
-    assert laws.forced_flow(2.0, 7.0)["throughput_per_s"] == 14.0
+    assert operational_laws.utilisation(4.0, 0.5, 4)["utilisation"] == 0.5
+    assert operational_laws.utilisation(4.0, 0.5).holds is False
+    assert operational_laws.little(2.0, 3.0)["number"] == 6.0
+    assert operational_laws.response_time(35, 1.4, 20.0)["response_s"] == pytest.approx(5.0)
+    assert operational_laws.response_time(10, 1.0, 20.0).holds is False
+    assert operational_laws.forced_flow(2.0, 7.0)["throughput_per_s"] == 14.0
 
 
 def test_the_saturation_point_of_the_textbook():
     # Lazowska et al., Quantitative System Performance (1984): N* = (D + Z) / Dmax.
-    found = bounds.asymptotic([5.0, 4.0, 3.0], 20, 15.0)
+    found = operational_laws.asymptotic([5.0, 4.0, 3.0], 20, 15.0)
     assert found["saturation_users"] == pytest.approx(27 / 5)
     assert found["throughput_high_per_s"] == pytest.approx(0.2)
-    assert bounds.asymptotic([5.0, 4.0, 3.0], 1, 15.0)["throughput_high_per_s"] == pytest.approx(1 / 27)
+    assert operational_laws.asymptotic([5.0, 4.0, 3.0], 1, 15.0)["throughput_high_per_s"] == pytest.approx(
+        1 / 27
+    )
 
 
 @pytest.mark.parametrize(
@@ -108,7 +109,7 @@ def test_the_saturation_point_of_the_textbook():
             "class 1: it has neither",
         ),
         (lambda: schweitzer([Station("d", 1.0, rates=(1.0,))], [1], [0.0]), "station d: rates cannot"),
-        (lambda: bounds.balanced_job([0.0], 5), "give a demand above 0"),
+        (lambda: operational_laws.balanced_job([0.0], 5), "give a demand above 0"),
     ],
 )
 def test_bad_input_is_refused_by_name(call, words):

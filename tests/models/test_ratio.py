@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from thinktime.errors import InputError
-from thinktime.models import cpu_bound, ratio
-from thinktime.models.swap_disk import Configuration, Drive, loaded_processes, mean_size
+from thinktime.models.swapping import disk_bound, swap_overhead
+from thinktime.models.swapping.swap_disk import Configuration, Drive, loaded_processes, mean_size
 from thinktime.stats.estimate import Estimate
 
 A = Configuration(0.05, 0.07, loaded=4)
@@ -23,25 +23,27 @@ def assumption(found, words):
 
 
 def test_the_ratio_of_a_machine_with_itself_is_one():
-    found = ratio.predict(A, A)
+    found = disk_bound.predict(A, A)
     assert found["ratio"] == found["ratio_as_printed"] == 1.0
     assert found["change"] == 0.0
 
 
 def test_a_prediction_back_is_the_inverse():
     b = replace(A, loaded=9, swap_time_s=0.03, processes=None)
-    there, back = ratio.predict(A, b), ratio.predict(b, A)
+    there, back = disk_bound.predict(A, b), disk_bound.predict(b, A)
     assert there["ratio"] * back["ratio"] == pytest.approx(1.0)
     far = replace(b, burst_s=0.2, queue_length=5.0)
     near = replace(A, burst_s=0.01, queue_length=4.8)
-    assert ratio.predict(near, far)["ratio"] * ratio.predict(far, near)["ratio"] == pytest.approx(1.0)
+    assert disk_bound.predict(near, far)["ratio"] * disk_bound.predict(far, near)["ratio"] == pytest.approx(
+        1.0
+    )
 
 
 def test_what_is_known_of_the_load_is_carried_over():
     a = replace(
         A, processes=10, elapsed_s=600.0, interactions=2000, blocks=12_000.0, think_s=1.0, service_s=0.5
     )
-    found = ratio.predict(a, replace(a, loaded=8, processes=15))
+    found = disk_bound.predict(a, replace(a, loaded=8, processes=15))
     assert found["elapsed_b_s"] == pytest.approx(600.0 * found["ratio"])
     assert (found["swaps_a"], found["swaps_b"]) == (3000.0, 2250.0)
     assert found["throughput_b_per_s"] == pytest.approx(3000 / found["elapsed_b_s"])
@@ -53,24 +55,24 @@ def test_what_is_known_of_the_load_is_carried_over():
 
 
 def test_the_response_as_printed_lacks_the_number_of_processes():
-    found = ratio.operational(720.0, 2400, 12, 1.5, 0.6)
+    found = disk_bound.operational(720.0, 2400, 12, 1.5, 0.6)
     assert found["throughput_per_s"] == pytest.approx(10 / 3)
     assert found["response_s"] == pytest.approx(12 * 0.3 - 1.5)
     assert found["response_as_printed_s"] == pytest.approx(0.3 - 1.5)
     assert found["stretch"] == pytest.approx(found["response_s"] / 0.6)
     assert found.holds is None
-    assert ratio.operational(720.0, 2400, 12, 5.0).holds is False
-    without = [quantity.name for quantity in ratio.operational(720.0, 2400, 12).quantities]
+    assert disk_bound.operational(720.0, 2400, 12, 5.0).holds is False
+    without = [quantity.name for quantity in disk_bound.operational(720.0, 2400, 12).quantities]
     assert without == ["throughput_per_s"]
     # The printed form is right where C counts the interactions of one process.
-    assert ratio.operational(720.0, 200, 1, 1.5)["response_s"] == pytest.approx(found["response_s"])
+    assert disk_bound.operational(720.0, 200, 1, 1.5)["response_s"] == pytest.approx(found["response_s"])
 
 
 def test_an_interval_is_propagated_to_first_order():
     """Partial derivatives of T_B/T_A with respect to Tswap of A and of B, by hand."""
     swap_a, swap_b = measured(0.07, 0.0007), measured(0.05, 0.001)
     a, b = replace(A, swap_time_s=swap_a), replace(A, swap_time_s=swap_b)
-    found = ratio.predict(a, b).quantity("ratio")
+    found = disk_bound.predict(a, b).quantity("ratio")
     below = 0.05 + 0.07 / 4
     by_b = 0.001 / 4 / below
     by_a = 0.0007 / 4 * (0.05 + 0.05 / 4) / below**2
@@ -81,17 +83,17 @@ def test_an_interval_is_propagated_to_first_order():
 
 def test_one_measurement_that_both_machines_share_moves_in_both():
     block = measured(0.05, 0.005)
-    same = ratio.predict(replace(A, block_time_s=block), replace(A, block_time_s=block, loaded=4.0))
+    same = disk_bound.predict(replace(A, block_time_s=block), replace(A, block_time_s=block, loaded=4.0))
     assert same.quantity("ratio").low is None
     again = replace(block, n=11)
-    other = ratio.predict(replace(A, block_time_s=block), replace(A, block_time_s=again))
+    other = disk_bound.predict(replace(A, block_time_s=block), replace(A, block_time_s=again))
     assert other.quantity("ratio").low < 1.0 < other.quantity("ratio").high
 
 
 def test_an_interval_across_a_limit_leaves_the_assumption_open():
     def busy(utilisation):
         machine = replace(A, utilisation=utilisation)
-        return assumption(ratio.predict(machine, machine), "controller is busy").met
+        return assumption(disk_bound.predict(machine, machine), "controller is busy").met
 
     assert [busy(0.9), busy(0.7), busy(measured(0.82, 0.05, "")), busy(measured(0.9, 0.05, ""))] == [
         True,
@@ -122,10 +124,10 @@ def test_an_interval_across_a_limit_leaves_the_assumption_open():
 )
 def test_a_violated_assumption_is_told_with_its_figure(words, change, found):
     machine = replace(A, **change)
-    one = assumption(ratio.predict(machine, machine), words)
+    one = assumption(disk_bound.predict(machine, machine), words)
     assert one.met is False
     assert found in one.found
-    assert ratio.predict(machine, machine).holds is False
+    assert disk_bound.predict(machine, machine).holds is False
 
 
 def test_all_assumptions_can_be_met():
@@ -146,29 +148,29 @@ def test_all_assumptions_can_be_met():
         single_controller=True,
         one_swap_at_a_time=True,
     )
-    found = ratio.predict(a, replace(a, memory=2560, queue_length=8.7))
+    found = disk_bound.predict(a, replace(a, memory=2560, queue_length=8.7))
     assert found["loaded_b"] == 8
     assert found.holds is True
-    more = ratio.predict(a, replace(a, processes=15))
+    more = disk_bound.predict(a, replace(a, processes=15))
     assert assumption(more, "time grows with").met is True
     assert more["ratio"] == 1.5
-    let_through = ratio.predict(a, replace(a, blocks=9600.0))
+    let_through = disk_bound.predict(a, replace(a, blocks=9600.0))
     assert assumption(let_through, "reach the disk").found == "A: 6; B: 4.8"
     assert assumption(let_through, "reach the disk").met is False
-    grown = ratio.predict(a, replace(a, size=157))
+    grown = disk_bound.predict(a, replace(a, size=157))
     assert "70 ms for sizes of 314 and of 157" in assumption(grown, "swap times").found
 
 
 def test_the_cpu_bound_cases():
-    alone = cpu_bound.one_loaded(300.0, 0.07, 1000)
+    alone = swap_overhead.one_loaded(300.0, 0.07, 1000)
     assert alone["elapsed_b_s"] == pytest.approx(370.0)
-    several = cpu_bound.several_loaded(300.0, 10, 15, 0.5, 0.07)
+    several = swap_overhead.several_loaded(300.0, 10, 15, 0.5, 0.07)
     assert (several["elapsed_b_s"], several["quantum_least_s"]) == (450.0, pytest.approx(0.14))
     assert several.holds is None
-    thrashing = cpu_bound.several_loaded(300.0, 10, 15, 0.1, 0.07)
+    thrashing = swap_overhead.several_loaded(300.0, 10, 15, 0.1, 0.07)
     assert thrashing.holds is False
     assert assumption(thrashing, "thrashes").found == "70 ms against half of 100 ms"
-    edge = cpu_bound.several_loaded(300.0, 10, 10, 0.14, 0.07)
+    edge = swap_overhead.several_loaded(300.0, 10, 10, 0.14, 0.07)
     assert assumption(edge, "thrashes").met is True
 
 
@@ -187,7 +189,7 @@ def test_the_swap_of_one_block_crosses_no_cylinder():
 
 def test_leave_one_out_says_how_far_off_each_prediction_is():
     runs = [replace(A, elapsed_s=100.0), replace(A, elapsed_s=110.0)]
-    first, second = ratio.leave_one_out(runs)
+    first, second = disk_bound.leave_one_out(runs)
     assert first.predictions_s == (110.0,)
     assert first.error == pytest.approx(0.1)
     assert math.isnan(second.standard_deviation_s)
@@ -215,25 +217,25 @@ def test_leave_one_out_says_how_far_off_each_prediction_is():
         ),
         (lambda: Configuration(0.05, 0.07, 4, burst_s=-1.0), "burst_s is -1.0"),
         (lambda: Configuration(measured(0.05, 0.06), 0.07, 4), "block_time_s has an interval from -0.01"),
-        (lambda: ratio.leave_one_out([A]), "there are 1 runs to compare"),
-        (lambda: ratio.leave_one_out([A, A]), "run 1 has no elapsed_s"),
+        (lambda: disk_bound.leave_one_out([A]), "there are 1 runs to compare"),
+        (lambda: disk_bound.leave_one_out([A, A]), "run 1 has no elapsed_s"),
         (
-            lambda: ratio.predict(replace(A, burst_s=0.012), replace(A, burst_s=0.186)),
+            lambda: disk_bound.predict(replace(A, burst_s=0.012), replace(A, burst_s=0.186)),
             "queue_length of B is not given",
         ),
         (
-            lambda: ratio.predict(
+            lambda: disk_bound.predict(
                 replace(A, swap_time_s=measured(0.07, 0.01)),
                 replace(A, swap_time_s=measured(0.07, 0.01, level=0.9)),
             ),
             "intervals at levels 0.9 and 0.95; give all at one level",
         ),
-        (lambda: ratio.operational(0.0, 100, 10), "elapsed_s is 0.0"),
-        (lambda: ratio.operational(10.0, 0, 10), "interactions is 0"),
-        (lambda: ratio.swaps(100.0, 0.0), "loaded is 0.0"),
-        (lambda: cpu_bound.one_loaded(300.0, -1.0, 5), "swap_time_s is -1.0"),
-        (lambda: cpu_bound.several_loaded(300.0, 0, 5, 0.5, 0.07), "processes_a is 0"),
-        (lambda: cpu_bound.several_loaded(300.0, 5, 5, 0.0, 0.07), "quantum_s is 0.0"),
+        (lambda: disk_bound.operational(0.0, 100, 10), "elapsed_s is 0.0"),
+        (lambda: disk_bound.operational(10.0, 0, 10), "interactions is 0"),
+        (lambda: disk_bound.swaps(100.0, 0.0), "loaded is 0.0"),
+        (lambda: swap_overhead.one_loaded(300.0, -1.0, 5), "swap_time_s is -1.0"),
+        (lambda: swap_overhead.several_loaded(300.0, 0, 5, 0.5, 0.07), "processes_a is 0"),
+        (lambda: swap_overhead.several_loaded(300.0, 5, 5, 0.0, 0.07), "quantum_s is 0.0"),
         (lambda: Drive(0.0675, 0.0, 0.015, 40), "transfer_s_per_byte is 0.0"),
         (lambda: Drive(0.0675, 2e-6, 0.015, 40).swap_time_s(0), "size_clicks is 0"),
     ],

@@ -6,9 +6,8 @@ from itertools import pairwise, permutations
 import pytest
 
 from thinktime.errors import InputError
-from thinktime.models.memory_fit import number_that_fit
-from thinktime.models.networks import mva
-from thinktime.models.swapping import Swapping, predict
+from thinktime.models.queueing.networks import mva
+from thinktime.models.swapping.response_time import Swapping, number_that_fit, predict
 
 NEVER_S = 1e6
 PLAIN = Swapping(
@@ -188,11 +187,11 @@ def test_memory_that_just_fits_is_pointed_out():
 
 @pytest.mark.parametrize(("processes", "fit"), [(12, 8), (5, 5), (7, 1), (60, 20)])
 def test_the_number_of_states_is_known_before_they_are_found(processes, fit):
-    from thinktime.models import loaded_network, swapper, swapping
+    from thinktime.models.swapping import loaded_network, response_time, swapper
 
     system = replace(LIKE_UNIX, processes=processes, memory=157 * fit)
     rules = swapper.Rules(processes, fit, 1.0, 3.0, 3.0)
-    reached, _ = swapper._reached(rules, loaded_network.rates(swapping._demands(system, {}), fit))
+    reached, _ = swapper._reached(rules, loaded_network.rates(response_time._demands(system, {}), fit))
     assert len(reached) == rules.states
 
 

@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 
 import thinktime
-from thinktime.stats.anova import effects_of_means
-from thinktime.stats.contrasts import (
+from thinktime.stats.designs.anova import effects_of_means
+from thinktime.stats.designs.contrasts import (
     Component,
     Contrast,
     contrast,
     orthogonal_polynomials,
     polynomial_contrasts,
 )
+from thinktime.stats.designs.factorial import CellMeans, Factor
 from thinktime.stats.estimate import NotApplicable
-from thinktime.stats.factorial import CellMeans, Factor
 
 PUBLISHED = Path(thinktime.__file__).parent / "studies" / "anderson_sargent_1974" / "published"
 REPLICATIONS = 8

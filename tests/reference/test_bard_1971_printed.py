@@ -8,7 +8,7 @@ import pytest
 
 from thinktime.analyses.overhead import analysis as overhead
 from thinktime.log import Column, Log, LogWriter
-from thinktime.stats.pareto import ParetoSet, maximal
+from thinktime.stats.frontier import ParetoSet, maximal
 
 REQUESTS = ("vsio", "vmio", "page_io", "spool_io")
 # Table 5, III-3 with VMIO: ms of CP time per s, VSIO, VMIO, page I/O, spool I/O, and s of problem state.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from thinktime.models.swapping import predict
+from thinktime.models.swapping.response_time import predict
 from thinktime.studies.brachman_1983 import calibration, general, other_machines
 from thinktime.studies.brachman_1983.tables import CASES
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import thinktime.studies
-from thinktime.models import ratio
-from thinktime.models.swap_disk import Configuration, Drive, loaded_processes
+from thinktime.models.swapping import disk_bound
+from thinktime.models.swapping.swap_disk import Configuration, Drive, loaded_processes
 
 PUBLISHED = Path(thinktime.studies.__file__).parent / "brachman_1983" / "published"
 BLOCK_TIME_MS = 40.0
@@ -66,7 +66,7 @@ def twelve(**settings):
 
 
 def left_out(runs):
-    return {found.measured_s: found for found in ratio.leave_one_out(runs)}
+    return {found.measured_s: found for found in disk_bound.leave_one_out(runs)}
 
 
 def test_every_run_has_the_floor_of_memory_over_size_loaded():
@@ -135,7 +135,7 @@ def application(row):
 
 @pytest.mark.parametrize("row", table("section54_applications"), ids=lambda row: row["example"])
 def test_section_54_applications(row):
-    found = ratio.predict(*application(row))
+    found = disk_bound.predict(*application(row))
     assert found["ratio_as_printed"] == pytest.approx(float(row["ratio_printed"]), abs=half("0.01"))
     if row["change_percent_printed"]:
         percent = 100.0 * found["change"]
@@ -150,7 +150,7 @@ def test_application_5_counts_the_larger_number_loaded_twice():
     combination is off by more than a third (root mean square of the logarithms), the other by an eighth.
     """
     (row,) = [row for row in table("section54_applications") if row["example"] == "5"]
-    found = ratio.predict(*application(row))
+    found = disk_bound.predict(*application(row))
     assert found["burst_factor"] == pytest.approx(1.0)
     assert found["ratio"] == pytest.approx((0.05 + 0.06 / 6) / (0.05 + 0.07 / 4))
     rows = measured("table06_factorial") + measured("table07_supplementary")
@@ -158,7 +158,7 @@ def test_application_5_counts_the_larger_number_loaded_twice():
     off = {"ratio": [], "ratio_as_printed": []}
     for a, b in itertools.permutations(runs, 2):
         if a.burst_s != b.burst_s and a.number_loaded != b.number_loaded:
-            found = ratio.predict(a, b)
+            found = disk_bound.predict(a, b)
             for name, errors in off.items():
                 errors.append(math.log(found[name] * a.elapsed_s / b.elapsed_s))
     spread = {name: math.sqrt(math.fsum(e * e for e in errors) / len(errors)) for name, errors in off.items()}
@@ -172,13 +172,13 @@ def test_longer_bursts_lengthen_the_time_as_they_shorten_the_queue():
     rows = measured("table06_factorial") + measured("table07_supplementary")
     runs = {(row["ps_clicks"], row["pc_ms"], row["mm_clicks"]): row for row in rows if row["pn"] == "12"}
     short, long = (configuration(runs["157", burst, "650"]) for burst in ("12", "186"))
-    found = ratio.predict(short, long)
+    found = disk_bound.predict(short, long)
     assert found["ratio"] == pytest.approx(4.8 / 3.4)
     queues = 0.1 / short.queue_length + 0.1 / long.queue_length
     assert found["ratio"] == pytest.approx(long.elapsed_s / short.elapsed_s, rel=queues + 0.05)
     # At 354 ms the thesis gives the extension up; the assumption on the burst says so.
     (breaks,) = [row for row in rows if row["pc_ms"] == "354" and row["pn"] == "12"]
-    beyond = ratio.predict(configuration(runs["157", "12", "1280"]), configuration(breaks))
+    beyond = disk_bound.predict(configuration(runs["157", "12", "1280"]), configuration(breaks))
     measured_ratio = float(breaks["elapsed_s"]) / float(runs["157", "12", "1280"]["elapsed_s"])
     assert beyond["ratio"] > 1.3 * measured_ratio
     assert next(one.found for one in beyond.assumptions if one.met is False).endswith(
@@ -212,9 +212,9 @@ def test_the_measured_runs_that_break_an_assumption_are_told():
         for row in measured("table06_factorial")
     }
     base = rows["157", "650", "12"]
-    good = ratio.predict(base, rows["157", "1280", "12"])
+    good = disk_bound.predict(base, rows["157", "1280", "12"])
     assert not [one for one in good.assumptions if one.met is False]
-    idle = ratio.predict(base, rows["157", "1280", "6"])
+    idle = disk_bound.predict(base, rows["157", "1280", "6"])
     violated = {one.text: one.found for one in idle.assumptions if one.met is False}
     busy = next(found for text, found in violated.items() if "controller is busy" in text)
     assert busy == "A: 95 %; B: 77 %"
@@ -227,5 +227,7 @@ def test_swaps_are_blocks_over_the_number_loaded():
     for row in measured("table06_factorial"):
         if row["pn"] == "12":
             run = configuration(row)
-            error = ratio.swaps(blocks * run.interactions, run.number_loaded) / float(row["nswaps"]) - 1.0
+            error = (
+                disk_bound.swaps(blocks * run.interactions, run.number_loaded) / float(row["nswaps"]) - 1.0
+            )
             assert abs(error) < 0.035 if run.number_loaded >= 4 else error > 0.25, row

@@ -8,10 +8,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from markov import mean
 
-from thinktime.models import bounds
-from thinktime.models.approximate import linearizer, schweitzer
-from thinktime.models.finite_source import machine_repairman
-from thinktime.models.networks import Station, mva, mva_classes
+from thinktime.models.queueing import operational_laws
+from thinktime.models.queueing.finite_source import machine_repairman
+from thinktime.models.queueing.networks import Station, linearizer, mva, mva_classes, schweitzer
 
 DEMANDS = st.lists(st.floats(0.01, 2.0), min_size=1, max_size=6)
 THINK = st.one_of(st.just(0.0), st.floats(1e-6, 50.0))
@@ -109,7 +108,9 @@ def test_two_classes_that_share_stations_are_their_markov_chain():
 @settings(max_examples=80, deadline=None)
 def test_bounds_hold_and_balanced_ones_are_closer(demands, users, think):
     found = mva(demands, users, think)["throughput_per_s"]
-    wide, narrow = (bound(demands, users, think) for bound in (bounds.asymptotic, bounds.balanced_job))
+    wide, narrow = (
+        bound(demands, users, think) for bound in (operational_laws.asymptotic, operational_laws.balanced_job)
+    )
     tolerance = 1 + 1e-9
     assert wide["throughput_low_per_s"] <= narrow["throughput_low_per_s"] * tolerance
     assert narrow["throughput_low_per_s"] <= found * tolerance

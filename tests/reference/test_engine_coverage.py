@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from thinktime.models.finite_source import machine_repairman
+from thinktime.models.queueing.finite_source import machine_repairman
 from thinktime.sources.simulated import simulate
-from thinktime.stats.series import batch_ratio, plain_mean
+from thinktime.stats.series.batch_means import batch_ratio, plain_mean
 
 EXPERIMENTS = 1500
 """A true coverage of 95 % is then measured outside 93 to 97 % with a probability of 4e-4 (binomial)."""

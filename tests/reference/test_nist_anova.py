@@ -12,8 +12,8 @@ from importlib import resources
 import numpy as np
 import pytest
 
-from thinktime.stats.anova import anova, one_way
-from thinktime.stats.factorial import Factor, Responses
+from thinktime.stats.designs.anova import anova, one_way
+from thinktime.stats.designs.factorial import Factor, Responses
 
 FOLDER = resources.files("scipy.stats.tests") / "data" / "nist_anova"
 

@@ -9,8 +9,8 @@ import pytest
 from thinktime.analyses.overhead import regression
 from thinktime.analyses.overhead.design import Design, Target
 from thinktime.log.observations import Observations, Quantity
-from thinktime.stats.least_squares import LeastSquares
-from thinktime.stats.refinement import refine
+from thinktime.stats.regression.iterative_refinement import refine
+from thinktime.stats.regression.least_squares import LeastSquares
 
 DATA = Path(__file__).parent / "nist"
 

@@ -9,13 +9,13 @@ from statsmodels.formula.api import ols
 from statsmodels.stats.anova import AnovaRM
 from statsmodels.stats.multicomp import pairwise_tukeyhsd
 
-from thinktime.stats import effect_sizes, linear_anova, residual_checks
-from thinktime.stats.anova import anova, one_way
-from thinktime.stats.contrasts import Component, contrast
-from thinktime.stats.factorial import CellMeans, Factor, Responses
-from thinktime.stats.own_error import own_error
-from thinktime.stats.simultaneous import bonferroni, tukey
-from thinktime.stats.transformations import BoxCox, box_cox
+from thinktime.stats.designs import effect_sizes, linear_anova, residual_checks
+from thinktime.stats.designs.anova import anova, one_way
+from thinktime.stats.designs.contrasts import Component, contrast
+from thinktime.stats.designs.factorial import CellMeans, Factor, Responses
+from thinktime.stats.designs.per_effect_error import own_error
+from thinktime.stats.designs.simultaneous import bonferroni, tukey
+from thinktime.stats.designs.transformations import BoxCox, box_cox
 
 FACTORS = (Factor("a", ("x", "y", "z")), Factor("b", (1, 2)), Factor("c", (0.1, 0.2)))
 

@@ -9,12 +9,13 @@ from statsmodels.stats.outliers_influence import variance_inflation_factor
 from statsmodels.stats.proportion import proportion_confint
 from statsmodels.tsa.stattools import acf
 
-from thinktime.stats import collinearity, critical, robust, series
-from thinktime.stats.covariance import NeweyWest
-from thinktime.stats.equality import same_coefficient, same_coefficients, same_mean
-from thinktime.stats.least_squares import LeastSquares
-from thinktime.stats.proportions import proportion
-from thinktime.stats.quantiles import quantile
+from thinktime.stats import critical_values
+from thinktime.stats.regression import collinearity, robust
+from thinktime.stats.regression.covariance import NeweyWest
+from thinktime.stats.regression.equality import same_coefficient, same_coefficients, same_mean
+from thinktime.stats.regression.least_squares import LeastSquares
+from thinktime.stats.samples import proportion, quantile
+from thinktime.stats.series import batch_means
 
 
 def newey_west(fit, x, residuals, lags, *, leverage=False):
@@ -171,26 +172,26 @@ def test_wilson_interval_of_statsmodels(hits, n):
 
 def test_autocorrelation_of_statsmodels():
     values = np.random.default_rng(3).normal(size=200).cumsum()
-    np.testing.assert_allclose(series.autocorrelation(values, 10), acf(values, nlags=10)[1:], rtol=1e-10)
+    np.testing.assert_allclose(batch_means.autocorrelation(values, 10), acf(values, nlags=10)[1:], rtol=1e-10)
 
 
 def test_critical_values_of_scipy():
-    assert critical.normal(0.9) == pytest.approx(stats.norm.ppf(0.95))
-    assert critical.student_t(0.99, 7) == pytest.approx(stats.t.ppf(0.995, 7))
-    assert critical.f_tail(4.0, 2, 30) == pytest.approx(stats.f.sf(4.0, 2, 30))
+    assert critical_values.normal(0.9) == pytest.approx(stats.norm.ppf(0.95))
+    assert critical_values.student_t(0.99, 7) == pytest.approx(stats.t.ppf(0.995, 7))
+    assert critical_values.f_tail(4.0, 2, 30) == pytest.approx(stats.f.sf(4.0, 2, 30))
 
 
 @pytest.mark.parametrize(("b", "wider"), [(0.02, 0.0), (0.1, 0.0), (0.2, 0.01), (0.3, 0.05), (0.5, 0.2)])
 def test_fixed_b_critical_values_of_kiefer_and_vogelsang_2005(b, wider):
     """Econometric Theory 21, 1130, Table 1, Bartlett kernel, 97.5 %: a cubic in b."""
     published = 1.9600 + 2.9694 * b + 0.4160 * b**2 - 0.5324 * b**3
-    assert critical.fixed_b(0.95, b, 10**6) == pytest.approx((1 + wider) * published, rel=0.015)
+    assert critical_values.fixed_b(0.95, b, 10**6) == pytest.approx((1 + wider) * published, rel=0.015)
 
 
 def test_batch_means_of_equal_lengths_are_those_of_the_textbook():
     """Law, Simulation Modeling and Analysis, 9.5.3: Student's t on the means of the batches."""
     values = np.random.default_rng(4).normal(size=200)
-    found = series.batch_ratio(values, batches=10)
+    found = batch_means.batch_ratio(values, batches=10)
     means = values.reshape(10, 20).mean(axis=1)
     low, high = stats.t.interval(0.95, 9, means.mean(), means.std(ddof=1) / np.sqrt(10))
     assert (found.low, found.high) == pytest.approx((low, high))

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from markov import stationary
 
-from thinktime.models import paging_pool
 from thinktime.models.distributions import distribution
-from thinktime.models.paging_clock import Pace
-from thinktime.models.paging_lockout import DRUM_INTERRUPT, KINDS, PAGE_FAULT, Locking, together
-from thinktime.models.paging_pool import Use
-from thinktime.models.paging_stays import Lifetime, Program, cut_into_stays
+from thinktime.models.paging import page_pool
+from thinktime.models.paging.clock import Pace
+from thinktime.models.paging.lockout import DRUM_INTERRUPT, KINDS, PAGE_FAULT, Locking, together
+from thinktime.models.paging.page_pool import Use
+from thinktime.models.paging.stays import Lifetime, Program, cut_into_stays
 
 LIFETIME = Lifetime(0.0044, 2.0, 32.0)
 PROGRAMS = (
@@ -28,7 +28,7 @@ FAST = Pace(1.0, 1e-9)
 def pool(eligible, frames, lifetime=LIFETIME, programs=PROGRAMS):
     stays = cut_into_stays(programs, [program.pages for program in programs], ())
     use = Use(stays, (FAST,), float(eligible), FOREVER, 0.0)
-    return paging_pool.solve(lifetime, use, frames)
+    return page_pool.solve(lifetime, use, frames)
 
 
 # -- the clock ---------------------------------------------------------------------------------------------

@@ -10,8 +10,8 @@ from functools import lru_cache
 import pytest
 
 from thinktime.cli.predict.paging import _machine
-from thinktime.models.paging import predict
-from thinktime.models.paging_lockout import KINDS
+from thinktime.models.paging.lockout import KINDS
+from thinktime.models.paging.throughput import predict
 from thinktime.sources.simulated import simulate
 
 MACHINE = {

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from markov import stationary
 
-from thinktime.models.swapping import Swapping, predict
+from thinktime.models.swapping.response_time import Swapping, predict
 
 PLAIN = Swapping(
     processes=6,

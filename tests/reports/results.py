@@ -13,9 +13,9 @@ from thinktime.analyses.service import ageing, stability
 from thinktime.analyses.service import analysis as service
 from thinktime.analyses.throughput import analysis as throughput
 from thinktime.analyses.waits import analysis as trace
-from thinktime.stats.collinearity import Dependency
 from thinktime.stats.estimate import Estimate
 from thinktime.stats.hypothesis import SignificanceTest
+from thinktime.stats.regression.collinearity import Dependency
 
 
 def estimate(value: float, unit: str = "", relative: float = 0.05) -> Estimate:

@@ -10,13 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from thinktime.stats import ageing
-from thinktime.stats.exponentiality import exponentiality
+from thinktime.stats.distributions import lifetime_tests
+from thinktime.stats.distributions.lifetime_tests import exponentiality
+from thinktime.stats.distributions.residual_life import residual_life
 from thinktime.stats.hypothesis import SignificanceTest, adjusted, combined, holm
-from thinktime.stats.residual_life import residual_life
 
 FALSE_ALARM = 1e-4
-TESTS = (ageing.hazard_rate, ageing.mean_residual_life, ageing.used_in_expectation, exponentiality)
+TESTS = (
+    lifetime_tests.hazard_rate,
+    lifetime_tests.mean_residual_life,
+    lifetime_tests.used_in_expectation,
+    exponentiality,
+)
 
 
 def within(hits, runs, rate, slack=0.0):
@@ -63,12 +68,12 @@ def test_the_normal_approximation_is_the_published_one():
     n, i = 4000, np.arange(1.0, 4001)
     c = 4 / 3 * i**3 - 4 * n * i**2 + 3 * n**2 * i - n**3 / 2 + n**2 / 2 - i**2 / 2 + i / 6
     v = float(c @ sample) / n**4 / sample.mean()
-    found = ageing.mean_residual_life(sample)
+    found = lifetime_tests.mean_residual_life(sample)
     assert found.statistic == pytest.approx(-v * np.sqrt(210 * n), rel=5e-3, abs=5e-3)
     spacings = np.diff(sample, prepend=0.0) * np.arange(n, 0, -1)
     a = ((n + 1) ** 3 * i - 3 * (n + 1) ** 2 * i**2 + 2 * (n + 1) * i**3) / 6
     klefsjo = float(a @ spacings) / spacings.sum() * np.sqrt(7560 / float(n) ** 7)
-    assert ageing.hazard_rate(sample).statistic == pytest.approx(klefsjo, rel=5e-3, abs=5e-3)
+    assert lifetime_tests.hazard_rate(sample).statistic == pytest.approx(klefsjo, rel=5e-3, abs=5e-3)
 
 
 def test_the_order_statistic_is_the_integral_that_it_estimates():
@@ -83,7 +88,7 @@ def test_the_order_statistic_is_the_integral_that_it_estimates():
     c = 4 / 3 * weights**3 - 4 * n * weights**2 + 3 * n**2 * weights - n**3 / 2 + n**2 / 2
     c += -(weights**2) / 2 + weights / 6
     assert float(c @ sample) / n**4 == pytest.approx(v, rel=0.03)
-    assert ageing.mean_residual_life(sample).direction == (1 if v < 0 else -1)
+    assert lifetime_tests.mean_residual_life(sample).direction == (1 if v < 0 else -1)
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from thinktime.stats.anova import anova, effects_of_means, one_way, relative_efficiency
-from thinktime.stats.contrasts import contrast, orthogonal_polynomials, polynomial_contrasts
+from thinktime.stats.designs.anova import anova, effects_of_means, one_way, relative_efficiency
+from thinktime.stats.designs.contrasts import contrast, orthogonal_polynomials, polynomial_contrasts
+from thinktime.stats.designs.factorial import CellMeans, Factor, Responses, full_factorial
+from thinktime.stats.designs.transformations import Transformation, box_cox
 from thinktime.stats.estimate import NotApplicable
-from thinktime.stats.factorial import CellMeans, Factor, Responses, full_factorial
-from thinktime.stats.least_squares import LeastSquares
-from thinktime.stats.selection import forward, stepwise
-from thinktime.stats.transformations import Transformation, box_cox
+from thinktime.stats.regression.least_squares import LeastSquares
+from thinktime.stats.regression.selection import forward, stepwise
 
 AB = (Factor("a", (1, 2, 3)), Factor("b", ("low", "high")))
 

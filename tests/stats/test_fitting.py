@@ -8,8 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from thinktime.stats import families, fitting
-from thinktime.stats.families import BoundedPareto, Exponential, Hyperexponential, Lognormal, Weibull
+from thinktime.stats.distributions import families, fitting
+from thinktime.stats.distributions.families import (
+    BoundedPareto,
+    Exponential,
+    Hyperexponential,
+    Lognormal,
+    Weibull,
+)
 
 FALSE_ALARM = 1e-4
 FAMILIES = [

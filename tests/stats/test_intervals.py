@@ -9,12 +9,12 @@ import pytest
 from scipy import stats
 from scipy.signal import lfilter
 
-from thinktime.stats import bootstrap, critical, moments, series
-from thinktime.stats.covariance import LongRunCovariance, NeweyWest, default_lags
-from thinktime.stats.least_squares import LeastSquares
-from thinktime.stats.moments import grouped_jackknife
-from thinktime.stats.proportions import proportion
-from thinktime.stats.quantiles import quantile
+from thinktime.stats import critical_values, samples
+from thinktime.stats.regression import bootstrap
+from thinktime.stats.regression.covariance import LongRunCovariance, NeweyWest, default_lags
+from thinktime.stats.regression.least_squares import LeastSquares
+from thinktime.stats.samples import grouped_jackknife, proportion, quantile
+from thinktime.stats.series import batch_means
 
 FALSE_ALARM = 1e-4
 
@@ -60,12 +60,12 @@ def regression_hits(runs, n, rho):
         off = abs(fit.coefficients[1] - 2.0)
         residuals = y - x @ fit.coefficients
         lags = default_lags(n)
-        reach = critical.fixed_b(0.95, lags / n, fit.degrees)
+        reach = critical_values.fixed_b(0.95, lags / n, fit.degrees)
         robust = [
             np.sqrt(newey_west(fit, x, residuals, lags, leverage=leverage)[1, 1]) * reach
             for leverage in (False, True)
         ]
-        textbook = np.sqrt(fit.covariance()[1, 1]) * critical.student_t(0.95, fit.degrees)
+        textbook = np.sqrt(fit.covariance()[1, 1]) * critical_values.student_t(0.95, fit.degrees)
         low, high = bootstrapped(x, y, replications=199, seed=run)
         hits["textbook"] += off <= textbook
         hits["newey_west"] += off <= robust[0]
@@ -119,7 +119,7 @@ def test_batch_means_under_autocorrelation(rho, coverage):
     hits = {"batches": 0, "plain": 0}
     for _ in range(runs):
         values = 10 + autoregressive(random, 400, rho)
-        batches, plain = series.batch_ratio(values), series.plain_mean(values)
+        batches, plain = batch_means.batch_ratio(values), batch_means.plain_mean(values)
         hits["batches"] += batches.low <= 10 <= batches.high
         hits["plain"] += plain.low <= 10 <= plain.high
     assert hits["batches"] >= least_hits(runs, coverage)
@@ -142,9 +142,9 @@ def test_quantile_interval_covers_whatever_the_distribution(n, q):
 @pytest.mark.parametrize(
     ("statistic", "truth", "coverage"),
     [
-        (moments.variance, 1.0, 0.88),
-        (moments.coefficient_of_variation, 1.0, 0.90),
-        (moments.skewness, 2.0, 0.78),
+        (samples.variance, 1.0, 0.88),
+        (samples.coefficient_of_variation, 1.0, 0.90),
+        (samples.skewness, 2.0, 0.78),
     ],
 )
 def test_jackknife_covers_as_its_docstring_says(statistic, truth, coverage):
@@ -159,12 +159,12 @@ def test_jackknife_covers_as_its_docstring_says(statistic, truth, coverage):
 
 def test_moments_do_not_depend_on_the_unit():
     values = np.random.default_rng(7).lognormal(size=100)
-    seconds = grouped_jackknife(values, moments.variance, power=2)
-    milliseconds = grouped_jackknife(1e3 * values, moments.variance, power=2)
+    seconds = grouped_jackknife(values, samples.variance, power=2)
+    milliseconds = grouped_jackknife(1e3 * values, samples.variance, power=2)
     assert milliseconds.value == pytest.approx(1e6 * seconds.value)
     assert milliseconds.high == pytest.approx(1e6 * seconds.high)
-    assert grouped_jackknife(5 * values, moments.skewness).value == pytest.approx(
-        grouped_jackknife(values, moments.skewness).value
+    assert grouped_jackknife(5 * values, samples.skewness).value == pytest.approx(
+        grouped_jackknife(values, samples.skewness).value
     )
 
 
@@ -201,21 +201,21 @@ def test_a_gap_keeps_what_lies_apart_apart():
 
 
 def test_a_rate_weighs_intervals_by_their_length():
-    found = series.batch_ratio([10.0, 0.0], [1.0, 9.0])
+    found = batch_means.batch_ratio([10.0, 0.0], [1.0, 9.0])
     assert found.value == 1.0
     assert found.low == 0.0  # a count's rate is never negative
 
 
 def test_one_observation_has_no_interval():
-    assert series.batch_ratio([3.0], [2.0]).low is None
-    assert series.plain_mean([3.0]).high is None
+    assert batch_means.batch_ratio([3.0], [2.0]).low is None
+    assert batch_means.plain_mean([3.0]).high is None
     with pytest.raises(ValueError, match="positive length"):
-        series.batch_ratio([], [])
+        batch_means.batch_ratio([], [])
 
 
 def test_the_autocorrelation_of_what_never_changes_is_not_defined():
-    assert np.isnan(series.autocorrelation(np.full(50, 0.1))).all()
-    assert np.isnan(series.autocorrelation([1.0, 2.0], lags=3)[1:]).all()
+    assert np.isnan(batch_means.autocorrelation(np.full(50, 0.1))).all()
+    assert np.isnan(batch_means.autocorrelation([1.0, 2.0], lags=3)[1:]).all()
 
 
 def test_a_proportion_stays_between_none_and_all():

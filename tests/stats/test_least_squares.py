@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thinktime.stats.least_squares import LeastSquares
-from thinktime.stats.refinement import refine
+from thinktime.stats.regression.iterative_refinement import refine
+from thinktime.stats.regression.least_squares import LeastSquares
 
 
 def absorbed(x, y, weights=None):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from thinktime.stats import frontier
-from thinktime.stats.pareto import ParetoSet, dominated, maximal
+from thinktime.stats.frontier import ParetoSet, dominated, maximal
 
 
 def tables(dimensions, most=60):

@@ -9,9 +9,9 @@ from scipy import stats
 from scipy.integrate import quad
 from statsmodels.stats.power import TTestIndPower
 
-from thinktime.stats.assignments import Assignments, TooManyError
-from thinktime.stats.permutation import Confounded, Reassignment
-from thinktime.stats.power import permutation_power, t_detectable, t_power
+from thinktime.stats.randomisation.assignments import Assignments, TooManyError
+from thinktime.stats.randomisation.permutation import Confounded, Reassignment
+from thinktime.stats.randomisation.power import permutation_power, t_detectable, t_power
 
 WEEKS, WEEKDAYS = (1, 1, 1, 1, 2, 2, 2, 2), ("Mon", "Tue", "Wed", "Thu") * 2
 BARD = (1, 0, 0, 1, 0, 1, 1, 0)

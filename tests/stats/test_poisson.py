@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from thinktime.stats import homogeneity, poisson
+from thinktime.stats.series import homogeneity, poisson
 
 FALSE_ALARM = 1e-4
 TESTS = {

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from thinktime.stats import collinearity, robust
-from thinktime.stats.least_squares import LeastSquares
-from thinktime.stats.outliers import drop_outliers
-from thinktime.stats.selection import forward
+from thinktime.stats.regression import collinearity, robust
+from thinktime.stats.regression.least_squares import LeastSquares
+from thinktime.stats.regression.robust import drop_outliers
+from thinktime.stats.regression.selection import forward
 
 
 @pytest.fixture

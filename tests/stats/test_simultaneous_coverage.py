@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from thinktime.stats import critical, residual_checks
-from thinktime.stats.anova import anova, one_way
-from thinktime.stats.effect_sizes import partial_eta_squared, partial_omega_squared
-from thinktime.stats.factorial import Factor, Responses
-from thinktime.stats.own_error import own_error
-from thinktime.stats.simultaneous import bonferroni, tukey
-from thinktime.stats.transformations import box_cox
+from thinktime.stats import critical_values
+from thinktime.stats.designs import residual_checks
+from thinktime.stats.designs.anova import anova, one_way
+from thinktime.stats.designs.effect_sizes import partial_eta_squared, partial_omega_squared
+from thinktime.stats.designs.factorial import Factor, Responses
+from thinktime.stats.designs.per_effect_error import own_error
+from thinktime.stats.designs.simultaneous import bonferroni, tukey
+from thinktime.stats.designs.transformations import box_cox
 
 FALSE_ALARM = 1e-4
 
@@ -39,7 +40,7 @@ def test_tukey_covers_all_differences_at_once():
         found = one_way(list(y))
         means, error = y.mean(axis=1).tolist(), found.error_mean_square
         hits["tukey"] += all_cover(tukey(means, [6] * 4, error, 20), truth)
-        reach = critical.student_t(0.95, 20) * np.sqrt(error / 3)
+        reach = critical_values.student_t(0.95, 20) * np.sqrt(error / 3)
         off = (y.mean(axis=1) - truth)[:, None] - (y.mean(axis=1) - truth)[None, :]
         hits["plain t"] += bool((np.abs(off) <= reach).all())
     low, high = bounds(runs, 0.95)

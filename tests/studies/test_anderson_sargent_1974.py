@@ -10,8 +10,8 @@ import pytest
 
 from thinktime.documents.document import Section
 from thinktime.reports import render_section
-from thinktime.stats.anova import anova
-from thinktime.stats.factorial import Factor, Responses
+from thinktime.stats.designs.anova import anova
+from thinktime.stats.designs.factorial import Factor, Responses
 from thinktime.studies import published_tables as beside
 from thinktime.studies.anderson_sargent_1974 import recomputed, tables, variance
 from thinktime.studies.cells import Figure

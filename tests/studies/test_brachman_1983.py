@@ -12,7 +12,7 @@ import pytest
 from computed import are_doubts_with_figures, computed
 
 from thinktime import reports
-from thinktime.models.ratio import leave_one_out
+from thinktime.models.swapping.disk_bound import leave_one_out
 from thinktime.sources import simulated
 from thinktime.studies import cells_render as render_figures
 from thinktime.studies import load

@@ -235,7 +235,7 @@ def over_replications(
 ) -> Estimate | NotApplicable:
     """Mean of a response over independent replications, Student's t interval; nulls are left out."""
     from thinktime.stats.estimate import Estimate, NotApplicable
-    from thinktime.stats.series import plain_mean
+    from thinktime.stats.series.batch_means import plain_mean
 
     values = responses[response].drop_nulls().to_numpy()
     if len(values) == 0:

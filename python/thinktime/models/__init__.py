@@ -1,7 +1,9 @@
-"""Models: numbers in, a frozen prediction out, with the assumptions that it needed.
+"""Models: numbers in, a frozen prediction out, with the assumptions that it rests on. No model sees a log.
 
-`laws` and `bounds` hold for any system that is in balance; `open_stations`, `scheduling` and
-`finite_source` are exact for one station; `networks` is exact for product-form networks and `approximate`
-close for those that are too large. `ratio` and `cpu_bound` compare two machines that swap whole processes;
-`swapping` and `paging` predict one that swaps, and one with demand paging. No model sees a log.
+- `queueing`: operational laws and bounds (`operational_laws`), exact solutions of one station
+  (`open_stations`, `scheduling`, `finite_source`), closed networks (`networks`);
+- `swapping`: two systems that swap whole processes, compared (`disk_bound`, `swap_overhead`), and one,
+  predicted (`response_time`);
+- `paging`: throughput of a system with demand paging (`throughput`) and the number of processes that
+  should be eligible (`eligible_limit`).
 """

@@ -18,11 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thinktime.errors import InputError
-from thinktime.models import parts
-from thinktime.models.parts import Part, Point
-from thinktime.models.quadrature import cumulative_integral, panels
-
-__all__ = ["Distribution", "Specification", "distribution"]
+from thinktime.models import simple_distributions
+from thinktime.models.simple_distributions import Part, Point
 
 Array = NDArray[np.float64]
 Specification = Mapping[str, Any] | str | float
@@ -75,7 +72,8 @@ class Distribution:
     def exponential(self) -> bool:
         """Whether this is an exponential distribution."""
         shapes = {
-            (part.shape, part.scale) if isinstance(part, parts.Weibull) else None for part in self.parts
+            (part.shape, part.scale) if isinstance(part, simple_distributions.Weibull) else None
+            for part in self.parts
         }
         return len(shapes) == 1 and None not in shapes and all(shape[0] == 1.0 for shape in shapes if shape)
 
@@ -217,12 +215,12 @@ def _deterministic(value: Any, item: str) -> Weighted:
 
 
 def _exponential(mean: Any, item: str) -> Weighted:
-    return [(1.0, parts.Exponential(_number(mean, "mean", item)))]
+    return [(1.0, simple_distributions.Exponential(_number(mean, "mean", item)))]
 
 
 def _hyperexponential(weights: Any, means: Any, item: str) -> Weighted:
     scales = [_number(mean, f"means[{at}]", item) for at, mean in enumerate(_numbers(means, "means", item))]
-    phases = map(parts.Exponential, scales)
+    phases = map(simple_distributions.Exponential, scales)
     return list(zip(_probabilities(weights, len(scales), item), phases, strict=True))
 
 
@@ -230,7 +228,7 @@ def _erlang(shape: Any, mean: Any, item: str) -> Weighted:
     stages = _number(shape, "shape", item)
     if stages != int(stages):
         raise InputError(f"{item}: shape is {shape!r}; give a whole number of stages")
-    return [(1.0, parts.Erlang(stages, _number(mean, "mean", item) / stages))]
+    return [(1.0, simple_distributions.Erlang(stages, _number(mean, "mean", item) / stages))]
 
 
 def _lognormal(mean: Any, sd: Any, item: str) -> Weighted:
@@ -238,18 +236,18 @@ def _lognormal(mean: Any, sd: Any, item: str) -> Weighted:
     if s == 0.0:
         return [(1.0, Point(m))]
     sigma2 = math.log1p((s / m) ** 2)
-    return [(1.0, parts.Lognormal(math.log(m) - sigma2 / 2.0, math.sqrt(sigma2)))]
+    return [(1.0, simple_distributions.Lognormal(math.log(m) - sigma2 / 2.0, math.sqrt(sigma2)))]
 
 
 def _weibull(shape: Any, scale: Any, item: str) -> Weighted:
-    return [(1.0, parts.Weibull(_number(shape, "shape", item), _number(scale, "scale", item)))]
+    return [(1.0, simple_distributions.Weibull(_number(shape, "shape", item), _number(scale, "scale", item)))]
 
 
 def _bounded_pareto(shape: Any, low: Any, high: Any, item: str) -> Weighted:
     lowest, highest = _number(low, "low", item), _number(high, "high", item)
     if highest <= lowest:
         raise InputError(f"{item}: high is {high!r}; give a number above low, {low}")
-    return [(1.0, parts.BoundedPareto(_number(shape, "shape", item), lowest, highest))]
+    return [(1.0, simple_distributions.BoundedPareto(_number(shape, "shape", item), lowest, highest))]
 
 
 def _uniform(low: Any, high: Any, item: str) -> Weighted:
@@ -260,7 +258,7 @@ def _uniform(low: Any, high: Any, item: str) -> Weighted:
 
 
 def _between(low: float, high: float) -> Part:
-    return parts.Uniform(low, high) if high > low else Point(low)
+    return simple_distributions.Uniform(low, high) if high > low else Point(low)
 
 
 def _discrete(values: Any, weights: Any, item: str) -> Weighted:
@@ -298,3 +296,26 @@ KINDS: dict[str, tuple[tuple[str, ...], Callable[..., Weighted]]] = {
     "weibull": (("shape", "scale"), _weibull),
 }
 """Parameters of each kind, and what builds it."""
+
+
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)
+
+
+def panels(edges: Array) -> tuple[Array, Array]:
+    """Nodes and weights of Gauss and Legendre's rule of 16 points on each of the panels between `edges`."""
+    low, half = edges[:-1], np.diff(edges) / 2.0
+    nodes = (low + half)[:, None] + half[:, None] * NODES
+    return nodes.ravel(), (half[:, None] * WEIGHTS).ravel()
+
+
+def cumulative_integral(function: Callable[[Array], Array], edges: Array, upto: Array) -> Array:
+    r""":math:`\int_0^x f` at each x of `upto`; `f` is smooth between the `edges`, which begin at 0."""
+    nodes, weights = panels(edges)
+    by_panel = (function(nodes) * weights).reshape(-1, len(NODES)).sum(axis=1)
+    whole = np.concatenate([[0.0], np.cumsum(by_panel)])
+    at = np.clip(np.searchsorted(edges, upto, side="right") - 1, 0, len(edges) - 1)
+    half = (upto - edges[at]) / 2.0
+    inside = (edges[at] + half)[:, None] + half[:, None] * NODES
+    values = function(inside.ravel()).reshape(inside.shape)
+    result: Array = whole[at] + half * (values @ WEIGHTS)
+    return result

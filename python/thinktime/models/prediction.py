@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from thinktime.errors import InputError
 
-__all__ = ["Assumption", "Prediction", "Quantity", "at_least_zero", "count", "positive"]
-
 
 @dataclass(frozen=True, slots=True)
 class Assumption:

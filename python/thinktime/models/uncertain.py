@@ -10,8 +10,6 @@ from thinktime.errors import InputError
 from thinktime.models.prediction import Quantity
 from thinktime.stats.estimate import Estimate
 
-__all__ = ["Choice", "Known", "above", "ends", "point", "propagated", "scaled"]
-
 Known = float | Estimate
 """A figure that is taken as exact, or one with an interval."""
 

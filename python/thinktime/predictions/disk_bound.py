@@ -13,7 +13,7 @@ from thinktime.stats.estimate import Estimate
 
 if TYPE_CHECKING:
     from thinktime.models.prediction import Prediction
-    from thinktime.models.swap_disk import Configuration
+    from thinktime.models.swapping.swap_disk import Configuration
 
 __all__ = ["LABELS", "section"]
 

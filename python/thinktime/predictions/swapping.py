@@ -13,7 +13,7 @@ from thinktime.stats.estimate import Estimate
 
 if TYPE_CHECKING:
     from thinktime.models.prediction import Prediction
-    from thinktime.models.swapping import Swapping
+    from thinktime.models.swapping.response_time import Swapping
 
 __all__ = ["LABELS", "section"]
 

@@ -13,8 +13,8 @@ from typing import Any
 from thinktime import toml
 from thinktime.errors import InputError
 from thinktime.log.runs import Level
-from thinktime.stats.factorial import full_factorial
-from thinktime.stats.transformations import Transformation
+from thinktime.stats.designs.factorial import full_factorial
+from thinktime.stats.designs.transformations import Transformation
 
 __all__ = ["Design", "read"]
 

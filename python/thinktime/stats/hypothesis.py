@@ -10,8 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-__all__ = ["ALPHA", "SignificanceTest", "adjusted", "combined", "holm"]
-
 ALPHA = 0.05
 """False-alarm rate of a test where nothing else is said."""
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from thinktime.log import interactions
 from thinktime.log.periods import Span, cut, sessions, steady
-from thinktime.stats import poisson, series
 from thinktime.stats.estimate import Estimate, NotApplicable
 from thinktime.stats.hypothesis import ALPHA, SignificanceTest, adjusted, combined, holm
+from thinktime.stats.series import batch_means, poisson
 
 if TYPE_CHECKING:
     from thinktime.log import Log
@@ -141,7 +141,7 @@ def _one(arrival: Array, span: Span, level: float) -> ArrivalPeriod | None:
     counts = poisson.counts_in_cells(own, span.start, span.end)
     cell = span.length / len(counts)
     tests = (poisson.dispersion_test(counts), poisson.gaps_test(own), poisson.order_test(own))
-    rate = series.batch_ratio(counts, np.full(len(counts), cell), level)
+    rate = batch_means.batch_ratio(counts, np.full(len(counts), cell), level)
     return ArrivalPeriod(
         span.start,
         span.length,

@@ -13,8 +13,8 @@ from thinktime.analyses.capacity.states import LOCKS, RECORDER, States, gauges, 
 from thinktime.analyses.overhead import analysis as overhead_analysis
 from thinktime.log import observations
 from thinktime.log.meters import Meter, meters
-from thinktime.stats import series
 from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.stats.series import batch_means
 
 if TYPE_CHECKING:
     from thinktime.analyses.overhead.analysis import Overhead
@@ -134,7 +134,7 @@ def _conditions(log: Log, states: States, level: float) -> tuple[Condition, ...]
         known = ~np.isnan(states.columns[name])
         if known.any():
             length = states.length_s[known]
-            mean = series.batch_ratio(states.columns[name][known] * length, length, level)
+            mean = batch_means.batch_ratio(states.columns[name][known] * length, length, level)
             label = observations.label(name).removesuffix(" mean")
             found.append(Condition(name, label, mean.estimate(units[name]), units[name]))
     return tuple(found)

@@ -10,8 +10,8 @@ from thinktime.analyses.capacity.analysis import analyse
 from thinktime.analyses.capacity.result import Capacity
 from thinktime.analyses.overhead import comparison as overhead_comparison
 from thinktime.log.meters import meters
+from thinktime.stats.difference import difference
 from thinktime.stats.estimate import Estimate, NotApplicable
-from thinktime.stats.independent import difference
 
 if TYPE_CHECKING:
     from thinktime.analyses.overhead.analysis import Overhead

@@ -11,8 +11,8 @@ import numpy as np
 from thinktime.analyses.capacity.result import Check, Event
 from thinktime.analyses.capacity.states import States, part_of
 from thinktime.log.meters import Meter
-from thinktime.stats import series
 from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.stats.series import batch_means
 
 if TYPE_CHECKING:
     from thinktime.analyses.overhead.analysis import Overhead
@@ -30,8 +30,8 @@ def metered(states: States, meter: Meter, cpus: float, level: float) -> Event:
     share = part_of(time, states.capacity[known], level)
     if not count.sum() > 0.0:
         return Event(meter.count, meter.event, share, None, None)
-    overhead = series.batch_ratio(time, count, level)
-    between = series.batch_ratio(cpus * states.length_s[known], count, level)
+    overhead = batch_means.batch_ratio(time, count, level)
+    between = batch_means.batch_ratio(cpus * states.length_s[known], count, level)
     # How often an interval saw the ratio is not how many events it is from.
     events = round(float(count.sum()))
     return Event(

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from thinktime.analyses.capacity.result import Use
 from thinktime.log import observations
 from thinktime.log.meters import Meter
-from thinktime.stats import series
 from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.stats.series import batch_means
 
 if TYPE_CHECKING:
     from thinktime.log import Log
@@ -120,7 +120,7 @@ def told_cpus(log: Log) -> list[float]:
 
 def part_of(amounts: _Array, capacity: _Array, level: float) -> Estimate:
     """Part of the capacity, 0 to 1, with a batch-means interval within these bounds."""
-    share = series.batch_ratio(amounts, capacity, level)
+    share = batch_means.batch_ratio(amounts, capacity, level)
     low = None if share.low is None else max(0.0, share.low)
     high = None if share.high is None else min(1.0, share.high)
     return dataclasses.replace(share, low=low, high=high).estimate("")

@@ -19,7 +19,7 @@ from thinktime.analyses.compare.treatments import Assigned, by_treatment
 from thinktime.analyses.compare.variables import Wanted, wanted
 from thinktime.errors import InputError
 from thinktime.stats.estimate import NotApplicable
-from thinktime.stats.power import permutation_power
+from thinktime.stats.randomisation.power import permutation_power
 
 if TYPE_CHECKING:
     from thinktime.log import Log

@@ -19,8 +19,8 @@ from thinktime.analyses.overhead.design import Design, Target, build
 from thinktime.analyses.overhead.regression import Options, fit
 from thinktime.log import observations
 from thinktime.log.observations import Observations, Quantity
+from thinktime.stats.difference import difference
 from thinktime.stats.estimate import Estimate
-from thinktime.stats.independent import difference
 
 if TYPE_CHECKING:
     from thinktime.log import Log

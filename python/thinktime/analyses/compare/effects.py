@@ -13,11 +13,12 @@ from thinktime.analyses.compare.contrasts import ROWS_PER_COEFFICIENT, Asked
 from thinktime.analyses.compare.result import Effect, Power
 from thinktime.analyses.compare.unit_means import Cell
 from thinktime.log.observations import thinned
-from thinktime.stats import critical, series
+from thinktime.stats import critical_values
 from thinktime.stats.estimate import Estimate
 from thinktime.stats.hypothesis import SignificanceTest
-from thinktime.stats.permutation import Reassignment
-from thinktime.stats.power import PermutationPower, t_detectable, t_power
+from thinktime.stats.randomisation.permutation import Reassignment
+from thinktime.stats.randomisation.power import PermutationPower, t_detectable, t_power
+from thinktime.stats.series import batch_means
 
 __all__ = ["Bench", "adjusted_means", "cost_rows", "effect", "slopes_of"]
 
@@ -116,7 +117,7 @@ def effect(asked: Asked, y: _Array, bench: Bench) -> Effect:
     n, value = len(y), test.effect
     reach = None
     if deviation is not None:
-        reach = critical.student_t(level, design.degrees) * deviation / design.length
+        reach = critical_values.student_t(level, design.degrees) * deviation / design.length
     inverted = design.interval(y, level)
     p_of_t = design.p_of_t(y)
     return Effect(
@@ -151,7 +152,7 @@ def effect(asked: Asked, y: _Array, bench: Bench) -> Effect:
 
 
 def _side(values: _Array, unit: str, level: float) -> Estimate:
-    return series.plain_mean(values, level).estimate(unit)
+    return batch_means.plain_mean(values, level).estimate(unit)
 
 
 def _ended(value: float, unit: str, n: int, method: str, reach: float | None, level: float) -> Estimate:

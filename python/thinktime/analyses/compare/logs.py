@@ -21,8 +21,8 @@ from thinktime.analyses.overhead import comparison as overhead_comparison
 from thinktime.analyses.throughput import comparison as throughput_comparison
 from thinktime.analyses.throughput.comparison import Comparison
 from thinktime.errors import InputError
-from thinktime.stats import series
 from thinktime.stats.estimate import NotApplicable
+from thinktime.stats.series import batch_means
 
 if TYPE_CHECKING:
     from thinktime.log import Log
@@ -223,7 +223,7 @@ def _side(log: Log, side: Pieces, asked: Wanted, level: float) -> Side:
     if asked.load:
         at = [item.name for item in asked.columns].index(asked.load)
         values = [float(cell.mean[at]) for cell in side.cells]
-        load = series.plain_mean(values, level).estimate(asked.columns[at].unit)
+        load = batch_means.plain_mean(values, level).estimate(asked.columns[at].unit)
     count = sum(cell.n for cell in side.cells)
     return Side(str(log.path), *side.span_us, len(side.cells), count, load)
 
@@ -254,7 +254,7 @@ def _follows(cells: Sequence[Cell]) -> float | None:
 
 def _between(item: LogEffect) -> float | None:
     """Correlation of a piece with the next one, of both logs together."""
-    found = [float(series.autocorrelation(values)[0]) for values in item.values if len(values) > 2]
+    found = [float(batch_means.autocorrelation(values)[0]) for values in item.values if len(values) > 2]
     known = [value for value in found if not math.isnan(value)]
     return sum(known) / len(known) if known else None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from thinktime.analyses.compare.logs_result import BeforeAfter
-from thinktime.stats import critical
+from thinktime.stats import critical_values
 from thinktime.stats.estimate import Estimate
 from thinktime.stats.hypothesis import ALPHA, holm
 
@@ -89,8 +89,8 @@ def _chance(drift: Estimate) -> float:
     reach = 0.0 if drift.high is None else drift.high - drift.value
     if reach <= 0.0:
         return 0.0 if drift.value else 1.0
-    t = drift.value / reach * critical.student_t(drift.level, degrees)
-    return critical.f_tail(t * t, 1.0, degrees)
+    t = drift.value / reach * critical_values.student_t(drift.level, degrees)
+    return critical_values.f_tail(t * t, 1.0, degrees)
 
 
 def _pieces(result: BeforeAfter) -> str:

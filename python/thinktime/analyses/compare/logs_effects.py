@@ -14,11 +14,11 @@ from thinktime.analyses.compare.effects import adjusted_means, slopes_of
 from thinktime.analyses.compare.logs_result import LogEffect
 from thinktime.analyses.compare.unit_means import Cell
 from thinktime.analyses.compare.variables import Wanted
-from thinktime.stats import critical
+from thinktime.stats import critical_values
 from thinktime.stats.estimate import Estimate
 from thinktime.stats.hypothesis import SignificanceTest
-from thinktime.stats.least_squares import LeastSquares
-from thinktime.stats.standardised import Mean
+from thinktime.stats.regression.least_squares import LeastSquares
+from thinktime.stats.series.standardised import Mean
 
 __all__ = ["Pieces", "adjusted_difference", "at_equal"]
 
@@ -147,7 +147,7 @@ def _drift(values: _Array, side: Pieces, level: float, unit: str) -> Estimate | 
     if fit.aliased or fit.degrees < 1:
         return None
     slope = float(fit.coefficients[1])
-    reach = critical.student_t(level, fit.degrees) * math.sqrt(max(float(fit.covariance()[1, 1]), 0.0))
+    reach = critical_values.student_t(level, fit.degrees) * math.sqrt(max(float(fit.covariance()[1, 1]), 0.0))
     return Estimate(
         slope, unit, len(values), "least squares on pieces, over the log", slope - reach, slope + reach, level
     )

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.analyses.compare.result import Allowed, Randomisation
-from thinktime.stats.assignments import Assignments, TooManyError
-from thinktime.stats.permutation import Confounded, Reassignment
+from thinktime.stats.randomisation.assignments import Assignments, TooManyError
+from thinktime.stats.randomisation.permutation import Confounded, Reassignment
 
 __all__ = ["Statement", "indicators", "statements"]
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 from thinktime.stats.estimate import Estimate
 from thinktime.stats.hypothesis import SignificanceTest
-from thinktime.stats.permutation import Permutation
+from thinktime.stats.randomisation.permutation import Permutation
 
 __all__ = [
     "Adjusted",

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from thinktime.analyses.cpu_per_interaction.source import Rows, read
 from thinktime.log.loads import SINGLE_UP_TO, ranges
-from thinktime.stats import ratio_line, series
 from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.stats.series import batch_means, ratio_regression
 
 if TYPE_CHECKING:
     from thinktime.log import Log
@@ -205,10 +205,10 @@ def _point(group: _Group, event: str | None, level: float) -> Point:
     def ratio(amounts: _Array, lengths: _Array, unit: str) -> Estimate | None:
         if not lengths.sum() > 0.0:
             return None
-        return series.batch_ratio(amounts, lengths, level).estimate(unit)
+        return batch_means.batch_ratio(amounts, lengths, level).estimate(unit)
 
     def known(amounts: _Array, lengths: _Array, unit: str) -> Estimate:
-        return series.batch_ratio(amounts, lengths, level).estimate(unit)
+        return batch_means.batch_ratio(amounts, lengths, level).estimate(unit)
 
     columns = [group.times[:, at] for at in range(group.times.shape[1])]
     busy = float(whole.sum()) > 0.0
@@ -232,12 +232,12 @@ def _lines(groups: Sequence[_Group], parts: Sequence[str], level: float) -> tupl
     found = []
     for at, name in enumerate(("CPU time", *parts)):
         sums = [
-            ratio_line.sums(
+            ratio_regression.sums(
                 group.events, group.times.sum(axis=1) if at == 0 else group.times[:, at - 1], group.count
             )
             for group in groups
         ]
-        line = ratio_line.through(sums, level)
+        line = ratio_regression.through(sums, level)
         if line is None:
             return ()
         found.append(Line(name, line.slope.estimate("s"), line.intercept.estimate("s"), line.deviation))

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from thinktime.analyses.disks.result import Compared
 from thinktime.errors import InputError
 from thinktime.log import observations
-from thinktime.stats import series
 from thinktime.stats.estimate import Estimate
+from thinktime.stats.series import batch_means
 
 if TYPE_CHECKING:
     from thinktime.log import Log
@@ -111,10 +111,10 @@ class Watched:
         )
         if at is not None and len(numbers) > 1:
             sums = np.bincount(at, amounts), np.bincount(at, per)
-            interval = series.batch_ratio(*sums, level, batches=len(numbers))
+            interval = batch_means.batch_ratio(*sums, level, batches=len(numbers))
             how = f"ratio of sums, Student's t over {len(numbers)} replications"
         else:
-            interval = series.batch_ratio(amounts, per, level)
+            interval = batch_means.batch_ratio(amounts, per, level)
             how = interval.method
         if reading.is_constant and len(numbers) < 2:
             interval, how = dataclasses.replace(interval, low=None, high=None), "one run"

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from thinktime.analyses.disks import analysis as iostat
-from thinktime.stats import series
 from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.stats.series import batch_means
 
 if TYPE_CHECKING:
     from thinktime.analyses.disks.analysis import Drive, Iostat
@@ -132,7 +132,7 @@ class _Runs:
             return NotApplicable(f"the log does not say {words}", BY_HAND)
         if len(set(values)) == 1:
             return Estimate(values[0], unit, len(values), "the same in all replications")
-        return series.plain_mean(values, self.level).estimate(unit)
+        return batch_means.plain_mean(values, self.level).estimate(unit)
 
 
 def _parameters(sessions: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | NotApplicable:

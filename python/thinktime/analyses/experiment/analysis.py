@@ -22,14 +22,15 @@ from thinktime.analyses.experiment.result import (
     Transformed,
 )
 from thinktime.log.runs import Runs
-from thinktime.stats import anova as variance
-from thinktime.stats import contrasts as polynomial
-from thinktime.stats import critical, effect_sizes, linear_anova, residual_checks, simultaneous
+from thinktime.stats import critical_values
+from thinktime.stats.designs import anova as variance
+from thinktime.stats.designs import contrasts as polynomial
+from thinktime.stats.designs import effect_sizes, linear_anova, residual_checks, simultaneous
+from thinktime.stats.designs.factorial import CellMeans, Level, Responses
+from thinktime.stats.designs.per_effect_error import own_error
+from thinktime.stats.designs.transformations import BoxCox, Transformation, box_cox
 from thinktime.stats.estimate import Estimate, NotApplicable
-from thinktime.stats.factorial import CellMeans, Level, Responses
 from thinktime.stats.hypothesis import ALPHA
-from thinktime.stats.own_error import own_error
-from thinktime.stats.transformations import BoxCox, Transformation, box_cox
 
 if TYPE_CHECKING:
     import polars as pl
@@ -269,7 +270,7 @@ def _levels(used: Responses, unit: str, order: int | None, level: float) -> tupl
                 cells = means.take(place, axis=at).ravel()[n > 0]
                 spread = float((1.0 / n[n > 0]).sum()) / len(cells) ** 2
                 error = math.sqrt(table.error_mean_square * spread)
-                reach = critical.student_t(level, table.error.degrees) * error
+                reach = critical_values.student_t(level, table.error.degrees) * error
                 value = float(cells.mean())
                 estimate = Estimate(
                     value,
@@ -301,7 +302,7 @@ def _student(values: Array, unit: str, level: float, method: str) -> Estimate:
     n, value = len(values), float(values.mean())
     if n < 2:
         return Estimate(value, unit, n, method, level=level)
-    reach = critical.student_t(level, n - 1) * float(values.std(ddof=1)) / math.sqrt(n)
+    reach = critical_values.student_t(level, n - 1) * float(values.std(ddof=1)) / math.sqrt(n)
     return Estimate(value, unit, n, f"{method}, Student t", value - reach, value + reach, level)
 
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.errors import InputError
+from thinktime.stats.designs.factorial import Factor, Level, Responses
+from thinktime.stats.designs.transformations import Transformation
 from thinktime.stats.estimate import NotApplicable
-from thinktime.stats.factorial import Factor, Level, Responses
-from thinktime.stats.transformations import Transformation
 
 if TYPE_CHECKING:
     import polars as pl

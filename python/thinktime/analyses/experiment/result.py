@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from thinktime.stats.designs.factorial import Factor, Level
+from thinktime.stats.designs.per_effect_error import OwnError
+from thinktime.stats.designs.transformations import BoxCox
 from thinktime.stats.estimate import Estimate, NotApplicable
-from thinktime.stats.factorial import Factor, Level
 from thinktime.stats.hypothesis import SignificanceTest
-from thinktime.stats.own_error import OwnError
-from thinktime.stats.transformations import BoxCox
 
 __all__ = ["Cell", "Contrast", "Difference", "Experiment", "LevelMean", "Source", "Transformed"]
 

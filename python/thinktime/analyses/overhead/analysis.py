@@ -27,7 +27,7 @@ from thinktime.analyses.overhead.tick_check import BESIDE, recorder_time, tick_c
 from thinktime.errors import InputError
 from thinktime.log import observations
 from thinktime.log.observations import Quantity, role_columns
-from thinktime.stats import critical
+from thinktime.stats import critical_values
 from thinktime.stats.estimate import Estimate, NotApplicable
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def _result(log: Log, design: Design, regression: Regression, options: Options) 
     trimmed, level = regression.trimmed, regression.level
     target = design.target
     mean = regression.means[-1].estimate(f"{target.unit}/s")
-    degrees, factor = critical.long_run(regression.lags / trimmed.fit.n, trimmed.fit.degrees)
+    degrees, factor = critical_values.long_run(regression.lags / trimmed.fit.n, trimmed.fit.degrees)
     diagnosis = regression.diagnosis()
     whole = target.columns == role_columns(log, "system_time") and not target.less
     busy = [*target.columns, *role_columns(log, "user_time")]

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.analyses.overhead.analysis import analyse
-from thinktime.stats.critical import student_t
-from thinktime.stats.equality import same_mean
+from thinktime.stats.critical_values import student_t
 from thinktime.stats.estimate import Estimate, NotApplicable
 from thinktime.stats.hypothesis import SignificanceTest, adjusted
+from thinktime.stats.regression.equality import same_mean
 
 if TYPE_CHECKING:
     from thinktime.analyses.overhead.result import Cost, Overhead

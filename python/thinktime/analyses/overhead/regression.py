@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 
 from thinktime.analyses.overhead.design import Design
 from thinktime.analyses.overhead.residual_pass import Accounts, Point, Subset, accounts, subsets
-from thinktime.stats import collinearity, critical, robust
-from thinktime.stats.covariance import default_lags
-from thinktime.stats.least_squares import LeastSquares
-from thinktime.stats.outliers import Trimmed, drop_outliers
-from thinktime.stats.selection import Selection, Step, forward
-from thinktime.stats.series import Interval
+from thinktime.stats import critical_values
+from thinktime.stats.regression import collinearity, robust
+from thinktime.stats.regression.covariance import default_lags
+from thinktime.stats.regression.least_squares import LeastSquares
+from thinktime.stats.regression.robust import Trimmed, drop_outliers
+from thinktime.stats.regression.selection import Selection, Step, forward
+from thinktime.stats.series.batch_means import Interval
 
 __all__ = ["Options", "Regression", "fit"]
 
@@ -130,12 +131,12 @@ class Regression:
     def robust_reach(self) -> Array:
         """Half width of the Newey-West interval, with fixed-b critical value."""
         fit = self.trimmed.fit
-        return _root(self.covariance) * critical.fixed_b(self.level, self.lags / fit.n, fit.degrees)
+        return _root(self.covariance) * critical_values.fixed_b(self.level, self.lags / fit.n, fit.degrees)
 
     def textbook_reach(self) -> Array:
         """Half width of the interval for independent errors of one variance."""
         fit = self.trimmed.fit
-        return _root(fit.covariance()) * critical.student_t(self.level, fit.degrees)
+        return _root(fit.covariance()) * critical_values.student_t(self.level, fit.degrees)
 
     def diagnosis(self) -> collinearity.Collinearity:
         """Condition number and variance inflation of the columns used."""

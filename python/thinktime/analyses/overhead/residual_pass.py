@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from thinktime.analyses.overhead.design import Design, Rows
 from thinktime.log.observations import thinned
-from thinktime.stats import critical
-from thinktime.stats.bootstrap import BlockBootstrap
-from thinktime.stats.covariance import NeweyWest, default_lags
-from thinktime.stats.least_squares import Fit, LeastSquares
-from thinktime.stats.outliers import Trimmed
-from thinktime.stats.series import Autocorrelation, Batches
+from thinktime.stats import critical_values
+from thinktime.stats.regression.bootstrap import BlockBootstrap
+from thinktime.stats.regression.covariance import NeweyWest, default_lags
+from thinktime.stats.regression.least_squares import Fit, LeastSquares
+from thinktime.stats.regression.robust import Trimmed
+from thinktime.stats.series.batch_means import Autocorrelation, Batches
 
 __all__ = ["Accounts", "Point", "Subset", "accounts", "subsets"]
 
@@ -191,7 +191,7 @@ def subsets(
 
 def _subset(part: _Part, fit: Fit, own: NeweyWest) -> Subset:
     lags = default_lags(fit.n)
-    degrees, factor = critical.long_run(lags / fit.n, fit.degrees)
+    degrees, factor = critical_values.long_run(lags / fit.n, fit.degrees)
     return Subset(part.start_us, part.end_us, fit, own.covariance() * factor, degrees, lags)
 
 

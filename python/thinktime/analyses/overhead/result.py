@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from thinktime.analyses.overhead.residual_pass import Point
-from thinktime.stats.collinearity import Dependency
 from thinktime.stats.estimate import Estimate
 from thinktime.stats.hypothesis import SignificanceTest
+from thinktime.stats.regression.collinearity import Dependency
 
 __all__ = ["Cost", "CostSpread", "DirectCost", "LeftOut", "Overhead", "Part", "Stability", "TickCheck"]
 

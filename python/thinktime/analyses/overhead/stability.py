@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from thinktime.analyses.overhead.result import Cost, CostSpread, Part, Stability
-from thinktime.stats.critical import student_t
-from thinktime.stats.equality import same_coefficient, same_coefficients, same_mean
+from thinktime.stats.critical_values import student_t
 from thinktime.stats.estimate import Estimate
 from thinktime.stats.hypothesis import adjusted
+from thinktime.stats.regression.equality import same_coefficient, same_coefficients, same_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

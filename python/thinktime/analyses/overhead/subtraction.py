@@ -12,7 +12,7 @@ import numpy as np
 from thinktime.analyses.overhead.analysis import analyse
 from thinktime.log import observations
 from thinktime.stats.estimate import Estimate, NotApplicable
-from thinktime.stats.series import Batches
+from thinktime.stats.series.batch_means import Batches
 
 if TYPE_CHECKING:
     from thinktime.analyses.overhead.result import Cost, Overhead

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.analyses.overhead.result import TickCheck
-from thinktime.stats.series import Batches
+from thinktime.stats.series.batch_means import Batches
 
 if TYPE_CHECKING:
     from thinktime.analyses.overhead.design import Design

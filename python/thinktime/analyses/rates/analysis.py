@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.log import observations
-from thinktime.stats import series
 from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.stats.series import batch_means
 
 if TYPE_CHECKING:
     from thinktime.log import Column, Log
@@ -94,8 +94,8 @@ def _rate(column: Column, values: Array, lengths: Array, level: float) -> Rate:
     counter = column.kind == "counter"
     unit = f"{column.unit}/s" if counter else column.unit
     single = values / lengths if counter else values
-    mean = series.batch_ratio(values if counter else values * lengths, lengths, level)
-    follows = float(series.autocorrelation(single)[0])
+    mean = batch_means.batch_ratio(values if counter else values * lengths, lengths, level)
+    follows = float(batch_means.autocorrelation(single)[0])
     return Rate(
         column.name,
         column.description,

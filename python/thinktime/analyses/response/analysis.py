@@ -15,9 +15,9 @@ from thinktime.errors import InputError
 from thinktime.log import interactions
 from thinktime.log.loads import Range, ranges
 from thinktime.log.periods import Span, sessions
-from thinktime.stats import series
 from thinktime.stats.estimate import Estimate, NotApplicable
-from thinktime.stats.quantiles import quantile
+from thinktime.stats.samples import quantile
+from thinktime.stats.series import batch_means
 
 if TYPE_CHECKING:
     from thinktime.log import Log
@@ -197,8 +197,8 @@ def _group(
         _waiting(response, level),
         _waiting(seen.times["first_output"][rows] - arrival, level),
         _waiting(seen.times["first_service"][rows] - arrival, level),
-        series.batch_ratio(service[both], None, level).estimate("s") if both.any() else None,
-        series.batch_ratio(response[both], service[both], level).estimate("") if both.any() else None,
+        batch_means.batch_ratio(service[both], None, level).estimate("s") if both.any() else None,
+        batch_means.batch_ratio(response[both], service[both], level).estimate("") if both.any() else None,
         _throughput(seen, population, covered, level),
     )
 
@@ -208,7 +208,7 @@ def _waiting(waits: Array, level: float) -> Waiting | None:
     if not len(known):
         return None
     p50, p90, p99 = (quantile(known, q, level).estimate("s") for q in (0.5, 0.9, 0.99))
-    return Waiting(len(known), series.batch_ratio(known, None, level).estimate("s"), p50, p90, p99)
+    return Waiting(len(known), batch_means.batch_ratio(known, None, level).estimate("s"), p50, p90, p99)
 
 
 def _last(seen: interactions.Interactions) -> float:
@@ -248,7 +248,7 @@ def _throughput(
                 lengths.append(np.diff(edges))
     if not counts:
         return None
-    rate = series.batch_ratio(np.concatenate(counts), np.concatenate(lengths), level)
+    rate = batch_means.batch_ratio(np.concatenate(counts), np.concatenate(lengths), level)
     return dataclasses.replace(rate, n=int(np.concatenate(counts).sum())).estimate("interaction/s")
 
 
@@ -316,5 +316,5 @@ def _autocorrelation(seen: interactions.Interactions, rows: NDArray[np.int64]) -
     _, group = np.unique(load[known], return_inverse=True)
     response = seen.response[known]
     means = np.bincount(group, response) / np.maximum(np.bincount(group), 1)
-    value = float(series.autocorrelation(response - means[group])[0]) if len(response) > 2 else 0.0
+    value = float(batch_means.autocorrelation(response - means[group])[0]) if len(response) > 2 else 0.0
     return 0.0 if np.isnan(value) else value

@@ -19,8 +19,8 @@ from thinktime.analyses.saturation.resources import Ceiling, Thresholds
 from thinktime.errors import InputError
 from thinktime.log import observations
 from thinktime.stats.estimate import Estimate, NotApplicable
-from thinktime.stats.pareto import maximal
-from thinktime.stats.proportions import in_blocks
+from thinktime.stats.frontier import maximal
+from thinktime.stats.samples import in_blocks
 
 if TYPE_CHECKING:
     from thinktime.log import Log

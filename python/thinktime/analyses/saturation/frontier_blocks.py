@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from thinktime.analyses.saturation.resources import LIMITS, Meter, Resources, Thresholds
 from thinktime.log import observations
-from thinktime.stats.bootstrap import block_length
-from thinktime.stats.pareto import maximal
+from thinktime.stats.frontier import maximal
+from thinktime.stats.regression.bootstrap import block_length
 
 if TYPE_CHECKING:
     from thinktime.log import Log

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from thinktime.analyses.saturation.frontier_blocks import Blocks
 from thinktime.stats.estimate import Estimate
-from thinktime.stats.pareto import dominated, maximal
-from thinktime.stats.proportions import proportion
+from thinktime.stats.frontier import dominated, maximal
+from thinktime.stats.samples import proportion
 
 __all__ = ["FILLING_LEAST", "Filling", "filling"]
 

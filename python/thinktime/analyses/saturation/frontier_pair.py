@@ -15,7 +15,7 @@ from thinktime.analyses.saturation.frontier_regions import Region, regions
 from thinktime.log.observations import thinned
 from thinktime.stats import frontier
 from thinktime.stats.estimate import Estimate
-from thinktime.stats.pareto import maximal
+from thinktime.stats.frontier import maximal
 
 __all__ = ["Dimension", "FrontierPair", "Projection", "TradeOff", "pair"]
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.log import observations
-from thinktime.stats import series
 from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.stats.series import batch_means
 
 if TYPE_CHECKING:
     from thinktime.log import Log
@@ -124,7 +124,7 @@ def analyse(log: Log, *, level: float = 0.95) -> RunReport | NotApplicable:
 
 
 def _each(amounts: Array, counts: Array, level: float) -> Estimate:
-    return series.batch_ratio(amounts, counts, level).estimate("s")
+    return batch_means.batch_ratio(amounts, counts, level).estimate("s")
 
 
 def _status(sessions: list[dict[str, Any]]) -> Status:
@@ -152,7 +152,7 @@ def _script_time(sessions: list[dict[str, Any]]) -> Estimate | None:
     if not runs:
         return None
     if len(runs) > 1:
-        return series.batch_ratio(times, runs).estimate("s")
+        return batch_means.batch_ratio(times, runs).estimate("s")
     return Estimate(sum(times) / sum(runs), "s", int(sum(runs)), "mean")
 
 

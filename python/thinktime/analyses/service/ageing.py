@@ -10,11 +10,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.stats import ageing
+from thinktime.stats.distributions import lifetime_tests
+from thinktime.stats.distributions.lifetime_tests import exponentiality
+from thinktime.stats.distributions.residual_life import N_ABOVE, residual_life
 from thinktime.stats.estimate import Estimate
-from thinktime.stats.exponentiality import exponentiality
 from thinktime.stats.hypothesis import SignificanceTest, adjusted
-from thinktime.stats.residual_life import N_ABOVE, residual_life
 
 __all__ = ["Ageing", "Direction", "ResidualPoint", "Rule", "analyse"]
 
@@ -141,9 +141,9 @@ def _one(name: str, values: Array, level: float) -> Ageing:
         name,
         len(values),
         exponentiality(values, "service times"),
-        ageing.hazard_rate(values),
-        ageing.mean_residual_life(values),
-        ageing.used_in_expectation(values),
+        lifetime_tests.hazard_rate(values),
+        lifetime_tests.mean_residual_life(values),
+        lifetime_tests.used_in_expectation(values),
         life.rises,
         life.falls,
         curve,

@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 
 from thinktime.analyses.service import ageing, stability
 from thinktime.log import interactions, observations
-from thinktime.stats import moments, series
+from thinktime.stats import samples
 from thinktime.stats.estimate import Estimate, NotApplicable
-from thinktime.stats.moments import grouped_jackknife
-from thinktime.stats.proportions import proportion
-from thinktime.stats.quantiles import quantile
-from thinktime.stats.ranks import shared
+from thinktime.stats.samples import grouped_jackknife, proportion, quantile
+from thinktime.stats.series import batch_means
+from thinktime.stats.series.homogeneity import shared
 
 if TYPE_CHECKING:
     from thinktime.log import Log
@@ -195,35 +194,35 @@ def analyse(
 
 def _class(name: str, values: Array, inside: NDArray[np.bool_], level: float) -> ServiceClass:
     own = values[inside]
-    share = series.batch_ratio(inside.astype(np.float64), None, level)
-    weight = series.batch_ratio(values * inside, values, level)
-    spread = grouped_jackknife(own, moments.variance, level, positive=True, power=2)
-    variation = grouped_jackknife(own, moments.coefficient_of_variation, level, positive=True)
+    share = batch_means.batch_ratio(inside.astype(np.float64), None, level)
+    weight = batch_means.batch_ratio(values * inside, values, level)
+    spread = grouped_jackknife(own, samples.variance, level, positive=True, power=2)
+    variation = grouped_jackknife(own, samples.coefficient_of_variation, level, positive=True)
     p50, p90, p99 = (quantile(own, q, level).estimate("s") for q in (0.5, 0.9, 0.99))
     return ServiceClass(
         name,
         len(own),
         _within_one(share).estimate(""),
         _within_one(weight).estimate(""),
-        series.batch_ratio(own, None, level).estimate("s"),
+        batch_means.batch_ratio(own, None, level).estimate("s"),
         spread.estimate("s^2"),
         _root(spread).estimate("s"),
         variation.estimate(""),
-        grouped_jackknife(own, moments.skewness, level).estimate(""),
+        grouped_jackknife(own, samples.skewness, level).estimate(""),
         p50,
         p90,
         p99,
     )
 
 
-def _within_one(share: series.Interval) -> series.Interval:
+def _within_one(share: batch_means.Interval) -> batch_means.Interval:
     """Cut the interval of a share at 0 and 1."""
     if share.low is None or share.high is None:
         return share
     return dataclasses.replace(share, low=max(0.0, share.low), high=min(1.0, share.high))
 
 
-def _root(spread: series.Interval) -> series.Interval:
+def _root(spread: batch_means.Interval) -> batch_means.Interval:
     ends = (None if end is None else math.sqrt(max(end, 0.0)) for end in (spread.low, spread.high))
     low, high = ends
     return dataclasses.replace(spread, value=math.sqrt(spread.value), low=low, high=high)
@@ -234,7 +233,7 @@ def _concentration(values: Array, upper: float, level: float) -> Concentration:
     # Davidson 1983, Review of Economic Studies 50, 723).
     limit = float(np.quantile(values, 1.0 - upper, method="inverted_cdf"))
     amounts = np.maximum(values - limit, 0.0) + upper * limit
-    return Concentration(upper, _within_one(series.batch_ratio(amounts, values, level)).estimate(""))
+    return Concentration(upper, _within_one(batch_means.batch_ratio(amounts, values, level)).estimate(""))
 
 
 def _curve(values: Array, level: float) -> tuple[CurvePoint, ...]:
@@ -245,7 +244,7 @@ def _curve(values: Array, level: float) -> tuple[CurvePoint, ...]:
         limit, above = float(ordered[at]), 1.0 - (at + 1) / n
         # As in `_concentration`, read from below.
         amounts = np.minimum(values, limit) - above * limit
-        share = _within_one(series.batch_ratio(amounts, values, level)).estimate("")
+        share = _within_one(batch_means.batch_ratio(amounts, values, level)).estimate("")
         points.append(CurvePoint(limit, (at + 1) / n, share))
     return tuple(points)
 
@@ -293,7 +292,7 @@ def _caveats(seen: interactions.Interactions, values: Array, small: list[str]) -
             f"With {len(values)} interactions the tail is hardly seen: variance, skewness and p99 may be "
             "far too low."
         )
-    follows = float(series.autocorrelation(shared(values))[0])
+    follows = float(batch_means.autocorrelation(shared(values))[0])
     if abs(follows) > FOLLOWS:
         caveats.append(
             f"Successive service times are correlated ({follows:.2f} by rank): tests and the bands of the "

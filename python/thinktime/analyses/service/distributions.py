@@ -10,7 +10,7 @@ from thinktime.documents import format as shown
 
 if TYPE_CHECKING:
     from thinktime.analyses.service.fit import ServiceFit
-    from thinktime.stats.fitting import Fits
+    from thinktime.stats.distributions.fitting import Fits
 
 __all__ = ["toml"]
 

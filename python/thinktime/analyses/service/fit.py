@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from thinktime.log import interactions
-from thinktime.stats import fitting
+from thinktime.stats.distributions import fitting
+from thinktime.stats.distributions.fitting import Fits
 from thinktime.stats.estimate import NotApplicable
-from thinktime.stats.fitting import Fits
 
 if TYPE_CHECKING:
     from thinktime.log import Log

@@ -12,7 +12,7 @@ from thinktime.stats.estimate import NotApplicable
 
 if TYPE_CHECKING:
     from thinktime.analyses.service.fit import ServiceFit
-    from thinktime.stats.fitting import Fits
+    from thinktime.stats.distributions.fitting import Fits
 
 __all__ = ["extended"]
 

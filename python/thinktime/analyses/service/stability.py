@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.log.periods import Span, cut, sessions, steady
-from thinktime.stats import homogeneity, series
 from thinktime.stats.estimate import Estimate, NotApplicable
 from thinktime.stats.hypothesis import SignificanceTest, adjusted
-from thinktime.stats.quantiles import quantile
+from thinktime.stats.samples import quantile
+from thinktime.stats.series import batch_means, homogeneity
 
 if TYPE_CHECKING:
     from thinktime.log import Log
@@ -137,5 +137,5 @@ def _adjusted(tests: list[StabilityTest]) -> tuple[StabilityTest, ...]:
 
 def _period_of(span: Span, values: Array, level: float) -> ServicePeriod:
     p50, p90 = (quantile(values, q, level).estimate("s") for q in (0.5, 0.9))
-    mean = series.plain_mean(values, level).estimate("s")
+    mean = batch_means.plain_mean(values, level).estimate("s")
     return ServicePeriod(span.start, span.length, span.users, len(values), mean, p50, p90)

@@ -11,8 +11,8 @@ import numpy as np
 from thinktime.analyses.throughput import curves as throughput_data
 from thinktime.log import interactions
 from thinktime.log.loads import bounds
-from thinktime.stats import series, standardised
 from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.stats.series import batch_means, standardised
 
 if TYPE_CHECKING:
     from thinktime.analyses.throughput.curves import Load, Sums
@@ -182,17 +182,17 @@ def _mean(sums: Sums, name: str, number: int, unit: str, level: float) -> Estima
     own, own_bases, n = sums.batched(name, number)
     if own_bases.sum() <= 0.0:
         return None
-    return series.of_sums(own, own_bases, n, level, negative).estimate(unit)
+    return batch_means.of_sums(own, own_bases, n, level, negative).estimate(unit)
 
 
 def whole_mean(sums: Sums, name: str, unit: str, level: float) -> Estimate | None:
     """Mean of a quantity over a whole log, whatever its load."""
     n = int(sums.counts(name).sum())
-    amounts, bases = (part.sum(axis=1) for part in sums.stretches(name, series.batches_for(n)))
+    amounts, bases = (part.sum(axis=1) for part in sums.stretches(name, batch_means.batches_for(n)))
     if bases.sum() <= 0.0:
         return None
     negative = sums.negative[sums.names.index(name)]
-    return series.of_sums(amounts[bases > 0.0], bases[bases > 0.0], n, level, negative).estimate(unit)
+    return batch_means.of_sums(amounts[bases > 0.0], bases[bases > 0.0], n, level, negative).estimate(unit)
 
 
 def _peak(groups: Sequence[Group], names: list[str]) -> tuple[float, float] | None:

@@ -15,10 +15,10 @@ from thinktime.analyses.throughput import curves as throughput_data
 from thinktime.analyses.throughput.analysis import Measure, Throughput
 from thinktime.analyses.throughput.curves import SPREAD_MIN, stretches_for
 from thinktime.log import interactions, loads
-from thinktime.stats import batches, standardised
 from thinktime.stats.estimate import Estimate, NotApplicable
 from thinktime.stats.hypothesis import ALPHA, holm
-from thinktime.stats.standardised import Mean
+from thinktime.stats.series import batch_means, standardised
+from thinktime.stats.series.standardised import Mean
 
 if TYPE_CHECKING:
     from thinktime.analyses.throughput.curves import Load, Sums
@@ -258,11 +258,11 @@ def _cut(sums: Sequence[Sums], n_few: int) -> tuple[list[int], NDArray[np.bool_]
         enough &= _padded(each.counts("load"), ranges) >= n_few
     cuts, compared = [], enough.copy()
     for each in sums:
-        time, _ = each.stretches("time", batches.MOST)
+        time, _ = each.stretches("time", batch_means.MOST)
         seconds = time.sum(axis=0)
         number = stretches_for(each.n)
         while True:
-            spread = standardised.effective(batches.joined(time[None], number)[0]) >= SPREAD_MIN
+            spread = standardised.effective(batch_means.joined(time[None], number)[0]) >= SPREAD_MIN
             held = seconds[spread & enough[: len(spread)]].sum()
             if held >= COVERED * seconds[enough[: len(spread)]].sum() or number >= len(time):
                 break
@@ -279,7 +279,9 @@ def _padded(values: NDArray[Any], length: int) -> NDArray[Any]:
 
 def _standard(sums: Sequence[Sums], compared: NDArray[np.bool_]) -> tuple[tuple[Standard, ...], _Array]:
     """Make the common distribution of loads: mean of the logs' own, over the ranges compared."""
-    counted = [_padded(each.stretches("time", batches.MOST)[0].sum(axis=0), len(compared)) for each in sums]
+    counted = [
+        _padded(each.stretches("time", batch_means.MOST)[0].sum(axis=0), len(compared)) for each in sums
+    ]
     shares = np.array([seconds / seconds.sum() for seconds in counted])
     inside = shares * compared
     weights: _Array = (inside / inside.sum(axis=1, keepdims=True)).mean(axis=0)

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.log import loads, observations
-from thinktime.stats import batches, series
-from thinktime.stats.batches import Batched
+from thinktime.stats.series import batch_means
+from thinktime.stats.series.batch_means import Batched
 
 if TYPE_CHECKING:
     from thinktime.log import Log
@@ -83,13 +83,13 @@ class Sums:
         sums = self.own.sums(number)[at : at + 3, :, 0]
         sums = sums[:, sums[2] > 0.0]
         n = round(float(sums[2].sum()))
-        amounts, bases, _ = batches.joined(sums, series.batches_for(n)) if n else sums
+        amounts, bases, _ = batch_means.joined(sums, batch_means.batches_for(n)) if n else sums
         return amounts, bases, n
 
     def stretches(self, name: str, number: int) -> tuple[_Array, _Array]:
         """Return amounts and bases by stretch of time and range; shape (stretches, ranges)."""
         at = self.column(name)
-        amounts, bases = batches.joined(self.time.sums(0)[at : at + 2], number)
+        amounts, bases = batch_means.joined(self.time.sums(0)[at : at + 2], number)
         return amounts, bases
 
     @property

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from thinktime.analyses.waits.event_trace import EventTrace, read
 from thinktime.log import interactions
 from thinktime.log.periods import Span, cut, integral, sessions
-from thinktime.stats import series
 from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.stats.series import batch_means
 
 if TYPE_CHECKING:
     from thinktime.log import Log
@@ -151,7 +151,7 @@ def analyse(log: Log, *, interval_s: float | None = None, level: float = 0.95) -
     lengths = np.array([item.length_s for item in intervals])
 
     def rate(amounts: Sequence[float], unit: str) -> Estimate:
-        return series.batch_ratio(np.array(amounts, dtype=np.float64), lengths, level).estimate(unit)
+        return batch_means.batch_ratio(np.array(amounts, dtype=np.float64), lengths, level).estimate(unit)
 
     slices = trace.slices.within(pieces)
     queues = tuple(
@@ -168,7 +168,7 @@ def analyse(log: Log, *, interval_s: float | None = None, level: float = 0.95) -
         rate([item.library_loads for item in intervals], "load/s"),
         rate([item.processor * item.length_s for item in intervals], ""),
         rate([item.disk * item.length_s for item in intervals], ""),
-        series.batch_ratio(slices, None, level).estimate("s") if len(slices) else None,
+        batch_means.batch_ratio(slices, None, level).estimate("s") if len(slices) else None,
         trace.cpus,
         intervals,
         _caveats(trace, queues, len(intervals)),
@@ -260,13 +260,13 @@ def _queue(
 ) -> Queue:
     amounts = np.array(numbers) * lengths
     begun = np.array([float(((visits[0] >= span.start) & (visits[0] < span.end)).sum()) for span in pieces])
-    entered = series.batch_ratio(begun, lengths, level)
+    entered = batch_means.batch_ratio(begun, lengths, level)
     some = begun.sum() > 0
     return Queue(
         name,
-        series.batch_ratio(amounts, lengths, level).estimate(""),
+        batch_means.batch_ratio(amounts, lengths, level).estimate(""),
         dataclasses.replace(entered, n=int(begun.sum())).estimate("1/s"),
-        series.batch_ratio(amounts, begun, level).estimate("s") if some else None,
+        batch_means.batch_ratio(amounts, begun, level).estimate("s") if some else None,
         None,
     )
 
@@ -317,6 +317,6 @@ def _caveats(trace: EventTrace, queues: Sequence[Queue], intervals: int) -> tupl
                 f"{other:.3g} by the interactions and Little's law: the log is short, or one of the tables "
                 "is incomplete."
             )
-    if intervals < series.BATCHES_MIN:
+    if intervals < batch_means.BATCHES_MIN:
         caveats.append(f"There are only {intervals} intervals: those of the figures are wide, or absent.")
     return tuple(caveats)

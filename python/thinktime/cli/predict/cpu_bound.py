@@ -58,18 +58,18 @@ def command(
     """
     from thinktime import reports
     from thinktime.documents import format as shown
-    from thinktime.models import cpu_bound
+    from thinktime.models.swapping import swap_overhead
     from thinktime.predictions import prediction
 
     if (swaps is None) == (quantum is None):
         raise InputError("give --swaps where one process is loaded, or --quantum where several are")
     before, swap = items.seconds(elapsed, "--elapsed"), items.seconds(swap_time, "--swap-time")
     if swaps is not None:
-        found = cpu_bound.one_loaded(before, swap, items.number(swaps, "--swaps"))
+        found = swap_overhead.one_loaded(before, swap, items.number(swaps, "--swaps"))
     else:
         number = items.whole(processes, "--processes")
         then = number if processes_b is None else items.whole(processes_b, "--processes-b")
-        found = cpu_bound.several_loaded(before, number, then, items.seconds(quantum, "--quantum"), swap)
+        found = swap_overhead.several_loaded(before, number, then, items.seconds(quantum, "--quantum"), swap)
     after = shown.cell(prediction.estimate(found.quantity("elapsed_b_s")))
     section = prediction.section(
         "cpu-bound", "How long does the load then take?", found, LABELS, summary=[f"The load takes {after}."]

@@ -15,7 +15,7 @@ from thinktime.errors import InputError
 
 if TYPE_CHECKING:
     from thinktime.documents.document import Document
-    from thinktime.models.paging_configuration import Paging
+    from thinktime.models.paging.configuration import Paging
     from thinktime.predictions.paging import Point
 
 __all__ = ["command"]
@@ -123,14 +123,14 @@ def _document(
     seed: int,
 ) -> Document:
     from thinktime.documents.document import Document, Finding
-    from thinktime.models import paging_limit
+    from thinktime.models.paging import eligible_limit
     from thinktime.predictions import paging as sections
 
     system, known = _machine(base)
     told = [(name, _written(value)) for name, value in known.items()]
     made = [
         sections.machine(_point(base, math.nan, replications, seed), told, _unknown(known)),
-        sections.levels(paging_limit.levels(system, most)),
+        sections.levels(eligible_limit.levels(system, most)),
     ]
     for name, values in ranges.items():
         points = [_point({**base, name: value}, value, replications, seed) for value in values]
@@ -175,11 +175,11 @@ def _unknown(known: Mapping[str, Any]) -> list[str]:
 
 def _point(given: Mapping[str, Any], value: float, replications: int, seed: int) -> Point:
     """Predict one machine, and simulate it if wanted."""
-    from thinktime.models import paging
+    from thinktime.models.paging import throughput
     from thinktime.predictions.paging import Point
     from thinktime.sources.simulated import simulate
 
-    found = paging.predict(_machine(given)[0])
+    found = throughput.predict(_machine(given)[0])
     if not replications:
         return Point(value, found)
     ran = simulate(SYSTEM, given, seed=seed, replications=replications)

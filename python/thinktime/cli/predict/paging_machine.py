@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from thinktime.errors import InputError
 
 if TYPE_CHECKING:
-    from thinktime.models.paging import Paging
-    from thinktime.models.paging_stays import Program
+    from thinktime.models.paging.stays import Program
+    from thinktime.models.paging.throughput import Paging
 
 __all__ = ["machine"]
 
@@ -69,8 +69,8 @@ def machine(parameters: Mapping[str, Any], in_force: Mapping[str, Any], script: 
     InputError
         They ask for what the model does not know.
     """
-    from thinktime.models.paging import Paging
-    from thinktime.models.paging_lockout import KINDS
+    from thinktime.models.paging.lockout import KINDS
+    from thinktime.models.paging.throughput import Paging
 
     known = {**parameters, **in_force}
     if known["eligibility"] != "number":
@@ -133,7 +133,7 @@ def _read_s(lines: Sequence[_Line], line_s: float) -> float:
 def _programs(lines: Sequence[_Line], normal: float, known: Mapping[str, Any]) -> tuple[Program, ...]:
     """Lines that ask for the same, as one; those of normal users have other processor times."""
     from thinktime.models.distributions import distribution
-    from thinktime.models.paging_stays import Program
+    from thinktime.models.paging.stays import Program
 
     useful = {repr(line.demands["cpu"]): distribution(line.demands["cpu"], "cpu") for line in lines}
     alike = Counter(

@@ -13,7 +13,7 @@ from thinktime.cli.predict.items import Figures, Item
 from thinktime.errors import InputError
 
 if TYPE_CHECKING:
-    from thinktime.models.swap_disk import Configuration
+    from thinktime.models.swapping.swap_disk import Configuration
 
 __all__ = ["command"]
 
@@ -149,7 +149,7 @@ def command(
       thinktime predict ratio --from run --memory-b 1280 --utilisation-b 95%
     """
     from thinktime import reports
-    from thinktime.models import ratio
+    from thinktime.models.swapping import disk_bound
     from thinktime.predictions.disk_bound import section
 
     of_a = {
@@ -183,7 +183,7 @@ def command(
     }
     a, b, caveats = _figures(files or [], log, device, of_a, of_b)
     machines = _configuration(a, "A"), _configuration(b, "B")
-    answer = section(ratio.predict(*machines), machines, (a.sources, b.sources), caveats)
+    answer = section(disk_bound.predict(*machines), machines, (a.sources, b.sources), caveats)
     sys.stdout.write(reports.render_section(answer, form))
 
 
@@ -267,7 +267,7 @@ def _of_log(path: Path, device: str) -> tuple[Figures, dict[str, str], tuple[str
 
 
 def _configuration(figures: Figures, name: str) -> Configuration:
-    from thinktime.models.swap_disk import Configuration
+    from thinktime.models.swapping.swap_disk import Configuration
 
     named = {FIELDS.get(item, item): value for item, value in figures.values.items()}
     try:

@@ -14,7 +14,7 @@ from thinktime.cli.predict.items import Figures, Item
 from thinktime.errors import InputError
 
 if TYPE_CHECKING:
-    from thinktime.models.swapping import Swapping
+    from thinktime.models.swapping.response_time import Swapping
     from thinktime.stats.estimate import Estimate
 
 __all__ = ["command"]
@@ -29,7 +29,7 @@ def _several(given: object, item: str) -> Any:
 
 def _dispatch(given: object, item: str) -> str:
     """Read how the CPU is given away."""
-    from thinktime.models.swapping import DISPATCHES
+    from thinktime.models.swapping.response_time import DISPATCHES
 
     if given not in DISPATCHES:
         raise InputError(f"{item} {given}: give one of {', '.join(DISPATCHES)}")
@@ -185,7 +185,7 @@ def command(
       thinktime predict swapping machine.toml --size 157,314 --swap-time 51ms,101ms --format json
     """
     from thinktime import reports
-    from thinktime.models import swapping
+    from thinktime.models.swapping import response_time
     from thinktime.predictions.swapping import section
 
     given = {
@@ -217,14 +217,14 @@ def command(
                 f"{name} is not given; give --{name.replace('_', '-')}, such as {example}, or a file"
             )
     machine = _machine(now)
-    others = [(each, swapping.predict(_changed(now, each))) for each in what_if or ()]
+    others = [(each, response_time.predict(_changed(now, each))) for each in what_if or ()]
     sources = {FIELDS.get(name, name): source for name, source in now.sources.items()}
-    answer = section(machine, swapping.predict(machine), sources, others)
+    answer = section(machine, response_time.predict(machine), sources, others)
     sys.stdout.write(reports.render_section(answer, form))
 
 
 def _machine(figures: Figures) -> Swapping:
-    from thinktime.models.swapping import Swapping
+    from thinktime.models.swapping.response_time import Swapping
 
     return Swapping(**{FIELDS.get(name, name): value for name, value in figures.values.items()})
 

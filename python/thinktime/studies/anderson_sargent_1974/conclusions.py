@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.stats import critical
+from thinktime.stats import critical_values
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.anderson_sargent_1974.experiment import MEASURES, Experiment
 from thinktime.studies.anderson_sargent_1974.machine import Machine, interval, think
@@ -148,7 +148,7 @@ def _utilisation(seen: Seen) -> Finding:
     explained, left = float(fitted @ fitted), float((rest - fitted) @ (rest - fitted))
     degrees = len(rest) - 4
     f = explained / 2.0 / (left / degrees)
-    p = critical.f_tail(f, 2.0, degrees)
+    p = critical_values.f_tail(f, 2.0, degrees)
     return _found(
         "reaction-utilisation",
         "text on Table 7",

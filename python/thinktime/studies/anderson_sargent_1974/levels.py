@@ -9,8 +9,8 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.stats import critical
-from thinktime.stats.contrasts import orthogonal_polynomials
+from thinktime.stats import critical_values
+from thinktime.stats.designs.contrasts import orthogonal_polynomials
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.anderson_sargent_1974.machine import Machine
 from thinktime.studies.anderson_sargent_1974.monitor import Period
@@ -83,7 +83,7 @@ class Design:
     def significant(self) -> list[str]:
         """Effects that are significant at 5 per cent."""
         degrees = self.chosen.size - len(USERS) * len(RATES_PER_MIN)
-        return [name for name, f in self.f().items() if critical.f_tail(f.value, 1.0, degrees) < 0.05]
+        return [name for name, f in self.f().items() if critical_values.f_tail(f.value, 1.0, degrees) < 0.05]
 
 
 def _nearest(periods: Sequence[Period], users: Sequence[int], rate: float) -> list[float]:
@@ -147,7 +147,7 @@ def _finding(design: Design) -> Finding:
 
 def _cells(design: Design) -> Iterator[Figure]:
     degrees = float(design.chosen.size - design.chosen.size // REPLICATIONS)
-    reach = critical.student_t(0.95, degrees) * (2.0 * design.error / REPLICATIONS) ** 0.5
+    reach = critical_values.student_t(0.95, degrees) * (2.0 * design.error / REPLICATIONS) ** 0.5
     means = design.chosen.mean(axis=-1)
     for row in PAPER.tables[CELLS].rows:
         users = USERS.index((int(row["active_users_low"]), int(row["active_users_high"])))

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.stats import critical
+from thinktime.stats import critical_values
 from thinktime.stats.estimate import Estimate
-from thinktime.stats.series import plain_mean
+from thinktime.stats.series.batch_means import plain_mean
 from thinktime.studies.study import Settings
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def ratio(parts: Array, wholes: Array) -> Estimate:
     value = float(parts.sum() / wholes.sum())
     n = len(parts)
     influence = (parts - value * wholes) / wholes.mean()
-    reach = critical.student_t(0.95, float(n - 1)) * float(influence.std(ddof=1)) / n**0.5
+    reach = critical_values.student_t(0.95, float(n - 1)) * float(influence.std(ddof=1)) / n**0.5
     return Estimate(value, "", n, "ratio of sums over replications, Student t", value - reach, value + reach)
 
 
@@ -55,7 +55,7 @@ def welch(one: Array, other: Array) -> Estimate:
     spread = float(sum(parts))
     degrees = spread**2 / sum(float(p) ** 2 / (len(v) - 1) for p, v in zip(parts, (one, other), strict=True))
     difference = float(one.mean() - other.mean())
-    reach = critical.student_t(0.95, degrees) * spread**0.5
+    reach = critical_values.student_t(0.95, degrees) * spread**0.5
     n = len(one) + len(other)
     return Estimate(difference, "", n, "difference of means, Welch", difference - reach, difference + reach)
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.documents import document
-from thinktime.stats import critical
+from thinktime.stats import critical_values
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.anderson_sargent_1974 import pictures
 from thinktime.studies.anderson_sargent_1974.machine import Machine, think
@@ -59,7 +59,7 @@ def slope(x: Array, y: Array) -> Estimate:
     value = float(centred @ y / (centred @ centred))
     rest = y - y.mean() - value * centred
     error = float(np.sqrt(rest @ rest / (n - 2) / (centred @ centred)))
-    reach = critical.student_t(0.95, float(n - 2)) * error
+    reach = critical_values.student_t(0.95, float(n - 2)) * error
     return Estimate(value, "", n, "least squares", value - reach, value + reach)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from math import log10, sqrt
 
 from thinktime.documents.document import Column, Table
-from thinktime.stats.contrasts import orthogonal_polynomials
+from thinktime.stats.designs.contrasts import orthogonal_polynomials
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.anderson_sargent_1974.tables import F_RATIOS_OF_THE_TEXT, PAPER, REGRESSION_READING
 from thinktime.studies.cells import Figure, Row, Tolerance

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.documents.document import Column, Table
-from thinktime.stats import critical
+from thinktime.stats import critical_values
 from thinktime.stats.estimate import Estimate
-from thinktime.stats.least_squares import LeastSquares
-from thinktime.stats.selection import Selection, forward
+from thinktime.stats.regression.least_squares import LeastSquares
+from thinktime.stats.regression.selection import Selection, forward
 from thinktime.studies.anderson_sargent_1974.machine import Machine
 from thinktime.studies.anderson_sargent_1974.monitor import Period
 from thinktime.studies.anderson_sargent_1974.tables import NAME, PAPER
@@ -78,7 +78,7 @@ def _rows(periods: Sequence[Period], names: Sequence[str]) -> LeastSquares:
 
 def _fit(periods: Sequence[Period], names: Sequence[str]) -> tuple[dict[str, Estimate], float]:
     fit = _rows(periods, names).solve()
-    t = critical.student_t(0.95, float(fit.degrees))
+    t = critical_values.student_t(0.95, float(fit.degrees))
     errors = np.sqrt(np.diagonal(fit.covariance()))
     found = {}
     for name, value, error in zip(("constant", *names), fit.coefficients, errors, strict=True):

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.stats.anova import Anova, anova
-from thinktime.stats.contrasts import Component, contrast, orthogonal_polynomials
+from thinktime.stats.designs.anova import Anova, anova
+from thinktime.stats.designs.contrasts import Component, contrast, orthogonal_polynomials
+from thinktime.stats.designs.factorial import CellMeans, Factor, Responses
 from thinktime.stats.estimate import Estimate, NotApplicable
-from thinktime.stats.factorial import CellMeans, Factor, Responses
 from thinktime.studies.anderson_sargent_1974.tables import SCHEDULERS
 
 __all__ = ["ALGORITHMS", "DRAWS", "REGIONS", "REPLICATIONS", "SLICES", "Analysis"]

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.documents.document import Cell, Column, Table
-from thinktime.stats import critical
+from thinktime.stats import critical_values
 from thinktime.stats.estimate import Estimate
-from thinktime.stats.series import plain_mean
+from thinktime.stats.series.batch_means import plain_mean
 from thinktime.studies.bard_1971.installation import COLUMNS, Installation, Recorded, applicable, scaled
 from thinktime.studies.bard_1971.recomputed import CALLS, OBSERVED, TIMES, fact
 from thinktime.studies.bard_1971.regression import THRESHOLD, adjusted, cp_time, theta
@@ -329,4 +329,4 @@ def p_of(difference: float, installation: Installation, variable: str) -> float:
     found = means(installation, variable)
     differences = found["new"] - found["old"]
     degrees = len(differences) - 1
-    return critical.f_tail((difference / float(differences.std(ddof=1))) ** 2, 1.0, float(degrees))
+    return critical_values.f_tail((difference / float(differences.std(ddof=1))) ** 2, 1.0, float(degrees))

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from thinktime.stats.equality import same_mean
 from thinktime.stats.hypothesis import ALPHA, SignificanceTest, combined
+from thinktime.stats.regression.equality import same_mean
 from thinktime.studies.bard_1971.installation import COLUMNS, PERIODS, Installation, applicable
 from thinktime.studies.bard_1971.regression import (
     cp_time,

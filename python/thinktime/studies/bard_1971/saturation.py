@@ -12,7 +12,7 @@ from thinktime.documents import charts, document
 from thinktime.documents.charts import Axis
 from thinktime.documents.document import Column, Key, Table
 from thinktime.stats.estimate import Estimate
-from thinktime.stats.pareto import ParetoSet, maximal
+from thinktime.stats.frontier import ParetoSet, maximal
 from thinktime.studies.bard_1971.frontiers import picture
 from thinktime.studies.bard_1971.installation import PERIODS, Installation, applicable, scaled
 from thinktime.studies.bard_1971.tables import NAME, PAPER

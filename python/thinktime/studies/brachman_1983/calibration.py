@@ -31,8 +31,8 @@ from functools import cache
 from typing import Any
 
 from thinktime.models.prediction import Prediction
-from thinktime.models.swap_disk import CLICK_BYTES
-from thinktime.models.swapping import Swapping, predict
+from thinktime.models.swapping.response_time import Swapping, predict
+from thinktime.models.swapping.swap_disk import CLICK_BYTES
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.brachman_1983.machine import INTERACTIONS
 from thinktime.studies.brachman_1983.recomputed import COUNTS, printed

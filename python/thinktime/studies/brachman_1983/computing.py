@@ -9,7 +9,7 @@ from thinktime.documents import charts, document
 from thinktime.documents import format as shown
 from thinktime.documents.charts import Axis
 from thinktime.documents.document import Cell, Column, Key, Table
-from thinktime.models import cpu_bound
+from thinktime.models.swapping import swap_overhead
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.brachman_1983 import asked
 from thinktime.studies.brachman_1983.asked import Variant
@@ -79,7 +79,7 @@ def _mean(machine: Machine, response: str, **changes: object) -> Estimate:
 def _one_loaded(machine: Machine) -> Finding:
     without = _mean(machine, "elapsed_s", memory=MEMORY[6])
     swap, count = (_mean(machine, name, memory=MEMORY[1]) for name in ("swap_time_s", "swaps"))
-    expected = float(cpu_bound.one_loaded(without, swap, count)["elapsed_b_s"])
+    expected = float(swap_overhead.one_loaded(without, swap, count)["elapsed_b_s"])
     ours = _mean(machine, "elapsed_s", memory=MEMORY[1])
     off = ours.value / expected - 1.0
     return Finding(
@@ -143,7 +143,7 @@ def _paused(machine: Machine, response: str, quantum_s: float, room: str) -> Est
 def _losses(machine: Machine) -> tuple[float, dict[float, float]]:
     """Twice the swap time, and elapsed time over that without swapping by quantum; two loaded."""
     swap = _paused(machine, "swap_time_s", QUANTA_S[0], "two loaded")
-    least = float(cpu_bound.several_loaded(1.0, 1, 1, 1.0, swap)["quantum_least_s"])
+    least = float(swap_overhead.several_loaded(1.0, 1, 1, 1.0, swap)["quantum_least_s"])
     lost = {}
     for quantum in QUANTA_S:
         with_swaps, without = (

@@ -9,8 +9,8 @@ from itertools import permutations
 
 import numpy as np
 
-from thinktime.models.ratio import leave_one_out, predict, swaps
-from thinktime.models.swap_disk import Configuration
+from thinktime.models.swapping.disk_bound import leave_one_out, predict, swaps
+from thinktime.models.swapping.swap_disk import Configuration
 from thinktime.studies.brachman_1983 import devices, equation, experiment, lines, mixing
 from thinktime.studies.brachman_1983.experiment import find
 from thinktime.studies.brachman_1983.machine import Machine, fullest, interval

@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 
-from thinktime.models.ratio import LeftOut, leave_one_out
+from thinktime.models.swapping.disk_bound import LeftOut, leave_one_out
 from thinktime.studies.brachman_1983.equation import PREDICTED_WITH_MS, published_runs
 from thinktime.studies.brachman_1983.machine import INTERACTIONS
 from thinktime.studies.brachman_1983.recomputed import drive, loop_ms, printed

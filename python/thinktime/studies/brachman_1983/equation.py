@@ -8,8 +8,8 @@ from functools import partial
 from thinktime.documents import charts, document
 from thinktime.documents.charts import Axis
 from thinktime.documents.document import Column, Key, Table
-from thinktime.models.ratio import LeftOut, leave_one_out, predict, swaps
-from thinktime.models.swap_disk import Configuration
+from thinktime.models.swapping.disk_bound import LeftOut, leave_one_out, predict, swaps
+from thinktime.models.swapping.swap_disk import Configuration
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.brachman_1983.devices import block_time_s, swap_time_s
 from thinktime.studies.brachman_1983.experiment import spread

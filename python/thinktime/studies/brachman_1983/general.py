@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from thinktime.documents.document import Cell, Column, Table
-from thinktime.models import ratio
-from thinktime.models.swap_disk import Configuration
-from thinktime.models.swapping import predict
+from thinktime.models.swapping import disk_bound
+from thinktime.models.swapping.response_time import predict
+from thinktime.models.swapping.swap_disk import Configuration
 from thinktime.studies.brachman_1983 import other_machines
 from thinktime.studies.brachman_1983.calibration import (
     CALIBRATED,
@@ -43,7 +43,7 @@ def equation(case: Case) -> float | None:
     if burst and case.published("qdisk") is None:
         return None
     try:
-        return float(ratio.predict(_machine(base, burst), _machine(case, burst))["elapsed_b_s"])
+        return float(disk_bound.predict(_machine(base, burst), _machine(case, burst))["elapsed_b_s"])
     except KeyError:
         return None
 

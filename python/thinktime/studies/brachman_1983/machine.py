@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.stats.estimate import Estimate
-from thinktime.stats.series import plain_mean
+from thinktime.stats.series.batch_means import plain_mean
 from thinktime.studies.brachman_1983.tables import CASES, Case
 from thinktime.studies.study import Settings
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from thinktime.models.ratio import predict
+from thinktime.models.swapping.disk_bound import predict
 from thinktime.studies.brachman_1983 import asked
 from thinktime.studies.brachman_1983.asked import Variant
 from thinktime.studies.brachman_1983.devices import block_time_s, swap_time_s

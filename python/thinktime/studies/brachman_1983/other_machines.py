@@ -8,7 +8,7 @@ from typing import Any
 
 from thinktime.documents.document import Cell, Column, Table
 from thinktime.models.prediction import Prediction
-from thinktime.models.swapping import predict
+from thinktime.models.swapping.response_time import predict
 from thinktime.studies.brachman_1983 import calibration
 from thinktime.studies.brachman_1983.tables import CASES, Case
 

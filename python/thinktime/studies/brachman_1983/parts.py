@@ -12,7 +12,7 @@ import numpy as np
 
 from thinktime.log import Log
 from thinktime.stats.estimate import Estimate
-from thinktime.stats.proportions import proportion
+from thinktime.stats.samples import proportion
 from thinktime.studies.brachman_1983.machine import Machine
 from thinktime.studies.brachman_1983.recomputed import COUNTS, loop_ms
 from thinktime.studies.brachman_1983.tables import DISK, LOOPS, PAPER

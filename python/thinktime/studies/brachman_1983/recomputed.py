@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from thinktime.documents.document import Cell, Column, Table
-from thinktime.models.swap_disk import Drive
+from thinktime.models.swapping.swap_disk import Drive
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.brachman_1983.machine import INTERACTIONS
 from thinktime.studies.brachman_1983.spent import blocks_per_interaction, measured

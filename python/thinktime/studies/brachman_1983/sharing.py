@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from thinktime.documents.document import Cell
-from thinktime.models.ratio import predict
-from thinktime.models.swap_disk import Configuration
+from thinktime.models.swapping.disk_bound import predict
+from thinktime.models.swapping.swap_disk import Configuration
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.brachman_1983 import asked
 from thinktime.studies.brachman_1983.asked import Variant

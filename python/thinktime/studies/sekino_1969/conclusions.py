@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from thinktime.stats.independent import difference
+from thinktime.stats.difference import difference
 from thinktime.studies.cells import Finding
 from thinktime.studies.sekino_1969 import instruments, responses, think_time_answer, twin
 from thinktime.studies.sekino_1969.cpu_time import (

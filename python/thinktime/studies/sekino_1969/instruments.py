@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from thinktime.documents.document import Cell, Column, Table
-from thinktime.stats import series
 from thinktime.stats.estimate import Estimate
+from thinktime.stats.series import batch_means
 from thinktime.studies.cells import Figure, Tolerance
 from thinktime.studies.sekino_1969.cpu_time import LEAST_USERS
 from thinktime.studies.sekino_1969.machines import Array, Machines, column, interval, scaled
@@ -87,7 +87,7 @@ def reading(machines: Machines, instrument: str, variant: str = AS_IN_1969) -> R
 
     def per_interaction(names: Sequence[str], unit: str, factor: float) -> Estimate:
         amounts = sum(samples[name].cast(float).to_numpy() for name in names)
-        found = series.batch_ratio(amounts, samples[count].cast(float).to_numpy()).estimate(unit)
+        found = batch_means.batch_ratio(amounts, samples[count].cast(float).to_numpy()).estimate(unit)
         return scaled(found, factor, unit)
 
     return Reading(

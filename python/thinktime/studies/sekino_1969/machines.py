@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.stats.estimate import Estimate
-from thinktime.stats.series import plain_mean
+from thinktime.stats.series.batch_means import plain_mean
 from thinktime.studies.sekino_1969.configuration import (
     CTSS,
     MULTICS,

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.stats import critical
+from thinktime.stats import critical_values
 from thinktime.stats.estimate import Estimate
 from thinktime.stats.hypothesis import ALPHA
-from thinktime.stats.power import t_detectable, t_power
+from thinktime.stats.randomisation.power import t_detectable, t_power
 from thinktime.studies.sekino_1969.configuration import MULTICS, SCRIPT
 from thinktime.studies.sekino_1969.machines import ENOUGH, Array, Machines, column, interval
 from thinktime.studies.sekino_1969.tables import fact
@@ -176,7 +176,7 @@ def _lines(values: Array) -> tuple[Array, NDArray[np.bool_]]:
     slopes: Array = values @ x / squares
     rest = values - values.mean(axis=1, keepdims=True) - slopes[:, None] * x
     errors = np.sqrt(np.sum(rest**2, axis=1) / (len(x) - 2) / squares)
-    reach = critical.student_t(1.0 - ALPHA, len(x) - 2)
+    reach = critical_values.student_t(1.0 - ALPHA, len(x) - 2)
     return slopes, np.abs(slopes) > reach * errors
 
 
@@ -195,7 +195,7 @@ def uncontrolled(machines: Machines) -> float:
 def _p(mean: float, error: float, degrees: int) -> float:
     if error <= 0.0:
         return 0.0 if mean else 1.0
-    return critical.f_tail((mean / error) ** 2, 1.0, degrees)
+    return critical_values.f_tail((mean / error) ** 2, 1.0, degrees)
 
 
 def trends(machines: Machines, quantity: str) -> list[Trend]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from thinktime.errors import WorkError
 from thinktime.stats.estimate import Estimate, NotApplicable
-from thinktime.stats.series import plain_mean
+from thinktime.stats.series.batch_means import plain_mean
 from thinktime.studies.sekino_1971.tables import SYSTEMS, Configuration
 from thinktime.studies.study import Settings
 

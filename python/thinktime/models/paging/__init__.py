@@ -1,0 +1,1 @@
+"""Models of time-sharing systems with demand paging."""

@@ -1,0 +1,227 @@
+r"""A stay of a process under the clock, step by step, and what becomes of what it leaves behind.
+
+The hand comes to a place one revolution after it was given away or spared. Which of its places a process has
+used is not followed: each is as likely.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thinktime.models.paging.stays import Lifetime, Stays
+
+Array = NDArray[np.float64]
+
+STEPS = 16
+"""Steps of a revolution, at least."""
+REVOLUTIONS = 7
+"""After so many, a process that goes on running holds what it will hold."""
+STEPS_MIN = 80
+"""Steps of the longest stay, at least."""
+NEWTON = 3
+SHARES = 17
+"""Parts used of what is left behind, for which its decay is known."""
+PER_REVOLUTION = 16
+TINY = 1e-300
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Real time that an eligible process needs for a second of useful time without misses, and for a miss."""
+
+    useful: float
+    miss_s: float
+
+
+@dataclass(slots=True)
+class Course:
+    """What the stays of an interaction do, summed up.
+
+    Parameters
+    ----------
+    misses : float
+    real_s : float
+        Time while eligible.
+    held_s : float
+        Places held, times that.
+    ends : array
+        Of ends of interactions, and of stays that are cut: their number, places held, places used, and places
+        held times the revolutions until the hand first passes.
+    """
+
+    misses: float
+    real_s: float
+    held_s: float
+    ends: Array
+
+
+def march(lifetime: Lifetime, stays: Stays, revolution_s: float, pace: Pace, begin: Array) -> Course:
+    """Follow a stay of each column of `stays`, step by step of real time.
+
+    `begin` has the places held and used at the beginning.
+    """
+    power = lifetime.exponent + 1.0
+    most = min(float(stays.limits.max()), (power * lifetime.growth * stays.longest_s) ** (1.0 / power))
+    span_s = stays.longest_s * pace.useful + 1.5 * most * pace.miss_s
+    slots = math.ceil(max(STEPS, STEPS_MIN * revolution_s / span_s))
+    step_s = revolution_s / slots
+    steps = math.ceil(min(span_s, REVOLUTIONS * revolution_s) / step_s)
+    ran, states, more = _states(lifetime, stays, (slots, steps), step_s, pace, begin)
+    running = stays.at(stays.running, ran)
+    held, chance = states[:, 0], 0.5 * (running[1:] + running[:-1])
+    course = Course(float((more * chance).sum()), float(chance.sum()) * step_s, 0.0, np.zeros((2, 4)))
+    course.held_s = float((0.5 * (held[1:] + held[:-1]) * chance).sum()) * step_s
+    # Who runs on after the last step goes on as in the last revolution.
+    rest, turn = stays.at(stays.rest, ran[-1:])[0], min(slots, steps)
+    per_s = rest / np.maximum(ran[-1] - ran[-1 - turn], TINY)
+    course.misses += float(more[-turn:].sum(axis=0) @ per_s)
+    course.real_s += float(turn * step_s * per_s.sum())
+    course.held_s += float(held[-turn:].sum(axis=0) @ per_s) * step_s
+    ended, stopped = (-np.diff(each, axis=0) for each in (running, stays.at(stays.cut, ran)))
+    ended[-1] += running[-1]
+    stopped[-1] += stays.at(stays.cut, ran[-1:])[0]
+    for row, weight in zip(course.ends, (ended - stopped, stopped), strict=True):
+        row[0] = weight.sum()
+        row[1:] = np.einsum("sc,skc->k", weight, states[1:])
+    return course
+
+
+def _states(
+    lifetime: Lifetime, stays: Stays, size: tuple[int, int], step_s: float, pace: Pace, begin: Array
+) -> tuple[Array, Array, Array]:
+    """Return the course of a stay at all steps: its useful time so far, its state, and the places got since.
+
+    The state: places held, used, and held times revolutions until the hand first passes. `size` is the
+    number of steps of a revolution, and of all.
+    """
+    columns = [
+        _follow(lifetime, limit, size, step_s, pace, (float(begin[0]), float(begin[1])))
+        for limit in stays.limits.tolist()
+    ]
+    rows = np.array(columns).transpose(2, 1, 0)
+    return rows[:, 0], rows[:, 1:4], rows[1:, 4]
+
+
+def _follow(
+    lifetime: Lifetime,
+    limit: float,
+    size: tuple[int, int],
+    step_s: float,
+    pace: Pace,
+    begin: tuple[float, float],
+) -> tuple[list[float], ...]:
+    """Follow one stay: useful time, places held, used, held times revolutions, and got, by step.
+
+    Numbers and not arrays: a machine has few programs.
+    """
+    slots, steps = size
+    power = lifetime.exponent + 1.0
+    grows, root = power * lifetime.growth, 1.0 / power
+    held, used = begin
+    first, ran, got = 0.5 * held, 0.0, 0.0
+    ring = [held / slots] * min(slots, steps)
+    found: tuple[list[float], ...] = ([0.0], [held], [used], [first], [0.0])
+    for step in range(steps):
+        got, useful_s = _run(held, limit, step_s, pace, power, grows)
+        together = held + got
+        used = min((used**power + grows * useful_s) ** root + got, together)
+        at = step % len(ring)
+        passed = ring[at]
+        spared = passed * used / together if together > 0.0 else 0.0
+        ring[at] = got + spared
+        first += got + spared - held / slots
+        held = max(together - passed + spared, 0.0)
+        used = min(max(used - spared, 0.0), held)
+        ran += useful_s
+        for values, value in zip(found, (ran, held, used, first, got), strict=True):
+            values.append(value)
+    return found
+
+
+def _run(
+    held: float, limit: float, step_s: float, pace: Pace, power: float, grows: float
+) -> tuple[float, float]:
+    r"""Places got and useful time had in a step of real time.
+
+    .. math:: \alpha\,\Delta t + \beta\,\Delta m = \Delta T, \quad
+              (m + \Delta m)^{k+1} = m^{k+1} + (k+1)\, A\,\Delta t
+
+    solved by Newton's method from above, where it converges from one side.
+    """
+    if held >= limit:
+        return 0.0, step_s / pace.useful
+    per = pace.useful / grows
+    before = held**power
+    after = min(held + step_s / pace.miss_s, (before + step_s / per) ** (1.0 / power))
+    for _ in range(NEWTON):
+        high = after ** (power - 1.0)
+        over = per * (high * after - before) + pace.miss_s * (after - held) - step_s
+        after -= over / (per * power * high + pace.miss_s)
+    got = min(max(after, held), limit) - held
+    return got, max(step_s - pace.miss_s * got, 0.0) / pace.useful
+
+
+def left(ends: Array, away: tuple[float, float], kept: float) -> tuple[Array, float]:
+    """Return what processes hold when they come back, and places times revolutions that lay there meanwhile.
+
+    Parameters
+    ----------
+    ends : array
+        As in `Course`, of all stays.
+    away : tuple of float
+        Revolutions until the next interaction, and until the next stay of the same.
+    kept : float
+        Part of the places that the next interaction uses too; the others lie there until the hand comes.
+    """
+    begin, lay = np.zeros((2, 2)), 0.0
+    still_held, still_used, lain = _decay()
+    for which, (end, absent, part) in enumerate(zip(ends, away, (kept, 1.0), strict=True)):
+        number, held, used, first = end
+        if held <= 0.0:
+            continue
+        share = min(used / held, 1.0) * (SHARES - 1)
+        after = min(absent, REVOLUTIONS) * PER_REVOLUTION
+        remaining = [_between(still_held, share, after), _between(still_used, share, after)]
+        begin[which] = part * held / number * np.array(remaining)
+        # The table has places evenly before the hand; how much longer they lie passes in its first
+        # revolution.
+        longer = first - 0.5 * held
+        ever = held * _between(lain, share, math.inf) + longer
+        meanwhile = held * _between(lain, share, after) + longer * min(absent, 1.0) ** 2
+        lay += part * meanwhile + (1.0 - part) * ever
+    return begin, lay
+
+
+@lru_cache(maxsize=1)
+def _decay() -> tuple[Array, Array, Array]:
+    """Of places left behind: parts still held, still used, and revolutions lain, by part used and by time."""
+    fine = 8
+    step = 1.0 / (PER_REVOLUTION * fine)
+    held, used = np.ones(SHARES), np.linspace(0.0, 1.0, SHARES)
+    lain = np.zeros(SHARES)
+    rows = [(held, used, lain)]
+    for _ in range(REVOLUTIONS):
+        passed = held * step
+        for _ in range(PER_REVOLUTION):
+            for _ in range(fine):
+                spared = passed * used / np.maximum(held, TINY)
+                lain = lain + held * step
+                held = np.maximum(held - passed + spared, 0.0)
+                used = np.minimum(np.maximum(used - spared, 0.0), held)
+            rows.append((held, used, lain))
+    return tuple(np.stack(each, axis=1) for each in zip(*rows, strict=True))  # type: ignore[return-value]
+
+
+def _between(table: Array, share: float, after: float) -> float:
+    """Value of a table by part used and time, in its own steps."""
+    row, column = min(int(share), table.shape[0] - 2), int(min(after, table.shape[1] - 1))
+    column = min(column, table.shape[1] - 2)
+    down, right = share - row, min(after, table.shape[1] - 1) - column
+    near = table[row, column] * (1.0 - right) + table[row, column + 1] * right
+    far = table[row + 1, column] * (1.0 - right) + table[row + 1, column + 1] * right
+    return float(near * (1.0 - down) + far * down)

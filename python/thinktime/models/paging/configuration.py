@@ -1,0 +1,200 @@
+"""A machine with demand paging, and its load: the numbers that the model takes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from thinktime.errors import InputError
+from thinktime.models.paging.lockout import KINDS, LOCKS, Locking
+from thinktime.models.paging.multiprogramming import Hardware
+from thinktime.models.paging.stays import Program
+from thinktime.models.prediction import at_least_zero, count, positive
+
+BOX_KWORDS = 128.0
+"""Core comes in boxes of so many; two processors meet in one the less often the more there are."""
+DISK = ("disk_access_s", "disk_variation")
+LOCK_SHARES = ("segment_lock_share", "traffic_lock_share")
+
+
+@dataclass(frozen=True, slots=True)
+class Paging:
+    """A machine with demand paging, and its load. Times in seconds; core in Kwords, a page of which has one.
+
+    Parameters
+    ----------
+    users : int
+        Logged in.
+    think_s : float
+        Mean think time.
+    waited : float
+        Part of the interactions that their user waits for; after the others the next think time begins at
+        once.
+    programs : tuple of Program
+        What interactions ask for; shares add up to 1.
+    core, wired : float
+        Core, and the part of it that the resident supervisor takes.
+    headway_s, exponent : float
+        Lifetime function: useful time between page faults with 32 pages, and the power with which it grows.
+    segment_headway_s : float
+        The same of segment faults, with 8 active segments.
+    active_segments : float
+        Entries of the table of active segments.
+    gate_headway_s : float
+        Useful time between gate faults.
+    kept : float
+        Part of what a process holds to which its next interaction refers too.
+    modified : float
+        Part of the pages taken that are written to the drum.
+    max_eligible : float
+        Processes that are admitted at most; a fraction is the chance of one more.
+    quantum_s : float
+        Processor time until a process ceases to be eligible for the first time; twice that each further time.
+    levels : int
+        Times that it doubles, and one more.
+    paths_s : tuple of float
+        Mean lengths of the paths of a page fault, getwork, a drum interrupt, another interrupt, a segment
+        fault, a gate fault, while nobody interferes.
+    examine_s : float
+        Part of a page fault's path for each place that the hand looks at.
+    path_variation : float
+        Coefficient of variation of a path.
+    cpus : int
+        1 or 2.
+    interference, spin_interference : float
+        Slowing of two active processors that always work in one box of core, and the further slowing of one
+        while the other spins.
+    locks : str
+        ``"none"``, ``"global"`` or ``"by_data_base"``.
+    segment_lock_share, traffic_lock_share : float
+        Parts of a segment fault's path under the lock of page control, and of getwork's under that of the
+        traffic controller.
+    hold_through_getwork : bool
+        Whether the lock of page control is held from a page fault until another process is chosen.
+    preempt : bool
+        Whether a process that can run again takes the processor from one that comes after it.
+    drum_rotation_s, drum_sectors, drum_in_order : float, int, bool
+        Revolution of the drum, pages in it, and whether it serves in order of arrival.
+    disk_share, disk_arms, disk_access_s, disk_variation : float, int, float, float
+        Part of the pages read that come from a disk, disk arms, the mean time of an access, and its
+        coefficient of variation.
+
+    Raises
+    ------
+    InputError
+        A figure that cannot be.
+    """
+
+    users: int
+    think_s: float
+    programs: tuple[Program, ...]
+    core: float
+    wired: float
+    headway_s: float
+    max_eligible: float
+    paths_s: tuple[float, ...]
+    waited: float = 1.0
+    exponent: float = 2.0
+    segment_headway_s: float = math.inf
+    active_segments: float = 1000.0
+    gate_headway_s: float = math.inf
+    kept: float = 1.0
+    modified: float = 0.0
+    quantum_s: float = math.inf
+    levels: int = 1
+    examine_s: float = 0.0
+    path_variation: float = 1.0
+    cpus: int = 1
+    interference: float = 0.0
+    spin_interference: float = 0.0
+    locks: str = "by_data_base"
+    segment_lock_share: float = 1.0
+    traffic_lock_share: float = 0.0
+    hold_through_getwork: bool = False
+    preempt: bool = True
+    drum_rotation_s: float = 0.0333
+    drum_sectors: int = 16
+    drum_in_order: bool = False
+    disk_share: float = 0.0
+    disk_arms: int = 4
+    disk_access_s: float = 0.1
+    disk_variation: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse what no machine has."""
+        for name in ("users", "levels", "drum_sectors", "disk_arms"):
+            count(name, getattr(self, name))
+        for name in ("think_s", "headway_s", "segment_headway_s", "gate_headway_s", "quantum_s"):
+            value = getattr(self, name)
+            if not (name.endswith(("headway_s", "quantum_s")) and value == math.inf):
+                positive(name, value)
+        for name in (
+            "wired",
+            "exponent",
+            "examine_s",
+            "interference",
+            "spin_interference",
+            "path_variation",
+            *DISK,
+        ):
+            at_least_zero(name, getattr(self, name))
+        for name in ("waited", "kept", "modified", "disk_share", *LOCK_SHARES):
+            if not 0.0 <= getattr(self, name) <= 1.0:
+                raise InputError(f"{name} is {getattr(self, name)}; give a part, from 0 to 1")
+        positive("drum_rotation_s", self.drum_rotation_s)
+        self._check_choices()
+
+    def _check_choices(self) -> None:
+        if self.core - self.wired < 1.0:
+            raise InputError(
+                f"core is {self.core:g} Kwords, of which the resident supervisor takes {self.wired:g}: "
+                "no page is left for processes; give more core"
+            )
+        if not 1.0 <= self.max_eligible < math.inf:
+            raise InputError(f"max_eligible is {self.max_eligible}; give a finite number from 1 up")
+        if self.cpus not in (1, 2):
+            raise InputError(f"cpus is {self.cpus}; give 1 or 2")
+        if self.locks not in LOCKS:
+            raise InputError(f"locks is {self.locks!r}; give one of {', '.join(LOCKS)}")
+        if len(self.paths_s) != len(KINDS):
+            raise InputError(f"paths_s has {len(self.paths_s)} values; give {len(KINDS)}: {', '.join(KINDS)}")
+        for kind, path_s in zip(KINDS, self.paths_s, strict=True):
+            at_least_zero(f"path of a {kind.replace('_', ' ')}", path_s)
+        if abs(math.fsum(program.share for program in self.programs) - 1.0) > 1e-6:
+            raise InputError(
+                "shares of the programs do not add up to 1; give each its part of the interactions"
+            )
+
+    @property
+    def useful_s(self) -> float:
+        """Mean useful time of an interaction, in seconds."""
+        return math.fsum(program.share * program.useful_s for program in self.programs)
+
+    @property
+    def lines(self) -> float:
+        """Mean lines of a reply."""
+        return math.fsum(program.share * program.lines for program in self.programs)
+
+    @property
+    def hardware(self) -> Hardware:
+        """Processors and devices."""
+        return Hardware(
+            self.cpus,
+            Locking(
+                self.interference / max(self.core / BOX_KWORDS, 1.0),
+                self.spin_interference,
+                self.locks,
+                self.segment_lock_share,
+                self.traffic_lock_share,
+                self.hold_through_getwork,
+                self.path_variation,
+            ),
+            self.drum_rotation_s,
+            self.drum_sectors,
+            self.drum_in_order,
+            self.disk_share,
+            self.disk_arms,
+            self.disk_access_s,
+            self.disk_variation,
+            self.preempt,
+        )

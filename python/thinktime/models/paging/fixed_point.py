@@ -1,0 +1,305 @@
+"""Pools, processors and users that agree with each other: the fixed point of the model of demand paging.
+
+How often pages are missed depends on how many processes are eligible and how fast they are, and these on how
+often pages are missed. Solved again and again, each from what the others found.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thinktime.models.paging import multiprogramming, page_pool
+from thinktime.models.paging.clock import Pace
+from thinktime.models.paging.configuration import Paging
+from thinktime.models.paging.lockout import PAGE_FAULT, SEGMENT_FAULT
+from thinktime.models.paging.multiprogramming import Demand, Level
+from thinktime.models.paging.page_pool import Loads, Use
+from thinktime.models.paging.stays import Lifetime, Stays, cut_into_stays
+
+Array = NDArray[np.float64]
+
+PAGES_OF_HEADWAY = 32.0
+SEGMENTS_OF_HEADWAY = 8.0
+"""Places at which the headways are given."""
+STAYS_MAX = 12
+ROUNDS = 25
+CLOSE = 2e-3
+FIRST_ROUNDS = 4
+FEWEST = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class _Load:
+    """How many are eligible, how fast they are, and for how long others are not."""
+
+    eligible: float
+    paces: tuple[Pace, ...]
+    """Of first stays, and of later ones."""
+    away_s: tuple[float, float]
+    """Time in which a process is not eligible, before an interaction and before a later stay."""
+    charged: float
+    """Processor time that counts against the quantum, over useful time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pools:
+    """What pages and segments cost an interaction, and what it then asks for."""
+
+    pages: Loads
+    segments: Loads
+    stays: tuple[Stays, ...]
+    demand: Demand
+
+    @property
+    def charged(self) -> float:
+        """Processor time that counts against the quantum, over useful time."""
+        asked = self.demand
+        faults = (asked.page_faults, 0.0, 0.0, 0.0, asked.segment_faults, asked.gate_faults)
+        return 1.0 + sum(n * s for n, s in zip(faults, asked.paths_s, strict=True)) / asked.useful_s
+
+    @property
+    def work_s(self) -> tuple[tuple[float, float], ...]:
+        """Work that comes with useful time, and work that comes with page faults, by class of stay."""
+        asked = self.demand
+        fault, getwork, drum, other, segment, gate = asked.paths_s
+        each_s = fault + 2.0 * getwork + 0.5 * (drum + other)
+        stay_s = 2.0 * getwork + other
+        share = 1.0 + (asked.segment_faults * segment + asked.gate_faults * gate) / asked.useful_s
+        pairs = zip(self.stays, self.pages.misses, strict=True)
+        return tuple((stay.useful_s * share + stay.number * stay_s, miss * each_s) for stay, miss in pairs)
+
+    @property
+    def first(self) -> float:
+        """Part of the work that is done in first stays."""
+        sums = [sum(each) for each in self.work_s]
+        return sums[0] / sum(sums)
+
+
+def _pools(system: Paging, load: _Load, like: Pools | None = None) -> Pools:
+    """Solve both pools for a load; `like` is what was found for one that was like it."""
+    quanta = [system.quantum_s * 2.0 ** min(level, system.levels - 1) for level in range(STAYS_MAX)]
+    ends_s = (np.cumsum(quanta) / load.charged).tolist() if system.quantum_s < math.inf else []
+
+    def pool(
+        life: Lifetime, stays: tuple[Stays, ...], paces: tuple[Pace, ...], size: float, old: Loads | None
+    ) -> Loads:
+        if life.headway_s == math.inf:
+            return Loads((0.0,) * len(stays), 0.0, 0.0, math.inf, np.zeros((2, 2)))
+        use = Use(stays, paces[: len(stays)], load.eligible, load.away_s, system.kept)
+        return page_pool.solve(life, use, size, old)
+
+    stays = cut_into_stays(system.programs, [program.pages for program in system.programs], ends_s)
+    life = Lifetime(system.headway_s, system.exponent, PAGES_OF_HEADWAY)
+    pages = pool(life, stays, load.paces, system.core - system.wired, like.pages if like else None)
+    # Page faults are part of the pace at which segments are missed.
+    paces = tuple(
+        Pace(pace.useful + pace.miss_s * misses / stay.useful_s, system.paths_s[SEGMENT_FAULT] * pace.useful)
+        for stay, misses, pace in zip(stays, pages.misses, load.paces, strict=False)
+    )
+    parts = cut_into_stays(system.programs, [program.segments for program in system.programs], ends_s)
+    life = Lifetime(system.segment_headway_s, system.exponent, SEGMENTS_OF_HEADWAY)
+    segments = pool(life, parts, paces, system.active_segments, like.segments if like else None)
+    return Pools(pages, segments, stays, _demand(system, pages, segments, stays))
+
+
+def _demand(system: Paging, pages: Loads, segments: Loads, stays: tuple[Stays, ...]) -> Demand:
+    """Tell what an interaction asks for that misses so many pages and segments."""
+    misses = sum(pages.misses)
+    looked_s = system.examine_s * pages.examined / misses if misses > 0.0 else 0.0
+    number = sum(each.number for each in stays)
+    return Demand(
+        useful_s=system.useful_s,
+        page_faults=misses,
+        segment_faults=sum(segments.misses),
+        gate_faults=system.useful_s / system.gate_headway_s,
+        writes=system.modified * misses if pages.full else 0.0,
+        interrupts=system.lines + number,
+        stays=number,
+        first_faults=pages.misses[0] / misses if misses > 0.0 else 1.0,
+        paths_s=(system.paths_s[0] + looked_s, *system.paths_s[1:]),
+    )
+
+
+def _paces(pools: Pools, per_s: float, eligible: tuple[float, float], page_wait_s: float) -> tuple[Pace, ...]:
+    """Real time that processes of each class need, where so many are eligible and so many interactions end.
+
+    Waiting for a processor stretches all work of a class alike, so far that page waits and work fill its
+    time.
+    """
+    found = []
+    for work, stay, misses, number in zip(
+        pools.work_s, pools.stays, pools.pages.misses, eligible, strict=False
+    ):
+        of_useful_s, of_misses_s = work
+        stretch = max((number / per_s - misses * page_wait_s) / (of_useful_s + of_misses_s), 1.0)
+        miss_s = page_wait_s + stretch * of_misses_s / max(misses, FEWEST)
+        found.append(Pace(stretch * of_useful_s / stay.useful_s, max(miss_s, FEWEST * stay.useful_s)))
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Balance:
+    """The chain of users who think or do not."""
+
+    levels: tuple[Level, ...]
+    """From nobody eligible on."""
+    weights: Array
+    """Parts of the time with 0, 1, ... eligible processes."""
+    throughput_per_s: float
+    active: float
+    """Interactions in progress."""
+    first: float
+    """Eligible processes in their first stay."""
+    first_waiting: float
+    """Interactions that wait for their first stay."""
+
+    @property
+    def eligible(self) -> float:
+        """Mean number of eligible processes."""
+        return float(self.weights @ np.arange(len(self.weights)))
+
+    def mean(self, name: str) -> Array:
+        """Mean over time of a figure of the levels."""
+        pairs = zip(self.weights.tolist(), self.levels, strict=True)
+        return np.asarray(sum(weight * np.asarray(getattr(level, name)) for weight, level in pairs))
+
+    @property
+    def page_wait_s(self) -> float:
+        """From the request for a page until it is in core."""
+        wanted, faults_per_s = float(self.mean("pages_wanted")), float(self.mean("events_per_s")[PAGE_FAULT])
+        return wanted / faults_per_s if faults_per_s > 0.0 else 0.0
+
+
+def _balance(system: Paging, pools: Pools, unwaited_s: float, usual: float) -> Balance:
+    """Birth and death of interactions, served by as many as may be eligible."""
+    most = min(system.users, math.ceil(system.max_eligible))
+    levels = multiprogramming.levels(pools.demand, system.hardware, most, usual)
+    served = np.array([level.throughput_per_s for level in levels])
+    active = np.arange(system.users + 1)
+    # A fraction of a process is one in that part of the time.
+    below, above = np.minimum(active, min(math.floor(system.max_eligible), most)), np.minimum(active, most)
+    part = system.max_eligible - math.floor(system.max_eligible) or 1.0
+    rates = (1.0 - part) * served[below] + part * served[above]
+    chances = _chances((system.users - active[:-1]) / _think_s(system, unwaited_s), rates[1:])
+    weights = np.zeros(most + 1)
+    np.add.at(weights, above, chances * part)
+    np.add.at(weights, below, chances * (1.0 - part))
+    per_s = float(chances @ rates)
+    first, waiting = _first(pools.first, per_s, rates, (1.0 - part) * below + part * above)
+    return Balance(levels, weights, per_s, float(chances @ active), first, waiting)
+
+
+def _chances(up: Array, down: Array) -> Array:
+    """Stationary chances of a birth and death process."""
+    logs = np.concatenate([[0.0], np.cumsum(np.log(up) - np.log(down))])
+    weights = np.exp(logs - logs.max())
+    found: Array = weights / weights.sum()
+    return found
+
+
+def _first(part: float, per_s: float, rates: Array, eligible: Array) -> tuple[float, float]:
+    """Mean numbers of eligible processes in their first stay, and of those that wait for it.
+
+    First stays come before all others, and need the part `part` of the work: a birth and death process of its
+    own, in a population of as many as there are users.
+    """
+    number = np.arange(len(rates))
+    mean = 0.0
+    for _ in range(FIRST_ROUNDS):
+        arrivals = per_s * (number[-1] - number[:-1]) / max(number[-1] - mean, FEWEST)
+        chances = _chances(arrivals, rates[1:] / part)
+        mean = float(chances @ number)
+    return float(chances @ eligible), float(chances @ (number - eligible))
+
+
+def _think_s(system: Paging, unwaited_s: float) -> float:
+    r"""Mean time from the end of an interaction to the next, that of one not waited for taken as negative.
+
+    .. math:: Z' = Z - (1 - p)\, R (1 - e^{-Z / R})
+
+    A user who does not wait thinks while the system works, and with exponential response times the two
+    overlap for so long. What nobody waits for is short: R is the response time of a first stay.
+    """
+    overlap_s = unwaited_s * -math.expm1(-system.think_s / unwaited_s)
+    return system.think_s - (1.0 - system.waited) * overlap_s
+
+
+def solve(system: Paging, *, thrashing: bool = False) -> tuple[Balance, Pools]:
+    """Find pools and users that agree with each other.
+
+    There may be two answers: a machine that gets its work done keeps few processes eligible, and one with too
+    many gets too little done for them to become fewer. The search begins with one process, or as `thrashing`
+    begins: with as many as may be eligible.
+    """
+    most = min(system.max_eligible, float(system.users))
+    usual = most if thrashing else 1.0
+    pools, unwaited_s, response_s = _pools(system, _unloaded(system, usual)), system.useful_s, 0.0
+    balance = _balance(system, pools, unwaited_s, usual)
+    for _ in range(ROUNDS):
+        pools = _pools(system, _load(system, balance, pools), pools)
+        unwaited_s = (balance.first + balance.first_waiting) / balance.throughput_per_s
+        balance = _balance(system, pools, unwaited_s, balance.eligible)
+        before, response_s = response_s, balance.active / balance.throughput_per_s
+        if abs(response_s - before) < CLOSE * response_s:
+            break
+    return balance, pools
+
+
+def _unloaded(system: Paging, eligible: float) -> _Load:
+    """Something to begin with."""
+    pace = Pace(eligible / system.cpus, system.drum_rotation_s)
+    return _Load(eligible, (pace, pace), (math.inf, math.inf), 1.0)
+
+
+def _load(system: Paging, balance: Balance, pools: Pools) -> _Load:
+    """Tell the pools what they have to do with."""
+    per_s, eligible = balance.throughput_per_s, balance.eligible
+    later = max(pools.demand.stays - 1.0, FEWEST)
+    waiting = max(balance.active - eligible - balance.first_waiting, 0.0)
+    away_s = ((system.users - balance.active + balance.first_waiting) / per_s, waiting / per_s / later)
+    classes = (min(balance.first, eligible), max(eligible - balance.first, 0.0))
+    paces = _paces(pools, per_s, classes if len(pools.stays) > 1 else (eligible, 0.0), balance.page_wait_s)
+    return _Load(eligible, (*paces, paces[-1])[:2], away_s, pools.charged)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A number of processes that are always eligible: what they get done, and what their pages cost."""
+
+    level: Level
+    pools: Pools
+
+    @property
+    def lifetime_s(self) -> float:
+        """Useful time between page faults, in seconds."""
+        faults = self.pools.demand.page_faults
+        return self.pools.demand.useful_s / faults if faults > 0.0 else math.inf
+
+
+def hold(system: Paging, processes: int, like: Held | None = None) -> Held:
+    """Predict what so many processes get done that are always eligible, for any number of users.
+
+    Whoever becomes eligible has nothing left in core from before. `like` is what was found for a number close
+    by.
+    """
+    pools = _pools(system, _unloaded(system, float(processes)), like.pools if like else None)
+    per_s = 0.0
+    for _ in range(ROUNDS):
+        levels = multiprogramming.levels(pools.demand, system.hardware, processes, float(processes))
+        before, per_s = per_s, levels[-1].throughput_per_s
+        if abs(per_s - before) < CLOSE * per_s:
+            break
+        rates = np.array([level.throughput_per_s for level in levels])
+        first = float(
+            _chances(np.full(processes, per_s), rates[1:] / pools.first) @ np.arange(processes + 1.0)
+        )
+        classes = (first, processes - first) if len(pools.stays) > 1 else (float(processes), 0.0)
+        paces = _paces(pools, per_s, classes, levels[-1].page_wait_s)
+        forever = (math.inf, math.inf)
+        load = _Load(float(processes), (*paces, paces[-1])[:2], forever, pools.charged)
+        pools = _pools(system, load, pools)
+    return Held(levels[-1], pools)

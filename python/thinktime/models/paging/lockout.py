@@ -1,0 +1,152 @@
+r"""Two processors in each other's way: memory-cycle interference and locks on the supervisor's tables.
+
+Both are active. Work takes I times as long as alone, and J times while the other processor spins for the
+lock. With sections of length s under the lock after a of other work, the number of processors that hold it or
+want it is a Markov chain with
+
+.. math:: p_1 = 2\,\frac sa\,p_0, \qquad p_2 = \frac sa\,\frac JI\,\rho\,p_1, \qquad
+          \rho = \frac{E[s^2]}{2\,E[s]^2}
+
+exact for exponential sections (:math:`\rho = 1`); for others, what is left of a section that is met is taken
+for the mean time to its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+KINDS = ("page_fault", "getwork", "drum_interrupt", "interrupt", "segment_fault", "gate_fault")
+PAGE_FAULT, GETWORK, DRUM_INTERRUPT, INTERRUPT, SEGMENT_FAULT, GATE_FAULT = range(6)
+LOCKS = ("none", "global", "by_data_base")
+BEFORE_PAGE, AFTER_PAGE = 0.7, 0.3
+"""Parts of a page fault's path: up to the wait for the page, and after it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Locking:
+    """What two processors do to each other.
+
+    Parameters
+    ----------
+    interference : float
+        By how much two active processors are slowed down, over all boxes of core.
+    spin_interference : float
+        By how much more one is while the other spins.
+    locks : str
+        One of `LOCKS`.
+    segment_share, traffic_share : float
+        Parts of a segment fault's path under the lock of page control, and of getwork's under that of the
+        traffic controller.
+    through_getwork : bool
+        Whether the lock of page control is held from a page fault until another process is chosen.
+    path_variation : float
+        Coefficient of variation of a path.
+    """
+
+    interference: float = 0.0
+    spin_interference: float = 0.0
+    locks: str = "none"
+    segment_share: float = 1.0
+    traffic_share: float = 0.0
+    through_getwork: bool = False
+    path_variation: float = 1.0
+
+    def sections(self) -> list[list[_Section]]:
+        """Sections of paths by lock."""
+        if self.locks == "none":
+            return []
+        share = 1.0 if self.locks == "global" else self.segment_share
+        chosen = ((GETWORK, 1.0),) if self.through_getwork else ()
+        page = [
+            _Section(PAGE_FAULT, ((PAGE_FAULT, BEFORE_PAGE), *chosen)),
+            _Section(PAGE_FAULT, ((PAGE_FAULT, AFTER_PAGE),)),
+            _Section(DRUM_INTERRUPT, ((DRUM_INTERRUPT, 1.0),)),
+            _Section(SEGMENT_FAULT, ((SEGMENT_FAULT, share),)),
+        ]
+        if self.locks == "global":
+            return [[*page, _Section(GETWORK, ((GETWORK, 1.0),)), _Section(INTERRUPT, ((INTERRUPT, 1.0),))]]
+        return [page, [_Section(GETWORK, ((GETWORK, self.traffic_share),))]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """What is done under a lock that is taken once: the kind that spins for it, and parts of paths."""
+
+    kind: int
+    parts: tuple[tuple[int, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """An interaction's work while both processors are active.
+
+    Parameters
+    ----------
+    work_s : float
+        Its length alone: useful time and paths.
+    rate : float
+        Seconds of work that both do in a second.
+    slowed : float
+        Time that work takes outside locks, as a multiple.
+    paths_s : array
+        Time in the paths of `KINDS`, spinning included.
+    spun_s : float
+        The part of it that is spun.
+    """
+
+    work_s: float
+    rate: float
+    slowed: float
+    paths_s: Array
+    spun_s: float
+
+
+def together(useful_s: float, counts: Array, lengths_s: Array, locking: Locking) -> Together:
+    """Tell how long the useful time and so many paths take while both processors are active."""
+    work = counts * lengths_s
+    work_s = useful_s + float(work.sum())
+    slowed = 1.0 + locking.interference
+    spinning = slowed + locking.spin_interference
+    spun, more = np.zeros(len(KINDS)), np.zeros(len(KINDS))
+    for sections in locking.sections():
+        number, locked, squares = _moments(sections, counts, lengths_s, locking)
+        if locked <= 0.0:
+            continue
+        other = max(work_s - locked, 1e-9 * work_s)
+        # Time an interaction with one processor spinning, over the time with none: both work in that.
+        one = 2.0 * locked / other
+        two = one * locked / other * spinning / slowed * 0.5 * squares * number / locked**2
+        spun_s = 0.5 * work_s * slowed * two / (1.0 + one + 0.5 * two * slowed / spinning)
+        taken = np.zeros(len(KINDS))
+        for section in sections:
+            times = counts[section.kind]
+            length = sum(part * lengths_s[kind] for kind, part in section.parts)
+            spun[section.kind] += spun_s * times * (length > 0.0) / number
+            for kind, part in section.parts:
+                taken[kind] += times * part * lengths_s[kind]
+        more += spun_s * (1.0 - slowed / spinning) * taken / locked
+    paths_s = work * slowed + spun + more
+    whole_s = useful_s * slowed + float(paths_s.sum())
+    return Together(work_s, 2.0 * work_s / whole_s, slowed, paths_s, float(spun.sum()))
+
+
+def _moments(
+    sections: Sequence[_Section], counts: Array, lengths_s: Array, locking: Locking
+) -> tuple[float, float, float]:
+    """Sections of an interaction, the time in them, and the sum of their squares."""
+    number = locked = squares = 0.0
+    for section in sections:
+        length = sum(part * lengths_s[kind] for kind, part in section.parts)
+        if length > 0.0:
+            times = counts[section.kind]
+            square = sum((part * lengths_s[kind]) ** 2 for kind, part in section.parts)
+            number += times
+            locked += times * length
+            squares += times * (length**2 + locking.path_variation**2 * square)
+    return float(number), float(locked), float(squares)

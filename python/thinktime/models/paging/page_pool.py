@@ -1,0 +1,137 @@
+r"""Places that processes share under a clock, in the mean: how often a process misses one it does not hold.
+
+One model for two pools: frames of core, and entries of the table of active segments. A process that holds m
+places runs L(m) of useful time until it refers to something else, and has used u of them since the hand last
+passed:
+
+.. math:: \frac{du}{dt} = \frac1{L(u)} + \frac1{L(m)} - s\,\frac um, \quad
+          \frac{dm}{dt} = \frac1{L(m)} - s\,\Bigl(1 - \frac um\Bigr)
+
+with s(t) the rate at which the hand passes places of the process: those that it got, or kept, one revolution
+before. What it holds when it stops running lies there until the hand comes. The time of a revolution is the
+one with which all that is held fills the pool.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thinktime.models.paging import clock
+from thinktime.models.paging.clock import Pace
+from thinktime.models.paging.stays import Lifetime, Stays
+
+SOURCE = (
+    "lifetime function: Belady and Kuehner, Communications of the ACM 12 (1969); pages used: Denning and"
+    " Schwartz, Communications of the ACM 15 (1972)"
+)
+
+Array = NDArray[np.float64]
+
+ROUNDS = 40
+ROUNDS_AGAIN = 3
+"""Where a load like this one was solved before: whoever changes the load asks again."""
+CLOSE = 1e-3
+SLOPES = (0.2, 2.0)
+"""Least and greatest power with which what is held grows with the revolution."""
+LONG_S = 1e5
+"""Revolution of the hand beyond which it might as well stand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """Who uses a pool, and how. First stays and later ones are told apart, for those come before these.
+
+    Parameters
+    ----------
+    stays : tuple of Stays
+        The first, and the later where there are any.
+    paces : tuple of Pace
+        Of the same.
+    eligible : float
+        Mean number of eligible processes.
+    away_s : tuple of float
+        Time for which a process is not eligible, before an interaction and before a later stay; infinite
+        where it surely loses everything meanwhile.
+    kept : float
+        Part of what a process holds that its next interaction uses too.
+    """
+
+    stays: tuple[Stays, ...]
+    paces: tuple[Pace, ...]
+    eligible: float
+    away_s: tuple[float, float]
+    kept: float
+
+
+@dataclass(frozen=True, slots=True)
+class Loads:
+    """What a pool does, an interaction.
+
+    Parameters
+    ----------
+    misses : tuple of float
+        Places asked for, in first stays and in later ones.
+    examined : float
+        Places that the hand looked at.
+    held : float
+        Places that an eligible process holds, on average.
+    revolution_s : float
+        Time of a revolution of the hand; infinite where all fit.
+    begin : array
+        Places held and used at the beginning of an interaction, and of a later stay.
+    """
+
+    misses: tuple[float, ...]
+    examined: float
+    held: float
+    revolution_s: float
+    begin: Array
+
+    @property
+    def full(self) -> bool:
+        """Whether every place asked for is taken from somebody."""
+        return self.revolution_s < math.inf
+
+
+def solve(lifetime: Lifetime, use: Use, capacity: float, like: Loads | None = None) -> Loads:
+    """Find the revolution with which the eligible processes, and what was left behind, fill the pool.
+
+    `like` is what was found for a use that is like this one.
+    """
+    begin = np.zeros((2, 2)) if like is None else like.begin
+    low, high = -math.log(LONG_S), math.log(LONG_S)
+    at, slope = (math.log(like.revolution_s) if like is not None and like.full else 0.0), 1.0
+    before: tuple[float, float] | None = None
+    for _ in range(ROUNDS if like is None else ROUNDS_AGAIN):
+        turn_s = math.exp(at)
+        courses = [
+            clock.march(lifetime, stays, turn_s, pace, start)
+            for stays, pace, start in zip(use.stays, use.paces, begin, strict=False)
+        ]
+        away = (use.away_s[0] / turn_s, use.away_s[1] / turn_s)
+        begin, lay = clock.left(np.sum([course.ends for course in courses], axis=0), away, use.kept)
+        held_s = math.fsum(course.held_s for course in courses)
+        # Interactions follow from how long each is eligible (Little's law).
+        per_s = use.eligible / math.fsum(course.real_s for course in courses)
+        over = math.log(per_s * (held_s + turn_s * lay) / capacity)
+        if abs(over) < CLOSE or high - low < CLOSE or (over < 0.0 and at > math.log(LONG_S) - 1.0):
+            break
+        low, high = (at, high) if over < 0.0 else (low, at)
+        if before is not None and at != before[0]:
+            slope = min(max((over - before[1]) / (at - before[0]), SLOPES[0]), SLOPES[1])
+        before = at, over
+        at = at - over / slope
+        if not low < at < high:
+            at = 0.5 * (low + high)
+    full = at < math.log(LONG_S) - 1.0
+    return Loads(
+        tuple(course.misses for course in courses),
+        capacity / turn_s / per_s if full else 0.0,
+        per_s * held_s / use.eligible,
+        turn_s if full else math.inf,
+        begin,
+    )

@@ -1,0 +1,1 @@
+"""Queueing models: operational laws and bounds, single stations, closed networks."""

@@ -1,0 +1,1 @@
+"""Models of systems that swap whole processes between memory and disk."""

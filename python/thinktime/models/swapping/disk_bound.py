@@ -1,0 +1,293 @@
+"""How much longer or shorter a load takes when a machine is changed whose swap disk is the bottleneck.
+
+The model needs no service demands: each loaded process keeps one file request at the controller, so that NL
+blocks are served for every swap, and times compare as the mean times of a block with its part of a swap.
+All of Brachman, *A Model of the UNIX Time-sharing System under Disk Saturation*, M.Sc. thesis, University of
+British Columbia (1983).
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from thinktime.errors import InputError
+from thinktime.models.prediction import Assumption, Prediction, at_least_zero, count, positive
+from thinktime.models.swapping import assumptions
+from thinktime.models.swapping.swap_disk import SOURCE, Configuration
+from thinktime.models.uncertain import Choice, Known, above, point, propagated
+
+_Figures = dict[str, tuple[float, str]]
+"""Value and unit by name."""
+
+
+def predict(a: Configuration, b: Configuration) -> Prediction:
+    r"""Compare the elapsed time of a load on machine `b` with that on machine `a`.
+
+    Equation 3.1, times what its extensions say where the two differ in the number of processes PN or in the
+    compute burst PC:
+
+    .. math:: \frac{T_B}{T_A} = \frac{T_{block,B} + T_{swap,B} / NL_B}{T_{block,A} + T_{swap,A} / NL_A}
+              \cdot \frac{PN_B}{PN_A} \cdot \frac{Q_A'}{Q_B}, \qquad
+              Q_A' = Q_A \frac{NL_B + 1}{NL_A + 1}
+
+    with Q the mean number of requests at the controller, as measured or NL + 1 where PC is below Tswap. The
+    thesis has Q_A in the last factor (section 5.4, application 5), although the queue also grows with the
+    number loaded, which equation 3.1 has counted; Q_A' is the queue of `a` with as many loaded as in `b`.
+    ``ratio_as_printed`` leaves that out; it differs only where both the burst and the number loaded change.
+
+    Every process does the same work on both machines; the assumptions say what else must hold, and what
+    does not. Intervals of the inputs are propagated to first order (`uncertain.propagated`).
+
+    Parameters
+    ----------
+    a : Configuration
+        The machine that is known; with its `elapsed_s` times are predicted, with `interactions` throughput
+        and response, with `service_s` the stretch factor, with `blocks` the swaps.
+    b : Configuration
+        The machine that is asked about.
+
+    Raises
+    ------
+    InputError
+        The burst changes, and a queue length is neither given nor follows from the number loaded; or the
+        inputs have intervals at different levels.
+    """
+    burst = _burst_changes(a, b)
+
+    def figures(choice: Choice) -> _Figures:
+        factors = _factors(a, b, burst, choice)
+        return factors | _absolute(a, b, factors["ratio"][0], choice)
+
+    quantities = propagated(figures, (*a.known(), *b.known()))
+    needed = assumptions.of(a, b, queues_compared=burst)
+    return Prediction("ratio of elapsed times, equation 3.1", SOURCE, quantities, needed)
+
+
+def _per_block(configuration: Configuration, choice: Choice) -> float:
+    """Mean time of a file request with its part of a swap: Tblock + Tswap / NL."""
+    swap = point(configuration.swap_time_s, choice) / point(configuration.number_loaded, choice)
+    return point(configuration.block_time_s, choice) + swap
+
+
+def _factors(a: Configuration, b: Configuration, burst: bool, choice: Choice) -> _Figures:
+    disk = _per_block(b, choice) / _per_block(a, choice)
+    processes = b.processes / a.processes if a.processes and b.processes else 1.0
+    printed = same_loaded = 1.0
+    if burst:
+        printed = _queue(a, "A", choice) / _queue(b, "B", choice)
+        loaded_a, loaded_b = point(a.number_loaded, choice), point(b.number_loaded, choice)
+        same_loaded = printed * (loaded_b + 1.0) / (loaded_a + 1.0)
+    ratio = disk * processes * same_loaded
+    return {
+        "ratio": (ratio, ""),
+        "change": (ratio - 1.0, ""),
+        "ratio_as_printed": (disk * processes * printed, ""),
+        "throughput_ratio": (processes / ratio, ""),
+        "disk_factor": (disk, ""),
+        "processes_factor": (processes, ""),
+        "burst_factor": (same_loaded, ""),
+        "loaded_a": (point(a.number_loaded, choice), "process"),
+        "loaded_b": (point(b.number_loaded, choice), "process"),
+    }
+
+
+def _absolute(a: Configuration, b: Configuration, ratio: float, choice: Choice) -> _Figures:
+    """Predict what depends on how much work was done on `a`, as far as that is known."""
+    found: _Figures = {}
+    processes = b.processes / a.processes if a.processes and b.processes else 1.0
+    if a.blocks is not None:
+        blocks = point(a.blocks, choice)
+        found["swaps_a"] = (swaps(blocks, point(a.number_loaded, choice)), "swap")
+        found["swaps_b"] = (swaps(blocks * processes, point(b.number_loaded, choice)), "swap")
+    if a.elapsed_s is None:
+        return found
+    before = point(a.elapsed_s, choice)
+    found["elapsed_a_s"], found["elapsed_b_s"] = (before, "s"), (before * ratio, "s")
+    if a.interactions is None or a.processes is None:
+        return found
+    for machine, name, elapsed, work in (
+        (a, "a", before, float(a.interactions)),
+        (b, "b", before * ratio, a.interactions * processes),
+    ):
+        think = None if machine.think_s is None else point(machine.think_s, choice)
+        service = None if machine.service_s is None else point(machine.service_s, choice)
+        shown = _operational(elapsed, work, machine.processes, think, service)
+        found |= {_named(quantity, name): figure for quantity, figure in shown.items()}
+    return found
+
+
+def _named(quantity: str, machine: str) -> str:
+    """Name of a quantity on one machine, its unit last: ``response_b_s``."""
+    for ending in ("_per_s", "_s"):
+        if quantity.endswith(ending):
+            return f"{quantity.removesuffix(ending)}_{machine}{ending}"
+    return f"{quantity}_{machine}"
+
+
+def _burst_changes(a: Configuration, b: Configuration) -> bool:
+    """Whether the extension for another compute burst is called for."""
+    if a.burst_s is None or b.burst_s is None:
+        return a.queue_length is not None and b.queue_length is not None
+    return a.burst_s != b.burst_s
+
+
+def _queue(configuration: Configuration, name: str, choice: Choice) -> float:
+    """Mean number at the controller: as measured, or one request of each loaded process and one swap."""
+    if configuration.queue_length is not None:
+        return point(configuration.queue_length, choice)
+    burst = configuration.burst_s
+    if burst is None or above(configuration.swap_time_s, burst) is not True:
+        raise InputError(
+            f"queue_length of {name} is not given, and does not follow from the number loaded, because the "
+            "compute burst is not known to be below the swap time; measure the mean number of requests at "
+            "the controller and give it"
+        )
+    return point(configuration.number_loaded, choice) + 1.0
+
+
+def swaps(blocks: float, loaded: float) -> float:
+    """Predict the swaps, in and out, that `blocks` file requests go with: one for every NL.
+
+    The thesis finds that measured swaps disagree where few processes are loaded, because of the block cache
+    and of its regular flushing.
+
+    Raises
+    ------
+    InputError
+        A figure that cannot be.
+    """
+    return at_least_zero("blocks", blocks) / positive("loaded", loaded)
+
+
+def operational(
+    elapsed_s: Known,
+    interactions: int,
+    processes: int,
+    think_s: Known | None = None,
+    service_s: Known | None = None,
+) -> Prediction:
+    r"""Throughput, response and stretch factor from a load's elapsed time.
+
+    .. math:: X = C / T, \quad R = PN\, T / C - Z, \quad \text{stretch} = R / S
+
+    ``response_s`` is this R, the interactive response time law for C interactions of all PN processes.
+    ``response_as_printed_s`` is T / C - Z, as the thesis prints it: the same law where C counts the
+    interactions of one process, and too small by nearly PN where it counts all.
+
+    Parameters
+    ----------
+    elapsed_s : float or Estimate
+        T.
+    interactions, processes : int
+        C, of all processes, and PN.
+    think_s : float or Estimate, optional
+        Z; without it no response follows.
+    service_s : float or Estimate, optional
+        Mean service time S of an interaction, all that it would take on a machine of its own.
+
+    Raises
+    ------
+    InputError
+        A figure that cannot be.
+    """
+    positive("elapsed_s", point(elapsed_s))
+    count("interactions", interactions)
+    count("processes", processes)
+    if think_s is not None:
+        at_least_zero("think_s", point(think_s))
+    if service_s is not None:
+        positive("service_s", point(service_s))
+
+    def figures(choice: Choice) -> _Figures:
+        think = None if think_s is None else point(think_s, choice)
+        service = None if service_s is None else point(service_s, choice)
+        return _operational(point(elapsed_s, choice), float(interactions), processes, think, service)
+
+    quantities = propagated(figures, (elapsed_s, think_s, service_s))
+    response = next((one.value for one in quantities if one.name == "response_s"), None)
+    possible = Assumption(
+        "elapsed time and think time leave a response time from 0 up",
+        None if response is None else bool(response >= 0.0),
+        "the think time is not known" if response is None else "",
+    )
+    balance = Assumption("as many interactions end in the time as begin")
+    return Prediction("operational laws", SOURCE, quantities, (balance, possible))
+
+
+def _operational(
+    elapsed: float, interactions: float, processes: int | None, think: float | None, service: float | None
+) -> _Figures:
+    found: _Figures = {"throughput_per_s": (interactions / elapsed, "1/s")}
+    if think is None or processes is None:
+        return found
+    response = processes * elapsed / interactions - think
+    found["response_s"] = (response, "s")
+    found["response_as_printed_s"] = (elapsed / interactions - think, "s")
+    if service is not None:
+        found["stretch"] = (response / service, "")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """One run, predicted from each of the others.
+
+    Parameters
+    ----------
+    run : Configuration
+        The run, with its measured elapsed time.
+    predictions_s : tuple of float
+        Its elapsed time from each other run, in their order.
+    mean_s, standard_deviation_s : float
+        Of the predictions; the deviation with n - 1, nan where there is one prediction only.
+    """
+
+    run: Configuration
+    predictions_s: tuple[float, ...]
+    mean_s: float
+    standard_deviation_s: float
+
+    @property
+    def measured_s(self) -> float:
+        """Elapsed time as it was measured."""
+        return point(self.run.elapsed_s or math.nan)
+
+    @property
+    def error(self) -> float:
+        """Mean prediction over the measured time, less one."""
+        return self.mean_s / self.measured_s - 1.0
+
+
+def leave_one_out(runs: Sequence[Configuration]) -> tuple[LeftOut, ...]:
+    """Predict the elapsed time of each run from that of every other (Table VIII).
+
+    Parameters
+    ----------
+    runs : sequence of Configuration
+        Measured runs, each with `elapsed_s`.
+
+    Raises
+    ------
+    InputError
+        There are fewer than two runs, or one has no elapsed time.
+    """
+    if len(runs) < 2:
+        raise InputError(f"there are {len(runs)} runs to compare; give at least two with their elapsed times")
+    for number, run in enumerate(runs, start=1):
+        if run.elapsed_s is None:
+            raise InputError(f"run {number} has no elapsed_s; give its measured elapsed time")
+    return tuple(_left_out(runs, at) for at in range(len(runs)))
+
+
+def _left_out(runs: Sequence[Configuration], at: int) -> LeftOut:
+    others = [run for number, run in enumerate(runs) if number != at]
+    found = tuple(
+        point(run.elapsed_s or math.nan)
+        * _factors(run, runs[at], _burst_changes(run, runs[at]), {})["ratio"][0]
+        for run in others
+    )
+    deviation = statistics.stdev(found) if len(found) > 1 else math.nan
+    return LeftOut(runs[at], found, statistics.fmean(found), deviation)

@@ -1,0 +1,350 @@
+r"""How long interactions take on a machine that swaps whole processes, whatever its bottleneck.
+
+A closed network of a disk controller that serves files and swaps, a CPU, and pauses, in which only so many
+processes as fit into memory can be anywhere but in a pause. Two models in each other (Courtois,
+*Decomposability* (1977)): `loaded_network` gives the rates at which a number of loaded processes end
+interactions and the swapper ends swaps, `swapper` the balance of all states that the processes can be in.
+There is no saturation in what it assumes: it is exact mean value analysis where memory holds all. Where the
+disk limits and the swapper always has a request there, one file request of each process at work is served for
+every swap, as equation 3.1 of `disk_bound` has it; how often that is so, the model says itself.
+
+The machine is that of Brachman, *A Model of the UNIX Time-sharing System under Disk Saturation*, M.Sc.
+thesis, University of British Columbia (1983), whose conclusions ask for such a model.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from thinktime.errors import InputError
+from thinktime.models.prediction import Assumption, Prediction, at_least_zero, count, positive
+from thinktime.models.swapping import loaded_network, swapper
+from thinktime.models.swapping.loaded_network import Demands
+from thinktime.models.swapping.swap_disk import SOURCE
+from thinktime.models.swapping.swapper import Rules, Shares
+from thinktime.models.uncertain import Choice, Known, point, propagated
+from thinktime.stats.estimate import Estimate
+
+DISPATCHES = ("sharing", "slices")
+TIMES = ("block_time_s", "compute_s", "system_s", "think_s", "gap_s")
+FEW = 0.1
+"""Part of the swaps up to which those that are forced count as few."""
+ROOM = 0.05
+"""Part of memory that must be free when all that fit are loaded, for other processes and for fragments."""
+
+
+@dataclass(frozen=True, slots=True)
+class Swapping:
+    """A machine that swaps, and its load. Where a figure was measured, its `Estimate` carries the interval.
+
+    Parameters
+    ----------
+    processes : int
+        Active processes: PN.
+    memory : int
+        Memory for users, in clicks or any other unit that `size` and `text` have too: MM.
+    size : float or sequence of float
+        Size of a process, or the sizes that are dealt to the processes in turn: PS.
+    blocks : float or Estimate
+        File transfers of an interaction that reach the disk.
+    block_time_s : float or Estimate
+        Mean access and transfer time of one, without queueing: Tblock.
+    swap_time_s : float, Estimate or sequence of these
+        The same of one swap, one way, of all that is swapped; or one for each of the sizes: Tswap.
+    compute_s : float or Estimate
+        CPU time of the program in an interaction: PC.
+    system_s : float or Estimate
+        CPU time of the system in an interaction.
+    think_s : float or Estimate
+        Mean pause between interactions, in which a process may be swapped out; 0 if there is none.
+    interactions : int, optional
+        Interactions of each process; without them no elapsed time follows.
+    text : float
+        The part of `size` that is pure text: all processes share one copy, which is never swapped.
+    behind : float or Estimate
+        Part of the transfers that nobody waits for, 0 to below 1.
+    gap_s : float or Estimate
+        Time from the end of a request at the controller to the start of the next: the interrupt's service.
+    dispatch : str
+        ``"slices"``: the system's CPU time goes first, and a process that comes back from the disk or from a
+        pause waits a slice of each that computes, for Sixth Edition then gives the CPU to the next of equal
+        priority. ``"sharing"``: all share the CPU.
+    compute_variation : float
+        Coefficient of variation of the compute time, for the length of a slice.
+    minimum_time_in_s, minimum_time_out_s : float
+        A ready process is swapped out only after so long in memory, for one that has been out so long:
+        MINTIMEIN and MINTIMEOUT.
+    own_controller : bool
+        Whether swaps go through a controller of their own. Overlapped seeks on one controller bring less.
+
+    Raises
+    ------
+    InputError
+        A figure that cannot be, or a process larger than memory.
+    """
+
+    processes: int
+    memory: int
+    size: float | Sequence[float]
+    blocks: Known
+    block_time_s: Known
+    swap_time_s: Known | Sequence[Known]
+    compute_s: Known
+    system_s: Known = 0.0
+    think_s: Known = 0.0
+    interactions: int | None = None
+    text: float = 0.0
+    behind: Known = 0.0
+    gap_s: Known = 0.0
+    dispatch: str = "slices"
+    compute_variation: float = 1.0
+    minimum_time_in_s: float = 3.0
+    minimum_time_out_s: float = 3.0
+    own_controller: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what no machine has."""
+        for name in ("processes", "memory", "interactions"):
+            if (whole := getattr(self, name)) is not None:
+                count(name, whole)
+        for name in (*TIMES, "blocks", "text", "compute_variation"):
+            at_least_zero(name, point(getattr(self, name)))
+        for name in ("minimum_time_in_s", "minimum_time_out_s"):
+            positive(name, getattr(self, name))
+        for swap_s in self.swap_times_s:
+            at_least_zero("swap_time_s", point(swap_s))
+        if not 0.0 <= point(self.behind) < 1.0:
+            raise InputError(f"behind is {point(self.behind):g}; give a part of the transfers, 0 to below 1")
+        if self.dispatch not in DISPATCHES:
+            raise InputError(f"dispatch is {self.dispatch!r}; give one of {', '.join(DISPATCHES)}")
+        if (
+            point(self.blocks) * point(self.block_time_s) + point(self.compute_s) + point(self.system_s)
+            == 0.0
+        ):
+            raise InputError("an interaction needs neither disk nor CPU; give blocks, compute_s or system_s")
+        if len(self.swap_times_s) not in (1, len(self.sizes)):
+            raise InputError(
+                f"swap_time_s has {len(self.swap_times_s)} values, and size {len(self.sizes)}; "
+                "give one for all, or one for each size"
+            )
+        self.fitting()
+
+    @property
+    def sizes(self) -> tuple[float, ...]:
+        """Sizes that are dealt to the processes."""
+        return (self.size,) if isinstance(self.size, (int, float)) else tuple(self.size)
+
+    @property
+    def swap_times_s(self) -> tuple[Known, ...]:
+        """One for all sizes, or one for each."""
+        known = self.swap_time_s
+        return (known,) if isinstance(known, (int, float, Estimate)) else tuple(known)
+
+    def fitting(self) -> dict[int, float]:
+        """How many processes memory holds beside the shared text, with the probability of each number."""
+        dealt = [self.sizes[at % len(self.sizes)] for at in range(self.processes)] if self.sizes else []
+        return number_that_fit(self.memory, dealt, self.text)
+
+    def known(self) -> tuple[Known | None, ...]:
+        """All figures that may have intervals."""
+        values = (getattr(self, field.name) for field in fields(self) if field.name != "swap_time_s")
+        return (*(value for value in values if isinstance(value, Estimate)), *self.swap_times_s)
+
+
+def predict(system: Swapping) -> Prediction:
+    r"""Predict throughput, times, swaps and the load of the devices.
+
+    .. math:: T = PN\, C / X, \quad R = PN / X - Z
+
+    Where sizes differ, as many processes are loaded as fit of a random order, and the throughput is the mean
+    over that number; a swap takes the mean time over the processes. Intervals of the inputs are propagated to
+    first order (`uncertain.propagated`).
+
+    Parameters
+    ----------
+    system : Swapping
+
+    Returns
+    -------
+    Prediction
+        ``elapsed_s`` of a run in which each process has `interactions`, ``throughput_per_s``,
+        ``response_s``, ``stretch`` (response over what it takes one process alone in memory),
+        ``swaps`` in and out of that run, ``swaps_per_interaction``, ``forced_swaps`` (part of the
+        swaps that took a ready process out of memory), ``controller_utilisation`` and ``queue_length``
+        (mean number of requests, the one in service included) of the controller that serves files,
+        ``swapper_busy`` (part of the time with a swap under way), ``cpu_utilisation``, and the mean
+        numbers of processes: ``fitting``, ``active`` (loaded, not pausing), ``pausing_in``,
+        ``pausing_out``, ``ready_out``.
+
+    Raises
+    ------
+    InputError
+        The machine is too large to be solved.
+    """
+    fitting = system.fitting()
+
+    def figures(choice: Choice) -> dict[str, tuple[float, str]]:
+        demands = _demands(system, choice)
+        think_s = point(system.think_s, choice)
+        solved = [(chance, _shares(system, demands, think_s, fit)) for fit, chance in fitting.items()]
+        return _figures(system, demands, think_s, solved)
+
+    quantities = propagated(figures, system.known())
+    forced = next(quantity.value for quantity in quantities if quantity.name == "forced_swaps")
+    return Prediction(
+        "closed network with a swapper",
+        f"{SOURCE}; {loaded_network.SOURCE}",
+        quantities,
+        _assumptions(system, max(fitting), float(forced)),
+    )
+
+
+def _demands(system: Swapping, choice: Choice) -> Demands:
+    swaps = [point(known, choice) for known in system.swap_times_s]
+    dealt = [swaps[at % len(swaps)] for at in range(system.processes)]
+    blocks, behind = point(system.blocks, choice), point(system.behind, choice)
+    compute_s = point(system.compute_s, choice)
+    residual_s = 0.5 * compute_s * (1.0 + system.compute_variation**2)
+    return Demands(
+        blocks=blocks * (1.0 - behind),
+        behind=blocks * behind,
+        block_time_s=point(system.block_time_s, choice),
+        gap_s=point(system.gap_s, choice),
+        swap_time_s=math.fsum(dealt) / len(dealt),
+        compute_s=compute_s,
+        system_s=point(system.system_s, choice),
+        residual_s=residual_s if system.dispatch == "slices" else None,
+        own_controller=system.own_controller,
+    )
+
+
+def _shares(system: Swapping, demands: Demands, think_s: float, fit: int) -> Shares:
+    # Swaps that take no time are as good as memory for all.
+    held = fit if demands.swap_time_s > 0.0 else system.processes
+    rules = Rules(system.processes, held, think_s, system.minimum_time_in_s, system.minimum_time_out_s)
+    rules.check()
+    return swapper.balance(rules, loaded_network.rates(demands, held))
+
+
+def _figures(
+    system: Swapping, demands: Demands, think_s: float, solved: Sequence[tuple[float, Shares]]
+) -> dict[str, tuple[float, str]]:
+    def mean(name: str) -> float:
+        return math.fsum(chance * getattr(shares, name) for chance, shares in solved)
+
+    throughput, swaps = mean("interactions_per_s"), mean("swaps_per_s")
+    response_s = system.processes / throughput - think_s
+    alone_s = demands.blocks * demands.block_s + demands.cpu_s
+    found = {
+        "throughput_per_s": (throughput, "1/s"),
+        "response_s": (response_s, "s"),
+        "stretch": (response_s / alone_s, ""),
+        "swaps_per_interaction": (swaps / throughput, "swap"),
+        "forced_swaps": (mean("forced_per_s") / swaps if swaps > 0.0 else 0.0, ""),
+        "controller_utilisation": (mean("utilisation"), ""),
+        "queue_length": (mean("queue"), "request"),
+        "swapper_busy": (mean("swapping"), ""),
+        "cpu_utilisation": (throughput * demands.cpu_s, ""),
+        "fitting": (math.fsum(chance * fit for fit, chance in system.fitting().items()), "process"),
+        "active": (mean("active"), "process"),
+        "pausing_in": (mean("pausing"), "process"),
+        "pausing_out": (mean("pausing_out"), "process"),
+        "ready_out": (mean("ready_out"), "process"),
+    }
+    if system.interactions is not None:
+        elapsed_s = system.processes * system.interactions / throughput
+        found |= {"elapsed_s": (elapsed_s, "s"), "swaps": (swaps * elapsed_s, "swap")}
+    return found
+
+
+def _assumptions(system: Swapping, fit: int, forced: float) -> tuple[Assumption, ...]:
+    """Return what the model takes for granted, and whether this machine meets it."""
+    largest = max(system.sizes) - system.text
+    free = (system.memory - system.text - fit * largest) / system.memory
+    all_fit = fit == system.processes
+    return (
+        Assumption(
+            "a process does the same in memory whatever the others do, and all processes ask for the same"
+        ),
+        Assumption("one swap at a time is asked of the disk, and served like any other request"),
+        Assumption("processes at disk and CPU settle between two swaps"),
+        Assumption("processes end their work at about the same time"),
+        Assumption(
+            "other processes and fragments of memory keep out nobody who fits",
+            None if all_fit and 0.0 <= free < ROOM else True,
+            f"{100.0 * free:.0f} % of memory are free with {fit} loaded",
+        ),
+        Assumption(
+            f"of the swaps at most {100.0 * FEW:.0f} % take ready processes out of memory",
+            forced <= FEW,
+            f"{100.0 * forced:.0f} %",
+        ),
+        *(() if len(set(system.sizes)) == 1 else (Assumption("processes of all sizes are loaded as often"),)),
+    )
+
+
+NEVER = 1e-9
+"""Chance up to which a number is left out: rounding, or too seldom to matter."""
+
+
+def number_that_fit(memory: int, sizes: Sequence[float], text: float = 0.0) -> dict[int, float]:
+    r"""Probability of each number of processes that memory holds, if they come in a random order.
+
+    .. math:: \Pr\{L \ge k\} = \Pr\{S_k \le MM - t\}
+
+    with :math:`S_k` the sum of k sizes drawn without replacement, less the text t that all share. Equal
+    sizes give the one number :math:`\lfloor (MM - t) / (PS - t) \rfloor`, at most that of the processes.
+    Sizes are rounded up to whole units.
+
+    Parameters
+    ----------
+    memory : int
+        MM.
+    sizes : sequence of float
+        Size of each process, its text included, in the unit of `memory`.
+    text : float
+        t, the part of every size that is in memory once for all.
+
+    Raises
+    ------
+    InputError
+        There is no process, one is larger than memory, or one is no larger than its text.
+    """
+    if not sizes:
+        raise InputError("there are no sizes of processes; give at least one")
+    for size in sizes:
+        if positive("size", size) <= text:
+            raise InputError(
+                f"size is {size:g}, and text {text:g}; give a text that is smaller than the process"
+            )
+    largest = max(sizes)
+    if largest > count("memory", memory):
+        raise InputError(
+            f"size is {largest:g}, and memory {memory}: no such process can ever be loaded; give more memory "
+            "or smaller processes"
+        )
+    if len(set(sizes)) == 1:
+        return {min(len(sizes), math.floor((memory - text) / (largest - text))): 1.0}
+    least = _at_least(math.floor(memory - text), [math.ceil(size - text) for size in sizes])
+    exactly = {k: least[k] - (least[k + 1] if k < len(sizes) else 0.0) for k in range(1, len(sizes) + 1)}
+    return {k: chance for k, chance in exactly.items() if chance > NEVER}
+
+
+def _at_least(free: int, sizes: Sequence[int]) -> list[float]:
+    """Chance that k = 0, 1, ... sizes of a random order fit: the part of the k-subsets whose sum fits."""
+    number = len(sizes)
+    # By k, the chance of each sum of a random k-subset of the sizes seen.
+    subsets = [np.zeros(free + 1) for _ in range(number + 1)]
+    subsets[0][0] = 1.0
+    for seen, size in enumerate(sizes, start=1):
+        for k in range(min(seen, number), 0, -1):
+            # Of the k-subsets of `seen` sizes, the part k / seen contains the last.
+            with_last = np.zeros(free + 1)
+            if size <= free:
+                with_last[size:] = subsets[k - 1][: free + 1 - size]
+            subsets[k] = with_last * (k / seen) + subsets[k] * (1.0 - k / seen)
+    return [min(1.0, float(subset.sum())) for subset in subsets]

@@ -1,0 +1,234 @@
+"""A machine that swaps whole processes on the disk controller that also serves their files.
+
+Source of all: Brachman, *A Model of the UNIX Time-sharing System under Disk Saturation*, M.Sc. thesis,
+University of British Columbia (1983). Its symbols: NL processes loaded of PN, each of PS clicks, in MM clicks
+of memory; PC the mean compute burst; Tblock and Tswap the mean times of a file request and of one swap,
+without queueing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+from thinktime.errors import InputError
+from thinktime.models.prediction import Quantity, at_least_zero, count, positive
+from thinktime.models.uncertain import Known, ends, point
+from thinktime.stats.estimate import Estimate
+
+SOURCE = "Brachman, A Model of the UNIX Time-sharing System under Disk Saturation (UBC, 1983)"
+CLICK_BYTES = 64
+BLOCK_BYTES = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """One of two machines that are compared, and its load. Prefer measured figures.
+
+    Where a figure was measured, its `Estimate` carries the interval into the prediction.
+
+    Parameters
+    ----------
+    block_time_s : float or Estimate
+        Mean access and transfer time of one file request, without queueing: Tblock.
+    swap_time_s : float or Estimate
+        The same of one swap, one way: Tswap; 0 for a machine that does not swap.
+    loaded : float or Estimate, optional
+        Mean number of processes in memory, NL; by default it follows from memory, size and processes.
+    memory : int, optional
+        Memory for users, in clicks or any other unit that `size` has too: MM.
+    size : float or sequence of float, optional
+        Size of a process, or the sizes that are dealt to the processes in turn: PS.
+    processes : int, optional
+        Active processes: PN.
+    burst_s : float or Estimate, optional
+        Mean compute burst: PC.
+    queue_length : float or Estimate, optional
+        Mean number of requests at the controller, the one in service included.
+    utilisation : float or Estimate, optional
+        Busy part of the controller's time, 0 to 1.
+    think_s : float or Estimate, optional
+        Mean think time.
+    service_s : float or Estimate, optional
+        Mean time of an interaction on a machine of its own, without any waiting.
+    elapsed_s : float or Estimate, optional
+        Time that the whole load took.
+    interactions : int, optional
+        Interactions of all processes in that time: C.
+    blocks : float or Estimate, optional
+        File requests that reached the disk in that time.
+    interactive, equal_demands, single_controller, one_swap_at_a_time : bool, optional
+        Whether the load is interactive, all processes ask for the same CPU time, there is a single disk
+        controller, and one swap at a time is asked of it; None where that is not known.
+
+    Raises
+    ------
+    InputError
+        A figure that cannot be, a process larger than memory, or nothing that says how many are loaded.
+    """
+
+    block_time_s: Known
+    swap_time_s: Known
+    loaded: Known | None = None
+    memory: int | None = None
+    size: float | Sequence[float] | None = None
+    processes: int | None = None
+    burst_s: Known | None = None
+    queue_length: Known | None = None
+    utilisation: Known | None = None
+    think_s: Known | None = None
+    service_s: Known | None = None
+    elapsed_s: Known | None = None
+    interactions: int | None = None
+    blocks: Known | None = None
+    interactive: bool | None = None
+    equal_demands: bool | None = None
+    single_controller: bool | None = None
+    one_swap_at_a_time: bool | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what no machine has."""
+        for name in ("block_time_s", "elapsed_s", "queue_length", "service_s"):
+            if (known := getattr(self, name)) is not None:
+                positive(name, point(known))
+        for name in ("block_time_s", "loaded"):
+            low = ends(known)[0] if isinstance(known := getattr(self, name), Estimate) else 1.0
+            if not low > 0.0:
+                raise InputError(f"{name} has an interval from {low:g}; measure until it begins above 0")
+        for name in ("swap_time_s", "burst_s", "think_s", "blocks"):
+            if (known := getattr(self, name)) is not None:
+                at_least_zero(name, point(known))
+        for name in ("memory", "processes", "interactions"):
+            if (whole := getattr(self, name)) is not None:
+                count(name, whole)
+        if self.utilisation is not None and not 0.0 <= point(self.utilisation) <= 1.0:
+            raise InputError(f"utilisation is {point(self.utilisation):g}; give a part of the time, 0 to 1")
+        self._check_loaded()
+
+    def _check_loaded(self) -> None:
+        found = point(self.number_loaded)
+        if not 1.0 <= found < math.inf:
+            raise InputError(
+                f"loaded is {found:g}; give 1 or more, for a machine that holds no process does no work"
+            )
+        if self.processes is not None and found > self.processes:
+            raise InputError(
+                f"loaded is {found:g}, but there are {self.processes} processes; give at most so many"
+            )
+
+    @property
+    def number_loaded(self) -> Known:
+        """Mean number of processes in memory, as given or as it follows from the sizes: NL."""
+        if self.loaded is not None:
+            return self.loaded
+        if self.memory is None or self.size is None:
+            raise InputError("loaded is not given; give it, or memory and size, from which it follows")
+        return loaded_processes(self.memory, self.size, self.processes)
+
+    def known(self) -> tuple[Known | None, ...]:
+        """All figures that may have intervals."""
+        found = (getattr(self, field.name) for field in fields(self))
+        return tuple(value for value in found if isinstance(value, Estimate))
+
+
+def mean_size(size: float | Sequence[float], processes: int | None = None) -> float:
+    """Mean size of the processes to whom the sizes are dealt in turn.
+
+    Raises
+    ------
+    InputError
+        There is no size, or one that is not above 0.
+    """
+    dealt = [size] if isinstance(size, (int, float)) else list(size)
+    if not dealt:
+        raise InputError("size is an empty list; give at least one size")
+    sizes = [positive("size", each) for each in dealt]
+    number = len(sizes) if processes is None else count("processes", processes)
+    rounds, rest = divmod(number, len(sizes))
+    return (rounds * math.fsum(sizes) + math.fsum(sizes[:rest])) / number
+
+
+def loaded_processes(memory: int, size: float | Sequence[float], processes: int | None = None) -> int:
+    r"""Count the processes that fit into memory: :math:`NL = \min(PN, \lfloor MM / PS \rfloor)`.
+
+    The thesis prints the brackets of the ceiling; all its rows need the floor. Of unequal sizes, PS is the
+    mean. What fragmentation keeps out is not seen.
+
+    Parameters
+    ----------
+    memory : int
+        MM, in the unit of `size`.
+    size : float or sequence of float
+        PS, or the sizes dealt to the processes in turn.
+    processes : int, optional
+        PN.
+
+    Raises
+    ------
+    InputError
+        A process is larger than memory, or a figure is not above 0.
+    """
+    largest = positive("size", size) if isinstance(size, (int, float)) else max(size, default=0.0)
+    mean = mean_size(size, processes)
+    if largest > count("memory", memory):
+        raise InputError(
+            f"size is {largest:g}, and memory {memory}: no such process can ever be loaded; give more memory "
+            "or smaller processes"
+        )
+    fitting = math.floor(memory / mean)
+    return fitting if processes is None else min(processes, fitting)
+
+
+@dataclass(frozen=True, slots=True)
+class Drive:
+    """A disk drive by its maker's figures, from which Tblock and Tswap are calculated.
+
+    Parameters
+    ----------
+    access_s : float
+        Mean seek and latency.
+    transfer_s_per_byte : float
+        Mean time to transfer a byte.
+    track_to_track_s : float
+        Seek from one cylinder to the next.
+    cylinder_blocks : int
+        Blocks of 512 bytes that are read without a seek.
+    """
+
+    access_s: float
+    transfer_s_per_byte: float
+    track_to_track_s: float
+    cylinder_blocks: int
+
+    def __post_init__(self) -> None:
+        """Refuse what no drive has."""
+        at_least_zero("access_s", self.access_s)
+        positive("transfer_s_per_byte", self.transfer_s_per_byte)
+        at_least_zero("track_to_track_s", self.track_to_track_s)
+        count("cylinder_blocks", self.cylinder_blocks)
+
+    def block_time_s(self) -> float:
+        """Return access and transfer of one block: Table V, calculated."""
+        return self.access_s + BLOCK_BYTES * self.transfer_s_per_byte
+
+    def swap_time_s(self, size_clicks: int) -> Quantity:
+        r"""Access and transfer of a process, from where it lies best to where it lies worst.
+
+        .. math:: T_{swap} = t_{access} + 64\, PS\, t_{byte} + k\, t_{track}
+
+        with the fewest and the most boundaries between cylinders k that PS clicks on the swap device can
+        cross (Table IV, calculated). The value is the middle of the two.
+
+        Raises
+        ------
+        InputError
+            `size_clicks` is not a whole number above 0.
+        """
+        in_bytes = count("size_clicks", size_clicks) * CLICK_BYTES
+        blocks = math.ceil(in_bytes / BLOCK_BYTES)
+        fewest = math.ceil(blocks / self.cylinder_blocks) - 1
+        most = math.ceil((blocks - 1) / self.cylinder_blocks)
+        straight = self.access_s + in_bytes * self.transfer_s_per_byte
+        low, high = straight + fewest * self.track_to_track_s, straight + most * self.track_to_track_s
+        return Quantity("swap_time_s", (low + high) / 2.0, "s", low, high)

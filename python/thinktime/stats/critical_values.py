@@ -1,0 +1,57 @@
+"""Critical values: how many standard errors an interval reaches to each side."""
+
+from __future__ import annotations
+
+import math
+
+from scipy import special
+
+
+def normal(level: float) -> float:
+    """Two-sided critical value of the normal distribution at confidence `level`."""
+    return float(special.ndtri((1.0 + level) / 2.0))
+
+
+def student_t(level: float, degrees: float) -> float:
+    """Two-sided critical value of Student's t with `degrees` of freedom at confidence `level`."""
+    return float(special.stdtrit(degrees, (1.0 + level) / 2.0))
+
+
+def f_tail(f: float, numerator: float, denominator: float) -> float:
+    """Probability of an F of at least `f` with these degrees of freedom under the null hypothesis."""
+    return float(special.fdtrc(numerator, denominator, f))
+
+
+def fixed_b(level: float, fraction: float, degrees: float) -> float:
+    r"""Two-sided critical value for a Newey-West standard error with a long bandwidth.
+
+    With a bandwidth that is a fraction b of the sample, the variance estimate keeps a distribution of
+    its own, and the normal value is too small (Kiefer and Vogelsang 2005, Econometric Theory 21, 1130,
+    Table 1). Their values for the Bartlett kernel are approached by
+
+    .. math:: c = t_{\nu} / \sqrt{1 - b + b^2/3}, \qquad \nu = \frac{3}{2b}
+
+    :math:`\nu` being the kernel's equivalent degrees of freedom and the root the mean loss by centring:
+    within 1.5 % up to b = 0.2, and too wide beyond, by 5 % at b = 0.3 and 20 % at b = 0.5.
+
+    Parameters
+    ----------
+    level : float
+        Confidence, 0 to 1.
+    fraction : float
+        b: bandwidth over number of observations, 0 to 1.
+    degrees : float
+        Degrees of freedom of the residuals: a bound on those of the variance estimate.
+    """
+    equivalent, factor = long_run(fraction, degrees)
+    return student_t(level, equivalent) * math.sqrt(factor)
+
+
+def long_run(fraction: float, degrees: float) -> tuple[float, float]:
+    r"""Equivalent degrees of freedom of a Newey-West variance, and the factor that frees it from bias.
+
+    :math:`\nu = 3 / (2b)`, at most `degrees`, and :math:`1 / (1 - b + b^2/3)`: what `fixed_b` is made of.
+    """
+    if fraction <= 0.0:
+        return degrees, 1.0
+    return min(1.5 / fraction, degrees), 1.0 / (1.0 - fraction + fraction**2 / 3.0)

@@ -1,0 +1,1 @@
+"""Analysis of designed experiments: factorial layouts, analysis of variance, contrasts, residual checks."""

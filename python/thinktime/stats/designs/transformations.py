@@ -1,0 +1,210 @@
+"""Transformations of a response, and which one its errors ask for (Box and Cox 1964)."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from thinktime.stats.designs import linear_anova
+from thinktime.stats.designs.factorial import Responses
+from thinktime.stats.estimate import Estimate, NotApplicable
+
+Array = NDArray[np.float64]
+
+POWERS = {1.0: "none", 0.5: "sqrt", 0.0: "log10", -0.5: "reciprocal_sqrt", -1.0: "reciprocal"}
+"""Powers that a reader can make sense of, and their names."""
+FORM = re.compile(r"(?P<name>\w+)(?:\(y(?: *\+ *(?P<shift>\d+(?:\.\d*)?))?\))?")
+LAMBDA_MAX = 4.0
+STEP = 0.05
+HALVINGS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Transformation:
+    r"""A power of a shifted response, :math:`(y + s)^\lambda`, or its logarithm to base ten for 0.
+
+    Parameters
+    ----------
+    power : float
+    shift : float
+        In the response's unit; log10(R + 0.5 s) is that of Anderson and Sargent (1974, Table 3).
+    """
+
+    power: float
+    shift: float = 0.0
+
+    @classmethod
+    def parse(cls, text: str) -> Transformation:
+        """Read ``log10``, ``sqrt(y)``, ``log10(y + 0.5)``, ``none`` and the like; names are in `POWERS`.
+
+        Raises
+        ------
+        ValueError
+            It is none of these.
+        """
+        powers = {known: power for power, known in POWERS.items()}
+        match = FORM.fullmatch(text.strip())
+        if match is None or match["name"] not in powers:
+            raise ValueError(
+                f"no transformation is called {text!r}; there are {', '.join(powers)}, with a shift as in "
+                "'log10(y + 0.5)'"
+            )
+        return cls(powers[match["name"]], float(match["shift"] or 0.0))
+
+    @property
+    def name(self) -> str:
+        """How it is written: ``log10(y + 0.5)``."""
+        inner = f"y + {self.shift:g}" if self.shift else "y"
+        if self.power == 1.0:
+            return inner
+        if self.power in POWERS and self.power >= 0.0:
+            return f"{POWERS[self.power]}({inner})"
+        return f"({inner})^{self.power:.2g}" if self.shift else f"y^{self.power:.2g}"
+
+    def apply(self, y: Array) -> Array:
+        """Transform values; those of a negative power get their sign turned, so that order is kept.
+
+        Raises
+        ------
+        ValueError
+            A value is not positive after the shift, and the transformation needs it to be.
+        """
+        shifted = y + self.shift
+        if self.power == 1.0:
+            return shifted
+        if not (shifted > 0.0).all():
+            raise ValueError(f"{self.name} needs positive values, and the least is {float(y.min()):g}")
+        result: Array = (
+            np.log10(shifted) if self.power == 0.0 else math.copysign(1.0, self.power) * shifted**self.power
+        )
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class BoxCox:
+    """Which power makes the errors most nearly normal with one variance.
+
+    Parameters
+    ----------
+    power : Estimate
+        Lambda with its likelihood interval; an open end lies beyond the powers that were tried.
+    offered : Transformation
+        None (power 1) if the interval holds 1; else the simplest power in the interval, or lambda.
+    """
+
+    power: Estimate
+    offered: Transformation
+
+
+def box_cox(
+    responses: Responses,
+    *,
+    order: int | None = None,
+    blocks_out: bool = True,
+    shift: float = 0.0,
+    level: float = 0.95,
+) -> BoxCox | NotApplicable:
+    r"""Maximum-likelihood power for the errors of a model (Box and Cox 1964, JRSS B 26, 211).
+
+    .. math:: \ell(\lambda) = -\frac{\nu}{2} \ln SS_E\!\left(\frac{y^\lambda - 1}
+              {\lambda\, \dot y^{\lambda - 1}}\right), \qquad
+              \{\lambda : \ell(\lambda) \ge \ell(\hat\lambda) - \chi^2_1 / 2\}
+
+    with :math:`\dot y` the geometric mean and :math:`\nu` the error's degrees of freedom in place of n
+    (their equation 18), without which the interval of a design of many cells is too short.
+
+    Parameters
+    ----------
+    responses : Responses
+    order : int, optional
+        Most factors of an interaction in the model; all by default.
+    blocks_out : bool
+        Whether blocks are in the model.
+    shift : float
+        Added to the responses first.
+    level : float
+        Confidence of the interval.
+    """
+    y = responses.y + shift
+    if not (y > 0.0).all():
+        least = float(responses.y.min())
+        return NotApplicable(
+            f"the least response is {least:g}, and powers need positive ones",
+            f"give a shift of more than {max(-least, 0.0):g}",
+        )
+    errors = linear_anova.errors(responses, order, blocks_out=blocks_out)
+    if errors.degrees < 1:
+        return NotApplicable("there are no degrees of freedom for the error", "replicate the cells")
+    likelihood = _likelihood(errors, y)
+    grid = np.arange(-LAMBDA_MAX, LAMBDA_MAX + STEP / 2, STEP)
+    values = np.array([likelihood(float(power)) for power in grid])
+    if not np.isfinite(values).all():
+        return NotApplicable("the responses of a cell do not vary", "replicate the cells")
+    best = _highest(likelihood, grid, values)
+    bound = likelihood(best) - float(special.chdtri(1.0, 1.0 - level)) / 2.0
+    low = _crossing(likelihood, bound, best, grid[grid < best][::-1])
+    high = _crossing(likelihood, bound, best, grid[grid > best])
+    estimate = Estimate(best, "", responses.n, "Box-Cox, likelihood interval", low, high, level)
+    return BoxCox(estimate, Transformation(_offered(estimate), shift))
+
+
+def _likelihood(errors: linear_anova.Errors, y: Array) -> Callable[[float], float]:
+    """Profile likelihood of a power."""
+    log = np.log(y)
+    logs = log - log.mean()
+
+    def value(power: float) -> float:
+        # In units of the geometric mean, so that no power can overflow.
+        rest = errors.of(logs if abs(power) < 1e-9 else np.expm1(power * logs) / power)
+        squares = float(rest @ rest)
+        return -errors.degrees / 2.0 * math.log(squares) if squares > 0.0 else math.inf
+
+    return value
+
+
+def _highest(likelihood: Callable[[float], float], grid: Array, values: Array) -> float:
+    """Golden-section search about the best point of the grid."""
+    at = int(values.argmax())
+    low, high = float(grid[max(at - 1, 0)]), float(grid[min(at + 1, len(grid) - 1)])
+    part = (math.sqrt(5.0) - 1.0) / 2.0
+    for _ in range(HALVINGS):
+        left, right = high - part * (high - low), low + part * (high - low)
+        if likelihood(left) < likelihood(right):
+            low = left
+        else:
+            high = right
+    return (low + high) / 2.0
+
+
+def _crossing(
+    likelihood: Callable[[float], float], bound: float, best: float, outward: Array
+) -> float | None:
+    """Power between `best` and the first of `outward` below the bound; None if none is."""
+    inside = best
+    for outside in map(float, outward):
+        if likelihood(outside) < bound:
+            for _ in range(HALVINGS):
+                middle = (inside + outside) / 2.0
+                if likelihood(middle) < bound:
+                    outside = middle
+                else:
+                    inside = middle
+            return (inside + outside) / 2.0
+        inside = outside
+    return None
+
+
+def _offered(power: Estimate) -> float:
+    """No transformation if the interval allows; else the simple power in it nearest to lambda."""
+    low = -math.inf if power.low is None else power.low
+    high = math.inf if power.high is None else power.high
+    if low <= 1.0 <= high:
+        return 1.0
+    simple = [candidate for candidate in (*POWERS, 2.0) if low <= candidate <= high]
+    return min(simple, key=lambda candidate: abs(candidate - power.value)) if simple else power.value

@@ -1,0 +1,136 @@
+"""Mean residual life: what is still to come for that which has lasted this long."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from thinktime.stats import critical_values
+from thinktime.stats.arguments import ordered
+
+Array = NDArray[np.float64]
+
+N_ABOVE = 20
+"""Observations that must lie above a point for it to be shown: the band rests on their variance."""
+POINTS = 24
+"""Points evenly spread over the bulk, and as many over the tail."""
+CHAINS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class ResidualLife:
+    """Mean residual life at growing points, with two bands."""
+
+    at: Array
+    """Points t, the first 0."""
+    above: NDArray[np.int64]
+    """Observations greater than t."""
+    mean: Array
+    """Estimate of E[X - t | X > t]."""
+    low: Array
+    high: Array
+    """Ends of the interval at each point alone."""
+    low_all: Array
+    high_all: Array
+    """Ends of the band that holds the whole curve, from the first to the last point."""
+    n: int
+    level: float
+
+    @property
+    def rises(self) -> bool:
+        """Whether the simultaneous band shows a rise: some later point lies above an earlier one."""
+        return bool((self.low_all > np.minimum.accumulate(self.high_all)).any())
+
+    @property
+    def falls(self) -> bool:
+        """Whether the simultaneous band shows a fall."""
+        return bool((self.high_all < np.maximum.accumulate(self.low_all)).any())
+
+
+def residual_life(values: ArrayLike, level: float = 0.95, *, seed: int = 1) -> ResidualLife:
+    r"""Mean residual life with a pointwise and a simultaneous band.
+
+    .. math:: \hat m(t) = \frac{1}{n(t)} \sum_{X_i > t} (X_i - t), \qquad
+              s^2(t) = \frac{1}{n(t)} \mathrm{Var}(X_i \mid X_i > t), \qquad n(t) = \#\{X_i > t\}
+
+    The interval at a point is :math:`\hat m \exp(\pm c\, s / \hat m)`: the delta method on the logarithm,
+    which suits a mean of skewed and positive values, with Student's c for n(t) - 1 degrees of freedom.
+    :math:`\bar F(t) (\hat m(t) - m(t))` is a Brownian motion in the time :math:`v(t) = \bar F^2 s^2`
+    (Hall and Wellner 1979, *Estimation of Mean Residual Life*, section 5, arXiv:1707.02484; Yang 1978,
+    Annals of Statistics 6, 112),
+    so that the standardized errors at :math:`s < t` have correlation :math:`\sqrt{v(t)/v(s)}`. The
+    simultaneous band has the same shape with the c that the largest of them exceeds with probability
+    1 - `level`, found from 10 000 chains (equal precision; within 0.03 of c).
+
+    Limitations: observations count as independent, and what lies beyond the largest is in no band. For 300
+    exponential or hyperexponential values a nominal 95 % band of either kind holds 92 to 95 % of the truth.
+
+    Parameters
+    ----------
+    values : array
+        Observations, not negative.
+    level : float
+        Confidence of either band.
+    seed : int
+        Of the chains.
+
+    Raises
+    ------
+    ValueError
+        Fewer than 20 values, one that is not finite or negative, or all zero.
+    """
+    data = ordered(values, N_ABOVE, "a mean residual life")
+    n = len(data)
+    at = _points(data)
+    start = np.searchsorted(data, at, side="right")
+    above = n - start
+    # Sums from the top: those of a long tail would drown in the difference of two totals.
+    first = np.append(np.cumsum(data[::-1])[::-1], 0.0)[start]
+    mean = first / above - at
+    spread = np.array([float(data[low:].std(ddof=1)) for low in start.tolist()])
+    error = spread / np.sqrt(above) / mean
+    degrees = above - 1
+    one = np.array([critical_values.student_t(level, float(free)) for free in degrees])
+    every = one * _simultaneous(above * spread**2, level, seed) / critical_values.normal(level)
+    return ResidualLife(
+        at,
+        above,
+        mean,
+        mean * np.exp(-one * error),
+        mean * np.exp(one * error),
+        mean * np.exp(-every * error),
+        mean * np.exp(every * error),
+        n,
+        level,
+    )
+
+
+def _points(data: Array) -> Array:
+    """Zero and observations evenly spread in rank, then in the logarithm of how many lie above."""
+    n = len(data)
+    bulk = np.linspace(0, n - N_ABOVE - 1, POINTS)
+    tail = n - 1 - np.geomspace(n - 1, N_ABOVE, POINTS)
+    ranks = np.unique(np.concatenate([bulk, tail]).round().astype(np.int64))
+    candidates = np.unique(np.append(data[ranks[ranks >= 0]], 0.0))
+    enough = n - np.searchsorted(data, candidates, side="right") >= N_ABOVE
+    # Above a point all may be equal, which leaves nothing to tell its error by.
+    varied = candidates < data[-1]
+    chosen: Array = candidates[enough & varied]
+    return chosen
+
+
+def _simultaneous(variance_time: Array, level: float, seed: int) -> float:
+    """Value that the largest of the standardized errors stays below with probability `level`."""
+    falling = np.minimum.accumulate(variance_time)
+    correlation = np.sqrt(
+        np.divide(falling[1:], falling[:-1], where=falling[:-1] > 0, out=np.ones(len(falling) - 1))
+    )
+    random = np.random.default_rng(seed)
+    state = random.standard_normal(CHAINS)
+    largest = np.abs(state)
+    for rho in correlation:
+        state = rho * state + np.sqrt(max(0.0, 1.0 - rho * rho)) * random.standard_normal(CHAINS)
+        np.maximum(largest, np.abs(state), out=largest)
+    return float(np.quantile(largest, level))

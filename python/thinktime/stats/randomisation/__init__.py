@@ -1,0 +1,1 @@
+"""Randomised comparisons of two treatments: possible assignments, exact tests, power."""

@@ -1,0 +1,1 @@
+"""Least squares on streams of rows: fits, covariance under autocorrelation, selection, comparison."""

@@ -1,0 +1,75 @@
+"""How far the columns of a regression can be told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from thinktime.stats.regression.least_squares import LeastSquares
+
+
+@dataclass(frozen=True, slots=True)
+class Dependency:
+    r"""One direction in which the columns hardly differ, and whose coefficients suffer from it.
+
+    Parameters
+    ----------
+    condition_index : float
+        Largest singular value of X, columns scaled to length one, over that of this direction.
+    proportions : tuple of float
+        Part of the variance of each coefficient that comes from this direction,
+
+        .. math:: \pi_{kj} = \frac{v_{jk}^2 / \mu_k^2}{\sum_l v_{jl}^2 / \mu_l^2}
+
+        Columns with more than a half at a condition index above 30 depend on each other (Belsley, Kuh and
+        Welsch 1980, *Regression Diagnostics*, 3.2).
+    """
+
+    condition_index: float
+    proportions: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Collinearity:
+    """Diagnosis of the columns of X.
+
+    Parameters
+    ----------
+    condition_number : float
+        Largest over smallest singular value of X with columns scaled to length one; above 30 is strong
+        dependence (Belsley, Kuh and Welsch 1980, *Regression Diagnostics*, 3.2).
+    variance_inflation : tuple of float
+        :math:`1 / (1 - R_j^2)` of each column on the others; 1 for the constant.
+    dependencies : tuple of Dependency
+        By growing condition index; empty where a column is zero throughout.
+    """
+
+    condition_number: float
+    variance_inflation: tuple[float, ...]
+    dependencies: tuple[Dependency, ...]
+
+
+def diagnose(rows: LeastSquares, keep: Sequence[int]) -> Collinearity:
+    """Diagnose the columns `keep`, the first of which is the constant."""
+    triangle = rows.triangle(keep)[0]
+    lengths = np.linalg.norm(triangle, axis=0)
+    if not (lengths > 0.0).all():
+        return Collinearity(float("inf"), tuple(float("inf") for _ in keep), ())
+    _, singular, directions = np.linalg.svd(triangle / lengths)
+    singular = np.maximum(singular, np.finfo(np.float64).tiny)
+    parts = (directions / singular[:, None]) ** 2
+    proportions = parts / parts.sum(axis=0)
+    dependencies = tuple(
+        Dependency(float(singular[0] / value), tuple(row.tolist()))
+        for value, row in zip(singular, proportions, strict=True)
+    )
+    inflation = [1.0]
+    for at in range(1, len(keep)):
+        others = [column for place, column in enumerate(keep) if place != at]
+        # The last pivot is the length of what a column has beyond those before it.
+        own = abs(float(rows.triangle([*others, keep[at]])[0][-1, -1]))
+        alone = abs(float(rows.triangle([keep[0], keep[at]])[0][-1, -1]))
+        inflation.append((alone / own) ** 2 if own > 0.0 else float("inf"))
+    return Collinearity(dependencies[-1].condition_index, tuple(inflation), dependencies)

@@ -1,0 +1,193 @@
+"""Covariance of regression coefficients that holds when errors are correlated or of unequal size."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thinktime.stats.regression.least_squares import Fit
+
+Matrix = NDArray[np.float64]
+
+LEFT_LEAST = 1e-6
+"""Leverage closer to one than this is rounding error."""
+PAST_MOST = 0.97
+"""Nearer to one, what is not known of a would be all that S is made of."""
+
+
+def default_lags(n: int) -> int:
+    """Lags that are taken into account: 1.3 sqrt(n), at most n - 1.
+
+    The rule of Lazarus, Lewis, Stock and Watson (2018, Journal of Business and Economic Statistics 36,
+    541, equation 4), longer than older rules and meant for `critical.fixed_b`: the two together cover
+    at nearly the nominal rate where older rules cover too rarely.
+    """
+    return max(0, min(math.ceil(1.3 * math.sqrt(n)), n - 1)) if n else 0
+
+
+class LongRunCovariance:
+    r"""Sum of autocovariances of a vector series, streamed: memory of `lags` rows.
+
+    .. math:: S = \Gamma_0 + \sum_{l=1}^{L} \left(1 - \frac{l}{L+1}\right)(\Gamma_l + \Gamma_l'),
+              \qquad \Gamma_l = \sum_t u_t u_{t-l}'
+
+    with Bartlett weights (Newey and West 1987, Econometrica 55, 703, equation 5), so that S is never
+    negative. Computed as the sum over all windows of L + 1 rows, those that reach over the ends
+    included, of the square of the window's sum, over L + 1: the same number, in time that does not
+    depend on L. Products across a `gap` are left out.
+
+    Parameters
+    ----------
+    columns : int
+        Length of one vector.
+    lags : int
+        L.
+    """
+
+    def __init__(self, columns: int, lags: int) -> None:
+        self.lags = lags
+        self._sum = np.zeros((columns, columns))
+        self._tail = np.zeros((0, columns))
+
+    def absorb(self, rows: Matrix) -> None:
+        """Add rows that follow directly on those before."""
+        joined = np.vstack([self._tail, rows])
+        running = np.vstack([np.zeros(joined.shape[1]), np.cumsum(joined, axis=0)])
+        ends = np.arange(len(self._tail) + 1, len(joined) + 1)
+        windows = running[ends] - running[np.maximum(ends - self.lags - 1, 0)]
+        self._sum += windows.T @ windows / (self.lags + 1)
+        self._tail = joined[max(0, len(joined) - self.lags) :]
+
+    def gap(self) -> None:
+        """Say that what follows does not follow directly: another session, or dropped intervals."""
+        self._sum += self._beyond()
+        self._tail = self._tail[:0]
+
+    def value(self) -> Matrix:
+        """S of all rows so far."""
+        result: Matrix = self._sum + self._beyond()
+        return result
+
+    def _beyond(self) -> Matrix:
+        """Windows that reach beyond the last row: they hold the last L, L - 1, ... 1 rows, or all."""
+        suffixes = np.cumsum(self._tail[::-1], axis=0)
+        result: Matrix = suffixes.T @ suffixes
+        if len(suffixes):
+            result = result + (self.lags - len(suffixes)) * np.outer(suffixes[-1], suffixes[-1])
+        return result / (self.lags + 1)
+
+
+class NeweyWest:
+    r"""Covariance of coefficients under autocorrelation and unequal variances, streamed.
+
+    .. math:: V = \frac{n}{n-k} (X'X)^{-1} S (X'X)^{-1}, \qquad u_t = x_t r_t
+
+    Memory is that of `lags` rows. Rows come in the order of time.
+
+    Parameters
+    ----------
+    fit : Fit
+        Without aliased columns.
+    lags : int
+        Bandwidth L; see `default_lags`.
+    leverage : bool
+        Divide each residual by 1 - h, h its row's leverage, instead of the factor n / (n - k). A row
+        that almost alone fixes a coefficient has a residual near zero whatever its error was; so scaled
+        it is the residual of the fit without that row (HC3 of MacKinnon and White 1985, Journal of
+        Econometrics 29, 305). A row that quite alone fixes one has no such fit; its error is taken to be
+        as large as the others', the standard deviation of the residuals.
+    prewhitened : bool
+        Take each column of u as following its own past, :math:`u_{t} = a u_{t-1} + v_t`, S from v, and
+        multiply it by 1 / (1 - a) from both sides (Andrews and Monahan 1992, Econometrica 60, 953; a at
+        most 0.97). Where errors are correlated over many rows the plain S is too small; this one is not,
+        and where they are not correlated it is no worse. The first row after a gap is its own v.
+    """
+
+    def __init__(self, fit: Fit, lags: int, *, leverage: bool = False, prewhitened: bool = False) -> None:
+        columns = len(fit.coefficients)
+        self._fit = fit
+        self._leverage = leverage
+        self._prewhitened = prewhitened
+        self._long_run = LongRunCovariance(2 * columns if prewhitened else columns, lags)
+        self._segment: int | None = None
+        self._before: Matrix = np.zeros((0, columns))
+        self._squares = np.zeros(columns)
+        self._products = np.zeros(columns)
+
+    def absorb(
+        self,
+        x: Matrix,
+        residuals: Matrix,
+        segments: NDArray[np.int64] | None = None,
+        carried: Matrix | None = None,
+    ) -> None:
+        """Add rows that were fitted.
+
+        Parameters
+        ----------
+        x : array of shape (rows, columns)
+        residuals : array of shape (rows,)
+        segments : array of shape (rows,), optional
+            Rows of one unbroken stretch of time share a number, from one call to the next too; without
+            it all rows are one stretch.
+        carried : array of shape (rows, columns), optional
+            What else each row adds to u; see `outliers.Trimmed.carried`. Rows that were not fitted are
+            zeros in x and residuals.
+        """
+        if not len(residuals):
+            return
+        numbers = np.zeros(len(residuals), dtype=np.int64) if segments is None else segments
+        scores = x * self._scaled(x, residuals)[:, None]
+        if carried is not None:
+            scores = scores + carried
+        breaks = (np.flatnonzero(np.diff(numbers)) + 1).tolist()
+        for first, last in itertools.pairwise([0, *breaks, len(scores)]):
+            if self._segment is not None and numbers[first] != self._segment:
+                self._long_run.gap()
+                self._before = self._before[:0]
+            stretch = scores[first:last]
+            self._long_run.absorb(self._paired(stretch) if self._prewhitened else stretch)
+            self._segment = int(numbers[first])
+
+    def _paired(self, scores: Matrix) -> Matrix:
+        """Each row beside the one before it; zeros where there is none."""
+        joined = np.vstack([self._before, scores])
+        follows, leads = joined[1:], joined[:-1]
+        self._squares += np.einsum("ij,ij->j", leads, leads)
+        self._products += np.einsum("ij,ij->j", follows, leads)
+        before = leads if len(self._before) else np.vstack([np.zeros((1, scores.shape[1])), leads])
+        self._before = scores[-1:]
+        paired: Matrix = np.column_stack([scores, before])
+        return paired
+
+    def covariance(self) -> Matrix:
+        """V of all rows so far."""
+        bread = self._fit.unscaled_covariance
+        factor = 1.0 if self._leverage else self._fit.n / self._fit.degrees
+        result: Matrix = bread @ self._meat() @ bread * factor
+        return result
+
+    def _meat(self) -> Matrix:
+        """S."""
+        whole = self._long_run.value()
+        if not self._prewhitened:
+            return whole
+        past = np.divide(
+            self._products, self._squares, out=np.zeros_like(self._squares), where=self._squares > 0
+        )
+        past = np.clip(past, -PAST_MOST, PAST_MOST)
+        rest = np.hstack([np.eye(len(past)), -np.diag(past)])
+        result: Matrix = (rest @ whole @ rest.T) / np.outer(1.0 - past, 1.0 - past)
+        return result
+
+    def _scaled(self, x: Matrix, residuals: Matrix) -> Matrix:
+        if not self._leverage:
+            return residuals
+        left = 1.0 - np.einsum("ij,ij->i", x @ self._fit.unscaled_covariance, x)
+        alone = left < LEFT_LEAST
+        scaled = residuals / np.where(alone, 1.0, left)
+        result: Matrix = np.where(alone, self._fit.residual_deviation(), scaled)
+        return result

@@ -1,0 +1,216 @@
+"""Which columns belong into a regression: forward and stepwise selection."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from thinktime.stats.regression.least_squares import LeastSquares
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A column that was taken, with the F at which it entered; or taken out again, with what F was left."""
+
+    column: int
+    f: float
+    removed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """A column that was not taken.
+
+    Parameters
+    ----------
+    column : int
+    f : float or None
+        Its F at the end; None where it was not tested.
+    tolerance : float
+        Part of its variance that the columns taken do not explain, 0 to 1.
+    negative : bool
+        Whether its coefficient would be negative.
+    """
+
+    column: int
+    f: float | None
+    tolerance: float
+    negative: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Columns taken, in order, and columns left, in the order given."""
+
+    steps: tuple[Step, ...]
+    rejected: tuple[Rejection, ...]
+
+
+def forward(
+    rows: LeastSquares,
+    candidates: Sequence[int],
+    *,
+    constant: int = 0,
+    f_to_enter: float = 4.0,
+    tolerance: float = 0.1,
+    positive: bool = False,
+) -> Selection:
+    r"""Take the column that reduces the residual squares most, then the next, until none is significant.
+
+    .. math:: F = \frac{S_k - S_{k+1}}{S_{k+1} / (n - k - 1)}
+
+    with k coefficients before (Draper and Smith, *Applied Regression Analysis*, chapter 15; Bard 1971,
+    page and level of entry not given). A column enters only if F is at least `f_to_enter` and at least
+    the part `tolerance` of its variance is its own: of two rates that move together, the one that
+    explains more is taken, and the other would only make both costs uncertain.
+
+    The F is that of independent errors; under autocorrelation it is too large, hence a column that
+    enters may still have an interval that holds zero.
+
+    Parameters
+    ----------
+    rows : LeastSquares
+        All rows with all columns.
+    candidates : sequence of int
+        Columns to choose from.
+    constant : int
+        Column of ones, always in.
+    f_to_enter : float
+        Least F at which a column is taken.
+    tolerance : float
+        Least part of its variance that must not be explained by columns taken before.
+    positive : bool
+        Take a column only if its coefficient is positive when it enters: where coefficients are costs, a
+        negative one says that the column competes with what is explained, not what it costs.
+    """
+    chosen, left, steps = [constant], list(candidates), []
+    while left:
+        step = _best(rows, chosen, left, tolerance=tolerance, positive=positive)
+        if step is None or step.f < f_to_enter:
+            break
+        steps.append(step)
+        chosen.append(step.column)
+        left.remove(step.column)
+    current = rows.triangle(chosen)[2]
+    return Selection(
+        tuple(steps), tuple(_rejection(rows, chosen, column, current, tolerance) for column in left)
+    )
+
+
+def stepwise(
+    rows: LeastSquares,
+    candidates: Sequence[int],
+    *,
+    constant: int = 0,
+    f_to_enter: float = 4.0,
+    f_to_remove: float = 3.9,
+    tolerance: float = 0.1,
+) -> Selection:
+    r"""Forward selection that after each step drops what the columns taken since have made useless.
+
+    A column is removed while its F beyond all others that are in,
+
+    .. math:: F = \frac{S_{-j} - S}{S / (n - k - 1)}
+
+    is below `f_to_remove` (Efroymson 1960, in Ralston and Wilf, *Mathematical Methods for Digital
+    Computers*, chapter 17). Steps come in the order in which they were made; the columns that stayed are
+    those whose last step was not a removal.
+
+    Parameters
+    ----------
+    rows, candidates, constant, f_to_enter, tolerance
+        As in `forward`.
+    f_to_remove : float
+        F below which a column is removed; less than `f_to_enter`, else a column could come and go for ever.
+
+    Raises
+    ------
+    ValueError
+        `f_to_remove` is not less than `f_to_enter`.
+    """
+    if not f_to_remove < f_to_enter:
+        raise ValueError(f"F to remove {f_to_remove:g} must be less than F to enter {f_to_enter:g}")
+    kept: list[int] = []
+    steps: list[Step] = []
+    while True:
+        left = [column for column in candidates if column not in kept]
+        taken = _best(rows, [constant, *kept], left, tolerance=tolerance, positive=False)
+        if taken is None or taken.f < f_to_enter:
+            break
+        steps.append(taken)
+        kept.append(taken.column)
+        steps += _removed(rows, constant, kept, f_to_remove)
+    chosen = [constant, *kept]
+    current = rows.triangle(chosen)[2]
+    left = [column for column in candidates if column not in kept]
+    return Selection(
+        tuple(steps), tuple(_rejection(rows, chosen, column, current, tolerance) for column in left)
+    )
+
+
+def _removed(rows: LeastSquares, constant: int, kept: list[int], f_to_remove: float) -> list[Step]:
+    """Take out of `kept` what has become useless, the least useful first."""
+    steps = []
+    while len(kept) > 1:
+        whole = rows.triangle([constant, *kept])[2]
+        degrees = rows.n - len(kept) - 1
+        worth = [
+            (
+                _f(
+                    rows.triangle([constant, *(other for other in kept if other != column)])[2],
+                    whole,
+                    degrees,
+                ),
+                column,
+            )
+            for column in kept
+        ]
+        least, column = min(worth)
+        if least >= f_to_remove:
+            break
+        kept.remove(column)
+        steps.append(Step(column, least, removed=True))
+    return steps
+
+
+def _best(
+    rows: LeastSquares, chosen: list[int], left: Sequence[int], *, tolerance: float, positive: bool
+) -> Step | None:
+    """Return the column that reduces the residual squares most, with its F; None where none may enter."""
+    current = rows.triangle(chosen)[2]
+    options = [(rows.triangle([*chosen, column]), column) for column in left]
+    # R has a positive diagonal: the last coefficient has the sign of the last entry of Q'y.
+    open_to = [
+        (rest, column)
+        for (_, projected, rest), column in options
+        if _tolerance(rows, chosen, column) >= tolerance and not (positive and projected[-1] <= 0.0)
+    ]
+    degrees = rows.n - len(chosen) - 1
+    if not open_to or degrees < 1:
+        return None
+    rest, best = min(open_to)
+    return Step(best, _f(current, rest, degrees))
+
+
+def _rejection(
+    rows: LeastSquares, chosen: list[int], column: int, current: float, tolerance: float
+) -> Rejection:
+    own = _tolerance(rows, chosen, column)
+    degrees = rows.n - len(chosen) - 1
+    if own < tolerance or degrees < 1:
+        return Rejection(column, None, own, False)
+    _, projected, rest = rows.triangle([*chosen, column])
+    return Rejection(column, _f(current, rest, degrees), own, bool(projected[-1] < 0.0))
+
+
+def _f(before: float, after: float, degrees: int) -> float:
+    return (before - after) / (after / degrees) if after > 0.0 else float("inf")
+
+
+def _tolerance(rows: LeastSquares, chosen: list[int], column: int) -> float:
+    """Part of the variance of `column` about its mean that is left after the chosen ones."""
+    own = abs(float(np.diagonal(rows.triangle([*chosen, column])[0])[-1]))
+    alone = abs(float(np.diagonal(rows.triangle([chosen[0], column])[0])[-1]))
+    return (own / alone) ** 2 if alone > 0.0 else 0.0

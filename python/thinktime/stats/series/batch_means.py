@@ -1,0 +1,339 @@
+"""Means of a series whose observations are not independent."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from thinktime.stats import critical_values
+from thinktime.stats.estimate import Estimate
+
+BATCHES_MAX = 30
+BATCHES_MIN = 8
+"""Below this many batches a variance is hardly known; then single observations are used and it is said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A point estimate, its interval (None where the data give none), n and how it was made."""
+
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+    method: str
+    level: float
+
+    def estimate(self, unit: str) -> Estimate:
+        """Give it its unit."""
+        return Estimate(self.value, unit, self.n, self.method, self.low, self.high, self.level)
+
+
+def autocorrelation(series: ArrayLike, lags: int = 1) -> NDArray[np.float64]:
+    r"""Autocorrelation at lags 1 to `lags`.
+
+    .. math:: r_l = \sum_{t>l} (x_t - \bar x)(x_{t-l} - \bar x) / \sum_t (x_t - \bar x)^2
+
+    nan for a series that never changes or is not longer than the lag (Box, Jenkins and Reinsel, *Time
+    Series Analysis*, equation 2.1.11).
+    """
+    values = np.asarray(series, dtype=np.float64)
+    centred = values - values.mean() if len(values) else values
+    total = float(centred @ centred)
+    # A constant series leaves rounding errors behind, whose correlation means nothing.
+    scale = np.finfo(np.float64).eps * float(np.max(np.abs(values), initial=0.0))
+    if total <= len(values) * scale**2 * 4:
+        return np.full(lags, np.nan)
+    result = np.full(lags, np.nan)
+    for lag in range(1, min(lags, len(values) - 1) + 1):
+        result[lag - 1] = float(centred[lag:] @ centred[:-lag]) / total
+    return result
+
+
+class Autocorrelation:
+    """Autocorrelation of a series with mean zero, streamed: memory of `lags` values.
+
+    As `autocorrelation`, but about zero, as residuals are that were fitted with a constant.
+
+    Parameters
+    ----------
+    lags : int
+    """
+
+    def __init__(self, lags: int) -> None:
+        self._products = np.zeros(lags + 1)
+        self._tail: NDArray[np.float64] = np.zeros(0)
+        self._largest = 0.0
+        self._n = 0
+
+    def absorb(self, values: NDArray[np.float64]) -> None:
+        """Add values that follow those before."""
+        lags = len(self._products) - 1
+        joined = np.concatenate([self._tail, values])
+        for lag in range(min(lags, len(joined) - 1) + 1):
+            new = joined[max(len(self._tail), lag) :]
+            self._products[lag] += float(new @ joined[len(joined) - len(new) - lag : len(joined) - lag])
+        self._largest = max(self._largest, float(np.max(np.abs(values), initial=0.0)))
+        self._n += len(values)
+        self._tail = joined[len(joined) - min(lags, len(joined)) :]
+
+    def values(self, scale: float) -> NDArray[np.float64]:
+        """Return the correlations at lags 1 to `lags`; nan where the values are nothing but rounding.
+
+        Parameters
+        ----------
+        scale : float
+            Size of the figures whose differences the values are: sets what rounding can leave.
+        """
+        smallest = np.finfo(np.float64).eps * max(scale, self._largest)
+        total = self._products[0]
+        if total <= self._n * smallest**2 * 4:
+            return np.full(len(self._products) - 1, np.nan)
+        found: NDArray[np.float64] = self._products[1:] / total
+        return found
+
+
+def plain_mean(values: ArrayLike, level: float = 0.95) -> Interval:
+    """Mean with Student's t interval: for independent observations."""
+    data = np.asarray(values, dtype=np.float64)
+    n = len(data)
+    mean = float(data.mean())
+    if n < 2:
+        return Interval(mean, None, None, n, "one observation", level)
+    reach = critical_values.student_t(level, n - 1) * float(data.std(ddof=1)) / math.sqrt(n)
+    return Interval(mean, mean - reach, mean + reach, n, "mean, Student's t", level)
+
+
+def batch_ratio(
+    amounts: ArrayLike, lengths: ArrayLike | None = None, level: float = 0.95, batches: int | None = None
+) -> Interval:
+    r"""Amount per unit of length, with an interval that holds under autocorrelation.
+
+    .. math:: R = \sum a_i / \sum l_i, \qquad
+              s_R^2 = \frac{B}{B-1} \sum_b (A_b - R L_b)^2 / \Big(\sum_b L_b\Big)^2
+
+    over B batches of adjoining observations with sums :math:`A_b, L_b`: batch means (Law, *Simulation
+    Modeling and Analysis*, 9.5.3) of a ratio (Cochran, *Sampling Techniques*, 6.3). The interval is
+    :math:`R \pm t_{B-1} s_R`, cut at zero where no amount is negative. With equal lengths it is the
+    batch-means interval of the mean.
+
+    Parameters
+    ----------
+    amounts : array
+        Counts or seconds of each interval.
+    lengths : array, optional
+        Length of each interval; 1 by default, which gives the mean.
+    level : float
+        Confidence.
+    batches : int, optional
+        B; by default about sqrt(n), from 8 to 30. With fewer than 16 observations each is a batch of its
+        own, which protects against nothing, and `Interval.method` says so.
+
+    Raises
+    ------
+    ValueError
+        There is no observation, or the lengths do not add to more than zero.
+    """
+    amount = np.asarray(amounts, dtype=np.float64)
+    sums = Batches(len(amount), 1, batches)
+    sums.absorb(amount[:, None], None if lengths is None else np.asarray(lengths, dtype=np.float64))
+    return sums.interval(0, level)
+
+
+class Batches:
+    """`batch_ratio` of several columns over the same lengths, streamed: memory of 30 sums a column.
+
+    Parameters
+    ----------
+    n : int
+        Observations that will come.
+    columns : int
+        Amounts in each.
+    batches : int, optional
+        See `batch_ratio`.
+    """
+
+    def __init__(self, n: int, columns: int, batches: int | None = None) -> None:
+        batches = batches_for(n) if batches is None else batches
+        self._n = n
+        self._starts = np.linspace(0, n, batches + 1).astype(np.int64)[:-1]
+        self._amounts = np.zeros((batches, columns))
+        self._lengths = np.zeros(batches)
+        self._negative = np.zeros(columns, dtype=np.bool_)
+        self._seen = 0
+
+    def absorb(self, amounts: NDArray[np.float64], lengths: NDArray[np.float64] | None = None) -> None:
+        """Add observations, a row each; without `lengths` each has the length 1.
+
+        Raises
+        ------
+        ValueError
+            There are more than were announced.
+        """
+        count = len(amounts)
+        if self._seen + count > self._n:
+            raise ValueError(f"{self._seen + count} observations for the {self._n} that were announced")
+        if not count:
+            return
+        batch = np.searchsorted(self._starts, np.arange(self._seen, self._seen + count), side="right") - 1
+        first = np.concatenate([[0], np.flatnonzero(np.diff(batch)) + 1])
+        length = np.ones(count) if lengths is None else lengths
+        self._amounts[batch[first]] += np.add.reduceat(amounts, first, axis=0)
+        self._lengths[batch[first]] += np.add.reduceat(length, first)
+        self._negative |= (amounts < 0.0).any(axis=0)
+        self._seen += count
+
+    def interval(self, column: int, level: float = 0.95) -> Interval:
+        """Amount per length of one column.
+
+        Raises
+        ------
+        ValueError
+            There is no observation, or the lengths do not add to more than zero.
+        """
+        n, total = self._seen, float(self._lengths.sum())
+        if n == 0 or total <= 0.0:
+            raise ValueError("a rate needs at least one observation of positive length")
+        return of_sums(self._amounts[:, column], self._lengths, n, level, bool(self._negative[column]))
+
+
+def batch_error(amounts: NDArray[np.float64], lengths: NDArray[np.float64]) -> tuple[float, float]:
+    """Ratio of the sums of at least two batches, and its standard error: formula of `batch_ratio`."""
+    batches, total = len(lengths), float(lengths.sum())
+    ratio = float(amounts.sum()) / total
+    deviations = amounts - ratio * lengths
+    return ratio, math.sqrt(batches / (batches - 1) * float(deviations @ deviations)) / total
+
+
+def of_sums(
+    amounts: NDArray[np.float64], lengths: NDArray[np.float64], n: int, level: float, negative: bool
+) -> Interval:
+    """Interval of `batch_ratio` from the sums of the batches.
+
+    Parameters
+    ----------
+    amounts, lengths : ndarray
+        Of each batch.
+    n : int
+        Observations in all batches.
+    level : float
+        Confidence.
+    negative : bool
+        Whether an amount may be negative: then the interval is not cut at zero.
+    """
+    batches = len(lengths)
+    if n < 2 or batches < 2:
+        ratio = float(amounts.sum()) / float(lengths.sum())
+        return Interval(ratio, None, None, n, "one observation" if n < 2 else "one batch", level)
+    ratio, error = batch_error(amounts, lengths)
+    reach = critical_values.student_t(level, batches - 1) * error
+    method = (
+        f"batch means ({batches} batches)" if batches < n else "mean, Student's t (too short for batches)"
+    )
+    low = ratio - reach
+    if low < 0.0 and not negative:
+        low = 0.0
+    return Interval(ratio, low, ratio + reach, n, method, level)
+
+
+def batches_for(n: int) -> int:
+    """Batches that n observations are laid into: about sqrt(n), from 8 to 30; n where that is too few."""
+    return n if n < 2 * BATCHES_MIN else max(BATCHES_MIN, min(BATCHES_MAX, round(math.sqrt(n))))
+
+
+MOST = 256
+"""Batches that a clock keeps: from half as many up, when it has had that many observations."""
+
+_Array = NDArray[np.float64]
+
+
+class Batched:
+    """Sums of columns over batches of adjoining observations; memory does not grow with their number.
+
+    Every observation has a clock, which counts it into a batch, and a slot, its place within the batch.
+    One clock for each group gives batches of a group's own observations; one clock for all, with a slot
+    for each group, gives stretches of time and what each group did in them. A clock that has filled
+    `MOST` batches joins them in pairs and goes on with batches twice as long, so that all batches of a
+    clock but the last hold equally many observations (Fishman 1978, *Principles of Discrete Event
+    Simulation*, 5.5).
+
+    Parameters
+    ----------
+    clocks, slots, columns : int
+        Numbers of each.
+    """
+
+    def __init__(self, clocks: int, slots: int, columns: int) -> None:
+        self._sums = np.zeros((columns, clocks, MOST, slots))
+        self._size = np.ones(clocks, dtype=np.int64)
+        self._seen = np.zeros(clocks, dtype=np.int64)
+
+    def add(
+        self,
+        clock: NDArray[np.int64],
+        slot: NDArray[np.int64],
+        columns: Sequence[tuple[_Array, Sequence[int]]],
+    ) -> None:
+        """Add observations in order.
+
+        Parameters
+        ----------
+        clock, slot : ndarray of int
+            Of each observation.
+        columns : sequence of (ndarray, sequence of int)
+            Values, and the columns to which they are added: several where they share the values.
+        """
+        clocks, most, slots = self._sums.shape[1:]
+        counts = np.bincount(clock, minlength=clocks)
+        for late in np.flatnonzero(self._seen + counts > self._size * most).tolist():
+            self._coarsen(late, int(self._seen[late] + counts[late]))
+        batch = (self._seen[clock] + _ranks(clock, counts)) // self._size[clock]
+        cell = (clock * most + batch) * slots + slot
+        for values, targets in columns:
+            sums = np.bincount(cell, values, minlength=clocks * most * slots)
+            for target in targets:
+                self._sums[target] += sums.reshape(clocks, most, slots)
+        self._seen += counts
+
+    def _coarsen(self, clock: int, expected: int) -> None:
+        """Join batches in pairs until `expected` observations fit."""
+        while expected > self._size[clock] * MOST:
+            sums = self._sums[:, clock]
+            pairs = sums[:, 0::2] + sums[:, 1::2]
+            self._sums[:, clock] = 0.0
+            self._sums[:, clock, : MOST // 2] = pairs
+            self._size[clock] *= 2
+
+    def sums(self, clock: int) -> _Array:
+        """Return the sums of a clock's batches, in order; shape (columns, batches, slots)."""
+        used = -(-int(self._seen[clock]) // int(self._size[clock]))
+        return self._sums[:, clock, :used]
+
+    def totals(self) -> _Array:
+        """Return the sums over all batches; shape (columns, clocks, slots)."""
+        totals: _Array = self._sums.sum(axis=2)
+        return totals
+
+
+def _ranks(clock: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Give each observation its number among those of its clock."""
+    if len(counts) == 1:
+        return np.arange(len(clock))
+    order = np.argsort(clock, kind="stable")
+    ranks = np.empty(len(clock), dtype=np.int64)
+    ranks[order] = np.arange(len(clock)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return ranks
+
+
+def joined(batches: _Array, number: int) -> _Array:
+    """Join adjoining batches (the second axis) into `number` of nearly equal numbers of batches."""
+    count = batches.shape[1]
+    if number >= count:
+        return batches
+    starts = np.linspace(0, count, number + 1).astype(np.int64)[:-1]
+    found: _Array = np.add.reduceat(batches, starts, axis=1)
+    return found

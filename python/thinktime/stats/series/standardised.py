@@ -1,0 +1,133 @@
+"""Means compared at equal load: direct standardisation, with errors that hold under autocorrelation."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from thinktime.stats import critical_values
+from thinktime.stats.estimate import Estimate
+from thinktime.stats.series import batch_means
+
+_Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A mean or a difference of means, its standard error and the degrees of freedom of that."""
+
+    value: float
+    error: float
+    degrees: float
+    n: int
+
+    @property
+    def p(self) -> float:
+        """Probability of a value at least as far from zero if the truth is zero: Student's t, two-sided."""
+        if self.error <= 0.0:
+            return 0.0 if self.value else 1.0
+        return 2.0 * float(special.stdtr(self.degrees, -abs(self.value) / self.error))
+
+    def estimate(self, unit: str, method: str, level: float) -> Estimate:
+        """Give it its unit, and the interval of Student's t."""
+        reach = critical_values.student_t(level, self.degrees) * self.error
+        return Estimate(self.value, unit, self.n, method, self.value - reach, self.value + reach, level)
+
+
+def difference(first: Mean, second: Mean) -> Mean:
+    r"""Second less first, of independent data.
+
+    .. math:: s^2 = s_1^2 + s_2^2, \qquad \nu = s^4 / (s_1^4/\nu_1 + s_2^4/\nu_2)
+
+    (Welch 1947, Biometrika 34, 28; Satterthwaite 1946, Biometrics 2, 110).
+    """
+    one, two = first.error**2, second.error**2
+    parts = one**2 / first.degrees + two**2 / second.degrees
+    degrees = (one + two) ** 2 / parts if parts > 0.0 else min(first.degrees, second.degrees)
+    return Mean(second.value - first.value, math.sqrt(one + two), degrees, first.n + second.n)
+
+
+def ratio(amounts: _Array, lengths: _Array, n: int) -> Mean | None:
+    """Amount per length over batches, as in `series.batch_ratio`; None for fewer than two batches."""
+    used = lengths > 0.0
+    if used.sum() < 2:
+        return None
+    value, error = batch_means.batch_error(amounts[used], lengths[used])
+    return Mean(value, error, float(used.sum()) - 1.0, n)
+
+
+def effective(lengths: _Array) -> _Array:
+    r"""Return how many equal blocks would hold each group as evenly: :math:`L^2 / \sum_b L_b^2`.
+
+    Parameters
+    ----------
+    lengths : ndarray, shape (blocks, groups)
+    """
+    squares = (lengths**2).sum(axis=0)
+    found: _Array = np.zeros(len(squares))
+    np.divide(lengths.sum(axis=0) ** 2, squares, out=found, where=squares > 0.0)
+    return found
+
+
+def standardised(
+    amounts: _Array, lengths: _Array, weights: _Array, n: int, per: _Array | None = None
+) -> Mean | None:
+    r"""Mean at a stated distribution of loads.
+
+    .. math:: T = \sum_g w_g \frac{\sum_b a_{gb}}{\sum_b l_{gb}}, \qquad
+              s^2 = \frac{B-1}{B} \sum_b (T_{-b} - \bar T_{-\cdot})^2
+
+    over groups g of equal load with weights that add to 1 (direct standardisation: Fleiss, Levin and
+    Paik, *Statistical Methods for Rates and Proportions*, 19.2) and B stretches of time b, each of which
+    is left out in turn: the jackknife over blocks, valid for series whose correlation is short beside a
+    block (Kuensch 1989, Annals of Statistics 17, 1217). What a stretch of time did to all loads alike is
+    in the error. The degrees of freedom are those of as many equal blocks as carry the mean
+    (Satterthwaite), the fewer of two extremes: errors that are independent within a block, and errors
+    that are one for the block.
+
+    Parameters
+    ----------
+    amounts, lengths : ndarray, shape (blocks, groups)
+    weights : ndarray
+        One a group, adding to 1.
+    n : int
+        Observations behind it, for the record.
+    per : ndarray, optional
+        Amounts of something else in the same lengths: T is then divided by the T of that.
+
+    Returns
+    -------
+    Mean or None
+        None where a group with a weight lies in one block only, or there is nothing to divide by.
+    """
+    used = weights > 0.0
+    lengths, weights = lengths[:, used], weights[used]
+    total, blocks = lengths.sum(axis=0), len(lengths)
+    if not used.any() or blocks < 2 or (total - lengths <= 0.0).any():
+        return None
+
+    def means(sums: _Array) -> _Array:
+        """Means of all blocks, and without each block in turn."""
+        whole = sums[:, used].sum(axis=0)
+        left: _Array = (whole - np.vstack([np.zeros(len(weights)), sums[:, used]])) / (
+            total - np.vstack([np.zeros(len(weights)), lengths])
+        )
+        found: _Array = left @ weights
+        return found
+
+    found = means(amounts)
+    if per is not None:
+        below = means(per)
+        if (below <= 0.0).any():
+            return None
+        found = found / below
+    value, without = found[0], found[1:]
+    error = math.sqrt((blocks - 1) / blocks * float(((without - without.mean()) ** 2).sum()))
+    apart = (lengths * (weights / total) ** 2).sum(axis=1)
+    alike = (lengths * (weights / total)).sum(axis=1) ** 2
+    degrees = min(part.sum() ** 2 / (part**2).sum() for part in (apart, alike)) - 1.0
+    return Mean(float(value), error, max(1.0, float(degrees)), n)
