@@ -101,7 +101,7 @@ def test_an_event_that_never_happened_has_no_overhead(tmp_path):
     event = result.events[-1]
     assert (event.overhead, event.time_between, event.share.value) == (None, None, 0.0)
     assert "gate fault" not in [check.label for check in result.checks]
-    assert [row[0] for row in one.section(log, result).tables[1].rows][-1] == "Gate fault"
+    assert [row[0] for row in one.section(result).tables[1].rows][-1] == "Gate fault"
 
 
 @pytest.mark.parametrize(

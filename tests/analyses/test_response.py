@@ -67,7 +67,7 @@ def test_a_heavy_class_can_be_left_out_of_the_mean(log_of):
     light = np.arange(len(wait)) % 5 != 0
     assert result.without.response.mean.value == pytest.approx(wait[light].mean(), abs=1e-6)
     assert result.overall.response.mean.value == pytest.approx(wait.mean(), abs=1e-6)
-    shown = section(None, result)
+    shown = section(result)
     classes = next(table for table in shown.tables if table.name == "response-class")
     assert [row[0] for row in classes.rows] == ["edm", "fortran", "all but fortran", "all"]
     assert any("of all but fortran" in text for text in shown.summary)

@@ -31,7 +31,7 @@ def drawn(section: Section) -> str:
 def test_costs_with_and_without_a_request_stand_side_by_side(log: Log) -> None:
     found = overhead_omission.omit(log, ["forks"])
     assert not isinstance(found, NotApplicable)
-    section = overhead_answers.omission(log, found)
+    section = overhead_answers.omission(found)
     text = drawn(section)
     assert "Without fork, what it costs is charged to what goes along with it." in text
     assert "Costs with and without fork" in text
@@ -41,7 +41,7 @@ def test_costs_with_and_without_a_request_stand_side_by_side(log: Log) -> None:
 def test_a_part_stands_by_itself_among_the_shares(log: Log) -> None:
     found = overhead_parts.part(log, ["softirq_s"])
     assert not isinstance(found, NotApplicable)
-    section = overhead_answers.parted(log, found)
+    section = overhead_answers.parted(found)
     assert "Softirq apart from what requests cost" in drawn(section)
     assert section.tables[0].rows[-1][0] == "softirq"
 
@@ -62,7 +62,7 @@ def test_another_target_is_named_wherever_system_time_would_be(log: Log, column:
 
     result = overhead.analyse(log, explained=[column], without=[column])
     assert not isinstance(result, NotApplicable)
-    text = drawn(section.section(log, result))
+    text = drawn(section.section(result))
     assert "system time" not in text.partition("Beware")[0].lower()
     assert result.target in text
 
@@ -70,4 +70,4 @@ def test_another_target_is_named_wherever_system_time_would_be(log: Log, column:
 def test_a_question_that_the_log_cannot_answer_says_why(log: Log) -> None:
     refused = overhead_omission.omit(log, ["page_faults_major"])
     assert isinstance(refused, NotApplicable)
-    assert "what is to be omitted" in overhead_answers.omission(log, refused).not_applicable
+    assert "what is to be omitted" in overhead_answers.omission(refused).not_applicable

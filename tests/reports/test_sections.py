@@ -25,9 +25,9 @@ from thinktime.stats.estimate import Estimate, NotApplicable
 NAMES = tuple(results.make_all())
 
 
-def made(name: str, log: Log, result: object | None = None) -> Section:
+def made(name: str, result: object | None = None) -> Section:
     section = import_module(ANALYSES[name].removesuffix("analysis") + "section").section
-    return section(log, results.make_all()[name] if result is None else result)
+    return section(results.make_all()[name] if result is None else result)
 
 
 def said(section: Section) -> str:
@@ -36,15 +36,15 @@ def said(section: Section) -> str:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_result_that_does_not_apply_says_why_and_what_to_do(name: str, log: Log) -> None:
-    section = made(name, log, NotApplicable("the log has no samples", "record one"))
+    section = made(name, NotApplicable("the log has no samples", "record one"))
     assert section.not_applicable == "The log has no samples. Record one."
     assert not section.tables
     assert not section.figures
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_figure_can_be_drawn_and_has_words_and_data(name: str, log: Log) -> None:
-    section = made(name, log)
+def test_every_figure_can_be_drawn_and_has_words_and_data(name: str) -> None:
+    section = made(name)
     for figure in section.figures:
         assert figure.chart()["$schema"]
         assert len(figure.alt) > 20
@@ -52,7 +52,7 @@ def test_every_figure_can_be_drawn_and_has_words_and_data(name: str, log: Log) -
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_estimate_of_the_result_stands_in_the_report(name: str, log: Log) -> None:
+def test_every_estimate_of_the_result_stands_in_the_report(name: str) -> None:
     """No interval is lost on the way: each estimate's value is in some cell, sentence or words."""
     allowed = {
         "textbook",
@@ -64,7 +64,7 @@ def test_every_estimate_of_the_result_stands_in_the_report(name: str, log: Log) 
         "variance",
         "first_output",
     }
-    section = made(name, log)
+    section = made(name)
     cells = [cell for table in section.tables for row in table.rows for cell in row]
     cells += [cell for figure in section.figures for row in figure.data.rows for cell in row]
     values = {cell.value for cell in cells if isinstance(cell, Estimate)}
@@ -94,55 +94,55 @@ def estimates(value: Any, left_out: set[str]) -> list[Estimate]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_caveats_are_kept(name: str, log: Log) -> None:
+def test_caveats_are_kept(name: str) -> None:
     result = results.make_all()[name]
     marked = replace(result, caveats=("Beware of the dog.",))  # type: ignore[type-var]
-    assert "Beware of the dog." in made(name, log, marked).caveats
+    assert "Beware of the dog." in made(name, marked).caveats
 
 
-def test_capacity_says_how_much_was_used(log: Log) -> None:
-    text = said(made("capacity", log))
+def test_capacity_says_how_much_was_used() -> None:
+    text = said(made("capacity"))
     assert "63.0 % of the CPU time was used: 44.0 % by user programs, 19.0 % by the system" in text
     assert "minor page faults 9.00 % and forks 4.00 %" in text
 
 
-def test_overhead_sets_the_direct_measurement_beside_the_regression(log: Log) -> None:
-    text = said(made("overhead", log))
+def test_overhead_sets_the_direct_measurement_beside_the_regression() -> None:
+    text = said(made("overhead"))
     assert "fork 400 ± 20 µs" in text
     assert "fork 408 ± 20 µs (the intervals overlap)" in text
     assert "minor page fault 4.08 ± 0.20 µs (the regression gives 0.980 times that)" in text
-    figure = next(figure for figure in made("overhead", log).figures if figure.name == "overhead-costs")
+    figure = next(figure for figure in made("overhead").figures if figure.name == "overhead-costs")
     assert {key.name for key in figure.keys} == {"by regression", "measured directly"}
 
 
-def test_a_cost_below_zero_is_in_the_table_and_not_on_a_logarithmic_axis(log: Log) -> None:
+def test_a_cost_below_zero_is_in_the_table_and_not_on_a_logarithmic_axis() -> None:
     result = results.make_overhead()
     below = replace(result.costs[1], seconds=Estimate(-1e-6, "s/fork", 9, "regression", -2e-6, -0.5e-6))
-    section = made("overhead", log, replace(result, costs=(*result.costs[:1], below, *result.costs[2:])))
+    section = made("overhead", replace(result, costs=(*result.costs[:1], below, *result.costs[2:])))
     figure = next(figure for figure in section.figures if figure.name == "overhead-costs")
     data = {"all": figure.chart()["data"]["values"]}
     assert all(row["value"] > 0 for rows in data.values() for row in rows if "value" in row)
     assert any("−1.00 ± " in part or "−1.00 (" in part for part in [said(section)])
 
 
-def test_response_speaks_only_of_loads_with_enough_interactions(log: Log) -> None:
+def test_response_speaks_only_of_loads_with_enough_interactions() -> None:
     result = results.make_response()
     lonely = replace(result.by_population[0], response=replace(results.waiting(9.0), n=3))
-    section = made("response", log, replace(result, by_population=(lonely, *result.by_population[1:])))
+    section = made("response", replace(result, by_population=(lonely, *result.by_population[1:])))
     assert "With 2 users the median was" in said(section)
     figure = next(figure for figure in section.figures if figure.name == "response-users")
     assert any(row[0] == "1" for row in figure.data.rows)  # shown all the same
 
 
-def test_disks_show_sampled_beside_exact_and_measured_beside_the_makers(log: Log) -> None:
-    text = said(made("iostat", log))
+def test_disks_show_sampled_beside_exact_and_measured_beside_the_makers() -> None:
+    text = said(made("iostat"))
     assert "swap 91.0 ± 4.5 89.9 ± 4.5 1.100 ± 0.055" in text
     assert "Of the blocks asked for, 75.0 ± 3.8 % were found in the cache." in text
     assert "The CPU was idle while a drive was busy 33.5 ± 1.7 % of the time." in text
-    table = next(table for table in made("iostat", log).tables if table.name == "iostat-drives")
+    table = next(table for table in made("iostat").tables if table.name == "iostat-drives")
     names = [column.name for column in table.columns]
     assert table.rows[0][names.index("access, maker's")] == 0.0675
-    queue, states = made("iostat", log).figures
+    queue, states = made("iostat").figures
     assert len(queue.data.rows) == 6
     assert queue.data.rows[-1][0] == "5 and more"
     drawn = [layer["data"]["values"] for layer in queue.chart()["layer"]]
@@ -150,31 +150,31 @@ def test_disks_show_sampled_beside_exact_and_measured_beside_the_makers(log: Log
     assert [row[:2] for row in states.data.rows[:2]] == [("user", "no drive busy"), ("user", "swap busy")]
 
 
-def test_parts_of_the_disks_can_be_asked_for_alone(log: Log) -> None:
+def test_parts_of_the_disks_can_be_asked_for_alone() -> None:
     from thinktime.analyses.disks.section import PARTS, section
 
     result = results.make_iostat()
-    whole = section(log, result)
-    alone = [section(log, result, [part]) for part in PARTS]
+    whole = section(result)
+    alone = [section(result, [part]) for part in PARTS]
     assert sorted(table.name for one in alone for table in one.tables) == sorted(
         table.name for table in whole.tables
     )
     assert sorted(figure.name for one in alone for figure in one.figures) == sorted(
         figure.name for figure in whole.figures
     )
-    queue = section(log, result, ["queue"])
+    queue = section(result, ["queue"])
     assert [table.name for table in queue.tables] == ["iostat-queue", "iostat-lengths"]
     assert len(queue.summary) == 1
 
 
-def test_what_a_log_cannot_tell_of_its_disks_stands_in_the_report(log: Log) -> None:
+def test_what_a_log_cannot_tell_of_its_disks_stands_in_the_report() -> None:
     from thinktime.analyses.disks.section import section
 
     none = NotApplicable("nothing looked", "look")
     result = replace(results.make_iostat(), matrix=none, hit_ratio=none)
-    absent = next(table for table in section(log, result).tables if table.name == "iostat-absent")
+    absent = next(table for table in section(result).tables if table.name == "iostat-absent")
     assert [row[0] for row in absent.rows] == ["CPU state by drive state", "cache hits"]
-    assert section(log, result, ["matrix"]).not_applicable == "Nothing looked. Look."
+    assert section(result, ["matrix"]).not_applicable == "Nothing looked. Look."
 
 
 def evidence(log: Log, **other: object) -> Evidence:

@@ -68,7 +68,7 @@ def answer(name: str, log: Log) -> Section:
 
     if name not in ANALYSES:
         raise InputError(f"there is no analysis {name!r}; the analyses are {', '.join(ANALYSES)}")
-    return _section(name, log, load(name).analyse(log))
+    return _section(name, load(name).analyse(log))
 
 
 def render(document: Document, form: Form) -> str:
@@ -87,12 +87,12 @@ def _renderer(form: Form) -> ModuleType:
     return importlib.import_module(f"thinktime.documents.render.{form}")
 
 
-def _section(name: str, log: Log, result: object) -> Section:
+def _section(name: str, result: object) -> Section:
     from thinktime.analyses import ANALYSES
 
     module = ANALYSES[name].removesuffix("analysis") + "section"
-    make: Callable[[Log, object], Section] = importlib.import_module(module).section
-    return make(log, result)
+    make: Callable[[object], Section] = importlib.import_module(module).section
+    return make(result)
 
 
 def _of_one(log: Log) -> Document:
@@ -109,7 +109,7 @@ def _of_one(log: Log) -> Document:
     host = machine.Machine.of(log)
     said = machine.recording(log, host.cpus)
     known = Evidence(host, said, results)
-    sections = [_section(name, log, results[name]) for name in ORDER]
+    sections = [_section(name, results[name]) for name in ORDER]
     after = ORDER.index("response") + 1
     sections[after:after] = _decomposition([log])
     sections[1:1] = [timeline.section(log, host.cpus), who.section(log)]

@@ -11,7 +11,6 @@ from thinktime.stats.estimate import NotApplicable
 
 if TYPE_CHECKING:
     from thinktime.analyses.arrivals.analysis import Arrivals
-    from thinktime.log import Log
 
 __all__ = ["section"]
 
@@ -19,9 +18,8 @@ TITLE = "Do inputs arrive at random?"
 FOLDED_ABOVE = 12
 
 
-def section(log: Log, result: Arrivals | NotApplicable) -> Section:
+def section(result: Arrivals | NotApplicable) -> Section:
     """Section of the analysis of arrivals."""
-    del log
     if isinstance(result, NotApplicable):
         return refused("arrivals", TITLE, result)
     return Section(

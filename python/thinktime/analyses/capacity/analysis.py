@@ -11,6 +11,7 @@ from thinktime.analyses.capacity import events as of_events
 from thinktime.analyses.capacity.result import Capacity, Check, Condition, Event, Part
 from thinktime.analyses.capacity.states import LOCKS, RECORDER, States, gauges, read, told_cpus
 from thinktime.analyses.overhead import analysis as overhead_analysis
+from thinktime.analyses.timeline import analysis as timeline
 from thinktime.log import observations
 from thinktime.log.meters import Meter, meters
 from thinktime.stats.estimate import Estimate, NotApplicable
@@ -94,6 +95,7 @@ def analyse(
         checks=of_events.checks(events, system, overhead),
         conditions=_conditions(log, states, level),
         caveats=_caveats(log, states, cpus, told, overhead, unusable),
+        over_time=timeline.read(log, rates=list(states.uses), gauges=()),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from thinktime.analyses.timeline.analysis import Timeline
 from thinktime.stats.estimate import Estimate
 
 __all__ = ["Capacity", "Check", "Condition", "Event", "Part", "Use"]
@@ -96,3 +97,5 @@ class Capacity:
     """Of `events`, those that happened."""
     conditions: tuple[Condition, ...]
     caveats: tuple[str, ...]
+    over_time: Timeline | None = None
+    """CPU time by state over time, by column of `parts`."""

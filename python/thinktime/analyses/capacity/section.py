@@ -16,7 +16,6 @@ from thinktime.stats.estimate import Estimate, NotApplicable
 
 if TYPE_CHECKING:
     from thinktime.analyses.capacity.analysis import Capacity, Event
-    from thinktime.log import Log
 
 __all__ = ["METHODS", "Group", "bars", "conditioned", "groups", "section", "unitless"]
 
@@ -108,13 +107,13 @@ def bars(drawn: Sequence[Group]) -> list[dict[str, object]]:
     return rows
 
 
-def section(log: Log, result: Capacity | NotApplicable) -> Section:
+def section(result: Capacity | NotApplicable) -> Section:
     """Section of the capacity analysis."""
     if isinstance(result, NotApplicable):
         return refused("capacity", TITLE, result)
     drawn = groups(result)
     figures = [_total(drawn)]
-    over_time = _over_time(log, drawn)
+    over_time = _over_time(result.over_time, drawn)
     if over_time is not None:
         figures.append(over_time)
     tables = (_parts(result), _events(result), _checks(result), _conditions(result))
@@ -169,9 +168,8 @@ def _total(drawn: Sequence[Group]) -> Figure:
     return Figure("capacity-total", title, chart, table, f"{capital(words)}.", keys)
 
 
-def _over_time(log: Log, drawn: Sequence[Group]) -> Figure | None:
-    data = timeline.read(log, rates=[column for group in drawn for column in group.columns], gauges=())
-    if len(data.starts) < 2:
+def _over_time(data: timeline.Timeline | None, drawn: Sequence[Group]) -> Figure | None:
+    if data is None or len(data.starts) < 2:
         return None
     values: dict[str, list[float]] = {group.key.name: [] for group in drawn}
     for at in range(len(data.starts)):

@@ -14,7 +14,6 @@ from thinktime.stats.estimate import Estimate, NotApplicable
 
 if TYPE_CHECKING:
     from thinktime.analyses.disks.result import Amount, Compared, Drive, Iostat
-    from thinktime.log import Log
 
 __all__ = ["PARTS", "section"]
 
@@ -47,9 +46,8 @@ METHOD = (
 )
 
 
-def section(log: Log, result: Iostat | NotApplicable, parts: Sequence[str] = ()) -> Section:
+def section(result: Iostat | NotApplicable, parts: Sequence[str] = ()) -> Section:
     """Section of the disks; `parts` names those of `PARTS` that are wanted, all by default."""
-    del log
     if isinstance(result, NotApplicable):
         return refused("iostat", TITLE, result)
     wanted = tuple(parts) or tuple(PARTS)

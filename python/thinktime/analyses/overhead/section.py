@@ -15,7 +15,6 @@ from thinktime.stats.estimate import Estimate, NotApplicable
 
 if TYPE_CHECKING:
     from thinktime.analyses.overhead.analysis import Cost, Overhead
-    from thinktime.log import Log
 
 __all__ = ["requests", "section", "subject"]
 
@@ -36,9 +35,8 @@ def subject(result: Overhead) -> str:
     return "CPU time" if result.target == SYSTEM_TIME else result.target
 
 
-def section(log: Log, result: Overhead | NotApplicable) -> Section:
+def section(result: Overhead | NotApplicable) -> Section:
     """Section of the overhead regression."""
-    del log
     if isinstance(result, NotApplicable):
         return refused("overhead", TITLE, result)
     figures = (_costs(result), intervals(result), _shares(result), _fit(result), spread(result))

@@ -17,7 +17,6 @@ from thinktime.stats.estimate import NotApplicable
 if TYPE_CHECKING:
     from thinktime.analyses.overhead.omission import Omission
     from thinktime.analyses.overhead.subtraction import Parted
-    from thinktime.log import Log
 
 __all__ = ["omission", "parted"]
 
@@ -26,11 +25,11 @@ WITHOUT = Key("without it", "other", "diamond")
 REST = Key("by requests", "system", "circle")
 
 
-def omission(log: Log, result: Omission | NotApplicable) -> Section:
+def omission(result: Omission | NotApplicable) -> Section:
     """Section of the regression without some requests, beside that with them."""
     if isinstance(result, NotApplicable):
         return refused("overhead", overhead.TITLE, result)
-    plain = overhead.section(log, result.reduced)
+    plain = overhead.section(result.reduced)
     names = listed([noun(name, name) for name in result.omitted])
     most = max(result.costs[1:], key=lambda cost: abs(1.0 - cost.ratio), default=None)
     sentences = [f"Without {names}, what it costs is charged to what goes along with it."]
@@ -91,11 +90,11 @@ def _beside(result: Omission, names: str) -> Figure:
     return Figure("overhead-omission-chart", title, chart, table, alt, (WITH, WITHOUT))
 
 
-def parted(log: Log, result: Parted | NotApplicable) -> Section:
+def parted(result: Parted | NotApplicable) -> Section:
     """Section of the regression with a part of the time taken out and shown by itself."""
     if isinstance(result, NotApplicable):
         return refused("overhead", overhead.TITLE, result)
-    plain = overhead.section(log, result.whole)
+    plain = overhead.section(result.whole)
     sentence = (
         f"{capital(result.label)} is {shown.estimate(replace(result.share, unit='share'))} of the "
         f"{result.whole.target}."

@@ -11,16 +11,14 @@ from thinktime.stats.estimate import NotApplicable
 
 if TYPE_CHECKING:
     from thinktime.analyses.rates.analysis import Rate, Rates
-    from thinktime.log import Log
 
 __all__ = ["section"]
 
 TITLE = "How much of everything happened?"
 
 
-def section(log: Log, result: Rates | NotApplicable) -> Section:
+def section(result: Rates | NotApplicable) -> Section:
     """Section of the rates."""
-    del log
     if isinstance(result, NotApplicable):
         return refused("rates", TITLE, result)
     rates = tuple(item for item in result.rates if item.column not in result.always_zero)

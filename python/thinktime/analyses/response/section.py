@@ -13,7 +13,6 @@ from thinktime.stats.estimate import Estimate, NotApplicable
 
 if TYPE_CHECKING:
     from thinktime.analyses.response.analysis import Response, ResponseGroup, Waiting
-    from thinktime.log import Log
 
 __all__ = ["section"]
 
@@ -22,9 +21,8 @@ QUANTITIES = ("mean", "p50", "p90", "p99")
 KEYS = (Key("p50", "p50"), Key("p90", "p90"), Key("p99", "p99"))
 
 
-def section(log: Log, result: Response | NotApplicable) -> Section:
+def section(result: Response | NotApplicable) -> Section:
     """Section of the response analysis."""
-    del log
     if isinstance(result, NotApplicable):
         return refused("response", TITLE, result)
     figures = [figure for figure in (_quantiles(result), _stretch(result)) if figure is not None]

@@ -13,7 +13,6 @@ from thinktime.stats.estimate import NotApplicable
 
 if TYPE_CHECKING:
     from thinktime.analyses.saturation.analysis import Dimension, FrontierPair, Saturation
-    from thinktime.log import Log
 
 __all__ = ["axis", "named", "section"]
 
@@ -51,9 +50,8 @@ def _keys(result: Saturation) -> dict[str, Key]:
     return {**KEYS, **own}
 
 
-def section(log: Log, result: Saturation | NotApplicable) -> Section:
+def section(result: Saturation | NotApplicable) -> Section:
     """Section of the saturation analysis."""
-    del log
     if isinstance(result, NotApplicable):
         return refused("saturation", TITLE, result)
     keys = _keys(result)

@@ -15,7 +15,6 @@ from thinktime.stats.estimate import NotApplicable
 if TYPE_CHECKING:
     from thinktime.analyses.service.analysis import CurvePoint, Service
     from thinktime.analyses.service.stability import Stability
-    from thinktime.log import Log
 
 __all__ = ["section"]
 
@@ -26,9 +25,8 @@ KEYS = (
 )
 
 
-def section(log: Log, result: Service | NotApplicable) -> Section:
+def section(result: Service | NotApplicable) -> Section:
     """Section of the service-time analysis."""
-    del log
     if isinstance(result, NotApplicable):
         return refused("service", TITLE, result)
     tables = [*_classes(result), _below(result)]

@@ -14,7 +14,6 @@ from thinktime.stats.estimate import Estimate, NotApplicable
 
 if TYPE_CHECKING:
     from thinktime.analyses.throughput.analysis import Group, Measure, Throughput
-    from thinktime.log import Log
 
 __all__ = ["section"]
 
@@ -26,7 +25,7 @@ TIMES = {
 }
 
 
-def section(log: Log, result: Throughput | NotApplicable, *, whole: bool = False) -> Section:
+def section(result: Throughput | NotApplicable, *, whole: bool = False) -> Section:
     """Section of the throughput analysis.
 
     Parameters
@@ -36,7 +35,6 @@ def section(log: Log, result: Throughput | NotApplicable, *, whole: bool = False
     whole : bool
         Whether means over the whole log were asked for.
     """
-    del log
     if isinstance(result, NotApplicable):
         return refused("throughput", TITLE, result)
     figures = [figure for figure in (_times(result), _interactions(result)) if figure is not None]

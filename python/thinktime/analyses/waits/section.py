@@ -15,7 +15,6 @@ from thinktime.stats.estimate import NotApplicable
 
 if TYPE_CHECKING:
     from thinktime.analyses.waits.analysis import Trace
-    from thinktime.log import Log
 
 __all__ = ["section"]
 
@@ -30,9 +29,8 @@ NAMES = {
 }
 
 
-def section(log: Log, result: Trace | NotApplicable) -> Section:
+def section(result: Trace | NotApplicable) -> Section:
     """Section of the event trace."""
-    del log
     if isinstance(result, NotApplicable):
         return refused("trace", TITLE, result)
     figure = _reactions(result)

@@ -29,6 +29,6 @@ def command(logs: LogsArgument, form: Form = "text") -> None:
 
     found = opened(logs)
     if len(found) == 1:
-        show(one.section(found[0], capacity.analyse(found[0])), form)
+        show(one.section(capacity.analyse(found[0])), form)
     else:
         show(several.section(capacity_comparison.compare(found, names(logs))), form)

@@ -75,4 +75,4 @@ def _answer(
         None if text is None else parse_seconds(text, option) for text, option in options
     )
     found = iostat.analyse(log, session=session, start_s=start_s or 0.0, end_s=end_s, every_s=every_s)
-    return section(log, found, parts)
+    return section(found, parts)

@@ -110,7 +110,7 @@ def _section(
     if len(logs) > 1:
         return compared.section(overhead_comparison.compare(logs, called, without=without, **options))
     if without:
-        return overhead_answers.omission(logs[0], overhead_omission.omit(logs[0], without, **options))
+        return overhead_answers.omission(overhead_omission.omit(logs[0], without, **options))
     if apart:
-        return overhead_answers.parted(logs[0], overhead_parts.part(logs[0], apart, **options))
-    return plain.section(logs[0], overhead.analyse(logs[0], **options))
+        return overhead_answers.parted(overhead_parts.part(logs[0], apart, **options))
+    return plain.section(overhead.analyse(logs[0], **options))

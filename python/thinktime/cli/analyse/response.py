@@ -39,4 +39,4 @@ def command(
     from thinktime.log import Log
 
     opened = Log.open(log)
-    show(section(opened, response.analyse(opened, without=without or ())), form)
+    show(section(response.analyse(opened, without=without or ())), form)

@@ -69,7 +69,7 @@ def command(
     at = saturation.Thresholds(ceiling_above=part)
     if len(found) == 1:
         result = saturation.analyse(found[0], dimensions=work, ceilings=ceilings, thresholds=at)
-        show(one.section(found[0], result), form)
+        show(one.section(result), form)
     else:
         compared = saturation_comparison.compare(
             found, names(logs), dimensions=work, ceilings=ceilings, thresholds=at

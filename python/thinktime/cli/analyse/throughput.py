@@ -72,7 +72,7 @@ def command(
     try:
         if len(found) == 1:
             result = throughput.analyse(found[0], load=by, width=width, n_few=few)
-            show(one.section(found[0], result, whole=whole), form)
+            show(one.section(result, whole=whole), form)
         else:
             compared = throughput_comparison.compare(found, names(logs), load=by, width=width, n_few=few)
             show(several.section(compared, whole=whole), form)
