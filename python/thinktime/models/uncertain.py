@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from typing import Annotated
 
 from thinktime.errors import InputError
 from thinktime.models.prediction import Quantity
@@ -12,6 +13,9 @@ from thinktime.stats.estimate import Estimate
 
 Known = float | Estimate
 """A figure that is taken as exact, or one with an interval."""
+
+Share = Annotated[Known, "share"]
+"""A fraction of a whole, 0 to 1."""
 
 Choice = Mapping[Estimate, float]
 """Value that stands for an estimate; its own where it is not named."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from typing import Literal
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from thinktime.models.swapping import loaded_network, swapper
 from thinktime.models.swapping.loaded_network import Demands
 from thinktime.models.swapping.swap_disk import SOURCE
 from thinktime.models.swapping.swapper import Rules, Shares
-from thinktime.models.uncertain import Choice, Known, point, propagated
+from thinktime.models.uncertain import Choice, Known, Share, point, propagated
 from thinktime.stats.estimate import Estimate
 
 DISPATCHES = ("sharing", "slices")
@@ -41,46 +42,6 @@ ROOM = 0.05
 class Swapping:
     """A machine that swaps, and its load. Where a figure was measured, its `Estimate` carries the interval.
 
-    Parameters
-    ----------
-    processes : int
-        Active processes: PN.
-    memory : int
-        Memory for users, in clicks or any other unit that `size` and `text` have too: MM.
-    size : float or sequence of float
-        Size of a process, or the sizes that are dealt to the processes in turn: PS.
-    blocks : float or Estimate
-        File transfers of an interaction that reach the disk.
-    block_time_s : float or Estimate
-        Mean access and transfer time of one, without queueing: Tblock.
-    swap_time_s : float, Estimate or sequence of these
-        The same of one swap, one way, of all that is swapped; or one for each of the sizes: Tswap.
-    compute_s : float or Estimate
-        CPU time of the program in an interaction: PC.
-    system_s : float or Estimate
-        CPU time of the system in an interaction.
-    think_s : float or Estimate
-        Mean pause between interactions, in which a process may be swapped out; 0 if there is none.
-    interactions : int, optional
-        Interactions of each process; without them no elapsed time follows.
-    text : float
-        The part of `size` that is pure text: all processes share one copy, which is never swapped.
-    behind : float or Estimate
-        Part of the transfers that nobody waits for, 0 to below 1.
-    gap_s : float or Estimate
-        Time from the end of a request at the controller to the start of the next: the interrupt's service.
-    dispatch : str
-        ``"slices"``: the system's CPU time goes first, and a process that comes back from the disk or from a
-        pause waits a slice of each that computes, for Sixth Edition then gives the CPU to the next of equal
-        priority. ``"sharing"``: all share the CPU.
-    compute_variation : float
-        Coefficient of variation of the compute time, for the length of a slice.
-    minimum_time_in_s, minimum_time_out_s : float
-        A ready process is swapped out only after so long in memory, for one that has been out so long:
-        MINTIMEIN and MINTIMEOUT.
-    own_controller : bool
-        Whether swaps go through a controller of their own. Overlapped seeks on one controller bring less.
-
     Raises
     ------
     InputError
@@ -88,23 +49,47 @@ class Swapping:
     """
 
     processes: int
+    """Active processes: PN."""
     memory: int
+    """Memory for users, in clicks or any other unit that the size has too: MM."""
     size: float | Sequence[float]
+    """Size of a process, or several sizes that are dealt to the processes in turn: PS."""
     blocks: Known
+    """File transfers of an interaction that reach the disk."""
     block_time_s: Known
+    """Mean access and transfer time of one, without queueing: Tblock."""
     swap_time_s: Known | Sequence[Known]
+    """Mean time of one swap, one way, of all that is swapped; or one for each of the sizes: Tswap."""
     compute_s: Known
+    """CPU time of the program in an interaction: PC."""
     system_s: Known = 0.0
+    """CPU time of the system in an interaction."""
     think_s: Known = 0.0
+    """Mean pause between interactions, in which a process may be swapped out; 0 if there is none."""
     interactions: int | None = None
+    """Interactions of each process; they give elapsed time and swaps."""
     text: float = 0.0
-    behind: Known = 0.0
+    """Part of the size that is pure text: all processes share one copy, which is never swapped."""
+    behind: Share = 0.0
+    """Fraction of the transfers that nobody waits for, 0 to below 1."""
     gap_s: Known = 0.0
-    dispatch: str = "slices"
+    """Time from the end of a request at the controller to the start of the next: the interrupt's service."""
+    dispatch: Literal["slices", "sharing"] = "slices"
+    """How the CPU is allocated: in time slices, as Sixth Edition UNIX does, or by processor sharing.
+
+    ``"slices"``: the system's CPU time goes first, and a process that comes back from the disk or from a
+    pause waits a slice of each that computes, because Sixth Edition then gives the CPU to the next of equal
+    priority. ``"sharing"``: all share the CPU."""
     compute_variation: float = 1.0
+    """Coefficient of variation of the compute time, for the length of a slice."""
     minimum_time_in_s: float = 3.0
+    """Time in memory after which a ready process may be swapped out: MINTIMEIN."""
     minimum_time_out_s: float = 3.0
+    """Time outside after which a process may displace a ready one: MINTIMEOUT."""
     own_controller: bool = False
+    """Whether swaps have a controller of their own.
+
+    Overlapped seeks on one controller bring less."""
 
     def __post_init__(self) -> None:
         """Refuse what no machine has."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields
 
 from thinktime.errors import InputError
 from thinktime.models.prediction import Quantity, at_least_zero, count, positive
-from thinktime.models.uncertain import Known, ends, point
+from thinktime.models.uncertain import Known, Share, ends, point
 from thinktime.stats.estimate import Estimate
 
 SOURCE = "Brachman, A Model of the UNIX Time-sharing System under Disk Saturation (UBC, 1983)"
@@ -28,40 +28,6 @@ class Configuration:
 
     Where a figure was measured, its `Estimate` carries the interval into the prediction.
 
-    Parameters
-    ----------
-    block_time_s : float or Estimate
-        Mean access and transfer time of one file request, without queueing: Tblock.
-    swap_time_s : float or Estimate
-        The same of one swap, one way: Tswap; 0 for a machine that does not swap.
-    loaded : float or Estimate, optional
-        Mean number of processes in memory, NL; by default it follows from memory, size and processes.
-    memory : int, optional
-        Memory for users, in clicks or any other unit that `size` has too: MM.
-    size : float or sequence of float, optional
-        Size of a process, or the sizes that are dealt to the processes in turn: PS.
-    processes : int, optional
-        Active processes: PN.
-    burst_s : float or Estimate, optional
-        Mean compute burst: PC.
-    queue_length : float or Estimate, optional
-        Mean number of requests at the controller, the one in service included.
-    utilisation : float or Estimate, optional
-        Busy part of the controller's time, 0 to 1.
-    think_s : float or Estimate, optional
-        Mean think time.
-    service_s : float or Estimate, optional
-        Mean time of an interaction on a machine of its own, without any waiting.
-    elapsed_s : float or Estimate, optional
-        Time that the whole load took.
-    interactions : int, optional
-        Interactions of all processes in that time: C.
-    blocks : float or Estimate, optional
-        File requests that reached the disk in that time.
-    interactive, equal_demands, single_controller, one_swap_at_a_time : bool, optional
-        Whether the load is interactive, all processes ask for the same CPU time, there is a single disk
-        controller, and one swap at a time is asked of it; None where that is not known.
-
     Raises
     ------
     InputError
@@ -69,23 +35,43 @@ class Configuration:
     """
 
     block_time_s: Known
+    """Mean access and transfer time of one file request, without queueing: Tblock."""
     swap_time_s: Known
+    """Mean time of one swap, one way, without queueing: Tswap; 0 for a machine that does not swap."""
     loaded: Known | None = None
+    """Mean number of processes in memory, NL; by default it follows from memory, size and processes."""
     memory: int | None = None
+    """Memory for users, in clicks or any other unit that the size has too: MM."""
     size: float | Sequence[float] | None = None
+    """Size of a process, or several sizes that are dealt to the processes in turn: PS."""
     processes: int | None = None
+    """Active processes, in memory or not: PN."""
     burst_s: Known | None = None
+    """Mean compute burst: PC."""
     queue_length: Known | None = None
-    utilisation: Known | None = None
+    """Mean number of requests at the controller, the one in service included, as measured."""
+    utilisation: Share | None = None
+    """Fraction of the time that the controller is busy."""
     think_s: Known | None = None
+    """Mean think time between interactions."""
     service_s: Known | None = None
+    """Mean time of an interaction on a machine of its own, without any waiting; gives the stretch factor."""
     elapsed_s: Known | None = None
+    """Time that the whole load took; from that of A follows that of B."""
     interactions: int | None = None
+    """Interactions of all processes in that time, C; they give throughput and response."""
     blocks: Known | None = None
+    """File requests that reached the disk in that time; they give the swaps."""
     interactive: bool | None = None
+    """Whether the load is interactive.
+
+    None where that is not known, as for the three below."""
     equal_demands: bool | None = None
+    """Whether all processes need the same CPU time."""
     single_controller: bool | None = None
+    """Whether there is a single disk controller."""
     one_swap_at_a_time: bool | None = None
+    """Whether at most one swap is requested of the disk at any time."""
 
     def __post_init__(self) -> None:
         """Refuse what no machine has."""
