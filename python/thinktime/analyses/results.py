@@ -1,0 +1,286 @@
+"""Base of all results: plain values, a data frame and a short representation of the same fields."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from thinktime.errors import InputError
+from thinktime.stats.estimate import Estimate, NotApplicable
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from thinktime.documents.document import Cell
+    from thinktime.log import Log
+
+SHOWN_MAX = 20
+"""Rows of the main table that a notebook shows; `Result.to_frame` has all of them."""
+TEXT_MAX = 70
+
+
+class Result:
+    """What an analysis returns: derive from it as a frozen, keyword-only dataclass with ``repr=False``.
+
+    Examples
+    --------
+    >>> @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+    ... class Group:
+    ...     load: float
+    ...     mean: Estimate
+    >>> @dataclasses.dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+    ... class Curve(Result):
+    ...     MAIN = "groups"
+    ...     unit: str
+    ...     groups: tuple[Group, ...]
+    >>> mean = Estimate(value=0.5, unit="s", n=40, method="mean", low=0.4, high=0.6)
+    >>> curve = Curve(unit="s", groups=(Group(load=1.0, mean=mean),))
+    >>> curve.to_frame().columns
+    ['load', 'mean', 'mean_low', 'mean_high', 'mean_n']
+    >>> curve.to_dict()["groups"][0]["mean"]["high"]
+    0.6
+    """
+
+    __slots__ = ()
+
+    MAIN: ClassVar[str] = ""
+    """Field that holds the records of the main table; empty where the result itself is its only record."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields as nested dictionaries, lists, numbers and strings, ready for JSON, in SI units.
+
+        An estimate is a dictionary of its value, unit, interval, n and method; what is not a finite
+        number is None, since JSON has no word for it.
+        """
+        return {item.name: _plain(getattr(self, item.name)) for item in _fields(self)}
+
+    def to_frame(self) -> pl.DataFrame:
+        """Main table as a polars data frame, a row for each record (pandas: ``.to_frame().to_pandas()``).
+
+        An estimate takes four columns: its value under the name of the field, then ``_low``, ``_high``
+        and ``_n``. Fields of nested records have both names: ``response_p90``. Lists inside a record are
+        left out; `to_dict` has them.
+        """
+        import polars as pl
+
+        rows = [_flat(record) for record in self._records()]
+        columns: dict[str, list[str]] = {}
+        for row in rows:
+            for name, cells in row.items():
+                known = columns.setdefault(name, [])
+                known.extend(cell for cell in cells if cell not in known)
+        return pl.DataFrame(
+            {
+                cell: [row.get(name, {}).get(cell) for row in rows]
+                for name, cells in columns.items()
+                for cell in cells
+            },
+            strict=False,
+        )
+
+    def _records(self) -> Sequence[Any]:
+        """Records of the main table: dataclasses or mappings."""
+        return getattr(self, self.MAIN) if self.MAIN else (self,)
+
+    def __repr__(self) -> str:
+        """Name of the result, and a line for each field."""
+        lines = (f"  {item.name}: {_brief(getattr(self, item.name))}" for item in _fields(self))
+        return "\n".join([type(self).__name__, *lines])
+
+    def _repr_html_(self) -> str:
+        """Fields and main table as a notebook shows them."""
+        fields = "".join(
+            f"<tr><th style='text-align:left'>{item.name}</th>"
+            f"<td style='text-align:left'>{html.escape(_brief(getattr(self, item.name)))}</td></tr>"
+            for item in _fields(self)
+            if item.name != self.MAIN
+        )
+        title = f"<strong>{type(self).__name__}</strong><table>{fields}</table>"
+        return title + _html_table(self._records()) if self.MAIN else title
+
+
+def check_log(value: object, argument: str = "log") -> Log:
+    """Return `value` if it is an open log: the first line of every analysis.
+
+    Raises
+    ------
+    TypeError
+        It is something else, such as a path; the message names the argument and the remedy.
+    """
+    from thinktime.log import Log
+
+    if isinstance(value, Log):
+        return value
+    if isinstance(value, (str, Path)):
+        raise TypeError(
+            f"{argument} is the path {str(value)!r}, not an open log: pass Log.open({str(value)!r}) instead"
+        )
+    raise TypeError(f"{argument} must be a thinktime.Log, not {type(value).__name__}: open one with Log.open")
+
+
+def check_logs(logs: object, names: Sequence[str], least: int = 2) -> Sequence[Log]:
+    """Return `logs` if they are open logs, each with a name of its own: the first line of a comparison.
+
+    Raises
+    ------
+    TypeError
+        `logs` is no sequence of logs.
+    InputError
+        There are fewer than `least`, or not as many names, or two have the same name.
+    """
+    if isinstance(logs, str) or not isinstance(logs, Sequence):
+        raise TypeError(f"logs must be a sequence of thinktime.Log, not {type(logs).__name__}")
+    for number, log in enumerate(logs):
+        check_log(log, f"logs[{number}]")
+    if len(logs) < least:
+        raise InputError(f"logs: {len(logs)} given; a comparison needs {least} or more")
+    if len(names) != len(logs):
+        raise InputError(f"names: {len(names)} for {len(logs)} logs; give each log one name")
+    if len(set(names)) < len(names):
+        raise InputError(f"names: {', '.join(names)} are not all different; give each log its own")
+    return logs
+
+
+def check_level(level: float, argument: str = "level") -> float:
+    """Return `level` if it is a confidence between 0 and 1.
+
+    Raises
+    ------
+    InputError
+        It is not; 95 is taken for 0.95 in the remedy.
+    """
+    if isinstance(level, (int, float)) and 0.0 < level < 1.0:
+        return level
+    remedy = f"; write {level / 100:g}" if isinstance(level, (int, float)) and 1 < level < 100 else ""
+    raise InputError(f"{argument} is {level!r}, but a confidence lies between 0 and 1{remedy}")
+
+
+def _fields(record: Any) -> tuple[dataclasses.Field[Any], ...]:
+    return dataclasses.fields(record)
+
+
+def _is_record(value: object) -> bool:
+    return dataclasses.is_dataclass(value) and not isinstance(value, type)
+
+
+def _plain(value: Any) -> Any:
+    """`value` of plain Python types."""
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, NotApplicable):
+        return {"not_applicable": value.reason, "remedy": value.remedy}
+    if _is_record(value):
+        return {item.name: _plain(getattr(value, item.name)) for item in _fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, (Path, complex)):
+        return str(value)
+    if hasattr(value, "tolist"):  # NumPy's arrays and scalars
+        return _plain(value.tolist())
+    return [_plain(item) for item in value]
+
+
+def _flat(record: Any) -> dict[str, dict[str, object]]:
+    """Cells of a row by field: one for a number or text, four for an estimate, several for a record."""
+    if isinstance(record, Mapping):
+        return {str(name): dict(_cells(str(name), value, "")) for name, value in record.items()}
+    return {
+        item.name: dict(_cells(item.name, getattr(record, item.name), str(item.type)))
+        for item in _fields(record)
+    }
+
+
+def _cells(name: str, value: Any, declared: str) -> Iterator[tuple[str, object]]:
+    """Names and values of the columns of one field; `declared` is its type as it is written."""
+    if isinstance(value, Estimate) or (value is None and declared == "Estimate | None"):
+        # Where the first row has no estimate, its columns stand in their order all the same.
+        for ending, attribute in (("", "value"), ("_low", "low"), ("_high", "high"), ("_n", "n")):
+            yield name + ending, None if value is None else getattr(value, attribute)
+    elif isinstance(value, NotApplicable):
+        yield name, None
+    elif _is_record(value):
+        for item in _fields(value):
+            yield from _cells(f"{name}_{item.name}", getattr(value, item.name), str(item.type))
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _cells(f"{name}_{key}", item, "")
+    elif value is None or isinstance(value, (str, bool, int, float, datetime)):
+        yield name, value
+
+
+def _brief(value: Any) -> str:
+    """`value` in a few words."""
+    from thinktime.documents import format as shown
+
+    if value is None:
+        return "not measured"
+    if isinstance(value, Estimate):
+        return f"{shown.estimate(value)} (n = {value.n})"
+    if isinstance(value, NotApplicable):
+        return f"not applicable: {value.reason}"
+    if _is_record(value):
+        return type(value).__name__
+    if isinstance(value, bool):
+        return str(value)
+    if isinstance(value, (int, float)):
+        return f"{value:.6g}"
+    if isinstance(value, Mapping):
+        return _cut(", ".join(f"{key}: {_brief(item)}" for key, item in value.items()) or "none")
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return _listed(value)
+    return _cut(str(value))
+
+
+def _listed(values: Sequence[Any]) -> str:
+    if not values:
+        return "none"
+    if all(isinstance(value, (str, int, float)) for value in values) and len(values) <= 8:
+        return _cut(", ".join(_brief(value) for value in values))
+    kinds = {type(value).__name__ for value in values if value is not None}
+    return f"{len(values)} × {' or '.join(sorted(kinds))}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= TEXT_MAX else text[: TEXT_MAX - 1] + "…"
+
+
+def _html_table(records: Sequence[Any]) -> str:
+    """Records as an HTML table, estimates with their interval."""
+    from thinktime.documents import format as shown
+
+    def text(value: Cell) -> str:
+        return html.escape(shown.estimate(value) if isinstance(value, Estimate) else _brief(value))
+
+    rows = [dict(_shown_cells(record)) for record in records[:SHOWN_MAX]]
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{text(row.get(name))}</td>" for name in names) + "</tr>" for row in rows
+    )
+    more = f"<p>{len(records) - SHOWN_MAX} more rows</p>" if len(records) > SHOWN_MAX else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+def _shown_cells(record: Any, before: str = "") -> Iterator[tuple[str, Any]]:
+    """Fields of a record by name, those of nested records by both names; lists are left out."""
+    items = (
+        record.items()
+        if isinstance(record, Mapping)
+        else ((item.name, getattr(record, item.name)) for item in _fields(record))
+    )
+    for name, value in items:
+        if (_is_record(value) and not isinstance(value, (Estimate, NotApplicable))) or isinstance(
+            value, Mapping
+        ):
+            yield from _shown_cells(value, f"{before}{name}_")
+        elif isinstance(value, str) or not isinstance(value, Sequence):
+            yield before + str(name), value
