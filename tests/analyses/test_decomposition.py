@@ -217,7 +217,7 @@ def slopes():
                 seen[name] for name in ("script_page_faults", "script_page_fault_s", "script_interactions")
             ]
             groups.append(ratio_regression.sums(*columns))
-            rows.append(ratio_regression.Sums(*columns))
+            rows.append(ratio_regression.Sums(**dict(zip(["x", "y", "count"], columns, strict=True))))
         found.append((ratio_regression.through(groups), ratio_regression.through(rows)))
     return found
 
@@ -240,7 +240,7 @@ def test_a_line_needs_two_groups_that_differ():
     one = ratio_regression.sums(np.arange(20.0), np.arange(20.0), np.ones(20))
     assert ratio_regression.through([one]) is None
     assert ratio_regression.through([one, one]) is None
-    whole = ratio_regression.Sums(np.array([1.0, 3.0]), np.array([1.0, 3.0]), np.array([0.0, 1.0]))
+    whole = ratio_regression.Sums(x=np.array([1.0, 3.0]), y=np.array([1.0, 3.0]), count=np.array([0.0, 1.0]))
     assert ratio_regression.through([one, whole]) is None
 
 

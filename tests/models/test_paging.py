@@ -8,11 +8,10 @@ import pytest
 
 from thinktime.errors import InputError
 from thinktime.models.distributions import distribution
-from thinktime.models.paging.eligible_limit import levels
+from thinktime.models.paging import Paging, levels, predict
 from thinktime.models.paging.fixed_point import hold
 from thinktime.models.paging.lockout import KINDS
 from thinktime.models.paging.stays import Program
-from thinktime.models.paging.throughput import Paging, predict
 from thinktime.models.queueing.finite_source import machine_repairman
 from thinktime.models.queueing.networks import Station, mva
 
@@ -21,7 +20,7 @@ EXPONENTIAL = distribution("exponential(mean=0.5)")
 PLAIN = Paging(
     users=12,
     think_s=10.0,
-    programs=(Program(1.0, EXPONENTIAL, pages=1e6, segments=1.0, lines=0.0),),
+    programs=(Program(share=1.0, useful=EXPONENTIAL, pages=1e6, segments=1.0, lines=0.0),),
     core=1e9,
     wired=0.0,
     headway_s=math.inf,
@@ -35,8 +34,8 @@ LIKE_MULTICS = Paging(
     users=40,
     think_s=30.0,
     programs=(
-        Program(0.9, distribution(0.4), pages=42, segments=12, lines=2),
-        Program(0.1, distribution(4.0), pages=90, segments=24, lines=2),
+        Program(share=0.9, useful=distribution(0.4), pages=42, segments=12, lines=2),
+        Program(share=0.1, useful=distribution(4.0), pages=90, segments=24, lines=2),
     ),
     core=256.0,
     wired=64.0,
@@ -123,7 +122,7 @@ def test_interference_halves_what_a_second_processor_adds():
 
 
 def test_core_for_all_keeps_everything_in_it():
-    alike = (Program(1.0, distribution(0.4), pages=42, segments=12, lines=2),)
+    alike = (Program(share=1.0, useful=distribution(0.4), pages=42, segments=12, lines=2),)
     roomy = replace(LIKE_MULTICS, programs=alike, kept=1.0, users=10)
     assert predict(replace(roomy, core=10 * 42 + 64 + 1.0))["page_faults_per_interaction"] < 0.1
     assert predict(replace(roomy, core=9 * 42 + 64))["page_faults_per_interaction"] > 1.0

@@ -10,11 +10,13 @@ from thinktime.models.swapping import disk_bound, swap_overhead
 from thinktime.models.swapping.swap_disk import Configuration, Drive, loaded_processes, mean_size
 from thinktime.stats.estimate import Estimate
 
-A = Configuration(0.05, 0.07, loaded=4)
+A = Configuration(block_time_s=0.05, swap_time_s=0.07, loaded=4)
 
 
 def measured(value, half, unit="s", level=0.95):
-    return Estimate(value, unit, 10, "measured", value - half, value + half, level)
+    return Estimate(
+        value=value, unit=unit, n=10, method="measured", low=value - half, high=value + half, level=level
+    )
 
 
 def assumption(found, words):
@@ -132,8 +134,8 @@ def test_a_violated_assumption_is_told_with_its_figure(words, change, found):
 
 def test_all_assumptions_can_be_met():
     a = Configuration(
-        0.05,
-        0.07,
+        block_time_s=0.05,
+        swap_time_s=0.07,
         memory=1280,
         size=314,
         processes=10,
@@ -182,7 +184,7 @@ def test_sizes_that_are_dealt_in_turn():
 
 
 def test_the_swap_of_one_block_crosses_no_cylinder():
-    drive = Drive(0.0675, 2.35e-6, 0.015, 40)
+    drive = Drive(access_s=0.0675, transfer_s_per_byte=2.35e-6, track_to_track_s=0.015, cylinder_blocks=40)
     one = drive.swap_time_s(8)
     assert one.low == one.high == pytest.approx(drive.block_time_s())
 
@@ -198,25 +200,52 @@ def test_leave_one_out_says_how_far_off_each_prediction_is():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: Configuration(0.0, 0.07, 4), "block_time_s is 0.0; give a finite number above 0"),
-        (lambda: Configuration(0.05, -0.07, 4), "swap_time_s is -0.07; give a finite number from 0 up"),
-        (lambda: Configuration(0.05, math.nan, 4), "swap_time_s is nan"),
-        (lambda: Configuration(0.05, 0.07, 0), "loaded is 0; give 1 or more"),
-        (lambda: Configuration(0.05, 0.07, math.inf), "loaded is inf"),
-        (lambda: Configuration(0.05, 0.07, math.nan), "loaded is nan"),
-        (lambda: Configuration(0.05, 0.07), "loaded is not given; give it, or memory and size"),
-        (lambda: Configuration(0.05, 0.07, memory=1280, size=1400), "size is 1400, and memory 1280: no such"),
-        (lambda: Configuration(0.05, 0.07, memory=300, size=(157, 314)), "size is 314, and memory 300"),
-        (lambda: Configuration(0.05, 0.07, memory=1280, size=-1), "size is -1"),
-        (lambda: Configuration(0.05, 0.07, memory=1280, size=()), "size is an empty list"),
-        (lambda: Configuration(0.05, 0.07, memory=0, size=157), "memory is 0"),
-        (lambda: Configuration(0.05, 0.07, 8, processes=4), "loaded is 8, but there are 4 processes"),
         (
-            lambda: Configuration(0.05, 0.07, 4, utilisation=95.0),
+            lambda: Configuration(block_time_s=0.0, swap_time_s=0.07, loaded=4),
+            "block_time_s is 0.0; give a finite number above 0",
+        ),
+        (
+            lambda: Configuration(block_time_s=0.05, swap_time_s=-0.07, loaded=4),
+            "swap_time_s is -0.07; give a finite number from 0 up",
+        ),
+        (lambda: Configuration(block_time_s=0.05, swap_time_s=math.nan, loaded=4), "swap_time_s is nan"),
+        (lambda: Configuration(block_time_s=0.05, swap_time_s=0.07, loaded=0), "loaded is 0; give 1 or more"),
+        (lambda: Configuration(block_time_s=0.05, swap_time_s=0.07, loaded=math.inf), "loaded is inf"),
+        (lambda: Configuration(block_time_s=0.05, swap_time_s=0.07, loaded=math.nan), "loaded is nan"),
+        (
+            lambda: Configuration(block_time_s=0.05, swap_time_s=0.07),
+            "loaded is not given; give it, or memory and size",
+        ),
+        (
+            lambda: Configuration(block_time_s=0.05, swap_time_s=0.07, memory=1280, size=1400),
+            "size is 1400, and memory 1280: no such",
+        ),
+        (
+            lambda: Configuration(block_time_s=0.05, swap_time_s=0.07, memory=300, size=(157, 314)),
+            "size is 314, and memory 300",
+        ),
+        (lambda: Configuration(block_time_s=0.05, swap_time_s=0.07, memory=1280, size=-1), "size is -1"),
+        (
+            lambda: Configuration(block_time_s=0.05, swap_time_s=0.07, memory=1280, size=()),
+            "size is an empty list",
+        ),
+        (lambda: Configuration(block_time_s=0.05, swap_time_s=0.07, memory=0, size=157), "memory is 0"),
+        (
+            lambda: Configuration(block_time_s=0.05, swap_time_s=0.07, loaded=8, processes=4),
+            "loaded is 8, but there are 4 processes",
+        ),
+        (
+            lambda: Configuration(block_time_s=0.05, swap_time_s=0.07, loaded=4, utilisation=95.0),
             "utilisation is 95; give a part of the time",
         ),
-        (lambda: Configuration(0.05, 0.07, 4, burst_s=-1.0), "burst_s is -1.0"),
-        (lambda: Configuration(measured(0.05, 0.06), 0.07, 4), "block_time_s has an interval from -0.01"),
+        (
+            lambda: Configuration(block_time_s=0.05, swap_time_s=0.07, loaded=4, burst_s=-1.0),
+            "burst_s is -1.0",
+        ),
+        (
+            lambda: Configuration(block_time_s=measured(0.05, 0.06), swap_time_s=0.07, loaded=4),
+            "block_time_s has an interval from -0.01",
+        ),
         (lambda: disk_bound.leave_one_out([A]), "there are 1 runs to compare"),
         (lambda: disk_bound.leave_one_out([A, A]), "run 1 has no elapsed_s"),
         (
@@ -236,8 +265,18 @@ def test_leave_one_out_says_how_far_off_each_prediction_is():
         (lambda: swap_overhead.one_loaded(300.0, -1.0, 5), "swap_time_s is -1.0"),
         (lambda: swap_overhead.several_loaded(300.0, 0, 5, 0.5, 0.07), "processes_a is 0"),
         (lambda: swap_overhead.several_loaded(300.0, 5, 5, 0.0, 0.07), "quantum_s is 0.0"),
-        (lambda: Drive(0.0675, 0.0, 0.015, 40), "transfer_s_per_byte is 0.0"),
-        (lambda: Drive(0.0675, 2e-6, 0.015, 40).swap_time_s(0), "size_clicks is 0"),
+        (
+            lambda: Drive(
+                access_s=0.0675, transfer_s_per_byte=0.0, track_to_track_s=0.015, cylinder_blocks=40
+            ),
+            "transfer_s_per_byte is 0.0",
+        ),
+        (
+            lambda: Drive(
+                access_s=0.0675, transfer_s_per_byte=2e-6, track_to_track_s=0.015, cylinder_blocks=40
+            ).swap_time_s(0),
+            "size_clicks is 0",
+        ),
     ],
 )
 def test_bad_input_is_refused_by_name(call, words):

@@ -190,7 +190,9 @@ def test_the_number_of_states_is_known_before_they_are_found(processes, fit):
     from thinktime.models.swapping import loaded_network, response_time, swapper
 
     system = replace(LIKE_UNIX, processes=processes, memory=157 * fit)
-    rules = swapper.Rules(processes, fit, 1.0, 3.0, 3.0)
+    rules = swapper.Rules(
+        processes=processes, fit=fit, think_s=1.0, minimum_time_in_s=3.0, minimum_time_out_s=3.0
+    )
     reached, _ = swapper._reached(rules, loaded_network.rates(response_time._demands(system, {}), fit))
     assert len(reached) == rules.states
 
@@ -198,7 +200,7 @@ def test_the_number_of_states_is_known_before_they_are_found(processes, fit):
 def test_an_interval_of_an_input_is_one_of_the_answer():
     from thinktime.stats.estimate import Estimate
 
-    known = Estimate(0.04, "s", 1, "measured", 0.0375, 0.0425)
+    known = Estimate(value=0.04, unit="s", n=1, method="measured", low=0.0375, high=0.0425)
     quantity = predict(replace(PLAIN, block_time_s=known)).quantity("elapsed_s")
     slow = predict(replace(PLAIN, block_time_s=0.0425))["elapsed_s"]
     assert quantity.high == pytest.approx(slow)

@@ -77,7 +77,10 @@ def published(factors, means, error):
 def components(degrees):
     # The paper's coefficients are -1, 0, 1 and 1, -2, 1: the levels count as equally far apart.
     rows = orthogonal_polynomials([1, 2, 3])
-    return [Component(name, degree, rows[degree - 1]) for name, degree in degrees.items()]
+    return [
+        Component(factor=name, degree=degree, coefficients=rows[degree - 1])
+        for name, degree in degrees.items()
+    ]
 
 
 def mean_squares(cells, effect):

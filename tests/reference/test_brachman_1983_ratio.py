@@ -43,15 +43,15 @@ def configuration(row, block_ms=BLOCK_TIME_MS, loaded=None):
     """A run of Table VI or VII, with what was measured."""
     size = int(row["ps_clicks"])
     return Configuration(
-        block_ms / 1000.0,
-        SWAP_TIMES_S[size],
-        loaded,
-        int(row["mm_clicks"]),
-        size,
-        int(row["pn"]),
-        float(row["pc_ms"]) / 1000.0,
-        float(row["qdisk"]),
-        float(row["controller_utilization_percent"]) / 100.0,
+        block_time_s=block_ms / 1000.0,
+        swap_time_s=SWAP_TIMES_S[size],
+        loaded=loaded,
+        memory=int(row["mm_clicks"]),
+        size=size,
+        processes=int(row["pn"]),
+        burst_s=float(row["pc_ms"]) / 1000.0,
+        queue_length=float(row["qdisk"]),
+        utilisation=float(row["controller_utilization_percent"]) / 100.0,
         elapsed_s=float(row["elapsed_s"]),
         interactions=200 * int(row["pn"]),
     )
@@ -123,7 +123,12 @@ def application(row):
     """Machines of one of the applications of section 5.4: A has 10 processes, of which 4 are loaded."""
     number = {name: float(row[name]) for name in row if row[name] and name not in ("example", "description")}
     a = Configuration(
-        number["tblock_a_s"], number["tswap_a_s"], number["nl_a"], processes=10, burst_s=0.012, think_s=0.0
+        block_time_s=number["tblock_a_s"],
+        swap_time_s=number["tswap_a_s"],
+        loaded=number["nl_a"],
+        processes=10,
+        burst_s=0.012,
+        think_s=0.0,
     )
     b = replace(a, block_time_s=number["tblock_b_s"], swap_time_s=number["tswap_b_s"], loaded=number["nl_b"])
     if row["example"] == "4":
@@ -189,10 +194,10 @@ def test_longer_bursts_lengthen_the_time_as_they_shorten_the_queue():
 def drive():
     figures = {row["characteristic"]: float(row["value"]) for row in table("table01_rl01")}
     return Drive(
-        figures["average_access"] / 1e3,
-        figures["transfer_time_average"] / 1e6,
-        figures["track_to_track_seek"] / 1e3,
-        round(figures["surfaces"] * figures["blocks_512_byte_per_track"]),
+        access_s=figures["average_access"] / 1e3,
+        transfer_s_per_byte=figures["transfer_time_average"] / 1e6,
+        track_to_track_s=figures["track_to_track_seek"] / 1e3,
+        cylinder_blocks=round(figures["surfaces"] * figures["blocks_512_byte_per_track"]),
     )
 
 

@@ -85,7 +85,9 @@ def responses(groups):
     """The same as a design of one factor, for the general analysis."""
     codes = np.repeat(np.arange(len(groups)), [len(group) for group in groups])[:, None]
     factor = Factor("group", tuple(range(len(groups))))
-    return Responses((factor,), codes, np.array([float(value) for group in groups for value in group]))
+    return Responses(
+        factors=(factor,), codes=codes, y=np.array([float(value) for group in groups for value in group])
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)

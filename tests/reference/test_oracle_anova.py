@@ -74,7 +74,7 @@ def test_unbalanced(cube, kind):
     kept = np.random.default_rng(5).random(whole.n) < 0.7
     assert not kept.all()
     assert np.bincount(whole.cell_of()[kept]).all()
-    part = Responses(FACTORS, whole.codes[kept], whole.y[kept], whole.blocks[kept])
+    part = Responses(factors=FACTORS, codes=whole.codes[kept], y=whole.y[kept], blocks=whole.blocks[kept])
     coding = "C({}, Sum)"
     formula = "y ~ C(a, Sum)*C(b, Sum)*C(c, Sum) + C(block, Sum)"
     agree(anova(part, squares="II" if kind == 2 else "III"), of_statsmodels(part, formula, kind), coding)
@@ -97,7 +97,7 @@ def test_empty_cells_by_type_ii(cube):
     """A 3 x 2 design of which one cell was never run: main effects, and what is left of the interaction."""
     whole = Responses.of_cells(FACTORS[:2], cube.reshape(3, 2, 16))
     kept = ~((whole.codes[:, 0] == 1) & (whole.codes[:, 1] == 1))
-    part = Responses(FACTORS[:2], whole.codes[kept], whole.y[kept])
+    part = Responses(factors=FACTORS[:2], codes=whole.codes[kept], y=whole.y[kept])
     ours = anova(part)
     assert "type II" in ours.squares
     assert [effect.degrees for effect in ours.effects] == [2, 1, 1]
@@ -124,9 +124,13 @@ def test_a_contrast_is_the_t_test_of_a_linear_model(cube):
     responses = Responses.of_cells(FACTORS[:1], cube.reshape(3, 32))
     found = anova(responses)
     cells = CellMeans(
-        FACTORS[:1], responses.means(), responses.counts(), found.error_mean_square, found.error.degrees
+        factors=FACTORS[:1],
+        means=responses.means(),
+        counts=responses.counts(),
+        error_mean_square=found.error_mean_square,
+        error_degrees=found.error.degrees,
     )
-    ours = contrast(cells, [Component("a", 1, (-1.0, 0.0, 1.0))])
+    ours = contrast(cells, [Component(factor="a", degree=1, coefficients=(-1.0, 0.0, 1.0))])
     fit = ols("y ~ C(a) - 1", frame(responses)).fit()
     theirs = fit.t_test([[-1.0, 0.0, 1.0]])
     assert ours.f == pytest.approx(float(theirs.tvalue[0, 0]) ** 2, rel=1e-10)
@@ -225,7 +229,7 @@ def test_box_cox_of_one_sample_is_that_of_scipy():
     y = np.random.default_rng(9).lognormal(sigma=0.6, size=120)
     factor = Factor("a", ("x", "y"))
     codes = (np.arange(120) % 2)[:, None]
-    found = box_cox(Responses((factor,), np.zeros_like(codes), y))
+    found = box_cox(Responses(factors=(factor,), codes=np.zeros_like(codes), y=y))
     assert isinstance(found, BoxCox)
     assert found.power.value == pytest.approx(stats.boxcox_normmax(y, method="mle"), abs=1e-6)
     wide = stats.boxcox(y, alpha=0.05)[2]
@@ -235,7 +239,7 @@ def test_box_cox_of_one_sample_is_that_of_scipy():
 def test_errors_of_a_model_without_high_interactions(cube):
     whole = Responses.of_cells(FACTORS, cube, blocked=True)
     kept = np.random.default_rng(6).random(whole.n) < 0.5
-    part = Responses(FACTORS, whole.codes[kept], whole.y[kept], whole.blocks[kept])
+    part = Responses(factors=FACTORS, codes=whole.codes[kept], y=whole.y[kept], blocks=whole.blocks[kept])
     formulas = {1: "y ~ C(a) + C(b) + C(c) + C(block)", 2: "y ~ (C(a) + C(b) + C(c))**2 + C(block)"}
     for order, formula in formulas.items():
         ours, theirs = linear_anova.errors(part, order), ols(formula, frame(part)).fit()

@@ -14,20 +14,20 @@ from thinktime.models.paging.lockout import DRUM_INTERRUPT, KINDS, PAGE_FAULT, L
 from thinktime.models.paging.page_pool import Use
 from thinktime.models.paging.stays import Lifetime, Program, cut_into_stays
 
-LIFETIME = Lifetime(0.0044, 2.0, 32.0)
+LIFETIME = Lifetime(headway_s=0.0044, exponent=2.0, places=32.0)
 PROGRAMS = (
-    Program(0.5, distribution(0.1), pages=32, segments=8, lines=0),
-    Program(0.45, distribution(0.6), pages=48, segments=8, lines=0),
-    Program(0.05, distribution(4.0), pages=90, segments=8, lines=0),
+    Program(share=0.5, useful=distribution(0.1), pages=32, segments=8, lines=0),
+    Program(share=0.45, useful=distribution(0.6), pages=48, segments=8, lines=0),
+    Program(share=0.05, useful=distribution(4.0), pages=90, segments=8, lines=0),
 )
 FOREVER = (float("inf"), float("inf"))
-FAST = Pace(1.0, 1e-9)
+FAST = Pace(useful=1.0, miss_s=1e-9)
 """Useful time is all that passes."""
 
 
 def pool(eligible, frames, lifetime=LIFETIME, programs=PROGRAMS):
     stays = cut_into_stays(programs, [program.pages for program in programs], ())
-    use = Use(stays, (FAST,), float(eligible), FOREVER, 0.0)
+    use = Use(stays=stays, paces=(FAST,), eligible=float(eligible), away_s=FOREVER, kept=0.0)
     return page_pool.solve(lifetime, use, frames)
 
 
@@ -117,7 +117,7 @@ def test_means_in_place_of_pages_give_the_clocks_faults_within_a_tenth(eligible)
 def test_the_clock_notices_a_wrong_pool():
     """A canary: a quarter less core, or lifetimes half as long again, are not within it."""
     faults, _ = clocked(6)
-    for wrong in (pool(6, 144), pool(6, 192, Lifetime(0.0066, 2.0, 32.0))):
+    for wrong in (pool(6, 144), pool(6, 192, Lifetime(headway_s=0.0066, exponent=2.0, places=32.0))):
         assert wrong.misses[0] != pytest.approx(faults, rel=0.10)
 
 
@@ -125,8 +125,8 @@ def test_the_clock_notices_a_wrong_pool():
 def test_a_program_that_runs_on_holds_what_balances_hand_and_use(exponent, x):
     """In the steady state x = m/u solves (x - 1)(x^k + 1) = 1; x/(x - 1) places are looked at a miss."""
     assert (x - 1.0) * (x**exponent + 1.0) == pytest.approx(1.0, rel=2e-3)
-    endless = (Program(1.0, distribution(500.0), pages=1e6, segments=1, lines=0),)
-    found = pool(4, 4 * 60.0, Lifetime(0.01, exponent, 32.0), endless)
+    endless = (Program(share=1.0, useful=distribution(500.0), pages=1e6, segments=1, lines=0),)
+    found = pool(4, 4 * 60.0, Lifetime(headway_s=0.01, exponent=exponent, places=32.0), endless)
     assert found.examined / found.misses[0] == pytest.approx(x / (x - 1.0), rel=0.06)
     assert found.held == pytest.approx(60.0, rel=0.01)
 
@@ -153,7 +153,9 @@ def chain(unlocked_s, locked_s, slowed, spinning):
 def test_two_processors_and_a_lock_are_a_markov_chain(locked_s, interference, spin):
     counts, lengths = np.zeros(len(KINDS)), np.full(len(KINDS), locked_s)
     counts[DRUM_INTERRUPT] = 8.0
-    found = together(0.1, counts, lengths, Locking(interference, spin, "by_data_base"))
+    found = together(
+        0.1, counts, lengths, Locking(interference=interference, spin_interference=spin, locks="by_data_base")
+    )
     rate, spins = chain(0.1 / 8.0, locked_s, 1.0 + interference, 1.0 + interference + spin)
     assert found.rate == pytest.approx(rate, rel=1e-9)
     # One processor spins for that part of the time in which both do an interaction's work.

@@ -12,7 +12,7 @@ HOSTILE = "<script>alert('x')</script>&\"\x1b[2J\u202edrow"
 
 
 def estimate(value: float, half: float, unit: str) -> Estimate:
-    return Estimate(value, unit, 42, "regression", value - half, value + half)
+    return Estimate(value=value, unit=unit, n=42, method="regression", low=value - half, high=value + half)
 
 
 def table(name: str) -> Table:

@@ -20,7 +20,7 @@ from thinktime.stats.regression.collinearity import Dependency
 
 def estimate(value: float, unit: str = "", relative: float = 0.05) -> Estimate:
     half = abs(value) * relative
-    return Estimate(value, unit, 120, "mean", value - half, value + half)
+    return Estimate(value=value, unit=unit, n=120, method="mean", low=value - half, high=value + half)
 
 
 SHARES = {
@@ -100,7 +100,9 @@ def make_stability(costs: list[overhead.Cost]) -> overhead.Stability:
     """Four parts that agree but for forks, whose cost in the last part is a fifth higher."""
 
     def test(label: str, p: float) -> SignificanceTest:
-        return SignificanceTest(f"the cost of {label} is the same in all parts", 1.5, p, 119, "F")
+        return SignificanceTest(
+            hypothesis=f"the cost of {label} is the same in all parts", statistic=1.5, p=p, n=119, method="F"
+        )
 
     def spread(cost: overhead.Cost) -> overhead.CostSpread:
         moved = cost.request == "forks"
@@ -148,7 +150,10 @@ def make_overhead() -> overhead.Overhead:
         degrees=36.0,
         robust_n=120,
         condition_number=12.0,
-        dependencies=(Dependency(1.0, (0.1, 0.2, 0.2, 0.3)), Dependency(12.0, (0.9, 0.8, 0.8, 0.7))),
+        dependencies=(
+            Dependency(condition_index=1.0, proportions=(0.1, 0.2, 0.2, 0.3)),
+            Dependency(condition_index=12.0, proportions=(0.9, 0.8, 0.8, 0.7)),
+        ),
         stability=make_stability(costs),
         tick_check=overhead.TickCheck(estimate(1.2, "s/s"), estimate(1.25, "s/s"), -0.04),
         recorder=estimate(0.003, "s/s"),
@@ -282,7 +287,9 @@ def make_service() -> service.Service:
 
 
 def make_test(p: float, direction: int = 0) -> SignificanceTest:
-    return SignificanceTest("nothing is the matter", 2.5, p, 400, "a test", direction)
+    return SignificanceTest(
+        hypothesis="nothing is the matter", statistic=2.5, p=p, n=400, method="a test", direction=direction
+    )
 
 
 def make_ageing(name: str, direction: int) -> ageing.Ageing:

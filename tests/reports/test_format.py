@@ -71,7 +71,10 @@ def test_quantity(value: float | None, unit: str, text: str) -> None:
     ],
 )
 def test_estimate(value: float, low: float | None, high: float | None, unit: str, text: str) -> None:
-    assert read(shown.estimate(Estimate(value, unit, 30, "mean", low, high))) == text
+    assert (
+        read(shown.estimate(Estimate(value=value, unit=unit, n=30, method="mean", low=low, high=high)))
+        == text
+    )
 
 
 @given(
@@ -81,7 +84,9 @@ def test_estimate(value: float, low: float | None, high: float | None, unit: str
 def test_the_printed_interval_holds_the_true_one(value: float, relative: float) -> None:
     """Rounding to two digits of the half-width moves an end by less than 6 % of the half-width."""
     half = value * relative
-    text = shown.estimate(Estimate(value, "", 30, "mean", value - half, value + half))
+    text = shown.estimate(
+        Estimate(value=value, unit="", n=30, method="mean", low=value - half, high=value + half)
+    )
     bare = read(text).replace(" ", "").replace("−", "-")
     centre, spread = (float(part) for part in bare.split("±"))
     assert abs(centre - value) <= 0.06 * half * (1 + 1e-9)
@@ -101,7 +106,9 @@ def test_a_column_of_unlike_figures_keeps_a_unit_a_cell() -> None:
 
 
 def test_estimates_bring_their_own_unit() -> None:
-    column = shown.column(Column("mean"), [Estimate(0.002, "s", 3, "mean", 0.0019, 0.0021), None])
+    column = shown.column(
+        Column("mean"), [Estimate(value=0.002, unit="s", n=3, method="mean", low=0.0019, high=0.0021), None]
+    )
     assert (column.unit, read(column.cells[0])) == ("ms", "2.00 ± 0.10")
 
 

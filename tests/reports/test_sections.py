@@ -117,7 +117,10 @@ def test_overhead_sets_the_direct_measurement_beside_the_regression() -> None:
 
 def test_a_cost_below_zero_is_in_the_table_and_not_on_a_logarithmic_axis() -> None:
     result = results.make_overhead()
-    below = replace(result.costs[1], seconds=Estimate(-1e-6, "s/fork", 9, "regression", -2e-6, -0.5e-6))
+    below = replace(
+        result.costs[1],
+        seconds=Estimate(value=-1e-6, unit="s/fork", n=9, method="regression", low=-2e-6, high=-0.5e-6),
+    )
     section = made("overhead", replace(result, costs=(*result.costs[:1], below, *result.costs[2:])))
     figure = next(figure for figure in section.figures if figure.name == "overhead-costs")
     data = {"all": figure.chart()["data"]["values"]}

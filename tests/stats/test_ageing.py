@@ -170,7 +170,10 @@ def test_fisher_is_that_of_scipy():
 
 
 def test_adjusting_keeps_everything_else():
-    tests = [SignificanceTest("h", 1.0, p, 9, "m", -1) for p in (0.01, 0.5)]
+    tests = [
+        SignificanceTest(hypothesis="h", statistic=1.0, p=p, n=9, method="m", direction=-1)
+        for p in (0.01, 0.5)
+    ]
     assert [test.p for test in adjusted(tests)] == pytest.approx([0.02, 0.5])
     assert adjusted(tests)[0].direction == -1
 

@@ -80,7 +80,13 @@ def test_contrasts_share_out_the_squares_between_cells_of_blocked_data():
     random = np.random.default_rng(1)
     responses = Responses.of_cells(AB, blocked(random), blocked=True)
     found = anova(responses)
-    cells = CellMeans(AB, responses.means(), responses.counts(), found.error_mean_square, found.error.degrees)
+    cells = CellMeans(
+        factors=AB,
+        means=responses.means(),
+        counts=responses.counts(),
+        error_mean_square=found.error_mean_square,
+        error_degrees=found.error.degrees,
+    )
     parts = [item for _, item in polynomial_contrasts(cells)]
     assert sum(part.squares for part in parts) == pytest.approx(sum(item.squares for item in found.effects))
     assert [part.name for part in parts] == [
@@ -96,7 +102,13 @@ def test_a_contrast_estimates_a_difference_of_means():
     y = np.array([[[1.0, 1.2], [4.0, 4.2]], [[2.0, 2.2], [6.0, 6.2]], [[4.0, 4.2], [9.0, 9.2]]])
     responses = Responses.of_cells(AB, y)
     found = anova(responses)
-    cells = CellMeans(AB, responses.means(), responses.counts(), found.error_mean_square, found.error.degrees)
+    cells = CellMeans(
+        factors=AB,
+        means=responses.means(),
+        counts=responses.counts(),
+        error_mean_square=found.error_mean_square,
+        error_degrees=found.error.degrees,
+    )
     by_name = {item.name: item.estimate.value for _, item in polynomial_contrasts(cells)}
     assert by_name["b"] == pytest.approx((3.0 + 4.0 + 5.0) / 3)
     assert by_name["a linear"] == pytest.approx(4.0)
@@ -163,7 +175,7 @@ def test_residuals_of_an_unbalanced_design_are_those_of_least_squares():
     random = np.random.default_rng(4)
     whole = Responses.of_cells(AB, blocked(random), blocked=True)
     kept = random.random(whole.n) < 0.6
-    part = Responses(AB, whole.codes[kept], whole.y[kept], whole.blocks[kept])
+    part = Responses(factors=AB, codes=whole.codes[kept], y=whole.y[kept], blocks=whole.blocks[kept])
     columns = np.column_stack([np.eye(6)[part.cell_of()], np.eye(6)[part.blocks]])
     expected = part.y - columns @ np.linalg.lstsq(columns, part.y, rcond=None)[0]
     np.testing.assert_allclose(part.residuals(), expected, atol=1e-9)

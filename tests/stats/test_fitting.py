@@ -20,10 +20,10 @@ from thinktime.stats.distributions.families import (
 FALSE_ALARM = 1e-4
 FAMILIES = [
     Exponential(2.0),
-    Hyperexponential((0.9, 0.1), (0.1, 5.0)),
-    Weibull(0.6, 1.5),
-    Lognormal(-0.5, 1.2),
-    BoundedPareto(1.1, 0.01, 50.0),
+    Hyperexponential(weights=(0.9, 0.1), means=(0.1, 5.0)),
+    Weibull(shape=0.6, scale=1.5),
+    Lognormal(mu=-0.5, sigma=1.2),
+    BoundedPareto(shape=1.1, low=0.01, high=50.0),
 ]
 FITTERS = {
     "Exponential": families.exponential,

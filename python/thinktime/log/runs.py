@@ -242,5 +242,10 @@ def over_replications(
         return NotApplicable("no replication has this figure", "run for longer")
     if len(values) > 1 and (values == values[0]).all():
         # A zero spread is no knowledge: an interval of no width would claim certainty.
-        return Estimate(float(values[0]), unit, len(values), "the same in all replications: no interval")
-    return plain_mean(values, level).estimate(unit)
+        return Estimate(
+            value=float(values[0]),
+            unit=unit,
+            n=len(values),
+            method="the same in all replications: no interval",
+        )
+    return plain_mean(values, level).with_unit(unit)

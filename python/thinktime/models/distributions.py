@@ -145,7 +145,9 @@ def distribution(specification: Specification | Distribution, item: str = "distr
     if isinstance(specification, Distribution):
         return specification
     weighted = [(weight, part) for weight, part in _read(specification, item) if weight > 0.0]
-    return Distribution(tuple(weight for weight, _ in weighted), tuple(part for _, part in weighted))
+    return Distribution(
+        weights=tuple(weight for weight, _ in weighted), parts=tuple(part for _, part in weighted)
+    )
 
 
 def _read(specification: Any, item: str) -> Weighted:
@@ -228,7 +230,7 @@ def _erlang(shape: Any, mean: Any, item: str) -> Weighted:
     stages = _number(shape, "shape", item)
     if stages != int(stages):
         raise InputError(f"{item}: shape is {shape!r}; give a whole number of stages")
-    return [(1.0, simple_distributions.Erlang(stages, _number(mean, "mean", item) / stages))]
+    return [(1.0, simple_distributions.Erlang(shape=stages, scale=_number(mean, "mean", item) / stages))]
 
 
 def _lognormal(mean: Any, sd: Any, item: str) -> Weighted:
@@ -236,18 +238,30 @@ def _lognormal(mean: Any, sd: Any, item: str) -> Weighted:
     if s == 0.0:
         return [(1.0, Point(m))]
     sigma2 = math.log1p((s / m) ** 2)
-    return [(1.0, simple_distributions.Lognormal(math.log(m) - sigma2 / 2.0, math.sqrt(sigma2)))]
+    return [(1.0, simple_distributions.Lognormal(mu=math.log(m) - sigma2 / 2.0, sigma=math.sqrt(sigma2)))]
 
 
 def _weibull(shape: Any, scale: Any, item: str) -> Weighted:
-    return [(1.0, simple_distributions.Weibull(_number(shape, "shape", item), _number(scale, "scale", item)))]
+    return [
+        (
+            1.0,
+            simple_distributions.Weibull(
+                shape=_number(shape, "shape", item), scale=_number(scale, "scale", item)
+            ),
+        )
+    ]
 
 
 def _bounded_pareto(shape: Any, low: Any, high: Any, item: str) -> Weighted:
     lowest, highest = _number(low, "low", item), _number(high, "high", item)
     if highest <= lowest:
         raise InputError(f"{item}: high is {high!r}; give a number above low, {low}")
-    return [(1.0, simple_distributions.BoundedPareto(_number(shape, "shape", item), lowest, highest))]
+    return [
+        (
+            1.0,
+            simple_distributions.BoundedPareto(shape=_number(shape, "shape", item), low=lowest, high=highest),
+        )
+    ]
 
 
 def _uniform(low: Any, high: Any, item: str) -> Weighted:

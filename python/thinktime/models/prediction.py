@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,7 @@ class Quantity:
     name: str
     value: float | NDArray[np.float64]
     unit: str
+    _: KW_ONLY
     low: float | None = None
     high: float | None = None
 
@@ -57,7 +58,7 @@ class Quantity:
             self.value.setflags(write=False)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Prediction:
     """What a model says, how, and under which assumptions.
 

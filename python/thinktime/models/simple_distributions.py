@@ -110,7 +110,7 @@ class Uniform(Part):
         return np.full_like(x, 1.0 / (self.high - self.low))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Weibull(Part):
     """P(X > x) = exp(-(x / scale)^shape)."""
 
@@ -152,10 +152,10 @@ class Weibull(Part):
 
 def Exponential(mean: float) -> Weibull:  # noqa: N802  a distribution's name
     """P(X > x) = exp(-x / mean)."""
-    return Weibull(1.0, mean)
+    return Weibull(shape=1.0, scale=mean)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Erlang(Part):
     """Sum of `shape` exponentials of one `scale`; a gamma distribution where `shape` is not whole."""
 
@@ -192,7 +192,7 @@ class Erlang(Part):
         return result
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Lognormal(Part):
     """The logarithm is normal, with mean `mu` and standard deviation `sigma`."""
 
@@ -236,7 +236,7 @@ class Lognormal(Part):
         return result
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BoundedPareto(Part):
     """P(X > x) falls as x^-shape from `low` to `high`."""
 

@@ -91,10 +91,11 @@ def propagated(
     moved = [
         [evaluate({known: known.low or 0.0}), evaluate({known: known.high or 0.0})] for known in uncertain
     ]
-    return tuple(
-        Quantity(name, value, unit, *_reach(value, [[end[name][0] for end in pair] for pair in moved]))
-        for name, (value, unit) in central.items()
-    )
+    quantities = []
+    for name, (value, unit) in central.items():
+        low, high = _reach(value, [[end[name][0] for end in pair] for pair in moved])
+        quantities.append(Quantity(name, value, unit, low=low, high=high))
+    return tuple(quantities)
 
 
 def _reach(value: float, moved: list[list[float]]) -> tuple[float | None, float | None]:

@@ -102,7 +102,12 @@ def _beside(point: Point) -> Table:
         measured = point.simulated.get(response(quantity.name))
         if isinstance(measured, Estimate) and quantity.name in LABELS:
             own = predicted.estimate(quantity)
-            less = Estimate(float(quantity.value) - measured.value, quantity.unit, measured.n, "difference")
+            less = Estimate(
+                value=float(quantity.value) - measured.value,
+                unit=quantity.unit,
+                n=measured.n,
+                method="difference",
+            )
             same = replace(measured, unit=quantity.unit)
             rows.append((quantity.name, LABELS[quantity.name], own, same, less))
     columns = (
@@ -165,7 +170,7 @@ def _levels(found: Prediction) -> Table:
 
 
 def _cell(value: float, unit: str) -> Cell:
-    return Estimate(value, unit, 0, "model") if math.isfinite(value) else None
+    return Estimate(value=value, unit=unit, n=0, method="model") if math.isfinite(value) else None
 
 
 def _criteria(found: Prediction) -> Table:
@@ -182,7 +187,7 @@ def _criteria(found: Prediction) -> Table:
     for name, rule in rules.items():
         number = int(found[name])
         reached = float(throughput[number - 1]) / greatest if number else None
-        part = None if reached is None else Estimate(reached, "share", 0, "model")
+        part = None if reached is None else Estimate(value=reached, unit="share", n=0, method="model")
         rows.append((rule, str(number) if number else "none", part))
     columns = (Column("rule"), Column("processes"), Column("of the greatest throughput"))
     return Table("paging-criteria", "What rules say", columns, tuple(rows))

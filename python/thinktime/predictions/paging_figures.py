@@ -42,7 +42,13 @@ def levels(found: Prediction) -> Figure:
     numbers = range(1, len(found["useful_share"]) + 1)
     rows = [_row(float(n), key, float(found[name][n - 1])) for name, key in SERIES.items() for n in numbers]
     cells: list[tuple[Cell, ...]] = [
-        (str(n), *(Estimate(float(found[name][n - 1]), "share", 0, "model") for name in SERIES))
+        (
+            str(n),
+            *(
+                Estimate(value=float(found[name][n - 1]), unit="share", n=0, method="model")
+                for name in SERIES
+            ),
+        )
         for n in numbers
     ]
     best, last = int(found["optimum"]), shown.quantity(float(found["useful_share"][-1]), "share")
@@ -79,7 +85,10 @@ def sweep(name: str, title: str, points: Sequence[Point]) -> Figure:
     cells: list[tuple[Cell, ...]] = [
         (
             f"{point.value:g}",
-            *(Estimate(float(point.found[figure]), "share", 0, "model") for figure in SERIES),
+            *(
+                Estimate(value=float(point.found[figure]), unit="share", n=0, method="model")
+                for figure in SERIES
+            ),
         )
         for point in points
     ]

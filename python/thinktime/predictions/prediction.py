@@ -65,7 +65,14 @@ def estimate(quantity: Quantity, n: int = 0) -> Cell:
     if isinstance(quantity.value, np.ndarray):
         raise ValueError(f"{quantity.name} is an array: its figures are cells of their own")
     method = "interval propagated from the inputs" if quantity.low is not None else "from exact inputs"
-    return Estimate(float(quantity.value), quantity.unit, n, method, quantity.low, quantity.high)
+    return Estimate(
+        value=float(quantity.value),
+        unit=quantity.unit,
+        n=n,
+        method=method,
+        low=quantity.low,
+        high=quantity.high,
+    )
 
 
 def _interval(prediction: Prediction) -> str:
@@ -83,7 +90,11 @@ def _figures(name: str, prediction: Prediction, labels: Mapping[str, str], n: in
         if isinstance(quantity.value, np.ndarray):
             flat = quantity.value.ravel().tolist()
             rows += [
-                (f"{quantity.name} {at}", words, Estimate(value, quantity.unit, n, "model"))
+                (
+                    f"{quantity.name} {at}",
+                    words,
+                    Estimate(value=value, unit=quantity.unit, n=n, method="model"),
+                )
                 for at, value in enumerate(flat, start=1)
             ]
         else:

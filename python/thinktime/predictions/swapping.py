@@ -100,7 +100,7 @@ def _cell(value: object, unit: str) -> Cell:
     if isinstance(value, int):
         return str(value)
     if isinstance(value, float):
-        return Estimate(float(value), unit, 0, "given")
+        return Estimate(value=float(value), unit=unit, n=0, method="given")
     if isinstance(value, (list, tuple)):
         return ", ".join(shown.cell(_cell(each, unit)) for each in value)
     return str(value)
@@ -113,7 +113,7 @@ def _changes(found: Prediction, changes: Sequence[tuple[str, Prediction]]) -> Ta
     for name, other in (("as it is", found), *changes):
         more = float(other["throughput_per_s"]) / base - 1.0
         cells = (predicted.estimate(other.quantity(quantity)) for quantity in COMPARED)
-        rows.append((name, Estimate(more, "share", 0, "model"), *cells))
+        rows.append((name, Estimate(value=more, unit="share", n=0, method="model"), *cells))
     columns = (
         Column("machine"),
         Column("change of interactions"),

@@ -31,11 +31,11 @@ def difference(first: Estimate, second: Estimate) -> Estimate:
         low = value - math.hypot(second.value - second.low, first.high - first.value)
         high = value + math.hypot(second.high - second.value, first.value - first.low)
     return Estimate(
-        value,
-        second.unit,
-        first.n + second.n,
-        f"difference of {second.method}",
-        low,
-        high,
-        second.level,
+        value=value,
+        unit=second.unit,
+        n=first.n + second.n,
+        method=f"difference of {second.method}",
+        low=low,
+        high=high,
+        level=second.level,
     )

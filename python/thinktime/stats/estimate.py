@@ -1,45 +1,74 @@
-"""What every figure of thinktime is made of: a value with its interval, n and method."""
+"""The result types of all analyses: an estimate with its interval, or the reason why there is none."""
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
+from typing import Any
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Estimate:
-    """A number that was computed from data, with how sure it is.
+    """A number computed from data, with its confidence interval.
 
-    Parameters
-    ----------
-    value : float
-        The point estimate, in `unit`.
-    unit : str
-        SI unit or noun (``s``, ``1/s``, ``byte``, ``user``); empty for a pure number.
-    low, high : float or None
-        Ends of the interval at confidence `level`; None where the method gives none.
-    n : int
-        Number of observations behind the estimate.
-    method : str
-        How value and interval were computed, in a few words: ``"mean, batch means (20 batches)"``.
-    level : float
-        Nominal confidence of the interval.
+    Examples
+    --------
+    >>> Estimate(value=0.31, unit="s", low=0.28, high=0.34, n=120, method="order statistics")
+    Estimate(0.31 s, 95 % interval 0.28 to 0.34, n=120, method='order statistics')
     """
 
     value: float
-    unit: str
-    n: int
-    method: str
+    """Point estimate, in `unit`."""
+    unit: str = ""
+    """SI unit or noun (``s``, ``1/s``, ``byte``, ``user``); empty for a pure number."""
     low: float | None = None
+    """Lower end of the interval; None where the method gives none, or the data do not bound it."""
     high: float | None = None
+    """Upper end of the interval."""
     level: float = 0.95
+    """Nominal confidence of the interval, between 0 and 1."""
+    n: int
+    """Number of observations."""
+    method: str
+    """How value and interval were computed, in a few words: ``batch means (20 batches)``."""
+
+    def with_unit(self, unit: str) -> Estimate:
+        """Return the estimate with `unit` in place of its own; numbers are not converted."""
+        return dataclasses.replace(self, unit=unit)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields by name, as plain Python numbers and strings."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+
+    def __repr__(self) -> str:
+        """One line: value, unit, interval, n and method."""
+        value = f"{self.value:.4g} {self.unit}".rstrip()
+        return f"Estimate({value}, {self._interval()}, n={self.n}, method={self.method!r})"
+
+    def _interval(self) -> str:
+        if self.low is None and self.high is None:
+            return "no interval"
+        if self.high is None:
+            ends = f"from {self.low:.4g}"
+        elif self.low is None:
+            ends = f"up to {self.high:.4g}"
+        else:
+            ends = f"{self.low:.4g} to {self.high:.4g}"
+        return f"{100 * self.level:g} % interval {ends}"
 
 
 @dataclass(frozen=True, slots=True)
 class NotApplicable:
-    """The answer of an analysis whose question makes no sense for this log: why, and what would help.
+    """The result of an analysis whose question cannot be answered from these data.
 
-    A value, not an exception: a report prints it where the figure would have stood.
+    A value, not an exception: a report prints it in place of the estimate.
     """
 
     reason: str
+    """Why there is no estimate."""
     remedy: str = ""
+    """Data or options that would give one; empty where nothing would."""
+
+    def to_dict(self) -> dict[str, str]:
+        """Reason and remedy by name."""
+        return {"not_applicable": self.reason, "remedy": self.remedy}

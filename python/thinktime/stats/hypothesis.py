@@ -14,7 +14,7 @@ ALPHA = 0.05
 """False-alarm rate of a test where nothing else is said."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SignificanceTest:
     """A hypothesis, and how likely data at least as far from it would be if it held."""
 

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from thinktime.stats import critical_values
-from thinktime.stats.series.batch_means import Interval
+from thinktime.stats.estimate import Estimate
 
 
-def quantile(values: ArrayLike, q: float, level: float = 0.95) -> Interval:
+def quantile(values: ArrayLike, q: float, level: float = 0.95) -> Estimate:
     r"""Quantile `q` of independent observations, with an interval between order statistics.
 
     The number of observations below the true quantile is binomial (n, q), hence :math:`[x_{(l)}, x_{(u)}]`
@@ -39,10 +39,12 @@ def quantile(values: ArrayLike, q: float, level: float = 0.95) -> Interval:
     upper = int(np.searchsorted(below, 1.0 - tail, side="left")) + 1
     low = float(data[lower - 1]) if lower >= 1 else None
     high = float(data[upper - 1]) if upper <= n else None
-    return Interval(float(np.quantile(data, q)), low, high, n, "order statistics", level)
+    return Estimate(
+        value=float(np.quantile(data, q)), low=low, high=high, n=n, method="order statistics", level=level
+    )
 
 
-def proportion(hits: int, n: int, level: float = 0.95) -> Interval:
+def proportion(hits: int, n: int, level: float = 0.95) -> Estimate:
     """`hits` out of `n` independent trials, with Wilson's interval (1927, JASA 22, 209).
 
     Raises
@@ -53,10 +55,10 @@ def proportion(hits: int, n: int, level: float = 0.95) -> Interval:
     if n < 1 or not 0 <= hits <= n:
         raise ValueError(f"{hits} of {n} is no proportion")
     low, high = _wilson(hits / n, n, level)
-    return Interval(hits / n, low, high, n, "proportion, Wilson", level)
+    return Estimate(value=hits / n, low=low, high=high, n=n, method="proportion, Wilson", level=level)
 
 
-def in_blocks(hits: ArrayLike, trials: ArrayLike, level: float = 0.95) -> Interval:
+def in_blocks(hits: ArrayLike, trials: ArrayLike, level: float = 0.95) -> Estimate:
     r"""Part of trials that are alike within their block, with an interval that allows for it.
 
     Wilson's interval for n / D trials, with the design effect
@@ -82,7 +84,7 @@ def in_blocks(hits: ArrayLike, trials: ArrayLike, level: float = 0.95) -> Interv
         spread = blocks / (blocks - 1) * float(np.sum((h - p * m) ** 2)) / n
         worth = n / max(1.0, spread / (p * (1.0 - p)))
     low, high = _wilson(p, worth, level)
-    return Interval(p, low, high, int(n), "proportion, Wilson, blocks", level)
+    return Estimate(value=p, low=low, high=high, n=int(n), method="proportion, Wilson, blocks", level=level)
 
 
 def _wilson(share: float, n: float, level: float) -> tuple[float, float]:
@@ -125,7 +127,7 @@ def skewness(sums: Matrix) -> float:
 
 def grouped_jackknife(
     values: ArrayLike, statistic: Statistic, level: float = 0.95, *, positive: bool = False, power: int = 0
-) -> Interval:
+) -> Estimate:
     r"""Compute a statistic of power sums, with the interval of the delete-a-group jackknife.
 
     .. math:: s^2 = \frac{G-1}{G} \sum_g (\theta_{(g)} - \bar\theta)^2
@@ -180,7 +182,14 @@ def grouped_jackknife(
     # The plain statistic can lie outside an interval about the corrected one.
     low, high = min(low, value), max(high, value)
     factor = scale**power
-    return Interval(value * factor, low * factor, high * factor, n, f"jackknife over {groups} groups", level)
+    return Estimate(
+        value=value * factor,
+        low=low * factor,
+        high=high * factor,
+        n=n,
+        method=f"jackknife over {groups} groups",
+        level=level,
+    )
 
 
 def _error(parts: Matrix) -> float:

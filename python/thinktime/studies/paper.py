@@ -168,5 +168,10 @@ def rounded(work: Callable[..., float], inputs: Sequence[Printed], unit: str = "
         ]
         reach += float(np.max(moved))
     return Estimate(
-        result, unit, len(values), "recomputed from printed numbers", result - reach, result + reach
+        value=result,
+        unit=unit,
+        n=len(values),
+        method="recomputed from printed numbers",
+        low=result - reach,
+        high=result + reach,
     )

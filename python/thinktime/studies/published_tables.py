@@ -179,7 +179,7 @@ def _ours(figure: Figure) -> Cell:
     method = (
         "what the rounding of the printed inputs allows" if figure.kind == "arithmetic" else "95 % interval"
     )
-    return Estimate(figure.ours, "", figure.n, method, figure.low, figure.high)
+    return Estimate(value=figure.ours, unit="", n=figure.n, method=method, low=figure.low, high=figure.high)
 
 
 def _difference(figure: Figure, relative: bool) -> Cell:

@@ -147,8 +147,8 @@ def _one(arrival: Array, span: Span, level: float) -> ArrivalPeriod | None:
         span.length,
         span.users,
         len(own),
-        dataclasses.replace(rate, n=len(own)).estimate("interaction/s"),
-        poisson.dispersion(counts, level).estimate(""),
+        dataclasses.replace(rate, n=len(own)).with_unit("interaction/s"),
+        poisson.dispersion(counts, level),
         *tests,
         min(1.0, 3.0 * min(test.p for test in tests)),
     )
@@ -166,12 +166,12 @@ def _together(
     counts, gaps, order = adjusted(
         [
             SignificanceTest(
-                tests[0].hypothesis,
-                float(np.mean([test.statistic for test in tests])),
-                combined([test.p for test in tests]),
-                sum(test.n for test in tests),
-                f"{tests[0].method}; {len(tests)} periods together (Fisher)",
-                int(np.sign(sum(test.direction for test in tests))),
+                hypothesis=tests[0].hypothesis,
+                statistic=float(np.mean([test.statistic for test in tests])),
+                p=combined([test.p for test in tests]),
+                n=sum(test.n for test in tests),
+                method=f"{tests[0].method}; {len(tests)} periods together (Fisher)",
+                direction=int(np.sign(sum(test.direction for test in tests))),
             )
             for tests in kinds
         ]

@@ -138,7 +138,7 @@ def _conditions(log: Log, states: States, level: float) -> tuple[Condition, ...]
             length = states.length_s[known]
             mean = batch_means.batch_ratio(states.columns[name][known] * length, length, level)
             label = observations.label(name).removesuffix(" mean")
-            found.append(Condition(name, label, mean.estimate(units[name]), units[name]))
+            found.append(Condition(name, label, mean.with_unit(units[name]), units[name]))
     return tuple(found)
 
 

@@ -38,8 +38,8 @@ def metered(states: States, meter: Meter, cpus: float, level: float) -> Event:
         meter.count,
         meter.event,
         share,
-        dataclasses.replace(overhead, n=events).estimate("s"),
-        dataclasses.replace(between, n=events).estimate("s"),
+        dataclasses.replace(overhead, n=events).with_unit("s"),
+        dataclasses.replace(between, n=events).with_unit("s"),
     )
 
 
@@ -53,16 +53,22 @@ def regressed(overhead: Overhead, cpus: float) -> tuple[Event, ...]:
         ends = [None if end is None or end <= 0.0 else cpus / end for end in (cost.rate.high, cost.rate.low)]
         unit = cost.seconds.unit
         time_between = Estimate(
-            between, unit, cost.rate.n, "CPUs x time / events", ends[0], ends[1], cost.rate.level
+            value=between,
+            unit=unit,
+            n=cost.rate.n,
+            method="CPUs x time / events",
+            low=ends[0],
+            high=ends[1],
+            level=cost.rate.level,
         )
         share = Estimate(
-            cost.seconds.value / between,
-            "",
-            cost.seconds.n,
-            "overhead per event / mean time between events",
-            None if cost.seconds.low is None else cost.seconds.low / between,
-            None if cost.seconds.high is None else cost.seconds.high / between,
-            cost.seconds.level,
+            value=cost.seconds.value / between,
+            unit="",
+            n=cost.seconds.n,
+            method="overhead per event / mean time between events",
+            low=None if cost.seconds.low is None else cost.seconds.low / between,
+            high=None if cost.seconds.high is None else cost.seconds.high / between,
+            level=cost.seconds.level,
         )
         events.append(Event(cost.request, cost.label, share, cost.seconds, time_between))
     return tuple(sorted(events, key=lambda event: -event.share.value))
@@ -88,7 +94,7 @@ def unattributed(
     base = overhead.costs[0].seconds
     low, high = (None if end is None else value + (end - base.value) / cpus for end in (base.low, base.high))
     method = "system's share less that of the events, interval of the base"
-    return Estimate(value, "", system.n, method, low, high, system.level)
+    return Estimate(value=value, unit="", n=system.n, method=method, low=low, high=high, level=system.level)
 
 
 def checks(

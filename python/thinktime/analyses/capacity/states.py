@@ -123,4 +123,4 @@ def part_of(amounts: _Array, capacity: _Array, level: float) -> Estimate:
     share = batch_means.batch_ratio(amounts, capacity, level)
     low = None if share.low is None else max(0.0, share.low)
     high = None if share.high is None else min(1.0, share.high)
-    return dataclasses.replace(share, low=low, high=high).estimate("")
+    return dataclasses.replace(share, low=low, high=high)

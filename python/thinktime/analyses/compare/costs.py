@@ -83,13 +83,13 @@ def _regressed(design: Design, level: float) -> dict[str, Estimate] | str:
         _, unit = _words(quantity)
         value, half = float(found.coefficients[at]), float(reach[at])
         estimates[quantity.name] = Estimate(
-            value,
-            unit,
-            found.trimmed.fit.n,
-            f"least squares, Newey-West with {found.lags} lags, leverage, fixed-b",
-            value - half,
-            value + half,
-            level,
+            value=value,
+            unit=unit,
+            n=found.trimmed.fit.n,
+            method=f"least squares, Newey-West with {found.lags} lags, leverage, fixed-b",
+            low=value - half,
+            high=value + half,
+            level=level,
         )
     return estimates
 

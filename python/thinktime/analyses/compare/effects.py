@@ -132,13 +132,13 @@ def effect(asked: Asked, y: _Array, bench: Bench) -> Effect:
         treated=treated,
         difference=_ended(value, asked.unit, n, "least squares on units, Student t", reach, level),
         inverted=Estimate(
-            value,
-            asked.unit,
-            n,
-            "least squares on units, randomisation test inverted",
-            inverted.low if math.isfinite(inverted.low) else None,
-            inverted.high if math.isfinite(inverted.high) else None,
-            level,
+            value=value,
+            unit=asked.unit,
+            n=n,
+            method="least squares on units, randomisation test inverted",
+            low=inverted.low if math.isfinite(inverted.low) else None,
+            high=inverted.high if math.isfinite(inverted.high) else None,
+            level=level,
         ),
         relative=value / control.value if control.value else None,
         test=test,
@@ -152,23 +152,25 @@ def effect(asked: Asked, y: _Array, bench: Bench) -> Effect:
 
 
 def _side(values: _Array, unit: str, level: float) -> Estimate:
-    return batch_means.plain_mean(values, level).estimate(unit)
+    return batch_means.plain_mean(values, level).with_unit(unit)
 
 
 def _ended(value: float, unit: str, n: int, method: str, reach: float | None, level: float) -> Estimate:
     if reach is None:
-        return Estimate(value, unit, n, method, level=level)
-    return Estimate(value, unit, n, method, value - reach, value + reach, level)
+        return Estimate(value=value, unit=unit, n=n, method=method, level=level)
+    return Estimate(
+        value=value, unit=unit, n=n, method=method, low=value - reach, high=value + reach, level=level
+    )
 
 
 def _student(asked: Asked, t: float, p: float, n: int, value: float) -> SignificanceTest:
     return SignificanceTest(
-        f"{asked.label} is the same under both treatments",
-        t,
-        p,
-        n,
-        "Student's t on the means of units",
-        (value > 0) - (value < 0),
+        hypothesis=f"{asked.label} is the same under both treatments",
+        statistic=t,
+        p=p,
+        n=n,
+        method="Student's t on the means of units",
+        direction=(value > 0) - (value < 0),
     )
 
 

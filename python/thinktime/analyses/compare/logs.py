@@ -223,7 +223,7 @@ def _side(log: Log, side: Pieces, asked: Wanted, level: float) -> Side:
     if asked.load:
         at = [item.name for item in asked.columns].index(asked.load)
         values = [float(cell.mean[at]) for cell in side.cells]
-        load = batch_means.plain_mean(values, level).estimate(asked.columns[at].unit)
+        load = batch_means.plain_mean(values, level).with_unit(asked.columns[at].unit)
     count = sum(cell.n for cell in side.cells)
     return Side(str(log.path), *side.span_us, len(side.cells), count, load)
 

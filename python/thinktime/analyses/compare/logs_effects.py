@@ -69,12 +69,12 @@ def _effect(asked: Asked, both: Sequence[Pieces], level: float, clocks: bool) ->
         difference=found.estimate(unit, "difference of means of pieces, jackknife, Welch t", level),
         relative=found.value / before.value if before.value else None,
         test=SignificanceTest(
-            f"{asked.label} is the same before and after",
-            found.value / found.error if found.error > 0.0 else math.inf,
-            found.p,
-            len(y),
-            "Welch's t, jackknife over pieces",
-            (found.value > 0) - (found.value < 0),
+            hypothesis=f"{asked.label} is the same before and after",
+            statistic=found.value / found.error if found.error > 0.0 else math.inf,
+            p=found.p,
+            n=len(y),
+            method="Welch's t, jackknife over pieces",
+            direction=(found.value > 0) - (found.value < 0),
         ),
         by_range=None,
         values=(tuple(y[:cut].tolist()), tuple(y[cut:].tolist())),
@@ -124,16 +124,18 @@ def adjusted_difference(
     total = sum(variances)
     lost = sum(variance**2 / own for variance, own in zip(variances, degrees, strict=True))
     return Mean(
-        value,
-        math.sqrt(total),
-        total**2 / lost if lost > 0.0 else float(sum(degrees)),
-        len(before) + len(after),
+        value=value,
+        error=math.sqrt(total),
+        degrees=total**2 / lost if lost > 0.0 else float(sum(degrees)),
+        n=len(before) + len(after),
     )
 
 
 def _mean(values: _Array) -> Mean:
     n = len(values)
-    return Mean(float(values.mean()), float(values.std(ddof=1)) / math.sqrt(n), float(n - 1), n)
+    return Mean(
+        value=float(values.mean()), error=float(values.std(ddof=1)) / math.sqrt(n), degrees=float(n - 1), n=n
+    )
 
 
 def _drift(values: _Array, side: Pieces, level: float, unit: str) -> Estimate | None:
@@ -149,7 +151,13 @@ def _drift(values: _Array, side: Pieces, level: float, unit: str) -> Estimate | 
     slope = float(fit.coefficients[1])
     reach = critical_values.student_t(level, fit.degrees) * math.sqrt(max(float(fit.covariance()[1, 1]), 0.0))
     return Estimate(
-        slope, unit, len(values), "least squares on pieces, over the log", slope - reach, slope + reach, level
+        value=slope,
+        unit=unit,
+        n=len(values),
+        method="least squares on pieces, over the log",
+        low=slope - reach,
+        high=slope + reach,
+        level=level,
     )
 
 
@@ -158,4 +166,12 @@ def _times(drift: Estimate, factor: float) -> Estimate:
     low = None if drift.low is None else drift.low * factor
     high = None if drift.high is None else drift.high * factor
     method = "drift before, carried on"
-    return Estimate(drift.value * factor, drift.unit, drift.n, method, low, high, drift.level)
+    return Estimate(
+        value=drift.value * factor,
+        unit=drift.unit,
+        n=drift.n,
+        method=method,
+        low=low,
+        high=high,
+        level=drift.level,
+    )

@@ -201,7 +201,7 @@ def _power(result: Comparison) -> Table:
 
 def _figure_of(item: Effect, value: float | None) -> Estimate | None:
     """Put a figure in its own unit: quantities of one column differ in theirs."""
-    return None if value is None else Estimate(value, item.unit, len(item.values), "")
+    return None if value is None else Estimate(value=value, unit=item.unit, n=len(item.values), method="")
 
 
 def _allowed(result: Comparison) -> Table:

@@ -205,10 +205,10 @@ def _point(group: _Group, event: str | None, level: float) -> Point:
     def ratio(amounts: _Array, lengths: _Array, unit: str) -> Estimate | None:
         if not lengths.sum() > 0.0:
             return None
-        return batch_means.batch_ratio(amounts, lengths, level).estimate(unit)
+        return batch_means.batch_ratio(amounts, lengths, level).with_unit(unit)
 
     def known(amounts: _Array, lengths: _Array, unit: str) -> Estimate:
-        return batch_means.batch_ratio(amounts, lengths, level).estimate(unit)
+        return batch_means.batch_ratio(amounts, lengths, level).with_unit(unit)
 
     columns = [group.times[:, at] for at in range(group.times.shape[1])]
     busy = float(whole.sum()) > 0.0
@@ -240,7 +240,7 @@ def _lines(groups: Sequence[_Group], parts: Sequence[str], level: float) -> tupl
         line = ratio_regression.through(sums, level)
         if line is None:
             return ()
-        found.append(Line(name, line.slope.estimate("s"), line.intercept.estimate("s"), line.deviation))
+        found.append(Line(name, line.slope.with_unit("s"), line.intercept.with_unit("s"), line.deviation))
     return tuple(found)
 
 

@@ -117,7 +117,13 @@ def _times(result: Decomposition) -> Table:
 
 
 def _bare(value: Estimate | None) -> Cell:
-    return None if value is None else Estimate(value.value, "", value.n, value.method, value.low, value.high)
+    return (
+        None
+        if value is None
+        else Estimate(
+            value=value.value, unit="", n=value.n, method=value.method, low=value.low, high=value.high
+        )
+    )
 
 
 def _shares(result: Decomposition) -> Table:

@@ -122,7 +122,7 @@ class Watched:
         if unit == "" and interval.high is not None and ((amounts >= 0.0) & (amounts <= per)).all():
             interval = dataclasses.replace(interval, high=min(interval.high, 1.0))
         n = len(amounts) if reading.n is None else reading.n
-        return dataclasses.replace(interval.estimate(unit), n=n, method=method)
+        return dataclasses.replace(interval.with_unit(unit), n=n, method=method)
 
     def compared(self, sampled: Reading | None, exact: Reading | None, unit: str = "") -> Compared:
         r"""Set a sampled figure beside an exact one.

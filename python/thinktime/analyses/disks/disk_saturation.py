@@ -131,8 +131,8 @@ class _Runs:
         if not values:
             return NotApplicable(f"the log does not say {words}", BY_HAND)
         if len(set(values)) == 1:
-            return Estimate(values[0], unit, len(values), "the same in all replications")
-        return batch_means.plain_mean(values, self.level).estimate(unit)
+            return Estimate(value=values[0], unit=unit, n=len(values), method="the same in all replications")
+        return batch_means.plain_mean(values, self.level).with_unit(unit)
 
 
 def _parameters(sessions: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | NotApplicable:

@@ -221,7 +221,13 @@ def _contrasts(
     used: Responses, table: variance.Anova, degree: int, unit: str, rule: _Rule
 ) -> tuple[tuple[Contrast, ...], tuple[tuple[str, str], ...]]:
     """Contrasts that can be computed, and the others with the reason."""
-    cells = CellMeans(used.factors, used.means(), used.counts(), table.error_mean_square, table.error.degrees)
+    cells = CellMeans(
+        factors=used.factors,
+        means=used.means(),
+        counts=used.counts(),
+        error_mean_square=table.error_mean_square,
+        error_degrees=table.error.degrees,
+    )
     by_block = used.array() if used.blocks is not None and used.balanced else None
     known, unknown = [], []
     for components, found in polynomial.polynomial_contrasts(
@@ -273,13 +279,13 @@ def _levels(used: Responses, unit: str, order: int | None, level: float) -> tupl
                 reach = critical_values.student_t(level, table.error.degrees) * error
                 value = float(cells.mean())
                 estimate = Estimate(
-                    value,
-                    unit,
-                    int(n.sum()),
-                    "unweighted mean of cells, pooled error",
-                    value - reach,
-                    value + reach,
-                    level,
+                    value=value,
+                    unit=unit,
+                    n=int(n.sum()),
+                    method="unweighted mean of cells, pooled error",
+                    low=value - reach,
+                    high=value + reach,
+                    level=level,
                 )
             found.append(LevelMean(factor.name, label, estimate))
     return tuple(found)
@@ -301,9 +307,17 @@ def _student(values: Array, unit: str, level: float, method: str) -> Estimate:
     """Mean of independent values with Student's interval."""
     n, value = len(values), float(values.mean())
     if n < 2:
-        return Estimate(value, unit, n, method, level=level)
+        return Estimate(value=value, unit=unit, n=n, method=method, level=level)
     reach = critical_values.student_t(level, n - 1) * float(values.std(ddof=1)) / math.sqrt(n)
-    return Estimate(value, unit, n, f"{method}, Student t", value - reach, value + reach, level)
+    return Estimate(
+        value=value,
+        unit=unit,
+        n=n,
+        method=f"{method}, Student t",
+        low=value - reach,
+        high=value + reach,
+        level=level,
+    )
 
 
 def _differences(used: Responses, table: variance.Anova, unit: str, level: float) -> tuple[Difference, ...]:

@@ -69,14 +69,14 @@ def read(
     codes = np.column_stack([_codes(measured, factor) for factor in found])
     raw = measured[response].cast(float).to_numpy().astype(np.float64)
     numbers = None if blocks is None else np.unique(measured[blocks].to_numpy(), return_inverse=True)[1]
-    design = Responses(found, codes, raw, numbers)
+    design = Responses(factors=found, codes=codes, y=raw, blocks=numbers)
     kept, incomplete = _complete(design)
     raw = raw[kept]
     try:
         y = raw if transformation is None else transformation.apply(raw)
     except ValueError as error:
         raise InputError(f"response {response!r}: {error}; give a shift, or another transformation") from None
-    used = Responses(found, codes[kept], y, None if numbers is None else numbers[kept])
+    used = Responses(factors=found, codes=codes[kept], y=y, blocks=None if numbers is None else numbers[kept])
     return Data(response, used, raw, transformation, dropped, incomplete)
 
 

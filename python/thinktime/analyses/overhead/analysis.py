@@ -179,7 +179,7 @@ def _remedy(reason: str) -> str:
 def _result(log: Log, design: Design, regression: Regression, options: Options) -> Overhead:
     trimmed, level = regression.trimmed, regression.level
     target = design.target
-    mean = regression.means[-1].estimate(f"{target.unit}/s")
+    mean = regression.means[-1].with_unit(f"{target.unit}/s")
     degrees, factor = critical_values.long_run(regression.lags / trimmed.fit.n, trimmed.fit.degrees)
     diagnosis = regression.diagnosis()
     whole = target.columns == role_columns(log, "system_time") and not target.less
@@ -234,7 +234,9 @@ def _costs(
         def figure(
             ends: tuple[float, float], method: str, value: float = value, unit: str = unit
         ) -> Estimate:
-            return Estimate(value, unit, n, method, ends[0], ends[1], level)
+            return Estimate(
+                value=value, unit=unit, n=n, method=method, low=ends[0], high=ends[1], level=level
+            )
 
         seconds = figure(
             (value - float(robust[at]), value + float(robust[at])),
@@ -256,7 +258,7 @@ def _costs(
                     f"least squares, moving-block bootstrap with blocks of {regression.block}",
                 ),
                 share=_share(seconds, rate.value / mean.value),
-                rate=rate.estimate("" if column == 0 else f"{term.unit}/s"),
+                rate=rate.with_unit("" if column == 0 else f"{term.unit}/s"),
                 f_to_enter=regression.entry_f[at],
                 variance_inflation=None if column == 0 else inflation[at],
                 non_negative=float(floor[at]),
@@ -273,7 +275,15 @@ def _share(seconds: Estimate, factor: float) -> Estimate:
     low = None if seconds.low is None else seconds.low * factor
     high = None if seconds.high is None else seconds.high * factor
     method = "cost x mean rate / mean of what is explained, given the rates"
-    return Estimate(seconds.value * factor, "", seconds.n, method, low, high, seconds.level)
+    return Estimate(
+        value=seconds.value * factor,
+        unit="",
+        n=seconds.n,
+        method=method,
+        low=low,
+        high=high,
+        level=seconds.level,
+    )
 
 
 def _direct_costs(log: Log) -> dict[str, Estimate]:
@@ -282,12 +292,12 @@ def _direct_costs(log: Log) -> dict[str, Estimate]:
     for session in log.manifest.get("sessions", []):
         for item in session.get("direct_costs") or []:
             found[str(item["request"])] = Estimate(
-                float(item["seconds"]),
-                "s",
-                int(item.get("n") or 0),
-                f"direct: {item.get('method') or 'not said how'}",
-                None if item.get("low") is None else float(item["low"]),
-                None if item.get("high") is None else float(item["high"]),
+                value=float(item["seconds"]),
+                unit="s",
+                n=int(item.get("n") or 0),
+                method=f"direct: {item.get('method') or 'not said how'}",
+                low=None if item.get("low") is None else float(item["low"]),
+                high=None if item.get("high") is None else float(item["high"]),
             )
     return found
 

@@ -201,7 +201,15 @@ def _difference(first: Overhead, other: Overhead, name: str, level: float) -> Es
     a, b = _cost(first, name).seconds, _cost(other, name).seconds
     value, reach = b.value - a.value, student_t(level, degrees) * math.sqrt(total)
     method = "difference of two regressions, Newey-West, Welch"
-    return Estimate(value, a.unit, a.n + b.n, method, value - reach, value + reach, level)
+    return Estimate(
+        value=value,
+        unit=a.unit,
+        n=a.n + b.n,
+        method=method,
+        low=value - reach,
+        high=value + reach,
+        level=level,
+    )
 
 
 def _caveats(

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from thinktime.analyses.overhead.design import Design
 from thinktime.analyses.overhead.residual_pass import Accounts, Point, Subset, accounts, subsets
 from thinktime.stats import critical_values
+from thinktime.stats.estimate import Estimate
 from thinktime.stats.regression import collinearity, robust
 from thinktime.stats.regression.covariance import default_lags
 from thinktime.stats.regression.least_squares import LeastSquares
 from thinktime.stats.regression.robust import Trimmed, drop_outliers
 from thinktime.stats.regression.selection import Selection, Step, forward
-from thinktime.stats.series.batch_means import Interval
 
 __all__ = ["Options", "Regression", "fit"]
 
@@ -88,7 +88,7 @@ class Regression:
         Part of what is known of each coefficient that comes from the five rows which tell most.
     correlations : ndarray
         Of a residual with the later ones, by lag from 1.
-    means : tuple of Interval
+    means : tuple of Estimate
         Mean of each column, then of the target, over the rows used.
     huber : ndarray
         Costs by Huber's M-estimate, outliers included.
@@ -110,7 +110,7 @@ class Regression:
     bootstrap: tuple[Array, Array]
     concentration: Array
     correlations: Array
-    means: tuple[Interval, ...]
+    means: tuple[Estimate, ...]
     huber: Array
     huber_rows: int
     points: tuple[Point, ...]
@@ -178,7 +178,9 @@ def _selected(cross: LeastSquares, options: Options) -> Selection:
     if options.select:
         return forward(cross, columns, f_to_enter=options.f_to_enter, positive=True)
     aliased = cross.solve().aliased
-    return Selection(tuple(Step(at, np.nan) for at in columns if at not in aliased), ())
+    return Selection(
+        steps=tuple(Step(column=at, f=np.nan) for at in columns if at not in aliased), rejected=()
+    )
 
 
 def _collected(

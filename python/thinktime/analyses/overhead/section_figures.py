@@ -75,7 +75,7 @@ def intervals(result: Overhead) -> Figure | None:
 
 def _methods(cost: Cost) -> tuple[Estimate | None, ...]:
     def point(value: float) -> Estimate:
-        return Estimate(value, cost.seconds.unit, cost.seconds.n, "point only")
+        return Estimate(value=value, unit=cost.seconds.unit, n=cost.seconds.n, method="point only")
 
     return (cost.seconds, cost.bootstrap, cost.textbook, point(cost.robust), point(cost.non_negative))
 

@@ -77,4 +77,12 @@ def _cost(part: Subset, at: int, cost: Cost, level: float) -> Estimate:
     value = float(part.fit.coefficients[at])
     reach = student_t(level, part.degrees) * math.sqrt(max(float(part.covariance[at, at]), 0.0))
     method = f"least squares, Newey-West with {part.lags} lags, prewhitened, leverage, fixed-b"
-    return Estimate(value, cost.seconds.unit, part.fit.n, method, value - reach, value + reach, level)
+    return Estimate(
+        value=value,
+        unit=cost.seconds.unit,
+        n=part.fit.n,
+        method=method,
+        low=value - reach,
+        high=value + reach,
+        level=level,
+    )

@@ -114,4 +114,4 @@ def _share(log: Log, columns: Sequence[str], explained: Sequence[str], level: fl
         own, whole = seen.total(columns), seen.total(explained)
         known = ~np.isnan(own) & ~np.isnan(whole)
         sums.absorb(own[known, None], whole[known])
-    return sums.interval(0, level).estimate("")
+    return sums.interval(0, level)

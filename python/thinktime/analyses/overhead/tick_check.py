@@ -35,7 +35,7 @@ def tick_check(design: Design, columns: Sequence[str], level: float) -> TickChec
     found = _batches(rows, 2)
     if found is None:
         return None
-    ticks, exact = (found.interval(at, level).estimate("s/s") for at in (0, 1))
+    ticks, exact = (found.interval(at, level).with_unit("s/s") for at in (0, 1))
     return TickCheck(ticks, exact, ticks.value / exact.value - 1.0) if exact.value > 0.0 else None
 
 
@@ -48,7 +48,7 @@ def recorder_time(design: Design, level: float) -> Estimate | None:
             yield seen.columns["recorder_cpu_s"][known, None], seen.length_s[known]
 
     found = _batches(rows, 1)
-    return None if found is None else found.interval(0, level).estimate("s/s")
+    return None if found is None else found.interval(0, level).with_unit("s/s")
 
 
 def _batches(rows: Callable[[], Iterable[tuple[Array, Array]]], columns: int) -> Batches | None:

@@ -100,7 +100,7 @@ def _rate(column: Column, values: Array, lengths: Array, level: float) -> Rate:
         column.name,
         column.description,
         "counter" if counter else "gauge",
-        mean.estimate(unit),
+        mean.with_unit(unit),
         float(values.sum()) if counter else None,
         float(single.min()),
         float(single.max()),

@@ -197,8 +197,8 @@ def _group(
         _waiting(response, level),
         _waiting(seen.times["first_output"][rows] - arrival, level),
         _waiting(seen.times["first_service"][rows] - arrival, level),
-        batch_means.batch_ratio(service[both], None, level).estimate("s") if both.any() else None,
-        batch_means.batch_ratio(response[both], service[both], level).estimate("") if both.any() else None,
+        batch_means.batch_ratio(service[both], None, level).with_unit("s") if both.any() else None,
+        batch_means.batch_ratio(response[both], service[both], level) if both.any() else None,
         _throughput(seen, population, covered, level),
     )
 
@@ -207,8 +207,8 @@ def _waiting(waits: Array, level: float) -> Waiting | None:
     known = waits[~np.isnan(waits)]
     if not len(known):
         return None
-    p50, p90, p99 = (quantile(known, q, level).estimate("s") for q in (0.5, 0.9, 0.99))
-    return Waiting(len(known), batch_means.batch_ratio(known, None, level).estimate("s"), p50, p90, p99)
+    p50, p90, p99 = (quantile(known, q, level).with_unit("s") for q in (0.5, 0.9, 0.99))
+    return Waiting(len(known), batch_means.batch_ratio(known, None, level).with_unit("s"), p50, p90, p99)
 
 
 def _last(seen: interactions.Interactions) -> float:
@@ -249,7 +249,7 @@ def _throughput(
     if not counts:
         return None
     rate = batch_means.batch_ratio(np.concatenate(counts), np.concatenate(lengths), level)
-    return dataclasses.replace(rate, n=int(np.concatenate(counts).sum())).estimate("interaction/s")
+    return dataclasses.replace(rate, n=int(np.concatenate(counts).sum())).with_unit("interaction/s")
 
 
 def _growth(groups: tuple[ResponseGroup, ...], level: float) -> Estimate | None:
@@ -268,7 +268,13 @@ def _growth(groups: tuple[ResponseGroup, ...], level: float) -> Estimate | None:
         return None
     ratio = many.p50.value / few.p50.value
     return Estimate(
-        ratio, "", few.n + many.n, "ratio of medians, from both intervals' ends", low, high, level
+        value=ratio,
+        unit="",
+        n=few.n + many.n,
+        method="ratio of medians, from both intervals' ends",
+        low=low,
+        high=high,
+        level=level,
     )
 
 

@@ -235,8 +235,7 @@ def _point(blocks: Blocks, at: int) -> FrontierPoint:
 def _shares(blocks: Blocks, level: float) -> dict[str, Estimate]:
     sizes = blocks.used_up.sum(axis=1)
     return {
-        name: in_blocks(blocks.used_up[:, place], sizes, level).estimate("")
-        for place, name in enumerate(blocks.limits)
+        name: in_blocks(blocks.used_up[:, place], sizes, level) for place, name in enumerate(blocks.limits)
     }
 
 

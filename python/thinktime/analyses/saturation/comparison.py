@@ -190,11 +190,21 @@ def _compared(
 
     def estimate(values: _Array, unit: str) -> Estimate:
         low, high = np.quantile(values, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
-        return Estimate(float(values.mean()), unit, n, method, float(low), float(high), level)
+        return Estimate(
+            value=float(values.mean()),
+            unit=unit,
+            n=n,
+            method=method,
+            low=float(low),
+            high=float(high),
+            level=level,
+        )
 
     def single(at: int) -> Estimate:
         low, high = (float(np.expm1(mean[at] + sign * band[at])) for sign in (-1, 1))
-        return Estimate(float(np.expm1(mean[at])), "", n, method, low, high, level)
+        return Estimate(
+            value=float(np.expm1(mean[at])), unit="", n=n, method=method, low=low, high=high, level=level
+        )
 
     test = _test(both, scale, size, replications, random)
     return ComparedPair(
@@ -267,11 +277,11 @@ def _test(
     permuted = [statistic(random.permutation(first.count + second.count)) for _ in range(replications - 1)]
     p = (1 + sum(abs(one) >= abs(found) for one in permuted)) / replications
     return SignificanceTest(
-        "both frontiers are of samples of one",
-        found,
-        p,
-        first.count + second.count,
-        "permutation of blocks, mean log distance",
+        hypothesis="both frontiers are of samples of one",
+        statistic=found,
+        p=p,
+        n=first.count + second.count,
+        method="permutation of blocks, mean log distance",
         direction=int(np.sign(found)),
     )
 

@@ -72,7 +72,7 @@ def filling(blocks: Blocks, seed: int, level: float) -> Filling:
     enough = blocks.n >= FILLING_LEAST and count > 2
     return Filling(
         growth=growth,
-        outside=proportion(out, max(later, 1), level).estimate(""),
+        outside=proportion(out, max(later, 1), level),
         expected=float(np.mean([item[1] / max(item[2], 1) for item in drawn])),
         expected_growth=float(np.mean([item[0] for item in drawn])),
         settles=p > FALSE_ALARMS if enough else None,

@@ -144,7 +144,15 @@ def regions(
 def _border(value: float, drawn: list[float], of: int, unit: str, level: float, n: int) -> Estimate:
     method = "change of the limit along the frontier, block bootstrap"
     if len(drawn) < KNOWN_LEAST * of:
-        return Estimate(value, unit, n, method, level=level)
+        return Estimate(value=value, unit=unit, n=n, method=method, level=level)
     tail = (1.0 - level) / 2.0
     low, high = np.quantile(drawn, [tail, 1.0 - tail])
-    return Estimate(value, unit, n, method, min(float(low), value), max(float(high), value), level)
+    return Estimate(
+        value=value,
+        unit=unit,
+        n=n,
+        method=method,
+        low=min(float(low), value),
+        high=max(float(high), value),
+        level=level,
+    )

@@ -124,7 +124,7 @@ def analyse(log: Log, *, level: float = 0.95) -> RunReport | NotApplicable:
 
 
 def _each(amounts: Array, counts: Array, level: float) -> Estimate:
-    return batch_means.batch_ratio(amounts, counts, level).estimate("s")
+    return batch_means.batch_ratio(amounts, counts, level).with_unit("s")
 
 
 def _status(sessions: list[dict[str, Any]]) -> Status:
@@ -152,8 +152,8 @@ def _script_time(sessions: list[dict[str, Any]]) -> Estimate | None:
     if not runs:
         return None
     if len(runs) > 1:
-        return batch_means.batch_ratio(times, runs).estimate("s")
-    return Estimate(sum(times) / sum(runs), "s", int(sum(runs)), "mean")
+        return batch_means.batch_ratio(times, runs).with_unit("s")
+    return Estimate(value=sum(times) / sum(runs), unit="s", n=int(sum(runs)), method="mean")
 
 
 def _caveats(interactions: int, sessions: list[dict[str, Any]]) -> tuple[str, ...]:

@@ -198,31 +198,31 @@ def _class(name: str, values: Array, inside: NDArray[np.bool_], level: float) ->
     weight = batch_means.batch_ratio(values * inside, values, level)
     spread = grouped_jackknife(own, samples.variance, level, positive=True, power=2)
     variation = grouped_jackknife(own, samples.coefficient_of_variation, level, positive=True)
-    p50, p90, p99 = (quantile(own, q, level).estimate("s") for q in (0.5, 0.9, 0.99))
+    p50, p90, p99 = (quantile(own, q, level).with_unit("s") for q in (0.5, 0.9, 0.99))
     return ServiceClass(
         name,
         len(own),
-        _within_one(share).estimate(""),
-        _within_one(weight).estimate(""),
-        batch_means.batch_ratio(own, None, level).estimate("s"),
-        spread.estimate("s^2"),
-        _root(spread).estimate("s"),
-        variation.estimate(""),
-        grouped_jackknife(own, samples.skewness, level).estimate(""),
+        _within_one(share),
+        _within_one(weight),
+        batch_means.batch_ratio(own, None, level).with_unit("s"),
+        spread.with_unit("s^2"),
+        _root(spread).with_unit("s"),
+        variation,
+        grouped_jackknife(own, samples.skewness, level),
         p50,
         p90,
         p99,
     )
 
 
-def _within_one(share: batch_means.Interval) -> batch_means.Interval:
+def _within_one(share: Estimate) -> Estimate:
     """Cut the interval of a share at 0 and 1."""
     if share.low is None or share.high is None:
         return share
     return dataclasses.replace(share, low=max(0.0, share.low), high=min(1.0, share.high))
 
 
-def _root(spread: batch_means.Interval) -> batch_means.Interval:
+def _root(spread: Estimate) -> Estimate:
     ends = (None if end is None else math.sqrt(max(end, 0.0)) for end in (spread.low, spread.high))
     low, high = ends
     return dataclasses.replace(spread, value=math.sqrt(spread.value), low=low, high=high)
@@ -233,7 +233,7 @@ def _concentration(values: Array, upper: float, level: float) -> Concentration:
     # Davidson 1983, Review of Economic Studies 50, 723).
     limit = float(np.quantile(values, 1.0 - upper, method="inverted_cdf"))
     amounts = np.maximum(values - limit, 0.0) + upper * limit
-    return Concentration(upper, _within_one(batch_means.batch_ratio(amounts, values, level)).estimate(""))
+    return Concentration(upper, _within_one(batch_means.batch_ratio(amounts, values, level)))
 
 
 def _curve(values: Array, level: float) -> tuple[CurvePoint, ...]:
@@ -244,14 +244,14 @@ def _curve(values: Array, level: float) -> tuple[CurvePoint, ...]:
         limit, above = float(ordered[at]), 1.0 - (at + 1) / n
         # As in `_concentration`, read from below.
         amounts = np.minimum(values, limit) - above * limit
-        share = _within_one(batch_means.batch_ratio(amounts, values, level)).estimate("")
+        share = _within_one(batch_means.batch_ratio(amounts, values, level))
         points.append(CurvePoint(limit, (at + 1) / n, share))
     return tuple(points)
 
 
 def _below(values: Array, limit: float, level: float) -> Below:
     hits = int(np.count_nonzero(values <= limit))
-    return Below(limit, proportion(hits, len(values), level).estimate(""))
+    return Below(limit, proportion(hits, len(values), level))
 
 
 def _histogram(values: Array, level: float) -> tuple[HistogramBin, ...]:
@@ -266,7 +266,7 @@ def _histogram(values: Array, level: float) -> tuple[HistogramBin, ...]:
     counts[-2] += counts[-1]
     ends = [0.0, *edges.tolist()]
     return tuple(
-        HistogramBin(low, high, proportion(int(count), len(values), level).estimate(""))
+        HistogramBin(low, high, proportion(int(count), len(values), level))
         for low, high, count in zip(ends[:-1], ends[1:], counts[:-1], strict=True)
         if low > 0.0 or count
     )

@@ -136,6 +136,6 @@ def _adjusted(tests: list[StabilityTest]) -> tuple[StabilityTest, ...]:
 
 
 def _period_of(span: Span, values: Array, level: float) -> ServicePeriod:
-    p50, p90 = (quantile(values, q, level).estimate("s") for q in (0.5, 0.9))
-    mean = batch_means.plain_mean(values, level).estimate("s")
+    p50, p90 = (quantile(values, q, level).with_unit("s") for q in (0.5, 0.9))
+    mean = batch_means.plain_mean(values, level).with_unit("s")
     return ServicePeriod(span.start, span.length, span.users, len(values), mean, p50, p90)

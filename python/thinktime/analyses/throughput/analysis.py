@@ -182,7 +182,7 @@ def _mean(sums: Sums, name: str, number: int, unit: str, level: float) -> Estima
     own, own_bases, n = sums.batched(name, number)
     if own_bases.sum() <= 0.0:
         return None
-    return batch_means.of_sums(own, own_bases, n, level, negative).estimate(unit)
+    return batch_means.of_sums(own, own_bases, n, level, negative).with_unit(unit)
 
 
 def whole_mean(sums: Sums, name: str, unit: str, level: float) -> Estimate | None:
@@ -192,7 +192,7 @@ def whole_mean(sums: Sums, name: str, unit: str, level: float) -> Estimate | Non
     if bases.sum() <= 0.0:
         return None
     negative = sums.negative[sums.names.index(name)]
-    return batch_means.of_sums(amounts[bases > 0.0], bases[bases > 0.0], n, level, negative).estimate(unit)
+    return batch_means.of_sums(amounts[bases > 0.0], bases[bases > 0.0], n, level, negative).with_unit(unit)
 
 
 def _peak(groups: Sequence[Group], names: list[str]) -> tuple[float, float] | None:

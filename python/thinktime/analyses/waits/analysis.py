@@ -151,7 +151,7 @@ def analyse(log: Log, *, interval_s: float | None = None, level: float = 0.95) -
     lengths = np.array([item.length_s for item in intervals])
 
     def rate(amounts: Sequence[float], unit: str) -> Estimate:
-        return batch_means.batch_ratio(np.array(amounts, dtype=np.float64), lengths, level).estimate(unit)
+        return batch_means.batch_ratio(np.array(amounts, dtype=np.float64), lengths, level).with_unit(unit)
 
     slices = trace.slices.within(pieces)
     queues = tuple(
@@ -168,7 +168,7 @@ def analyse(log: Log, *, interval_s: float | None = None, level: float = 0.95) -
         rate([item.library_loads for item in intervals], "load/s"),
         rate([item.processor * item.length_s for item in intervals], ""),
         rate([item.disk * item.length_s for item in intervals], ""),
-        batch_means.batch_ratio(slices, None, level).estimate("s") if len(slices) else None,
+        batch_means.batch_ratio(slices, None, level).with_unit("s") if len(slices) else None,
         trace.cpus,
         intervals,
         _caveats(trace, queues, len(intervals)),
@@ -264,9 +264,9 @@ def _queue(
     some = begun.sum() > 0
     return Queue(
         name,
-        batch_means.batch_ratio(amounts, lengths, level).estimate(""),
-        dataclasses.replace(entered, n=int(begun.sum())).estimate("1/s"),
-        batch_means.batch_ratio(amounts, begun, level).estimate("s") if some else None,
+        batch_means.batch_ratio(amounts, lengths, level),
+        dataclasses.replace(entered, n=int(begun.sum())).with_unit("1/s"),
+        batch_means.batch_ratio(amounts, begun, level).with_unit("s") if some else None,
         None,
     )
 

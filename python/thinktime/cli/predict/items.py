@@ -189,4 +189,11 @@ def _known(given: object, item: str, read: Callable[[str], float], unit: str) ->
     if symbol and not UNIT.search(value):
         value += symbol[0]
     central, reach = read(value), read(half[0])
-    return Estimate(central, unit, 1, "given with its interval", central - reach, central + reach)
+    return Estimate(
+        value=central,
+        unit=unit,
+        n=1,
+        method="given with its interval",
+        low=central - reach,
+        high=central + reach,
+    )

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from thinktime.errors import InputError
 
 if TYPE_CHECKING:
+    from thinktime.models.paging import Paging
     from thinktime.models.paging.stays import Program
-    from thinktime.models.paging.throughput import Paging
 
 __all__ = ["machine"]
 
@@ -69,8 +69,8 @@ def machine(parameters: Mapping[str, Any], in_force: Mapping[str, Any], script: 
     InputError
         They ask for what the model does not know.
     """
+    from thinktime.models.paging import Paging
     from thinktime.models.paging.lockout import KINDS
-    from thinktime.models.paging.throughput import Paging
 
     known = {**parameters, **in_force}
     if known["eligibility"] != "number":
@@ -143,7 +143,14 @@ def _programs(lines: Sequence[_Line], normal: float, known: Mapping[str, Any]) -
     factor, own = float(known["demand"]), float(known["normal_demand"])
     kinds = [(1.0, factor)] if own == 1.0 else [(1.0 - normal, factor), (normal, factor * own)]
     return tuple(
-        Program(part * number / len(lines), useful[cpu], pages, segments, typed, times)
+        Program(
+            share=part * number / len(lines),
+            useful=useful[cpu],
+            pages=pages,
+            segments=segments,
+            lines=typed,
+            factor=times,
+        )
         for part, times in kinds
         if part > 0.0
         for (cpu, pages, segments, typed), number in alike.items()

@@ -30,7 +30,7 @@ PER_REVOLUTION = 16
 TINY = 1e-300
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
     """Real time that an eligible process needs for a second of useful time without misses, and for a miss."""
 
@@ -38,7 +38,7 @@ class Pace:
     miss_s: float
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Course:
     """What the stays of an interaction do, summed up.
 
@@ -74,7 +74,12 @@ def march(lifetime: Lifetime, stays: Stays, revolution_s: float, pace: Pace, beg
     ran, states, more = _states(lifetime, stays, (slots, steps), step_s, pace, begin)
     running = stays.at(stays.running, ran)
     held, chance = states[:, 0], 0.5 * (running[1:] + running[:-1])
-    course = Course(float((more * chance).sum()), float(chance.sum()) * step_s, 0.0, np.zeros((2, 4)))
+    course = Course(
+        misses=float((more * chance).sum()),
+        real_s=float(chance.sum()) * step_s,
+        held_s=0.0,
+        ends=np.zeros((2, 4)),
+    )
     course.held_s = float((0.5 * (held[1:] + held[:-1]) * chance).sum()) * step_s
     # Who runs on after the last step goes on as in the last revolution.
     rest, turn = stays.at(stays.rest, ran[-1:])[0], min(slots, steps)

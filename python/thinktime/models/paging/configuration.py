@@ -17,7 +17,7 @@ DISK = ("disk_access_s", "disk_variation")
 LOCK_SHARES = ("segment_lock_share", "traffic_lock_share")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Paging:
     """A machine with demand paging, and its load. Times in seconds; core in Kwords, a page of which has one.
 
@@ -179,22 +179,22 @@ class Paging:
     def hardware(self) -> Hardware:
         """Processors and devices."""
         return Hardware(
-            self.cpus,
-            Locking(
-                self.interference / max(self.core / BOX_KWORDS, 1.0),
-                self.spin_interference,
-                self.locks,
-                self.segment_lock_share,
-                self.traffic_lock_share,
-                self.hold_through_getwork,
-                self.path_variation,
+            cpus=self.cpus,
+            locking=Locking(
+                interference=self.interference / max(self.core / BOX_KWORDS, 1.0),
+                spin_interference=self.spin_interference,
+                locks=self.locks,
+                segment_share=self.segment_lock_share,
+                traffic_share=self.traffic_lock_share,
+                through_getwork=self.hold_through_getwork,
+                path_variation=self.path_variation,
             ),
-            self.drum_rotation_s,
-            self.drum_sectors,
-            self.drum_in_order,
-            self.disk_share,
-            self.disk_arms,
-            self.disk_access_s,
-            self.disk_variation,
-            self.preempt,
+            drum_rotation_s=self.drum_rotation_s,
+            drum_sectors=self.drum_sectors,
+            drum_in_order=self.drum_in_order,
+            disk_share=self.disk_share,
+            disk_arms=self.disk_arms,
+            disk_access_s=self.disk_access_s,
+            disk_variation=self.disk_variation,
+            preempt=self.preempt,
         )

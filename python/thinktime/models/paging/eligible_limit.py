@@ -86,7 +86,10 @@ def levels(system: Paging, most: int) -> Prediction:
         Assumption(f"the optimum is not beyond {most} processes", best + 1 < most, f"{best + 1}"),
     )
     return Prediction(
-        "number of eligible processes, by direct search", SOURCE, tuple(quantities), assumptions
+        method="number of eligible processes, by direct search",
+        source=SOURCE,
+        quantities=tuple(quantities),
+        assumptions=assumptions,
     )
 
 

@@ -32,7 +32,7 @@ FIRST_ROUNDS = 4
 FEWEST = 1e-6
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Load:
     """How many are eligible, how fast they are, and for how long others are not."""
 
@@ -45,7 +45,7 @@ class _Load:
     """Processor time that counts against the quantum, over useful time."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pools:
     """What pages and segments cost an interaction, and what it then asks for."""
 
@@ -88,22 +88,37 @@ def _pools(system: Paging, load: _Load, like: Pools | None = None) -> Pools:
         life: Lifetime, stays: tuple[Stays, ...], paces: tuple[Pace, ...], size: float, old: Loads | None
     ) -> Loads:
         if life.headway_s == math.inf:
-            return Loads((0.0,) * len(stays), 0.0, 0.0, math.inf, np.zeros((2, 2)))
-        use = Use(stays, paces[: len(stays)], load.eligible, load.away_s, system.kept)
+            return Loads(
+                misses=(0.0,) * len(stays),
+                examined=0.0,
+                held=0.0,
+                revolution_s=math.inf,
+                begin=np.zeros((2, 2)),
+            )
+        use = Use(
+            stays=stays,
+            paces=paces[: len(stays)],
+            eligible=load.eligible,
+            away_s=load.away_s,
+            kept=system.kept,
+        )
         return page_pool.solve(life, use, size, old)
 
     stays = cut_into_stays(system.programs, [program.pages for program in system.programs], ends_s)
-    life = Lifetime(system.headway_s, system.exponent, PAGES_OF_HEADWAY)
+    life = Lifetime(headway_s=system.headway_s, exponent=system.exponent, places=PAGES_OF_HEADWAY)
     pages = pool(life, stays, load.paces, system.core - system.wired, like.pages if like else None)
     # Page faults are part of the pace at which segments are missed.
     paces = tuple(
-        Pace(pace.useful + pace.miss_s * misses / stay.useful_s, system.paths_s[SEGMENT_FAULT] * pace.useful)
+        Pace(
+            useful=pace.useful + pace.miss_s * misses / stay.useful_s,
+            miss_s=system.paths_s[SEGMENT_FAULT] * pace.useful,
+        )
         for stay, misses, pace in zip(stays, pages.misses, load.paces, strict=False)
     )
     parts = cut_into_stays(system.programs, [program.segments for program in system.programs], ends_s)
-    life = Lifetime(system.segment_headway_s, system.exponent, SEGMENTS_OF_HEADWAY)
+    life = Lifetime(headway_s=system.segment_headway_s, exponent=system.exponent, places=SEGMENTS_OF_HEADWAY)
     segments = pool(life, parts, paces, system.active_segments, like.segments if like else None)
-    return Pools(pages, segments, stays, _demand(system, pages, segments, stays))
+    return Pools(pages=pages, segments=segments, stays=stays, demand=_demand(system, pages, segments, stays))
 
 
 def _demand(system: Paging, pages: Loads, segments: Loads, stays: tuple[Stays, ...]) -> Demand:
@@ -137,11 +152,13 @@ def _paces(pools: Pools, per_s: float, eligible: tuple[float, float], page_wait_
         of_useful_s, of_misses_s = work
         stretch = max((number / per_s - misses * page_wait_s) / (of_useful_s + of_misses_s), 1.0)
         miss_s = page_wait_s + stretch * of_misses_s / max(misses, FEWEST)
-        found.append(Pace(stretch * of_useful_s / stay.useful_s, max(miss_s, FEWEST * stay.useful_s)))
+        found.append(
+            Pace(useful=stretch * of_useful_s / stay.useful_s, miss_s=max(miss_s, FEWEST * stay.useful_s))
+        )
     return tuple(found)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Balance:
     """The chain of users who think or do not."""
 
@@ -190,7 +207,14 @@ def _balance(system: Paging, pools: Pools, unwaited_s: float, usual: float) -> B
     np.add.at(weights, below, chances * (1.0 - part))
     per_s = float(chances @ rates)
     first, waiting = _first(pools.first, per_s, rates, (1.0 - part) * below + part * above)
-    return Balance(levels, weights, per_s, float(chances @ active), first, waiting)
+    return Balance(
+        levels=levels,
+        weights=weights,
+        throughput_per_s=per_s,
+        active=float(chances @ active),
+        first=first,
+        first_waiting=waiting,
+    )
 
 
 def _chances(up: Array, down: Array) -> Array:
@@ -251,8 +275,8 @@ def solve(system: Paging, *, thrashing: bool = False) -> tuple[Balance, Pools]:
 
 def _unloaded(system: Paging, eligible: float) -> _Load:
     """Something to begin with."""
-    pace = Pace(eligible / system.cpus, system.drum_rotation_s)
-    return _Load(eligible, (pace, pace), (math.inf, math.inf), 1.0)
+    pace = Pace(useful=eligible / system.cpus, miss_s=system.drum_rotation_s)
+    return _Load(eligible=eligible, paces=(pace, pace), away_s=(math.inf, math.inf), charged=1.0)
 
 
 def _load(system: Paging, balance: Balance, pools: Pools) -> _Load:
@@ -263,10 +287,10 @@ def _load(system: Paging, balance: Balance, pools: Pools) -> _Load:
     away_s = ((system.users - balance.active + balance.first_waiting) / per_s, waiting / per_s / later)
     classes = (min(balance.first, eligible), max(eligible - balance.first, 0.0))
     paces = _paces(pools, per_s, classes if len(pools.stays) > 1 else (eligible, 0.0), balance.page_wait_s)
-    return _Load(eligible, (*paces, paces[-1])[:2], away_s, pools.charged)
+    return _Load(eligible=eligible, paces=(*paces, paces[-1])[:2], away_s=away_s, charged=pools.charged)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Held:
     """A number of processes that are always eligible: what they get done, and what their pages cost."""
 
@@ -300,6 +324,8 @@ def hold(system: Paging, processes: int, like: Held | None = None) -> Held:
         classes = (first, processes - first) if len(pools.stays) > 1 else (float(processes), 0.0)
         paces = _paces(pools, per_s, classes, levels[-1].page_wait_s)
         forever = (math.inf, math.inf)
-        load = _Load(float(processes), (*paces, paces[-1])[:2], forever, pools.charged)
+        load = _Load(
+            eligible=float(processes), paces=(*paces, paces[-1])[:2], away_s=forever, charged=pools.charged
+        )
         pools = _pools(system, load, pools)
-    return Held(levels[-1], pools)
+    return Held(level=levels[-1], pools=pools)

@@ -28,7 +28,7 @@ BEFORE_PAGE, AFTER_PAGE = 0.7, 0.3
 """Parts of a page fault's path: up to the wait for the page, and after it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Locking:
     """What two processors do to each other.
 
@@ -64,17 +64,23 @@ class Locking:
         share = 1.0 if self.locks == "global" else self.segment_share
         chosen = ((GETWORK, 1.0),) if self.through_getwork else ()
         page = [
-            _Section(PAGE_FAULT, ((PAGE_FAULT, BEFORE_PAGE), *chosen)),
-            _Section(PAGE_FAULT, ((PAGE_FAULT, AFTER_PAGE),)),
-            _Section(DRUM_INTERRUPT, ((DRUM_INTERRUPT, 1.0),)),
-            _Section(SEGMENT_FAULT, ((SEGMENT_FAULT, share),)),
+            _Section(kind=PAGE_FAULT, parts=((PAGE_FAULT, BEFORE_PAGE), *chosen)),
+            _Section(kind=PAGE_FAULT, parts=((PAGE_FAULT, AFTER_PAGE),)),
+            _Section(kind=DRUM_INTERRUPT, parts=((DRUM_INTERRUPT, 1.0),)),
+            _Section(kind=SEGMENT_FAULT, parts=((SEGMENT_FAULT, share),)),
         ]
         if self.locks == "global":
-            return [[*page, _Section(GETWORK, ((GETWORK, 1.0),)), _Section(INTERRUPT, ((INTERRUPT, 1.0),))]]
-        return [page, [_Section(GETWORK, ((GETWORK, self.traffic_share),))]]
+            return [
+                [
+                    *page,
+                    _Section(kind=GETWORK, parts=((GETWORK, 1.0),)),
+                    _Section(kind=INTERRUPT, parts=((INTERRUPT, 1.0),)),
+                ]
+            ]
+        return [page, [_Section(kind=GETWORK, parts=((GETWORK, self.traffic_share),))]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Section:
     """What is done under a lock that is taken once: the kind that spins for it, and parts of paths."""
 
@@ -82,7 +88,7 @@ class _Section:
     parts: tuple[tuple[int, float], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Together:
     """An interaction's work while both processors are active.
 
@@ -133,7 +139,9 @@ def together(useful_s: float, counts: Array, lengths_s: Array, locking: Locking)
         more += spun_s * (1.0 - slowed / spinning) * taken / locked
     paths_s = work * slowed + spun + more
     whole_s = useful_s * slowed + float(paths_s.sum())
-    return Together(work_s, 2.0 * work_s / whole_s, slowed, paths_s, float(spun.sum()))
+    return Together(
+        work_s=work_s, rate=2.0 * work_s / whole_s, slowed=slowed, paths_s=paths_s, spun_s=float(spun.sum())
+    )
 
 
 def _moments(

@@ -21,7 +21,7 @@ ROUNDS = 12
 CLOSE = 1e-5
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Hardware:
     """Processors, drum and disks; times in seconds.
 
@@ -67,7 +67,7 @@ class Hardware:
         return 1.0 / (self.drum_rotation_s / (others + 1.0) + page_s)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Demand:
     """What an interaction asks for.
 
@@ -99,7 +99,7 @@ class Demand:
     paths_s: tuple[float, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Level:
     """So many eligible processes.
 
@@ -142,7 +142,7 @@ class Level:
         return self.pages_wanted / faults_per_s if faults_per_s > 0.0 else 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _State:
     """What depends on the load."""
 
@@ -165,7 +165,18 @@ def levels(demand: Demand, hardware: Hardware, most: int, usual: float) -> tuple
         if abs(found.throughput_per_s / before.throughput_per_s - 1.0) < CLOSE:
             break
     none = np.zeros(len(KINDS))
-    nobody = Level(0, 0.0, 0.0, 1.0, none, none, 0.0, 0.0, state.writing, 0.0)
+    nobody = Level(
+        processes=0,
+        throughput_per_s=0.0,
+        useful=0.0,
+        idle=1.0,
+        events_per_s=none,
+        overhead=none,
+        lock_wait=0.0,
+        pages_wanted=0.0,
+        drum_utilisation=state.writing,
+        disk_utilisation=0.0,
+    )
     return (nobody, *_solved(demand, hardware, most, state, list(range(1, most + 1))))
 
 
@@ -268,16 +279,18 @@ def _level(
     paths_s = counts * np.array(demand.paths_s) * (1.0 - part) + both.paths_s * part
     useful_s = demand.useful_s * (1.0 - part + part * both.slowed)
     return Level(
-        n,
-        float(x),
-        float(x * useful_s / hardware.cpus),
-        1.0 - (alone + 2.0 * two) / hardware.cpus,
-        x * counts,
-        x * paths_s / hardware.cpus,
-        float(x * part * both.spun_s / hardware.cpus),
-        n - float(chances @ np.arange(len(chances))),
-        drum_busy,
-        float(x * demand.page_faults * hardware.disk_share * hardware.disk_access_s / hardware.disk_arms),
+        processes=n,
+        throughput_per_s=float(x),
+        useful=float(x * useful_s / hardware.cpus),
+        idle=1.0 - (alone + 2.0 * two) / hardware.cpus,
+        events_per_s=x * counts,
+        overhead=x * paths_s / hardware.cpus,
+        lock_wait=float(x * part * both.spun_s / hardware.cpus),
+        pages_wanted=n - float(chances @ np.arange(len(chances))),
+        drum_utilisation=drum_busy,
+        disk_utilisation=float(
+            x * demand.page_faults * hardware.disk_share * hardware.disk_access_s / hardware.disk_arms
+        ),
     )
 
 
@@ -295,4 +308,4 @@ def _state(level: Level, demand: Demand, hardware: Hardware) -> _State:
     # Others than first stays take no processor from those.
     first_there = min(active * demand.first_faults, 1.0) ** hardware.cpus
     turns = demand.first_faults + (1.0 - demand.first_faults) * (1.0 - first_there)
-    return _State(turns, batch, writing)
+    return _State(turns=turns, batch=batch, writing=writing)

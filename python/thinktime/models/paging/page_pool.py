@@ -41,7 +41,7 @@ LONG_S = 1e5
 """Revolution of the hand beyond which it might as well stand."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Use:
     """Who uses a pool, and how. First stays and later ones are told apart, for those come before these.
 
@@ -67,7 +67,7 @@ class Use:
     kept: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Loads:
     """What a pool does, an interaction.
 
@@ -129,9 +129,9 @@ def solve(lifetime: Lifetime, use: Use, capacity: float, like: Loads | None = No
             at = 0.5 * (low + high)
     full = at < math.log(LONG_S) - 1.0
     return Loads(
-        tuple(course.misses for course in courses),
-        capacity / turn_s / per_s if full else 0.0,
-        per_s * held_s / use.eligible,
-        turn_s if full else math.inf,
-        begin,
+        misses=tuple(course.misses for course in courses),
+        examined=capacity / turn_s / per_s if full else 0.0,
+        held=per_s * held_s / use.eligible,
+        revolution_s=turn_s if full else math.inf,
+        begin=begin,
     )

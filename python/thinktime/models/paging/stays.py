@@ -20,7 +20,7 @@ TAIL = 1e-4
 HALVINGS = 20
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Lifetime:
     """L(m) = `headway_s` (m / `places`)^`exponent`, in seconds of useful time."""
 
@@ -38,7 +38,7 @@ class Lifetime:
         return float(self.headway_s * (max(held, 1.0) / self.places) ** self.exponent)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
     """What a part of the interactions asks for.
 
@@ -73,7 +73,7 @@ class Program:
         return self.useful.survival(np.asarray(useful_s) / self.factor)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Stays:
     """How long processes run each time that they are eligible: all first stays, or all later ones.
 
@@ -154,7 +154,7 @@ def _stays(
     rest = np.concatenate(
         [np.cumsum(pieces_s[:, ::-1], axis=1)[:, ::-1], np.zeros((len(running), 1))], axis=1
     )
-    return Stays(np.array(limits)[some], own_s, running, cut, rest)
+    return Stays(limits=np.array(limits)[some], longest_s=own_s, running=running, cut=cut, rest=rest)
 
 
 def _longest(program: Program) -> float:

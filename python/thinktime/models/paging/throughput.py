@@ -77,7 +77,10 @@ def predict(system: Paging) -> Prediction:
         Quantity("pages_held", pools.pages.held, "page"),
     ]
     return Prediction(
-        "closed network with demand paging", SOURCE, tuple(found), _assumptions(system, balance, pools)
+        method="closed network with demand paging",
+        source=SOURCE,
+        quantities=tuple(found),
+        assumptions=_assumptions(system, balance, pools),
     )
 
 

@@ -70,4 +70,9 @@ def machine_repairman(
         exponential_if_fcfs(discipline, variation),
     )
     source = "Scherr, An Analysis of Time-Shared Computer Systems (1967)"
-    return Prediction(f"machine repairman, {servers} servers", source, quantities, needed)
+    return Prediction(
+        method=f"machine repairman, {servers} servers",
+        source=source,
+        quantities=quantities,
+        assumptions=needed,
+    )

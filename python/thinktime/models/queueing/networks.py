@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,7 @@ class Station:
 
     name: str
     demand_s: float | tuple[float, ...]
+    _: KW_ONLY
     servers: float = 1
     rates: tuple[float, ...] | None = None
     discipline: str = "ps"
@@ -132,20 +133,20 @@ def mva(
     if course:
         throughputs, queues = map(np.frombuffer, _native.mva_course(demands, think, users))
         quantities = _course(throughputs, queues.reshape(users, -1), np.array(demands), users, think)
-        return Prediction("exact MVA", SOURCE, quantities, PLAIN)
+        return Prediction(method="exact MVA", source=SOURCE, quantities=quantities, assumptions=PLAIN)
     throughput, rows = _native.mva(demands, think, users)
     residence, queue, utilisation = np.frombuffer(rows).reshape(3, -1)
     return Prediction(
-        "exact MVA",
-        SOURCE,
-        (
+        method="exact MVA",
+        source=SOURCE,
+        quantities=(
             Quantity("throughput_per_s", throughput, "1/s"),
             Quantity("response_s", users / throughput - think, "s"),
             Quantity("residence_s", residence, "s"),
             Quantity("queue", queue, "interaction"),
             Quantity("utilisation", utilisation, ""),
         ),
-        PLAIN,
+        assumptions=PLAIN,
     )
 
 
@@ -203,7 +204,9 @@ def _with_stations(given: Sequence[float | Station], users: int, think_s: float,
             for quantity, value in zip(quantities, last, strict=True)
         )
     source = f"{SOURCE}; {SOURCE_RATES}" if rated else SOURCE
-    return Prediction("exact MVA", source, quantities, _assumptions(stations))
+    return Prediction(
+        method="exact MVA", source=source, quantities=quantities, assumptions=_assumptions(stations)
+    )
 
 
 def _named(stations: Sequence[float | Station]) -> list[Station]:
@@ -261,7 +264,12 @@ def mva_classes(stations: Sequence[Station], users: Sequence[int], think_s: Sequ
     solved = _native.mva_classes(demands.tolist(), rates, think.tolist(), population)
     throughput, residence = map(np.frombuffer, solved)
     quantities = class_quantities(stations, throughput, residence.reshape(demands.shape))
-    return Prediction("exact MVA, several classes", SOURCE, quantities, class_assumptions(stations))
+    return Prediction(
+        method="exact MVA, several classes",
+        source=SOURCE,
+        quantities=quantities,
+        assumptions=class_assumptions(stations),
+    )
 
 
 def _check_size(rates: Sequence[list[float] | None], population: Sequence[int]) -> None:
@@ -444,4 +452,4 @@ def _predict(
     quantities = class_quantities(stations, throughput, np.where(present, residence, 0.0))
     several = any(1 < station.servers < np.inf for station in stations)
     needed = (*class_assumptions(stations), error, *((SERVERS,) if several else ()))
-    return Prediction(method, source, quantities, needed)
+    return Prediction(method=method, source=source, quantities=quantities, assumptions=needed)

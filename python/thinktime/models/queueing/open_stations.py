@@ -52,7 +52,9 @@ def mm1(arrivals_per_s: float, service_s: float) -> Prediction:
     response = service / (1.0 - load) if load < 1.0 else math.inf
     needed = (POISSON, EXPONENTIAL, unsaturated(load))
     source = "Kleinrock, Queueing Systems I (1975), 3.2"
-    return Prediction("M/M/1", source, station_figures(rate, service, response), needed)
+    return Prediction(
+        method="M/M/1", source=source, quantities=station_figures(rate, service, response), assumptions=needed
+    )
 
 
 def mmc(arrivals_per_s: float, service_s: float, servers: int) -> Prediction:
@@ -82,7 +84,9 @@ def mmc(arrivals_per_s: float, service_s: float, servers: int) -> Prediction:
     waiting = Quantity("waiting_probability", waits, "")
     needed = (POISSON, EXPONENTIAL, unsaturated(offered / servers))
     source = "Kleinrock, Queueing Systems I (1975), 3.5"
-    return Prediction(f"M/M/{servers}", source, (*figures, waiting), needed)
+    return Prediction(
+        method=f"M/M/{servers}", source=source, quantities=(*figures, waiting), assumptions=needed
+    )
 
 
 def mmck(arrivals_per_s: float, service_s: float, capacity: int, servers: int = 1) -> Prediction:
@@ -113,7 +117,12 @@ def mmck(arrivals_per_s: float, service_s: float, capacity: int, servers: int = 
         Quantity("loss_probability", float(chances[-1]), ""),
     )
     source = "Kleinrock, Queueing Systems I (1975), 3.6"
-    return Prediction(f"M/M/{servers}/{capacity}", source, quantities, (POISSON, EXPONENTIAL))
+    return Prediction(
+        method=f"M/M/{servers}/{capacity}",
+        source=source,
+        quantities=quantities,
+        assumptions=(POISSON, EXPONENTIAL),
+    )
 
 
 def mg1(arrivals_per_s: float, service: Specification | Distribution) -> Prediction:
@@ -131,4 +140,9 @@ def mg1(arrivals_per_s: float, service: Specification | Distribution) -> Predict
     response = times.mean + rate * times.moment(2) / (2.0 * (1.0 - load)) if load < 1.0 else math.inf
     needed = (POISSON, GENERAL, unsaturated(load))
     source = "Kleinrock, Queueing Systems I (1975), 5.6"
-    return Prediction("M/G/1 FCFS", source, station_figures(rate, times.mean, response), needed)
+    return Prediction(
+        method="M/G/1 FCFS",
+        source=source,
+        quantities=station_figures(rate, times.mean, response),
+        assumptions=needed,
+    )

@@ -21,7 +21,12 @@ def utilisation(throughput_per_s: float, service_s: float, servers: int = 1) -> 
     busy = at_least_zero("throughput_per_s", throughput_per_s) * at_least_zero("service_s", service_s)
     value = busy / count("servers", servers)
     possible = Assumption("the utilisation is at most 1", value <= 1.0)
-    return Prediction("utilisation law", SOURCE, (Quantity("utilisation", value, ""),), (BALANCE, possible))
+    return Prediction(
+        method="utilisation law",
+        source=SOURCE,
+        quantities=(Quantity("utilisation", value, ""),),
+        assumptions=(BALANCE, possible),
+    )
 
 
 def little(throughput_per_s: float, time_s: float) -> Prediction:
@@ -30,7 +35,12 @@ def little(throughput_per_s: float, time_s: float) -> Prediction:
     Little, Operations Research 9 (1961), 383-387.
     """
     number = at_least_zero("throughput_per_s", throughput_per_s) * at_least_zero("time_s", time_s)
-    return Prediction("Little's law", SOURCE, (Quantity("number", number, "interaction"),), (BALANCE,))
+    return Prediction(
+        method="Little's law",
+        source=SOURCE,
+        quantities=(Quantity("number", number, "interaction"),),
+        assumptions=(BALANCE,),
+    )
 
 
 def response_time(users: float, throughput_per_s: float, think_s: float) -> Prediction:
@@ -39,13 +49,23 @@ def response_time(users: float, throughput_per_s: float, think_s: float) -> Pred
     value = users / positive("throughput_per_s", throughput_per_s) - at_least_zero("think_s", think_s)
     possible = Assumption("users, throughput and think time leave a response time from 0 up", value >= 0.0)
     law = "interactive response time law"
-    return Prediction(law, SOURCE, (Quantity("response_s", value, "s"),), (BALANCE, possible))
+    return Prediction(
+        method=law,
+        source=SOURCE,
+        quantities=(Quantity("response_s", value, "s"),),
+        assumptions=(BALANCE, possible),
+    )
 
 
 def forced_flow(throughput_per_s: float, visits: float) -> Prediction:
     """Apply the forced flow law: X_k = V_k X, of a station that is visited V_k times."""
     value = at_least_zero("throughput_per_s", throughput_per_s) * at_least_zero("visits", visits)
-    return Prediction("forced flow law", SOURCE, (Quantity("throughput_per_s", value, "1/s"),), (BALANCE,))
+    return Prediction(
+        method="forced flow law",
+        source=SOURCE,
+        quantities=(Quantity("throughput_per_s", value, "1/s"),),
+        assumptions=(BALANCE,),
+    )
 
 
 INDEPENDENT = Assumption("a demand does not depend on how many are in the system")
@@ -124,4 +144,4 @@ def _between(
         Quantity("response_high_s", users / low - think_s, "s"),
         Quantity("saturation_users", (total + think_s) / largest, "user"),
     )
-    return Prediction(method, source, quantities, assumptions)
+    return Prediction(method=method, source=source, quantities=quantities, assumptions=assumptions)

@@ -181,7 +181,7 @@ def mg1_priorities(
     method = f"M/G/1 priorities, {'preemptive resume' if preemptive else 'not preemptive'}"
     source = "Miller, Operations Research 8 (1960)" if preemptive else "Cobham, Operations Research 2 (1954)"
     needed = (POISSON, GENERAL, *((FREE,) if preemptive else ()), unsaturated(float(upto[-1])))
-    return Prediction(method, source, quantities, needed)
+    return Prediction(method=method, source=source, quantities=quantities, assumptions=needed)
 
 
 def _inputs(
@@ -211,4 +211,9 @@ def _predict(
         Quantity("response_by_size_s", by_size, "s"),
         Quantity("stretch_by_size", slowdown, ""),
     )
-    return Prediction(method, source, quantities, (POISSON, GENERAL, *also, unsaturated(rate * times.mean)))
+    return Prediction(
+        method=method,
+        source=source,
+        quantities=quantities,
+        assumptions=(POISSON, GENERAL, *also, unsaturated(rate * times.mean)),
+    )

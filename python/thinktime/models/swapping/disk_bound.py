@@ -63,7 +63,12 @@ def predict(a: Configuration, b: Configuration) -> Prediction:
 
     quantities = propagated(figures, (*a.known(), *b.known()))
     needed = assumptions.of(a, b, queues_compared=burst)
-    return Prediction("ratio of elapsed times, equation 3.1", SOURCE, quantities, needed)
+    return Prediction(
+        method="ratio of elapsed times, equation 3.1",
+        source=SOURCE,
+        quantities=quantities,
+        assumptions=needed,
+    )
 
 
 def _per_block(configuration: Configuration, choice: Choice) -> float:
@@ -214,7 +219,9 @@ def operational(
         "the think time is not known" if response is None else "",
     )
     balance = Assumption("as many interactions end in the time as begin")
-    return Prediction("operational laws", SOURCE, quantities, (balance, possible))
+    return Prediction(
+        method="operational laws", source=SOURCE, quantities=quantities, assumptions=(balance, possible)
+    )
 
 
 def _operational(
@@ -231,7 +238,7 @@ def _operational(
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOut:
     """One run, predicted from each of the others.
 
@@ -290,4 +297,6 @@ def _left_out(runs: Sequence[Configuration], at: int) -> LeftOut:
         for run in others
     )
     deviation = statistics.stdev(found) if len(found) > 1 else math.nan
-    return LeftOut(runs[at], found, statistics.fmean(found), deviation)
+    return LeftOut(
+        run=runs[at], predictions_s=found, mean_s=statistics.fmean(found), standard_deviation_s=deviation
+    )

@@ -23,7 +23,7 @@ STEPS = 60
 """Halvings of the interval that holds a throughput: to the last bit of a double."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Demands:
     """What one interaction asks for, and how long the devices take.
 
@@ -87,7 +87,7 @@ class Demands:
         return self.compute_s + self.system_s
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Rates:
     """Figures by number of loaded processes that do not pause (first index), without and with a swap.
 
@@ -128,7 +128,7 @@ def rates(demands: Demands, active: int) -> Rates:
     if beside:
         queue[:, 1] += 1.0
         utilisation[:, 1] += swaps[:, 1] * demands.swap_time_s
-    return Rates(interactions, swaps, utilisation, queue)
+    return Rates(interactions_per_s=interactions, swaps_per_s=swaps, utilisation=utilisation, queue=queue)
 
 
 def _solve(demands: Demands, number: int, swap_s: float) -> tuple[float, float]:

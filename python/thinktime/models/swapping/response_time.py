@@ -38,7 +38,7 @@ ROOM = 0.05
 """Part of memory that must be free when all that fit are loaded, for other processes and for fragments."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Swapping:
     """A machine that swaps, and its load. Where a figure was measured, its `Estimate` carries the interval.
 
@@ -181,10 +181,10 @@ def predict(system: Swapping) -> Prediction:
     quantities = propagated(figures, system.known())
     forced = next(quantity.value for quantity in quantities if quantity.name == "forced_swaps")
     return Prediction(
-        "closed network with a swapper",
-        f"{SOURCE}; {loaded_network.SOURCE}",
-        quantities,
-        _assumptions(system, max(fitting), float(forced)),
+        method="closed network with a swapper",
+        source=f"{SOURCE}; {loaded_network.SOURCE}",
+        quantities=quantities,
+        assumptions=_assumptions(system, max(fitting), float(forced)),
     )
 
 
@@ -210,7 +210,13 @@ def _demands(system: Swapping, choice: Choice) -> Demands:
 def _shares(system: Swapping, demands: Demands, think_s: float, fit: int) -> Shares:
     # Swaps that take no time are as good as memory for all.
     held = fit if demands.swap_time_s > 0.0 else system.processes
-    rules = Rules(system.processes, held, think_s, system.minimum_time_in_s, system.minimum_time_out_s)
+    rules = Rules(
+        processes=system.processes,
+        fit=held,
+        think_s=think_s,
+        minimum_time_in_s=system.minimum_time_in_s,
+        minimum_time_out_s=system.minimum_time_out_s,
+    )
     rules.check()
     return swapper.balance(rules, loaded_network.rates(demands, held))
 

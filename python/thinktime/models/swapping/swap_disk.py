@@ -22,7 +22,7 @@ CLICK_BYTES = 64
 BLOCK_BYTES = 512
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
     """One of two machines that are compared, and its load. Prefer measured figures.
 
@@ -166,7 +166,7 @@ def loaded_processes(memory: int, size: float | Sequence[float], processes: int 
     return fitting if processes is None else min(processes, fitting)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Drive:
     """A disk drive by its maker's figures, from which Tblock and Tswap are calculated.
 
@@ -217,4 +217,4 @@ class Drive:
         most = math.ceil((blocks - 1) / self.cylinder_blocks)
         straight = self.access_s + in_bytes * self.transfer_s_per_byte
         low, high = straight + fewest * self.track_to_track_s, straight + most * self.track_to_track_s
-        return Quantity("swap_time_s", (low + high) / 2.0, "s", low, high)
+        return Quantity("swap_time_s", (low + high) / 2.0, "s", low=low, high=high)

@@ -43,7 +43,9 @@ def one_loaded(elapsed_s: Known, swap_time_s: Known, swaps: Known) -> Prediction
         Assumption("there is more than one process, and a single one fits into memory"),
     )
     quantities = propagated(figures, (elapsed_s, swap_time_s, swaps))
-    return Prediction("CPU bound, one process loaded", SOURCE, quantities, needed)
+    return Prediction(
+        method="CPU bound, one process loaded", source=SOURCE, quantities=quantities, assumptions=needed
+    )
 
 
 def several_loaded(
@@ -93,4 +95,6 @@ def several_loaded(
         no_thrashing(quantum_s, swap_time_s),
     )
     quantities = propagated(figures, (elapsed_s, quantum_s, swap_time_s))
-    return Prediction("CPU bound, several processes loaded", SOURCE, quantities, needed)
+    return Prediction(
+        method="CPU bound, several processes loaded", source=SOURCE, quantities=quantities, assumptions=needed
+    )

@@ -38,7 +38,7 @@ class Swap(IntEnum):
     IN = 3
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
     """When processes are swapped.
 
@@ -81,7 +81,7 @@ class Rules:
             )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Shares:
     """Means over time.
 

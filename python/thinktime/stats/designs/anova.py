@@ -22,7 +22,7 @@ from thinktime.stats.designs.factorial import CellMeans, Factor, Responses
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Effect:
     """One source of variation.
 
@@ -65,7 +65,7 @@ class Effect:
         return self.mean_square >= multiple * error_mean_square
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Anova:
     """An analysis of variance.
 
@@ -172,9 +172,16 @@ def one_way(groups: Sequence[ArrayLike], name: str = "group") -> Anova:
     means = [float(group.mean()) for group in centred]
     between = float(sum(len(group) * mean**2 for group, mean in zip(centred, means, strict=True)))
     rest = np.concatenate([group - mean for group, mean in zip(centred, means, strict=True)])
-    error = Effect(("error",), len(every) - len(arrays), float(rest @ rest))
-    effect = _tested(Effect((name,), len(arrays) - 1, between), error)
-    return Anova((effect,), None, error, float(every @ every), len(every), "exact sums of squares")
+    error = Effect(factors=("error",), degrees=len(every) - len(arrays), squares=float(rest @ rest))
+    effect = _tested(Effect(factors=(name,), degrees=len(arrays) - 1, squares=between), error)
+    return Anova(
+        effects=(effect,),
+        blocks=None,
+        error=error,
+        total_squares=float(every @ every),
+        n=len(every),
+        squares="exact sums of squares",
+    )
 
 
 def effects_of_means(cells: CellMeans, order: int | None = None) -> tuple[Effect, ...]:
@@ -192,9 +199,14 @@ def effects_of_means(cells: CellMeans, order: int | None = None) -> tuple[Effect
         raise ValueError("cells hold different numbers of observations")
     terms = linear_anova.terms_up_to(len(cells.factors), order)
     found = _swept(cells.means[..., None], terms, blocked=False)
-    error = Effect(("error",), cells.error_degrees, cells.error_degrees * cells.error_mean_square)
+    error = Effect(
+        factors=("error",), degrees=cells.error_degrees, squares=cells.error_degrees * cells.error_mean_square
+    )
     return tuple(
-        _tested(Effect(_names(cells.factors, term), degrees, replications * squares), error)
+        _tested(
+            Effect(factors=_names(cells.factors, term), degrees=degrees, squares=replications * squares),
+            error,
+        )
         for term, (degrees, squares) in zip(terms, found.terms, strict=True)
     )
 
@@ -247,7 +259,7 @@ def _swept(y: Array, terms: Sequence[tuple[int, ...]], *, blocked: bool) -> line
         degrees = int(np.prod([y.shape[axis] - 1 for axis in kept]))
         found.append((degrees, float(np.sum(taken**2)) * (y.size // taken.size)))
     blocks = found.pop() if blocked else None
-    return linear_anova.Sums(tuple(found), blocks, float(np.sum(rest**2)), total)
+    return linear_anova.Sums(terms=tuple(found), blocks=blocks, error=float(np.sum(rest**2)), total=total)
 
 
 def _table(
@@ -255,14 +267,19 @@ def _table(
 ) -> Anova:
     spent = sum(degrees for degrees, _ in found.terms) + (found.blocks[0] if found.blocks else 0)
     degrees = responses.n - 1 - (spent if found.rank is None else found.rank - 1)
-    error = Effect(("error",), degrees, found.error)
+    error = Effect(factors=("error",), degrees=degrees, squares=found.error)
     effects = tuple(
-        _tested(Effect(_names(responses.factors, term), each, squares), error)
+        _tested(Effect(factors=_names(responses.factors, term), degrees=each, squares=squares), error)
         for term, (each, squares) in zip(terms, found.terms, strict=True)
         if each
     )
-    blocks = None if found.blocks is None else _tested(Effect(("blocks",), *found.blocks), error)
-    return Anova(effects, blocks, error, found.total, responses.n, how)
+    blocks = None
+    if found.blocks is not None:
+        degrees, squares = found.blocks
+        blocks = _tested(Effect(factors=("blocks",), degrees=degrees, squares=squares), error)
+    return Anova(
+        effects=effects, blocks=blocks, error=error, total_squares=found.total, n=responses.n, squares=how
+    )
 
 
 def _tested(effect: Effect, error: Effect) -> Effect:

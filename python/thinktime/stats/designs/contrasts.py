@@ -29,7 +29,7 @@ LARGEST_COEFFICIENT = 10_000
 """Beyond it whole numbers help nobody, and the largest coefficient is one instead."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Component:
     """One factor's part in a contrast: the polynomial of `degree` over its levels."""
 
@@ -46,7 +46,7 @@ class Component:
         return f"{self.factor} {word}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Contrast:
     """A contrast of cell means.
 
@@ -140,10 +140,20 @@ def contrast(
     )
     n = int(cells.counts[used].sum())
     estimate = Estimate(
-        value, unit, n, "contrast of cell means, Student t", value - reach, value + reach, level
+        value=value,
+        unit=unit,
+        n=n,
+        method="contrast of cell means, Student t",
+        low=value - reach,
+        high=value + reach,
+        level=level,
     )
     return Contrast(
-        tuple(components), estimate, squares, f, critical_values.f_tail(f, 1.0, cells.error_degrees)
+        components=tuple(components),
+        estimate=estimate,
+        squares=squares,
+        f=f,
+        p=critical_values.f_tail(f, 1.0, cells.error_degrees),
     )
 
 
@@ -176,7 +186,10 @@ def polynomial_contrasts(
 
 def _components(factor: Factor, degree: int) -> list[Component]:
     rows = orthogonal_polynomials(factor.scores, degree)
-    return [Component(factor.name, power, row) for power, row in enumerate(rows, start=1)]
+    return [
+        Component(factor=factor.name, degree=power, coefficients=row)
+        for power, row in enumerate(rows, start=1)
+    ]
 
 
 def weights(cells: CellMeans, components: Sequence[Component]) -> Array:

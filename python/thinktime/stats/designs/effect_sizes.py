@@ -30,7 +30,9 @@ def partial_eta_squared(f: float, degrees: int, error_degrees: int, n: int, leve
     """
     value = degrees * f / (degrees * f + error_degrees)
     low, high = _ends(f, degrees, error_degrees, n, level)
-    return Estimate(value, "", n, "partial eta squared, noncentral F", low, high, level)
+    return Estimate(
+        value=value, unit="", n=n, method="partial eta squared, noncentral F", low=low, high=high, level=level
+    )
 
 
 def partial_omega_squared(
@@ -45,7 +47,15 @@ def partial_omega_squared(
     """
     value = degrees * (f - 1.0) / (degrees * (f - 1.0) + n)
     low, high = _ends(f, degrees, error_degrees, n, level)
-    return Estimate(value, "", n, "partial omega squared, noncentral F", low, high, level)
+    return Estimate(
+        value=value,
+        unit="",
+        n=n,
+        method="partial omega squared, noncentral F",
+        low=low,
+        high=high,
+        level=level,
+    )
 
 
 def noncentrality_interval(

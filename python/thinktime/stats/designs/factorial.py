@@ -67,7 +67,7 @@ def full_factorial(factors: Mapping[str, Sequence[Level]]) -> tuple[dict[str, Le
     return tuple(dict(zip(factors, levels, strict=True)) for levels in itertools.product(*factors.values()))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CellMeans:
     """Means of the cells of a design, and what is known of the error of one observation.
 
@@ -118,7 +118,13 @@ class CellMeans:
             )
         counts = np.where(np.isnan(array), 0, replications).astype(np.int64)
         degrees = array.size * (replications - 1) if error_degrees is None else error_degrees
-        return cls(tuple(factors), array, counts, error_mean_square, degrees)
+        return cls(
+            factors=tuple(factors),
+            means=array,
+            counts=counts,
+            error_mean_square=error_mean_square,
+            error_degrees=degrees,
+        )
 
     def position(self, name: str) -> int:
         """Axis of factor `name`."""
@@ -135,7 +141,7 @@ class CellMeans:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Responses:
     """Observations of one response, each in a cell of a design and perhaps in a block.
 
@@ -169,7 +175,7 @@ class Responses:
         array = np.asarray(y, dtype=np.float64)
         places = np.indices(array.shape).reshape(array.ndim, -1).T
         blocks = places[:, -1] if blocked else None
-        return cls(tuple(factors), places[:, :-1], array.ravel(), blocks)
+        return cls(factors=tuple(factors), codes=places[:, :-1], y=array.ravel(), blocks=blocks)
 
     @property
     def n(self) -> int:

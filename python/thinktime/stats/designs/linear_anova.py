@@ -32,7 +32,7 @@ zero, so that main effects are about unweighted means of cells; it needs every c
 *Linear Models for Unbalanced Data*, chapter 8)."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Sums:
     """Degrees of freedom and sum of squares of each term and of the blocks; those of the error and in all.
 
@@ -70,7 +70,7 @@ def terms_up_to(factors: int, order: int | None) -> list[Term]:
     return [term for size in range(1, most + 1) for term in itertools.combinations(range(factors), size)]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Errors:
     """What a model leaves of responses in its cells and blocks.
 
@@ -97,7 +97,7 @@ def errors(responses: Responses, order: int | None = None, *, blocks_out: bool =
         def swept(y: Array) -> Array:
             return replace(responses, y=y).residuals(blocks_out=blocks_out)
 
-        return Errors(swept, responses.error_degrees(blocks_out=blocks_out))
+        return Errors(of=swept, degrees=responses.error_degrees(blocks_out=blocks_out))
     groups = [np.ones((responses.n, 1))]
     groups += [_columns(responses, term) for term in terms_up_to(len(responses.factors), order)]
     if responses.blocks is not None and blocks_out:
@@ -111,7 +111,7 @@ def errors(responses: Responses, order: int | None = None, *, blocks_out: bool =
         result: Array = centred - basis @ (basis.T @ centred)
         return result
 
-    return Errors(left, responses.n - basis.shape[1])
+    return Errors(of=left, degrees=responses.n - basis.shape[1])
 
 
 def sums(responses: Responses, terms: Sequence[Term], kind: Type) -> Sums:
@@ -150,7 +150,7 @@ def sums(responses: Responses, terms: Sequence[Term], kind: Type) -> Sums:
         found.append(beyond(number, others))
     blocks = beyond(last, whole[:-1]) if blocked else None
     rank, error = fitted(whole)
-    return Sums(tuple(found), blocks, error, fitted([0])[1], rank)
+    return Sums(terms=tuple(found), blocks=blocks, error=error, total=fitted([0])[1], rank=rank)
 
 
 def _block_columns(blocks: Codes) -> Array:

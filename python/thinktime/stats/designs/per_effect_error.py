@@ -13,7 +13,7 @@ from thinktime.stats import critical_values
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OwnError:
     """An effect over its own error.
 
@@ -76,4 +76,10 @@ def own_error(y: Array, axes: Sequence[int]) -> OwnError | None:
     covariance = off @ off.T
     epsilon = float(np.trace(covariance)) ** 2 / (degrees * float(np.sum(covariance**2)))
     error = degrees * (blocks - 1)
-    return OwnError(f, degrees, error, epsilon, critical_values.f_tail(f, epsilon * degrees, epsilon * error))
+    return OwnError(
+        f=f,
+        degrees=degrees,
+        error_degrees=error,
+        epsilon=epsilon,
+        p=critical_values.f_tail(f, epsilon * degrees, epsilon * error),
+    )

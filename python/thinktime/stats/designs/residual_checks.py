@@ -32,10 +32,14 @@ def normality(rest: Array) -> SignificanceTest | NotApplicable:
     hypothesis = "errors are normal"
     if len(rest) <= SHAPIRO_MAX:
         w, p = stats.shapiro(rest)
-        return SignificanceTest(hypothesis, float(w), float(p), len(rest), "Shapiro and Wilk's W")
+        return SignificanceTest(
+            hypothesis=hypothesis, statistic=float(w), p=float(p), n=len(rest), method="Shapiro and Wilk's W"
+        )
     squared = _anderson_darling(rest)
     p = _anderson_darling_tail(squared)
-    return SignificanceTest(hypothesis, squared, p, len(rest), "Anderson and Darling's A²")
+    return SignificanceTest(
+        hypothesis=hypothesis, statistic=squared, p=p, n=len(rest), method="Anderson and Darling's A²"
+    )
 
 
 def brown_forsythe(groups: Sequence[Array]) -> SignificanceTest | NotApplicable:
@@ -53,7 +57,13 @@ def brown_forsythe(groups: Sequence[Array]) -> SignificanceTest | NotApplicable:
     if found.f is None or found.p is None:
         return NotApplicable("the residuals do not vary", "replicate the cells")
     n = sum(len(array) for array in arrays)
-    return SignificanceTest("errors have one variance", found.f, found.p, n, "Brown and Forsythe's F")
+    return SignificanceTest(
+        hypothesis="errors have one variance",
+        statistic=found.f,
+        p=found.p,
+        n=n,
+        method="Brown and Forsythe's F",
+    )
 
 
 def equal_variances(responses: Responses, rest: Array | None = None) -> SignificanceTest | NotApplicable:

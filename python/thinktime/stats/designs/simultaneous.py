@@ -17,7 +17,7 @@ from thinktime.stats.estimate import Estimate
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
     """Mean number `second` less mean number `first`, with its simultaneous interval."""
 
@@ -54,15 +54,15 @@ def tukey(
         error = math.sqrt(error_mean_square * (1.0 / counts[i] + 1.0 / counts[j]))
         value, reach = means[j] - means[i], q / math.sqrt(2.0) * error
         estimate = Estimate(
-            value,
-            unit,
-            round(counts[i] + counts[j]),
-            "difference of means, Tukey",
-            value - reach,
-            value + reach,
-            level,
+            value=value,
+            unit=unit,
+            n=round(counts[i] + counts[j]),
+            method="difference of means, Tukey",
+            low=value - reach,
+            high=value + reach,
+            level=level,
         )
-        found.append(Difference(i, j, estimate))
+        found.append(Difference(first=i, second=j, estimate=estimate))
     return tuple(found)
 
 
@@ -90,9 +90,15 @@ def bonferroni(paired: Array, *, unit: str = "", level: float = 0.95) -> tuple[D
         differences = paired[:, j] - paired[:, i]
         value, error = float(differences.mean()), float(differences.std(ddof=1)) / math.sqrt(rows)
         estimate = Estimate(
-            value, unit, rows, "paired differences, Bonferroni", value - t * error, value + t * error, level
+            value=value,
+            unit=unit,
+            n=rows,
+            method="paired differences, Bonferroni",
+            low=value - t * error,
+            high=value + t * error,
+            level=level,
         )
-        found.append(Difference(i, j, estimate))
+        found.append(Difference(first=i, second=j, estimate=estimate))
     return tuple(found)
 
 

@@ -86,7 +86,7 @@ class Transformation:
         return result
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BoxCox:
     """Which power makes the errors most nearly normal with one variance.
 
@@ -150,8 +150,16 @@ def box_cox(
     bound = likelihood(best) - float(special.chdtri(1.0, 1.0 - level)) / 2.0
     low = _crossing(likelihood, bound, best, grid[grid < best][::-1])
     high = _crossing(likelihood, bound, best, grid[grid > best])
-    estimate = Estimate(best, "", responses.n, "Box-Cox, likelihood interval", low, high, level)
-    return BoxCox(estimate, Transformation(_offered(estimate), shift))
+    estimate = Estimate(
+        value=best,
+        unit="",
+        n=responses.n,
+        method="Box-Cox, likelihood interval",
+        low=low,
+        high=high,
+        level=level,
+    )
+    return BoxCox(power=estimate, offered=Transformation(_offered(estimate), shift))
 
 
 def _likelihood(errors: linear_anova.Errors, y: Array) -> Callable[[float], float]:

@@ -59,7 +59,7 @@ class Exponential:
         return self.mean, self.mean**2
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Hyperexponential:
     """Mixture of exponentials, means growing."""
 
@@ -104,7 +104,7 @@ class Hyperexponential:
         return mean, second - mean**2
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Weibull:
     r""":math:`F(x) = 1 - e^{-(x/l)^k}`."""
 
@@ -144,7 +144,7 @@ class Weibull:
         return mean, self.scale**2 * _gamma(1 + 2 / self.shape) - mean**2
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Lognormal:
     """The logarithm is normal with mean `mu` and standard deviation `sigma`."""
 
@@ -187,7 +187,7 @@ class Lognormal:
         return mean, mean**2 * math.expm1(spread)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BoundedPareto:
     r""":math:`F(x) = (1 - (L/x)^a) / (1 - (L/H)^a)` from L to H."""
 
@@ -262,7 +262,7 @@ def weibull(x: Array) -> Weibull:
 
     shape = _root(slope, 1e-3, 1e4)
     scale = math.exp(top) * float(np.exp(shape * (logs - top)).mean()) ** (1 / shape)
-    return Weibull(shape, scale)
+    return Weibull(shape=shape, scale=scale)
 
 
 def lognormal(x: Array) -> Lognormal:
@@ -274,7 +274,7 @@ def lognormal(x: Array) -> Lognormal:
         A value is not positive, or all are equal.
     """
     logs = _logs(x)
-    return Lognormal(float(logs.mean()), float(logs.std()))
+    return Lognormal(mu=float(logs.mean()), sigma=float(logs.std()))
 
 
 def bounded_pareto(x: Array) -> BoundedPareto:
@@ -299,7 +299,7 @@ def bounded_pareto(x: Array) -> BoundedPareto:
     def slope(shape: float) -> float:
         return centre - 1 / shape + ratio / math.expm1(min(shape * ratio, 700.0))
 
-    return BoundedPareto(_root(slope, 1e-6, 1e4), low, high)
+    return BoundedPareto(shape=_root(slope, 1e-6, 1e4), low=low, high=high)
 
 
 def hyperexponential(x: Array, phases: int, start: Hyperexponential | None = None) -> Hyperexponential:
@@ -342,7 +342,7 @@ def hyperexponential(x: Array, phases: int, start: Hyperexponential | None = Non
         weights = owned / owned.sum()
         means = np.maximum(points @ shares / owned, floor)
     order = np.argsort(means)
-    return Hyperexponential(tuple(weights[order].tolist()), tuple(means[order].tolist()))
+    return Hyperexponential(weights=tuple(weights[order].tolist()), means=tuple(means[order].tolist()))
 
 
 def _cells(x: Array) -> tuple[Array, Array]:

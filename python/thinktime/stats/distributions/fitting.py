@@ -26,7 +26,7 @@ DRAWS_MAX = 1_000_000
 KNOTS = 100
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:
     """One family, fitted by maximum likelihood."""
 
@@ -50,7 +50,7 @@ class Fit:
     """Of the fitted distribution, to be held beside those of the sample."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Fits:
     """Families fitted to one sample, best first by BIC."""
 
@@ -115,7 +115,14 @@ def fit(values: ArrayLike, *, level: float = 0.95, replications: int = REPLICATI
         found.append(_assessed(data, best, again(best), level, count, seed + number))
     found.sort(key=lambda item: item.bic)
     spread = float(data.std(ddof=1) / data.mean())
-    return Fits(n, float(data.mean()), spread, tuple(found), tuple(refused), empirical(data))
+    return Fits(
+        n=n,
+        mean=float(data.mean()),
+        coefficient_of_variation=spread,
+        fits=tuple(found),
+        refused=tuple(refused),
+        empirical=empirical(data),
+    )
 
 
 Fitter = Callable[[Array], Family]
@@ -173,21 +180,21 @@ def _assessed(data: Array, best: Family, again: Fitter, level: float, count: int
     likelihood = float(best.log_density(data).sum())
     mean, variance = best.moments()
     return Fit(
-        best.spec,
-        tuple(
+        spec=best.spec,
+        parameters=tuple(
             (name, _estimate(name, value, n, None if ends is None else ends[:, at], level))
             for at, (name, value) in enumerate(best.parameters.items())
         ),
-        likelihood,
-        2.0 * _free(best) - 2.0 * likelihood,
-        _bic(best, data),
-        ks,
-        ad,
-        float(p[0]),
-        float(p[1]),
-        len(drawn),
-        mean,
-        math.sqrt(max(variance, 0.0)) / mean,
+        log_likelihood=likelihood,
+        aic=2.0 * _free(best) - 2.0 * likelihood,
+        bic=_bic(best, data),
+        ks=ks,
+        ad=ad,
+        ks_p=float(p[0]),
+        ad_p=float(p[1]),
+        replications=len(drawn),
+        mean=mean,
+        coefficient_of_variation=math.sqrt(max(variance, 0.0)) / mean,
     )
 
 
@@ -195,9 +202,25 @@ def _estimate(name: str, value: float, n: int, ends: Array | None, level: float)
     unit = "s" if name.split()[0] in {"mean", "scale", "low", "high"} and "logarithm" not in name else ""
     if name in {"low", "high"}:
         # No resample reaches beyond the range of its fit: percentiles would lie to one side.
-        return Estimate(value, unit, n, "least or greatest value seen", None, None, level)
+        return Estimate(
+            value=value,
+            unit=unit,
+            n=n,
+            method="least or greatest value seen",
+            low=None,
+            high=None,
+            level=level,
+        )
     low, high = (None, None) if ends is None else (float(ends[0]), float(ends[1]))
-    return Estimate(value, unit, n, "maximum likelihood, parametric bootstrap", low, high, level)
+    return Estimate(
+        value=value,
+        unit=unit,
+        n=n,
+        method="maximum likelihood, parametric bootstrap",
+        low=low,
+        high=high,
+        level=level,
+    )
 
 
 def distances(ordered: Array, family: Family) -> tuple[float, float]:

@@ -46,11 +46,11 @@ def exponentiality(values: ArrayLike, what: str = "the values") -> SignificanceT
     squared = -n - float(((2 * ranks - 1) * (below - scaled[::-1])).mean())
     statistic = squared * (1.0 + 0.6 / n)
     return SignificanceTest(
-        f"{what} are exponential",
-        statistic,
-        _tail(statistic),
-        n,
-        "Anderson and Darling's A2, mean estimated (Stephens 1974)",
+        hypothesis=f"{what} are exponential",
+        statistic=statistic,
+        p=_tail(statistic),
+        n=n,
+        method="Anderson and Darling's A2, mean estimated (Stephens 1974)",
     )
 
 
@@ -145,4 +145,6 @@ def _test(data: Array, weights: Array, hypothesis: str, method: str) -> Signific
     # Far out the correction, a parabola, would turn back.
     normal = math.copysign(max(abs(normal), abs(z) / 2.0), z) if abs(z) > 3.0 else normal
     p = 2.0 * float(special.ndtr(-abs(normal)))
-    return SignificanceTest(hypothesis, z, p, n, method, 1 if normal > 0 else -1)
+    return SignificanceTest(
+        hypothesis=hypothesis, statistic=z, p=p, n=n, method=method, direction=1 if normal > 0 else -1
+    )

@@ -19,7 +19,7 @@ POINTS = 24
 CHAINS = 10_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ResidualLife:
     """Mean residual life at growing points, with two bands."""
 
@@ -95,15 +95,15 @@ def residual_life(values: ArrayLike, level: float = 0.95, *, seed: int = 1) -> R
     one = np.array([critical_values.student_t(level, float(free)) for free in degrees])
     every = one * _simultaneous(above * spread**2, level, seed) / critical_values.normal(level)
     return ResidualLife(
-        at,
-        above,
-        mean,
-        mean * np.exp(-one * error),
-        mean * np.exp(one * error),
-        mean * np.exp(-every * error),
-        mean * np.exp(every * error),
-        n,
-        level,
+        at=at,
+        above=above,
+        mean=mean,
+        low=mean * np.exp(-one * error),
+        high=mean * np.exp(one * error),
+        low_all=mean * np.exp(-every * error),
+        high_all=mean * np.exp(every * error),
+        n=n,
+        level=level,
     )
 
 

@@ -41,7 +41,7 @@ class Confounded(ValueError):  # noqa: N818
     """The treatment cannot be told from the blocks or covariates."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Permutation:
     """Outcome of a randomisation test of no effect on any unit, two-sided.
 
@@ -76,7 +76,7 @@ class Permutation:
     error: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
     """All effects that the test does not reject; an end is infinite where it can reject none."""
 
@@ -202,7 +202,14 @@ class Reassignment:
             p = float(np.mean(statistics >= made - TIED * float(np.max(statistics, initial=made))))
         error = 0.0 if self.exact else math.sqrt(p * (1.0 - p) / len(self.rows))
         return Permutation(
-            self.effect(y), self.t(y), p, self.smallest_p, len(self.rows), self.possible, self.exact, error
+            effect=self.effect(y),
+            t=self.t(y),
+            p=p,
+            smallest_p=self.smallest_p,
+            assignments=len(self.rows),
+            possible=self.possible,
+            exact=self.exact,
+            error=error,
         )
 
     def interval(self, y: ArrayLike, level: float = 0.95) -> Interval:
@@ -218,7 +225,7 @@ class Reassignment:
         """
         estimate = self.effect(y)
         low, high = self.ends(np.asarray(y, dtype=np.float64)[:, None], level)
-        return Interval(estimate + float(low[0]), estimate + float(high[0]), level)
+        return Interval(low=estimate + float(low[0]), high=estimate + float(high[0]), level=level)
 
     def ends(self, y: _Array, level: float, rows: _Array | None = None) -> tuple[_Array, _Array]:
         """Return ends of the intervals of many responses, a column each, as distances from the estimates."""

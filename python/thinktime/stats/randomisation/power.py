@@ -71,7 +71,7 @@ def t_detectable(
     return high * deviation
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PermutationPower:
     """What the randomisation test of a design finds, by simulation with normal units of deviation one."""
 
@@ -117,4 +117,4 @@ def permutation_power(
         low.append(below)
         high.append(above)
     errors = np.array([design.effect(column) for column in y.T])
-    return PermutationPower(np.concatenate(low), np.concatenate(high), errors)
+    return PermutationPower(below=np.concatenate(low), above=np.concatenate(high), errors=errors)

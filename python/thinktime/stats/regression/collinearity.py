@@ -10,7 +10,7 @@ import numpy as np
 from thinktime.stats.regression.least_squares import LeastSquares
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Dependency:
     r"""One direction in which the columns hardly differ, and whose coefficients suffer from it.
 
@@ -31,7 +31,7 @@ class Dependency:
     proportions: tuple[float, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Collinearity:
     """Diagnosis of the columns of X.
 
@@ -56,13 +56,17 @@ def diagnose(rows: LeastSquares, keep: Sequence[int]) -> Collinearity:
     triangle = rows.triangle(keep)[0]
     lengths = np.linalg.norm(triangle, axis=0)
     if not (lengths > 0.0).all():
-        return Collinearity(float("inf"), tuple(float("inf") for _ in keep), ())
+        return Collinearity(
+            condition_number=float("inf"),
+            variance_inflation=tuple(float("inf") for _ in keep),
+            dependencies=(),
+        )
     _, singular, directions = np.linalg.svd(triangle / lengths)
     singular = np.maximum(singular, np.finfo(np.float64).tiny)
     parts = (directions / singular[:, None]) ** 2
     proportions = parts / parts.sum(axis=0)
     dependencies = tuple(
-        Dependency(float(singular[0] / value), tuple(row.tolist()))
+        Dependency(condition_index=float(singular[0] / value), proportions=tuple(row.tolist()))
         for value, row in zip(singular, proportions, strict=True)
     )
     inflation = [1.0]
@@ -72,4 +76,8 @@ def diagnose(rows: LeastSquares, keep: Sequence[int]) -> Collinearity:
         own = abs(float(rows.triangle([*others, keep[at]])[0][-1, -1]))
         alone = abs(float(rows.triangle([keep[0], keep[at]])[0][-1, -1]))
         inflation.append((alone / own) ** 2 if own > 0.0 else float("inf"))
-    return Collinearity(dependencies[-1].condition_index, tuple(inflation), dependencies)
+    return Collinearity(
+        condition_number=dependencies[-1].condition_index,
+        variance_inflation=tuple(inflation),
+        dependencies=dependencies,
+    )

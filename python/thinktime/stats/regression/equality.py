@@ -68,7 +68,7 @@ def same_mean(
     f = statistic / scale
     p = critical_values.f_tail(f, first, second)
     method = f"Wald test by Johansen (1980), F with {first:g} and {second:.3g} degrees of freedom"
-    return SignificanceTest(hypothesis, f, p, len(weights), method)
+    return SignificanceTest(hypothesis=hypothesis, statistic=f, p=p, n=len(weights), method=method)
 
 
 def _without_error(estimates: Sequence[Matrix], hypothesis: str) -> SignificanceTest:
@@ -76,7 +76,11 @@ def _without_error(estimates: Sequence[Matrix], hypothesis: str) -> Significance
     same = all(np.allclose(estimate, estimates[0], rtol=1e-9, atol=0.0) for estimate in estimates)
     statistic, p = (0.0, 1.0) if same else (float("inf"), 0.0)
     return SignificanceTest(
-        hypothesis, statistic, p, len(estimates), "compared: there is no error to test by"
+        hypothesis=hypothesis,
+        statistic=statistic,
+        p=p,
+        n=len(estimates),
+        method="compared: there is no error to test by",
     )
 
 
@@ -103,7 +107,9 @@ def same_coefficients(fits: Sequence[Fit], whole: Fit, hypothesis: str) -> Signi
     second = sum(fit.degrees for fit in fits)
     f = _ratio(max(whole.residual_squares - apart, 0.0) / first, apart / second)
     p = critical_values.f_tail(f, first, second)
-    return SignificanceTest(hypothesis, f, p, whole.n, "F test by Chow (1960), independent errors")
+    return SignificanceTest(
+        hypothesis=hypothesis, statistic=f, p=p, n=whole.n, method="F test by Chow (1960), independent errors"
+    )
 
 
 def same_coefficient(fits: Sequence[Fit], at: int, hypothesis: str) -> SignificanceTest:
@@ -123,7 +129,9 @@ def same_coefficient(fits: Sequence[Fit], at: int, hypothesis: str) -> Significa
     f = _ratio(float(weights @ (values - centre) ** 2) / (len(fits) - 1), variance)
     p = critical_values.f_tail(f, len(fits) - 1, degrees)
     n = sum(fit.n for fit in fits)
-    return SignificanceTest(hypothesis, f, p, n, "F test of the spread, independent errors")
+    return SignificanceTest(
+        hypothesis=hypothesis, statistic=f, p=p, n=n, method="F test of the spread, independent errors"
+    )
 
 
 def _ratio(above: float, below: float) -> float:

@@ -23,7 +23,7 @@ ALIASED_BELOW = 1e-13
 """A column of which less than this part is left after removing the others adds only rounding error."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:
     """A least-squares solution.
 
@@ -205,7 +205,14 @@ class LeastSquares:
             coefficients[present] = linalg.solve_triangular(triangle, projected)
             inverse = linalg.solve_triangular(triangle, np.eye(len(present)))
             covariance[np.ix_(present, present)] = inverse @ inverse.T
-        return Fit(coefficients, tuple(aliased), self.n, rest, self._squares, covariance)
+        return Fit(
+            coefficients=coefficients,
+            aliased=tuple(aliased),
+            n=self.n,
+            residual_squares=rest,
+            total_squares=self._squares,
+            unscaled_covariance=covariance,
+        )
 
     def _independent(self, kept: list[int]) -> tuple[list[int], list[int]]:
         """Positions in `kept` of columns that add something to those before them, and of the others."""

@@ -18,7 +18,7 @@ NEAR = 0.2
 """Rows whose residual is within this part of the limit tell how dense rows are there."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Trimmed:
     """A fit without outliers, which knows each row again when it comes by once more.
 
@@ -112,7 +112,15 @@ def drop_outliers(first: Fit, chunks: Chunks, threshold: float = 2.5, *, as_prin
             yield x[inside], y[inside]
 
     fit = refine(rows, rows.solve(), kept_rows)
-    return Trimmed(first, limit, rows, fit, outliers, positive, edge @ first.unscaled_covariance)
+    return Trimmed(
+        first=first,
+        limit=limit,
+        rows=rows,
+        fit=fit,
+        outliers=outliers,
+        positive=positive,
+        drag=edge @ first.unscaled_covariance,
+    )
 
 
 def _residuals(fit: Fit, x: Matrix, y: Matrix) -> Matrix:

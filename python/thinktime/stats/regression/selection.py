@@ -10,7 +10,7 @@ import numpy as np
 from thinktime.stats.regression.least_squares import LeastSquares
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
     """A column that was taken, with the F at which it entered; or taken out again, with what F was left."""
 
@@ -19,7 +19,7 @@ class Step:
     removed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rejection:
     """A column that was not taken.
 
@@ -40,7 +40,7 @@ class Rejection:
     negative: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
     """Columns taken, in order, and columns left, in the order given."""
 
@@ -95,7 +95,8 @@ def forward(
         left.remove(step.column)
     current = rows.triangle(chosen)[2]
     return Selection(
-        tuple(steps), tuple(_rejection(rows, chosen, column, current, tolerance) for column in left)
+        steps=tuple(steps),
+        rejected=tuple(_rejection(rows, chosen, column, current, tolerance) for column in left),
     )
 
 
@@ -146,7 +147,8 @@ def stepwise(
     current = rows.triangle(chosen)[2]
     left = [column for column in candidates if column not in kept]
     return Selection(
-        tuple(steps), tuple(_rejection(rows, chosen, column, current, tolerance) for column in left)
+        steps=tuple(steps),
+        rejected=tuple(_rejection(rows, chosen, column, current, tolerance) for column in left),
     )
 
 
@@ -171,7 +173,7 @@ def _removed(rows: LeastSquares, constant: int, kept: list[int], f_to_remove: fl
         if least >= f_to_remove:
             break
         kept.remove(column)
-        steps.append(Step(column, least, removed=True))
+        steps.append(Step(column=column, f=least, removed=True))
     return steps
 
 
@@ -191,7 +193,7 @@ def _best(
     if not open_to or degrees < 1:
         return None
     rest, best = min(open_to)
-    return Step(best, _f(current, rest, degrees))
+    return Step(column=best, f=_f(current, rest, degrees))
 
 
 def _rejection(
@@ -200,9 +202,11 @@ def _rejection(
     own = _tolerance(rows, chosen, column)
     degrees = rows.n - len(chosen) - 1
     if own < tolerance or degrees < 1:
-        return Rejection(column, None, own, False)
+        return Rejection(column=column, f=None, tolerance=own, negative=False)
     _, projected, rest = rows.triangle([*chosen, column])
-    return Rejection(column, _f(current, rest, degrees), own, bool(projected[-1] < 0.0))
+    return Rejection(
+        column=column, f=_f(current, rest, degrees), tolerance=own, negative=bool(projected[-1] < 0.0)
+    )
 
 
 def _f(before: float, after: float, degrees: int) -> float:

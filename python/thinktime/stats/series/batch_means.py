@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,22 +14,6 @@ from thinktime.stats.estimate import Estimate
 BATCHES_MAX = 30
 BATCHES_MIN = 8
 """Below this many batches a variance is hardly known; then single observations are used and it is said."""
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A point estimate, its interval (None where the data give none), n and how it was made."""
-
-    value: float
-    low: float | None
-    high: float | None
-    n: int
-    method: str
-    level: float
-
-    def estimate(self, unit: str) -> Estimate:
-        """Give it its unit."""
-        return Estimate(self.value, unit, self.n, self.method, self.low, self.high, self.level)
 
 
 def autocorrelation(series: ArrayLike, lags: int = 1) -> NDArray[np.float64]:
@@ -97,20 +80,22 @@ class Autocorrelation:
         return found
 
 
-def plain_mean(values: ArrayLike, level: float = 0.95) -> Interval:
+def plain_mean(values: ArrayLike, level: float = 0.95) -> Estimate:
     """Mean with Student's t interval: for independent observations."""
     data = np.asarray(values, dtype=np.float64)
     n = len(data)
     mean = float(data.mean())
     if n < 2:
-        return Interval(mean, None, None, n, "one observation", level)
+        return Estimate(value=mean, low=None, high=None, n=n, method="one observation", level=level)
     reach = critical_values.student_t(level, n - 1) * float(data.std(ddof=1)) / math.sqrt(n)
-    return Interval(mean, mean - reach, mean + reach, n, "mean, Student's t", level)
+    return Estimate(
+        value=mean, low=mean - reach, high=mean + reach, n=n, method="mean, Student's t", level=level
+    )
 
 
 def batch_ratio(
     amounts: ArrayLike, lengths: ArrayLike | None = None, level: float = 0.95, batches: int | None = None
-) -> Interval:
+) -> Estimate:
     r"""Amount per unit of length, with an interval that holds under autocorrelation.
 
     .. math:: R = \sum a_i / \sum l_i, \qquad
@@ -131,7 +116,7 @@ def batch_ratio(
         Confidence.
     batches : int, optional
         B; by default about sqrt(n), from 8 to 30. With fewer than 16 observations each is a batch of its
-        own, which protects against nothing, and `Interval.method` says so.
+        own, which protects against nothing, and `Estimate.method` says so.
 
     Raises
     ------
@@ -187,7 +172,7 @@ class Batches:
         self._negative |= (amounts < 0.0).any(axis=0)
         self._seen += count
 
-    def interval(self, column: int, level: float = 0.95) -> Interval:
+    def interval(self, column: int, level: float = 0.95) -> Estimate:
         """Amount per length of one column.
 
         Raises
@@ -211,7 +196,7 @@ def batch_error(amounts: NDArray[np.float64], lengths: NDArray[np.float64]) -> t
 
 def of_sums(
     amounts: NDArray[np.float64], lengths: NDArray[np.float64], n: int, level: float, negative: bool
-) -> Interval:
+) -> Estimate:
     """Interval of `batch_ratio` from the sums of the batches.
 
     Parameters
@@ -228,7 +213,14 @@ def of_sums(
     batches = len(lengths)
     if n < 2 or batches < 2:
         ratio = float(amounts.sum()) / float(lengths.sum())
-        return Interval(ratio, None, None, n, "one observation" if n < 2 else "one batch", level)
+        return Estimate(
+            value=ratio,
+            low=None,
+            high=None,
+            n=n,
+            method="one observation" if n < 2 else "one batch",
+            level=level,
+        )
     ratio, error = batch_error(amounts, lengths)
     reach = critical_values.student_t(level, batches - 1) * error
     method = (
@@ -237,7 +229,7 @@ def of_sums(
     low = ratio - reach
     if low < 0.0 and not negative:
         low = 0.0
-    return Interval(ratio, low, ratio + reach, n, method, level)
+    return Estimate(value=ratio, low=low, high=ratio + reach, n=n, method=method, level=level)
 
 
 def batches_for(n: int) -> int:

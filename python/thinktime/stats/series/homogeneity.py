@@ -54,11 +54,12 @@ def same_distribution(samples: Sequence[ArrayLike], *, seed: int = 1) -> Signifi
     owner = np.repeat(np.arange(len(arrays)), sizes)[order]
     statistic = _standardized(owner, sizes.astype(np.float64))
     return SignificanceTest(
-        "all periods have one distribution",
-        statistic,
-        _tail(statistic, len(arrays) - 1),
-        len(owner),
-        f"Anderson and Darling for {len(arrays)} samples (Scholz and Stephens 1987), 0.001 <= p <= 0.25",
+        hypothesis="all periods have one distribution",
+        statistic=statistic,
+        p=_tail(statistic, len(arrays) - 1),
+        n=len(owner),
+        method=f"Anderson and Darling for {len(arrays)} samples (Scholz and Stephens 1987), "
+        "0.001 <= p <= 0.25",
     )
 
 
@@ -111,7 +112,12 @@ def trend(samples: Sequence[ArrayLike]) -> SignificanceTest:
     n = len(values)
     p = 2.0 * float(special.ndtr(-abs(rho) * np.sqrt(n - 1.0)))
     return SignificanceTest(
-        "there is no trend over the periods", rho, p, n, "Spearman's rank correlation", 1 if rho > 0 else -1
+        hypothesis="there is no trend over the periods",
+        statistic=rho,
+        p=p,
+        n=n,
+        method="Spearman's rank correlation",
+        direction=1 if rho > 0 else -1,
     )
 
 

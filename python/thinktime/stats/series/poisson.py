@@ -7,8 +7,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from thinktime.stats.distributions.lifetime_tests import exponentiality
+from thinktime.stats.estimate import Estimate
 from thinktime.stats.hypothesis import SignificanceTest
-from thinktime.stats.series.batch_means import Interval, autocorrelation
+from thinktime.stats.series.batch_means import autocorrelation
 from thinktime.stats.series.homogeneity import shared
 
 Array = NDArray[np.float64]
@@ -37,7 +38,7 @@ def counts_in_cells(arrivals: ArrayLike, start: float, end: float) -> Array:
     return counts.astype(np.float64)
 
 
-def dispersion(counts: ArrayLike, level: float = 0.95) -> Interval:
+def dispersion(counts: ArrayLike, level: float = 0.95) -> Estimate:
     r"""Index of dispersion of counts, variance over mean: 1 for a Poisson process.
 
     :math:`I = s^2 / \bar c`; :math:`(k - 1) I` is chi-square with k - 1 degrees of freedom when the counts
@@ -57,7 +58,14 @@ def dispersion(counts: ArrayLike, level: float = 0.95) -> Interval:
     tail = (1.0 - level) / 2.0
     low = degrees * index / float(special.chdtri(degrees, tail))
     high = degrees * index / float(special.chdtri(degrees, 1.0 - tail))
-    return Interval(index, low, high, len(values), "variance over mean of counts, chi-square", level)
+    return Estimate(
+        value=index,
+        low=low,
+        high=high,
+        n=len(values),
+        method="variance over mean of counts, chi-square",
+        level=level,
+    )
 
 
 def dispersion_test(counts: ArrayLike) -> SignificanceTest:
@@ -77,12 +85,12 @@ def dispersion_test(counts: ArrayLike) -> SignificanceTest:
     above = float(special.chdtrc(degrees, chi))
     p = min(1.0, 2.0 * min(above, 1.0 - above))
     return SignificanceTest(
-        "counts are Poisson",
-        index.value,
-        p,
-        index.n,
-        "index of dispersion, chi-square",
-        1 if above < 0.5 else -1,
+        hypothesis="counts are Poisson",
+        statistic=index.value,
+        p=p,
+        n=index.n,
+        method="index of dispersion, chi-square",
+        direction=1 if above < 0.5 else -1,
     )
 
 
@@ -118,7 +126,14 @@ def order_test(arrivals: ArrayLike) -> SignificanceTest:
     q = n * (n + 2.0) * float((r**2 / (n - np.arange(1, lags + 1))).sum())
     p = float(special.chdtrc(lags, q))
     name = f"Ljung and Box's Q over {lags} lags, normal scores"
-    return SignificanceTest("times between arrivals are independent", q, p, n, name, 1 if r[0] > 0 else -1)
+    return SignificanceTest(
+        hypothesis="times between arrivals are independent",
+        statistic=q,
+        p=p,
+        n=n,
+        method=name,
+        direction=1 if r[0] > 0 else -1,
+    )
 
 
 def _gaps(arrivals: ArrayLike) -> Array:

@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.stats import critical_values
-from thinktime.stats.series.batch_means import Interval, batches_for
+from thinktime.stats.estimate import Estimate
+from thinktime.stats.series.batch_means import batches_for
 
 _Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Sums:
     """Sums over batches of adjoining observations of one group.
 
@@ -41,12 +42,12 @@ class Sums:
         return (self.x.sum() - self.x) / rest, (self.y.sum() - self.y) / rest
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RatioLine:
     """Least squares through the points of the groups."""
 
-    slope: Interval
-    intercept: Interval
+    slope: Estimate
+    intercept: Estimate
     deviation: float
     """Root mean square distance of the points from the line, along y; 0 for two points, whatever they are."""
 
@@ -54,7 +55,8 @@ class RatioLine:
 def sums(x: _Array, y: _Array, count: _Array) -> Sums:
     """Lay observations into about as many batches as `series.batch_ratio` does."""
     ends = np.linspace(0, len(x), batches_for(len(x)) + 1).astype(np.int64)[:-1]
-    return Sums(*(np.add.reduceat(values, ends) for values in (x, y, count)))
+    x, y, count = (np.add.reduceat(values, ends) for values in (x, y, count))
+    return Sums(x=x, y=y, count=count)
 
 
 def through(groups: Sequence[Sums], level: float = 0.95) -> RatioLine | None:
@@ -92,7 +94,7 @@ def through(groups: Sequence[Sums], level: float = 0.95) -> RatioLine | None:
     off = points[:, 1] - whole[0] - whole[1] * points[:, 0]
     # What rounding leaves of two points on their own line is no distance.
     deviation = float(np.sqrt(np.mean(off**2))) if len(points) > 2 else 0.0
-    return RatioLine(slope, intercept, deviation)
+    return RatioLine(slope=slope, intercept=intercept, deviation=deviation)
 
 
 def _fit(x: _Array, y: _Array) -> tuple[_Array, _Array]:
@@ -102,10 +104,10 @@ def _fit(x: _Array, y: _Array) -> tuple[_Array, _Array]:
     return y.mean(axis=-1) - slope * x.mean(axis=-1), slope
 
 
-def _interval(value: float, variances: _Array, freedom: _Array, n: int, level: float) -> Interval:
+def _interval(value: float, variances: _Array, freedom: _Array, n: int, level: float) -> Estimate:
     total = float(variances.sum())
     spent = float((variances**2 / freedom).sum())
     degrees = total**2 / spent if spent > 0.0 else float(freedom.sum())
     reach = critical_values.student_t(level, degrees) * math.sqrt(total)
     method = f"least squares, jackknife over {int(freedom.sum()) + len(freedom)} batches"
-    return Interval(value, value - reach, value + reach, n, method, level)
+    return Estimate(value=value, low=value - reach, high=value + reach, n=n, method=method, level=level)

@@ -16,7 +16,7 @@ from thinktime.stats.series import batch_means
 _Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Mean:
     """A mean or a difference of means, its standard error and the degrees of freedom of that."""
 
@@ -35,7 +35,15 @@ class Mean:
     def estimate(self, unit: str, method: str, level: float) -> Estimate:
         """Give it its unit, and the interval of Student's t."""
         reach = critical_values.student_t(level, self.degrees) * self.error
-        return Estimate(self.value, unit, self.n, method, self.value - reach, self.value + reach, level)
+        return Estimate(
+            value=self.value,
+            unit=unit,
+            n=self.n,
+            method=method,
+            low=self.value - reach,
+            high=self.value + reach,
+            level=level,
+        )
 
 
 def difference(first: Mean, second: Mean) -> Mean:
@@ -48,7 +56,9 @@ def difference(first: Mean, second: Mean) -> Mean:
     one, two = first.error**2, second.error**2
     parts = one**2 / first.degrees + two**2 / second.degrees
     degrees = (one + two) ** 2 / parts if parts > 0.0 else min(first.degrees, second.degrees)
-    return Mean(second.value - first.value, math.sqrt(one + two), degrees, first.n + second.n)
+    return Mean(
+        value=second.value - first.value, error=math.sqrt(one + two), degrees=degrees, n=first.n + second.n
+    )
 
 
 def ratio(amounts: _Array, lengths: _Array, n: int) -> Mean | None:
@@ -57,7 +67,7 @@ def ratio(amounts: _Array, lengths: _Array, n: int) -> Mean | None:
     if used.sum() < 2:
         return None
     value, error = batch_means.batch_error(amounts[used], lengths[used])
-    return Mean(value, error, float(used.sum()) - 1.0, n)
+    return Mean(value=value, error=error, degrees=float(used.sum()) - 1.0, n=n)
 
 
 def effective(lengths: _Array) -> _Array:
@@ -130,4 +140,4 @@ def standardised(
     apart = (lengths * (weights / total) ** 2).sum(axis=1)
     alike = (lengths * (weights / total)).sum(axis=1) ** 2
     degrees = min(part.sum() ** 2 / (part**2).sum() for part in (apart, alike)) - 1.0
-    return Mean(float(value), error, max(1.0, float(degrees)), n)
+    return Mean(value=float(value), error=error, degrees=max(1.0, float(degrees)), n=n)

@@ -320,4 +320,4 @@ def _least_change(machine: Machine) -> Iterator[Finding]:
 
 def _thousand(value: Estimate) -> Estimate:
     low, high = (None if end is None else 1000.0 * end for end in (value.low, value.high))
-    return Estimate(1000.0 * value.value, "", value.n, value.method, low, high)
+    return Estimate(value=1000.0 * value.value, unit="", n=value.n, method=value.method, low=low, high=high)

@@ -252,7 +252,9 @@ def _histogram(experiment: Experiment) -> Iterator[Figure]:
 
 def _scaled(estimate: Estimate, factor: float) -> Estimate:
     low, high = (None if end is None else end * factor for end in (estimate.low, estimate.high))
-    return Estimate(estimate.value * factor, "", estimate.n, estimate.method, low, high)
+    return Estimate(
+        value=estimate.value * factor, unit="", n=estimate.n, method=estimate.method, low=low, high=high
+    )
 
 
 def _facts(experiment: Experiment) -> Iterator[Figure]:

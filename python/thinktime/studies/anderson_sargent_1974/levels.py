@@ -77,7 +77,7 @@ class Design:
         for name, value in work(self.chosen).items():
             low, high = np.quantile([each[name] for each in drawn], [0.025, 0.975]).tolist()
             method = f"range over {DRAWS} choices of eight of {CANDIDATES} periods"
-            found[name] = Estimate(value, "", REPLICATIONS, method, low, high)
+            found[name] = Estimate(value=value, unit="", n=REPLICATIONS, method=method, low=low, high=high)
         return found
 
     def significant(self) -> list[str]:
@@ -154,7 +154,12 @@ def _cells(design: Design) -> Iterator[Figure]:
         rate = RATES_PER_MIN.index(float(row["input_rate_per_min_per_user"]))
         mean = float(means[users, rate])
         ours = Estimate(
-            mean, "", REPLICATIONS, "two means of eight periods differ by less", mean - reach, mean + reach
+            value=mean,
+            unit="",
+            n=REPLICATIONS,
+            method="two means of eight periods differ by less",
+            low=mean - reach,
+            high=mean + reach,
         )
         yield PAPER.figure(CELLS, row, "mean_log10_reaction", ours, "predicted", Tolerance("range"))
 

@@ -37,7 +37,7 @@ def think(mean_s: float) -> dict[str, Any]:
 
 def interval(values: Array, unit: str = "") -> Estimate:
     """Mean over replications with the interval of Student's t."""
-    return plain_mean(values).estimate(unit)
+    return plain_mean(values).with_unit(unit)
 
 
 def ratio(parts: Array, wholes: Array) -> Estimate:
@@ -46,7 +46,14 @@ def ratio(parts: Array, wholes: Array) -> Estimate:
     n = len(parts)
     influence = (parts - value * wholes) / wholes.mean()
     reach = critical_values.student_t(0.95, float(n - 1)) * float(influence.std(ddof=1)) / n**0.5
-    return Estimate(value, "", n, "ratio of sums over replications, Student t", value - reach, value + reach)
+    return Estimate(
+        value=value,
+        unit="",
+        n=n,
+        method="ratio of sums over replications, Student t",
+        low=value - reach,
+        high=value + reach,
+    )
 
 
 def welch(one: Array, other: Array) -> Estimate:
@@ -57,7 +64,14 @@ def welch(one: Array, other: Array) -> Estimate:
     difference = float(one.mean() - other.mean())
     reach = critical_values.student_t(0.95, degrees) * spread**0.5
     n = len(one) + len(other)
-    return Estimate(difference, "", n, "difference of means, Welch", difference - reach, difference + reach)
+    return Estimate(
+        value=difference,
+        unit="",
+        n=n,
+        method="difference of means, Welch",
+        low=difference - reach,
+        high=difference + reach,
+    )
 
 
 @dataclass(slots=True)

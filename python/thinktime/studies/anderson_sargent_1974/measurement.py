@@ -169,7 +169,7 @@ def pooled(machine: Machine) -> Distribution:
 
 
 def _exact(value: float, unit: str = "") -> Estimate:
-    return Estimate(value, unit, 0, "of the distribution itself")
+    return Estimate(value=value, unit=unit, n=0, method="of the distribution itself")
 
 
 def _table_1(machine: Machine) -> Iterator[Figure]:
@@ -219,7 +219,12 @@ def _table_2(seen: Monitored) -> Iterator[Figure]:
             values = np.array([getattr(seen.periods[at].seen, name) for at in nearest.tolist()])
             low, high = np.quantile(values, [0.025, 0.975]).tolist()
             ours = Estimate(
-                float(values.mean()), "s", len(values), "range of periods of similar swap rate", low, high
+                value=float(values.mean()),
+                unit="s",
+                n=len(values),
+                method="range of periods of similar swap rate",
+                low=low,
+                high=high,
             )
             yield PAPER.figure(REACTION, row, quantity, ours, "predicted", Tolerance("range"))
 

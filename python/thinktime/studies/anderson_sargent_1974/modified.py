@@ -60,7 +60,7 @@ def slope(x: Array, y: Array) -> Estimate:
     rest = y - y.mean() - value * centred
     error = float(np.sqrt(rest @ rest / (n - 2) / (centred @ centred)))
     reach = critical_values.student_t(0.95, float(n - 2)) * error
-    return Estimate(value, "", n, "least squares", value - reach, value + reach)
+    return Estimate(value=value, unit="", n=n, method="least squares", low=value - reach, high=value + reach)
 
 
 def _pictures(machine: Machine) -> Iterator[document.Figure]:

@@ -66,7 +66,7 @@ class Regression:
         """Fit the two variables of the printed equation."""
         chosen = ("D a minute", "W_F, min")
         coefficients, r_squared = _fit(periods, chosen)
-        return cls(chosen, (), Selection((), ()), coefficients, r_squared)
+        return cls(chosen, (), Selection(steps=(), rejected=()), coefficients, r_squared)
 
 
 def _rows(periods: Sequence[Period], names: Sequence[str]) -> LeastSquares:
@@ -83,7 +83,9 @@ def _fit(periods: Sequence[Period], names: Sequence[str]) -> tuple[dict[str, Est
     found = {}
     for name, value, error in zip(("constant", *names), fit.coefficients, errors, strict=True):
         low, high = float(value - t * error), float(value + t * error)
-        found[name] = Estimate(float(value), "", fit.n, "least squares, Student t", low, high)
+        found[name] = Estimate(
+            value=float(value), unit="", n=fit.n, method="least squares, Student t", low=low, high=high
+        )
     return found, fit.r_squared
 
 

@@ -108,7 +108,14 @@ def block(machine: Machine, name: str, ours: dict[str, Array]) -> Iterator[Figur
 
 def _range(values: Array) -> Estimate:
     low, high = np.quantile(values, [0.025, 0.975]).tolist()
-    return Estimate(float(values.mean()), "", len(values), "range of 95 % of periods", low, high)
+    return Estimate(
+        value=float(values.mean()),
+        unit="",
+        n=len(values),
+        method="range of 95 % of periods",
+        low=low,
+        high=high,
+    )
 
 
 def _mean(rows: list[Row], quantity: str, values: Array, random: np.random.Generator) -> Figure:

@@ -122,7 +122,7 @@ def _squares(y: Array, error: float) -> dict[str, float]:
     found = {}
     for name, parts in EFFECTS.items():
         components = [
-            Component(LETTERS[letter], degree, powers[LETTERS[letter]][degree - 1])
+            Component(factor=LETTERS[letter], degree=degree, coefficients=powers[LETTERS[letter]][degree - 1])
             for letter, degree in parts
         ]
         answer = contrast(cells, components)
@@ -133,4 +133,11 @@ def _squares(y: Array, error: float) -> dict[str, float]:
 
 def _ranged(value: float, drawn: list[float], n: int) -> Estimate:
     low, high = np.quantile(drawn, [0.025, 0.975]).tolist() if drawn else (None, None)
-    return Estimate(value, "", n, "range of 95 % of experiments of eight replications", low, high)
+    return Estimate(
+        value=value,
+        unit="",
+        n=n,
+        method="range of 95 % of experiments of eight replications",
+        low=low,
+        high=high,
+    )

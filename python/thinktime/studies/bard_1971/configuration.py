@@ -62,7 +62,7 @@ def chapter(installation: Installation) -> Chapter:
 
 def _stated() -> Iterator[Figure]:
     """Numbers of the text that the machine was built with."""
-    ours = Estimate(PAGE_BYTES, "bytes", 1, "page of the simulated system")
+    ours = Estimate(value=PAGE_BYTES, unit="bytes", n=1, method="page of the simulated system")
     yield PAPER.fact("B-F06", ours, "fitted", Tolerance("digits"))
 
 

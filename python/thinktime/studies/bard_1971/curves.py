@@ -119,7 +119,7 @@ def _loads(installation: Installation) -> Iterator[Figure]:
         allowed = Tolerance("absolute", LOAD_PART * result.n)
         for row in PAPER.tables[LOADS].rows:
             count = found.get((int(row["active_users_low"]), int(row["active_users_high"])), 0)
-            ours = Estimate(float(count), "observations", result.n, "counted")
+            ours = Estimate(value=float(count), unit="observations", n=result.n, method="counted")
             yield PAPER.figure(LOADS, row, column, ours, "fitted", allowed)
 
 
@@ -132,7 +132,9 @@ def last_reliable(results: list[dict[tuple[int, int], int]]) -> int:
 
 def _facts(installation: Installation) -> Iterator[Figure]:
     ours = last_reliable([counted(by_load(installation, period)) for period in PERIODS])
-    estimate = Estimate(float(ours), "active users", len(PERIODS), "last group with enough observations")
+    estimate = Estimate(
+        value=float(ours), unit="active users", n=len(PERIODS), method="last group with enough observations"
+    )
     yield PAPER.fact("B-F07", estimate, "predicted", Tolerance("absolute", float(PAIR)))
     printed: list[dict[tuple[int, int], int]] = []
     for column in COLUMN_OF.values():
@@ -143,11 +145,15 @@ def _facts(installation: Installation) -> Iterator[Figure]:
                 for row, cell in cells
             }
         )
-    theirs = Estimate(float(last_reliable(printed)), "active users", len(printed), "from Table 10")
+    theirs = Estimate(
+        value=float(last_reliable(printed)), unit="active users", n=len(printed), method="from Table 10"
+    )
     yield PAPER.fact("B-F07", theirs, "arithmetic", Tolerance("digits"))
     interval = [installation.periods[period].log for period in PERIODS]
     lengths = [_mean_length(log) for log in interval]
-    minutes = Estimate(sum(lengths) / len(lengths) / 60.0, "minutes", len(lengths), "mean length")
+    minutes = Estimate(
+        value=sum(lengths) / len(lengths) / 60.0, unit="minutes", n=len(lengths), method="mean length"
+    )
     yield PAPER.fact("B-F01", minutes, "fitted", Tolerance("relative", 0.02))
 
 

@@ -170,7 +170,7 @@ def means(installation: Installation, variable: str) -> dict[str, Array]:
 def spread_of(installation: Installation, variable: str) -> Estimate:
     """Mean difference of a row of Table 12, new less old, over the runs of the experiment."""
     found = means(installation, variable)
-    return plain_mean(found["new"] - found["old"]).estimate("")
+    return plain_mean(found["new"] - found["old"])
 
 
 def chapter(installation: Installation) -> Chapter:
@@ -242,7 +242,7 @@ def _throughput(installation: Installation) -> Iterator[Figure]:
     for row in PAPER.tables[EXPERIMENT].rows:
         found = means(installation, str(row["variable"]))
         for way in WAYS:
-            ours = plain_mean(found[way]).estimate("")
+            ours = plain_mean(found[way])
             yield PAPER.figure(EXPERIMENT, row, f"{way}_free_fret", ours, "predicted", PREDICTED)
 
 
@@ -253,13 +253,15 @@ def _times(installation: Installation) -> Iterator[Figure]:
         sums = found[way]
         for name, part in zip(TIMES[way], ("free", "fret"), strict=True):
             each = 1e6 * sums[f"{part}_s"] / sums[f"{part}_calls"]
-            ours = Estimate(each, "microseconds", int(sums[f"{part}_calls"]), "time over calls")
+            ours = Estimate(
+                value=each, unit="microseconds", n=int(sums[f"{part}_calls"]), method="time over calls"
+            )
             yield PAPER.fact(name, ours, "fitted", FITTED)
     for way, name, bare in (("old", "B-F21", "B-F23"), ("new", "B-F22", "B-F24")):
         shares = _shares(installation, way)
-        yield PAPER.fact(name, plain_mean(shares[0]).estimate("percent"), "predicted", PREDICTED)
+        yield PAPER.fact(name, plain_mean(shares[0]).with_unit("percent"), "predicted", PREDICTED)
         kind: Kind = "fitted" if way == "new" else "predicted"
-        yield PAPER.fact(bare, plain_mean(shares[1]).estimate("percent"), kind, PREDICTED)
+        yield PAPER.fact(bare, plain_mean(shares[1]).with_unit("percent"), kind, PREDICTED)
 
 
 def _shares(installation: Installation, way: str) -> tuple[Array, Array]:
@@ -296,7 +298,7 @@ def reduction(installation: Installation, request: str) -> Estimate:
     method = "difference of two regressions on the same work; interval as if they were independent"
     reach = math.hypot(_reach(old), _reach(new))
     value = old.value - new.value
-    return Estimate(value, "ms", old.n, method, value - reach, value + reach)
+    return Estimate(value=value, unit="ms", n=old.n, method=method, low=value - reach, high=value + reach)
 
 
 def _reach(estimate: Estimate) -> float:
@@ -317,10 +319,10 @@ def _reductions(installation: Installation) -> Iterator[Figure]:
     old = theta(old_fit(installation), "page_io")
     more = reduction(installation, "page_io")
     points = Tolerance("absolute", 10.0)
-    coding = Estimate(second.value - old.value, "ms", old.n, "difference of coefficients")
+    coding = Estimate(value=second.value - old.value, unit="ms", n=old.n, method="difference of coefficients")
     yield PAPER.fact("B-F38", scaled(coding, 100.0 / second.value, "percent"), "fitted", points)
     yield PAPER.fact("B-F39", scaled(more, 100.0 / second.value, "percent"), "predicted", points)
-    days = Estimate(float(len(compared(installation).units)), "days", 1, "counted")
+    days = Estimate(value=float(len(compared(installation).units)), unit="days", n=1, method="counted")
     yield PAPER.fact("B-F40", days, "fitted", Tolerance("digits"))
 
 

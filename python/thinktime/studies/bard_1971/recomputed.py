@@ -109,7 +109,7 @@ def _phi(request: str) -> Printed:
 
 
 def _exact(value: float, inputs: int, unit: str = "") -> Estimate:
-    return Estimate(value, unit, inputs, "recomputed from printed numbers")
+    return Estimate(value=value, unit=unit, n=inputs, method="recomputed from printed numbers")
 
 
 def _counts() -> Iterator[Figure]:

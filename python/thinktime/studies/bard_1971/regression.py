@@ -148,7 +148,7 @@ def theta(fit: Overhead, request: str) -> Estimate:
     """Coefficient [ms]; zero where the request was left out."""
     found = cost(fit, request)
     if found is None:
-        return Estimate(0.0, "ms", fit.n, "left out of the regression")
+        return Estimate(value=0.0, unit="ms", n=fit.n, method="left out of the regression")
     return scaled(found.seconds, 1000.0, "ms")
 
 
@@ -177,10 +177,10 @@ def _periods(installation: Installation) -> Iterator[Figure]:
         row: Row = {"data_set": name}
         # The system takes the number of boxes from the name of the period.
         boxes = float(name.partition("-")[2])
-        given = Estimate(boxes, "boxes", 1, "parameter of the simulated system")
+        given = Estimate(value=boxes, unit="boxes", n=1, method="parameter of the simulated system")
         yield PAPER.figure(DATA_PERIODS, row, "core_boxes", given, "fitted", exact)
         seen = run.response("observations")
-        counted = Estimate(seen, "observations", int(seen), "counted")
+        counted = Estimate(value=seen, unit="observations", n=int(seen), method="counted")
         yield replace(PAPER.figure(DATA_PERIODS, row, "n_points", counted, "fitted", exact), doubt="")
 
 
@@ -223,7 +223,7 @@ def _table_5(installation: Installation) -> Iterator[Figure]:
             ("n_remaining_points", float(fit.n), counts),
             ("r2", fit.r_squared, R_SQUARED),
         ):
-            ours = Estimate(value, "", whole, "least squares after the outlier rule")
+            ours = Estimate(value=value, unit="", n=whole, method="least squares after the outlier rule")
             kind = kind_of(period, variant, column)
             yield PAPER.figure(REGRESSION, row, column, ours, kind, allowed)
         for column, request in THETAS.items():
@@ -287,12 +287,12 @@ def _apart(installation: Installation, columns: dict[str, str]) -> Iterator[Figu
     for request in REQUESTS[1:]:
         whole, part = theta(fit, request), theta(taken, request)
         less = Estimate(
-            whole.value - part.value,
-            "ms",
-            whole.n,
-            whole.method,
-            None if whole.low is None else whole.low - part.value,
-            None if whole.high is None else whole.high - part.value,
+            value=whole.value - part.value,
+            unit="ms",
+            n=whole.n,
+            method=whole.method,
+            low=None if whole.low is None else whole.low - part.value,
+            high=None if whole.high is None else whole.high - part.value,
         )
         ours = scaled(less, _weight(fit, request), "% of CP time")
         yield replace(PAPER.figure(SHARES_APART, row, columns[request], ours, "predicted", POINTS), doubt="")
@@ -309,9 +309,9 @@ def four_fits(installation: Installation) -> Sequence[Overhead]:
 
 
 def _facts(installation: Installation) -> Iterator[Figure]:
-    rule = Estimate(THRESHOLD, "multiples of s", 1, "as the regression was told")
+    rule = Estimate(value=THRESHOLD, unit="multiples of s", n=1, method="as the regression was told")
     yield PAPER.fact("B-F04", rule, "fitted", Tolerance("digits"))
     r2 = [fit.r_squared for fit in four_fits(installation)]
     for end, value in zip(("low", "high"), (min(r2), max(r2)), strict=True):
-        ours = Estimate(value, "", len(r2), f"{end}est of four fits")
+        ours = Estimate(value=value, unit="", n=len(r2), method=f"{end}est of four fits")
         yield PAPER.fact("B-F42", ours, "predicted", R_SQUARED, end="low" if end == "low" else "high")

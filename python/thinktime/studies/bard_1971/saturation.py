@@ -124,7 +124,7 @@ def limited(pair: FrontierPair, *names: str) -> list[tuple[float, float]]:
 
 
 def _count(value: float, n: int, unit: str, method: str) -> Estimate:
-    return Estimate(value, unit, n, method)
+    return Estimate(value=value, unit=unit, n=n, method=method)
 
 
 def _facts(installation: Installation) -> Iterator[Figure]:
@@ -150,8 +150,8 @@ def region(pair: FrontierPair, name: str) -> tuple[Estimate, Estimate] | None:
     at = max(own, key=lambda number: pair.regions[number].n)
     found = pair.regions[at]
     before = pair.regions[at - 1].border if at else None
-    low = before or Estimate(found.low, "", found.n, "beginning of the curve")
-    high = found.border or Estimate(found.high, "", found.n, "end of the curve")
+    low = before or Estimate(value=found.low, unit="", n=found.n, method="beginning of the curve")
+    high = found.border or Estimate(value=found.high, unit="", n=found.n, method="end of the curve")
     return scaled(low, 100.0, "percent"), scaled(high, 100.0, "percent")
 
 

@@ -77,7 +77,9 @@ def mean(
     """Mean of a response over the replications that have one; n is 0 where none has."""
     values = machine.values(response, **{**load, **variant.changes})
     known = values[values == values]
-    return interval(known, unit) if len(known) else Estimate(float("nan"), unit, 0, "none")
+    return (
+        interval(known, unit) if len(known) else Estimate(value=float("nan"), unit=unit, n=0, method="none")
+    )
 
 
 def change(

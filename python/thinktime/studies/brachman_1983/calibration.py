@@ -227,4 +227,12 @@ def known_to(value: float, unit: str) -> Estimate:
     """Give a time or a throughput of the model its interval."""
     factor = math.exp(interval_part())
     runs = sum(case.kind == "fitted" for case in CASES)
-    return Estimate(value, unit, runs, "general model", value / factor, value * factor, LEVEL)
+    return Estimate(
+        value=value,
+        unit=unit,
+        n=runs,
+        method="general model",
+        low=value / factor,
+        high=value * factor,
+        level=LEVEL,
+    )

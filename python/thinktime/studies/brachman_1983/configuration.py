@@ -49,5 +49,5 @@ def _stated(machine: Machine) -> Iterator[Figure]:
     longest = max(float(value) for value in given["pause"]["values"])
     values = {**{fact: float(given[name]) for fact, name in STATED.items()}, "U-F19": longest}
     for fact, value in values.items():
-        ours = Estimate(value, "", 1, "parameter of the simulated system")
+        ours = Estimate(value=value, unit="", n=1, method="parameter of the simulated system")
         yield PAPER.fact(fact, ours, "fitted", Tolerance("digits"))

@@ -104,7 +104,9 @@ def _block_time(machine: Machine) -> Iterator[Figure]:
     ours = interval(1000.0 * block_time_s(machine))
     yield PAPER.figure(BLOCK_TIME, row, "measured_ms", ours, "fitted", Tolerance("absolute", BLOCK_ERROR_MS))
     means = [1000.0 * machine.mean(case, "block_time_s") for case in _measured()]
-    reach = Estimate((max(means) - min(means)) / 2.0, "ms", len(means), "half the range of the runs")
+    reach = Estimate(
+        value=(max(means) - min(means)) / 2.0, unit="ms", n=len(means), method="half the range of the runs"
+    )
     yield PAPER.figure(BLOCK_TIME, row, "measured_plus_minus_ms", reach, "predicted", None)
 
 

@@ -181,7 +181,7 @@ def _rows() -> Sequence[Row]:
 
 
 def _exact(value: float, inputs: int, method: str, unit: str = "") -> Estimate:
-    return Estimate(value, unit, inputs, method)
+    return Estimate(value=value, unit=unit, n=inputs, method=method)
 
 
 def of_printed(outs: Sequence[LeftOut]) -> Iterator[Figure]:

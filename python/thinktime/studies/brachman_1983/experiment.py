@@ -99,7 +99,12 @@ def _facts(machine: Machine) -> Iterator[Figure]:
     yield PAPER.fact("U-F26", least, "predicted", None)
     reach = 100.0 * max(spread(machine, case) for case in CASES)
     runs = machine.settings.replications
-    yield PAPER.fact("U-F15", Estimate(reach, "%", runs, "largest standard deviation"), "predicted", None)
+    yield PAPER.fact(
+        "U-F15",
+        Estimate(value=reach, unit="%", n=runs, method="largest standard deviation"),
+        "predicted",
+        None,
+    )
 
 
 def find(*, pc_ms: int, size: int, mm: int, pn: int) -> Case:

@@ -36,7 +36,7 @@ RESPONSES = {
 
 def interval(values: Array, unit: str = "") -> Estimate:
     """Mean over replications with the interval of Student's t."""
-    return plain_mean(values).estimate(unit)
+    return plain_mean(values).with_unit(unit)
 
 
 def parameters_of(case: Case) -> dict[str, Any]:

@@ -37,7 +37,9 @@ def loop_figures(machine: Machine) -> Iterator[Figure]:
         for count in COUNTS:
             found = proportion(int((iterations <= count).sum()), len(iterations))
             low, high = (None if end is None else 100.0 * end for end in (found.low, found.high))
-            ours = Estimate(100.0 * found.value, "%", found.n, found.method, low, high)
+            ours = Estimate(
+                value=100.0 * found.value, unit="%", n=found.n, method=found.method, low=low, high=high
+            )
             yield PAPER.figure(LOOPS, row, f"iterations_{count}_percent", ours, "fitted", POINTS)
 
 
@@ -58,7 +60,7 @@ def drive_figures(machine: Machine) -> Iterator[Figure]:
         ("transfer_time_average", 1e6 * byte_s, NEAR),
     ):
         row = {"characteristic": characteristic}
-        ours = Estimate(float(value), "", 1, "manifest of a simulated log")
+        ours = Estimate(value=float(value), unit="", n=1, method="manifest of a simulated log")
         figure = PAPER.figure(DISK, row, "value", ours, "fitted", allowed)
         yield replace(figure, unit=PAPER.tables[DISK].remark(row, "unit"))
 

@@ -68,7 +68,7 @@ def printed(table: str, key: str, value: str | int, quantity: str) -> float:
 
 
 def _exact(value: float, inputs: int, unit: str = "") -> Estimate:
-    return Estimate(value, unit, inputs, "recomputed from printed numbers")
+    return Estimate(value=value, unit=unit, n=inputs, method="recomputed from printed numbers")
 
 
 def _drive(characteristic: str) -> float:
@@ -116,10 +116,10 @@ def _factors() -> Iterator[Figure]:
 def drive() -> Drive:
     """Drive of Table I, as the model takes it."""
     return Drive(
-        _drive("average_access") / 1000.0,
-        _drive("transfer_time_average") / 1e6,
-        _drive("track_to_track_seek") / 1000.0,
-        int(_drive("blocks_512_byte_per_track") * _drive("surfaces")),
+        access_s=_drive("average_access") / 1000.0,
+        transfer_s_per_byte=_drive("transfer_time_average") / 1e6,
+        track_to_track_s=_drive("track_to_track_seek") / 1000.0,
+        cylinder_blocks=int(_drive("blocks_512_byte_per_track") * _drive("surfaces")),
     )
 
 

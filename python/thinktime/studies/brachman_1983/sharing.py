@@ -82,8 +82,10 @@ def _predicted(
             swap = asked.mean(machine, load, variant, "swap_time_s")
             loaded = min(PROCESSES, (int(load["memory"]) - text) // (size - text))
             swap_s = swap.value if swap.n and loaded < PROCESSES else 0.0
-            sides.append(Configuration(block_s, swap_s, loaded=loaded, processes=PROCESSES))
+            sides.append(
+                Configuration(block_time_s=block_s, swap_time_s=swap_s, loaded=loaded, processes=PROCESSES)
+            )
         for variant, side in zip(variants[1:], sides[1:], strict=True):
             ratio = float(predict(sides[0], side)["ratio"])
-            found[label, variant.name] = Estimate(ratio - 1.0, "share", 1, "equation 3.1")
+            found[label, variant.name] = Estimate(value=ratio - 1.0, unit="share", n=1, method="equation 3.1")
     return found

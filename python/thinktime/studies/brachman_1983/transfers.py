@@ -213,7 +213,9 @@ def _figure(rows: Mapping[str, tuple[Case, Transfers]]) -> document.Figure:
             continue
         theirs = blocks_per_interaction(case)
         values: list[Estimate | None] = [
-            None if theirs is None else Estimate(theirs, "", 1, "measured", theirs, theirs),
+            None
+            if theirs is None
+            else Estimate(value=theirs, unit="", n=1, method="measured", low=theirs, high=theirs),
             interval(found.implied),
             interval(found.true),
         ]

@@ -128,5 +128,5 @@ def _stated() -> Iterator[Figure]:
     }
     for name, value in found.items():
         if value is not None:
-            ours = Estimate(float(value), "", 1, "of the script that was simulated")
+            ours = Estimate(value=float(value), unit="", n=1, method="of the script that was simulated")
             yield PAPER.fact(name, ours, "fitted", Tolerance("digits"))

@@ -146,7 +146,11 @@ def _facts(machines: Machines) -> Iterator[Figure]:
         ("M-F08", component(least, CPU), TIME),
         ("M-F09", component(least, PAGING), TIME),
         ("M-F10", None if each is None else scaled(each, 1000.0, "ms"), TIME),
-        ("M-F13", Estimate(float(np.mean(run)), "ms", len(run), "mean of the loads"), TIME),
+        (
+            "M-F13",
+            Estimate(value=float(np.mean(run)), unit="ms", n=len(run), method="mean of the loads"),
+            TIME,
+        ),
         ("M-F14", added_fault_ms(machines), TIME),
         ("M-F15", run_share(machines, LEAST_USERS), SHARE),
         ("M-F16", run_share(machines, SHARE_AT), SHARE),

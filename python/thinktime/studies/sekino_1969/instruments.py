@@ -87,7 +87,7 @@ def reading(machines: Machines, instrument: str, variant: str = AS_IN_1969) -> R
 
     def per_interaction(names: Sequence[str], unit: str, factor: float) -> Estimate:
         amounts = sum(samples[name].cast(float).to_numpy() for name in names)
-        found = batch_means.batch_ratio(amounts, samples[count].cast(float).to_numpy()).estimate(unit)
+        found = batch_means.batch_ratio(amounts, samples[count].cast(float).to_numpy()).with_unit(unit)
         return scaled(found, factor, unit)
 
     return Reading(

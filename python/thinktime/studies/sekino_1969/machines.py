@@ -45,7 +45,7 @@ PASSES = 2
 
 def interval(values: Array, unit: str = "") -> Estimate:
     """Mean over runs with the interval of Student's t; runs without a figure are left out."""
-    return plain_mean(values[~np.isnan(values)]).estimate(unit)
+    return plain_mean(values[~np.isnan(values)]).with_unit(unit)
 
 
 def scaled(estimate: Estimate, factor: float, unit: str = "") -> Estimate:

@@ -44,7 +44,7 @@ def chapter(_: object) -> Chapter:
 
 
 def _exact(value: float, inputs: int, unit: str = "") -> Estimate:
-    return Estimate(value, unit, inputs, "recomputed from printed numbers")
+    return Estimate(value=value, unit=unit, n=inputs, method="recomputed from printed numbers")
 
 
 def _summaries() -> Iterator[Figure]:

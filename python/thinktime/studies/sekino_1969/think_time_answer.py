@@ -50,7 +50,9 @@ PARTS = {
 def chapter(machines: Machines) -> Chapter:
     """Tell what the experiment says when it is done with enough runs, why, and what the plan could see."""
     every = {quantity: trends(machines, quantity) for quantity in UNITS}
-    issues = Estimate(fact("M-F22").value, "", 1, "issues of each replication at each think time")
+    issues = Estimate(
+        value=fact("M-F22").value, unit="", n=1, method="issues of each replication at each think time"
+    )
     summary = (
         *_answers(every[CPU]),
         *_why(machines, every),

@@ -64,7 +64,7 @@ def chapter(machines: Machines) -> Chapter:
 
 
 def _run_report(machines: Machines) -> Iterator[Figure]:
-    users = Estimate(float(REPORT_USERS), "users", 1, "of the simulated run")
+    users = Estimate(value=float(REPORT_USERS), unit="users", n=1, method="of the simulated run")
     yield PAPER.figure(
         CPM01, {"quantity": "simultaneous_users"}, "value", users, "fitted", Tolerance("digits")
     )

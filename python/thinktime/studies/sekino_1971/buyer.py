@@ -124,7 +124,7 @@ class Quantity:
 
 def _mean(values: Array) -> Estimate:
     known = values[~np.isnan(values)]
-    return interval(known) if len(known) else Estimate(float("nan"), "", 0, "none")
+    return interval(known) if len(known) else Estimate(value=float("nan"), unit="", n=0, method="none")
 
 
 def _of_all(share: Array, parameters: Mapping[str, Any]) -> Array:

@@ -94,7 +94,9 @@ def _loads(machine: Machine) -> Iterator[Figure]:
     """Users and eligible processes: given, the second as a limit that the load must reach."""
     for row in PAPER.tables[CONFIGURATIONS].rows:
         configuration = SYSTEMS[str(row["configuration"])]
-        users = Estimate(float(configuration.users), "", 1, "parameter of the simulated system")
+        users = Estimate(
+            value=float(configuration.users), unit="", n=1, method="parameter of the simulated system"
+        )
         yield PAPER.figure(CONFIGURATIONS, row, "n_users", users, "fitted", Tolerance("digits"))
         eligible = interval(machine.measured(configuration, "eligible_mean"))
         allowed = Tolerance("relative", 0.05)

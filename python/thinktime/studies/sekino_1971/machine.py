@@ -47,7 +47,7 @@ PERIOD: dict[str, Any] = {"warm_up": 600.0, "length": 3600.0}
 
 def interval(values: Array, unit: str = "", factor: float = 1.0) -> Estimate:
     """Mean over replications, times `factor`, with the interval of Student's t."""
-    return plain_mean(factor * values).estimate(unit)
+    return plain_mean(factor * values).with_unit(unit)
 
 
 def applicable(answer: _T | NotApplicable) -> _T:

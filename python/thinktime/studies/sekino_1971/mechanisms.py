@@ -221,7 +221,7 @@ def _printed(configuration: Configuration) -> list[dict[str, Any]]:
     rows = []
     for event in RISING:
         value = cell(OVERHEAD, configuration, event)
-        exact = Estimate(value, "", 1, "printed", value, value)
+        exact = Estimate(value=value, unit="", n=1, method="printed", low=value, high=value)
         rows.append(_row(f"{configuration.words}, published", words(event), exact))
     return rows
 

@@ -110,7 +110,7 @@ def _identity() -> Iterator[Figure]:
             if between and overhead:
                 # As the digits stand: what rounding allows is more than the half digit that is claimed.
                 value = share(overhead.value, between.value)
-                ours = Estimate(value, "%", 2, "recomputed from printed numbers")
+                ours = Estimate(value=value, unit="%", n=2, method="recomputed from printed numbers")
                 yield PAPER.figure(CAPACITY, row, PERCENT, ours, "arithmetic", DIGITS)
             if part and overhead:
                 ours = rounded(lambda of, cost: 100.0 * cost / of, [part, overhead], "ms")
@@ -144,7 +144,7 @@ def _labelled(figure: Figure, configuration: Configuration) -> Figure:
 
 
 def _exact(value: float, inputs: int, unit: str) -> Estimate:
-    return Estimate(value, unit, inputs, "recomputed from printed numbers")
+    return Estimate(value=value, unit=unit, n=inputs, method="recomputed from printed numbers")
 
 
 def _totals() -> Iterator[tuple[Configuration, float]]:
