@@ -17,10 +17,15 @@ def estimate(value: float, half: float, unit: str) -> Estimate:
 
 def table(name: str) -> Table:
     return Table(
-        name,
-        f"Cost of a request by {HOSTILE}",
-        (Column("request"), Column("cost", "s/request"), Column("count", "request"), Column("note")),
-        (
+        name=name,
+        caption=f"Cost of a request by {HOSTILE}",
+        columns=(
+            Column("request"),
+            Column("cost", unit="s/request"),
+            Column("count", unit="request"),
+            Column("note"),
+        ),
+        rows=(
             ("fork", estimate(377.2e-6, 12.4e-6, "s/request"), 1234, HOSTILE),
             ("page fault", estimate(4.1e-6, 0.2e-6, "s/request"), 10**18, None),
             ("nothing", None, None, ""),
@@ -49,10 +54,17 @@ def figure(name: str) -> Figure:
             "shown": "4.1",
         },
     ]
-    series = (Key("regression", "regression", "circle"), Key("direct", "direct", "diamond"))
+    series = (
+        Key("regression", colour="regression", shape="circle"),
+        Key("direct", colour="direct", shape="diamond"),
+    )
     axis = charts.Axis.logarithmic("cost", [3.9e-6, 389e-6], "s")
     return Figure(
-        name, f"Costs {HOSTILE}", partial(charts.dots, rows, series, axis), table(f"{name}-data"), HOSTILE
+        name=name,
+        title=f"Costs {HOSTILE}",
+        chart=partial(charts.dots, rows, series, axis),
+        data=table(f"{name}-data"),
+        alt=HOSTILE,
     )
 
 
@@ -61,26 +73,42 @@ def document() -> Document:
         title=HOSTILE,
         subtitle=f"A machine called {HOSTILE}",
         findings=(
-            Finding("It is busy.", "costs"),
-            Finding(f"Beware of {HOSTILE}", "", "warning"),
-            Finding("Look at the disk.", "costs", "next"),
+            Finding("It is busy.", section="costs"),
+            Finding(f"Beware of {HOSTILE}", section="", tone="warning"),
+            Finding("Look at the disk.", section="costs", tone="next"),
         ),
         sections=(
             Section(
-                "costs",
-                f"What does a request cost? {HOSTILE}",
-                (f"A fork costs most {HOSTILE}.", "A page fault costs less."),
+                name="costs",
+                title=f"What does a request cost? {HOSTILE}",
+                summary=(f"A fork costs most {HOSTILE}.", "A page fault costs less."),
                 tables=(table("costs-table"),),
                 figures=(figure("costs-figure"), figure("costs-again")),
                 caveats=(f"Beware {HOSTILE}",),
                 method=f"After {HOSTILE}.",
             ),
-            Section("users", "And the users?", (), not_applicable=f"there are none {HOSTILE}"),
+            Section(
+                name="users", title="And the users?", summary=(), not_applicable=f"there are none {HOSTILE}"
+            ),
         ),
         facts=((f"Machine {HOSTILE}", HOSTILE),),
         highlights=(
-            Highlight("busy", "CPU busy", estimate(0.62, 0.02, "share"), "share", f"of 2 {HOSTILE}", "costs"),
-            Highlight("limit", "Limited by", "user time", "", "most often", "costs"),
-            Highlight("none", "Response", None, "s", "not measured"),
+            Highlight(
+                name="busy",
+                label="CPU busy",
+                value=estimate(0.62, 0.02, "share"),
+                unit="share",
+                note=f"of 2 {HOSTILE}",
+                section="costs",
+            ),
+            Highlight(
+                name="limit",
+                label="Limited by",
+                value="user time",
+                unit="",
+                note="most often",
+                section="costs",
+            ),
+            Highlight(name="none", label="Response", value=None, unit="s", note="not measured"),
         ),
     )

@@ -94,13 +94,13 @@ def test_the_printed_interval_holds_the_true_one(value: float, relative: float) 
 
 
 def test_a_column_of_like_figures_shares_its_unit() -> None:
-    column = shown.column(Column("p90", "s"), [0.120, 1.4, None, 0.0456])
+    column = shown.column(Column("p90", unit="s"), [0.120, 1.4, None, 0.0456])
     assert column.unit == "ms"
     assert column.cells == ("120", "1400", "–", "46")
 
 
 def test_a_column_of_unlike_figures_keeps_a_unit_a_cell() -> None:
-    column = shown.column(Column("cost", "s"), [0.120, 3e-6])
+    column = shown.column(Column("cost", unit="s"), [0.120, 3e-6])
     assert column.unit == ""
     assert [read(cell) for cell in column.cells] == ["120 ms", "3.00 µs"]
 
@@ -113,12 +113,12 @@ def test_estimates_bring_their_own_unit() -> None:
 
 
 def test_a_small_figure_in_a_column_of_large_ones_is_no_zero() -> None:
-    assert "0" not in shown.column(Column("rate", "fault/s"), [5000.0, 6000.0, 0.4]).cells[2].strip("0.")
-    assert shown.column(Column("rate", "fault/s"), [5000.0, 6000.0, 0.4]).cells[2] == "0.4"
+    assert "0" not in shown.column(Column("rate", unit="fault/s"), [5000.0, 6000.0, 0.4]).cells[2].strip("0.")
+    assert shown.column(Column("rate", unit="fault/s"), [5000.0, 6000.0, 0.4]).cells[2] == "0.4"
 
 
 def test_an_empty_column_shows_that_nothing_was_measured() -> None:
-    assert shown.column(Column("p90", "s"), [None, None]).cells == ("–", "–")
+    assert shown.column(Column("p90", unit="s"), [None, None]).cells == ("–", "–")
 
 
 @pytest.mark.parametrize(

@@ -140,8 +140,8 @@ def test_text_is_aligned_and_harmless() -> None:
 
 def test_a_table_too_wide_goes_on_below() -> None:
     columns = tuple(Column(f"column number {number}") for number in range(9))
-    wide = Table("wide", "Wide", columns, (tuple(range(1000, 1009)),))
-    text = render_text.render_section(Section("a", "A", ("b",), tables=(wide,)), width=60)
+    wide = Table(name="wide", caption="Wide", columns=columns, rows=(tuple(range(1000, 1009)),))
+    text = render_text.render_section(Section(name="a", title="A", summary=("b",), tables=(wide,)), width=60)
     assert max(map(len, text.split("\n"))) <= 60
     for number in range(9):
         assert f"column number {number}" in text
@@ -151,7 +151,12 @@ def test_a_table_too_wide_goes_on_below() -> None:
 def test_wide_characters_take_two_columns() -> None:
     rows = (("数据", 1), ("abcd", 22))
     text = render_text.render_section(
-        Section("a", "A", ("b",), tables=(Table("t", "T", (Column("who"), Column("n")), rows),))
+        Section(
+            name="a",
+            title="A",
+            summary=("b",),
+            tables=(Table(name="t", caption="T", columns=(Column("who"), Column("n")), rows=rows),),
+        )
     )
     assert "数据   1\nabcd  22" in text
 
@@ -178,7 +183,7 @@ def test_csv_has_a_row_a_figure() -> None:
 
 
 def test_a_document_without_anything_still_renders() -> None:
-    nothing = Document("Nothing", "at all", (), ())
+    nothing = Document(title="Nothing", subtitle="at all", findings=(), sections=())
     Page(render_html.render(nothing))
     assert "Nothing" in render_text.render(nothing)
     assert json.loads(render_json.render(nothing))["sections"] == []
@@ -187,4 +192,4 @@ def test_a_document_without_anything_still_renders() -> None:
 
 def test_a_row_that_does_not_fit_its_columns_is_refused() -> None:
     with pytest.raises(ValueError, match="table t: row 1 has 2 cells for 1 columns"):
-        Table("t", "T", (Column("a"),), (("x", 1),))
+        Table(name="t", caption="T", columns=(Column("a"),), rows=(("x", 1),))

@@ -135,7 +135,9 @@ def test_golden(figures: list[Figure], request: pytest.FixtureRequest) -> None:
         for name in recomputed.TABLES
         for table in beside.tables(name, name, [figure for figure in figures if figure.table == name])
     ]
-    text = render_section(Section("recomputed", "Recomputed", (), tuple(shown)), "text")
+    text = render_section(
+        Section(name="recomputed", title="Recomputed", summary=(), tables=tuple(shown)), "text"
+    )
     path = GOLDEN / "anderson-sargent-1974-recomputed.txt"
     if request.config.getoption("--update-golden"):
         path.parent.mkdir(exist_ok=True)

@@ -104,7 +104,9 @@ def test_golden(arithmetic: tuple[Figure, ...], request: pytest.FixtureRequest) 
         for table in beside.tables(name, name, [figure for figure in arithmetic if figure.table == name])
     ]
     chapter = recomputed.chapter(None)
-    section = Section("recomputed", "Recomputed", chapter.summary, (*chapter.tables, *shown))
+    section = Section(
+        name="recomputed", title="Recomputed", summary=chapter.summary, tables=(*chapter.tables, *shown)
+    )
     text = reports.render_section(section, "text")
     if request.config.getoption("--update-golden"):
         GOLDEN.write_text(text, encoding="utf-8")

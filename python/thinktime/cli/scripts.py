@@ -53,14 +53,16 @@ def command(
             raise InputError(f"there is no built-in script {name!r}; there are: {', '.join(texts)}")
         sys.stdout.write(texts[name])
     elif check is not None:
-        section = Section("script", f"What is in {check}?", (), (_scripts((read(check),)),))
+        section = Section(
+            name="script", title=f"What is in {check}?", summary=(), tables=(_scripts((read(check),)),)
+        )
         sys.stdout.write(reports.render_section(section, form))
     else:
         section = Section(
-            "scripts",
-            "What can scripted users do?",
-            ("`thinktime scripts SCRIPT` prints one; `-p script=FILE.toml` plays one of your own.",),
-            (_scripts(tuple(read(each) for each in builtin())), _demands(demands())),
+            name="scripts",
+            title="What can scripted users do?",
+            summary=("`thinktime scripts SCRIPT` prints one; `-p script=FILE.toml` plays one of your own.",),
+            tables=(_scripts(tuple(read(each) for each in builtin())), _demands(demands())),
         )
         sys.stdout.write(reports.render_section(section, form))
 
@@ -81,7 +83,9 @@ def _scripts(scripts: tuple[Script, ...]) -> Table:
         )
         for script in scripts
     )
-    return Table("scripts", "Scripts of users", tuple(Column(name) for name in columns), rows)
+    return Table(
+        name="scripts", caption="Scripts of users", columns=tuple(Column(name) for name in columns), rows=rows
+    )
 
 
 def _demands(demands: tuple[Demand, ...]) -> Table:
@@ -99,4 +103,4 @@ def _demands(demands: tuple[Demand, ...]) -> Table:
         for demand in demands
     )
     caption = "What an interaction can ask of each system"
-    return Table("demands", caption, tuple(Column(name) for name in columns), rows)
+    return Table(name="demands", caption=caption, columns=tuple(Column(name) for name in columns), rows=rows)

@@ -56,10 +56,10 @@ def _list(found: tuple[System, ...]) -> Section:
     columns = (Column("system"), Column("what it is"), Column("parameters"))
     rows = tuple((system.name, system.summary, str(len(system.parameters))) for system in found)
     return Section(
-        "systems",
-        "Which systems can be simulated?",
-        ("`thinktime systems SYSTEM` lists the parameters of one.",),
-        (Table("systems", "Simulated systems", columns, rows),),
+        name="systems",
+        title="Which systems can be simulated?",
+        summary=("`thinktime systems SYSTEM` lists the parameters of one.",),
+        tables=(Table(name="systems", caption="Simulated systems", columns=columns, rows=rows),),
     )
 
 
@@ -74,10 +74,12 @@ def _parameters(system: System) -> Section:
         for p in system.parameters
     )
     return Section(
-        "parameters",
-        f"What can be set in {system.name}?",
-        (system.summary,),
-        (Table("parameters", f"Parameters of {system.name}", columns, rows),),
+        name="parameters",
+        title=f"What can be set in {system.name}?",
+        summary=(system.summary,),
+        tables=(
+            Table(name="parameters", caption=f"Parameters of {system.name}", columns=columns, rows=rows),
+        ),
     )
 
 

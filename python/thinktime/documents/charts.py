@@ -10,37 +10,13 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
 from thinktime.documents.document import Key
 
 if TYPE_CHECKING:
     import altair as alt
-
-__all__ = [
-    "Axis",
-    "Chart",
-    "Rows",
-    "Spec",
-    "Strip",
-    "at_width",
-    "bar",
-    "bars",
-    "colour",
-    "curves",
-    "dots",
-    "finished",
-    "frontier",
-    "frontiers",
-    "histogram",
-    "labelled",
-    "laid_over",
-    "scatter",
-    "stack",
-    "steps",
-    "strips",
-]
 
 Spec = dict[str, Any]
 Chart = Callable[[], Spec]
@@ -65,6 +41,7 @@ class Axis:
     """Name of an axis with its unit, and how it is scaled."""
 
     title: str
+    _: KW_ONLY
     log: bool = False
     format: str = ""
     """A d3 number format; empty for Vega's choice."""
@@ -103,7 +80,7 @@ class Axis:
         return cls(title, log=True, symbol=symbol, format=format, low=below, high=above, ticks=tuple(ticks))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Strip:
     """One row of a timeline: a quantity over time."""
 

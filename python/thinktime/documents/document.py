@@ -6,24 +6,14 @@ CSV, HTML) know only these objects. Numbers stay numbers, in SI units, until a r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
+from typing import Any, Generic, Literal, TypeVar
 
 from thinktime.stats.estimate import Estimate
 
-__all__ = [
-    "DATA_IN",
-    "Cell",
-    "Column",
-    "Document",
-    "Figure",
-    "Finding",
-    "Highlight",
-    "Key",
-    "Section",
-    "Table",
-]
+Record = TypeVar("Record")
 
 DATA_IN = "--format json and csv"
 """Where all figures of a report are."""
@@ -41,12 +31,47 @@ class Column:
     """
 
     name: str
+    _: KW_ONLY
     unit: str = ""
     scaled: bool = True
     """False: shown in this very unit, as a published table is; texts in it are printed numbers."""
 
 
 @dataclass(frozen=True, slots=True)
+class Col(Generic[Record]):
+    """A column of a table made by `Table.of`: heading, unit, and the function that gives its cell.
+
+    Parameters
+    ----------
+    name : str
+        Heading.
+    of : callable of record
+        Cell of one record: ``lambda cost: cost.seconds``.
+    unit, scaled
+        As of `Column`.
+    """
+
+    name: str
+    of: Callable[[Record], Cell]
+    _: KW_ONLY
+    unit: str = ""
+    scaled: bool = True
+
+    @staticmethod
+    def each(
+        names: Iterable[str], of: Callable[[Record], Sequence[Cell]], *, unit: str = "", scaled: bool = True
+    ) -> list[Col[Record]]:
+        """Columns under `names` with the cells that `of` gives in the same order: one for each log, say."""
+        return [
+            Col(name, partial(_item, of, index), unit=unit, scaled=scaled) for index, name in enumerate(names)
+        ]
+
+
+def _item(of: Callable[[Record], Sequence[Cell]], index: int, record: Record) -> Cell:
+    return of(record)[index]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
     """Rows of cells under named columns; the first column names the row."""
 
@@ -58,6 +83,33 @@ class Table:
     notes: tuple[str, ...] = ()
     folded: bool = False
     """Of use to few readers: a page shows it on demand, a text names its rows only."""
+
+    @classmethod
+    def of(
+        cls,
+        records: Iterable[Record],
+        *columns: Col[Record],
+        name: str,
+        caption: str,
+        notes: Sequence[str] = (),
+        folded: bool = False,
+    ) -> Table:
+        """Table with a row for each record, under columns that say how they get their cells.
+
+        Examples
+        --------
+        >>> table = Table.of([1, 2], Col("n", str), Col("square", lambda n: n * n), name="n", caption="N")
+        >>> table.rows
+        (('1', 1), ('2', 4))
+        """
+        return cls(
+            name=name,
+            caption=caption,
+            columns=tuple(Column(item.name, unit=item.unit, scaled=item.scaled) for item in columns),
+            rows=tuple(tuple(item.of(record) for item in columns) for record in records),
+            notes=tuple(notes),
+            folded=folded,
+        )
 
     def __post_init__(self) -> None:
         """Refuse a row that does not fit the columns: it would show figures under a wrong name."""
@@ -73,11 +125,12 @@ class Key:
     """A named part of a chart, and the meaning that gives it its colour: `user`, `system`, `disk`."""
 
     name: str
+    _: KW_ONLY
     colour: str
     shape: Literal["square", "circle", "diamond", "line"] = "square"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
     """A chart with its data as a table and in words, for who cannot see it."""
 
@@ -99,13 +152,14 @@ class Finding:
     """One thing that the reader should know, in plain words."""
 
     text: str
+    _: KW_ONLY
     section: str = ""
     """Name of the section that shows it; empty where there is none."""
     tone: str = ""
     """``warning`` where the reader must beware, ``next`` for what to look at next, else empty."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Highlight:
     """One figure of the summary at the top."""
 
@@ -118,7 +172,7 @@ class Highlight:
     """Name of the section that shows it; empty where there is none."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
     """One question and its answer."""
 
@@ -139,7 +193,7 @@ class Section:
     """The log that this section is about, where a document covers several."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
     """A whole report."""
 

@@ -149,4 +149,4 @@ def refused(name: str, title: str, result: NotApplicable) -> Section:
     """Section of an analysis that does not apply: why, and what would help."""
     reason = result.reason.rstrip(".")
     remedy = f" {capital(result.remedy.rstrip('.'))}." if result.remedy else ""
-    return Section(name, title, (), not_applicable=f"{capital(reason)}.{remedy}")
+    return Section(name=name, title=title, summary=(), not_applicable=f"{capital(reason)}.{remedy}")

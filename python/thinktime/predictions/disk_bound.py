@@ -124,8 +124,14 @@ def _inputs(
         (letter, *(_cell(getattr(machine, name), INPUTS[name][1]) for name in known))
         for letter, machine in zip("AB", machines, strict=True)
     )
-    columns = (Column("machine"), *(Column(*INPUTS[name]) for name in known))
-    return Table("ratio-inputs", "What the model was told", columns, rows, tuple(_origins(known, sources)))
+    columns = (Column("machine"), *(Column(INPUTS[name][0], unit=INPUTS[name][1]) for name in known))
+    return Table(
+        name="ratio-inputs",
+        caption="What the model was told",
+        columns=columns,
+        rows=rows,
+        notes=tuple(_origins(known, sources)),
+    )
 
 
 def _origins(known: Sequence[str], sources: tuple[Mapping[str, str], Mapping[str, str]]) -> Iterator[str]:

@@ -79,7 +79,13 @@ def machine(point: Point, told: Sequence[tuple[str, str]], caveats: Sequence[str
     ]
     rows = tuple((name, value) for name, value in told)
     tables = [
-        Table("paging-machine", "The machine", (Column("parameter"), Column("value")), rows, folded=True)
+        Table(
+            name="paging-machine",
+            caption="The machine",
+            columns=(Column("parameter"), Column("value")),
+            rows=rows,
+            folded=True,
+        )
     ]
     if point.simulated is not None:
         tables.append(_beside(point))
@@ -118,7 +124,13 @@ def _beside(point: Point) -> Table:
         Column("predicted less simulated"),
     )
     notes = (PAGE_WAIT_ONLY,)
-    return Table("paging-beside", "Predicted and simulated", columns, tuple(rows), notes)
+    return Table(
+        name="paging-beside",
+        caption="Predicted and simulated",
+        columns=columns,
+        rows=tuple(rows),
+        notes=notes,
+    )
 
 
 def levels(found: Prediction) -> Section:
@@ -133,11 +145,11 @@ def levels(found: Prediction) -> Section:
         else "It does not thrash within the range looked at.",
     ]
     return Section(
-        "paging-levels",
-        "How many processes should be eligible?",
-        tuple(summary),
-        (_levels(found), _criteria(found), predicted.assumptions("paging-levels", found)),
-        (paging_figures.levels(found),),
+        name="paging-levels",
+        title="How many processes should be eligible?",
+        summary=tuple(summary),
+        tables=(_levels(found), _criteria(found), predicted.assumptions("paging-levels", found)),
+        figures=(paging_figures.levels(found),),
         method=f"{capital(found.method)}. {found.source}.",
     )
 
@@ -166,7 +178,9 @@ def _levels(found: Prediction) -> Table:
         for at in range(len(found["throughput_per_s"]))
     ]
     columns = (Column("eligible"), *(Column(heading) for heading in names.values()))
-    return Table("paging-levels", "So many processes, always eligible", columns, tuple(rows))
+    return Table(
+        name="paging-levels", caption="So many processes, always eligible", columns=columns, rows=tuple(rows)
+    )
 
 
 def _cell(value: float, unit: str) -> Cell:
@@ -190,7 +204,7 @@ def _criteria(found: Prediction) -> Table:
         part = None if reached is None else Estimate(value=reached, unit="share", n=0, method="model")
         rows.append((rule, str(number) if number else "none", part))
     columns = (Column("rule"), Column("processes"), Column("of the greatest throughput"))
-    return Table("paging-criteria", "What rules say", columns, tuple(rows))
+    return Table(name="paging-criteria", caption="What rules say", columns=columns, rows=tuple(rows))
 
 
 def sweep(name: str, title: str, points: Sequence[Point]) -> Section:
@@ -200,11 +214,11 @@ def sweep(name: str, title: str, points: Sequence[Point]) -> Section:
     if known:
         summary.append(_deviation(title, known))
     return Section(
-        f"paging-{name.replace('_', '-')}",
-        f"What does {title} do?",
-        tuple(summary),
-        (_points(name, title, points),),
-        (paging_figures.sweep(name, title, points),),
+        name=f"paging-{name.replace('_', '-')}",
+        title=f"What does {title} do?",
+        summary=tuple(summary),
+        tables=(_points(name, title, points),),
+        figures=(paging_figures.sweep(name, title, points),),
     )
 
 
@@ -247,4 +261,4 @@ def _points(name: str, title: str, points: Sequence[Point]) -> Table:
     for heading in wanted.values():
         headings += [Column(heading), Column(f"{heading}, simulated")] if simulated else [Column(heading)]
     table = f"paging-{name.replace('_', '-')}"
-    return Table(table, f"By {title}", tuple(headings), tuple(rows))
+    return Table(name=table, caption=f"By {title}", columns=tuple(headings), rows=tuple(rows))

@@ -18,10 +18,13 @@ if TYPE_CHECKING:
 
 __all__ = ["levels", "sweep"]
 
-SERIES = {"useful_share": Key("useful", "user", "line"), "idle_share": Key("idle", "other", "line")}
+SERIES = {
+    "useful_share": Key("useful", colour="user", shape="line"),
+    "idle_share": Key("idle", colour="other", shape="line"),
+}
 SIMULATED = {
-    "useful_share": Key("useful, simulated", "user", "diamond"),
-    "idle_share": Key("idle, simulated", "other", "diamond"),
+    "useful_share": Key("useful, simulated", colour="user", shape="diamond"),
+    "idle_share": Key("idle, simulated", colour="other", shape="diamond"),
 }
 SHARES = charts.Axis("share of the processors' time", format=".0%", low=0.0, high=1.0)
 
@@ -53,13 +56,15 @@ def levels(found: Prediction) -> Figure:
     ]
     best, last = int(found["optimum"]), shown.quantity(float(found["useful_share"][-1]), "share")
     return Figure(
-        "paging-levels-chart",
-        "Useful and idle time against the number of eligible processes",
-        partial(charts.curves, rows, tuple(SERIES.values()), charts.Axis("eligible processes"), SHARES),
-        _data("paging-levels-chart-data", "eligible", cells),
-        f"Useful time is greatest, {shown.quantity(found['optimum_share'], 'share')}, with {best} eligible "
-        f"processes, and is {last} with {numbers[-1]}.",
-        tuple(SERIES.values()),
+        name="paging-levels-chart",
+        title="Useful and idle time against the number of eligible processes",
+        chart=partial(charts.curves, rows, tuple(SERIES.values()), charts.Axis("eligible processes"), SHARES),
+        data=_data("paging-levels-chart-data", "eligible", cells),
+        alt=(
+            f"Useful time is greatest, {shown.quantity(found['optimum_share'], 'share')}, with {best} "
+            f"eligible processes, and is {last} with {numbers[-1]}."
+        ),
+        keys=tuple(SERIES.values()),
     )
 
 
@@ -95,13 +100,13 @@ def sweep(name: str, title: str, points: Sequence[Point]) -> Figure:
     first, last = (shown.quantity(float(points[at].found["useful_share"]), "share") for at in (0, -1))
     chart = f"paging-{name.replace('_', '-')}-chart"
     return Figure(
-        chart,
-        f"Useful and idle time against {title}",
-        partial(_chart, rows, measured, charts.Axis(title)),
-        _data(f"{chart}-data", title, cells),
-        f"Predicted useful time is {first} with {title} {points[0].value:g} and {last} with "
+        name=chart,
+        title=f"Useful and idle time against {title}",
+        chart=partial(_chart, rows, measured, charts.Axis(title)),
+        data=_data(f"{chart}-data", title, cells),
+        alt=f"Predicted useful time is {first} with {title} {points[0].value:g} and {last} with "
         f"{points[-1].value:g}.",
-        keys,
+        keys=keys,
     )
 
 
@@ -112,4 +117,10 @@ def _chart(rows: charts.Rows, measured: charts.Rows, x: charts.Axis) -> charts.S
 
 def _data(name: str, title: str, cells: Sequence[tuple[Cell, ...]]) -> Table:
     columns = (Column(title), *(Column(key.name) for key in SERIES.values()))
-    return Table(name, f"Useful and idle time by {title}, predicted", columns, tuple(cells), folded=True)
+    return Table(
+        name=name,
+        caption=f"Useful and idle time by {title}, predicted",
+        columns=columns,
+        rows=tuple(cells),
+        folded=True,
+    )

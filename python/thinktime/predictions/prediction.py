@@ -51,10 +51,10 @@ def section(
         Observations behind the inputs' intervals.
     """
     return Section(
-        name,
-        title,
-        (*summary, _judged(prediction.assumptions)),
-        (*tables, _figures(name, prediction, labels, n), assumptions(name, prediction)),
+        name=name,
+        title=title,
+        summary=(*summary, _judged(prediction.assumptions)),
+        tables=(*tables, _figures(name, prediction, labels, n), assumptions(name, prediction)),
         caveats=(*map(_violated, _unmet(prediction.assumptions)), *caveats),
         method=f"{capital(prediction.method)}. {prediction.source}.{_interval(prediction)}",
     )
@@ -100,7 +100,7 @@ def _figures(name: str, prediction: Prediction, labels: Mapping[str, str], n: in
         else:
             rows.append((quantity.name, words, estimate(quantity, n)))
     columns = (Column("figure"), Column("what it is"), Column("predicted"))
-    return Table(f"{name}-figures", "Predicted", columns, tuple(rows))
+    return Table(name=f"{name}-figures", caption="Predicted", columns=columns, rows=tuple(rows))
 
 
 def assumptions(name: str, prediction: Prediction) -> Table:
@@ -108,7 +108,7 @@ def assumptions(name: str, prediction: Prediction) -> Table:
     columns: tuple[Column, ...] = (Column("assumption"), Column("met"), Column("found"))
     rows: tuple[tuple[Cell, ...], ...]
     rows = tuple((one.text, MET[one.met], one.found or None) for one in prediction.assumptions)
-    return Table(f"{name}-assumptions", "What must hold", columns, rows)
+    return Table(name=f"{name}-assumptions", caption="What must hold", columns=columns, rows=rows)
 
 
 def _unmet(assumptions: Sequence[Assumption]) -> list[Assumption]:

@@ -89,7 +89,7 @@ def _told(system: Swapping, sources: Mapping[str, str]) -> Table:
             unit = "s" if field.name.endswith("_s") else ""
             rows.append((field.name, _cell(value, unit), sources.get(field.name, "default")))
     columns = (Column("figure"), Column("value"), Column("from"))
-    return Table("swapping-machine", "The machine", columns, tuple(rows))
+    return Table(name="swapping-machine", caption="The machine", columns=columns, rows=tuple(rows))
 
 
 def _cell(value: object, unit: str) -> Cell:
@@ -119,4 +119,4 @@ def _changes(found: Prediction, changes: Sequence[tuple[str, Prediction]]) -> Ta
         Column("change of interactions"),
         *(Column(heading) for heading in COMPARED.values()),
     )
-    return Table("swapping-changes", "What changes would do", columns, tuple(rows))
+    return Table(name="swapping-changes", caption="What changes would do", columns=columns, rows=tuple(rows))

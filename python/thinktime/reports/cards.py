@@ -30,7 +30,9 @@ def _busy(known: Evidence) -> Highlight | None:
         return None
     user = shown.quantity(known.capacity.user.value, "share")
     note = f"{user} user programs, {shown.quantity(known.capacity.system.value, 'share')} system"
-    return Highlight("busy", "CPU busy", known.busy, "share", note, "capacity")
+    return Highlight(
+        name="busy", label="CPU busy", value=known.busy, unit="share", note=note, section="capacity"
+    )
 
 
 def _users(known: Evidence) -> Highlight | None:
@@ -39,7 +41,9 @@ def _users(known: Evidence) -> Highlight | None:
         return None
     mean, highest = gauge
     note = f"at most; {shown.number(mean)} on average"
-    return Highlight("users", "Active users", round(highest), "user", note, "timeline")
+    return Highlight(
+        name="users", label="Active users", value=round(highest), unit="user", note=note, section="timeline"
+    )
 
 
 def _limit(known: Evidence) -> Highlight | None:
@@ -48,9 +52,16 @@ def _limit(known: Evidence) -> Highlight | None:
     name, part = known.limit
     often = f"used up in {shown.quantity(part.value, 'share')} of the intervals"
     if part.value < SATURATED:
-        return Highlight("limit", "Limited by", "nothing", "", f"{name}: {often}", "saturation")
+        return Highlight(
+            name="limit",
+            label="Limited by",
+            value="nothing",
+            unit="",
+            note=f"{name}: {often}",
+            section="saturation",
+        )
     value: Cell = name.removeprefix("a ").removeprefix("the ")
-    return Highlight("limit", "Limited by", value, "", often, "saturation")
+    return Highlight(name="limit", label="Limited by", value=value, unit="", note=often, section="saturation")
 
 
 def _response(known: Evidence) -> Highlight | None:
@@ -59,7 +70,14 @@ def _response(known: Evidence) -> Highlight | None:
         return None
     whom = f"with {crowd_of(group)}" if known.populations else "all interactions"
     note = f"{whom}; median {shown.quantity(group.response.p50.value, 's')}"
-    return Highlight("response", "Nine in ten answered within", group.response.p90, "s", note, "response")
+    return Highlight(
+        name="response",
+        label="Nine in ten answered within",
+        value=group.response.p90,
+        unit="s",
+        note=note,
+        section="response",
+    )
 
 
 def _throughput(known: Evidence) -> Highlight | None:
@@ -69,7 +87,12 @@ def _throughput(known: Evidence) -> Highlight | None:
     best, value = max(groups, key=lambda pair: pair[1].value)
     note = f"at most, with {crowd_of(best)}"
     return Highlight(
-        "throughput", "Interactions completed", replace(value, unit="1/s"), "1/s", note, "response"
+        name="throughput",
+        label="Interactions completed",
+        value=replace(value, unit="1/s"),
+        unit="1/s",
+        note=note,
+        section="response",
     )
 
 
@@ -78,7 +101,9 @@ def _cost(known: Evidence) -> Highlight | None:
         event = known.metered[0]
         label = f"CPU time of one {event.label}"
         note = f"metered; {shown.quantity(event.share.value, 'share')} of the capacity"
-        return Highlight("cost", label, event.overhead, "s", note, "capacity")
+        return Highlight(
+            name="cost", label=label, value=event.overhead, unit="s", note=note, section="capacity"
+        )
     cost = next((cost for cost in known.costs if cost.request == "forks"), None) or next(
         iter(known.costs), None
     )
@@ -88,4 +113,6 @@ def _cost(known: Evidence) -> Highlight | None:
     if cost.direct is not None:
         note = f"measured directly: {shown.quantity(cost.direct.seconds.value, 's')}"
     label = f"CPU time of one {noun(cost.request, cost.label)}"
-    return Highlight("cost", label, bare(cost.seconds), "s", note, "overhead")
+    return Highlight(
+        name="cost", label=label, value=bare(cost.seconds), unit="s", note=note, section="overhead"
+    )

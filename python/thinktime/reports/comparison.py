@@ -22,7 +22,7 @@ def document(section: Section, logs: Sequence[Log]) -> Document:
     return Document(
         title=section.title,
         subtitle=" and ".join(str(log.path) for log in logs),
-        findings=tuple(Finding(text, section.name) for text in said),
+        findings=tuple(Finding(text, section=section.name) for text in said),
         sections=(section,),
         facts=tuple((f"Log {number}", str(log.path)) for number, log in enumerate(logs, start=1)),
         facts_title="What was compared?",

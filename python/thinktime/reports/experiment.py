@@ -47,7 +47,7 @@ def _findings(results: Mapping[str, Experiment | NotApplicable]) -> tuple[Findin
         if not isinstance(result, NotApplicable) and not any(item.significant for item in result.sources):
             without.append(name)
         else:
-            found.append(Finding(section.not_applicable or section.summary[0], section.name))
+            found.append(Finding(section.not_applicable or section.summary[0], section=section.name))
     if without:
         found.append(Finding(f"No factor has an effect that could not be chance on {listed(without, 'or')}."))
     return tuple(found)

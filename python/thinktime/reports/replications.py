@@ -40,16 +40,23 @@ def section(
     )
     spread = "over the replications, Student's t" if course.replications > 1 else "none: one replication"
     return Section(
-        "replications",
-        f"What did {course.system} do?",
-        (
+        name="replications",
+        title=f"What did {course.system} do?",
+        summary=(
             f"{shown.count(course.replications, 'replication')} of {shown.duration(course.length_s)}, "
             f"seed {course.seed}, {_warm_up(course)}.",
         ),
-        (Table("responses", "Responses", (Column("response"), Column("mean"), Column("what it is")), rows),),
-        (),
-        _caveats(course),
-        f"Intervals: {spread}."
+        tables=(
+            Table(
+                name="responses",
+                caption="Responses",
+                columns=(Column("response"), Column("mean"), Column("what it is")),
+                rows=rows,
+            ),
+        ),
+        figures=(),
+        caveats=_caveats(course),
+        method=f"Intervals: {spread}."
         + (f" Every replication was checked: {', '.join(course.laws)}." if course.laws else ""),
     )
 

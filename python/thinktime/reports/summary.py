@@ -32,8 +32,16 @@ def findings(known: Evidence) -> tuple[Finding, ...]:
     """Sentences below the cards: what is, what to beware of, what to look at next."""
     if not known.recording.intervals and known.response is None:
         return (
-            Finding("The log holds no samples and no interactions: nothing was measured.", "", "warning"),
-            Finding("Record a load with `thinktime record`, or play one with `thinktime play`.", "", "next"),
+            Finding(
+                "The log holds no samples and no interactions: nothing was measured.",
+                section="",
+                tone="warning",
+            ),
+            Finding(
+                "Record a load with `thinktime record`, or play one with `thinktime play`.",
+                section="",
+                tone="next",
+            ),
         )
     news = (
         _busy(known),
@@ -57,7 +65,7 @@ def _busy(known: Evidence) -> Finding | None:
     return Finding(
         f"The CPUs of {name} ({words}) were busy {busy} of the time: {user} in user programs, "
         f"{system} in the system.",
-        "capacity",
+        section="capacity",
     )
 
 
@@ -68,8 +76,8 @@ def _limit(known: Evidence) -> Finding | None:
     often = shown.estimate(share(part) or part)
     if part.value < SATURATED:
         text = f"This load does not saturate it: {name} was used up in only {often} of the intervals."
-        return Finding(text, "saturation")
-    return Finding(f"It saturates on {name}, used up in {often} of the intervals.", "saturation")
+        return Finding(text, section="saturation")
+    return Finding(f"It saturates on {name}, used up in {often} of the intervals.", section="saturation")
 
 
 def _waiting(known: Evidence) -> Finding | None:
@@ -84,7 +92,8 @@ def _waiting(known: Evidence) -> Finding | None:
     if not isinstance(disks.queues, NotApplicable) and disks.queues[0].mean.best is not None:
         queue = f", with {shown.estimate(disks.queues[0].mean.best)} at the controller on average"
     return Finding(
-        f"The CPU was idle while a drive was busy {shown.estimate(waiting)} of the time{queue}.", "iostat"
+        f"The CPU was idle while a drive was busy {shown.estimate(waiting)} of the time{queue}.",
+        section="iostat",
     )
 
 
@@ -95,7 +104,7 @@ def _cost(known: Evidence) -> Finding | None:
             for event in known.metered[:3]
             if event.overhead is not None
         ]
-        return Finding(f"By the meters, {listed(each)} of system CPU time.", "capacity")
+        return Finding(f"By the meters, {listed(each)} of system CPU time.", section="capacity")
     if known.overhead is None or not known.costs:
         return None
     named = [
@@ -105,14 +114,16 @@ def _cost(known: Evidence) -> Finding | None:
     explained = shown.quantity(known.overhead.r_squared, "share")
     return Finding(
         f"Of system CPU time, {listed(named)}; the regression explains {explained} of its variance.",
-        "overhead",
+        section="overhead",
     )
 
 
 def _direct(known: Evidence) -> Finding | None:
     pairs = [(cost, cost.direct) for cost in known.costs if cost.direct is not None]
     named = [f"{noun(cost.request, cost.label)} {_agreement(direct)}" for cost, direct in pairs]
-    return Finding(f"Measured directly in the same run: {listed(named)}.", "overhead") if named else None
+    return (
+        Finding(f"Measured directly in the same run: {listed(named)}.", section="overhead") if named else None
+    )
 
 
 def _agreement(direct: DirectCost) -> str:
@@ -133,7 +144,7 @@ def _response(known: Evidence) -> Finding | None:
     return Finding(
         f"An input{crowd} is answered in {shown.estimate(group.response.p50)} (median), "
         f"one in ten takes longer than {shown.estimate(group.response.p90)}{stretch}.",
-        "response",
+        section="response",
     )
 
 
@@ -144,7 +155,7 @@ def _crowding(known: Evidence) -> Finding | None:
     growth = shown.estimate(known.response.growth)
     return Finding(
         f"The median response time with {crowd_of(last)} is {growth} times that with {crowd_of(first)}.",
-        "response",
+        section="response",
     )
 
 
@@ -165,7 +176,7 @@ def _scheduling(known: Evidence) -> Finding | None:
         )
     else:
         return None
-    return Finding(text, "service")
+    return Finding(text, section="service")
 
 
 def _warnings(known: Evidence) -> list[Finding]:
@@ -173,14 +184,14 @@ def _warnings(known: Evidence) -> list[Finding]:
     found = []
     if 0 < said.intervals < machines.SHORT:
         text = f"Only {shown.count(said.intervals, 'interval')} were recorded: most intervals below are wide."
-        found.append(Finding(text, "recording", "warning"))
+        found.append(Finding(text, section="recording", tone="warning"))
     if said.disagrees and said.tick_s and said.exact_s:
         off = shown.quantity(said.tick_s / said.exact_s - 1, "share")
         text = f"Tick-sampled CPU time is off by {off}: something runs in step with the clock tick."
-        found.append(Finding(text, "recording", "warning"))
+        found.append(Finding(text, section="recording", tone="warning"))
     if said.dropped:
         text = f"{shown.count(said.dropped, 'interval')} had to be dropped."
-        found.append(Finding(text, "recording", "warning"))
+        found.append(Finding(text, section="recording", tone="warning"))
     return found
 
 
@@ -209,7 +220,7 @@ def _next(known: Evidence) -> list[Finding]:
                 "recording",
             )
         )
-    return [Finding(text, section, "next") for text, section in steps]
+    return [Finding(text, section=section, tone="next") for text, section in steps]
 
 
 def _relief(known: Evidence) -> list[tuple[str, str]]:

@@ -32,7 +32,13 @@ def parameters(system: System, changed: Mapping[str, Any]) -> Table:
         )
         for item in system.parameters
     ]
-    return Table("parameters", "Parameters of the simulated system", columns, tuple(rows), folded=True)
+    return Table(
+        name="parameters",
+        caption="Parameters of the simulated system",
+        columns=columns,
+        rows=tuple(rows),
+        folded=True,
+    )
 
 
 def doubtful(checks: Sequence[tuple[str, str, Callable[[], str]]]) -> Chapter:
@@ -43,5 +49,7 @@ def doubtful(checks: Sequence[tuple[str, str, Callable[[], str]]]) -> Chapter:
     )
     rows = tuple((what, stands, says()) for what, stands, says in checks)
     columns = (Column("doubt"), Column("as printed"), Column("what other printed numbers say"))
-    table = Table("doubts", "Doubtful numbers, and what others say of them", columns, rows)
+    table = Table(
+        name="doubts", caption="Doubtful numbers, and what others say of them", columns=columns, rows=rows
+    )
     return Chapter(summary=summary, tables=(table,))

@@ -93,12 +93,12 @@ def tables(
             remarks = (*_doubts(cells), *(notes if misses else ()))
             found.append(
                 Table(
-                    f"{name}{suffix}{ending}".replace("_", "-"),
-                    f"{caption}{about}, {ORIGINS[recomputed]}. {sentence(cells)}",
-                    _columns(cells, part),
-                    tuple(_row(figure, part, _mixed(cells), _positive(cells)) for figure in cells),
-                    remarks,
-                    folded,
+                    name=f"{name}{suffix}{ending}".replace("_", "-"),
+                    caption=f"{caption}{about}, {ORIGINS[recomputed]}. {sentence(cells)}",
+                    columns=_columns(cells, part),
+                    rows=tuple(_row(figure, part, _mixed(cells), _positive(cells)) for figure in cells),
+                    notes=remarks,
+                    folded=folded,
                 )
             )
     return found
@@ -205,4 +205,9 @@ def findings_table(name: str, findings: Sequence[Finding]) -> Table:
     said = {True: "✓ yes", False: "✗ no", None: "? open"}
     rows = tuple((item.text, item.source, said[item.holds], item.statistic) for item in findings)
     columns = (Column("conclusion"), Column("source"), Column("holds here"), Column("statistic"))
-    return Table(f"{name}-conclusions", "Conclusions, and whether they hold here", columns, rows)
+    return Table(
+        name=f"{name}-conclusions",
+        caption="Conclusions, and whether they hold here",
+        columns=columns,
+        rows=rows,
+    )

@@ -54,13 +54,13 @@ def _section(outcome: Outcome, part: Part, chapter: Chapter) -> Section:
         findings = [replace(finding, statistic=_kept(finding.statistic)) for finding in chapter.findings]
         tables.insert(0, beside.findings_table(part.name, findings))
     return Section(
-        part.name,
-        part.title,
-        tuple(map(_kept, chapter.summary)),
-        tuple(tables),
-        tuple(replace(picture, alt=_kept(picture.alt)) for picture in chapter.pictures),
-        tuple(map(_kept, chapter.caveats)),
-        _kept(chapter.method),
+        name=part.name,
+        title=part.title,
+        summary=tuple(map(_kept, chapter.summary)),
+        tables=tuple(tables),
+        figures=tuple(replace(picture, alt=_kept(picture.alt)) for picture in chapter.pictures),
+        caveats=tuple(map(_kept, chapter.caveats)),
+        method=_kept(chapter.method),
     )
 
 
@@ -97,16 +97,16 @@ def _agreement(outcome: Outcome) -> Section:
         "Doubtful: printed numbers that contradict others of the paper, and ours. "
         "Not printed: cells that are ours alone.",
     )
-    table = Table("agreement-table", caption, columns, tuple(rows), notes)
+    table = Table(name="agreement-table", caption=caption, columns=columns, rows=tuple(rows), notes=notes)
     summary = (
         "Arithmetic cells follow from other printed numbers. Fitted ones were calibrated to, and prove "
         "nothing. Predicted ones are what the model is judged by.",
     )
-    return Section(AGREEMENT, "How many cells agree?", summary, (table,))
+    return Section(name=AGREEMENT, title="How many cells agree?", summary=summary, tables=(table,))
 
 
 def _findings(outcome: Outcome) -> Iterator[Sentence]:
-    yield Sentence(beside.sentence(outcome.figures), "" if outcome.table else AGREEMENT)
+    yield Sentence(beside.sentence(outcome.figures), section="" if outcome.table else AGREEMENT)
     held = sum(finding.holds is True for finding in outcome.findings)
     if outcome.findings:
         yield Sentence(f"{held} of {len(outcome.findings)} conclusions hold here.")
@@ -119,7 +119,7 @@ def _sentence(outcome: Outcome, finding: Finding) -> Sentence:
     place = next(part.name for part, chapter in outcome.chapters if finding in chapter.findings)
     said = {True: "Holds", False: "Does not hold", None: "Undecided"}[finding.holds]
     tone = "" if finding.holds else "warning"
-    return Sentence(_kept(f"{said}: {finding.text} ({finding.source})."), place, tone)
+    return Sentence(_kept(f"{said}: {finding.text} ({finding.source})."), section=place, tone=tone)
 
 
 def _highlights(outcome: Outcome) -> Iterator[Highlight]:
@@ -131,12 +131,19 @@ def _highlights(outcome: Outcome) -> Iterator[Highlight]:
     for item in tally(outcome.figures):
         if item.judged:
             value = f"{item.agree}/{item.judged}"
-            yield Highlight(item.kind, item.kind.capitalize(), value, "", f"{notes[item.kind]}")
+            yield Highlight(
+                name=item.kind, label=item.kind.capitalize(), value=value, unit="", note=f"{notes[item.kind]}"
+            )
     held = [finding for finding in outcome.findings if finding.holds]
     if outcome.findings:
         value = f"{len(held)}/{len(outcome.findings)}"
         yield Highlight(
-            "conclusions", "Conclusions", value, "", "hold here, by the statistic beside each", "conclusions"
+            name="conclusions",
+            label="Conclusions",
+            value=value,
+            unit="",
+            note="hold here, by the statistic beside each",
+            section="conclusions",
         )
 
 

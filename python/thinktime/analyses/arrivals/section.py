@@ -23,18 +23,20 @@ def section(result: Arrivals | NotApplicable) -> Section:
     if isinstance(result, NotApplicable):
         return refused("arrivals", TITLE, result)
     return Section(
-        "arrivals",
-        TITLE,
-        tuple(_sentences(result)),
-        (_together(result), _periods(result)),
-        (),
-        result.caveats,
-        "Each period is tested against a Poisson process in three ways: counts in cells by their index of "
-        "dispersion (variance over mean, chi-square; Cox and Lewis), gaps against the exponential "
-        "distribution of unknown mean (Anderson and Darling; Stephens 1974), and the order of the gaps "
-        "(Ljung and Box 1978, normal scores). The p of a period is the least of the three times three, "
-        "adjusted over all periods (Holm): a false alarm in any period has a probability of 5 %. All "
-        "periods together: Fisher's combination, adjusted for the three tests.",
+        name="arrivals",
+        title=TITLE,
+        summary=tuple(_sentences(result)),
+        tables=(_together(result), _periods(result)),
+        figures=(),
+        caveats=result.caveats,
+        method=(
+            "Each period is tested against a Poisson process in three ways: counts in cells by their index "
+            "of dispersion (variance over mean, chi-square; Cox and Lewis), gaps against the exponential "
+            "distribution of unknown mean (Anderson and Darling; Stephens 1974), and the order of the gaps "
+            "(Ljung and Box 1978, normal scores). The p of a period is the least of the three times three, "
+            "adjusted over all periods (Holm): a false alarm in any period has a probability of 5 %. All "
+            "periods together: Fisher's combination, adjusted for the three tests."
+        ),
     )
 
 
@@ -67,7 +69,7 @@ def _sentences(result: Arrivals) -> list[str]:
 
 
 def _together(result: Arrivals) -> Table:
-    columns = (Column("what"), Column("n"), Column("mean statistic"), Column("p", "p"))
+    columns = (Column("what"), Column("n"), Column("mean statistic"), Column("p", unit="p"))
     rows = tuple(
         (name, test.n, test.statistic, test.p)
         for name, test in (
@@ -76,21 +78,26 @@ def _together(result: Arrivals) -> Table:
             ("order of the gaps: Q", result.order),
         )
     )
-    return Table("arrivals-tests", "All periods together against a Poisson process", columns, rows)
+    return Table(
+        name="arrivals-tests",
+        caption="All periods together against a Poisson process",
+        columns=columns,
+        rows=rows,
+    )
 
 
 def _periods(result: Arrivals) -> Table:
     columns = (
-        Column("from", "s"),
-        Column("length", "s"),
+        Column("from", unit="s"),
+        Column("length", unit="s"),
         Column("users"),
         Column("inputs"),
-        Column("rate", "interaction/s"),
+        Column("rate", unit="interaction/s"),
         Column("variance over mean"),
-        Column("p, counts", "p"),
-        Column("p, gaps", "p"),
-        Column("p, order", "p"),
-        Column("p, adjusted", "p"),
+        Column("p, counts", unit="p"),
+        Column("p, gaps", unit="p"),
+        Column("p, order", unit="p"),
+        Column("p, adjusted", unit="p"),
         Column("Poisson"),
     )
     rows = tuple(
@@ -110,4 +117,6 @@ def _periods(result: Arrivals) -> Table:
         for item in result.periods
     )
     folded = len(rows) > FOLDED_ABOVE
-    return Table("arrivals-periods", "Arrivals by period", columns, rows, folded=folded)
+    return Table(
+        name="arrivals-periods", caption="Arrivals by period", columns=columns, rows=rows, folded=folded
+    )

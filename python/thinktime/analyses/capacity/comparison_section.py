@@ -37,13 +37,13 @@ def section(result: Comparison | NotApplicable) -> Section:
     )
     method = METHODS[result.metered]
     return Section(
-        "capacity",
-        TITLE,
-        tuple(_sentences(result)),
-        tuple(table for table in tables if table.rows),
-        (_figure(result),),
-        result.caveats,
-        f"{method} {DIFFERENCES}",
+        name="capacity",
+        title=TITLE,
+        summary=tuple(_sentences(result)),
+        tables=tuple(table for table in tables if table.rows),
+        figures=(_figure(result),),
+        caveats=result.caveats,
+        method=f"{method} {DIFFERENCES}",
     )
 
 
@@ -106,7 +106,7 @@ def _settings(result: Comparison) -> Table:
         for item in result.settings
     ]
     columns = (Column("configuration"), *(Column(name) for name in result.names))
-    return Table("capacity-configurations", "Configurations", columns, tuple(rows))
+    return Table(name="capacity-configurations", caption="Configurations", columns=columns, rows=tuple(rows))
 
 
 def _pair(
@@ -127,12 +127,17 @@ def _pair(
         for label, line in zip(labels, lines, strict=True)
         if any(value is not None for value in line.differences)
     ]
-    columns = (Column(of), *(Column(each, unit) for each in result.names))
-    others = (Column(of), *(Column(f"{each} less {result.names[0]}", unit) for each in result.names[1:]))
+    columns = (Column(of), *(Column(each, unit=unit) for each in result.names))
+    others = (Column(of), *(Column(f"{each} less {result.names[0]}", unit=unit) for each in result.names[1:]))
     points = ", in points" if unit == "share" else ""
     return (
-        Table(f"capacity-{name}", caption, columns, tuple(rows)),
-        Table(f"capacity-{name}-differences", f"{caption}: differences{points}", others, tuple(changes)),
+        Table(name=f"capacity-{name}", caption=caption, columns=columns, rows=tuple(rows)),
+        Table(
+            name=f"capacity-{name}-differences",
+            caption=f"{caption}: differences{points}",
+            columns=others,
+            rows=tuple(changes),
+        ),
     )
 
 
@@ -146,8 +151,13 @@ def _checks(result: Comparison) -> Table:
         ("All states, of CPUs x time", *(each.accounted for each in result.results)),
         ("Overhead / time between against the share: largest difference", *off),
     ]
-    columns = (Column("check"), *(Column(name, "share") for name in result.names))
-    return Table("capacity-checks", "Check: the shares of each log add to 100 %", columns, tuple(rows))
+    columns = (Column("check"), *(Column(name, unit="share") for name in result.names))
+    return Table(
+        name="capacity-checks",
+        caption="Check: the shares of each log add to 100 %",
+        columns=columns,
+        rows=tuple(rows),
+    )
 
 
 def _figure(result: Comparison) -> Figure:
@@ -162,16 +172,16 @@ def _figure(result: Comparison) -> Figure:
         shares = {group.key.name: group.share for group in own}
         cells.append((name, *(shares.get(key.name) for key in keys)))
     title = "CPU time of each configuration"
-    columns = (Column("log"), *(Column(key.name, "share") for key in keys))
+    columns = (Column("log"), *(Column(key.name, unit="share") for key in keys))
     said = []
     for name, own in zip(result.names, drawn, strict=True):
         words = [f"{group.key.name} {shown.quantity(group.share, 'share')}" for group in own]
         said.append(f"{name}: {listed(words)}")
     return Figure(
-        "capacity-compared",
-        title,
-        partial(charts.bars, rows, keys, "share of all CPU time"),
-        Table("capacity-compared-data", title, columns, tuple(cells)),
-        f"{'; '.join(said)}.",
-        keys,
+        name="capacity-compared",
+        title=title,
+        chart=partial(charts.bars, rows, keys, "share of all CPU time"),
+        data=Table(name="capacity-compared-data", caption=title, columns=columns, rows=tuple(cells)),
+        alt=f"{'; '.join(said)}.",
+        keys=keys,
     )

@@ -73,7 +73,7 @@ def groups(result: Capacity) -> list[Group]:
             name, colour = named.get(part.name, (part.label, own))
         rank = (list(USES).index(part.use), ranks.get(name, at))
         busy = part.use in ("user", "system")
-        group = Group(Key(name, colour), part.share.value, (part.column,), busy)
+        group = Group(Key(name, colour=colour), part.share.value, (part.column,), busy)
         found.setdefault(name, []).append((rank, group))
     joined = [
         (
@@ -118,13 +118,13 @@ def section(result: Capacity | NotApplicable) -> Section:
         figures.append(over_time)
     tables = (_parts(result), _events(result), _checks(result), _conditions(result))
     return Section(
-        "capacity",
-        TITLE,
-        tuple(_sentences(result)),
-        tuple(table for table in tables if table.rows),
-        tuple(figures),
-        result.caveats,
-        METHODS[result.metered],
+        name="capacity",
+        title=TITLE,
+        summary=tuple(_sentences(result)),
+        tables=tuple(table for table in tables if table.rows),
+        figures=tuple(figures),
+        caveats=result.caveats,
+        method=METHODS[result.metered],
     )
 
 
@@ -157,15 +157,17 @@ def _plural(result: Capacity, event: Event) -> str:
 
 def _total(drawn: Sequence[Group]) -> Figure:
     table = Table(
-        "capacity-total-data",
-        "Share of all CPU time, by state",
-        (Column("state"), Column("share", "share")),
-        tuple((group.key.name, group.share) for group in drawn),
+        name="capacity-total-data",
+        caption="Share of all CPU time, by state",
+        columns=(Column("state"), Column("share", unit="share")),
+        rows=tuple((group.key.name, group.share) for group in drawn),
     )
     words = listed([f"{group.key.name} {shown.quantity(group.share, 'share')}" for group in drawn])
     title, keys = "CPU time of the whole record", tuple(group.key for group in drawn)
     chart = partial(charts.bar, bars(drawn), keys)
-    return Figure("capacity-total", title, chart, table, f"{capital(words)}.", keys)
+    return Figure(
+        name="capacity-total", title=title, chart=chart, data=table, alt=f"{capital(words)}.", keys=keys
+    )
 
 
 def _over_time(data: timeline.Timeline | None, drawn: Sequence[Group]) -> Figure | None:
@@ -179,10 +181,10 @@ def _over_time(data: timeline.Timeline | None, drawn: Sequence[Group]) -> Figure
             values[group.key.name].append(amount / whole)
     keys = tuple(group.key for group in drawn)
     table = Table(
-        "capacity-time-data",
-        "Share of CPU time by state, for each stretch of the record by its start",
-        (Column(f"start [{data.unit.name}]"), *(Column(key.name, "share") for key in keys)),
-        tuple(
+        name="capacity-time-data",
+        caption="Share of CPU time by state, for each stretch of the record by its start",
+        columns=(Column(f"start [{data.unit.name}]"), *(Column(key.name, unit="share") for key in keys)),
+        rows=tuple(
             (round(start, 3), *(values[key.name][at] for key in keys)) for at, start in enumerate(data.starts)
         ),
     )
@@ -196,7 +198,12 @@ def _over_time(data: timeline.Timeline | None, drawn: Sequence[Group]) -> Figure
         f"their time, most around {shown.number(data.starts[top])} {data.unit.name} after the start."
     )
     return Figure(
-        "capacity-time", "CPU time by state, over time", partial(_chart, data, values, keys), table, alt, keys
+        name="capacity-time",
+        title="CPU time by state, over time",
+        chart=partial(_chart, data, values, keys),
+        data=table,
+        alt=alt,
+        keys=keys,
     )
 
 
@@ -221,11 +228,11 @@ def _cpus(result: Capacity) -> str:
 def _parts(result: Capacity) -> Table:
     rows = tuple((capital(part.label), share(part.share)) for part in result.parts)
     return Table(
-        "capacity-parts",
-        f"Share of the capacity of {_cpus(result)}, by state",
-        (Column("state"), Column("share", "share")),
-        rows,
-        (f"Means over {result.intervals} intervals.",),
+        name="capacity-parts",
+        caption=f"Share of the capacity of {_cpus(result)}, by state",
+        columns=(Column("state"), Column("share", unit="share")),
+        rows=rows,
+        notes=(f"Means over {result.intervals} intervals.",),
     )
 
 
@@ -247,11 +254,17 @@ def _events(result: Capacity) -> Table:
         notes = (f"No event explains {rest} of the capacity that the system used.",)
     columns = (
         Column("event"),
-        Column("share", "share"),
-        Column("overhead an event", "s"),
-        Column("time between, per CPU", "s"),
+        Column("share", unit="share"),
+        Column("overhead an event", unit="s"),
+        Column("time between, per CPU", unit="s"),
     )
-    return Table("capacity-events", "The system's share, by event", columns, tuple(rows), notes)
+    return Table(
+        name="capacity-events",
+        caption="The system's share, by event",
+        columns=columns,
+        rows=tuple(rows),
+        notes=notes,
+    )
 
 
 def _checks(result: Capacity) -> Table:
@@ -266,18 +279,20 @@ def _checks(result: Capacity) -> Table:
     rounded = tuple((*row[:3], round(row[3], 9) if isinstance(row[3], float) else None) for row in rows)
     columns = (
         Column("check"),
-        Column("overhead / time between", "share"),
-        Column(should, "share"),
-        Column("difference", "share"),
+        Column("overhead / time between", unit="share"),
+        Column(should, unit="share"),
+        Column("difference", unit="share"),
     )
     caption = "Check: share of an event = overhead / time between, and all shares add to 100 %"
-    return Table("capacity-checks", caption, columns, rounded)
+    return Table(name="capacity-checks", caption=caption, columns=columns, rows=rounded)
 
 
 def _conditions(result: Capacity) -> Table:
     rows = tuple((conditioned(item.label, item.unit), unitless(item.value)) for item in result.conditions)
     caption = "While this was measured"
-    return Table("capacity-conditions", caption, (Column("what"), Column("mean")), rows)
+    return Table(
+        name="capacity-conditions", caption=caption, columns=(Column("what"), Column("mean")), rows=rows
+    )
 
 
 def conditioned(label: str, unit: str) -> str:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["section"]
 
-BEFORE, AFTER = Key("before", "other", "circle"), Key("after", "user", "circle")
-CHANGE = Key("after against before", "user", "circle")
+BEFORE, AFTER = Key("before", colour="other", shape="circle"), Key("after", colour="user", shape="circle")
+CHANGE = Key("after against before", colour="user", shape="circle")
 SENTENCES_MAX = 3
 
 
@@ -31,13 +31,13 @@ def section(result: BeforeAfter | NotApplicable) -> Section:
     curves = () if result.curves is None else throughput_comparison.section(result.curves).figures
     figures = (_changes(result), _pieces(result, _foremost(result)[0]), *curves)
     return Section(
-        "compare",
-        TITLE,
-        tuple(_sentences(result)),
-        tuple(table for table in tables if table.rows),
-        tuple(figure for figure in figures if figure is not None),
-        result.caveats,
-        "Least squares at equal load (the load and its square) or equal work, slopes within "
+        name="compare",
+        title=TITLE,
+        summary=tuple(_sentences(result)),
+        tables=tuple(table for table in tables if table.rows),
+        figures=tuple(figure for figure in figures if figure is not None),
+        caveats=result.caveats,
+        method="Least squares at equal load (the load and its square) or equal work, slopes within "
         f"{result.piece}s; a {result.piece} counts as one observation. Intervals: jackknife over "
         f"{result.piece}s, Welch's t. Costs: regression of system time on each log, intervals that hold "
         "under autocorrelation.",
@@ -88,8 +88,8 @@ def _effects(result: BeforeAfter) -> Table:
         Column("before"),
         Column("after"),
         Column("difference"),
-        Column("change", "share"),
-        Column("Welch", "p"),
+        Column("change", unit="share"),
+        Column("Welch", unit="p"),
     ]
     rows: list[tuple[Cell, ...]] = [
         (_name(item), item.before, item.after, item.difference, item.relative, item.test.p)
@@ -103,7 +103,13 @@ def _effects(result: BeforeAfter) -> Table:
             "By ranges of load: the difference at a common distribution of loads, with no curve taken for "
             "granted."
         )
-    return Table("compare-effects", "What is different", tuple(columns), tuple(rows), tuple(notes))
+    return Table(
+        name="compare-effects",
+        caption="What is different",
+        columns=tuple(columns),
+        rows=tuple(rows),
+        notes=tuple(notes),
+    )
 
 
 def _drifts(result: BeforeAfter) -> Table:
@@ -123,7 +129,14 @@ def _drifts(result: BeforeAfter) -> Table:
         "Over a log: what changed from its first piece to its last by a line through them. Carried on: what "
         "the trend before would have made of the difference by itself."
     )
-    return Table("compare-drifts", "Trends within the logs", columns, rows, (note,), folded=True)
+    return Table(
+        name="compare-drifts",
+        caption="Trends within the logs",
+        columns=columns,
+        rows=rows,
+        notes=(note,),
+        folded=True,
+    )
 
 
 def _costs(result: BeforeAfter) -> Table:
@@ -132,13 +145,19 @@ def _costs(result: BeforeAfter) -> Table:
         Column("before"),
         Column("after"),
         Column("difference"),
-        Column("Welch", "p"),
+        Column("Welch", unit="p"),
     )
     rows = tuple(
         (capital(item.label), item.before, item.after, item.difference, item.test.p) for item in result.costs
     )
     note = "p is adjusted over all costs (Holm); `thinktime analyse overhead BEFORE AFTER` tells more."
-    return Table("compare-costs", "What a request costs the system", columns, rows, (note,))
+    return Table(
+        name="compare-costs",
+        caption="What a request costs the system",
+        columns=columns,
+        rows=rows,
+        notes=(note,),
+    )
 
 
 def _sides(result: BeforeAfter) -> Table:
@@ -154,7 +173,7 @@ def _sides(result: BeforeAfter) -> Table:
         return (name, side.path, side.pieces, side.n, side.load)
 
     rows = (row("before", result.before), row("after", result.after))
-    return Table("compare-logs", "The logs", columns, rows)
+    return Table(name="compare-logs", caption="The logs", columns=columns, rows=rows)
 
 
 def _changes(result: BeforeAfter) -> Figure | None:
@@ -176,16 +195,21 @@ def _changes(result: BeforeAfter) -> Figure | None:
         )
     if not rows:
         return None
-    columns = (Column("quantity"), Column("change", "share"), Column("from", "share"), Column("to", "share"))
+    columns = (
+        Column("quantity"),
+        Column("change", unit="share"),
+        Column("from", unit="share"),
+        Column("to", unit="share"),
+    )
     cells: tuple[tuple[Cell, ...], ...] = tuple(
         (str(row["label"]), *(_float(row[key]) for key in ("value", "low", "high"))) for row in rows
     )
     caption = "Differences as parts of the mean before"
-    data = Table("compare-changes-data", caption, columns, cells)
+    data = Table(name="compare-changes-data", caption=caption, columns=columns, rows=cells)
     named = ("quantity", "what", "difference")
     chart = partial(charts.dots, rows, (CHANGE,), charts.Axis("change", format="+.0%"), named)
     alt = ". ".join(f"{_name(item)}{_relative(item)}" for item in _foremost(result)) + "."
-    return Figure("compare-changes", caption, chart, data, alt, half=True)
+    return Figure(name="compare-changes", title=caption, chart=chart, data=data, alt=alt, half=True)
 
 
 def _float(value: object) -> float:
@@ -202,7 +226,7 @@ def _pieces(result: BeforeAfter, item: LogEffect) -> Figure:
             at += 1
             rows.append({"x": at, "y": value, "series": key.name, "shown": shown.quantity(value, item.unit)})
         line.append({"x": at, "y": mean.value})
-    columns = (Column(result.piece), Column("log"), Column(_name(item), item.unit))
+    columns = (Column(result.piece), Column("log"), Column(_name(item), unit=item.unit))
     cells: tuple[tuple[Cell, ...], ...] = tuple(
         (int(_float(row["x"])), str(row["series"]), _float(row["y"])) for row in rows
     )
@@ -211,11 +235,11 @@ def _pieces(result: BeforeAfter, item: LogEffect) -> Figure:
     x = charts.Axis(f"{result.piece}s of both logs")
     y = charts.Axis(f"{_name(item)} [{item.unit}]", low=low, high=high)
     return Figure(
-        "compare-pieces",
-        caption,
-        partial(charts.scatter, rows, line, (BEFORE, AFTER), x, y),
-        Table("compare-pieces-data", caption, columns, cells),
-        f"{_name(item)}: {shown.estimate(item.before)} before, {shown.estimate(item.after)} after.",
-        (BEFORE, AFTER),
+        name="compare-pieces",
+        title=caption,
+        chart=partial(charts.scatter, rows, line, (BEFORE, AFTER), x, y),
+        data=Table(name="compare-pieces-data", caption=caption, columns=columns, rows=cells),
+        alt=f"{_name(item)}: {shown.estimate(item.before)} before, {shown.estimate(item.after)} after.",
+        keys=(BEFORE, AFTER),
         half=True,
     )

@@ -26,7 +26,7 @@ WHOLE_UP_TO = 5
 """Assignments of a box up to which every number is on the axis."""
 SMALLEST_NAMED = 0.01
 """Least p of a design from which on it is worth a word."""
-OBSERVED = Key("observed", "system", "diamond")
+OBSERVED = Key("observed", colour="system", shape="diamond")
 
 
 def section(result: Comparison | NotApplicable) -> Section:
@@ -36,17 +36,25 @@ def section(result: Comparison | NotApplicable) -> Section:
     tables = [_effects(result), _power(result), _allowed(result), _costs(result), _units(result)]
     if result.left_out:
         columns = (Column("quantity"), Column("why"))
-        tables.append(Table("compare-left-out", "Not compared", columns, result.left_out, folded=True))
+        tables.append(
+            Table(
+                name="compare-left-out",
+                caption="Not compared",
+                columns=columns,
+                rows=result.left_out,
+                folded=True,
+            )
+        )
     shown_most = _foremost(result)[:FIGURES_MAX]
     figures = [figure for item in shown_most for figure in (_days(result, item), _chance(item))]
     return Section(
-        "compare",
-        TITLE,
-        tuple(_sentences(result)),
-        tuple(table for table in tables if table.rows),
-        tuple(figures),
-        result.caveats,
-        _method(result),
+        name="compare",
+        title=TITLE,
+        summary=tuple(_sentences(result)),
+        tables=tuple(table for table in tables if table.rows),
+        figures=tuple(figures),
+        caveats=result.caveats,
+        method=_method(result),
     )
 
 
@@ -138,9 +146,9 @@ def _effects(result: Comparison) -> Table:
         Column(_treatment(result, result.control)),
         Column(_treatment(result, result.treated)),
         Column("difference"),
-        Column("change", "share"),
-        Column("randomisation", "p"),
-        Column("Student", "p"),
+        Column("change", unit="share"),
+        Column("randomisation", unit="p"),
+        Column("Student", unit="p"),
     )
     rows = tuple(
         (
@@ -158,7 +166,13 @@ def _effects(result: Comparison) -> Table:
     if not result.effects[0].test.exact:
         error = max(item.test.error for item in result.effects)
         notes.append(f"Assignments were drawn: p has a standard error of at most {shown.number(error, 1)}.")
-    return Table("compare-effects", "What the treatment changed", columns, rows, tuple(notes))
+    return Table(
+        name="compare-effects",
+        caption="What the treatment changed",
+        columns=columns,
+        rows=rows,
+        notes=tuple(notes),
+    )
 
 
 def _level(result: Comparison) -> str:
@@ -171,8 +185,8 @@ def _power(result: Comparison) -> Table:
         Column("difference by randomisation"),
         Column(f"deviation of {result.unit}s"),
         Column("asked for"),
-        Column("power, randomisation", "share"),
-        Column("power, Student", "share"),
+        Column("power, randomisation", unit="share"),
+        Column("power, Student", unit="share"),
         Column("least, randomisation"),
         Column("least, Student"),
     )
@@ -196,7 +210,14 @@ def _power(result: Comparison) -> Table:
         "Power: probability of finding the difference that was asked for at p = 0.05; least: the "
         "difference that is found with probability 80 %; – where none is.",
     )
-    return Table("compare-power", "What the design can find", columns, tuple(rows), notes, folded=True)
+    return Table(
+        name="compare-power",
+        caption="What the design can find",
+        columns=columns,
+        rows=tuple(rows),
+        notes=notes,
+        folded=True,
+    )
 
 
 def _figure_of(item: Effect, value: float | None) -> Estimate | None:
@@ -210,9 +231,9 @@ def _allowed(result: Comparison) -> Table:
         Column("if"),
         Column("taken out"),
         Column("assignments"),
-        Column("smallest", "p"),
+        Column("smallest", unit="p"),
         Column("df"),
-        Column(_name(foremost), "p"),
+        Column(_name(foremost), unit="p"),
     )
 
     def row(item: Allowed, p: float | None) -> tuple[Cell, ...]:
@@ -223,7 +244,13 @@ def _allowed(result: Comparison) -> Table:
 
     rows = tuple(row(item, p) for item, p in zip(result.allowed, foremost.p_allowed, strict=True))
     notes = ("* the statement that all other tables stand on. One must be true of how the plan was made.",)
-    return Table("compare-allowed", "Which assignments were possible", columns, rows, notes)
+    return Table(
+        name="compare-allowed",
+        caption="Which assignments were possible",
+        columns=columns,
+        rows=rows,
+        notes=notes,
+    )
 
 
 def _costs(result: Comparison) -> Table:
@@ -237,8 +264,8 @@ def _costs(result: Comparison) -> Table:
         ]
     columns += [
         Column(f"difference by {result.unit}s"),
-        Column("randomisation", "p"),
-        Column("Student", "p"),
+        Column("randomisation", unit="p"),
+        Column("Student", unit="p"),
     ]
 
     def row(item: CostChange) -> tuple[Cell, ...]:
@@ -260,7 +287,13 @@ def _costs(result: Comparison) -> Table:
             "autocorrelation.",
         )
     rows = tuple(row(item) for item in result.costs)
-    return Table("compare-costs", "What a request costs the system", tuple(columns), rows, tuple(notes))
+    return Table(
+        name="compare-costs",
+        caption="What a request costs the system",
+        columns=tuple(columns),
+        rows=rows,
+        notes=tuple(notes),
+    )
 
 
 def _units(result: Comparison) -> Table:
@@ -270,8 +303,8 @@ def _units(result: Comparison) -> Table:
         *(Column(name) for name in result.blocks),
         Column("treatment"),
         Column("n"),
-        Column("time", "s"),
-        *(Column(_name(item), item.unit) for item in foremost),
+        Column("time", unit="s"),
+        *(Column(_name(item), unit=item.unit) for item in foremost),
     )
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
@@ -284,12 +317,18 @@ def _units(result: Comparison) -> Table:
         )
         for at, unit in enumerate(result.units)
     )
-    return Table("compare-units", f"The {result.unit}s", columns, rows, folded=len(rows) > 2 * BINS)
+    return Table(
+        name="compare-units",
+        caption=f"The {result.unit}s",
+        columns=columns,
+        rows=rows,
+        folded=len(rows) > 2 * BINS,
+    )
 
 
 def _key(result: Comparison, treatment: str) -> Key:
     colour = "user" if treatment == result.treated else "other"
-    return Key(_treatment(result, treatment), colour, "circle")
+    return Key(_treatment(result, treatment), colour=colour, shape="circle")
 
 
 def _label(unit: Unit) -> str:
@@ -317,7 +356,7 @@ def _days(result: Comparison, item: Effect) -> Figure:
         }
         for unit, value in zip(result.units, item.values, strict=True)
     ]
-    columns = (Column(result.unit), Column("treatment"), Column(_name(item), item.unit))
+    columns = (Column(result.unit), Column("treatment"), Column(_name(item), unit=item.unit))
     cells = tuple(
         (_label(unit), _treatment(result, unit.treatment), value)
         for unit, value in zip(result.units, item.values, strict=True)
@@ -333,7 +372,15 @@ def _days(result: Comparison, item: Effect) -> Figure:
         f"with {_treatment(result, result.treated)}."
     )
     caption = f"{_name(item)}, {result.unit} by {result.unit}"
-    return Figure(name, caption, chart, Table(f"{name}-data", caption, columns, cells), alt, keys, half=True)
+    return Figure(
+        name=name,
+        title=caption,
+        chart=chart,
+        data=Table(name=f"{name}-data", caption=caption, columns=columns, rows=cells),
+        alt=alt,
+        keys=keys,
+        half=True,
+    )
 
 
 def _chance(item: Effect) -> Figure:
@@ -360,9 +407,9 @@ def _chance(item: Effect) -> Figure:
         return charts.laid_over(bars, point, (OBSERVED,))
 
     name = f"compare-chance-{_slug(item)}"
-    columns = (Column("from", item.unit), Column("to", item.unit), Column("assignments"))
+    columns = (Column("from", unit=item.unit), Column("to", unit=item.unit), Column("assignments"))
     caption = f"What chance alone would have shown: {item.label}{AT[item.adjusted]}"
-    table = Table(f"{name}-data", caption, columns, tuple(boxes))
+    table = Table(name=f"{name}-data", caption=caption, columns=columns, rows=tuple(boxes))
     low, high = ends(replace(item.difference, low=item.by_chance[0], high=item.by_chance[-1]))
     alt = (
         f"If the treatment did nothing, the {item.test.assignments:,} assignments that are compared would "
@@ -370,7 +417,7 @@ def _chance(item: Effect) -> Figure:
         f"{shown.quantity(seen, item.unit)} was seen. The part of them that is as far from zero: "
         f"{p_value(item.test.p)}."
     )
-    return Figure(name, caption, chart, table, alt, (OBSERVED,), half=True)
+    return Figure(name=name, title=caption, chart=chart, data=table, alt=alt, keys=(OBSERVED,), half=True)
 
 
 def _boxes(item: Effect) -> list[tuple[float, float, int]]:

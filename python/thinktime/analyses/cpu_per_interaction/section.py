@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["section"]
 
 TITLE = "What is the CPU time of an interaction made of?"
-WHOLE = Key("CPU time", "plain", "circle")
+WHOLE = Key("CPU time", colour="plain", shape="circle")
 COLOURS = ("user", "memory", "system", "iowait", "queue", "steal")
 """Colours of the parts, in their order; with more they come round again."""
 METHOD = (
@@ -36,13 +36,13 @@ def section(result: Decomposition | NotApplicable) -> Section:
     tables = (_times(result), _shares(result), _per_event(result), _lines(result))
     figures = (_bars(result), _against_users(result), _events(result), _against_events(result))
     return Section(
-        "decomposition",
-        TITLE,
-        tuple(_sentences(result)),
-        tuple(table for table in tables if table.rows),
-        tuple(figure for figure in figures if figure is not None),
-        result.caveats,
-        METHOD,
+        name="decomposition",
+        title=TITLE,
+        summary=tuple(_sentences(result)),
+        tables=tuple(table for table in tables if table.rows),
+        figures=tuple(figure for figure in figures if figure is not None),
+        caveats=result.caveats,
+        method=METHOD,
     )
 
 
@@ -94,10 +94,10 @@ def _table(
     log = (Column("log"),) if _several(result) else ()
     heads = [(_label(point), *((point.log,) if log else ())) for point in result.points]
     return Table(
-        f"decomposition-{name}",
-        caption,
-        (Column("users"), *log, *columns),
-        tuple((*head, *row) for head, row in zip(heads, rows, strict=True)),
+        name=f"decomposition-{name}",
+        caption=caption,
+        columns=(Column("users"), *log, *columns),
+        rows=tuple((*head, *row) for head, row in zip(heads, rows, strict=True)),
     )
 
 
@@ -105,8 +105,8 @@ def _times(result: Decomposition) -> Table:
     event = [Column(shown.plural(result.event))] if result.event else []
     columns = [
         Column("interactions"),
-        Column("CPU time", "s"),
-        *(Column(part, "s") for part in result.parts),
+        Column("CPU time", unit="s"),
+        *(Column(part, unit="s") for part in result.parts),
         *event,
     ]
     rows = [
@@ -129,15 +129,17 @@ def _bare(value: Estimate | None) -> Cell:
 def _shares(result: Decomposition) -> Table:
     nothing = (None,) * len(result.parts)
     rows = [tuple(map(share, point.shares)) or nothing for point in result.points]
-    columns = [Column(part, "share") for part in result.parts]
+    columns = [Column(part, unit="share") for part in result.parts]
     return _table(result, "shares", "Share of the CPU time of an interaction", columns, rows)
 
 
 def _per_event(result: Decomposition) -> Table:
     caption = f"What is not {result.parts[0]}, over the number of {shown.plural(result.event or 'event')}"
-    columns = [Column(part, "s") for part in result.parts[1:]]
+    columns = [Column(part, unit="s") for part in result.parts[1:]]
     if result.event is None:
-        return Table("decomposition-per-event", caption, (Column("users"), *columns), ())
+        return Table(
+            name="decomposition-per-event", caption=caption, columns=(Column("users"), *columns), rows=()
+        )
     rows = [point.per_event[1:] for point in result.points]
     return _table(result, "per-event", caption, columns, rows)
 
@@ -149,21 +151,23 @@ def _lines(result: Decomposition) -> Table:
     event = result.event or "event"
     columns = (
         Column("part"),
-        Column(f"with an added {event}", "s"),
-        Column(f"without a {event}", "s"),
-        Column("points off the line", "s"),
+        Column(f"with an added {event}", unit="s"),
+        Column(f"without a {event}", unit="s"),
+        Column("points off the line", unit="s"),
     )
     return Table(
-        "decomposition-lines",
-        f"Lines of CPU time against {shown.plural(event)}, both an interaction",
-        columns,
-        tuple(rows),
-        ("Without one is outside what was seen; points off the line is root mean square.",),
+        name="decomposition-lines",
+        caption=f"Lines of CPU time against {shown.plural(event)}, both an interaction",
+        columns=columns,
+        rows=tuple(rows),
+        notes=("Without one is outside what was seen; points off the line is root mean square.",),
     )
 
 
 def _keys(result: Decomposition) -> tuple[Key, ...]:
-    return tuple(Key(part, COLOURS[at % len(COLOURS)], "circle") for at, part in enumerate(result.parts))
+    return tuple(
+        Key(part, colour=COLOURS[at % len(COLOURS)], shape="circle") for at, part in enumerate(result.parts)
+    )
 
 
 def _bars(result: Decomposition) -> Figure | None:
@@ -190,17 +194,17 @@ def _bars(result: Decomposition) -> Figure | None:
         cells.append((label, *(value.value for value in point.shares)))
     if not rows or any(not point.shares for point in result.points):
         return None
-    columns = (Column("users"), *(Column(part, "share") for part in result.parts))
+    columns = (Column("users"), *(Column(part, unit="share") for part in result.parts))
     title = "Shares of the CPU time of an interaction"
     first, last = _solid(result)[0], _solid(result)[-1]
     said = [_divided(result, point) for point in ([first] if first is last else [first, last])]
     return Figure(
-        "decomposition-shares",
-        title,
-        partial(charts.bars, rows, _keys(result), "share of the CPU time"),
-        Table("decomposition-shares-data", title, columns, tuple(cells)),
-        f"{'; '.join(said)}.",
-        _keys(result),
+        name="decomposition-shares",
+        title=title,
+        chart=partial(charts.bars, rows, _keys(result), "share of the CPU time"),
+        data=Table(name="decomposition-shares-data", caption=title, columns=columns, rows=tuple(cells)),
+        alt=f"{'; '.join(said)}.",
+        keys=_keys(result),
     )
 
 
@@ -237,12 +241,14 @@ def _against_users(result: Decomposition) -> Figure | None:
         for value in [point.cpu if at < 0 else point.parts[at]]
     ]
     return Figure(
-        "decomposition-users",
-        "CPU time of an interaction against users",
-        partial(charts.curves, rows, keys, charts.Axis("users"), charts.Axis.from_zero("CPU time [s]", rows)),
-        _data_of(result, "users", keys),
-        _course(result, "CPU time", [point.cpu for point in _solid(result)]),
-        keys,
+        name="decomposition-users",
+        title="CPU time of an interaction against users",
+        chart=partial(
+            charts.curves, rows, keys, charts.Axis("users"), charts.Axis.from_zero("CPU time [s]", rows)
+        ),
+        data=_data_of(result, "users", keys),
+        alt=_course(result, "CPU time", [point.cpu for point in _solid(result)]),
+        keys=keys,
         half=True,
     )
 
@@ -253,10 +259,15 @@ def _data_of(result: Decomposition, name: str, keys: Sequence[Key]) -> Table:
     ]
     columns = (
         Column("users"),
-        *(Column(key.name, "s") for key in keys),
+        *(Column(key.name, unit="s") for key in keys),
         Column(shown.plural(result.event or "event")),
     )
-    return Table(f"decomposition-{name}-data", "CPU time an interaction", columns, tuple(rows))
+    return Table(
+        name=f"decomposition-{name}-data",
+        caption="CPU time an interaction",
+        columns=columns,
+        rows=tuple(rows),
+    )
 
 
 def _course(result: Decomposition, what: str, values: Sequence[Estimate | None]) -> str:
@@ -272,18 +283,23 @@ def _events(result: Decomposition) -> Figure | None:
     if result.event is None or len({point.users for point in result.points}) < 2:
         return None
     name = shown.plural(result.event)
-    key = Key(name, "memory", "circle")
+    key = Key(name, colour="memory", shape="circle")
     rows = [
         _row(point, name, point.users, point.events) for point in result.points if point.events is not None
     ]
     cells = tuple((_label(point), _bare(point.events)) for point in result.points)
     title = f"{capital(name)} of an interaction against users"
     return Figure(
-        "decomposition-events",
-        title,
-        partial(charts.curves, rows, (key,), charts.Axis("users"), charts.Axis.from_zero(name, rows)),
-        Table("decomposition-events-data", title, (Column("users"), Column(name)), cells),
-        _course(result, capital(name), [point.events for point in _solid(result)]),
+        name="decomposition-events",
+        title=title,
+        chart=partial(charts.curves, rows, (key,), charts.Axis("users"), charts.Axis.from_zero(name, rows)),
+        data=Table(
+            name="decomposition-events-data",
+            caption=title,
+            columns=(Column("users"), Column(name)),
+            rows=cells,
+        ),
+        alt=_course(result, capital(name), [point.events for point in _solid(result)]),
         half=True,
     )
 
@@ -311,10 +327,10 @@ def _against_events(result: Decomposition) -> Figure | None:
     x, y = charts.Axis(f"{name} an interaction", low=0.0, high=1.02 * max(places)), "CPU time [s]"
     slopes = [f"{line.part} {shown.estimate(line.slope)}" for line in result.lines]
     return Figure(
-        "decomposition-lines",
-        f"CPU time of an interaction against {name}",
-        partial(charts.labelled, rows, broken, keys, x, charts.Axis.from_zero(y, [*rows, *broken])),
-        _data_of(result, "lines", keys),
-        f"With an added {result.event}: {listed(slopes)}. Points are named by their users.",
-        keys,
+        name="decomposition-lines",
+        title=f"CPU time of an interaction against {name}",
+        chart=partial(charts.labelled, rows, broken, keys, x, charts.Axis.from_zero(y, [*rows, *broken])),
+        data=_data_of(result, "lines", keys),
+        alt=f"With an added {result.event}: {listed(slopes)}. Points are named by their users.",
+        keys=keys,
     )

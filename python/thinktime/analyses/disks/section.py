@@ -61,18 +61,18 @@ def section(result: Iostat | NotApplicable, parts: Sequence[str] = ()) -> Sectio
     if left_out:
         tables.append(_left_out(left_out))
     return Section(
-        "iostat",
-        TITLE,
-        tuple(
+        name="iostat",
+        title=TITLE,
+        summary=tuple(
             words
             for part in SAID
             if part in wanted and part not in absent
             for words in _sentences(part, result)
         ),
-        tuple(table for table in tables if table.rows),
-        tuple(figure for part in wanted if part not in absent for figure in _figures(part, result)),
-        result.caveats,
-        METHOD,
+        tables=tuple(table for table in tables if table.rows),
+        figures=tuple(figure for part in wanted if part not in absent for figure in _figures(part, result)),
+        caveats=result.caveats,
+        method=METHOD,
     )
 
 
@@ -94,7 +94,9 @@ def _absent(result: Iostat) -> dict[str, NotApplicable]:
 def _left_out(absent: dict[str, NotApplicable]) -> Table:
     columns = (Column("part"), Column("why"), Column("what would help"))
     rows = tuple((part, why.reason, why.remedy) for part, why in absent.items())
-    return Table("iostat-absent", "What this log cannot tell", columns, rows, folded=True)
+    return Table(
+        name="iostat-absent", caption="What this log cannot tell", columns=columns, rows=rows, folded=True
+    )
 
 
 def _part(value: Estimate | None) -> str:
@@ -139,7 +141,7 @@ def _amounts(
 ) -> Table:
     columns = (Column("what"), Column("mean"), Column("in all"))
     rows = tuple((amount.label, amount.rate, whole(amount.total)) for amount in amounts)
-    return Table(name, caption, columns, (*rows, *more))
+    return Table(name=name, caption=caption, columns=columns, rows=(*rows, *more))
 
 
 def _cache(result: Iostat) -> list[Table]:
@@ -160,7 +162,9 @@ def _filled(
     """Table without the columns in which nothing stands."""
     kept = [at for at in range(len(columns)) if at == 0 or any(row[at] is not None for row in rows)]
     shorter = tuple(tuple(row[at] for at in kept) for row in rows)
-    return Table(name, caption, tuple(columns[at] for at in kept), shorter, notes)
+    return Table(
+        name=name, caption=caption, columns=tuple(columns[at] for at in kept), rows=shorter, notes=notes
+    )
 
 
 TWO_WAYS = (Column("sampled"), Column("exact"), Column("sampled less exact"))
@@ -189,7 +193,12 @@ def _queue(result: Iostat) -> list[Table]:
         rows.append((f"{length} and more" if open_ended else str(length), *cells))
     places = tuple(Column(queue.place) for queue in result.queues)
     caption = "How many requests the readings found"
-    return [means, Table("iostat-lengths", caption, (Column("requests"), *places), tuple(rows))]
+    return [
+        means,
+        Table(
+            name="iostat-lengths", caption=caption, columns=(Column("requests"), *places), rows=tuple(rows)
+        ),
+    ]
 
 
 def _drives(result: Iostat) -> list[Table]:
@@ -199,15 +208,15 @@ def _drives(result: Iostat) -> list[Table]:
         Column("requests"),
         Column("reads"),
         Column("writes"),
-        Column("requests in all", "request"),
+        Column("requests in all", unit="request"),
         Column("moved"),
-        Column("moved in all", "byte"),
+        Column("moved in all", unit="byte"),
         Column("with a seek"),
         Column("size of a request"),
         Column("access"),
-        Column("access, maker's", "s"),
+        Column("access, maker's", unit="s"),
         Column("transfer"),
-        Column("transfer, maker's", "s"),
+        Column("transfer, maker's", unit="s"),
         Column("service"),
         Column("issue to completion"),
     )
@@ -274,7 +283,7 @@ def _matrix(result: Iostat) -> list[Table]:
     )
     last = ("all", *(share(cell) for cell in found.drive_totals), None)
     caption = f"CPU state by drive state, part of {shown.count(found.ticks, 'clock tick')}"
-    return [Table("iostat-matrix", caption, columns, (*rows, last))]
+    return [Table(name="iostat-matrix", caption=caption, columns=columns, rows=(*rows, last))]
 
 
 def _terminal(result: Iostat) -> list[Table]:
@@ -295,15 +304,15 @@ def _periods(result: Iostat) -> list[Table]:
     drives = () if isinstance(result.drives, NotApplicable) else result.drives
     many = len(result.sessions) > 1
     columns = (
-        Column("from", "s"),
+        Column("from", unit="s"),
         *([Column("session")] if many else []),
-        Column("length", "s"),
-        Column("reads", "1/s"),
-        Column("writes", "1/s"),
-        Column("hit ratio", "share"),
+        Column("length", unit="s"),
+        Column("reads", unit="1/s"),
+        Column("writes", unit="1/s"),
+        Column("hit ratio", unit="share"),
         *(Column(f"queue, {queue.place}") for queue in queues),
-        *(Column(f"busy, {drive.name}", "share") for drive in drives),
-        Column("CPU waiting", "share"),
+        *(Column(f"busy, {drive.name}", unit="share") for drive in drives),
+        Column("CPU waiting", unit="share"),
     )
     rows = tuple(
         (

@@ -56,10 +56,10 @@ def _lengths(queue: Queue, half: bool) -> Figure:
         for length, (name, part) in enumerate(zip(names, parts, strict=True))
     ]
     table = Table(
-        f"iostat-lengths-{queue.place}",
-        f"Requests at {queue.place}, part of {shown.count(queue.readings, 'reading')}",
-        (Column("requests"), Column("part of the readings")),
-        tuple((name, share(part)) for name, part in zip(names, parts, strict=True)),
+        name=f"iostat-lengths-{queue.place}",
+        caption=f"Requests at {queue.place}, part of {shown.count(queue.readings, 'reading')}",
+        columns=(Column("requests"), Column("part of the readings")),
+        rows=tuple((name, share(part)) for name, part in zip(names, parts, strict=True)),
     )
     most = max(range(len(parts)), key=lambda length: parts[length].value)
     mean = "" if queue.mean.best is None else f"; the mean is {shown.estimate(queue.mean.best)}"
@@ -72,7 +72,9 @@ def _lengths(queue: Queue, half: bool) -> Figure:
     y = charts.Axis.from_zero("part of the readings", heights, format=".0%")
     title = f"How many requests are at {'the ' if queue.place == 'controller' else ''}{queue.place}"
     chart = partial(charts.histogram, rows, x, y, "queue", "queue")
-    return Figure(f"iostat-queue-{queue.place}", title, chart, table, alt, half=half)
+    return Figure(
+        name=f"iostat-queue-{queue.place}", title=title, chart=chart, data=table, alt=alt, half=half
+    )
 
 
 def states(matrix: StateMatrix) -> Figure:
@@ -88,10 +90,10 @@ def states(matrix: StateMatrix) -> Figure:
         for drive, cell in zip(matrix.drives, cells, strict=True)
     ]
     table = Table(
-        "iostat-states-data",
-        f"Part of {shown.count(matrix.ticks, 'clock tick')}",
-        (Column("CPU"), Column("drives"), Column("part of the ticks")),
-        tuple(
+        name="iostat-states-data",
+        caption=f"Part of {shown.count(matrix.ticks, 'clock tick')}",
+        columns=(Column("CPU"), Column("drives"), Column("part of the ticks")),
+        rows=tuple(
             (state, drive_state(drive), share(cell))
             for state, cells in zip(matrix.cpu, matrix.shares, strict=True)
             for drive, cell in zip(matrix.drives, cells, strict=True)
@@ -103,4 +105,10 @@ def states(matrix: StateMatrix) -> Figure:
         f"{most['column']}."
     )
     chart = partial(grids.grid, rows, "drives", "CPU", "disk")
-    return Figure("iostat-states", "What the CPU does while drives are busy", chart, table, alt)
+    return Figure(
+        name="iostat-states",
+        title="What the CPU does while drives are busy",
+        chart=chart,
+        data=table,
+        alt=alt,
+    )

@@ -34,13 +34,13 @@ def section(response: str, result: Experiment | NotApplicable) -> Section:
     tables = [table for make in made if (table := make(name, result)).rows]
     figure = _figure(name, result)
     return Section(
-        name,
-        f"What decides {response}?",
-        tuple(_sentences(result)),
-        tuple(tables),
-        () if figure is None else (figure,),
-        result.caveats,
-        _method(result),
+        name=name,
+        title=f"What decides {response}?",
+        summary=tuple(_sentences(result)),
+        tables=tuple(tables),
+        figures=() if figure is None else (figure,),
+        caveats=result.caveats,
+        method=_method(result),
     )
 
 
@@ -147,8 +147,8 @@ def _anova(name: str, result: Experiment) -> Table:
     columns = [
         Column("source"),
         Column("df"),
-        Column("SS", unit),
-        Column("MS", unit),
+        Column("SS", unit=unit),
+        Column("MS", unit=unit),
         Column("F"),
         Column("p"),
         Column(f"p < {result.significance:g}"),
@@ -157,11 +157,11 @@ def _anova(name: str, result: Experiment) -> Table:
     lines = [*result.sources, *([result.blocks] if result.blocks else []), result.error]
     note = f"R² = {shown.number(result.r_squared)}; {result.n} observations; {result.squares}."
     return Table(
-        f"{name}-anova",
-        f"Analysis of variance of {_analysed(result)}",
-        tuple(columns),
-        tuple(_line(item) for item in lines),
-        (
+        name=f"{name}-anova",
+        caption=f"Analysis of variance of {_analysed(result)}",
+        columns=tuple(columns),
+        rows=tuple(_line(item) for item in lines),
+        notes=(
             note,
             f"MSE is the mean square of the error; MS ≥ {result.multiple:g} MSE asks for no normal errors.",
         ),
@@ -181,7 +181,13 @@ def _own_errors(name: str, result: Experiment) -> Table:
         "of the table before disagree, this one is safe."
     )
     caption = "Each effect against its own differences between blocks"
-    return Table(f"{name}-own-errors", caption, tuple(map(Column, columns)), rows, (note,))
+    return Table(
+        name=f"{name}-own-errors",
+        caption=caption,
+        columns=tuple(map(Column, columns)),
+        rows=rows,
+        notes=(note,),
+    )
 
 
 def _sizes(name: str, result: Experiment) -> Table:
@@ -189,18 +195,23 @@ def _sizes(name: str, result: Experiment) -> Table:
     rows = tuple((item.name, item.omega_squared, item.eta_squared) for item in result.sources)
     columns = (Column("source"), Column("partial ω²"), Column("partial η²"))
     note = "ω² is of the variances, nearly unbiased; η² is of this sample's sums of squares, and larger."
-    return Table(f"{name}-sizes", "Effect sizes, 0 to 1", columns, rows, (note,))
+    return Table(
+        name=f"{name}-sizes", caption="Effect sizes, 0 to 1", columns=columns, rows=rows, notes=(note,)
+    )
 
 
 def _blocks_left_in(name: str, result: Experiment) -> Table:
     """Put the analysis without blocks beside it: published ones do not always say which they are."""
     unit = _squared(result.unit) if result.transformation == "y" else ""
-    columns = (Column("source"), Column("df"), Column("MS", unit), Column("F"), Column("p"))
+    columns = (Column("source"), Column("df"), Column("MS", unit=unit), Column("F"), Column("p"))
     rows = tuple(
         (item.name, item.degrees, item.mean_square, item.f, item.p) for item in result.without_blocks
     )
     return Table(
-        f"{name}-anova-blocks-left-in", "The same with block effects left in the error", columns, rows
+        name=f"{name}-anova-blocks-left-in",
+        caption="The same with block effects left in the error",
+        columns=columns,
+        rows=rows,
     )
 
 
@@ -244,7 +255,13 @@ def _contrasts(name: str, result: Experiment) -> Table:
             0, "The interval by blocks asks for no equal variances, and knows fewer degrees of freedom."
         )
     rows = tuple(_contrast(item, paired) for item in result.contrasts)
-    return Table(f"{name}-contrasts", "Polynomial contrasts", tuple(columns), rows, tuple(notes))
+    return Table(
+        name=f"{name}-contrasts",
+        caption="Polynomial contrasts",
+        columns=tuple(columns),
+        rows=rows,
+        notes=tuple(notes),
+    )
 
 
 def _contrast(item: Contrast, paired: bool) -> tuple[Cell, ...]:
@@ -257,7 +274,7 @@ def _contrast(item: Contrast, paired: bool) -> tuple[Cell, ...]:
 def _differences(name: str, result: Experiment) -> Table:
     unit = result.differences[0].estimate.unit if result.differences else ""
     logarithmic = _logarithmic(result)
-    columns = [Column("levels"), Column("difference", unit), Column("not zero")]
+    columns = [Column("levels"), Column("difference", unit=unit), Column("not zero")]
     if logarithmic:
         columns.insert(2, Column("ratio"))
     rows = []
@@ -268,7 +285,9 @@ def _differences(name: str, result: Experiment) -> Table:
         rows.append((*row, "yes" if item.significant else "no"))
     caption = "Differences between levels, intervals of a factor together"
     notes = ("Compared workload by workload, each with an error of its own.",) if result.blocked else ()
-    return Table(f"{name}-differences", caption, tuple(columns), tuple(rows), notes)
+    return Table(
+        name=f"{name}-differences", caption=caption, columns=tuple(columns), rows=tuple(rows), notes=notes
+    )
 
 
 def _ratio(difference: Estimate) -> Estimate:
@@ -279,8 +298,8 @@ def _ratio(difference: Estimate) -> Estimate:
 
 def _levels(name: str, result: Experiment) -> Table:
     rows = tuple((f"{item.factor} = {item.level}", item.mean) for item in result.levels)
-    columns = (Column("level"), Column(f"mean {result.response}", result.unit))
-    return Table(f"{name}-levels", "Means of the levels", columns, rows)
+    columns = (Column("level"), Column(f"mean {result.response}", unit=result.unit))
+    return Table(name=f"{name}-levels", caption="Means of the levels", columns=columns, rows=rows)
 
 
 def _cells(name: str, result: Experiment) -> Table:
@@ -289,11 +308,13 @@ def _cells(name: str, result: Experiment) -> Table:
     )
     columns = (
         Column(", ".join(factor.name for factor in result.factors)),
-        Column(f"mean {result.response}", result.unit),
-        Column("standard deviation", result.unit),
+        Column(f"mean {result.response}", unit=result.unit),
+        Column("standard deviation", unit=result.unit),
         Column("replications"),
     )
-    return Table(f"{name}-cells", "Cells", columns, rows, folded=len(rows) > CELLS_SHOWN)
+    return Table(
+        name=f"{name}-cells", caption="Cells", columns=columns, rows=rows, folded=len(rows) > CELLS_SHOWN
+    )
 
 
 def _checks(name: str, result: Experiment) -> Table:
@@ -323,7 +344,11 @@ def _checks(name: str, result: Experiment) -> Table:
             f"Box-Cox λ = {shown.estimate(result.box_cox.power)} (1 is no transformation): {wanted}."
         )
     return Table(
-        f"{name}-checks", "What the F tests assume of the errors", columns, tuple(rows), tuple(notes)
+        name=f"{name}-checks",
+        caption="What the F tests assume of the errors",
+        columns=columns,
+        rows=tuple(rows),
+        notes=tuple(notes),
     )
 
 
@@ -341,7 +366,7 @@ def _figure(name: str, result: Experiment) -> Figure | None:
     if len(first.levels) > len(COLOURS) or len(labels) > LABELS_MAX:
         return None
     keys = tuple(
-        Key(f"{first.name} {level}", COLOURS[at], SHAPES[at % len(SHAPES)])
+        Key(f"{first.name} {level}", colour=COLOURS[at], shape=SHAPES[at % len(SHAPES)])
         for at, level in enumerate(first.levels)
     )
     others = [factor.name for factor in result.factors[1:]]
@@ -370,4 +395,11 @@ def _figure(name: str, result: Experiment) -> Figure | None:
         alt += " Intervals hold the differences between workloads, which comparisons of cells do not."
     data = _cells(f"{name}-figure", result)
     chart = partial(charts.dots, rows, keys, axis, ("cell", "level", "mean"))
-    return Figure(f"{name}-cells-drawn", f"Mean {result.response} of each cell", chart, data, alt, keys)
+    return Figure(
+        name=f"{name}-cells-drawn",
+        title=f"Mean {result.response} of each cell",
+        chart=chart,
+        data=data,
+        alt=alt,
+        keys=keys,
+    )

@@ -28,13 +28,13 @@ def section(result: Comparison | NotApplicable) -> Section:
         return refused("overhead", TITLE, result)
     figures = (_figure(result),) if len(result.names) <= len(PARTS) else ()
     return Section(
-        "overhead",
-        TITLE,
-        tuple(_sentences(result)),
-        (_costs(result), _tests(result), _fits(result)),
-        tuple(figure for figure in figures if figure is not None),
-        result.caveats,
-        f"The same regression of {result.results[0].target} on request rates for each log (Bard 1971, "
+        name="overhead",
+        title=TITLE,
+        summary=tuple(_sentences(result)),
+        tables=(_costs(result), _tests(result), _fits(result)),
+        figures=tuple(figure for figure in figures if figure is not None),
+        caveats=result.caveats,
+        method=f"The same regression of {result.results[0].target} on request rates for each log (Bard 1971, "
         "equation 2), and Wald tests with the covariances of Newey and West, which allow for correlated "
         "errors of unequal size, and their own degrees of freedom (Johansen 1980). Logs are taken as "
         f"independent of each other. {percent(ALPHA)} is the rate of false alarms.",
@@ -64,9 +64,9 @@ def _costs(result: Comparison) -> Table:
     unit = bare(result.costs[0].seconds[0]).unit
     columns = (
         Column("request"),
-        *(Column(name, unit) for name in result.names),
-        *(Column(f"{name} less {result.names[0]}", unit) for name in result.names[1:]),
-        Column("adjusted", "p"),
+        *(Column(name, unit=unit) for name in result.names),
+        *(Column(f"{name} less {result.names[0]}", unit=unit) for name in result.names[1:]),
+        Column("adjusted", unit="p"),
     )
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
@@ -82,7 +82,7 @@ def _costs(result: Comparison) -> Table:
         "in all logs, adjusted for the number of costs tested (Holm).",
     )
     caption = f"{capital(subject(result.results[0]))} of one request in each log"
-    return Table("overhead-comparison", caption, columns, rows, notes)
+    return Table(name="overhead-comparison", caption=caption, columns=columns, rows=rows, notes=notes)
 
 
 def _tests(result: Comparison) -> Table:
@@ -91,8 +91,8 @@ def _tests(result: Comparison) -> Table:
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (test.hypothesis, test.statistic, test.p, test.method) for test in tests
     )
-    columns = (Column("hypothesis"), Column("F"), Column("p", "p"), Column("how"))
-    return Table("overhead-comparison-tests", "Tests", columns, rows, folded=True)
+    columns = (Column("hypothesis"), Column("F"), Column("p", unit="p"), Column("how"))
+    return Table(name="overhead-comparison-tests", caption="Tests", columns=columns, rows=rows, folded=True)
 
 
 def _fits(result: Comparison) -> Table:
@@ -109,12 +109,18 @@ def _fits(result: Comparison) -> Table:
         for name, item in zip(result.names, result.results, strict=True)
     )
     notes = ("Correlation: of a residual with the next.",)
-    return Table("overhead-comparison-fits", "The regression of each log", columns, rows, notes)
+    return Table(
+        name="overhead-comparison-fits",
+        caption="The regression of each log",
+        columns=columns,
+        rows=rows,
+        notes=notes,
+    )
 
 
 def _figure(result: Comparison) -> Figure | None:
     keys = tuple(
-        Key(name, colour, "circle")
+        Key(name, colour=colour, shape="circle")
         for name, colour in zip(result.names, PARTS[: len(result.names)], strict=True)
     )
     costs = [cost for cost in result.costs if cost.seconds[0].value > 0.0]
@@ -134,10 +140,10 @@ def _figure(result: Comparison) -> Figure | None:
     axis = charts.Axis(f"relative to the cost in {result.names[0]}", format=".2~f")
     unit = bare(result.costs[0].seconds[0]).unit
     table = Table(
-        "overhead-comparison-data",
-        "Costs in each log",
-        (Column("request"), *(Column(name, unit) for name in result.names)),
-        tuple((noun(cost.request, cost.label), *map(bare, cost.seconds)) for cost in result.costs),
+        name="overhead-comparison-data",
+        caption="Costs in each log",
+        columns=(Column("request"), *(Column(name, unit=unit) for name in result.names)),
+        rows=tuple((noun(cost.request, cost.label), *map(bare, cost.seconds)) for cost in result.costs),
     )
     chart = partial(charts.dots, rows, keys, axis)
-    return Figure("overhead-comparison-chart", TITLE, chart, table, alt, keys)
+    return Figure(name="overhead-comparison-chart", title=TITLE, chart=chart, data=table, alt=alt, keys=keys)

@@ -41,13 +41,13 @@ def section(result: Overhead | NotApplicable) -> Section:
         return refused("overhead", TITLE, result)
     figures = (_costs(result), intervals(result), _shares(result), _fit(result), spread(result))
     return Section(
-        "overhead",
-        TITLE,
-        tuple(_sentences(result)),
-        tables(result),
-        tuple(figure for figure in figures if figure is not None),
-        result.caveats,
-        _method(result),
+        name="overhead",
+        title=TITLE,
+        summary=tuple(_sentences(result)),
+        tables=tables(result),
+        figures=tuple(figure for figure in figures if figure is not None),
+        caveats=result.caveats,
+        method=_method(result),
     )
 
 
@@ -153,20 +153,20 @@ def _costs(result: Overhead) -> Figure | None:
     direct = any(row["series"] == DIRECT.name for row in rows)
     keys = (REGRESSION, DIRECT) if direct else (REGRESSION,)
     table = Table(
-        "overhead-costs-data",
-        f"{capital(subject(result))} of one request",
-        (Column("request"), Column(REGRESSION.name, unit), Column(DIRECT.name, unit)),
-        tuple(cells),
+        name="overhead-costs-data",
+        caption=f"{capital(subject(result))} of one request",
+        columns=(Column("request"), Column(REGRESSION.name, unit=unit), Column(DIRECT.name, unit=unit)),
+        rows=tuple(cells),
     )
     named = [f"{row[0]} {shown.cell(row[1])}" for row in cells]
     alt = f"{capital(listed(named))}. Lines are the intervals; the scale is logarithmic."
     return Figure(
-        "overhead-costs",
-        "What one request costs",
-        partial(charts.dots, drawn, keys, axis),
-        table,
-        alt,
-        keys if direct else (),
+        name="overhead-costs",
+        title="What one request costs",
+        chart=partial(charts.dots, drawn, keys, axis),
+        data=table,
+        alt=alt,
+        keys=keys if direct else (),
     )
 
 
@@ -200,10 +200,10 @@ def _shares(result: Overhead) -> Figure | None:
             }
         )
     table = Table(
-        "overhead-shares-data",
-        f"Share of the {result.target}",
-        (Column("term"), Column("share", "share")),
-        tuple((noun(cost.request, cost.label), share(cost.share)) for cost in ordered),
+        name="overhead-shares-data",
+        caption=f"Share of the {result.target}",
+        columns=(Column("term"), Column("share", unit="share")),
+        rows=tuple((noun(cost.request, cost.label), share(cost.share)) for cost in ordered),
     )
     named = [
         f"{noun(cost.request, cost.label)} {shown.quantity(cost.share.value, 'share')}" for cost in ordered
@@ -212,10 +212,17 @@ def _shares(result: Overhead) -> Figure | None:
     chart = partial(
         charts.dots,
         rows,
-        (Key("share", "system"),),
+        (Key("share", colour="system"),),
         charts.Axis(f"share of the mean {result.target}", format=".0%"),
     )
-    return Figure("overhead-shares", f"Where the {result.target} goes", chart, table, alt, half=True)
+    return Figure(
+        name="overhead-shares",
+        title=f"Where the {result.target} goes",
+        chart=chart,
+        data=table,
+        alt=alt,
+        half=True,
+    )
 
 
 def _fit(result: Overhead) -> Figure | None:
@@ -235,15 +242,20 @@ def _fit(result: Overhead) -> Figure | None:
     top = max(max(point.fitted, point.observed) for point in result.points)
     exact = [{"x": 0.0, "y": 0.0}, {"x": top, "y": top}]
     keys = (
-        (Key("used", "system", "circle"), Key("left out", "other", "circle"))
+        (Key("used", colour="system", shape="circle"), Key("left out", colour="other", shape="circle"))
         if result.outliers
-        else (Key("used", "system", "circle"),)
+        else (Key("used", colour="system", shape="circle"),)
     )
     table = Table(
-        "overhead-fit-data",
-        f"{capital(result.target)} of each interval, observed and fitted",
-        (Column("observation"), Column("observed", unit), Column("fitted", unit), Column("left out")),
-        tuple(
+        name="overhead-fit-data",
+        caption=f"{capital(result.target)} of each interval, observed and fitted",
+        columns=(
+            Column("observation"),
+            Column("observed", unit=unit),
+            Column("fitted", unit=unit),
+            Column("left out"),
+        ),
+        rows=tuple(
             (number, point.observed, point.fitted, "yes" if point.outlier else "no")
             for number, point in enumerate(result.points, start=1)
         ),
@@ -262,11 +274,11 @@ def _fit(result: Overhead) -> Figure | None:
         f"standard deviation {shown.quantity(result.residual_s, unit)}."
     )
     return Figure(
-        "overhead-fit",
-        f"Observed {result.target} against the fit",
-        chart,
-        table,
-        alt,
-        keys if result.outliers else (),
+        name="overhead-fit",
+        title=f"Observed {result.target} against the fit",
+        chart=chart,
+        data=table,
+        alt=alt,
+        keys=keys if result.outliers else (),
         half=True,
     )

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["omission", "parted"]
 
-WITH = Key("with it", "regression", "circle")
-WITHOUT = Key("without it", "other", "diamond")
-REST = Key("by requests", "system", "circle")
+WITH = Key("with it", colour="regression", shape="circle")
+WITHOUT = Key("without it", colour="other", shape="diamond")
+REST = Key("by requests", colour="system", shape="circle")
 
 
 def omission(result: Omission | NotApplicable) -> Section:
@@ -50,8 +50,8 @@ def _omitted(result: Omission, names: str) -> Table:
     unit = bare(result.costs[0].with_).unit
     columns = (
         Column("request"),
-        Column(f"without {names}", unit),
-        Column(f"with {names}", unit),
+        Column(f"without {names}", unit=unit),
+        Column(f"with {names}", unit=unit),
         Column("with over without"),
         *(Column(f"{noun(name, name)} with each") for name in result.omitted),
     )
@@ -71,7 +71,13 @@ def _omitted(result: Omission, names: str) -> Table:
         "(Bard 1971, Tables 4 and 5).",
         "With each: how many come with one such request, the others held equal; their cost goes there.",
     )
-    return Table("overhead-omission", f"Costs with and without {names}", columns, rows, notes)
+    return Table(
+        name="overhead-omission",
+        caption=f"Costs with and without {names}",
+        columns=columns,
+        rows=rows,
+        notes=notes,
+    )
 
 
 def _beside(result: Omission, names: str) -> Figure:
@@ -87,7 +93,9 @@ def _beside(result: Omission, names: str) -> Figure:
     chart = partial(charts.dots, rows, (WITH, WITHOUT), axis)
     table = replace(_omitted(result, names), name="overhead-omission-data", notes=())
     title = f"What leaving out {names} does to the costs"
-    return Figure("overhead-omission-chart", title, chart, table, alt, (WITH, WITHOUT))
+    return Figure(
+        name="overhead-omission-chart", title=title, chart=chart, data=table, alt=alt, keys=(WITH, WITHOUT)
+    )
 
 
 def parted(result: Parted | NotApplicable) -> Section:
@@ -111,10 +119,10 @@ def _parted(result: Parted) -> Table:
     unit = bare(result.costs[0].whole).unit
     columns = (
         Column("request"),
-        Column("cost", unit),
-        Column(f"of it {result.label}", unit),
-        Column("rest", unit),
-        Column(f"rest, of {result.whole.target}", "share"),
+        Column("cost", unit=unit),
+        Column(f"of it {result.label}", unit=unit),
+        Column("rest", unit=unit),
+        Column(f"rest, of {result.whole.target}", unit="share"),
     )
     rows: list[tuple[Cell, ...]] = [
         (
@@ -132,7 +140,7 @@ def _parted(result: Parted) -> Table:
         "for outliers, which each regression leaves out for itself (Bard 1971, Table 9).",
     )
     caption = f"{capital(result.label)} apart from what requests cost"
-    return Table("overhead-parts", caption, columns, tuple(rows), notes)
+    return Table(name="overhead-parts", caption=caption, columns=columns, rows=tuple(rows), notes=notes)
 
 
 def _shares(result: Parted) -> Figure:
@@ -154,14 +162,14 @@ def _shares(result: Parted) -> Figure:
             }
         )
     table = Table(
-        "overhead-parts-data",
-        f"Share of the {result.whole.target}",
-        (Column("term"), Column("share", "share")),
-        tuple((label, share(value)) for label, value in items),
+        name="overhead-parts-data",
+        caption=f"Share of the {result.whole.target}",
+        columns=(Column("term"), Column("share", unit="share")),
+        rows=tuple((label, share(value)) for label, value in items),
     )
     said = [f"{name} {shown.quantity(value.value, 'share')}" for name, value in items]
     alt = f"{capital(listed(said))}."
     axis = charts.Axis(f"share of the mean {result.whole.target}", format=".0%")
     chart = partial(charts.dots, rows, (REST,), axis)
     title = f"Where the {result.whole.target} goes, {result.label} by itself"
-    return Figure("overhead-parts-chart", title, chart, table, alt)
+    return Figure(name="overhead-parts-chart", title=title, chart=chart, data=table, alt=alt)

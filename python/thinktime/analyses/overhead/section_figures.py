@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 __all__ = ["intervals", "relative", "spread"]
 
 METHODS = (
-    Key("Newey-West", "regression", "circle"),
-    Key("block bootstrap", "disk", "circle"),
-    Key("textbook", "other", "circle"),
-    Key("robust", "direct", "diamond"),
-    Key("none negative", "memory", "square"),
+    Key("Newey-West", colour="regression", shape="circle"),
+    Key("block bootstrap", colour="disk", shape="circle"),
+    Key("textbook", colour="other", shape="circle"),
+    Key("robust", colour="direct", shape="diamond"),
+    Key("none negative", colour="memory", shape="square"),
 )
 FARTHEST = 3.0
 """Relative to the cost, how far from it a figure is drawn; beyond it is cut, and stands in the table."""
@@ -58,10 +58,10 @@ def intervals(result: Overhead) -> Figure | None:
     )
     unit = bare(costs[0].seconds).unit
     table = Table(
-        "overhead-intervals-data",
-        "Costs by method",
-        (Column("request"), *(Column(key.name, unit) for key in METHODS)),
-        cells,
+        name="overhead-intervals-data",
+        caption="Costs by method",
+        columns=(Column("request"), *(Column(key.name, unit=unit) for key in METHODS)),
+        rows=cells,
     )
     said = [f"{noun(cost.request, cost.label)} {shown.estimate(bare(cost.seconds))}" for cost in costs]
     alt = (
@@ -70,7 +70,14 @@ def intervals(result: Overhead) -> Figure | None:
     )
     axis = charts.Axis("relative to the cost by least squares", format=".2~f")
     chart = partial(charts.dots, rows, METHODS, axis)
-    return Figure("overhead-intervals-chart", "How sure is each cost?", chart, table, alt, METHODS)
+    return Figure(
+        name="overhead-intervals-chart",
+        title="How sure is each cost?",
+        chart=chart,
+        data=table,
+        alt=alt,
+        keys=METHODS,
+    )
 
 
 def _methods(cost: Cost) -> tuple[Estimate | None, ...]:
@@ -89,7 +96,7 @@ def spread(result: Overhead) -> Figure | None:
     if not spreads:
         return None
     numbers = range(1, len(result.stability.parts) + 1)
-    keys = tuple(Key(f"part {number}", PARTS[number - 1], "circle") for number in numbers)
+    keys = tuple(Key(f"part {number}", colour=PARTS[number - 1], shape="circle") for number in numbers)
     rows = [
         relative(noun(item.request, item.label), key.name, value, whole[item.request])
         for item in spreads
@@ -97,10 +104,12 @@ def spread(result: Overhead) -> Figure | None:
     ]
     unit = bare(result.costs[0].seconds).unit
     table = Table(
-        "overhead-spread-data",
-        "Costs in each part of the log",
-        (Column("request"), *(Column(key.name, unit) for key in keys)),
-        tuple((noun(item.request, item.label), *(bare(value) for value in item.seconds)) for item in spreads),
+        name="overhead-spread-data",
+        caption="Costs in each part of the log",
+        columns=(Column("request"), *(Column(key.name, unit=unit) for key in keys)),
+        rows=tuple(
+            (noun(item.request, item.label), *(bare(value) for value in item.seconds)) for item in spreads
+        ),
     )
     named = [
         f"{noun(item.request, item.label)} {shown.number(item.ratio, 2)} times ({p_value(item.robust.p)})"
@@ -113,4 +122,4 @@ def spread(result: Overhead) -> Figure | None:
     axis = charts.Axis("relative to the cost in the whole log", format=".2~f")
     chart = partial(charts.dots, rows, keys, axis)
     title = "Does each part of the log give the same cost?"
-    return Figure("overhead-spread", title, chart, table, alt, keys)
+    return Figure(name="overhead-spread", title=title, chart=chart, data=table, alt=alt, keys=keys)

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["DIRECT", "REGRESSION", "tables"]
 
-REGRESSION = Key("by regression", "regression", "circle")
-DIRECT = Key("measured directly", "direct", "diamond")
+REGRESSION = Key("by regression", colour="regression", shape="circle")
+DIRECT = Key("measured directly", colour="direct", shape="diamond")
 
 
 def tables(result: Overhead) -> tuple[Table, ...]:
@@ -30,7 +30,14 @@ def tables(result: Overhead) -> tuple[Table, ...]:
     if result.left_out:
         rows = tuple((item.label, item.reason) for item in result.left_out)
         caption = "Requests that are not in the regression"
-        found.append(Table("overhead-left-out", caption, (Column("request"), Column("why")), rows))
+        found.append(
+            Table(
+                name="overhead-left-out",
+                caption=caption,
+                columns=(Column("request"), Column("why")),
+                rows=rows,
+            )
+        )
     return tuple(found)
 
 
@@ -38,7 +45,7 @@ def _costs(result: Overhead) -> Table:
     columns = (
         Column("request"),
         Column("cost"),
-        Column(f"of {result.target}", "share"),
+        Column(f"of {result.target}", unit="share"),
         Column("rate"),
         Column("F to enter"),
         Column("VIF"),
@@ -58,18 +65,18 @@ def _costs(result: Overhead) -> Table:
         "VIF: variance inflation factor; above 10 a cost cannot be told from those of the other requests.",
     )
     caption = f"{result.target[:1].upper()}{result.target[1:]} by request"
-    return Table("overhead-table", caption, columns, tuple(rows), notes)
+    return Table(name="overhead-table", caption=caption, columns=columns, rows=tuple(rows), notes=notes)
 
 
 def _intervals(result: Overhead) -> Table:
     unit = bare(result.costs[0].seconds).unit
     columns = (
         Column("request"),
-        Column("Newey-West", unit),
-        Column("block bootstrap", unit),
-        Column("textbook", unit),
-        Column("robust", unit),
-        Column("none negative", unit),
+        Column("Newey-West", unit=unit),
+        Column("block bootstrap", unit=unit),
+        Column("textbook", unit=unit),
+        Column("robust", unit=unit),
+        Column("none negative", unit=unit),
     )
     rows: list[tuple[Cell, ...]] = [
         (
@@ -89,7 +96,13 @@ def _intervals(result: Overhead) -> Table:
         f"Robust: Huber's M-estimate on {shown.count(result.robust_n, 'observation')}, outliers included. "
         "None negative: the least-squares fit in which no cost is below zero.",
     )
-    return Table("overhead-intervals", "The same cost, found in five ways", columns, tuple(rows), notes)
+    return Table(
+        name="overhead-intervals",
+        caption="The same cost, found in five ways",
+        columns=columns,
+        rows=tuple(rows),
+        notes=notes,
+    )
 
 
 def _direct(result: Overhead) -> Table:
@@ -113,7 +126,12 @@ def _direct(result: Overhead) -> Table:
         Column("overlap"),
         Column("how"),
     )
-    return Table("overhead-direct", "By regression and measured directly", columns, tuple(rows))
+    return Table(
+        name="overhead-direct",
+        caption="By regression and measured directly",
+        columns=columns,
+        rows=tuple(rows),
+    )
 
 
 def _fit(result: Overhead) -> Table:
@@ -141,7 +159,9 @@ def _fit(result: Overhead) -> Table:
         ),
     ]
     columns = (Column("what"), Column("figure"))
-    return Table("overhead-fit-table", "How well the regression holds", columns, tuple(rows))
+    return Table(
+        name="overhead-fit-table", caption="How well the regression holds", columns=columns, rows=tuple(rows)
+    )
 
 
 def _stability(result: Overhead) -> Table:
@@ -151,10 +171,10 @@ def _stability(result: Overhead) -> Table:
     unit = bare(result.costs[0].seconds).unit
     columns = (
         Column("request"),
-        *(Column(f"part {number}", unit) for number in range(1, len(stability.parts) + 1)),
+        *(Column(f"part {number}", unit=unit) for number in range(1, len(stability.parts) + 1)),
         Column("spread over nominal"),
-        Column("textbook", "p"),
-        Column("robust", "p"),
+        Column("textbook", unit="p"),
+        Column("robust", unit="p"),
     )
     rows: list[tuple[Cell, ...]] = [
         (
@@ -177,13 +197,13 @@ def _stability(result: Overhead) -> Table:
         "errors may be correlated and of any size; over the single costs adjusted for their number (Holm).",
     )
     caption = "Do parts of the log give the same costs?"
-    return Table("overhead-stability", caption, columns, tuple(rows), notes)
+    return Table(name="overhead-stability", caption=caption, columns=columns, rows=tuple(rows), notes=notes)
 
 
 def _dependencies(result: Overhead) -> Table:
     columns = (
         Column("condition index"),
-        *(Column(noun(cost.request, cost.label), "share") for cost in result.costs),
+        *(Column(noun(cost.request, cost.label), unit="share") for cost in result.costs),
     )
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (shown.number(item.condition_index), *item.proportions) for item in reversed(result.dependencies)
@@ -194,4 +214,6 @@ def _dependencies(result: Overhead) -> Table:
         "above 30 can hardly be told apart (Belsley, Kuh and Welsch 1980).",
     )
     caption = "Which costs cannot be told from each other?"
-    return Table("overhead-dependencies", caption, columns, rows, notes, folded=True)
+    return Table(
+        name="overhead-dependencies", caption=caption, columns=columns, rows=rows, notes=notes, folded=True
+    )

@@ -34,13 +34,16 @@ def section(result: Rates | NotApplicable) -> Section:
         _names("rates-zero", "Counters that never moved", result.always_zero),
     ]
     return Section(
-        "rates",
-        TITLE,
-        (sentence,),
-        tuple(table for table in tables if table.rows),
-        (),
-        result.caveats,
-        "Means over measured time; their intervals allow for the correlation of one interval with the next.",
+        name="rates",
+        title=TITLE,
+        summary=(sentence,),
+        tables=tuple(table for table in tables if table.rows),
+        figures=(),
+        caveats=result.caveats,
+        method=(
+            "Means over measured time; their intervals allow for the correlation of "
+            "one interval with the next."
+        ),
     )
 
 
@@ -67,8 +70,14 @@ def _table(name: str, caption: str, rates: tuple[Rate, ...]) -> Table:
                 item.autocorrelation,
             )
         )
-    return Table(name, caption, columns, tuple(rows), folded=True)
+    return Table(name=name, caption=caption, columns=columns, rows=tuple(rows), folded=True)
 
 
 def _names(name: str, caption: str, names: tuple[str, ...]) -> Table:
-    return Table(name, caption, (Column("column"),), tuple((item,) for item in names), folded=True)
+    return Table(
+        name=name,
+        caption=caption,
+        columns=(Column("column"),),
+        rows=tuple((item,) for item in names),
+        folded=True,
+    )

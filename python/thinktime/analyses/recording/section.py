@@ -21,7 +21,7 @@ TITLE = "How good is the recording?"
 def section(log: Log, said: Recording) -> Section:
     """Section that says how far the rest can be trusted."""
     if not said.intervals:
-        return Section("recording", TITLE, (), not_applicable="the log has no samples.")
+        return Section(name="recording", title=TITLE, summary=(), not_applicable="the log has no samples.")
     incidents: Sequence[Mapping[str, Any]] = log.manifest.get("incidents") or ()
     tables = (
         _cost_table(said),
@@ -31,9 +31,9 @@ def section(log: Log, said: Recording) -> Section:
         _absent(log),
     )
     return Section(
-        "recording",
-        TITLE,
-        _summary(said, incidents),
+        name="recording",
+        title=TITLE,
+        summary=_summary(said, incidents),
         tables=tuple(table for table in tables if table.rows),
         caveats=_caveats(said, incidents),
         method="Lengths are measured on a monotonic clock; an interval that spans a reboot, a suspend or a "
@@ -94,10 +94,10 @@ def _cost_table(said: Recording) -> Table:
         ("Largest disagreement in an interval, share of capacity", shown.quantity(said.worst_share, "share")),
     ]
     return Table(
-        "recording-cost",
-        "What the recording cost, and how its clocks agree",
-        (Column("what"), Column("figure")),
-        tuple(rows),
+        name="recording-cost",
+        caption="What the recording cost, and how its clocks agree",
+        columns=(Column("what"), Column("figure")),
+        rows=tuple(rows),
     )
 
 
@@ -107,7 +107,10 @@ def _incident_table(incidents: Sequence[Mapping[str, Any]]) -> Table:
         for item in incidents
     )
     return Table(
-        "recording-incidents", "What went wrong", (Column("kind"), Column("detail"), Column("times")), rows
+        name="recording-incidents",
+        caption="What went wrong",
+        columns=(Column("kind"), Column("detail"), Column("times")),
+        rows=rows,
     )
 
 
@@ -118,7 +121,13 @@ def _floor_table(manifest: Mapping[str, Any]) -> Table:
     floor = terminals.get("floor") if isinstance(terminals, Mapping) else None
     rows = tuple(_flat(floor)) if isinstance(floor, Mapping) else ()
     caption = "Inputs that ask for nothing: the floor below every response time"
-    return Table("recording-floor", caption, (Column("what"), Column("value")), rows, folded=True)
+    return Table(
+        name="recording-floor",
+        caption=caption,
+        columns=(Column("what"), Column("value")),
+        rows=rows,
+        folded=True,
+    )
 
 
 def _recorder_table(manifest: Mapping[str, Any]) -> Table:
@@ -126,10 +135,10 @@ def _recorder_table(manifest: Mapping[str, Any]) -> Table:
     said = sessions[-1].get("recorder")
     rows = tuple(_flat(said)) if isinstance(said, Mapping) else ()
     return Table(
-        "recording-recorder",
-        "What the recorder says of itself (last session)",
-        (Column("what"), Column("value")),
-        rows,
+        name="recording-recorder",
+        caption="What the recorder says of itself (last session)",
+        columns=(Column("what"), Column("value")),
+        rows=rows,
         folded=True,
     )
 
@@ -166,9 +175,9 @@ def _absent(log: Log) -> Table:
         (column.name, column.description) for column in vocabulary("samples") if not counts.get(column.name)
     )
     return Table(
-        "recording-absent",
-        "Not measured here",
-        (Column("column"), Column("what it would say")),
-        rows,
+        name="recording-absent",
+        caption="Not measured here",
+        columns=(Column("column"), Column("what it would say")),
+        rows=rows,
         folded=True,
     )

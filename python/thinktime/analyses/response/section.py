@@ -18,7 +18,7 @@ __all__ = ["section"]
 
 TITLE = "How long do users wait?"
 QUANTITIES = ("mean", "p50", "p90", "p99")
-KEYS = (Key("p50", "p50"), Key("p90", "p90"), Key("p99", "p99"))
+KEYS = (Key("p50", colour="p50"), Key("p90", colour="p90"), Key("p99", colour="p99"))
 
 
 def section(result: Response | NotApplicable) -> Section:
@@ -40,13 +40,13 @@ def section(result: Response | NotApplicable) -> Section:
     if parts is not None:
         tables.append(parts)
     return Section(
-        "response",
-        TITLE,
-        tuple(_sentences(result)),
-        tuple(tables),
-        tuple(figures),
-        result.caveats,
-        "Response time is from the input's being sent to its completion; stretch factor is mean "
+        name="response",
+        title=TITLE,
+        summary=tuple(_sentences(result)),
+        tables=tuple(tables),
+        figures=tuple(figures),
+        caveats=result.caveats,
+        method="Response time is from the input's being sent to its completion; stretch factor is mean "
         "response over mean "
         "service (CPU time received). Quantiles are of the completed interactions.",
     )
@@ -114,10 +114,10 @@ def _quantiles(result: Response) -> Figure | None:
     drawn = [{**row, "low": max(float(str(row["low"])), floor)} for row in rows]
     measured = [group for group in result.by_population if group.response is not None]
     table = Table(
-        "response-users-data",
-        "Response time by number of users",
-        (Column("users"), Column("n"), *(Column(key.name, "s") for key in KEYS)),
-        tuple(
+        name="response-users-data",
+        caption="Response time by number of users",
+        columns=(Column("users"), Column("n"), *(Column(key.name, unit="s") for key in KEYS)),
+        rows=tuple(
             (_label(group), group.response.n, group.response.p50, group.response.p90, group.response.p99)
             for group in measured
             if group.response is not None
@@ -129,7 +129,9 @@ def _quantiles(result: Response) -> Figure | None:
         "p50 is the median; one in ten waits longer than p90, one in a hundred longer than p99."
     )
     chart = partial(charts.curves, drawn, KEYS, charts.Axis("users"), y)
-    return Figure("response-users", "Response time against users", chart, table, alt)
+    return Figure(
+        name="response-users", title="Response time against users", chart=chart, data=table, alt=alt
+    )
 
 
 def _growth(first: Waiting | None, last: Waiting | None) -> str:
@@ -151,10 +153,10 @@ def _stretch(result: Response) -> Figure | None:
     if len(rows) < 2:
         return None
     table = Table(
-        "response-stretch-data",
-        "Stretch factor by number of users",
-        (Column("users"), Column("stretch factor")),
-        tuple((_label(group), value) for group, value in points),
+        name="response-stretch-data",
+        caption="Stretch factor by number of users",
+        columns=(Column("users"), Column("stretch factor")),
+        rows=tuple((_label(group), value) for group, value in points),
     )
     (first, low), (last, high) = points[0], points[-1]
     alt = (
@@ -162,8 +164,10 @@ def _stretch(result: Response) -> Figure | None:
         f"{shown.estimate(high)} times with {users(_label(last))}; 1 is a machine of one's own."
     )
     y = charts.Axis.from_zero("response over service, both means", rows)
-    chart = partial(charts.curves, rows, (Key("stretch", "users"),), charts.Axis("users"), y)
-    return Figure("response-stretch", "Stretch factor against users", chart, table, alt)
+    chart = partial(charts.curves, rows, (Key("stretch", colour="users"),), charts.Axis("users"), y)
+    return Figure(
+        name="response-stretch", title="Stretch factor against users", chart=chart, data=table, alt=alt
+    )
 
 
 def _point(at: float, series: str, value: Estimate, few: bool) -> dict[str, object]:
@@ -187,8 +191,8 @@ def _waits(name: str, caption: str, what: str, groups: tuple[ResponseGroup, ...]
         Column(what),
         Column("arrived"),
         Column("unfinished"),
-        *(Column(kind, "s") for kind in QUANTITIES),
-        *((Column("mean to first output", "s"),) if seen else ()),
+        *(Column(kind, unit="s") for kind in QUANTITIES),
+        *((Column("mean to first output", unit="s"),) if seen else ()),
     )
     rows: list[tuple[Cell, ...]] = []
     for group in groups:
@@ -196,7 +200,7 @@ def _waits(name: str, caption: str, what: str, groups: tuple[ResponseGroup, ...]
         times = tuple(None if waiting is None else getattr(waiting, kind) for kind in QUANTITIES)
         output = ((None if first is None else first.mean),) if seen else ()
         rows.append((_label(group), group.arrived, group.unfinished, *times, *output))
-    return Table(name, caption, columns, tuple(rows))
+    return Table(name=name, caption=caption, columns=columns, rows=tuple(rows))
 
 
 def _comes_first(group: ResponseGroup) -> bool:
@@ -207,15 +211,15 @@ def _comes_first(group: ResponseGroup) -> bool:
 def _work(name: str, caption: str, what: str, groups: tuple[ResponseGroup, ...]) -> Table:
     columns = (
         Column(what),
-        Column("service", "s"),
+        Column("service", unit="s"),
         Column("stretch factor"),
-        Column("completed", "interaction/s"),
+        Column("completed", unit="interaction/s"),
     )
     rows = tuple((_label(group), group.service, group.stretch, group.throughput) for group in groups)
     if all(group.throughput is None for group in groups):
         # A class is no stretch of time: nothing is completed in it per second.
-        return Table(name, caption, columns[:-1], tuple(row[:-1] for row in rows))
-    return Table(name, caption, columns, rows)
+        return Table(name=name, caption=caption, columns=columns[:-1], rows=tuple(row[:-1] for row in rows))
+    return Table(name=name, caption=caption, columns=columns, rows=rows)
 
 
 def _label(group: ResponseGroup) -> str:
@@ -239,6 +243,8 @@ def _parts(group: ResponseGroup) -> Table | None:
     columns = (
         Column("from the input"),
         Column("n"),
-        *(Column(kind, "s") for kind in QUANTITIES),
+        *(Column(kind, unit="s") for kind in QUANTITIES),
     )
-    return Table("response-parts", "Parts of the wait, all interactions", columns, rows)
+    return Table(
+        name="response-parts", caption="Parts of the wait, all interactions", columns=columns, rows=rows
+    )

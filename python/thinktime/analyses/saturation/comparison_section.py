@@ -31,21 +31,25 @@ def section(result: FrontierComparison | NotApplicable) -> Section:
     """Section of the comparison of frontiers."""
     if isinstance(result, NotApplicable):
         return refused("saturation", TITLE, result)
-    keys = tuple(Key(name, COLOURS[at % len(COLOURS)], "line") for at, name in enumerate(result.names))
+    keys = tuple(
+        Key(name, colour=COLOURS[at % len(COLOURS)], shape="line") for at, name in enumerate(result.names)
+    )
     figures = tuple(_figure(result, at, keys) for at in range(len(result.frontiers[0])))
     counts = ", ".join(
         f"{name} {shown.count(n, 'observation')}" for name, n in zip(result.names, result.n, strict=True)
     )
     return Section(
-        "saturation",
-        TITLE,
-        tuple(_sentence(item) for item in result.pairs),
-        (_table(result), _prices(result)),
-        figures,
-        result.caveats,
-        f"Frontiers are compared at an equal number of observations ({counts}): a longer log reaches further "
-        "out by chance alone. Distances are from the origin, over all directions; intervals and "
-        f"tests are from resamples in blocks of {shown.count(result.block, 'interval')}.",
+        name="saturation",
+        title=TITLE,
+        summary=tuple(_sentence(item) for item in result.pairs),
+        tables=(_table(result), _prices(result)),
+        figures=figures,
+        caveats=result.caveats,
+        method=(
+            f"Frontiers are compared at an equal number of observations ({counts}): a longer log reaches "
+            "further out by chance alone. Distances are from the origin, over all directions; intervals and "
+            f"tests are from resamples in blocks of {shown.count(result.block, 'interval')}."
+        ),
     )
 
 
@@ -70,11 +74,11 @@ def _table(result: FrontierComparison) -> Table:
         Column("of"),
         Column("beside"),
         Column("lies"),
-        Column("further out", "share"),
-        Column("at least", "share"),
-        Column("at most", "share"),
+        Column("further out", unit="share"),
+        Column("at least", unit="share"),
+        Column("at most", unit="share"),
         Column("more at equal amounts of the first"),
-        Column("p", "p"),
+        Column("p", unit="p"),
     )
     rows: list[tuple[Cell, ...]] = [
         (
@@ -95,7 +99,11 @@ def _table(result: FrontierComparison) -> Table:
         "over all rows (Holm).",
     )
     return Table(
-        "saturation-compared", "Frontiers at an equal number of observations", columns, tuple(rows), notes
+        name="saturation-compared",
+        caption="Frontiers at an equal number of observations",
+        columns=columns,
+        rows=tuple(rows),
+        notes=notes,
     )
 
 
@@ -109,7 +117,10 @@ def _prices(result: FrontierComparison) -> Table:
             (f"{pair.x.label} for {pair.y.label}", *(price.rate if price else None for price in prices))
         )
     return Table(
-        "saturation-prices", "What one more costs, from end to end of each frontier", columns, tuple(rows)
+        name="saturation-prices",
+        caption="What one more costs, from end to end of each frontier",
+        columns=columns,
+        rows=tuple(rows),
     )
 
 
@@ -134,10 +145,10 @@ def _figure(result: FrontierComparison, at: int, keys: tuple[Key, ...]) -> Figur
         for a, b in pair.points
     ]
     data = Table(
-        f"saturation-{at + 1}-data",
-        f"Frontiers of {x.label} and {y.label}",
-        (Column("log"), Column(x.label, x.unit), Column(y.label, y.unit)),
-        tuple((name, a, b) for name, pair in named for a, b in pair.points),
+        name=f"saturation-{at + 1}-data",
+        caption=f"Frontiers of {x.label} and {y.label}",
+        columns=(Column("log"), Column(x.label, unit=x.unit), Column(y.label, unit=y.unit)),
+        rows=tuple((name, a, b) for name, pair in named for a, b in pair.points),
     )
     ends = [(name, pair.curve[-1][0], pair.curve[0][1]) for name, pair in named]
     most = "; ".join(
@@ -145,4 +156,12 @@ def _figure(result: FrontierComparison, at: int, keys: tuple[Key, ...]) -> Figur
     )
     chart = partial(charts.frontiers, curves, bands, points, keys, axis(x), axis(y))
     title = f"{capital(x.label)} against {y.label}"
-    return Figure(f"saturation-{at + 1}", title, chart, data, f"{capital(most)}.", keys, half=True)
+    return Figure(
+        name=f"saturation-{at + 1}",
+        title=title,
+        chart=chart,
+        data=data,
+        alt=f"{capital(most)}.",
+        keys=keys,
+        half=True,
+    )

@@ -18,11 +18,11 @@ __all__ = ["axis", "named", "section"]
 
 TITLE = "What limits this machine?"
 KEYS: dict[str, Key] = {
-    "cpu": Key("limited by the CPU", "user", "circle"),
-    "disk": Key("limited by a disk", "disk", "circle"),
-    "memory": Key("limited by memory", "memory", "circle"),
-    "none": Key("nothing used up", "plain", "circle"),
-    "unknown": Key("limit not measured", "plain", "circle"),
+    "cpu": Key("limited by the CPU", colour="user", shape="circle"),
+    "disk": Key("limited by a disk", colour="disk", shape="circle"),
+    "memory": Key("limited by memory", colour="memory", shape="circle"),
+    "none": Key("nothing used up", colour="plain", shape="circle"),
+    "unknown": Key("limit not measured", colour="plain", shape="circle"),
 }
 CEILING_COLOURS = ("queue", "net", "interrupt", "steal")
 NAMES: dict[str, str] = {
@@ -43,7 +43,9 @@ def _keys(result: Saturation) -> dict[str, Key]:
     """Give each limit its colour."""
     own = {
         ceiling.resource: Key(
-            f"limited by the {ceiling.resource}", CEILING_COLOURS[at % len(CEILING_COLOURS)], "circle"
+            f"limited by the {ceiling.resource}",
+            colour=CEILING_COLOURS[at % len(CEILING_COLOURS)],
+            shape="circle",
         )
         for at, ceiling in enumerate(result.ceilings)
     }
@@ -59,13 +61,13 @@ def section(result: Saturation | NotApplicable) -> Section:
     figures = tuple(_figure(pair, number, keys) for number, pair in numbered if pair.points)
     tables = [_limits(result), _regions(result), _trade_offs(result), _ceilings(result), _frontier(result)]
     return Section(
-        "saturation",
-        TITLE,
-        tuple(_sentences(result)),
-        tuple(table for table in tables if table is not None),
-        figures,
-        result.caveats,
-        _method(result),
+        name="saturation",
+        title=TITLE,
+        summary=tuple(_sentences(result)),
+        tables=tuple(table for table in tables if table is not None),
+        figures=figures,
+        caveats=result.caveats,
+        method=_method(result),
     )
 
 
@@ -153,10 +155,14 @@ def _figure(pair: FrontierPair, number: int, known: dict[str, Key]) -> Figure:
     curve, corners = ([{"x": x, "y": y} for x, y in line] for line in (pair.curve, pair.staircase))
     name = f"saturation-{number}"
     table = Table(
-        f"{name}-data",
-        f"Frontier of {pair.x.label} and {pair.y.label}",
-        (Column(pair.x.label, pair.x.unit), Column(pair.y.label, pair.y.unit), Column("limit")),
-        tuple((x, y, named(limit)) for (x, y), limit in zip(pair.points, pair.limits, strict=True)),
+        name=f"{name}-data",
+        caption=f"Frontier of {pair.x.label} and {pair.y.label}",
+        columns=(
+            Column(pair.x.label, unit=pair.x.unit),
+            Column(pair.y.label, unit=pair.y.unit),
+            Column("limit"),
+        ),
+        rows=tuple((x, y, named(limit)) for (x, y), limit in zip(pair.points, pair.limits, strict=True)),
     )
     most_x = max(pair.points)
     most_y = max(pair.points, key=lambda point: point[1])
@@ -170,7 +176,15 @@ def _figure(pair: FrontierPair, number: int, known: dict[str, Key]) -> Figure:
         alt += f" From end to end, one {pair.y.unit.partition('/')[0]} costs {price}."
     chart = partial(charts.frontier, cloud, points, curve, band, keys, axis(pair.x), axis(pair.y), corners)
     title = f"{capital(pair.x.label)} against {pair.y.label}"
-    return Figure(name, title, chart, table, alt, (Key("all intervals", "other", "circle"), *keys), half=True)
+    return Figure(
+        name=name,
+        title=title,
+        chart=chart,
+        data=table,
+        alt=alt,
+        keys=(Key("all intervals", colour="other", shape="circle"), *keys),
+        half=True,
+    )
 
 
 def _place(pair: FrontierPair, x: float, y: float) -> str:
@@ -183,13 +197,17 @@ def _limits(result: Saturation) -> Table:
         for limit, count in result.limits.items()
         if count or limit != "unknown"
     ]
-    columns = (Column("used up"), Column("intervals on the frontier"), Column("of all intervals", "share"))
+    columns = (
+        Column("used up"),
+        Column("intervals on the frontier"),
+        Column("of all intervals", unit="share"),
+    )
     return Table(
-        "saturation-limits",
-        "What was used up",
-        columns,
-        tuple(rows),
-        (f"{shown.count(result.n, 'observation')}.",),
+        name="saturation-limits",
+        caption="What was used up",
+        columns=columns,
+        rows=tuple(rows),
+        notes=(f"{shown.count(result.n, 'observation')}.",),
     )
 
 
@@ -209,9 +227,14 @@ def _regions(result: Saturation) -> Table | None:
         Column("limit"),
         Column("ends at"),
         Column("intervals near the curve"),
-        Column("of them with this limit", "share"),
+        Column("of them with this limit", unit="share"),
     )
-    return Table("saturation-regions", "What limits where on the frontier", columns, tuple(rows))
+    return Table(
+        name="saturation-regions",
+        caption="What limits where on the frontier",
+        columns=columns,
+        rows=tuple(rows),
+    )
 
 
 def _ceilings(result: Saturation) -> Table | None:
@@ -226,22 +249,27 @@ def _ceilings(result: Saturation) -> Table | None:
         Column("resource"),
         Column("counted by"),
         Column("greatest rate per second"),
-        Column("most that was reached", "share"),
+        Column("most that was reached", unit="share"),
         Column("known from"),
     )
-    return Table("saturation-ceilings", "Greatest rates that are known, not measured", columns, tuple(rows))
+    return Table(
+        name="saturation-ceilings",
+        caption="Greatest rates that are known, not measured",
+        columns=columns,
+        rows=tuple(rows),
+    )
 
 
 def _frontier(result: Saturation) -> Table:
     columns = (
         Column("point"),
-        *(Column(item.label, item.unit) for item in result.dimensions),
+        *(Column(item.label, unit=item.unit) for item in result.dimensions),
         Column("limit"),
-        Column("CPU idle", "share"),
-        Column("disk busy", "share"),
-        Column("memory stalled", "share"),
-        Column("swapping", "page/s"),
-        *(Column(f"of the {ceiling.resource}'s ceiling", "share") for ceiling in result.ceilings),
+        Column("CPU idle", unit="share"),
+        Column("disk busy", unit="share"),
+        Column("memory stalled", unit="share"),
+        Column("swapping", unit="page/s"),
+        *(Column(f"of the {ceiling.resource}'s ceiling", unit="share") for ceiling in result.ceilings),
     )
     rows: list[tuple[Cell, ...]] = [
         (
@@ -257,7 +285,11 @@ def _frontier(result: Saturation) -> Table:
         for number, point in enumerate(result.points, start=1)
     ]
     return Table(
-        "saturation-frontier", "Intervals on the frontier", columns, tuple(rows), folded=len(rows) > 12
+        name="saturation-frontier",
+        caption="Intervals on the frontier",
+        columns=columns,
+        rows=tuple(rows),
+        folded=len(rows) > 12,
     )
 
 
@@ -280,9 +312,9 @@ def _trade_offs(result: Saturation) -> Table | None:
         Column("the other way"),
     )
     return Table(
-        "saturation-trade-offs",
-        "What one kind of work costs in another, on the frontier",
-        columns,
-        tuple(rows),
+        name="saturation-trade-offs",
+        caption="What one kind of work costs in another, on the frontier",
+        columns=columns,
+        rows=tuple(rows),
         folded=len(rows) > 8,
     )

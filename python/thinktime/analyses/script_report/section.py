@@ -27,13 +27,13 @@ def section(result: RunReport | NotApplicable) -> Section:
     if isinstance(result, NotApplicable):
         return refused("run-report", TITLE, result)
     return Section(
-        "run-report",
-        TITLE,
-        tuple(_sentences(result)),
-        (_status(result), _times(result)),
-        (),
-        result.caveats,
-        METHOD,
+        name="run-report",
+        title=TITLE,
+        summary=tuple(_sentences(result)),
+        tables=(_status(result), _times(result)),
+        figures=(),
+        caveats=result.caveats,
+        method=METHOD,
     )
 
 
@@ -63,7 +63,12 @@ def _status(result: RunReport) -> Table:
         ("disk file system reloaded recently", reloaded),
     ]
     columns = (Column("status"), Column("value"))
-    return Table("run-report-status", "The system while the script was run", columns, tuple(rows))
+    return Table(
+        name="run-report-status",
+        caption="The system while the script was run",
+        columns=columns,
+        rows=tuple(rows),
+    )
 
 
 def _known(value: int | str | None) -> Cell:
@@ -84,14 +89,14 @@ def _times(result: RunReport) -> Table:
         ("system response time", None, None, result.response),
     ]
     return Table(
-        "run-report-times",
-        f"Times of {shown.count(result.interactions, 'interaction')}",
-        (
+        name="run-report-times",
+        caption=f"Times of {shown.count(result.interactions, 'interaction')}",
+        columns=(
             Column("time"),
-            Column("total", "s", scaled=False),
-            Column("one run of the script", "s", scaled=False),
-            Column("an interaction", "s", scaled=False),
+            Column("total", unit="s", scaled=False),
+            Column("one run of the script", unit="s", scaled=False),
+            Column("an interaction", unit="s", scaled=False),
         ),
-        tuple(rows),
-        ("CPU time is run and swap time. The response is of interactions that were waited for.",),
+        rows=tuple(rows),
+        notes=("CPU time is run and swap time. The response is of interactions that were waited for.",),
     )

@@ -137,7 +137,9 @@ def _drawn(item: Ageing) -> list[ResidualPoint]:
 
 
 def _figure(name: str, title: str, items: Sequence[Ageing], alt: str) -> Figure:
-    keys = tuple(Key(item.name, shade, "line") for item, shade in zip(items, COLOURS, strict=False))
+    keys = tuple(
+        Key(item.name, colour=shade, shape="line") for item, shade in zip(items, COLOURS, strict=False)
+    )
     rows: list[dict[str, object]] = []
     for item in items:
         for point in _drawn(item):
@@ -159,25 +161,34 @@ def _figure(name: str, title: str, items: Sequence[Ageing], alt: str) -> Figure:
         "mean service still to come", [row[side] for row in rows for side in sides], "s"
     )
     return Figure(
-        name, title, partial(charts.curves, rows, keys, x, y, dotted=False), _data(name, items), alt
+        name=name,
+        title=title,
+        chart=partial(charts.curves, rows, keys, x, y, dotted=False),
+        data=_data(name, items),
+        alt=alt,
     )
 
 
 def _data(name: str, items: Sequence[Ageing]) -> Table:
     columns = (
         Column("class"),
-        Column("received", "s"),
-        Column("interactions that receive more", "share"),
-        Column("still to come", "s"),
-        Column("whole curve, low", "s"),
-        Column("whole curve, high", "s"),
+        Column("received", unit="s"),
+        Column("interactions that receive more", unit="share"),
+        Column("still to come", unit="s"),
+        Column("whole curve, low", unit="s"),
+        Column("whole curve, high", unit="s"),
     )
     rows = tuple(
         (item.name, point.service_s, point.above, point.residual, point.low_all, point.high_all)
         for item in items
         for point in item.curve
     )
-    return Table(f"{name}-data", "Mean service still to come by service received", columns, rows)
+    return Table(
+        name=f"{name}-data",
+        caption="Mean service still to come by service received",
+        columns=columns,
+        rows=rows,
+    )
 
 
 def verdicts(items: Sequence[Ageing]) -> Table:
@@ -185,9 +196,9 @@ def verdicts(items: Sequence[Ageing]) -> Table:
     columns = (
         Column("class"),
         Column("n"),
-        Column("to come at the start", "s"),
-        Column("after", "s"),
-        Column("to come then", "s"),
+        Column("to come at the start", unit="s"),
+        Column("after", unit="s"),
+        Column("to come then", unit="s"),
         Column("mean residual life"),
         Column("serve first"),
     )
@@ -208,12 +219,23 @@ def verdicts(items: Sequence[Ageing]) -> Table:
         )
         for item in items
     )
-    return Table("service-ageing", "How much service is still to come, by class", columns, rows)
+    return Table(
+        name="service-ageing",
+        caption="How much service is still to come, by class",
+        columns=columns,
+        rows=rows,
+    )
 
 
 def tests(items: Sequence[Ageing]) -> Table:
     """Lay out the tests against the exponential distribution, by class."""
-    columns = (Column("class"), Column("hypothesis"), Column("statistic"), Column("p", "p"), Column("data"))
+    columns = (
+        Column("class"),
+        Column("hypothesis"),
+        Column("statistic"),
+        Column("p", unit="p"),
+        Column("data"),
+    )
     rows: list[tuple[Cell, ...]] = []
     for item in items:
         rows += [
@@ -229,7 +251,7 @@ def tests(items: Sequence[Ageing]) -> Table:
             _row(item.name, "used as good as new", item.expectation, ("used need less", "used need more")),
         ]
     caption = "Do service times age? Tests against the exponential distribution"
-    return Table("service-ageing-tests", caption, columns, tuple(rows))
+    return Table(name="service-ageing-tests", caption=caption, columns=columns, rows=tuple(rows))
 
 
 def _row(name: str, hypothesis: str, test: SignificanceTest, sides: tuple[str, str]) -> tuple[Cell, ...]:

@@ -63,10 +63,10 @@ def _comparison(named: list[tuple[str, Fits]], refusals: tuple[str, ...]) -> Tab
         Column("BIC"),
         Column("AIC"),
         Column("D"),
-        Column("p of D", "p"),
+        Column("p of D", unit="p"),
         Column("A²"),
-        Column("p of A²", "p"),
-        Column("mean", "s"),
+        Column("p of A²", unit="p"),
+        Column("mean", unit="s"),
         Column("coefficient of variation"),
     )
     rows: list[tuple[Cell, ...]] = []
@@ -80,7 +80,11 @@ def _comparison(named: list[tuple[str, Fits]], refusals: tuple[str, ...]) -> Tab
             rows.append((name, fit.spec["kind"], fit.bic, fit.aic, *distance, *about))
     notes = [f"{name}, {kind}: {why}." for name, fits in named for kind, why in fits.refused]
     return Table(
-        "service-fits", "Distributions fitted to the service times", columns, tuple(rows), (*notes, *refusals)
+        name="service-fits",
+        caption="Distributions fitted to the service times",
+        columns=columns,
+        rows=tuple(rows),
+        notes=(*notes, *refusals),
     )
 
 
@@ -93,5 +97,9 @@ def _parameters(named: list[tuple[str, Fits]]) -> Table:
         for parameter, value in fit.parameters
     )
     return Table(
-        "service-fit-parameters", "Parameters of the fitted distributions", columns, rows, folded=True
+        name="service-fit-parameters",
+        caption="Parameters of the fitted distributions",
+        columns=columns,
+        rows=rows,
+        folded=True,
     )

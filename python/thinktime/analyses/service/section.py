@@ -20,8 +20,8 @@ __all__ = ["section"]
 
 TITLE = "How much service does an input ask for?"
 KEYS = (
-    Key("interactions with at most this service", "user", "line"),
-    Key("service time that they got", "system", "line"),
+    Key("interactions with at most this service", colour="user", shape="line"),
+    Key("service time that they got", colour="system", shape="line"),
 )
 
 
@@ -40,13 +40,13 @@ def section(result: Service | NotApplicable) -> Section:
     if len(result.curve) > 1:
         figures += [_figure(result), _lorenz(result)]
     return Section(
-        "service",
-        TITLE,
-        tuple(_sentences(result)),
-        tuple(tables),
-        (*figures, *ageing.figures(result.ageing)),
-        result.caveats,
-        "Service time is the CPU time that an interaction received, user and system. Statistics by "
+        name="service",
+        title=TITLE,
+        summary=tuple(_sentences(result)),
+        tables=tuple(tables),
+        figures=(*figures, *ageing.figures(result.ageing)),
+        caveats=result.caveats,
+        method="Service time is the CPU time that an interaction received, user and system. Statistics by "
         "class after Anderson "
         "and Sargent (1974), Table 1; a coefficient of variation of 1 belongs to the exponential "
         f"distribution. {ageing.METHOD} Periods last about ten minutes, or less in a short log, and end "
@@ -99,14 +99,14 @@ def _figure(result: Service) -> Figure:
             if point.service_s > 0:
                 rows.append({"x": point.service_s, "series": key.name, "value": value})
     table = Table(
-        "service-curve-data",
-        "Interactions with at most a given service time, and the service that they got",
-        (
-            Column("service time", "s"),
-            Column("interactions", "share"),
-            Column("service", "share"),
+        name="service-curve-data",
+        caption="Interactions with at most a given service time, and the service that they got",
+        columns=(
+            Column("service time", unit="s"),
+            Column("interactions", unit="share"),
+            Column("service", unit="share"),
         ),
-        tuple((point.service_s, point.fraction, share(point.concentration)) for point in result.curve),
+        rows=tuple((point.service_s, point.fraction, share(point.concentration)) for point in result.curve),
     )
     overall = result.overall
     alt = (
@@ -118,12 +118,12 @@ def _figure(result: Service) -> Figure:
     axis = charts.Axis.logarithmic("service time", [row["x"] for row in rows], "s")
     chart = partial(charts.steps, rows, KEYS, axis, charts.Axis("share", format=".0%", low=0.0, high=1.0))
     return Figure(
-        "service-curve",
-        "Service times: how many interactions, and how much of the service",
-        chart,
-        table,
-        alt,
-        KEYS,
+        name="service-curve",
+        title="Service times: how many interactions, and how much of the service",
+        chart=chart,
+        data=table,
+        alt=alt,
+        keys=KEYS,
         half=True,
     )
 
@@ -143,10 +143,10 @@ def _lorenz(result: Service) -> Figure:
             }
         )
     table = Table(
-        "service-concentration-curve-data",
-        "Part of all service that goes to the interactions with least service",
-        (Column("interactions", "share"), Column("service", "share")),
-        tuple((point.fraction, share(point.concentration)) for point in result.curve),
+        name="service-concentration-curve-data",
+        caption="Part of all service that goes to the interactions with least service",
+        columns=(Column("interactions", unit="share"), Column("service", unit="share")),
+        rows=tuple((point.fraction, share(point.concentration)) for point in result.curve),
     )
     half = next((point for point in result.curve if point.fraction >= 0.5), result.curve[-1])
     tenth = next((point for point in result.curve if point.fraction >= 0.9), result.curve[-1])
@@ -156,9 +156,11 @@ def _lorenz(result: Service) -> Figure:
     )
     x = charts.Axis("interactions, those with least service", format=".0%", low=0.0, high=1.0)
     y = charts.Axis("service that they got", format=".0%", low=0.0, high=1.0)
-    chart = partial(charts.curves, rows, (Key("service", "system", "line"),), x, y, dotted=False)
+    chart = partial(charts.curves, rows, (Key("service", colour="system", shape="line"),), x, y, dotted=False)
     title = "Concentration: how little the many get"
-    return Figure("service-concentration-curve", title, chart, table, alt, half=True)
+    return Figure(
+        name="service-concentration-curve", title=title, chart=chart, data=table, alt=alt, half=True
+    )
 
 
 def _part(point: CurvePoint) -> str:
@@ -173,10 +175,10 @@ def _histogram(result: Service) -> Figure:
         low = item.low_s or item.high_s / 10**0.2  # a logarithmic axis has no zero
         rows.append({"low": low, "high": item.high_s, "value": item.share.value, "shown": over})
     table = Table(
-        "service-histogram-data",
-        "Interactions by service time",
-        (Column("above", "s"), Column("up to", "s"), Column("interactions", "share")),
-        tuple((item.low_s, item.high_s, share(item.share)) for item in result.histogram),
+        name="service-histogram-data",
+        caption="Interactions by service time",
+        columns=(Column("above", unit="s"), Column("up to", unit="s"), Column("interactions", unit="share")),
+        rows=tuple((item.low_s, item.high_s, share(item.share)) for item in result.histogram),
     )
     most = max(result.histogram, key=lambda item: item.share.value)
     alt = (
@@ -188,22 +190,22 @@ def _histogram(result: Service) -> Figure:
     x = charts.Axis.logarithmic("service time", edges, "s")
     y = charts.Axis.from_zero("share of interactions", rows, ".0%")
     chart = partial(charts.histogram, rows, x, y, "user")
-    return Figure("service-histogram", "Service times", chart, table, alt)
+    return Figure(name="service-histogram", title="Service times", chart=chart, data=table, alt=alt)
 
 
 def _classes(result: Service) -> tuple[Table, Table]:
     items = (*result.classes, result.overall)
     shares = Table(
-        "service-classes",
-        "Who gets the service, by class",
-        (
+        name="service-classes",
+        caption="Who gets the service, by class",
+        columns=(
             Column("class"),
             Column("n"),
-            Column("of interactions", "share"),
-            Column("of service", "share"),
-            *(Column(name, "s") for name in ("mean", "p50", "p90", "p99")),
+            Column("of interactions", unit="share"),
+            Column("of service", unit="share"),
+            *(Column(name, unit="s") for name in ("mean", "p50", "p90", "p99")),
         ),
-        tuple(
+        rows=tuple(
             (
                 item.name,
                 item.n,
@@ -218,15 +220,15 @@ def _classes(result: Service) -> tuple[Table, Table]:
         ),
     )
     moments = Table(
-        "service-moments",
-        "How uneven service times are, by class",
-        (
+        name="service-moments",
+        caption="How uneven service times are, by class",
+        columns=(
             Column("class"),
-            Column("standard deviation", "s"),
+            Column("standard deviation", unit="s"),
             Column("coefficient of variation"),
             Column("skewness"),
         ),
-        tuple(
+        rows=tuple(
             (item.name, item.standard_deviation, item.coefficient_of_variation, item.skewness)
             for item in items
         ),
@@ -235,41 +237,53 @@ def _classes(result: Service) -> tuple[Table, Table]:
 
 
 def _below(result: Service) -> Table:
-    columns = (Column("service time of at most", "s"), Column("of interactions", "share"))
+    columns = (Column("service time of at most", unit="s"), Column("of interactions", unit="share"))
     rows = tuple((item.limit_s, share(item.share)) for item in result.below)
-    return Table("service-below", "How many ask for little", columns, rows)
+    return Table(name="service-below", caption="How many ask for little", columns=columns, rows=rows)
 
 
 def _stability(result: Stability) -> Table:
     columns = (
         Column("class"),
         Column("periods"),
-        Column("p, one distribution", "p"),
-        Column("p, no trend", "p"),
-        Column("explained by the period", "share"),
+        Column("p, one distribution", unit="p"),
+        Column("p, no trend", unit="p"),
+        Column("explained by the period", unit="share"),
     )
     rows = tuple(
         (test.name, test.periods, test.distribution.p, test.trend.p, test.effect) for test in result.tests
     )
-    return Table("service-stability", "Do service times stay the same over time?", columns, rows)
+    return Table(
+        name="service-stability",
+        caption="Do service times stay the same over time?",
+        columns=columns,
+        rows=rows,
+    )
 
 
 def _periods(result: Stability) -> Table:
     columns = (
-        Column("from", "s"),
-        Column("length", "s"),
+        Column("from", unit="s"),
+        Column("length", unit="s"),
         Column("users"),
         Column("n"),
-        *(Column(name, "s") for name in ("mean", "p50", "p90")),
+        *(Column(name, unit="s") for name in ("mean", "p50", "p90")),
     )
     rows = tuple(
         (item.start_s, item.length_s, whole(item.users), item.n, item.mean, item.p50, item.p90)
         for item in result.periods
     )
-    return Table("service-periods", "Service times by period", columns, rows, folded=True)
+    return Table(
+        name="service-periods", caption="Service times by period", columns=columns, rows=rows, folded=True
+    )
 
 
 def _concentration(result: Service) -> Table:
-    columns = (Column("of interactions, those with most service"), Column("of all service", "share"))
+    columns = (Column("of interactions, those with most service"), Column("of all service", unit="share"))
     rows = tuple((percent(item.upper), share(item.share)) for item in result.concentration)
-    return Table("service-concentration", "How much of the service goes to few", columns, rows)
+    return Table(
+        name="service-concentration",
+        caption="How much of the service goes to few",
+        columns=columns,
+        rows=rows,
+    )

@@ -43,18 +43,20 @@ def section(result: Comparison | NotApplicable, *, whole: bool = False) -> Secti
     tables = (_means(result), _differences(result), _by_load(result), _standard(result))
     figures = (_figure(result, at) for at in range(len(result.curves[0].throughput.measures)))
     return Section(
-        "throughput",
-        TITLE,
-        (*_sentences(result), *_warnings(result, asked=whole)),
-        (_whole(result), *tables) if whole else tables,
-        tuple(figure for figure in figures if figure is not None),
-        result.caveats,
-        "Intervals are grouped by load; every log's means are taken at one common distribution of loads "
-        "(direct standardisation), with errors from stretches of time left out in turn, so that what a "
-        "stretch of time did to all loads alike is in them. Differences: Welch's t; probabilities adjusted "
-        "by Holm, those at equal load for all measures and pairs of logs, those of single loads for all "
-        "loads of a measure. A change is good when useful work rises, or overhead for it falls, at the same "
-        "load (Bard 1971).",
+        name="throughput",
+        title=TITLE,
+        summary=(*_sentences(result), *_warnings(result, asked=whole)),
+        tables=(_whole(result), *tables) if whole else tables,
+        figures=tuple(figure for figure in figures if figure is not None),
+        caveats=result.caveats,
+        method=(
+            "Intervals are grouped by load; every log's means are taken at one common distribution of loads "
+            "(direct standardisation), with errors from stretches of time left out in turn, so that what a "
+            "stretch of time did to all loads alike is in them. Differences: Welch's t; probabilities "
+            "adjusted by Holm, those at equal load for all measures and pairs of logs, those of single loads "
+            "for all loads of a measure. A change is good when useful work rises, or overhead for it falls, "
+            "at the same load (Bard 1971)."
+        ),
     )
 
 
@@ -125,7 +127,9 @@ def _means(result: Comparison) -> Table:
         for at, item in enumerate(result.measures)
     ]
     columns = (Column("measure"), *(Column(curve.name) for curve in result.curves))
-    return Table("throughput-equal-load", "Means at equal load", columns, tuple(rows))
+    return Table(
+        name="throughput-equal-load", caption="Means at equal load", columns=columns, rows=tuple(rows)
+    )
 
 
 def _differences(result: Comparison) -> Table:
@@ -137,10 +141,12 @@ def _differences(result: Comparison) -> Table:
         Column("measure"),
         Column("logs"),
         Column("difference"),
-        Column("p", "p"),
-        Column("p, adjusted", "p"),
+        Column("p", unit="p"),
+        Column("p, adjusted", unit="p"),
     )
-    return Table("throughput-differences", "Differences at equal load", columns, tuple(rows))
+    return Table(
+        name="throughput-differences", caption="Differences at equal load", columns=columns, rows=tuple(rows)
+    )
 
 
 def _by_load(result: Comparison) -> Table:
@@ -154,13 +160,13 @@ def _by_load(result: Comparison) -> Table:
         Column("logs"),
         Column(_load(result)),
         Column("difference"),
-        Column("p, adjusted", "p"),
+        Column("p, adjusted", unit="p"),
     )
     return Table(
-        "throughput-differences-by-load",
-        f"Differences by {_load(result)}",
-        columns,
-        tuple(rows),
+        name="throughput-differences-by-load",
+        caption=f"Differences by {_load(result)}",
+        columns=columns,
+        rows=tuple(rows),
         folded=len(rows) > OPEN_UP_TO,
     )
 
@@ -168,14 +174,14 @@ def _by_load(result: Comparison) -> Table:
 def _standard(result: Comparison) -> Table:
     columns = (
         Column(_load(result)),
-        Column("weight", "share"),
-        *(Column(f"time of {curve.name}", "share") for curve in result.curves),
+        Column("weight", unit="share"),
+        *(Column(f"time of {curve.name}", unit="share") for curve in result.curves),
     )
     rows: list[tuple[Cell, ...]] = [
         (range_of(item.low, item.high), item.weight, *item.shares) for item in result.standard
     ]
     caption = "Common distribution of loads, and each log's own"
-    return Table("throughput-standard", caption, columns, tuple(rows), folded=True)
+    return Table(name="throughput-standard", caption=caption, columns=columns, rows=tuple(rows), folded=True)
 
 
 def _whole(result: Comparison) -> Table:
@@ -188,7 +194,13 @@ def _whole(result: Comparison) -> Table:
         for curve in result.curves:
             cells += [curve.whole[at], curve.equal_load[at]]
         rows.append(tuple(cells))
-    return Table("throughput-whole", "Whole means: not to be compared", tuple(columns), tuple(rows), (RULE,))
+    return Table(
+        name="throughput-whole",
+        caption="Whole means: not to be compared",
+        columns=tuple(columns),
+        rows=tuple(rows),
+        notes=(RULE,),
+    )
 
 
 def _load(result: Comparison) -> str:
@@ -218,18 +230,24 @@ def _figure(result: Comparison, at: int) -> Figure | None:
         return None
     load, name = _load(result), f"throughput-compared-{measure.name.replace('_', '-')}"
     keys = tuple(
-        Key(curve.name, COLOURS[number % len(COLOURS)], "line") for number, curve in enumerate(result.curves)
+        Key(curve.name, colour=COLOURS[number % len(COLOURS)], shape="line")
+        for number, curve in enumerate(result.curves)
     )
     axis = charts.Axis.from_zero(f"{measure.label} [{measure.unit}]", rows)
-    columns = (Column("log"), Column(load), Column("n"), Column(capital(measure.label), measure.unit))
+    columns = (Column("log"), Column(load), Column("n"), Column(capital(measure.label), unit=measure.unit))
     hollow = " Hollow points: too few intervals to rely on." if any(row["few"] for row in rows) else ""
     return Figure(
-        name,
-        f"{capital(measure.label)} against {load}",
-        partial(charts.curves, rows, keys, charts.Axis(load), axis),
-        Table(f"{name}-data", f"{capital(measure.label)} by {load}", columns, tuple(cells)),
-        ". ".join(said) + "." + hollow,
-        keys,
+        name=name,
+        title=f"{capital(measure.label)} against {load}",
+        chart=partial(charts.curves, rows, keys, charts.Axis(load), axis),
+        data=Table(
+            name=f"{name}-data",
+            caption=f"{capital(measure.label)} by {load}",
+            columns=columns,
+            rows=tuple(cells),
+        ),
+        alt=". ".join(said) + "." + hollow,
+        keys=keys,
         half=True,
     )
 

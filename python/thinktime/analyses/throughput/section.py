@@ -19,9 +19,9 @@ __all__ = ["section"]
 
 TITLE = "How much work gets done as users are added?"
 TIMES = {
-    "user_time": Key("user", "user"),
-    "system_time": Key("system", "system"),
-    "idle_time": Key("idle", "other"),
+    "user_time": Key("user", colour="user"),
+    "system_time": Key("system", colour="system"),
+    "idle_time": Key("idle", colour="other"),
 }
 
 
@@ -41,13 +41,13 @@ def section(result: Throughput | NotApplicable, *, whole: bool = False) -> Secti
     few = any(group.few for group in result.groups)
     notes = (f"* fewer than {result.n_few} observations: unreliable.",) if few else ()
     return Section(
-        "throughput",
-        TITLE,
-        tuple(_sentences(result)),
-        (*_tables(result, notes), *_whole(result)) if whole else _tables(result, notes),
-        tuple(figures),
-        result.caveats,
-        "Intervals are grouped by load, and means are taken in each group (Bard 1971). Useful is what "
+        name="throughput",
+        title=TITLE,
+        summary=tuple(_sentences(result)),
+        tables=(*_tables(result, notes), *_whole(result)) if whole else _tables(result, notes),
+        figures=tuple(figures),
+        caveats=result.caveats,
+        method="Intervals are grouped by load, and means are taken in each group (Bard 1971). Useful is what "
         "users asked for: "
         "their own CPU time and completed interactions; system time is overhead.",
     )
@@ -95,7 +95,7 @@ def _tables(result: Throughput, notes: tuple[str, ...]) -> tuple[Table, ...]:
     rest = [(at, item) for at, item in enumerate(result.measures) if (at, item) not in work]
     table = _data(result, "throughput-groups", f"Work and CPU time by {load}", work)
     each = tuple((*row, value) for row, value in zip(table.rows, result.per_capita, strict=True))
-    columns = (*table.columns, Column("User time a user", "s/s"))
+    columns = (*table.columns, Column("User time a user", unit="s/s"))
     first = replace(table, columns=columns, rows=each, notes=notes)
     if not rest:
         return (first,)
@@ -116,7 +116,15 @@ def _whole(result: Throughput) -> tuple[Table, ...]:
         (capital(item.label), mean) for item, mean in zip(result.measures, result.whole.means, strict=True)
     )
     columns = (Column("measure"), Column("mean"))
-    return (Table("throughput-whole", "Means over the whole log: not for comparing", columns, rows, (note,)),)
+    return (
+        Table(
+            name="throughput-whole",
+            caption="Means over the whole log: not for comparing",
+            columns=columns,
+            rows=rows,
+            notes=(note,),
+        ),
+    )
 
 
 def _points(result: Throughput, at: int, name: str) -> list[dict[str, object]]:
@@ -143,12 +151,12 @@ def _data(result: Throughput, name: str, caption: str, wanted: list[tuple[int, M
     columns = (
         Column(_load(result)),
         Column("n"),
-        *(Column(capital(item.label), item.unit) for _, item in wanted),
+        *(Column(capital(item.label), unit=item.unit) for _, item in wanted),
     )
     rows: list[tuple[Cell, ...]] = [
         (_label(group), group.n, *(group.means[at] for at, _ in wanted)) for group in result.groups
     ]
-    return Table(name, caption, columns, tuple(rows))
+    return Table(name=name, caption=caption, columns=columns, rows=tuple(rows))
 
 
 def _times(result: Throughput) -> Figure | None:
@@ -163,7 +171,9 @@ def _times(result: Throughput) -> Figure | None:
     y = charts.Axis.from_zero("CPU time a second of real time [s/s]", rows)
     chart = partial(charts.curves, rows, keys, charts.Axis(load), y)
     alt = ". ".join(_change(result, at, capital(item.label)) for at, item in wanted) + "." + _hollow(result)
-    return Figure("throughput-time", f"CPU time against {load}", chart, table, alt, half=True)
+    return Figure(
+        name="throughput-time", title=f"CPU time against {load}", chart=chart, data=table, alt=alt, half=True
+    )
 
 
 def _interactions(result: Throughput) -> Figure | None:
@@ -179,16 +189,16 @@ def _interactions(result: Throughput) -> Figure | None:
     chart = partial(
         charts.curves,
         rows,
-        (Key(item.label, "users"),),
+        (Key(item.label, colour="users"),),
         charts.Axis(load),
         charts.Axis.from_zero("interactions completed [1/s]", rows),
     )
     return Figure(
-        "throughput-interactions",
-        f"Interactions against {load}",
-        chart,
-        table,
-        _change(result, at, capital(item.label)) + "." + _hollow(result),
+        name="throughput-interactions",
+        title=f"Interactions against {load}",
+        chart=chart,
+        data=table,
+        alt=_change(result, at, capital(item.label)) + "." + _hollow(result),
         half=True,
     )
 

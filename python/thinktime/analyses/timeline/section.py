@@ -37,35 +37,41 @@ def section(log: Log, cpus: int | None) -> Section:
         gauges=("active_users", "runnable"),
     )
     if not data.starts:
-        return Section("timeline", TITLE, (), not_applicable="the log has no samples.")
+        return Section(name="timeline", title=TITLE, summary=(), not_applicable="the log has no samples.")
     series = [item for item in _series(data, cpus) if any(value is not None for value in item[3])]
     if not series:
         return Section(
-            "timeline", TITLE, (), not_applicable="the samples of this log have no column to draw."
+            name="timeline",
+            title=TITLE,
+            summary=(),
+            not_applicable="the samples of this log have no column to draw.",
         )
     span = data.ends[-1] * data.unit.seconds
     table = Table(
-        "timeline-data",
-        "Means over each stretch of the record, by its start",
-        (Column(f"start [{data.unit.name}]"), *(Column(name, unit) for name, unit, _, _ in series)),
-        tuple(
+        name="timeline-data",
+        caption="Means over each stretch of the record, by its start",
+        columns=(
+            Column(f"start [{data.unit.name}]"),
+            *(Column(name, unit=unit) for name, unit, _, _ in series),
+        ),
+        rows=tuple(
             (round(start, 3), *(values[at] for _, _, _, values in series))
             for at, start in enumerate(data.starts)
         ),
     )
     words = "; ".join(_peak(name, unit, values) for name, unit, _, values in series)
     figure = Figure(
-        "timeline",
-        "Load, CPU, queue, faults and disk over time",
-        partial(_chart, data, tuple(series)),
-        table,
-        f"{words}.",
+        name="timeline",
+        title="Load, CPU, queue, faults and disk over time",
+        chart=partial(_chart, data, tuple(series)),
+        data=table,
+        alt=f"{words}.",
     )
     gaps = len(set(data.segments)) - 1
     caveats = (f"The record has {shown.count(gaps, 'gap')}; nothing is drawn across.",) if gaps else ()
     each = shown.quantity((data.ends[0] - data.starts[0]) * data.unit.seconds, "s")
     sentence = f"The record covers {shown.duration(span)}; each step of the figure is {each}."
-    return Section("timeline", TITLE, (sentence,), figures=(figure,), caveats=caveats)
+    return Section(name="timeline", title=TITLE, summary=(sentence,), figures=(figure,), caveats=caveats)
 
 
 Item = tuple[str, str, str, tuple[float | None, ...]]
@@ -109,6 +115,12 @@ def _chart(data: timeline.Timeline, series: tuple[Item, ...]) -> charts.Spec:
         share = unit == "share"
         title = name if share else f"{name} [{shown.plural(unit)}]"
         strips.append(
-            charts.Strip(title, colour, rows, format=".0%" if share else "~s", high=1.0 if share else None)
+            charts.Strip(
+                title=title,
+                colour=colour,
+                rows=rows,
+                format=".0%" if share else "~s",
+                high=1.0 if share else None,
+            )
         )
     return charts.strips(strips, charts.Axis(f"time since the start [{data.unit.name}]"))

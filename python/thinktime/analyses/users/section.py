@@ -22,27 +22,27 @@ def section(log: Log) -> Section:
     """Section of the users by CPU time."""
     if not log.has("users"):
         reason = "The log tells no users apart. Record with `--by uid` or `--by session`."
-        return Section("who", TITLE, (), not_applicable=reason)
+        return Section(name="who", title=TITLE, summary=(), not_applicable=reason)
     rows, users = _rows(log)
     first = rows[0]
     most = shown.cell(first[2], "share")
     sentence = f"{shown.count(users, 'user')} used it; {first[0]} had {most} of the CPU time."
     columns = (
         Column("user"),
-        Column("CPU time", "s"),
-        Column("of CPU time", "share"),
-        Column("waited for a CPU", "s"),
+        Column("CPU time", unit="s"),
+        Column("of CPU time", unit="share"),
+        Column("waited for a CPU", unit="s"),
         Column("page faults"),
-        Column("read", "byte"),
-        Column("written", "byte"),
+        Column("read", unit="byte"),
+        Column("written", unit="byte"),
     )
-    table = Table("who-users", "Users by CPU time", columns, rows)
+    table = Table(name="who-users", caption="Users by CPU time", columns=columns, rows=rows)
     method = (
         "CPU time is the exact one where it was measured, else user and system time by the tick. Time "
         "waited for a CPU "
         "is that of the user's tasks while they could have run."
     )
-    return Section("who", TITLE, (sentence,), (table,), method=method)
+    return Section(name="who", title=TITLE, summary=(sentence,), tables=(table,), method=method)
 
 
 def _rows(log: Log) -> tuple[tuple[tuple[Cell, ...], ...], int]:

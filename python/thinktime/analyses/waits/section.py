@@ -35,13 +35,13 @@ def section(result: Trace | NotApplicable) -> Section:
         return refused("trace", TITLE, result)
     figure = _reactions(result)
     return Section(
-        "trace",
-        TITLE,
-        tuple(_sentences(result)),
-        (_queues(result), _rates(result), _intervals(result)),
-        () if figure is None else (figure,),
-        result.caveats,
-        "Mean numbers integrate the events over time; time per visit is number over visits per second "
+        name="trace",
+        title=TITLE,
+        summary=tuple(_sentences(result)),
+        tables=(_queues(result), _rates(result), _intervals(result)),
+        figures=() if figure is None else (figure,),
+        caveats=result.caveats,
+        method="Mean numbers integrate the events over time; time per visit is number over visits per second "
         "(Little's law). Beside them stands the same number from the table of interactions, rate times mean "
         "time. Queues after Anderson and Sargent (1974), Figure 6: "
         + "; ".join(f"{NAMES[name]}: {meaning}" for name, meaning in QUEUES.items())
@@ -77,14 +77,16 @@ def _queues(result: Trace) -> Table:
         Column("queue"),
         Column("mean number"),
         Column("by interactions"),
-        Column("visits", "1/s"),
-        Column("time per visit", "s"),
+        Column("visits", unit="1/s"),
+        Column("time per visit", unit="s"),
     )
     rows = tuple(
         (NAMES[queue.name], queue.number, queue.by_interactions, queue.entered, queue.time)
         for queue in result.queues
     )
-    return Table("trace-queues", "How many wait where, and for how long", columns, rows)
+    return Table(
+        name="trace-queues", caption="How many wait where, and for how long", columns=columns, rows=rows
+    )
 
 
 def _rates(result: Trace) -> Table:
@@ -98,20 +100,20 @@ def _rates(result: Trace) -> Table:
         ("disk utilisation", share(result.disk)),
         ("slice", result.slice),
     )
-    return Table("trace-rates", "Disk accesses and utilisations", columns, rows)
+    return Table(name="trace-rates", caption="Disk accesses and utilisations", columns=columns, rows=rows)
 
 
 def _intervals(result: Trace) -> Table:
     columns = (
-        Column("from", "s"),
-        Column("length", "s"),
+        Column("from", unit="s"),
+        Column("length", unit="s"),
         *(Column(name) for name in ("users", "inputs", "completions")),
         *(Column(name) for name in ("swaps in", "swaps out", "library loads", "disk accesses")),
         *(Column(f"mean number, {name}") for name in NAMES.values()),
-        Column("processor", "share"),
-        Column("disk", "share"),
-        Column("mean reaction", "s"),
-        Column("greatest reaction", "s"),
+        Column("processor", unit="share"),
+        Column("disk", unit="share"),
+        Column("mean reaction", unit="s"),
+        Column("greatest reaction", unit="s"),
         Column("mean log10(reaction + 0.5)"),
     )
     rows = tuple(
@@ -134,7 +136,9 @@ def _intervals(result: Trace) -> Table:
         )
         for item in result.intervals
     )
-    return Table("trace-intervals", "Each interval of the trace", columns, rows, folded=True)
+    return Table(
+        name="trace-intervals", caption="Each interval of the trace", columns=columns, rows=rows, folded=True
+    )
 
 
 def _reactions(result: Trace) -> Figure | None:
@@ -143,17 +147,21 @@ def _reactions(result: Trace) -> Figure | None:
     rates = [item.accesses / item.length_s for item in items]
     if len(set(rates)) < 2:
         return None
-    keys = (Key("mean", "user", "circle"), Key("greatest", "system", "circle"))
+    keys = (Key("mean", colour="user", shape="circle"), Key("greatest", colour="system", shape="circle"))
     rows: list[dict[str, object]] = []
     for item, rate in zip(items, rates, strict=True):
         for key, value in zip(keys, (item.reaction_mean_s, item.reaction_max_s), strict=True):
             words = f"{key.name} {shown.quantity(value, 's')} at {shown.number(rate)} accesses/s"
             rows.append({"x": rate, "y": value, "series": key.name, "shown": words})
     table = Table(
-        "trace-reaction-data",
-        "Reaction time by rate of disk accesses",
-        (Column("disk accesses", "access/s"), Column("mean reaction", "s"), Column("greatest reaction", "s")),
-        tuple(
+        name="trace-reaction-data",
+        caption="Reaction time by rate of disk accesses",
+        columns=(
+            Column("disk accesses", unit="access/s"),
+            Column("mean reaction", unit="s"),
+            Column("greatest reaction", unit="s"),
+        ),
+        rows=tuple(
             (rate, item.reaction_mean_s, item.reaction_max_s)
             for item, rate in sorted(zip(items, rates, strict=True), key=lambda pair: pair[1])
         ),
@@ -168,4 +176,11 @@ def _reactions(result: Trace) -> Figure | None:
     margin = (max(rates) - min(rates)) / 20
     x = charts.Axis("disk accesses per second", low=max(0.0, min(rates) - margin), high=max(rates) + margin)
     chart = partial(charts.scatter, rows, [], keys, x, y)
-    return Figure("trace-reaction", "Reaction time against swapping", chart, table, alt, keys)
+    return Figure(
+        name="trace-reaction",
+        title="Reaction time against swapping",
+        chart=chart,
+        data=table,
+        alt=alt,
+        keys=keys,
+    )

@@ -139,7 +139,7 @@ def _document(
     return Document(
         title="Demand paging: how much gets done",
         subtitle=f"The system {SYSTEM}, {shown}.",
-        findings=tuple(Finding(section.summary[0], section.name) for section in made),
+        findings=tuple(Finding(section.summary[0], section=section.name) for section in made),
         sections=tuple(made),
         facts=(("Replications", str(replications)), ("Seed", str(seed))) if replications else (),
         facts_title="How was it simulated?",

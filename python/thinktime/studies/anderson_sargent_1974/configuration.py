@@ -66,11 +66,11 @@ def _network(machine: Machine) -> Figure:
     arrows = [Arrow(((2.1, 3.1), (3.5, 3.1)), f"{rate.value:.0f}/min"), *(Arrow(way) for way in WAYS)]
     listed = ", ".join(f"{place} {mean.value:.1f}" for place, mean in means.items())
     return Figure(
-        "figure-6",
-        "Where inputs wait (Figure 6)",
-        partial(diagram, boxes, arrows, *SIZE),
-        _data(means, rate),
-        f"The queues of the model with mean numbers for 35 users under the original scheduler: {listed}; "
+        name="figure-6",
+        title="Where inputs wait (Figure 6)",
+        chart=partial(diagram, boxes, arrows, *SIZE),
+        data=_data(means, rate),
+        alt=f"The queues of the model with mean numbers for 35 users under the original scheduler: {listed}; "
         f"{rate.value:.0f} inputs a minute pass.",
     )
 
@@ -78,4 +78,9 @@ def _network(machine: Machine) -> Figure:
 def _data(means: dict[str, Estimate], rate: Estimate) -> Table:
     columns = (Column("place"), Column("mean number, or inputs a minute", scaled=False))
     rows: list[tuple[Cell, ...]] = [*means.items(), ("inputs serviced a minute", rate)]
-    return Table("figure-6-data", "Mean numbers in the queues of Figure 6", columns, tuple(rows))
+    return Table(
+        name="figure-6-data",
+        caption="Mean numbers in the queues of Figure 6",
+        columns=columns,
+        rows=tuple(rows),
+    )

@@ -40,7 +40,7 @@ Array = NDArray[np.float64]
 
 LIMITS_S = (5, 10, 15)
 HISTOGRAM = "table09_response_histogram"
-OURS, THEIRS = Key("ours", "user", "circle"), Key("published", "plain", "diamond")
+OURS, THEIRS = Key("ours", colour="user", shape="circle"), Key("published", colour="plain", shape="diamond")
 USERS = 35
 INSERTION_S = 20.0
 
@@ -204,13 +204,20 @@ def _picture(experiment: Experiment, measure: Measure) -> document.Figure:
     x = Axis(unit)
     words = ("cell", "source", unit)
     return document.Figure(
-        f"cells-{measure.table.partition('_')[0]}",
-        f"{shape.title.capitalize()} ({shape.place})",
-        partial(charts.dots, rows, (OURS, THEIRS), x, words),
-        Table(f"cells-{measure.table.partition('_')[0]}-data", shape.title, columns, data),
-        f"{shape.title.capitalize()} for each algorithm, number of resident workspaces and time slice: ours "
-        "with its interval as a circle, the published one where there is one as a diamond.",
-        (OURS, THEIRS),
+        name=f"cells-{measure.table.partition('_')[0]}",
+        title=f"{shape.title.capitalize()} ({shape.place})",
+        chart=partial(charts.dots, rows, (OURS, THEIRS), x, words),
+        data=Table(
+            name=f"cells-{measure.table.partition('_')[0]}-data",
+            caption=shape.title,
+            columns=columns,
+            rows=data,
+        ),
+        alt=(
+            f"{shape.title.capitalize()} for each algorithm, number of resident workspaces and time slice: "
+            "ours with its interval as a circle, the published one where there is one as a diamond."
+        ),
+        keys=(OURS, THEIRS),
         half=True,
     )
 
@@ -298,8 +305,8 @@ def _errors(experiment: Experiment) -> Table:
         Column("workloads left in"),
     )
     return Table(
-        "error-mean-squares",
-        "Error mean squares: the paper does not say whether the workloads were taken out as blocks",
-        columns,
-        tuple(rows),
+        name="error-mean-squares",
+        caption="Error mean squares: the paper does not say whether the workloads were taken out as blocks",
+        columns=columns,
+        rows=tuple(rows),
     )

@@ -34,7 +34,7 @@ CALM, BUSY = 2000.0, 3000.0
 POINT = Tolerance("absolute", 1.0)
 CUT = 0.1
 """Part of a class that must not be cut off for its mean residual life to be judged."""
-STATED = Key("stated in the paper", "plain", "diamond")
+STATED = Key("stated in the paper", colour="plain", shape="diamond")
 NEAREST = 24
 """Periods of ours beside which a measured one is held: those with the most similar swap rate."""
 TITLES = {
@@ -238,7 +238,7 @@ def _sampled(seen: Monitored) -> Table:
         Column("variance"),
         Column("coefficient of variation"),
         Column("skewness"),
-        Column("share of inputs", "share"),
+        Column("share of inputs", unit="share"),
     )
     service = seen.service
     rows = tuple(
@@ -254,11 +254,11 @@ def _sampled(seen: Monitored) -> Table:
         for each in (service.overall, *service.classes)
     )
     return Table(
-        "sampled-service-times",
-        "Service times as the monitor saw them",
-        columns,
-        rows,
-        ("Long ones that a session's end cut off are not among them, so that the tail is too short.",),
+        name="sampled-service-times",
+        caption="Service times as the monitor saw them",
+        columns=columns,
+        rows=rows,
+        notes=("Long ones that a session's end cut off are not among them, so that the tail is too short.",),
     )
 
 

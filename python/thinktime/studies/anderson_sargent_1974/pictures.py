@@ -20,8 +20,8 @@ __all__ = ["MEASURED", "SIMULATED", "Points", "against", "published"]
 
 Array = NDArray[np.float64]
 COLOURS = ("user", "system", "memory")
-MEASURED = Key("measured, published", "plain", "diamond")
-SIMULATED = Key("simulated, published", "disk", "diamond")
+MEASURED = Key("measured, published", colour="plain", shape="diamond")
+SIMULATED = Key("simulated, published", colour="disk", shape="diamond")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def against(
     alt : str
         What is to be seen.
     """
-    keys = tuple(Key(label, COLOURS[at], "circle") for at, label in enumerate(ours))
+    keys = tuple(Key(label, colour=COLOURS[at], shape="circle") for at, label in enumerate(ours))
     every = [*ours.values(), *theirs.values()]
     x = Axis(axes[0], low=0.0, high=_ceiling([value for each in every for value in each.x]))
     y = Axis(axes[1], low=0.0, high=_ceiling([value for each in every for value in each.y]))
@@ -79,12 +79,12 @@ def against(
     columns = (Column("source"), Column(axes[0], scaled=False), Column(axes[1], scaled=False))
     cells = tuple((str(row["series"]), _float(row["x"]), _float(row["y"])) for row in (*points, *over))
     return Figure(
-        name,
-        title,
-        partial(_chart, points, over, keys, tuple(theirs), x, y),
-        Table(f"{name}-data", title, columns, cells),
-        alt,
-        (*keys, *theirs),
+        name=name,
+        title=title,
+        chart=partial(_chart, points, over, keys, tuple(theirs), x, y),
+        data=Table(name=f"{name}-data", caption=title, columns=columns, rows=cells),
+        alt=alt,
+        keys=(*keys, *theirs),
         half=True,
     )
 

@@ -162,7 +162,7 @@ def _in_proportion(chosen: Mapping[str, Estimate], modified: Mapping[str, Estima
 
 
 def _figure(slowdowns: Mapping[str, Mapping[str, Estimate]]) -> Figure:
-    keys = tuple(Key(policy, shade, "line") for policy, shade in DRAWN.items())
+    keys = tuple(Key(policy, colour=shade, shape="line") for policy, shade in DRAWN.items())
     rows = [
         {
             "x": _middle(size),
@@ -183,12 +183,12 @@ def _figure(slowdowns: Mapping[str, Mapping[str, Estimate]]) -> Figure:
         for size in (sizes[0], sizes[-1])
     )
     return Figure(
-        "policy-slowdown",
-        "Who pays: response over service of compute transactions",
-        partial(charts.curves, rows, keys, x, y),
-        _data(slowdowns),
-        f"{sizes[0]}: {first}. {sizes[-1]}: {last}.",
-        keys,
+        name="policy-slowdown",
+        title="Who pays: response over service of compute transactions",
+        chart=partial(charts.curves, rows, keys, x, y),
+        data=_data(slowdowns),
+        alt=f"{sizes[0]}: {first}. {sizes[-1]}: {last}.",
+        keys=keys,
     )
 
 
@@ -206,10 +206,10 @@ def _data(slowdowns: Mapping[str, Mapping[str, Estimate]]) -> Table:
         (size, *(slowdowns[policy][size] for policy in slowdowns)) for size in slowdowns[BOUND]
     ]
     return Table(
-        "policy-slowdown-data",
-        "Response over service of compute transactions, by service time",
-        columns,
-        tuple(rows),
+        name="policy-slowdown-data",
+        caption="Response over service of compute transactions, by service time",
+        columns=columns,
+        rows=tuple(rows),
     )
 
 
@@ -224,7 +224,7 @@ def _table(
     columns = (
         Column("policy"),
         *(Column(f"response, {tail}, s", scaled=False) for tail in tails),
-        Column("above SRPT", "share"),
+        Column("above SRPT", unit="share"),
         Column("unfinished", scaled=False),
         Column(f"slowdown, {sizes[0]}", scaled=False),
         Column(f"slowdown, {sizes[-1]}", scaled=False),
@@ -241,4 +241,4 @@ def _table(
         for policy in POLICIES
     ]
     caption = "Mean response time of compute transactions of at most 2 s, by policy and tail of service times"
-    return Table("policies", caption, columns, tuple(rows))
+    return Table(name="policies", caption=caption, columns=columns, rows=tuple(rows))

@@ -231,4 +231,6 @@ def _regression() -> tuple[Table, str]:
         f"{min(read_off):+.2f} to {max(read_off):+.2f} off."
     )
     note = f"Read here: {reading}."
-    return Table("regression-as-printed", caption, columns, tuple(rows), (note,)), said
+    return Table(
+        name="regression-as-printed", caption=caption, columns=columns, rows=tuple(rows), notes=(note,)
+    ), said

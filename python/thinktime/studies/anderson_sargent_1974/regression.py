@@ -145,4 +145,9 @@ def _table(stepwise: Regression, printed: Regression) -> Table:
         (name, printed.coefficients.get(name), stepwise.coefficients.get(name), entered.get(name))
         for name in ("constant", *CANDIDATES)
     )
-    return Table("regression-terms", "Terms of the regression of log10(R + 0.5)", columns, rows)
+    return Table(
+        name="regression-terms",
+        caption="Terms of the regression of log10(R + 0.5)",
+        columns=columns,
+        rows=rows,
+    )

@@ -94,4 +94,6 @@ def _variables() -> Table:
     )
     caption = "What DUSETIMR recorded (Table 1), what follows (Table 2), and the columns of the log"
     note = "The log holds amounts in an interval, where DUSETIMR wrote sums since start-up."
-    return Table("variables", caption, columns, tuple(rows), (note,), folded=True)
+    return Table(
+        name="variables", caption=caption, columns=columns, rows=tuple(rows), notes=(note,), folded=True
+    )

@@ -156,24 +156,30 @@ def _table(every: Sequence[Recovered]) -> Table:
         Column("hold the true cost"),
     )
     note = "Per request; of problem state time and of the base per second."
-    return Table("true-costs", "True costs and recovered ones", columns, tuple(rows), (note,))
+    return Table(
+        name="true-costs",
+        caption="True costs and recovered ones",
+        columns=columns,
+        rows=tuple(rows),
+        notes=(note,),
+    )
 
 
 def _picture(period: str, every: Sequence[Recovered]) -> document.Figure:
     own = [item for item in every if item.period == period and item.request != "base"]
     rows = [_row(item, way) for item in own for way in WAYS]
-    keys = tuple(Key(way, SHADES[way], "circle") for way in WAYS)
+    keys = tuple(Key(way, colour=SHADES[way], shape="circle") for way in WAYS)
     name = f"recovered-{period.lower()}"
     listed = ", ".join(f"{item.request.replace('_', ' ')} {100 * item.off:+.1f} %" for item in own)
     return document.Figure(
-        name,
-        f"Recovered over true costs, {period}",
-        partial(
+        name=name,
+        title=f"Recovered over true costs, {period}",
+        chart=partial(
             charts.dots, rows, keys, Axis("recovered cost over the true one"), ("cost", "interval", "ratio")
         ),
-        _data(name, period, own),
-        f"Recovered less true: {listed}. An interval that does not reach 1 misses the true cost.",
-        keys,
+        data=_data(name, period, own),
+        alt=f"Recovered less true: {listed}. An interval that does not reach 1 misses the true cost.",
+        keys=keys,
         half=True,
     )
 
@@ -196,4 +202,6 @@ def _data(name: str, period: str, own: Sequence[Recovered]) -> Table:
         (item.request.replace("_", " "), *(scaled(item.intervals[way], 1.0 / item.true) for way in WAYS))
         for item in own
     ]
-    return Table(f"{name}-data", f"Recovered over true costs, {period}", columns, tuple(rows))
+    return Table(
+        name=f"{name}-data", caption=f"Recovered over true costs, {period}", columns=columns, rows=tuple(rows)
+    )

@@ -165,7 +165,7 @@ def _mean_length(log: object) -> float:
 
 
 def _picture(installation: Installation, plot: Plot) -> document.Figure:
-    keys = tuple(Key(period, SHADES[period], "line") for period in PERIODS)
+    keys = tuple(Key(period, colour=SHADES[period], shape="line") for period in PERIODS)
     rows: list[dict[str, object]] = []
     cells: list[tuple[document.Cell, ...]] = []
     said = []
@@ -187,12 +187,14 @@ def _picture(installation: Installation, plot: Plot) -> document.Figure:
     name = f"figure-{plot.number}"
     columns = (Column("data set"), Column("active users"), Column("n"), Column(plot.axis, scaled=False))
     return document.Figure(
-        name,
-        f"{plot.title} against active users (Figure {plot.number})",
-        partial(charts.curves, rows, keys, Axis("active users", low=0.0), y),
-        Table(f"{name}-data", f"{plot.title} by active users", columns, tuple(cells)),
-        "; ".join(said) + ". Hollow points rest on few observations.",
-        keys,
+        name=name,
+        title=f"{plot.title} against active users (Figure {plot.number})",
+        chart=partial(charts.curves, rows, keys, Axis("active users", low=0.0), y),
+        data=Table(
+            name=f"{name}-data", caption=f"{plot.title} by active users", columns=columns, rows=tuple(cells)
+        ),
+        alt="; ".join(said) + ". Hollow points rest on few observations.",
+        keys=keys,
         half=True,
     )
 

@@ -58,4 +58,10 @@ def equal_load_table(installation: Installation) -> Table | None:
     )
     low, high = comparison.standard[0].low, comparison.standard[-1].high
     note = f"The common distribution of loads is over {low:.0f} to {high:.0f} active users."
-    return Table("equal-load", "Means at one common distribution of loads", columns, tuple(rows), (note,))
+    return Table(
+        name="equal-load",
+        caption="Means at one common distribution of loads",
+        columns=columns,
+        rows=tuple(rows),
+        notes=(note,),
+    )

@@ -218,7 +218,11 @@ def _days(installation: Installation) -> Table:
     )
     note = "Per request; of base and problem state by the second."
     return Table(
-        "eight-days", "Coefficients of the eight days of the first run", columns, tuple(rows), (note,)
+        name="eight-days",
+        caption="Coefficients of the eight days of the first run",
+        columns=columns,
+        rows=tuple(rows),
+        notes=(note,),
     )
 
 

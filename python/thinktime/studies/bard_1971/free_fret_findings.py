@@ -239,5 +239,9 @@ def significance_table(installation: Installation) -> Table:
         "printed difference, with days that differ as those of the first run do.",
     )
     return Table(
-        "significance", "Is the difference of Table 12 more than chance?", columns, tuple(rows), notes
+        name="significance",
+        caption="Is the difference of Table 12 more than chance?",
+        columns=columns,
+        rows=tuple(rows),
+        notes=notes,
     )

@@ -26,9 +26,9 @@ WORDS = {
 FACTORS = {"user_time": 100.0}
 SHADES = ("system", "user")
 LIMITS = {
-    "drum": Key("limited by the drum", "disk", "diamond"),
-    "cpu": Key("limited by the CPU", "memory", "diamond"),
-    "none": Key("limited by neither", "other", "diamond"),
+    "drum": Key("limited by the drum", colour="disk", shape="diamond"),
+    "cpu": Key("limited by the CPU", colour="memory", shape="diamond"),
+    "none": Key("limited by neither", colour="other", shape="diamond"),
 }
 
 
@@ -44,7 +44,7 @@ def picture(number: int, pairs: dict[str, FrontierPair]) -> document.Figure:
     """
     last = list(pairs.values())[-1]
     x_factor, y_factor = (FACTORS.get(item.name, 1.0) for item in (last.x, last.y))
-    keys = tuple(Key(period, shade, "line") for period, shade in zip(pairs, SHADES, strict=True))
+    keys = tuple(Key(period, colour=shade, shape="line") for period, shade in zip(pairs, SHADES, strict=True))
     lines = [row for period, pair in pairs.items() for row in _line(period, pair, x_factor, y_factor)]
     points = list(_points(last, x_factor, y_factor))
     over = tuple(key for key in LIMITS.values() if any(row["series"] == key.name for row in points))
@@ -55,13 +55,13 @@ def picture(number: int, pairs: dict[str, FrontierPair]) -> document.Figure:
     name = f"figure-{number}"
     title = f"{words[1].partition(' a ')[0]} against {words[0].partition(',')[0]}"
     return document.Figure(
-        name,
-        f"Saturation: {title} (Figure {number})",
-        partial(_chart, lines, points, keys, over, x, y),
-        _data(name, title, words, pairs, (x_factor, y_factor)),
-        "; ".join(_said(period, pair, x_factor, y_factor) for period, pair in pairs.items())
+        name=name,
+        title=f"Saturation: {title} (Figure {number})",
+        chart=partial(_chart, lines, points, keys, over, x, y),
+        data=_data(name, title, words, pairs, (x_factor, y_factor)),
+        alt="; ".join(_said(period, pair, x_factor, y_factor) for period, pair in pairs.items())
         + f". Lines are concave hulls with bands of resampled ones, diamonds intervals of {list(pairs)[-1]}.",
-        (*keys, *over),
+        keys=(*keys, *over),
         half=True,
     )
 
@@ -114,4 +114,6 @@ def _data(
         Column(words[1], scaled=False),
         Column("used up"),
     )
-    return Table(f"{name}-data", f"Intervals on the frontier, {title}", columns, tuple(rows))
+    return Table(
+        name=f"{name}-data", caption=f"Intervals on the frontier, {title}", columns=columns, rows=tuple(rows)
+    )

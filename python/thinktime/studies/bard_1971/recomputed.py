@@ -290,7 +290,13 @@ def _explained_table() -> Table:
         Column("explained, %", scaled=False),
     )
     note = "The eight days: coefficients of Table 11, base and problem state of Table 5, rates of Table 12."
-    return Table("explained", "Printed coefficients at printed rates", columns, tuple(rows), (note,))
+    return Table(
+        name="explained",
+        caption="Printed coefficients at printed rates",
+        columns=columns,
+        rows=tuple(rows),
+        notes=(note,),
+    )
 
 
 def _experiment(which: str) -> tuple[Cell, ...]:

@@ -208,7 +208,11 @@ def _along(installation: Installation) -> Table:
     )
     note = "Of the regression of VMIO on the others; of base and problem state time by the second."
     return Table(
-        "vmio-along", "Where the cost of VMIO goes when it is left out, III-3", columns, rows, (note,)
+        name="vmio-along",
+        caption="Where the cost of VMIO goes when it is left out, III-3",
+        columns=columns,
+        rows=rows,
+        notes=(note,),
     )
 
 

@@ -86,7 +86,13 @@ def _table(installation: Installation) -> Table:
         "VSIO and page off: recovered costs against true ones. Drum and CPU: up to and from which problem "
         "state they limit, along the frontier with page I/O. Prices in problem state, from end to end."
     )
-    return Table("other-months", "Runs of the periods with three core boxes", columns, rows, (note,))
+    return Table(
+        name="other-months",
+        caption="Runs of the periods with three core boxes",
+        columns=columns,
+        rows=rows,
+        notes=(note,),
+    )
 
 
 def _row(run: Run) -> tuple[Cell, ...]:

@@ -234,7 +234,7 @@ def dominance() -> Finding:
 def _figure_6() -> document.Figure:
     best = set(maximal(np.array(FIGURE_6)).tolist())
     shades = [("user" if at in best else "other") for at in range(len(FIGURE_6))]
-    keys = tuple(Key(str(at + 1), shade, "circle") for at, shade in enumerate(shades))
+    keys = tuple(Key(str(at + 1), colour=shade, shape="circle") for at, shade in enumerate(shades))
     rows = [
         {"x": x, "value": y, "low": y, "high": y, "series": keys[at].name, "shown": f"{x:g}, {y:g}"}
         for at, (x, y) in enumerate(FIGURE_6)
@@ -244,14 +244,21 @@ def _figure_6() -> document.Figure:
     cells = tuple(
         (str(at + 1), x, y, "maximal" if at in best else "dominated") for at, (x, y) in enumerate(FIGURE_6)
     )
-    legend = (Key("maximal", "user", "circle"), Key("dominated", "other", "circle"))
+    legend = (Key("maximal", colour="user", shape="circle"), Key("dominated", colour="other", shape="circle"))
     return document.Figure(
-        "figure-6",
-        "Six points, three of them maximal (Figure 6)",
-        partial(charts.curves, rows, keys, *axes),
-        Table("figure-6-data", "Six points with the dominances of Figure 6", columns, cells),
-        "Points 4, 5 and 6 are dominated by none. The places are chosen; only their order is the paper's.",
-        legend,
+        name="figure-6",
+        title="Six points, three of them maximal (Figure 6)",
+        chart=partial(charts.curves, rows, keys, *axes),
+        data=Table(
+            name="figure-6-data",
+            caption="Six points with the dominances of Figure 6",
+            columns=columns,
+            rows=cells,
+        ),
+        alt=(
+            "Points 4, 5 and 6 are dominated by none. The places are chosen; only their order is the paper's."
+        ),
+        keys=legend,
         half=True,
     )
 
@@ -270,4 +277,9 @@ def _trade_offs(installation: Installation) -> Table:
             ours = trade_off(installation, period, x, y)
             rows.append((f"{x.replace('_', ' ')} for one of {y.replace('_', ' ')}", period, ours))
     columns = (Column("given up"), Column("data set"), Column("ms of problem state, or pages", scaled=False))
-    return Table("trade-offs", "What one more costs on the frontier, from end to end", columns, tuple(rows))
+    return Table(
+        name="trade-offs",
+        caption="What one more costs on the frontier, from end to end",
+        columns=columns,
+        rows=tuple(rows),
+    )

@@ -157,11 +157,11 @@ def table(
     columns = (
         Column("load"),
         Column("machine"),
-        Column("change of elapsed", "share"),
-        *(Column(heading, unit, scaled=bool(unit)) for heading, unit in figures.values()),
+        Column("change of elapsed", unit="share"),
+        *(Column(heading, unit=unit, scaled=bool(unit)) for heading, unit in figures.values()),
         *((Column(beside[0]),) if beside[0] else ()),
     )
-    return Table(name, caption, columns, tuple(rows), (*notes, NOTATION))
+    return Table(name=name, caption=caption, columns=columns, rows=tuple(rows), notes=(*notes, NOTATION))
 
 
 def _cell(value: Estimate) -> Cell:
@@ -185,7 +185,8 @@ def figure(
             ends = {"value": value.value, "low": value.low, "high": value.high}
             rows.append({"label": label, "series": variant.name, "shown": shown.estimate(value), **ends})
     keys = tuple(
-        Key(variant.name, colour, "circle") for variant, colour in zip(variants, COLOURS, strict=False)
+        Key(variant.name, colour=colour, shape="circle")
+        for variant, colour in zip(variants, COLOURS, strict=False)
     )
     columns = (Column("load"), Column("machine"), Column(axis, scaled=False))
     data = tuple((str(row["label"]), str(row["series"]), str(row["shown"])) for row in rows)
@@ -197,10 +198,10 @@ def figure(
     }
     listed = "; ".join(f"{name} {between(own)}" for name, own in gains.items())
     return document.Figure(
-        name,
-        title,
-        partial(charts.dots, rows, keys, Axis(axis), ("load", "machine", axis)),
-        Table(f"{name}-data", title, columns, data),
-        f"Against {variants[0].name}: {listed}.",
-        keys,
+        name=name,
+        title=title,
+        chart=partial(charts.dots, rows, keys, Axis(axis), ("load", "machine", axis)),
+        data=Table(name=f"{name}-data", caption=title, columns=columns, rows=data),
+        alt=f"Against {variants[0].name}: {listed}.",
+        keys=keys,
     )

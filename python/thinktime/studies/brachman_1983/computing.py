@@ -205,29 +205,31 @@ def _quanta(machine: Machine) -> Table:
         Column("controller busy, two loaded, %", scaled=False),
     )
     caption = f"{PAUSING['processes']} processes that compute for a quantum and wait: elapsed time"
-    return Table("cpu-quanta", caption, columns, tuple(rows))
+    return Table(name="cpu-quanta", caption=caption, columns=columns, rows=tuple(rows))
 
 
 def _figure(machine: Machine) -> document.Figure:
-    keys = tuple(Key(room, colour, "line") for room, colour in zip(ROOM, COLOURS, strict=True))
+    keys = tuple(Key(room, colour=colour, shape="line") for room, colour in zip(ROOM, COLOURS, strict=True))
     rows: list[dict[str, object]] = []
     for quantum in QUANTA_S:
         for room in ROOM:
             value = _paused(machine, "elapsed_s", quantum, room)
             ends = {"value": value.value, "low": value.low, "high": value.high}
             rows.append({"x": quantum, "series": room, "shown": f"{shown.estimate(value)} s", **ends})
-    columns = (Column("quantum", "s"), Column("which"), Column("elapsed time", scaled=False))
+    columns = (Column("quantum", unit="s"), Column("which"), Column("elapsed time", scaled=False))
     data = tuple((float(str(row["x"])), str(row["series"]), str(row["shown"])) for row in rows)
     title = "Elapsed time against the memory quantum"
     x = Axis.logarithmic("memory quantum", QUANTA_S, "s")
     least, _ = _losses(machine)
     listed = ", ".join(f"{row['series']} {row['shown']}" for row in rows[: len(ROOM)])
     return document.Figure(
-        "cpu-figure",
-        title,
-        partial(charts.curves, rows, keys, x, Axis.from_zero("elapsed time, s", rows)),
-        Table("cpu-figure-data", title, columns, data),
-        f"Each process computes for {WORK_S:g} s in all. Twice the swap time is {least:.2f} s; with quanta "
-        f"of {QUANTA_S[0]:g} s: {listed}.",
-        keys,
+        name="cpu-figure",
+        title=title,
+        chart=partial(charts.curves, rows, keys, x, Axis.from_zero("elapsed time, s", rows)),
+        data=Table(name="cpu-figure-data", caption=title, columns=columns, rows=data),
+        alt=(
+            f"Each process computes for {WORK_S:g} s in all. Twice the swap time is {least:.2f} s; with "
+            f"quanta of {QUANTA_S[0]:g} s: {listed}."
+        ),
+        keys=keys,
     )

@@ -164,7 +164,10 @@ def _conditions(machine: Machine) -> Table:
         Column("simulated, in the run, ms", scaled=False),
     )
     return Table(
-        "swap-conditions", "One-way swap time, on a quiet machine and in the runs", columns, tuple(rows)
+        name="swap-conditions",
+        caption="One-way swap time, on a quiet machine and in the runs",
+        columns=columns,
+        rows=tuple(rows),
     )
 
 

@@ -50,10 +50,10 @@ ERROR = 0.05
 GOOD = 0.10
 """A prediction within this part of the measured time is called good."""
 KEYS = (
-    Key("measured", "plain", "diamond"),
-    Key("equation 3.1 on measured runs", "system", "circle"),
-    Key("simulated", "user", "circle"),
-    Key("equation 3.1 on simulated runs", "memory", "circle"),
+    Key("measured", colour="plain", shape="diamond"),
+    Key("equation 3.1 on measured runs", colour="system", shape="circle"),
+    Key("simulated", colour="user", shape="circle"),
+    Key("equation 3.1 on simulated runs", colour="memory", shape="circle"),
 )
 
 
@@ -120,7 +120,7 @@ def _assumed(machine: Machine) -> Table:
         ),
     )
     caption = "Swaps of the simulated runs against those that equation 3.1 counts, and their times"
-    return Table("swaps-assumed", caption, columns, tuple(rows))
+    return Table(name="swaps-assumed", caption=caption, columns=columns, rows=tuple(rows))
 
 
 def in_order() -> list[Case]:
@@ -290,7 +290,7 @@ def _table(theirs: Sequence[LeftOut], *ours: Sequence[LeftOut]) -> Table:
         ),
     )
     caption = "Each run of twelve processes, predicted from the other five (mean ± standard deviation)"
-    return Table("leave-one-out", caption, columns, tuple(rows))
+    return Table(name="leave-one-out", caption=caption, columns=columns, rows=tuple(rows))
 
 
 def _figure_1(machine: Machine, theirs: Sequence[LeftOut], ours: Sequence[LeftOut]) -> document.Figure:
@@ -313,12 +313,19 @@ def _figure_1(machine: Machine, theirs: Sequence[LeftOut], ours: Sequence[LeftOu
         abs(out.mean_s - out.measured_s) > ERROR * out.measured_s + out.standard_deviation_s for out in theirs
     )
     return document.Figure(
-        "figure-1",
-        "What the model says, and what was measured (Figure 1)",
-        partial(charts.dots, rows, KEYS, Axis.from_zero("elapsed time, s", rows), ("run", "which", "time")),
-        Table("figure-1-data", "Elapsed time of the runs of twelve processes", columns, data),
-        "Measured times within 5 %; predictions and simulated times with their standard "
+        name="figure-1",
+        title="What the model says, and what was measured (Figure 1)",
+        chart=partial(
+            charts.dots, rows, KEYS, Axis.from_zero("elapsed time, s", rows), ("run", "which", "time")
+        ),
+        data=Table(
+            name="figure-1-data",
+            caption="Elapsed time of the runs of twelve processes",
+            columns=columns,
+            rows=data,
+        ),
+        alt="Measured times within 5 %; predictions and simulated times with their standard "
         "deviations. The bars of measured and predicted time do not meet in "
         f"{outside} of {len(theirs)} runs.",
-        KEYS,
+        keys=KEYS,
     )

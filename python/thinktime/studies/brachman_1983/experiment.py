@@ -175,7 +175,9 @@ def _parts(machine: Machine) -> Table:
     )
     caption = "What the controller does in the elapsed time: file transfers, swaps, nothing"
     note = "Published: swaps take the measured times of Table IV, files what is left of the busy time."
-    return Table("controller-time", caption, columns, tuple(rows), (note,), folded=True)
+    return Table(
+        name="controller-time", caption=caption, columns=columns, rows=tuple(rows), notes=(note,), folded=True
+    )
 
 
 def spread(machine: Machine, case: Case) -> float:
@@ -234,7 +236,7 @@ def _picture(machine: Machine, quantity: str) -> document.Figure:
     ]
     off = [point.ours.value - point.printed for point in points]
     top = 1.05 * max(max(point.printed, point.ours.value) for point in points)
-    keys = tuple(Key(kind, shade, "circle") for kind, shade in SHADES.items())
+    keys = tuple(Key(kind, colour=shade, shape="circle") for kind, shade in SHADES.items())
     line = [{"x": value, "y": value} for value in (0.0, top)]
     axes = (Axis(f"measured {title}", low=0.0, high=top), Axis(f"simulated {title}", low=0.0, high=top))
     words = (
@@ -246,12 +248,17 @@ def _picture(machine: Machine, quantity: str) -> document.Figure:
     cells = tuple((point.case.words, point.case.kind, f"{point.printed:g}", point.ours) for point in points)
     name = f"simulated-{quantity.replace('_', '-')}"
     return document.Figure(
-        name,
-        f"{title.partition(',')[0].capitalize()}, measured and simulated",
-        partial(charts.scatter, [point.drawn for point in points], line, keys, *axes),
-        Table(f"{name}-data", f"{title.capitalize()} of the rows that were measured", words, cells),
-        f"{len(points)} rows; simulated less measured is between {min(off):+.1f} and {max(off):+.1f}, "
+        name=name,
+        title=f"{title.partition(',')[0].capitalize()}, measured and simulated",
+        chart=partial(charts.scatter, [point.drawn for point in points], line, keys, *axes),
+        data=Table(
+            name=f"{name}-data",
+            caption=f"{title.capitalize()} of the rows that were measured",
+            columns=words,
+            rows=cells,
+        ),
+        alt=f"{len(points)} rows; simulated less measured is between {min(off):+.1f} and {max(off):+.1f}, "
         f"on the mean {float(np.mean(off)):+.1f}.",
-        keys,
+        keys=keys,
         half=True,
     )

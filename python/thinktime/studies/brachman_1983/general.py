@@ -158,10 +158,10 @@ def _runs() -> Table:
     columns = (
         Column("run"),
         Column("kind"),
-        Column("measured", "s", scaled=False),
-        Column("general model", "s", scaled=False),
+        Column("measured", unit="s", scaled=False),
+        Column("general model", unit="s", scaled=False),
         Column("off, %", scaled=False),
-        Column("equation 3.1", "s", scaled=False),
+        Column("equation 3.1", unit="s", scaled=False),
         Column("swaps", scaled=False),
         Column("model", scaled=False),
         Column("controller, %", scaled=False),
@@ -174,7 +174,11 @@ def _runs() -> Table:
         "compute loop differs it needs the measured queue length.",
     )
     return Table(
-        "general-runs", "The runs of Tables VI and VII by the general model", columns, tuple(rows), notes
+        name="general-runs",
+        caption="The runs of Tables VI and VII by the general model",
+        columns=columns,
+        rows=tuple(rows),
+        notes=notes,
     )
 
 
@@ -210,7 +214,13 @@ def _choices() -> Table:
         "Accesses by track, slices, and the system's CPU time were chosen when all rows had been seen; "
         "nothing is fitted anew for another choice.",
     )
-    return Table("general-choices", "How far elapsed times are off by choice", columns, tuple(rows), notes)
+    return Table(
+        name="general-choices",
+        caption="How far elapsed times are off by choice",
+        columns=columns,
+        rows=tuple(rows),
+        notes=notes,
+    )
 
 
 def _measured_swaps(case: Case) -> dict[str, Any]:

@@ -163,7 +163,7 @@ def shares(machine: Machine) -> Table:
         f"{'; '.join(f'{name}: {reason}' for name, reason in NAMES.items())}.",
     )
     caption = "Implied transfers an interaction: what they rise by in each run, and what makes them"
-    return Table("transfers-shares", caption, columns, tuple(rows), notes)
+    return Table(name="transfers-shares", caption=caption, columns=columns, rows=tuple(rows), notes=notes)
 
 
 NAMES = dict(zip(("addresses", "others", "blocks", "swaps", "load", "rest"), REASONS.values(), strict=True))

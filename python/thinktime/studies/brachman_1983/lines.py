@@ -41,8 +41,8 @@ def figure_2(machine: Machine) -> Iterator[document.Figure]:
 
 def _chart(machine: Machine, size: int) -> document.Figure:
     own = {mm: cases for (clicks, mm), cases in groups().items() if clicks == size}
-    keys = tuple(Key(_name(mm), COLOURS[mm], "line") for mm in own)
-    over = tuple(Key(f"measured, {mm} clicks", COLOURS[mm], "diamond") for mm in own)
+    keys = tuple(Key(_name(mm), colour=COLOURS[mm], shape="line") for mm in own)
+    over = tuple(Key(f"measured, {mm} clicks", colour=COLOURS[mm], shape="diamond") for mm in own)
     lines, hollow, diamonds = [], [], []
     for mm, cases in own.items():
         for case in sorted(cases, key=lambda case: case.pn):
@@ -62,13 +62,20 @@ def _chart(machine: Machine, size: int) -> document.Figure:
     name = f"figure-2-{size}"
     x = Axis("processes", low=3.5, high=13.5, ticks=(4.0, 6.0, 8.0, 10.0, 12.0))
     return document.Figure(
-        name,
-        f"Elapsed time against processes of {size} clicks (Figure 2)",
-        partial(_spec, rows, diamonds, keys, over, x, y),
-        Table(f"{name}-data", f"Elapsed time, processes of {size} clicks", columns, _data(machine, own)),
-        "Lines are simulated, diamonds measured, hollow circles the measured run of twelve processes times "
-        f"PN / 12. {_said(machine, own)}",
-        (*keys, *over, Key("T(12) PN / 12", "plain", "circle")),
+        name=name,
+        title=f"Elapsed time against processes of {size} clicks (Figure 2)",
+        chart=partial(_spec, rows, diamonds, keys, over, x, y),
+        data=Table(
+            name=f"{name}-data",
+            caption=f"Elapsed time, processes of {size} clicks",
+            columns=columns,
+            rows=_data(machine, own),
+        ),
+        alt=(
+            "Lines are simulated, diamonds measured, hollow circles the measured run of twelve processes "
+            f"times PN / 12. {_said(machine, own)}"
+        ),
+        keys=(*keys, *over, Key("T(12) PN / 12", colour="plain", shape="circle")),
         half=True,
     )
 

@@ -64,7 +64,7 @@ def table() -> Table:
     columns = (
         Column("run"),
         Column("machine"),
-        Column("interactions", "1/s", scaled=False),
+        Column("interactions", unit="1/s", scaled=False),
         Column("change, %", scaled=False),
         Column("response, s", scaled=False),
         Column("swaps an interaction", scaled=False),
@@ -81,7 +81,7 @@ def table() -> Table:
         "A disk a third faster takes three quarters of the time for blocks and for swaps.",
     )
     caption = "What other machines would do, by the general model"
-    return Table("general-what-if", caption, columns, tuple(rows), notes)
+    return Table(name="general-what-if", caption=caption, columns=columns, rows=tuple(rows), notes=notes)
 
 
 def _answers(found: Prediction, base: Prediction) -> tuple[Cell, ...]:

@@ -80,7 +80,9 @@ def _loads() -> asked.Loads:
 
 
 def _pictures(machine: Machine) -> Iterator[document.Figure]:
-    keys = tuple(Key(variant.name, own, "line") for variant, own in zip(VARIANTS, COLOURS, strict=True))
+    keys = tuple(
+        Key(variant.name, colour=own, shape="line") for variant, own in zip(VARIANTS, COLOURS, strict=True)
+    )
     for size in SIZES:
         rows = []
         for memory in MEMORY:
@@ -99,11 +101,11 @@ def _pictures(machine: Machine) -> Iterator[document.Figure]:
         y = Axis.from_zero("elapsed time, s", rows)
         said = [f"{row['series']} {row['shown']} with {row['x']} clicks" for row in (*rows[:4], *rows[-4:])]
         yield document.Figure(
-            name,
-            title,
-            partial(charts.curves, rows, keys, x, y),
-            Table(f"{name}-data", title, columns, data),
-            f"{'; '.join(said)}.",
-            keys,
+            name=name,
+            title=title,
+            chart=partial(charts.curves, rows, keys, x, y),
+            data=Table(name=f"{name}-data", caption=title, columns=columns, rows=data),
+            alt=f"{'; '.join(said)}.",
+            keys=keys,
             half=True,
         )

@@ -201,5 +201,10 @@ def _throughput() -> Table:
         "R + Z = PN T / C by the response time law; transfers follow from utilisation, swaps and Tblock."
     )
     return Table(
-        "measured-throughput", "What the measured runs imply", columns, tuple(rows), (note,), folded=True
+        name="measured-throughput",
+        caption="What the measured runs imply",
+        columns=columns,
+        rows=tuple(rows),
+        notes=(note,),
+        folded=True,
     )

@@ -49,9 +49,9 @@ MECHANISMS: dict[str, dict[str, Any]] = {
     "update every 300 s": {"update_interval": 300},
 }
 KEYS = (
-    Key("implied by the measured run", "plain", "diamond"),
-    Key("implied by the simulated run", "system", "circle"),
-    Key("true, simulated", "user", "circle"),
+    Key("implied by the measured run", colour="plain", shape="diamond"),
+    Key("implied by the simulated run", colour="system", shape="circle"),
+    Key("true, simulated", colour="user", shape="circle"),
 )
 
 
@@ -146,7 +146,7 @@ def _table(machine: Machine, rows: Mapping[str, tuple[Case, Transfers]]) -> Tabl
         *(Column(name) for name in ("reads", "read-aheads", "cache hits", "writes")),
     )
     caption = "File transfers an interaction, implied and true, and what the buffers do"
-    return Table("transfers", caption, columns, tuple(cells), folded=True)
+    return Table(name="transfers", caption=caption, columns=columns, rows=tuple(cells), folded=True)
 
 
 def _mechanisms(machine: Machine) -> dict[str, dict[str, Any]]:
@@ -173,7 +173,7 @@ def _rise(machine: Machine) -> Table:
         ),
     )
     caption = f"Rise of implied transfers an interaction from {MANY.words} to {FEW.words}, and its parts"
-    return Table("mechanisms-rise", caption, columns, tuple(cells))
+    return Table(name="mechanisms-rise", caption=caption, columns=columns, rows=tuple(cells))
 
 
 def _switched(machine: Machine) -> Table:
@@ -202,7 +202,7 @@ def _switched(machine: Machine) -> Table:
         ),
     )
     caption = "Mechanisms changed one at a time: transfers an interaction, and what makes them seem more"
-    return Table("mechanisms", caption, columns, tuple(cells), folded=True)
+    return Table(name="mechanisms", caption=caption, columns=columns, rows=tuple(cells), folded=True)
 
 
 def _figure(rows: Mapping[str, tuple[Case, Transfers]]) -> document.Figure:
@@ -229,13 +229,13 @@ def _figure(rows: Mapping[str, tuple[Case, Transfers]]) -> document.Figure:
     ours = [float(found.true.mean()) for case, found in rows.values() if case.pn == 12]
     implied = [float(found.implied.mean()) for case, found in rows.values() if case.pn == 12]
     return document.Figure(
-        "transfers-figure",
-        title,
-        partial(
+        name="transfers-figure",
+        title=title,
+        chart=partial(
             charts.dots, drawn, KEYS, Axis("file transfers an interaction"), ("run", "which", "transfers")
         ),
-        Table("transfers-figure-data", title, columns, data),
-        f"Implied by the simulated runs {min(implied):.2f} to {max(implied):.2f}, true in them "
+        data=Table(name="transfers-figure-data", caption=title, columns=columns, rows=data),
+        alt=f"Implied by the simulated runs {min(implied):.2f} to {max(implied):.2f}, true in them "
         f"{min(ours):.2f} to {max(ours):.2f}.",
-        KEYS,
+        keys=KEYS,
     )

@@ -179,7 +179,7 @@ def _table(machines: Machines) -> Table:
         Column("run share, %", scaled=False),
     )
     caption = "CPU time per interaction, its components, and page faults, against users"
-    return Table("components", caption, columns, tuple(rows))
+    return Table(name="components", caption=caption, columns=columns, rows=tuple(rows))
 
 
 def _lines(machines: Machines) -> Table:
@@ -196,7 +196,7 @@ def _lines(machines: Machines) -> Table:
         Column("distance of the points, ms", scaled=False),
     )
     caption = "Components against page faults: straight lines over all loads"
-    return Table("component-lines", caption, columns, tuple(rows))
+    return Table(name="component-lines", caption=caption, columns=columns, rows=tuple(rows))
 
 
 def _pictures(machines: Machines) -> Iterator[document.Figure]:

@@ -60,7 +60,9 @@ def chapter(machines: Machines) -> Chapter:
         Column("FORTRAN, 17 over 6 users", scaled=False),
     )
     caption = "Mean responses if what the calibration leaves open is chosen otherwise"
-    return Chapter(summary=summary, tables=(Table("in-sight", caption, columns, tuple(rows)),))
+    return Chapter(
+        summary=summary, tables=(Table(name="in-sight", caption=caption, columns=columns, rows=tuple(rows)),)
+    )
 
 
 def _stated() -> list[float]:

@@ -180,7 +180,7 @@ def _table(machines: Machines) -> Table:
     )
     caption = f"An interaction with {LEAST_USERS} users, by two instruments"
     note = "Published page faults: page-fault processing over 7.5 ms."
-    return Table("two-instruments", caption, columns, tuple(rows), (note,))
+    return Table(name="two-instruments", caption=caption, columns=columns, rows=tuple(rows), notes=(note,))
 
 
 def clock_error(machines: Machines, step_s: float) -> tuple[Array, Array]:
@@ -218,4 +218,4 @@ def _clocks(machines: Machines) -> Table:
         Column("standard deviation of an error, s", scaled=False),
     )
     caption = f"Responses with {CLOCK_USERS} users as clocks of different steps tell them"
-    return Table("clocks", caption, columns, tuple(rows))
+    return Table(name="clocks", caption=caption, columns=columns, rows=tuple(rows))

@@ -64,8 +64,12 @@ def curves(
     log_x : str
         Unit of a logarithmic x axis, which is not logarithmic without one.
     """
-    keys = tuple(Key(label, colour, "line") for label, colour in zip(ours, COLOURS, strict=False))
-    over = tuple(Key(label, colour, "diamond") for label, colour in zip(printed, COLOURS, strict=False))
+    keys = tuple(
+        Key(label, colour=colour, shape="line") for label, colour in zip(ours, COLOURS, strict=False)
+    )
+    over = tuple(
+        Key(label, colour=colour, shape="diamond") for label, colour in zip(printed, COLOURS, strict=False)
+    )
     rows = [_row(label, point) for label, points in ours.items() for point in points]
     marks = _marks(printed)
     places = [
@@ -75,12 +79,12 @@ def curves(
     x = Axis.logarithmic(axes[0], places, log_x) if log_x else Axis(axes[0], low=0.0)
     y = Axis.from_zero(axes[1], [*rows, *({"value": mark["y"]} for mark in marks)])
     return Figure(
-        name,
-        title,
-        partial(_chart, rows, marks, keys, over, x, y),
-        _data(name, title, axes, ours, printed),
-        alt,
-        (*keys, *over),
+        name=name,
+        title=title,
+        chart=partial(_chart, rows, marks, keys, over, x, y),
+        data=_data(name, title, axes, ours, printed),
+        alt=alt,
+        keys=(*keys, *over),
         half=True,
     )
 
@@ -110,8 +114,12 @@ def broken_lines(
     alt : str
         What is to be seen.
     """
-    keys = tuple(Key(label, colour, "circle") for label, colour in zip(ours, COLOURS, strict=False))
-    over = tuple(Key(label, colour, "diamond") for label, colour in zip(printed, COLOURS, strict=False))
+    keys = tuple(
+        Key(label, colour=colour, shape="circle") for label, colour in zip(ours, COLOURS, strict=False)
+    )
+    over = tuple(
+        Key(label, colour=colour, shape="diamond") for label, colour in zip(printed, COLOURS, strict=False)
+    )
     first = next(iter(ours))
     names = _names(ours[first])
     rows = [
@@ -129,12 +137,12 @@ def broken_lines(
     x = Axis(axes[0], low=0.0, high=1.02 * last)
     y = Axis.from_zero(axes[1], [*rows, *ends, *({"value": mark["y"]} for mark in marks)])
     return Figure(
-        name,
-        title,
-        partial(_labelled, rows, ends, marks, keys, over, x, y),
-        _data(name, title, axes, ours, printed),
-        alt,
-        (*keys, *over),
+        name=name,
+        title=title,
+        chart=partial(_labelled, rows, ends, marks, keys, over, x, y),
+        data=_data(name, title, axes, ours, printed),
+        alt=alt,
+        keys=(*keys, *over),
     )
 
 
@@ -179,7 +187,7 @@ def _data(
         for point in own
     ]
     heads = (Column("curve"), Column(axes[0], scaled=False), Column("at"), Column(axes[1], scaled=False))
-    return Table(f"{name}-data", title, heads, tuple(cells))
+    return Table(name=f"{name}-data", caption=title, columns=heads, rows=tuple(cells))
 
 
 def _row(label: str, point: Point) -> dict[str, object]:

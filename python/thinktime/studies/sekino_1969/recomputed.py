@@ -174,4 +174,4 @@ def _components() -> Table:
         "time follows from the run share."
     )
     caption = "CPU time per interaction and its components, as the text implies them"
-    return Table("implied-components", caption, columns, tuple(rows), (note,))
+    return Table(name="implied-components", caption=caption, columns=columns, rows=tuple(rows), notes=(note,))

@@ -183,7 +183,7 @@ def _spread(machines: Machines) -> Table:
     rows = tuple((_both(at), *cells) for at, cells in by_row.items())
     note = f"A range holds one more run with probability {100 * level:.0f} %; ✗: what is printed is outside."
     caption = "Table 1 as one run would show it: printed, and where a simulated run lies, s"
-    return Table("one-run", caption, heads, rows, (note,))
+    return Table(name="one-run", caption=caption, columns=heads, rows=rows, notes=(note,))
 
 
 def _both(interaction: int) -> str:

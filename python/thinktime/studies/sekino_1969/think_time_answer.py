@@ -171,7 +171,7 @@ def _tests(every: dict[str, list[Trend]]) -> Table:
     columns = (
         Column("quantity"),
         Column("slope a doubling, ms or faults", scaled=False),
-        Column("p, adjusted", "p"),
+        Column("p, adjusted", unit="p"),
         Column("least slope found", scaled=False),
         Column("power of the plan of 1969", scaled=False),
         Column("plans that find it, %", scaled=False),
@@ -182,7 +182,7 @@ def _tests(every: dict[str, list[Trend]]) -> Table:
         "Least slope found: by all replications together, with probability 0.8. Plans that find it: each "
         "tested by itself, with the residuals of its own line."
     )
-    return Table("think-time-tests", caption, columns, rows, (note,))
+    return Table(name="think-time-tests", caption=caption, columns=columns, rows=rows, notes=(note,))
 
 
 def _cells(machines: Machines) -> Table:
@@ -198,7 +198,7 @@ def _cells(machines: Machines) -> Table:
         *(Column(f"{think} s", scaled=False) for think in THINK_S),
     )
     caption = "What an issue of the command costs by think time: CPU time in ms, and page faults"
-    return Table("think-time-means", caption, columns, tuple(rows), folded=True)
+    return Table(name="think-time-means", caption=caption, columns=columns, rows=tuple(rows), folded=True)
 
 
 def _picture(machines: Machines, quantity: str) -> document.Figure:

@@ -123,7 +123,7 @@ def _beside(machines: Machines) -> Table:
         Column("ratio, published", scaled=False),
         Column("ratio, ours", scaled=False),
     )
-    return Table("multics-ctss", "Multics and CTSS", columns, tuple(rows))
+    return Table(name="multics-ctss", caption="Multics and CTSS", columns=columns, rows=tuple(rows))
 
 
 def _one(machines: Machines) -> Table:
@@ -151,4 +151,6 @@ def _one(machines: Machines) -> Table:
     )
     level = one_run(report(machines, "average_cpu_time")).level
     note = f"CPM01 is one run: a range of ours holds one more run with probability {100 * level:.0f} %."
-    return Table("run-report", "The run report of CTSS", columns, tuple(rows), (note,))
+    return Table(
+        name="run-report", caption="The run report of CTSS", columns=columns, rows=tuple(rows), notes=(note,)
+    )

@@ -204,7 +204,7 @@ def _purchases(machine: Machine) -> Table:
     )
     caption = f"What could be bought, {FULL.users} users"
     note = f"Gain and change against {SMALL.words} on the same work, with 95 % intervals."
-    return Table("purchases", caption, columns, tuple(rows), (note,))
+    return Table(name="purchases", caption=caption, columns=columns, rows=tuple(rows), notes=(note,))
 
 
 def _curve(
@@ -218,7 +218,9 @@ def _curve(
         ends = {"value": value.value, "low": value.low, "high": value.high}
         rows.append({"x": point.x, "series": point.series, "shown": shown.estimate(value), **ends})
     names = list(dict.fromkeys(point.series for point in points))
-    keys = tuple(Key(series, shade, "line") for series, shade in zip(names, SHADES, strict=False))
+    keys = tuple(
+        Key(series, colour=shade, shape="line") for series, shade in zip(names, SHADES, strict=False)
+    )
     said = []
     for series in names:
         own = [row for row in rows if row["series"] == series]
@@ -229,11 +231,11 @@ def _curve(
     y = Axis.from_zero(quantity.title, rows)
     ticks = tuple(sorted({float(point.x) for point in points}))
     return document.Figure(
-        name,
-        title,
-        partial(charts.curves, rows, keys, Axis(axis, ticks=ticks), y),
-        Table(f"{name}-data", title, columns, data),
-        f"{'; '.join(said)}.",
-        keys,
+        name=name,
+        title=title,
+        chart=partial(charts.curves, rows, keys, Axis(axis, ticks=ticks), y),
+        data=Table(name=f"{name}-data", caption=title, columns=columns, rows=data),
+        alt=f"{'; '.join(said)}.",
+        keys=keys,
         half=True,
     )

@@ -150,10 +150,10 @@ def _mixed(machine: Machine) -> Table:
         Column("overhead, ms, printed", scaled=False),
         Column("time between, ms, ours", scaled=False),
         Column("share by both, %", scaled=False),
-        Column("share, ours", "share"),
+        Column("share, ours", unit="share"),
     )
     caption = "Cells that are not printed: the printed overhead over our time between events, and ours alone"
-    return Table("by-identity", caption, columns, tuple(rows))
+    return Table(name="by-identity", caption=caption, columns=columns, rows=tuple(rows))
 
 
 def _picture(machine: Machine) -> document.Figure:
@@ -165,7 +165,7 @@ def _picture(machine: Machine) -> document.Figure:
             bars.append((f"{configuration.words}, published", theirs))
         ours = {state: 100.0 * machine.mean(configuration, response(CAPACITY, state)[0]) for state in COLOURS}
         bars.append((f"{configuration.words}, ours", ours))
-    keys = tuple(Key(words(state), colour) for state, colour in COLOURS.items())
+    keys = tuple(Key(words(state), colour=colour) for state, colour in COLOURS.items())
     rows = [row for label, parts in bars for row in _bar(label, parts)]
     columns = (Column("configuration"), *(Column(f"{words(state)}, %", scaled=False) for state in COLOURS))
     data = tuple((label, *(f"{parts[state]:.1f}" for state in COLOURS)) for label, parts in bars)
@@ -176,12 +176,12 @@ def _picture(machine: Machine) -> document.Figure:
         for label, parts in bars
     )
     return document.Figure(
-        "capacity-bars",
-        title,
-        partial(charts.bars, rows, keys, "share of the processors' time"),
-        Table("capacity-bars-data", title, columns, data),
-        f"{listed}.",
-        keys,
+        name="capacity-bars",
+        title=title,
+        chart=partial(charts.bars, rows, keys, "share of the processors' time"),
+        data=Table(name="capacity-bars-data", caption=title, columns=columns, rows=data),
+        alt=f"{listed}.",
+        keys=keys,
     )
 
 

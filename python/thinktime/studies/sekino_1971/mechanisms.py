@@ -152,7 +152,7 @@ def _table(machine: Machine, name: str, caption: str, compared: Sequence[Compare
         "Changes of the overhead of a page fault, a drum interrupt and a getwork, and of the mean time "
         "between page faults, useful work and idle time of a processor, with 95 % intervals."
     )
-    return Table(name, caption, columns, tuple(rows), (note,))
+    return Table(name=name, caption=caption, columns=columns, rows=tuple(rows), notes=(note,))
 
 
 def _rises(machine: Machine) -> Iterator[str]:
@@ -200,19 +200,19 @@ def _overheads(machine: Machine) -> document.Figure:
             value = interval(machine.values(parameters, f"{event}_overhead_s"), factor=1000.0)
             rows.append(_row(f"+ {name}" if at else name, words(event), value))
     rows += _printed(FULL)
-    keys = tuple(Key(words(event), colour, "circle") for event, colour in RISING.items())
+    keys = tuple(Key(words(event), colour=colour, shape="circle") for event, colour in RISING.items())
     listed = []
     for event in RISING:
         first, last = (machine.values(along[at][1], f"{event}_overhead_s").mean() for at in (0, -1))
         listed.append(f"{words(event)} from {1000.0 * first:.2f} to {1000.0 * last:.2f} ms")
     title, axis = "Overhead per event, one mechanism after another", "overhead per event, ms"
     return document.Figure(
-        "overhead-steps",
-        title,
-        partial(charts.dots, rows, keys, Axis(axis), ("after", "event", "overhead, ms")),
-        _data("overhead-steps", title, rows, axis),
-        f"{'; '.join(listed)}.",
-        keys,
+        name="overhead-steps",
+        title=title,
+        chart=partial(charts.dots, rows, keys, Axis(axis), ("after", "event", "overhead, ms")),
+        data=_data("overhead-steps", title, rows, axis),
+        alt=f"{'; '.join(listed)}.",
+        keys=keys,
     )
 
 
@@ -235,17 +235,18 @@ def _useful(machine: Machine) -> document.Figure:
         for each in compared
     ]
     keys = tuple(
-        Key(group, colour, "circle") for group, colour in zip(groups, ("system", "user"), strict=True)
+        Key(group, colour=colour, shape="circle")
+        for group, colour in zip(groups, ("system", "user"), strict=True)
     )
     listed = "; ".join(f"{row['label']} {row['shown']}" for row in rows)
     title, axis = "Useful work, and what changes it", "change of useful work, points of each processor"
     return document.Figure(
-        "useful-changes",
-        title,
-        partial(charts.dots, rows, keys, Axis(axis), ("change", "how", "points")),
-        _data("useful-changes", title, rows, axis),
-        f"{listed} points.",
-        keys,
+        name="useful-changes",
+        title=title,
+        chart=partial(charts.dots, rows, keys, Axis(axis), ("change", "how", "points")),
+        data=_data("useful-changes", title, rows, axis),
+        alt=f"{listed} points.",
+        keys=keys,
     )
 
 
@@ -257,4 +258,4 @@ def _row(label: str, series: str, value: Estimate) -> dict[str, Any]:
 def _data(name: str, title: str, rows: Sequence[Mapping[str, object]], heading: str) -> Table:
     columns = (Column("change"), Column("of"), Column(heading, scaled=False))
     cells = tuple((str(row["label"]), str(row["series"]), str(row["shown"])) for row in rows)
-    return Table(f"{name}-data", title, columns, cells)
+    return Table(name=f"{name}-data", caption=title, columns=columns, rows=cells)

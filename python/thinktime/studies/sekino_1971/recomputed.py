@@ -194,4 +194,4 @@ def _table() -> Table:
         Column("overhead per useful time", scaled=False),
     )
     caption = "What a second of useful work takes with it, by the printed numbers"
-    return Table("per-useful-second", caption, columns, tuple(rows))
+    return Table(name="per-useful-second", caption=caption, columns=columns, rows=tuple(rows))
