@@ -138,14 +138,14 @@ def test_throughput_is_the_mean_at_each_load(log_of):
     names = [measure.name for measure in result.measures]
     user_time = names.index("user_time")
     assert result.measures[user_time].useful
-    for group, each in zip(result.groups, result.per_capita, strict=True):
+    for group in result.groups:
         expected = min(group.load_low, 4) * 0.25
         found = group.means[user_time]
         assert found.value == pytest.approx(expected, rel=0.05)
         assert group.n == int((users == group.load_low).sum())
         if group.load_low:
-            assert each.value == pytest.approx(expected / group.load_low, rel=0.05)
-    assert result.per_capita[0] is None
+            assert group.user_time_per_user.value == pytest.approx(expected / group.load_low, rel=0.05)
+    assert result.groups[0].user_time_per_user is None
     assert result.peak[0] >= 4
     assert result.n == n
     pairs = throughput.analyse(log_of(made, name="again"), width=2)

@@ -10,7 +10,7 @@ from scipy.signal import lfilter
 
 from thinktime.analyses.throughput import analysis as throughput
 from thinktime.analyses.throughput import comparison as throughput_comparison
-from thinktime.analyses.throughput import curves as throughput_data
+from thinktime.analyses.throughput import load_sums
 from thinktime.analyses.throughput.analysis import Measure
 from thinktime.analyses.throughput.comparison_section import section
 from thinktime.cli import main
@@ -22,7 +22,7 @@ from thinktime.stats.series.batch_means import MOST, Batched, joined
 
 LENGTH_S = 300.0
 DAY = 96
-USER = Measure("user_time", "user time", "s/s", True)
+USER = Measure(name="user_time", label="user time", unit="s/s", useful=True)
 
 
 def correlated(random, n, rho):
@@ -57,8 +57,8 @@ def samples(load, user):
 
 
 def sums_of(load, amounts, width=2):
-    """Sums of one measure, as `throughput_data.gather` makes them of a log."""
-    names = ("user_time", *throughput_data.OWN)
+    """Sums of one measure, as `load_sums.gather` makes them of a log."""
+    names = ("user_time", *load_sums.DERIVED)
     cells = loads.numbers(load, width)
     none, one = np.zeros(len(load), dtype=np.int64), np.ones(len(load))
     at = names.index("load")
@@ -73,13 +73,21 @@ def sums_of(load, amounts, width=2):
     own.add(cells, none, columns)
     time.add(none, cells, columns)
     size = len(load)
-    return throughput_data.Sums(names, width, own, time, (True,) * len(names), size, LENGTH_S * size)
+    return load_sums.Sums(
+        names=names,
+        width=width,
+        own=own,
+        time=time,
+        negative=(True,) * len(names),
+        n=size,
+        time_s=LENGTH_S * size,
+    )
 
 
 def contrasts(first, second):
     """Difference at equal load, and those of all loads, of two periods' sums."""
     both = [first, second]
-    result = throughput_comparison.of_sums(("a", "b"), both, (USER,), n_few=10, level=0.95)
+    result = throughput_comparison.at_equal_load(("a", "b"), both, (USER,), n_few=10, level=0.95)
     return result.overall[0], result.by_load
 
 
@@ -245,7 +253,7 @@ def test_loads_one_after_another_are_compared_too(log_of):
 
 
 def test_fewer_than_two_logs_are_no_comparison(log_of):
-    with pytest.raises(ValueError, match="two logs"):
+    with pytest.raises(ValueError, match="needs 2"):
         throughput_comparison.compare([log_of()], ["one"])
     empty = throughput_comparison.compare([log_of(name="a"), log_of(name="b")], ["a", "b"])
     assert isinstance(empty, NotApplicable)
@@ -305,7 +313,7 @@ def test_intervals_by_load_hold_their_level_under_autocorrelation():
     for _ in range(60):
         load, amounts = period(random, 20, 8.0, day_sd=0.0)
         sums = sums_of(load, amounts, width=1)
-        cut = throughput_data.stretches_for(sums.n)
+        cut = load_sums.stretches_for(sums.n)
         own, plain = [], []
         for number in np.flatnonzero(sums.counts("load") >= 60):
             truth, at = curve(float(number)), load == number

@@ -429,23 +429,32 @@ def make_iostat() -> iostat.Iostat:
 
 def make_throughput() -> throughput.Throughput:
     measures = (
-        throughput.Measure("user_time", "user time", "s/s", True),
-        throughput.Measure("system_time", "system time", "s/s", False),
-        throughput.Measure("interactions", "interactions", "interaction/s", True),
+        throughput.Measure(name="user_time", label="user time", unit="s/s", useful=True),
+        throughput.Measure(name="system_time", label="system time", unit="s/s", useful=False),
+        throughput.Measure(name="interactions", label="interactions", unit="interaction/s", useful=True),
     )
     groups = tuple(
         throughput.Group(
-            float(users),
-            float(users),
-            float(users),
-            10,
-            users == 12,
-            (estimate(min(0.15 * users, 1.5), "s/s"), estimate(0.04 * users, "s/s"), None),
+            load_low=float(users),
+            load_high=float(users),
+            load_mean=float(users),
+            n=10,
+            few=users == 12,
+            means=(estimate(min(0.15 * users, 1.5), "s/s"), estimate(0.04 * users, "s/s"), None),
+            user_time_per_user=estimate(min(0.15, 1.5 / users), "s/s"),
         )
         for users in range(1, 13)
     )
-    each = tuple(estimate(min(0.15, 1.5 / users), "s/s") for users in range(1, 13))
-    return throughput.Throughput("active_users", "user", measures, groups, 120, 5, each, (10.0, 11.0), ())
+    return throughput.Throughput(
+        load="active_users",
+        load_unit="user",
+        measures=measures,
+        groups=groups,
+        n=120,
+        n_few=5,
+        peak=(10.0, 11.0),
+        caveats=(),
+    )
 
 
 def make_all() -> dict[str, object]:

@@ -1,32 +1,31 @@
-"""How much useful work the machine does as its load grows."""
+"""Useful work, overhead and requests per second, by load."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thinktime.analyses.throughput import curves as throughput_data
+from thinktime.analyses.results import Result, check_level, check_log
+from thinktime.analyses.throughput import load_sums
 from thinktime.log import interactions
 from thinktime.log.loads import bounds
 from thinktime.stats.estimate import Estimate, NotApplicable
 from thinktime.stats.series import batch_means, standardised
 
 if TYPE_CHECKING:
-    from thinktime.analyses.throughput.curves import Load, Sums
+    from thinktime.analyses.throughput.load_sums import Load, Sums
     from thinktime.log import Log
-
-__all__ = ["Group", "Measure", "Throughput", "Whole", "analyse", "no_load", "summarised", "whole_mean"]
 
 BRIEF_S = 5.0
 USEFUL = ("user_time", "interactions")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """One quantity whose mean is taken at each load."""
+    """A quantity whose mean is taken at each load."""
 
     name: str
     """``user_time``, ``system_time``, ``idle_time``, ``interactions``, or a request column."""
@@ -36,7 +35,7 @@ class Measure:
     """Whether more of it is good: user time, interactions (Bard 1971; requirements of judgement)."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
     """The observations of one range of load."""
 
@@ -47,21 +46,25 @@ class Group:
     few: bool
     """Fewer observations than `Throughput.n_few`: the means are unreliable."""
     means: tuple[Estimate | None, ...]
-    """One a measure, in the order of `Throughput.measures`; None where not measured."""
+    """Mean of each measure, in the order of `Throughput.measures`; None where not measured."""
+    user_time_per_user: Estimate | None
+    """User time per second and active user [s/s]."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Whole:
     """Means over a whole log, whatever its load: they say nothing about the machine (Bard 1971, Table 7)."""
 
     load_mean: float
     means: tuple[Estimate | None, ...]
-    """One a measure, in the order of `Throughput.measures`."""
+    """Mean of each measure, in the order of `Throughput.measures`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Throughput:
-    """Grouped means by load."""
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Throughput(Result):
+    """Means of each measure by load."""
+
+    MAIN = "groups"
 
     load: str
     """The column that measures load: ``active_users`` or another with the role ``load``."""
@@ -72,12 +75,21 @@ class Throughput:
     n: int
     """Observations with a load."""
     n_few: int
-    per_capita: tuple[Estimate | None, ...]
-    """User time per second and active user of each group, in the order of `groups`."""
     peak: tuple[float, float] | None
     """Range of load of the reliable group with most user time."""
     caveats: tuple[str, ...]
     whole: Whole | None = None
+
+    def _records(self) -> list[dict[str, object]]:
+        """Groups, with each mean under the name of its measure."""
+        names = [measure.name for measure in self.measures]
+        return [
+            {
+                **{item.name: getattr(group, item.name) for item in fields(group) if item.name != "means"},
+                **dict(zip(names, group.means, strict=True)),
+            }
+            for group in self.groups
+        ]
 
 
 def analyse(
@@ -104,17 +116,26 @@ def analyse(
         Groups with fewer observations are flagged: Bard calls the ends of his curves unreliable.
     level : float
         Confidence of the intervals.
+
+    Raises
+    ------
+    TypeError
+        `log` is no `Log`.
+    InputError
+        The log has no such load, the width makes too many groups, or `level` is no confidence.
     """
+    check_log(log)
+    check_level(level)
     arrivals = interactions.read(log)
-    chosen = throughput_data.load_of(log, arrivals, load)
+    chosen = load_sums.load_of(log, arrivals, load)
     if chosen is None:
         return no_load(log)
-    sums = throughput_data.gather(log, chosen, width, arrivals)
-    return summarised(log, chosen, sums, n_few, level)
+    sums = load_sums.gather(log, chosen, width, arrivals)
+    return summarised(log, chosen, sums, n_few=n_few, level=level)
 
 
 def no_load(log: Log) -> NotApplicable:
-    """Say why there is no curve."""
+    """Reason why no load was measured."""
     if not log.has("samples"):
         return NotApplicable("the log has no samples", "record with `thinktime record`")
     return NotApplicable(
@@ -123,43 +144,48 @@ def no_load(log: Log) -> NotApplicable:
     )
 
 
-def summarised(log: Log, load: Load, sums: Sums, n_few: int, level: float) -> Throughput:
+def summarised(log: Log, load: Load, sums: Sums, *, n_few: int, level: float) -> Throughput:
     """Means and intervals from the sums by load and batch."""
-    quantities = throughput_data.measures_of(log)
+    quantities = load_sums.measures_of(log)
     totals = sums.own.totals()[:, :, 0]
     measures = [
-        Measure(item.name, item.label, f"{item.unit}/s", item.name in USEFUL)
+        Measure(name=item.name, label=item.label, unit=f"{item.unit}/s", useful=item.name in USEFUL)
         for item in quantities
         if totals[sums.column(item.name)].sum() > 0
     ]
     if totals[sums.column("interactions")].sum() > 0:
-        measures.insert(0, Measure("interactions", "interactions", "interaction/s", True))
-    counts = sums.counts("load")
-    present = np.flatnonzero(counts).tolist()
-    loads_at = sums.column("load")
-    groups = tuple(
-        Group(
-            *bounds(number, sums.width),
-            float(totals[loads_at, number] / totals[loads_at + 1, number]),
-            int(counts[number]),
-            bool(counts[number] < n_few),
-            tuple(_mean(sums, item.name, number, item.unit, level) for item in measures),
+        interactions_done = Measure(
+            name="interactions", label="interactions", unit="interaction/s", useful=True
         )
-        for number in present
-    )
+        measures.insert(0, interactions_done)
+    counts = sums.counts("load")
+    load_sum, load_count = totals[sums.column("load")], totals[sums.column("load") + 1]
+
+    def group(number: int) -> Group:
+        low, high = bounds(number, sums.width)
+        return Group(
+            load_low=low,
+            load_high=high,
+            load_mean=float(load_sum[number] / load_count[number]),
+            n=int(counts[number]),
+            few=bool(counts[number] < n_few),
+            means=tuple(_mean(sums, item.name, number, item.unit, level) for item in measures),
+            user_time_per_user=_mean(sums, "per_capita", number, "s/s", level),
+        )
+
+    groups = tuple(group(number) for number in np.flatnonzero(counts).tolist())
     return Throughput(
-        load.name,
-        load.unit,
-        tuple(measures),
-        groups,
-        sums.n,
-        n_few,
-        tuple(_mean(sums, "per_capita", number, "s/s", level) for number in present),
-        _peak(groups, [item.name for item in measures]),
-        _caveats(groups, n_few, load.name, sums.time_s / sums.n),
-        Whole(
-            float(totals[loads_at].sum() / totals[loads_at + 1].sum()),
-            tuple(whole_mean(sums, item.name, item.unit, level) for item in measures),
+        load=load.name,
+        load_unit=load.unit,
+        measures=tuple(measures),
+        groups=groups,
+        n=sums.n,
+        n_few=n_few,
+        peak=_peak(groups, [item.name for item in measures]),
+        caveats=_caveats(groups, n_few, load.name, sums.time_s / sums.n),
+        whole=Whole(
+            load_mean=float(load_sum.sum() / load_count.sum()),
+            means=tuple(whole_mean(sums, item.name, item.unit, level) for item in measures),
         ),
     )
 
@@ -167,22 +193,22 @@ def summarised(log: Log, load: Load, sums: Sums, n_few: int, level: float) -> Th
 def _mean(sums: Sums, name: str, number: int, unit: str, level: float) -> Estimate | None:
     """Mean of a quantity at one range of load.
 
-    Its error comes from stretches of time left out in turn, where the range is spread over enough of
-    them; else from batches of its own observations.
+    Its error comes from leaving out one stretch of time after another, if the range is spread over enough
+    of them; otherwise from batches of its own observations.
     """
     negative = sums.negative[sums.names.index(name)]
-    cut = throughput_data.stretches_for(sums.n)
-    amounts, bases = (part[:, [number]] for part in sums.stretches(name, cut))
-    if standardised.effective(bases)[0] >= throughput_data.SPREAD_MIN:
+    stretches = load_sums.stretches_for(sums.n)
+    amounts, bases = (part[:, [number]] for part in sums.stretches(name, stretches))
+    if standardised.effective(bases)[0] >= load_sums.SPREAD_MIN:
         n = int(sums.counts(name)[number])
         mean = standardised.standardised(amounts, bases, np.ones(1), n)
         if mean is not None:
-            found = mean.estimate(unit, f"jackknife over {len(bases)} stretches", level)
-            return found if negative else replace(found, low=max(0.0, found.low or 0.0))
-    own, own_bases, n = sums.batched(name, number)
-    if own_bases.sum() <= 0.0:
+            estimate = mean.estimate(unit, f"jackknife over {len(bases)} stretches", level)
+            return estimate if negative else replace(estimate, low=max(0.0, estimate.low or 0.0))
+    amounts, bases, n = sums.batched(name, number)
+    if bases.sum() <= 0.0:
         return None
-    return batch_means.of_sums(own, own_bases, n, level, negative).with_unit(unit)
+    return batch_means.of_sums(amounts, bases, n, level, negative).with_unit(unit)
 
 
 def whole_mean(sums: Sums, name: str, unit: str, level: float) -> Estimate | None:
@@ -198,8 +224,8 @@ def whole_mean(sums: Sums, name: str, unit: str, level: float) -> Estimate | Non
 def _peak(groups: Sequence[Group], names: list[str]) -> tuple[float, float] | None:
     if "user_time" not in names:
         return None
-    at = names.index("user_time")
-    reliable = [(group.means[at], group) for group in groups if not group.few]
+    index = names.index("user_time")
+    reliable = [(group.means[index], group) for group in groups if not group.few]
     best = max(
         ((mean.value, group) for mean, group in reliable if mean), key=lambda pair: pair[0], default=None
     )

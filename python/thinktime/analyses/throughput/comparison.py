@@ -1,4 +1,7 @@
-"""Throughput of several periods compared: at equal load, where alone it says anything about the machine."""
+"""Throughput of several periods, compared at equal load.
+
+Means at different loads differ whatever the machine does, so only means at equal load are compared.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.analyses.throughput import analysis as throughput
-from thinktime.analyses.throughput import curves as throughput_data
-from thinktime.analyses.throughput.analysis import Measure, Throughput
-from thinktime.analyses.throughput.curves import SPREAD_MIN, stretches_for
+from thinktime.analyses.results import Result, check_level, check_logs
+from thinktime.analyses.throughput import load_sums
+from thinktime.analyses.throughput.analysis import Measure, Throughput, no_load, summarised, whole_mean
+from thinktime.analyses.throughput.load_sums import SPREAD_MIN, stretches_for
 from thinktime.log import interactions, loads
 from thinktime.stats.estimate import Estimate, NotApplicable
 from thinktime.stats.hypothesis import ALPHA, holm
@@ -21,48 +24,46 @@ from thinktime.stats.series import batch_means, standardised
 from thinktime.stats.series.standardised import Mean
 
 if TYPE_CHECKING:
-    from thinktime.analyses.throughput.curves import Load, Sums
+    from thinktime.analyses.throughput.load_sums import Load, Sums
     from thinktime.log import Log
-
-__all__ = ["Comparison", "Contrast", "Curve", "EqualLoad", "Standard", "compare", "of_sums"]
 
 _Array = NDArray[np.float64]
 
 COVERED = 0.9
-"""Part of the time at comparable loads that the ranges compared must hold, or stretches are shortened."""
+"""Share of the time at comparable loads that the compared ranges must hold, or stretches are halved."""
 METHOD = "difference at equal load, Welch's t"
-OVERHEAD = Measure("overhead", "system time per second of user time", "s/s", False)
+OVERHEAD = Measure(name="overhead", label="system time per second of user time", unit="s/s", useful=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Standard:
-    """One range of load of the distribution at which all logs are compared."""
+    """A range of load of the common distribution at which all logs are compared."""
 
     low: float
     high: float
     weight: float
-    """Its part of the common distribution; the weights add to 1."""
+    """Share of the common distribution; the weights add to 1."""
     shares: tuple[float, ...]
-    """Part of each log's time at such a load, of its time at all loads."""
+    """Share of each log's time that it spent at such a load."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Curve:
-    """One log."""
+    """Throughput of one log, at each load and at equal load."""
 
     name: str
     throughput: Throughput
     equal_load: tuple[Estimate | None, ...]
-    """Means at the common distribution of loads, one a measure of `Comparison.measures`."""
+    """Mean of each of `Comparison.measures` at the common distribution of loads."""
     whole: tuple[Estimate | None, ...]
-    """Means whatever the load: for the record, and not to be compared."""
+    """Mean of each measure over the whole log, whatever the load: not comparable between logs."""
     blocks: int
-    """Stretches of time that the intervals at equal load come from."""
+    """Number of stretches of time behind the intervals at equal load."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Contrast:
-    """One measure of a later log less that of an earlier one, at the same load."""
+    """Difference of one measure at the same load: the later log minus the earlier one."""
 
     measure: Measure
     first: str
@@ -71,33 +72,35 @@ class Contrast:
     """Range of load; None at the common distribution of loads."""
     estimate: Estimate
     p: float
-    """Probability of such a difference if there is none."""
+    """Probability of a difference at least this large if there is none."""
     p_adjusted: float
-    """The same, adjusted by Holm: for all measures and pairs of logs at the common distribution, or for
-    all ranges of load of one measure and pair."""
+    """`p` adjusted by Holm: for all measures and pairs of logs at the common distribution, or for all
+    ranges of load of one measure and pair."""
 
     @property
     def significant(self) -> bool:
-        """Whether there is a difference, at a false-alarm rate of 0.05 for all tests of its kind together."""
+        """True if `p_adjusted` is below 0.05, the false-alarm rate of all tests of its kind together."""
         return self.p_adjusted < ALPHA
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EqualLoad:
-    """Several logs at equal load."""
+    """Means and differences of several logs at equal load."""
 
     stretches: tuple[int, ...]
-    """Stretches of time that each log was cut into."""
+    """Number of stretches of time that each log was cut into."""
     standard: tuple[Standard, ...]
     means: tuple[tuple[Estimate | None, ...], ...]
-    """Of each log, each measure at the common distribution of loads."""
+    """Mean of each measure at the common distribution of loads, for each log."""
     overall: tuple[Contrast, ...]
     by_load: tuple[Contrast, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Curves of several logs, and what differs between them at equal load."""
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Comparison(Result):
+    """Curves of several logs, and their differences at equal load."""
+
+    MAIN = "overall"
 
     load: str
     load_unit: str
@@ -109,12 +112,12 @@ class Comparison:
     caveats: tuple[str, ...]
 
     def reversed_measures(self) -> tuple[Contrast, ...]:
-        """Differences at equal load whose sign is not that of the whole means: Simpson's paradox."""
-        return tuple(item for item in self.overall if item.significant and self._turned(item))
+        """Differences at equal load with the opposite sign to that of the whole means: Simpson's paradox."""
+        return tuple(item for item in self.overall if item.significant and self._reversed(item))
 
-    def _turned(self, item: Contrast) -> bool:
-        at = [measure.name for measure in self.measures].index(item.measure.name)
-        by_name = {curve.name: curve.whole[at] for curve in self.curves}
+    def _reversed(self, item: Contrast) -> bool:
+        index = [measure.name for measure in self.measures].index(item.measure.name)
+        by_name = {curve.name: curve.whole[index] for curve in self.curves}
         first, second = by_name[item.first], by_name[item.second]
         return bool(first and second and (second.value - first.value) * item.estimate.value < 0.0)
 
@@ -128,49 +131,51 @@ def compare(
     n_few: int = 10,
     level: float = 0.95,
 ) -> Comparison | NotApplicable:
-    r"""Compare the throughput of several logs load by load, and at one common distribution of loads.
+    r"""Differences in throughput load by load, and at one common distribution of loads.
 
     Whole means are not compared: they differ with what users asked for (Bard 1971, Table 7 and Figures 1
     to 5). At the common distribution a log's mean is :math:`\sum_g w_g R_g` over the ranges of load that
-    all logs reached often enough; the weight of a range is the mean, over the logs, of its part of the
-    time at such loads. Errors are those of `standardised.standardised`: stretches of time left out in
-    turn. Differences are tested by Welch's t, and probabilities adjusted by Holm.
+    all logs reached often enough; the weight of a range is the mean, over the logs, of its share of the
+    time at such loads. Errors are those of `standardised.standardised`, which leaves out one stretch of
+    time after another. Differences are tested by Welch's t, and probabilities adjusted by Holm.
 
     Parameters
     ----------
     logs : sequence of Log
         Two or more, of periods that do not overlap.
     names : sequence of str
-        What each is called.
+        Name of each log.
     load, width, n_few, level
         See `throughput.analyse`; the load is that of the first log by default.
 
     Raises
     ------
-    ValueError
-        There are fewer than two logs, or the ranges of load are too many.
+    TypeError
+        `logs` holds something else than logs.
+    InputError
+        There are fewer than two logs, or too many ranges of load.
     """
-    if len(logs) < 2:
-        raise ValueError("a comparison needs two logs")
+    check_logs(logs, names)
+    check_level(level)
     arrivals = [interactions.read(log) for log in logs]
     chosen: list[Load] = []
-    for log, name, done in zip(logs, names, arrivals, strict=True):
-        found = throughput_data.load_of(log, done, chosen[0].name if chosen else load)
-        if found is None:
-            why = throughput.no_load(log)
-            return replace(why, reason=f"{name}: {why.reason}")
-        chosen.append(found)
+    for log, name, inputs in zip(logs, names, arrivals, strict=True):
+        load_of_log = load_sums.load_of(log, inputs, chosen[0].name if chosen else load)
+        if load_of_log is None:
+            refusal = no_load(log)
+            return replace(refusal, reason=f"{name}: {refusal.reason}")
+        chosen.append(load_of_log)
     step = loads.width_for(max(item.high for item in chosen)) if width is None else width
     sums = [
-        throughput_data.gather(log, item, step, done)
-        for log, item, done in zip(logs, chosen, arrivals, strict=True)
+        load_sums.gather(log, item, step, inputs)
+        for log, item, inputs in zip(logs, chosen, arrivals, strict=True)
     ]
     results = [
-        throughput.summarised(log, item, each, n_few, level)
-        for log, item, each in zip(logs, chosen, sums, strict=True)
+        summarised(log, item, sums_of_log, n_few=n_few, level=level)
+        for log, item, sums_of_log in zip(logs, chosen, sums, strict=True)
     ]
     measures = _measures(results)
-    equal = of_sums(names, sums, measures, n_few, level)
+    equal = at_equal_load(names, sums, measures, n_few=n_few, level=level)
     if equal is None:
         return NotApplicable(
             "no range of load was reached often enough in all logs: nothing is at equal load",
@@ -178,30 +183,30 @@ def compare(
         )
     curves = tuple(
         Curve(
-            name,
-            result,
-            means,
-            tuple(throughput.whole_mean(each, item.name, item.unit, level) for item in measures),
-            cut,
+            name=name,
+            throughput=result,
+            equal_load=means,
+            whole=tuple(whole_mean(sums_of_log, item.name, item.unit, level) for item in measures),
+            blocks=stretches,
         )
-        for name, result, each, means, cut in zip(
+        for name, result, sums_of_log, means, stretches in zip(
             names, results, sums, equal.means, equal.stretches, strict=True
         )
     )
     return Comparison(
-        results[0].load,
-        results[0].load_unit,
-        measures,
-        curves,
-        equal.standard,
-        equal.overall,
-        equal.by_load,
-        _caveats(curves, equal.standard, results),
+        load=results[0].load,
+        load_unit=results[0].load_unit,
+        measures=measures,
+        curves=curves,
+        standard=equal.standard,
+        overall=equal.overall,
+        by_load=equal.by_load,
+        caveats=_caveats(curves, equal.standard, results),
     )
 
 
 def _measures(results: Sequence[Throughput]) -> tuple[Measure, ...]:
-    """Measures that all logs have, and what useful work costs in overhead."""
+    """Measures that all logs have, and the overhead per second of user time."""
     common = [
         item
         for item in results[0].measures
@@ -212,23 +217,19 @@ def _measures(results: Sequence[Throughput]) -> tuple[Measure, ...]:
     return tuple(common)
 
 
-def of_sums(
-    names: Sequence[str],
-    sums: Sequence[Sums],
-    measures: tuple[Measure, ...],
-    n_few: int,
-    level: float,
+def at_equal_load(
+    names: Sequence[str], sums: Sequence[Sums], measures: tuple[Measure, ...], *, n_few: int, level: float
 ) -> EqualLoad | None:
-    """Compare the sums of several logs at equal load; None where no range of load allows it."""
+    """Means and differences at equal load; None if no range of load was reached often enough in all logs."""
     cuts, compared = _cut(sums, n_few)
     if not compared.any():
         return None
     standard, weights = _standard(sums, compared)
     means = [
-        [_equal(each, item.name, cut, weights) for item in measures]
-        for each, cut in zip(sums, cuts, strict=True)
+        [_equal(sums_of_log, item.name, cut, weights) for item in measures]
+        for sums_of_log, cut in zip(sums, cuts, strict=True)
     ]
-    shown = tuple(
+    estimates = tuple(
         tuple(
             None
             if mean is None
@@ -238,29 +239,37 @@ def of_sums(
         for row, cut in zip(means, cuts, strict=True)
     )
     return EqualLoad(
-        tuple(cuts),
-        standard,
-        shown,
-        _overall(names, measures, means, level),
-        _by_load(names, sums, measures, cuts, compared, level),
+        stretches=tuple(cuts),
+        standard=standard,
+        means=estimates,
+        overall=_overall(names, measures, means, level),
+        by_load=_by_load(names, sums, measures, _Ranges(cuts=cuts, compared=compared), level),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ranges:
+    """Stretches that each log is cut into, and the ranges of load that are compared."""
+
+    cuts: Sequence[int]
+    compared: NDArray[np.bool_]
 
 
 def _cut(sums: Sequence[Sums], n_few: int) -> tuple[list[int], NDArray[np.bool_]]:
     """Stretches of time to cut each log into, and the ranges of load that can be compared.
 
-    A log is cut as `throughput_data.stretches_for` says. Where loads came one after another, each within a
-    few stretches, they are halved until the ranges are spread over `SPREAD_MIN` of them or more.
+    A log is cut into `load_sums.stretches_for` stretches. If loads came one after another, each within a
+    few stretches, these are halved until the ranges are spread over `SPREAD_MIN` of them or more.
     """
-    ranges = max(len(each.counts("load")) for each in sums)
+    ranges = max(len(item.counts("load")) for item in sums)
     enough = np.ones(ranges, dtype=np.bool_)
-    for each in sums:
-        enough &= _padded(each.counts("load"), ranges) >= n_few
+    for item in sums:
+        enough &= _padded(item.counts("load"), ranges) >= n_few
     cuts, compared = [], enough.copy()
-    for each in sums:
-        time, _ = each.stretches("time", batch_means.MOST)
+    for item in sums:
+        time, _ = item.stretches("time", batch_means.MOST)
         seconds = time.sum(axis=0)
-        number = stretches_for(each.n)
+        number = stretches_for(item.n)
         while True:
             spread = standardised.effective(batch_means.joined(time[None], number)[0]) >= SPREAD_MIN
             held = seconds[spread & enough[: len(spread)]].sum()
@@ -273,25 +282,24 @@ def _cut(sums: Sequence[Sums], n_few: int) -> tuple[list[int], NDArray[np.bool_]
 
 
 def _padded(values: NDArray[Any], length: int) -> NDArray[Any]:
-    """Add ranges of load that a log never reached."""
+    """`values` with zeros for the ranges of load that a log never reached."""
     return np.pad(values, (0, length - len(values)))
 
 
 def _standard(sums: Sequence[Sums], compared: NDArray[np.bool_]) -> tuple[tuple[Standard, ...], _Array]:
-    """Make the common distribution of loads: mean of the logs' own, over the ranges compared."""
+    """Common distribution of loads: the mean of the logs' own distributions over the compared ranges."""
     counted = [
-        _padded(each.stretches("time", batch_means.MOST)[0].sum(axis=0), len(compared)) for each in sums
+        _padded(item.stretches("time", batch_means.MOST)[0].sum(axis=0), len(compared)) for item in sums
     ]
     shares = np.array([seconds / seconds.sum() for seconds in counted])
     inside = shares * compared
     weights: _Array = (inside / inside.sum(axis=1, keepdims=True)).mean(axis=0)
-    standard = tuple(
-        Standard(
-            *loads.bounds(number, sums[0].width), float(weights[number]), tuple(map(float, shares[:, number]))
-        )
-        for number in np.flatnonzero(compared).tolist()
-    )
-    return standard, weights
+    standard = []
+    for number in np.flatnonzero(compared).tolist():
+        low, high = loads.bounds(number, sums[0].width)
+        share = tuple(map(float, shares[:, number]))
+        standard.append(Standard(low=low, high=high, weight=float(weights[number]), shares=share))
+    return tuple(standard), weights
 
 
 def _equal(sums: Sums, name: str, cut: int, weights: _Array) -> Mean | None:
@@ -309,16 +317,25 @@ def _equal(sums: Sums, name: str, cut: int, weights: _Array) -> Mean | None:
 def _overall(
     names: Sequence[str], measures: tuple[Measure, ...], means: list[list[Mean | None]], level: float
 ) -> tuple[Contrast, ...]:
-    found: list[tuple[Measure, str, str, Mean]] = []
+    """Differences at the common distribution of loads, of each measure and pair of logs."""
+    differences: list[tuple[Measure, str, str, Mean]] = []
     for first, second in combinations(range(len(names)), 2):
-        for at, item in enumerate(measures):
-            one, two = means[first][at], means[second][at]
+        for index, item in enumerate(measures):
+            one, two = means[first][index], means[second][index]
             if one is not None and two is not None:
-                found.append((item, names[first], names[second], standardised.difference(one, two)))
-    adjusted = holm([mean.p for *_, mean in found])
+                differences.append((item, names[first], names[second], standardised.difference(one, two)))
+    adjusted = holm([mean.p for *_, mean in differences])
     return tuple(
-        Contrast(item, first, second, None, mean.estimate(item.unit, METHOD, level), mean.p, float(p))
-        for (item, first, second, mean), p in zip(found, adjusted, strict=True)
+        Contrast(
+            measure=item,
+            first=first,
+            second=second,
+            load=None,
+            estimate=mean.estimate(item.unit, METHOD, level),
+            p=mean.p,
+            p_adjusted=float(p),
+        )
+        for (item, first, second, mean), p in zip(differences, adjusted, strict=True)
     )
 
 
@@ -326,34 +343,35 @@ def _by_load(
     names: Sequence[str],
     sums: Sequence[Sums],
     measures: tuple[Measure, ...],
-    cuts: Sequence[int],
-    compared: NDArray[np.bool_],
+    ranges: _Ranges,
     level: float,
 ) -> tuple[Contrast, ...]:
     """Differences in every range of load that is compared."""
-    found: list[Contrast] = []
+    contrasts: list[Contrast] = []
     for first, second in combinations(range(len(names)), 2):
         for item in measures:
             means = {}
-            for number in np.flatnonzero(compared).tolist():
-                only = np.arange(len(compared)) == number
-                one, two = (_equal(sums[at], item.name, cuts[at], only * 1.0) for at in (first, second))
+            for number in np.flatnonzero(ranges.compared).tolist():
+                only = (np.arange(len(ranges.compared)) == number) * 1.0
+                one, two = (
+                    _equal(sums[index], item.name, ranges.cuts[index], only) for index in (first, second)
+                )
                 if one is not None and two is not None:
                     means[number] = standardised.difference(one, two)
             adjusted = holm([mean.p for mean in means.values()])
-            found.extend(
+            contrasts.extend(
                 Contrast(
-                    item,
-                    names[first],
-                    names[second],
-                    loads.bounds(number, sums[0].width),
-                    mean.estimate(item.unit, METHOD, level),
-                    mean.p,
-                    float(p),
+                    measure=item,
+                    first=names[first],
+                    second=names[second],
+                    load=loads.bounds(number, sums[0].width),
+                    estimate=mean.estimate(item.unit, METHOD, level),
+                    p=mean.p,
+                    p_adjusted=float(p),
                 )
                 for (number, mean), p in zip(means.items(), adjusted, strict=True)
             )
-    return tuple(found)
+    return tuple(contrasts)
 
 
 def _caveats(

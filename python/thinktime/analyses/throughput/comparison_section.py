@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from thinktime.analyses.throughput.analysis import Group, Measure
     from thinktime.analyses.throughput.comparison import Comparison, Contrast
 
-__all__ = ["COLOURS", "section"]
-
 TITLE = "Do the periods differ in the work that gets done at the same load?"
 COLOURS = ("memory", "system", "user", "iowait", "net", "queue", "steal", "regression")
 """Colours of the logs, in their order; with more logs they come round again."""

@@ -15,8 +15,6 @@ from thinktime.stats.estimate import Estimate, NotApplicable
 if TYPE_CHECKING:
     from thinktime.analyses.throughput.analysis import Group, Measure, Throughput
 
-__all__ = ["section"]
-
 TITLE = "How much work gets done as users are added?"
 TIMES = {
     "user_time": Key("user", colour="user"),
@@ -59,8 +57,9 @@ def _sentences(result: Throughput) -> list[str]:
     if result.peak is not None:
         most = _noun(range_of(*result.peak), load)
         sentences.append(f"User programs got most CPU time with {most}.")
-    pairs = zip(result.groups, result.per_capita, strict=True)
-    reliable = [(group, each) for group, each in pairs if each is not None and not group.few]
+    reliable = [
+        (group, mean) for group in result.groups if (mean := group.user_time_per_user) and not group.few
+    ]
     if len(reliable) > 1:
         (first, alone), (last, crowd) = reliable[0], reliable[-1]
         sentences.append(
@@ -94,9 +93,11 @@ def _tables(result: Throughput, notes: tuple[str, ...]) -> tuple[Table, ...]:
     work = [(at, item) for at, item in enumerate(result.measures) if item.useful or item.name in TIMES]
     rest = [(at, item) for at, item in enumerate(result.measures) if (at, item) not in work]
     table = _data(result, "throughput-groups", f"Work and CPU time by {load}", work)
-    each = tuple((*row, value) for row, value in zip(table.rows, result.per_capita, strict=True))
+    rows = tuple(
+        (*row, group.user_time_per_user) for row, group in zip(table.rows, result.groups, strict=True)
+    )
     columns = (*table.columns, Column("User time a user", unit="s/s"))
-    first = replace(table, columns=columns, rows=each, notes=notes)
+    first = replace(table, columns=columns, rows=rows, notes=notes)
     if not rest:
         return (first,)
     return (first, replace(_data(result, "throughput-requests", f"Requests by {load}", rest), folded=True))

@@ -1,4 +1,4 @@
-"""What throughput is computed from: sums by load, of one pass over a log of any length."""
+"""Sums of every quantity by range of load and batch, from one pass over a log of any length."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from thinktime.errors import InputError
 from thinktime.log import loads, observations
 from thinktime.stats.series import batch_means
 from thinktime.stats.series.batch_means import Batched
@@ -17,32 +18,20 @@ if TYPE_CHECKING:
     from thinktime.log.interactions import Interactions
     from thinktime.log.observations import Observations, Quantity
 
-__all__ = [
-    "GROUPS_MAX",
-    "OWN",
-    "SPREAD_MIN",
-    "Load",
-    "Sums",
-    "gather",
-    "load_of",
-    "measures_of",
-    "stretches_for",
-]
-
 STRETCHES_MIN, STRETCHES_MAX = 8, 30
 SPREAD_MIN = 4.0
-"""Fewest equal stretches of time that a range of load is spread over for its error to be seen in them."""
+"""Fewest equal stretches of time over which a range of load must be spread to take its error from them."""
 GROUPS_MAX = 200
-"""Ranges of load that are kept apart; more would not be read, and each has sums of its own."""
-OWN = ("interactions", "per_capita", "overhead", "load", "time")
+"""Largest number of ranges of load: nobody reads more, and each takes memory for its sums."""
+DERIVED = ("interactions", "per_capita", "overhead", "load", "time")
 """Quantities that are not columns."""
 
 _Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """What measures the load of an interval."""
+    """Measure of the load of an interval."""
 
     name: str
     """A column, or ``population``: the synthetic users playing, by the interactions."""
@@ -52,25 +41,25 @@ class Load:
     """Least and greatest load of the log."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Sums:
     """Amounts and the bases they are divided by, for each quantity, range of load and batch."""
 
     names: tuple[str, ...]
-    """Quantities: the measures by name, then `OWN`."""
+    """Quantities: the measures by name, then `DERIVED`."""
     width: int
     own: Batched
-    """Batches of each range's own observations: a clock a range."""
+    """Batches of each range's own observations: one clock per range."""
     time: Batched
-    """Stretches of time, with what each range did in them: one clock, a slot a range."""
+    """Stretches of time, with the sums of each range in them: one clock, one slot per range."""
     negative: tuple[bool, ...]
     n: int
     """Observations with a load."""
     time_s: float
-    """Their length together."""
+    """Total length of these observations."""
 
     def column(self, name: str) -> int:
-        """Where the sums of quantity `name` begin: amount, base, number."""
+        """Index of the first of the three sums of quantity `name`: amount, base, count."""
         return 3 * self.names.index(name)
 
     def counts(self, name: str) -> NDArray[np.int64]:
@@ -79,17 +68,17 @@ class Sums:
 
     def batched(self, name: str, number: int) -> tuple[_Array, _Array, int]:
         """Amounts and bases of a range's batches, where it was measured, and its observations."""
-        at = self.column(name)
-        sums = self.own.sums(number)[at : at + 3, :, 0]
+        index = self.column(name)
+        sums = self.own.sums(number)[index : index + 3, :, 0]
         sums = sums[:, sums[2] > 0.0]
         n = round(float(sums[2].sum()))
         amounts, bases, _ = batch_means.joined(sums, batch_means.batches_for(n)) if n else sums
         return amounts, bases, n
 
     def stretches(self, name: str, number: int) -> tuple[_Array, _Array]:
-        """Return amounts and bases by stretch of time and range; shape (stretches, ranges)."""
-        at = self.column(name)
-        amounts, bases = batch_means.joined(self.time.sums(0)[at : at + 2], number)
+        """Amounts and bases by stretch of time and range; shape (stretches, ranges)."""
+        index = self.column(name)
+        amounts, bases = batch_means.joined(self.time.sums(0)[index : index + 2], number)
         return amounts, bases
 
     @property
@@ -99,9 +88,9 @@ class Sums:
 
 
 def stretches_for(n: int) -> int:
-    """Return into how many stretches of time n observations are cut: about :math:`2 n^{1/3}`, 8 to 30.
+    """Number of stretches of time for n observations: about :math:`2 n^{1/3}`, 8 to 30.
 
-    Few and long, since what is correlated must fall into one, and enough to estimate an error from.
+    Few and long, so that correlated observations fall into one; enough to estimate an error from.
     """
     return int(np.clip(round(2.0 * np.cbrt(n)), STRETCHES_MIN, STRETCHES_MAX))
 
@@ -111,15 +100,15 @@ def _ranges(load: Load, width: int | None) -> tuple[int, int]:
 
     Raises
     ------
-    ValueError
+    InputError
         The width makes more than `GROUPS_MAX` ranges.
     """
     chosen = loads.width_for(load.high) if width is None else width
     count = int(loads.numbers(np.array([load.high]), chosen)[0]) + 1
     if count > GROUPS_MAX + 1:
-        raise ValueError(
-            f"ranges of width {chosen} up to a load of {load.high:.6g} are {count - 1}; "
-            f"the most is {GROUPS_MAX}"
+        raise InputError(
+            f"width is {chosen}, which makes {count - 1} ranges up to a load of {load.high:.6g}; "
+            f"the most is {GROUPS_MAX}: make it greater"
         )
     return chosen, count
 
@@ -132,28 +121,38 @@ def measures_of(log: Log) -> tuple[Quantity, ...]:
         if (columns := observations.role_columns(log, role))
     )
     requests = observations.role_columns(log, "request")
-    whole = {
+    sum_of = {
         column: name for name, parts in observations.SUMS.items() for column in parts if name != "page_faults"
     }
-    names = dict.fromkeys(whole.get(column, column) for column in requests)
+    names = dict.fromkeys(sum_of.get(column, column) for column in requests)
     return times + observations.quantities(log, list(names))
 
 
 def load_of(log: Log, arrivals: Interactions | None, asked: str | None) -> Load | None:
-    """Choose what measures the load: what was asked for, users played, or a column that varies.
+    """Measure of the load: the one asked for, the users who were played, or a column that varies.
 
-    None where it was not measured.
+    None if no load was measured.
+
+    Raises
+    ------
+    InputError
+        `asked` is neither ``population`` nor a column of the samples.
     """
     schema = {column.name: column for column in log.schema("samples")}
+    if asked not in (None, "population", *schema):
+        offered = ", ".join(["population", *observations.role_columns(log, "load")])
+        raise InputError(
+            f"load: {log.path} has no column {asked!r}; loads are {offered}, or any other column"
+        )
     played = None if arrivals is None else _played(log, arrivals)
     if played is not None and (asked == "population" or (asked is None and played[1])):
         return played[0]
     candidates = [asked] if asked else list(observations.role_columns(log, "load"))
-    found = observations.extents(log, candidates)
+    extents = observations.extents(log, candidates)
     columns = [
-        Load(name, schema[name].unit, *found[name])
+        Load(name=name, unit=schema[name].unit, low=extents[name][0], high=extents[name][1])
         for name in candidates
-        if name in found and name != "population"
+        if name in extents and name != "population"
     ]
     varying = [load for load in columns if asked or load.low < load.high]
     if varying:
@@ -165,15 +164,16 @@ def load_of(log: Log, arrivals: Interactions | None, asked: str | None) -> Load 
 
 def _played(log: Log, arrivals: Interactions) -> tuple[Load, bool] | None:
     """Load by users who were played, and whether they varied and played most of the time."""
-    low, high, known, n = np.inf, -np.inf, 0, 0
-    for seen in observations.chunks(log, []):
-        population = arrivals.population_in(seen)
+    low, high, counted, n = np.inf, -np.inf, 0, 0
+    for chunk in observations.chunks(log, []):
+        population = arrivals.population_in(chunk)
         present = population[~np.isnan(population)]
         low, high = np.min(present, initial=low), np.max(present, initial=high)
-        known, n = known + len(present), n + len(seen)
-    if not known:
+        counted, n = counted + len(present), n + len(chunk)
+    if not counted:
         return None
-    return Load("population", "user", float(low), float(high)), bool(low < high and known > 0.5 * n)
+    load = Load(name="population", unit="user", low=float(low), high=float(high))
+    return load, bool(low < high and counted > 0.5 * n)
 
 
 def gather(log: Log, load: Load, width: int | None = None, arrivals: Interactions | None = None) -> Sums:
@@ -181,53 +181,61 @@ def gather(log: Log, load: Load, width: int | None = None, arrivals: Interaction
 
     Raises
     ------
-    ValueError
+    InputError
         The width makes more than `GROUPS_MAX` ranges.
     """
     chosen, ranges = _ranges(load, width)
     measures = measures_of(log)
-    names = (*(item.name for item in measures), *OWN)
+    names = (*(item.name for item in measures), *DERIVED)
     own, time = Batched(ranges, 1, 3 * len(names)), Batched(1, ranges, 3 * len(names))
     negative = np.zeros(len(names), dtype=np.bool_)
     columns = [column for item in measures for column in item.columns]
     wanted = columns if load.name == "population" else [*columns, load.name]
     n, time_s = 0, 0.0
-    for seen in observations.chunks(log, wanted):
+    for chunk in observations.chunks(log, wanted):
         if load.name != "population":
-            value = seen.columns[load.name]
+            value = chunk.columns[load.name]
         else:
-            value = arrivals.population_in(seen) if arrivals else np.full(len(seen), np.nan)
-        known = ~np.isnan(value)
-        pairs = _pairs(seen, measures, value, arrivals)
-        if not known.all():
-            value = value[known]
-            bases = {id(base): base[known] for _, base in pairs}
-            pairs = [(amount[known], bases[id(base)]) for amount, base in pairs]
-        n, time_s = n + len(value), time_s + float(seen.length_s[known].sum())
+            value = arrivals.population_in(chunk) if arrivals else np.full(len(chunk), np.nan)
+        measured = ~np.isnan(value)
+        pairs = _pairs(chunk, measures, value, arrivals)
+        if not measured.all():
+            value = value[measured]
+            bases = {id(base): base[measured] for _, base in pairs}
+            pairs = [(amount[measured], bases[id(base)]) for amount, base in pairs]
+        n, time_s = n + len(value), time_s + float(chunk.length_s[measured].sum())
         negative |= [bool((amount < 0.0).any()) for amount, _ in pairs]
         cells = loads.numbers(value, chosen)
         none = np.zeros(len(cells), dtype=np.int64)
         sums = _columns(pairs)
         own.add(cells, none, sums)
         time.add(none, cells, sums)
-    return Sums(names, chosen, own, time, tuple(map(bool, negative)), n, time_s)
+    return Sums(
+        names=names,
+        width=chosen,
+        own=own,
+        time=time,
+        negative=tuple(map(bool, negative)),
+        n=n,
+        time_s=time_s,
+    )
 
 
 def _pairs(
-    seen: Observations, measures: tuple[Quantity, ...], load: _Array, arrivals: Interactions | None
+    chunk: Observations, measures: tuple[Quantity, ...], load: _Array, arrivals: Interactions | None
 ) -> list[tuple[_Array, _Array]]:
     """Amount and base of every quantity in each interval, in the order of `Sums.names`."""
-    unknown = np.full(len(seen), np.nan)
-    amounts = {item.name: seen.total(item.columns) for item in measures}
-    one = np.ones(len(seen))
+    unknown = np.full(len(chunk), np.nan)
+    amounts = {item.name: chunk.total(item.columns) for item in measures}
+    one = np.ones(len(chunk))
     user, system = amounts.get("user_time", unknown), amounts.get("system_time", unknown)
     return [
-        *((amount, seen.length_s) for amount in amounts.values()),
-        (unknown if arrivals is None else arrivals.completed_in(seen), seen.length_s),
-        (user, seen.length_s * load),
+        *((amount, chunk.length_s) for amount in amounts.values()),
+        (unknown if arrivals is None else arrivals.completed_in(chunk), chunk.length_s),
+        (user, chunk.length_s * load),
         (system, user),
         (load, one),
-        (seen.length_s, one),
+        (chunk.length_s, one),
     ]
 
 
@@ -235,17 +243,17 @@ def _columns(pairs: list[tuple[_Array, _Array]]) -> list[tuple[_Array, list[int]
     """Values and the columns they are summed into; bases that are the same are summed once."""
     shared: dict[int, tuple[_Array, list[int]]] = {}
     ones: list[int] = []
-    found: list[tuple[_Array, list[int]]] = []
-    for at, (amount, base) in enumerate(pairs):
-        known = ~(np.isnan(amount) | np.isnan(base))
-        if known.all():
-            found.append((amount, [3 * at]))
-            shared.setdefault(id(base), (base, []))[1].append(3 * at + 1)
-            ones.append(3 * at + 2)
-        elif known.any():
-            found.append((np.where(known, amount, 0.0), [3 * at]))
-            found.append((np.where(known, base, 0.0), [3 * at + 1]))
-            found.append((known.astype(np.float64), [3 * at + 2]))
+    columns: list[tuple[_Array, list[int]]] = []
+    for index, (amount, base) in enumerate(pairs):
+        measured = ~(np.isnan(amount) | np.isnan(base))
+        if measured.all():
+            columns.append((amount, [3 * index]))
+            shared.setdefault(id(base), (base, []))[1].append(3 * index + 1)
+            ones.append(3 * index + 2)
+        elif measured.any():
+            columns.append((np.where(measured, amount, 0.0), [3 * index]))
+            columns.append((np.where(measured, base, 0.0), [3 * index + 1]))
+            columns.append((measured.astype(np.float64), [3 * index + 2]))
     if pairs and ones:
-        found.append((np.ones(len(pairs[0][0])), ones))
-    return [*found, *shared.values()]
+        columns.append((np.ones(len(pairs[0][0])), ones))
+    return [*columns, *shared.values()]
