@@ -9,8 +9,6 @@ from typing import Any
 from thinktime.documents import charts
 from thinktime.documents.charts import Spec
 
-__all__ = ["Arrow", "Box", "diagram"]
-
 HEIGHT = 260
 HEADS = {(1, 0): "triangle-right", (-1, 0): "triangle-left", (0, 1): "triangle-up", (0, -1): "triangle-down"}
 

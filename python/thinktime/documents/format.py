@@ -14,21 +14,6 @@ from dataclasses import dataclass
 from thinktime.documents.document import Cell, Column
 from thinktime.stats.estimate import Estimate
 
-__all__ = [
-    "ABSENT",
-    "FormattedColumn",
-    "cell",
-    "column",
-    "count",
-    "duration",
-    "estimate",
-    "number",
-    "plain",
-    "plural",
-    "probability",
-    "quantity",
-]
-
 ABSENT = "–"
 """Shown where nothing was measured; never a zero."""
 

@@ -7,8 +7,6 @@ from typing import Any
 from thinktime.documents import charts
 from thinktime.documents.charts import Rows, Spec
 
-__all__ = ["grid"]
-
 ROW_HEIGHT = 44
 
 

@@ -3,31 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from thinktime.documents import format as shown
 from thinktime.documents.document import Section
-from thinktime.stats.estimate import Estimate, NotApplicable
-
-__all__ = [
-    "bare",
-    "capital",
-    "ends",
-    "few",
-    "listed",
-    "noun",
-    "nouns",
-    "one_of",
-    "p_value",
-    "percent",
-    "range_of",
-    "refused",
-    "share",
-    "users",
-    "whole",
-]
-
+from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 
 _NOUNS = {
     "forks": "fork",
@@ -150,3 +131,8 @@ def refused(name: str, title: str, result: NotApplicable) -> Section:
     reason = result.reason.rstrip(".")
     remedy = f" {capital(result.remedy.rstrip('.'))}." if result.remedy else ""
     return Section(name=name, title=title, summary=(), not_applicable=f"{capital(reason)}.{remedy}")
+
+
+def worded(caveats: Iterable[Caveat], words: Mapping[str, Callable[..., str]]) -> tuple[str, ...]:
+    """Sentences of caveats: the entry of `words` for the kind of each, called with its values by name."""
+    return tuple(words[caveat.kind](**caveat.values) for caveat in caveats)

@@ -1,8 +1,9 @@
-"""The result types of all analyses: an estimate with its interval, or the reason why there is none."""
+"""The result types of all analyses: an estimate with its interval, the reason why there is none, a caveat."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,3 +73,23 @@ class NotApplicable:
     def to_dict(self) -> dict[str, str]:
         """Reason and remedy by name."""
         return {"not_applicable": self.reason, "remedy": self.remedy}
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Caveat:
+    """A reason to read a result with care, as a value: the section of the question has the words for it.
+
+    Examples
+    --------
+    >>> Caveat("few_intervals", n=12)
+    Caveat(kind='few_intervals', values={'n': 12})
+    """
+
+    kind: str
+    """Name of the reason, unique in its question."""
+    values: Mapping[str, Any]
+    """Numbers and names that belong to it."""
+
+    def __init__(self, kind: str, **values: Any) -> None:
+        object.__setattr__(self, "kind", kind)
+        object.__setattr__(self, "values", values)

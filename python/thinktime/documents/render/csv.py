@@ -14,8 +14,6 @@ from collections.abc import Iterator
 from thinktime.documents.document import Cell, Document, Section, Table
 from thinktime.stats.estimate import Estimate
 
-__all__ = ["HEADER", "render", "render_section"]
-
 HEADER = (
     "section",
     "table",

@@ -22,8 +22,6 @@ from thinktime.documents import format as shown
 from thinktime.documents.document import Cell, Document, Figure, Section, Table
 from thinktime.stats.estimate import Estimate
 
-__all__ = ["render"]
-
 STATIC_WIDTH = 760
 """Width of the charts drawn beforehand: about a page of paper [px]."""
 VEGA_LITE = "6.4"

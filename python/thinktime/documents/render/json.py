@@ -9,8 +9,6 @@ from typing import Any
 from thinktime.documents.document import Cell, Document, Section, Table
 from thinktime.stats.estimate import Estimate
 
-__all__ = ["VERSION", "render", "render_section"]
-
 VERSION = 1
 """Version of this form; it grows when a field is renamed or removed."""
 

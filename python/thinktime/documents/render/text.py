@@ -9,8 +9,6 @@ from collections.abc import Iterator, Sequence
 from thinktime.documents import format as shown
 from thinktime.documents.document import DATA_IN, Document, Figure, Section, Table
 
-__all__ = ["render", "render_section"]
-
 WIDTH = 100
 ROWS_MAX = 60
 NAMES_MAX = 1000
