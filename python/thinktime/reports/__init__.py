@@ -99,7 +99,9 @@ def _of_one(log: Log) -> Document:
     from thinktime.analyses import load
     from thinktime.analyses.recording import analysis as machine
     from thinktime.analyses.recording import section as recording
+    from thinktime.analyses.timeline import analysis as over_time
     from thinktime.analyses.timeline import section as timeline
+    from thinktime.analyses.users import analysis as users
     from thinktime.analyses.users import section as who
     from thinktime.reports.cards import highlights
     from thinktime.reports.summary import findings
@@ -112,8 +114,8 @@ def _of_one(log: Log) -> Document:
     sections = [_section(name, results[name]) for name in ORDER]
     after = ORDER.index("response") + 1
     sections[after:after] = _decomposition([log])
-    sections[1:1] = [timeline.section(log, host.cpus), who.section(log)]
-    sections.append(recording.section(log, said))
+    sections[1:1] = [timeline.section(over_time.analyse(log)), who.section(users.analyse(log))]
+    sections.append(recording.section(machine.analyse(log)))
     return Document(
         title=f"Where {machine.name(host)} spends its time",
         subtitle=_subtitle(known),

@@ -86,6 +86,35 @@ class Recording:
         return abs(self.tick_s - self.exact_s) > max(DISAGREEMENT * self.exact_s, chance)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedLog:
+    """The machine, its recording, and what the log notes about both."""
+
+    machine: Machine
+    recording: Recording
+    manifest: Mapping[str, Any]
+    absent: tuple[tuple[str, str], ...]
+    """Name and description of the columns of the samples in which nothing was measured."""
+
+
+def analyse(log: Log) -> RecordedLog:
+    """Machine, length, cost and gaps of the recording."""
+    from thinktime.log import vocabulary
+
+    machine = Machine.of(log)
+    counts = log.samples().count().collect().to_dicts()[0]
+    return RecordedLog(
+        machine=machine,
+        recording=recording(log, machine.cpus),
+        manifest=log.manifest,
+        absent=tuple(
+            (column.name, column.description)
+            for column in vocabulary("samples")
+            if not counts.get(column.name)
+        ),
+    )
+
+
 def _text(value: object) -> str | None:
     return str(value) if value not in (None, "") else None
 

@@ -10,25 +10,25 @@ from thinktime.documents import format as shown
 from thinktime.documents.document import Cell, Column, Section, Table
 
 if TYPE_CHECKING:
-    from thinktime.analyses.recording.analysis import Recording
-    from thinktime.log import Log
+    from thinktime.analyses.recording.analysis import RecordedLog, Recording
 
 __all__ = ["section"]
 
 TITLE = "How good is the recording?"
 
 
-def section(log: Log, said: Recording) -> Section:
+def section(result: RecordedLog) -> Section:
     """Section that says how far the rest can be trusted."""
+    said = result.recording
     if not said.intervals:
         return Section(name="recording", title=TITLE, summary=(), not_applicable="the log has no samples.")
-    incidents: Sequence[Mapping[str, Any]] = log.manifest.get("incidents") or ()
+    incidents: Sequence[Mapping[str, Any]] = result.manifest.get("incidents") or ()
     tables = (
         _cost_table(said),
         _incident_table(incidents),
-        _floor_table(log.manifest),
-        _recorder_table(log.manifest),
-        _absent(log),
+        _floor_table(result.manifest),
+        _recorder_table(result.manifest),
+        _absent(result.absent),
     )
     return Section(
         name="recording",
@@ -166,14 +166,8 @@ def _label(key: str) -> tuple[str, str]:
     return key.replace("_", " "), "share" if key.startswith("share") else ""
 
 
-def _absent(log: Log) -> Table:
+def _absent(rows: tuple[tuple[str, str], ...]) -> Table:
     """Columns of the samples in which nothing was measured."""
-    from thinktime.log import vocabulary
-
-    counts = log.samples().count().collect().to_dicts()[0]
-    rows = tuple(
-        (column.name, column.description) for column in vocabulary("samples") if not counts.get(column.name)
-    )
     return Table(
         name="recording-absent",
         caption="Not measured here",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ class Timeline:
     ends: tuple[float, ...]
     segments: tuple[int, ...]
     values: Mapping[str, tuple[float | None, ...]]
+    cpus: int | None = None
+    """Number of CPUs, where the log says it."""
 
     def has(self, name: str) -> bool:
         """Whether any value of this series was measured."""
@@ -66,6 +68,29 @@ class Timeline:
             if last:
                 rows.append({"t": self.ends[at], "value": value, "segment": self.segments[at]})
         return rows
+
+
+RATES = (
+    "user_s",
+    "nice_s",
+    "system_s",
+    "irq_s",
+    "softirq_s",
+    "busy_exact_s",
+    "page_faults_minor",
+    "page_faults_major",
+    "disk_reads",
+    "disk_writes",
+)
+GAUGES = ("active_users", "runnable")
+
+
+def analyse(log: Log) -> Timeline:
+    """Load, CPU time, faults and disk operations over time."""
+    sessions = log.manifest.get("sessions") or [{}]
+    cpus = (sessions[-1].get("machine") or {}).get("cpus")
+    series = read(log, RATES, GAUGES)
+    return replace(series, cpus=cpus if isinstance(cpus, int) and cpus > 0 else None)
 
 
 def read(log: Log, rates: Sequence[str], gauges: Sequence[str], bins: int = BINS) -> Timeline:

@@ -3,42 +3,22 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from thinktime.analyses.timeline import analysis as timeline
 from thinktime.documents import charts
 from thinktime.documents import format as shown
 from thinktime.documents.document import Column, Figure, Section, Table
 
-if TYPE_CHECKING:
-    from thinktime.log import Log
-
 __all__ = ["section"]
 
 TITLE = "What happened when?"
 
 
-def section(log: Log, cpus: int | None) -> Section:
-    """Section of the log's samples; `cpus` is the number of CPUs where it is known."""
-    data = timeline.read(
-        log,
-        rates=(
-            "user_s",
-            "nice_s",
-            "system_s",
-            "irq_s",
-            "softirq_s",
-            "busy_exact_s",
-            "page_faults_minor",
-            "page_faults_major",
-            "disk_reads",
-            "disk_writes",
-        ),
-        gauges=("active_users", "runnable"),
-    )
+def section(data: timeline.Timeline) -> Section:
+    """Section of the log's samples."""
     if not data.starts:
         return Section(name="timeline", title=TITLE, summary=(), not_applicable="the log has no samples.")
-    series = [item for item in _series(data, cpus) if any(value is not None for value in item[3])]
+    series = [item for item in _series(data, data.cpus) if any(value is not None for value in item[3])]
     if not series:
         return Section(
             name="timeline",

@@ -120,7 +120,7 @@ def _analysed(log: Log, sessions: list[tuple[int, float]]) -> Monitored:
     periods = tuple(
         Period(*session, interval) for session, interval in zip(sessions, seen.intervals, strict=True)
     )
-    return Monitored(asked, section(log, asked), came, periods, _unfinished(log))
+    return Monitored(asked, section(asked), came, periods, _unfinished(log))
 
 
 def _unfinished(log: Log) -> dict[str, float]:
