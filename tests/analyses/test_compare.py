@@ -8,11 +8,11 @@ import pytest
 from changed_logs import BARD, DAYS, LENGTH_S
 from scipy import stats
 
+from thinktime import cli
 from thinktime.analyses.compare import analysis as compare
+from thinktime.analyses.compare import plan_file
 from thinktime.analyses.compare.design import Plan
 from thinktime.analyses.compare.unit_means import Cell
-from thinktime.cli.analyse import compare as command
-from thinktime.cli.analyse import design_file
 from thinktime.errors import InputError
 from thinktime.log import Column
 from thinktime.stats.estimate import NotApplicable
@@ -329,16 +329,18 @@ def test_designs_in_files(tmp_path, changed, result, capsys):
     rows = [f"{day},{'new' if day in NEW else 'old'},{place}" for place, day in enumerate(NAMES)]
     (tmp_path / "days.csv").write_text("\n".join(["day,treatment", *(r.rpartition(",")[0] for r in rows)]))
     for name in ("weeks.toml", "days.csv"):
-        read = design_file.read(tmp_path / name)
+        read = plan_file.read(tmp_path / name)
         assert set(read.treatments) == set(NAMES)
-        command.command(
-            [changed.path], design=tmp_path / name, control="old", quantity=["user_time"], form="csv"
+        options = ["--control", "old", "--quantity", "user_time", "--format", "csv"]
+        status = cli.run(
+            ["analyse", "compare", str(changed.path), "--design", str(tmp_path / name), *options]
         )
+        assert status == 0
         printed = capsys.readouterr().out
         assert f"{result.effect('user_time').difference.value:.6g}"[:7] in printed
     own = [f"{row.rpartition(',')[0]},{'odd' if place % 2 else 'even'}" for place, row in enumerate(rows)]
     (tmp_path / "own.csv").write_text("\n".join(["day,treatment,parity", *own]))
-    found = compare.analyse(changed, plan=design_file.read(tmp_path / "own.csv"), requests=())
+    found = compare.analyse(changed, plan=plan_file.read(tmp_path / "own.csv"), requests=())
     assert found.blocks == ("parity",)
     assert found.randomisation == "blocks"
 
@@ -358,22 +360,25 @@ def test_designs_in_files(tmp_path, changed, result, capsys):
 def test_a_design_file_that_is_wrong(tmp_path, name, text, said):
     (tmp_path / name).write_text(text)
     with pytest.raises(InputError) as found:
-        design_file.read(tmp_path / name)
+        plan_file.read(tmp_path / name)
     assert said in str(found.value)
     assert str(tmp_path / name) in str(found.value)
 
 
 def test_the_command_writes_a_page_with_its_charts(tmp_path, changed, capsys):
     page = tmp_path / "page.html"
-    command.command([changed.path], treatment="new", quantity=["user_time"], difference=["10%"], report=page)
+    asked = ["analyse", "compare", str(changed.path)]
+    chosen = ["--treatment", "new", "--quantity", "user_time", "--difference", "10%"]
+    assert cli.run([*asked, *chosen]) == 0
     printed = capsys.readouterr().out
+    assert cli.run([*asked, *chosen, "-o", str(page)]) == 0
     assert "6 assignments were possible" in printed
     assert "Beware:" in printed
     assert "What chance alone would have shown" in page.read_text()
     for options, said in (
-        ({}, "say what changed when"),
-        ({"treatment": "new", "design": tmp_path / "x.csv"}, "give one of them"),
-        ({"treatment": "new", "difference": ["much"]}, "is neither a part such as 10%"),
+        ([], "name what changed"),
+        (["--treatment", "new", "--design", "x.csv"], "give one of them"),
+        (["--treatment", "new", "--difference", "much"], "give a percentage such as 10%"),
     ):
-        with pytest.raises(InputError, match=said):
-            command.command([changed.path], **options)
+        assert cli.run([*asked, *options]) == 2
+        assert said in capsys.readouterr().err

@@ -6,10 +6,10 @@ import pytest
 from changed_logs import LENGTH_S
 from scipy import stats
 
+from thinktime import cli
 from thinktime.analyses.compare import logs as compare_logs
 from thinktime.analyses.compare.logs_effects import adjusted_difference
 from thinktime.analyses.compare.unit_means import Cell
-from thinktime.cli.analyse import compare as command
 from thinktime.errors import InputError
 from thinktime.log import Column
 from thinktime.stats.estimate import NotApplicable
@@ -209,13 +209,15 @@ def test_loads_that_hardly_overlap_are_named(tmp_path, logs):
 
 def test_the_command_compares_two_logs(logs, capsys):
     before, after = logs
-    command.command([before.path, after.path])
+    first, second = str(before.path), str(after.path)
+    assert cli.run(["analyse", "compare", first, second]) == 0
     printed = capsys.readouterr().out
     assert "after against before (p < 0.001)" in printed
     assert "whole means are not" in printed
-    with pytest.raises(InputError, match="--treatment: is for one log"):
-        command.command([before.path, after.path], treatment="new")
-    with pytest.raises(InputError, match="is given twice"):
-        command.command([before.path, before.path])
-    with pytest.raises(InputError, match="3 logs are given"):
-        command.command([before.path, after.path, before.path])
+    for arguments, message in (
+        ([first, second, "--treatment", "new"], "--treatment: for one log"),
+        ([first, first], "given twice"),
+        ([first, second, first], "3 logs are given"),
+    ):
+        assert cli.run(["analyse", "compare", *arguments]) == 2
+        assert message in capsys.readouterr().err

@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from thinktime import reports
 from thinktime.analyses.experiment.analysis import analyse
 from thinktime.analyses.experiment.section import section
+from thinktime.documents.render import render_section
 from thinktime.errors import InputError
 from thinktime.stats.designs.factorial import full_factorial
 from thinktime.stats.designs.transformations import Transformation
@@ -203,7 +203,7 @@ def test_runs_without_a_figure_are_left_out_and_counted(frame):
 
 @pytest.mark.parametrize("form", ["text", "json", "csv"])
 def test_rendered(result, form):
-    text = reports.render_section(section("response_s", result), form)
+    text = render_section(section("response_s", result), form)
     for word in ("scheduler", "slice × regions", "Shapiro"):
         assert word in text
     if form == "csv":
@@ -213,4 +213,4 @@ def test_rendered(result, form):
 
 def test_rendered_where_there_is_no_answer(frame):
     refused = analyse(frame[:1], response="response_s", factors=["slice"])
-    assert "Not applicable" in reports.render_section(section("response_s", refused), "text")
+    assert "Not applicable" in render_section(section("response_s", refused), "text")

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from test_saturation import bounded
 
+from thinktime import cli
 from thinktime.analyses.saturation import comparison as saturation_comparison
 from thinktime.analyses.saturation import resources
-from thinktime.cli.analyse.saturation import command
 from thinktime.errors import InputError
 from thinktime.stats.estimate import NotApplicable
 
@@ -87,22 +87,24 @@ def test_ceilings_of_the_manifest_and_given_ones(log_of):
 
 
 def test_the_command_takes_ceilings_work_and_several_logs(three, capsys):
-    first, faster, _ = (log.path for log in three)
-    work = ["user_time", "disk_reads"]
-    command([first], "json", work, ["disk_reads=300"], 0.8)
+    first, faster, _ = (str(log.path) for log in three)
+    asked = ["analyse", "saturation", first]
+    work = ["--work", "user_time", "--work", "disk_reads"]
+    ceiling = ["--ceiling", "disk_reads=300", "--ceiling-share", "0.8"]
+    assert cli.run([*asked, *work, *ceiling, "--format", "json"]) == 0
     told = json.loads(capsys.readouterr().out)
     tables = {table["name"]: table for table in told["tables"]}
     assert tables["saturation-ceilings"]["rows"][0][0] == "disk reads"
-    command([first, faster], "text", work, None, 0.9)
+    assert cli.run([*asked, faster, *work]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "the frontier of faster lies outside that of first" in text
     for wrong in ("disk_reads", "=3", "disk_reads=x"):
-        with pytest.raises(InputError, match="give COLUMN=RATE"):
-            command([first], "text", None, [wrong], 0.9)
-    with pytest.raises(InputError, match="has no such kind of work"):
-        command([first], "text", ["user_time", "nothing"], None, 0.9)
-    with pytest.raises(InputError, match="given twice"):
-        command([first, first], "text", None, None, 0.9)
+        assert cli.run([*asked, "--ceiling", wrong]) == 2
+        assert "give COLUMN=RATE" in capsys.readouterr().err
+    assert cli.run([*asked, "--work", "user_time", "--work", "nothing"]) == 2
+    assert "has no such kind of work" in capsys.readouterr().err
+    assert cli.run([*asked, first]) == 2
+    assert "given twice" in capsys.readouterr().err
 
 
 def test_limits_come_in_the_stated_order():

@@ -28,12 +28,13 @@ return [...document.querySelectorAll('.plot')].map((plot) =>
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report of the synthetic log."""
     from thinktime import reports
+    from thinktime.documents.render import render
     from thinktime.log import Log
 
     folder = tmp_path_factory.mktemp("page")
     log = Log.open(synthetic.write(folder / "log"))
     path = folder / "report.html"
-    path.write_text(reports.render(reports.build([log]), "html"), encoding="utf-8")
+    path.write_text(render(reports.build([log]), "html"), encoding="utf-8")
     return path
 
 

@@ -464,9 +464,9 @@ def make_all() -> dict[str, object]:
         "response": make_response(),
         "overhead": make_overhead(),
         "saturation": make_saturation(),
-        "iostat": make_iostat(),
+        "disks": make_iostat(),
         "service": make_service(),
         "arrivals": make_arrivals(),
-        "trace": make_trace(),
+        "waits": make_trace(),
         "rates": make_rates(),
     }

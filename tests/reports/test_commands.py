@@ -51,7 +51,7 @@ def test_the_ending_chooses_the_form_and_nothing_is_written_over(log: Log, tmp_p
         (["report", "{tmp}/none"], "none"),
         (["report", "{log}", "-o", "{tmp}/no/such/report.html"], "there is no folder"),
         (["report", "{log}", "-o", "{tmp}"], "is a folder"),
-        (["analyse", "nothing", "{log}"], "the analyses are rates, throughput"),
+        (["analyse", "nothing", "{log}"], "the questions are capacity, timeline"),
         (["analyse", "rates", "{tmp}"], "manifest"),
         (["analyse", "iostat", "{log}", "--part", "disk"], "the parts are cache, queue, drives"),
         (["analyse", "iostat", "{log}", "--session", "1"], "has no session 1; its sessions are 0 to 0"),

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 import synthetic
 
-from thinktime import reports
 from thinktime.analyses.overhead import analysis as overhead
 from thinktime.analyses.overhead import comparison as overhead_comparison
 from thinktime.analyses.overhead import comparison_section as compared
@@ -15,6 +14,7 @@ from thinktime.analyses.overhead import omission as overhead_omission
 from thinktime.analyses.overhead import section_answers as overhead_answers
 from thinktime.analyses.overhead import subtraction as overhead_parts
 from thinktime.documents.document import Section
+from thinktime.documents.render import render_section
 from thinktime.log import Log
 from thinktime.stats.estimate import NotApplicable
 
@@ -25,7 +25,7 @@ def drawn(section: Section) -> str:
         assert figure.chart()["$schema"]
         assert len(figure.alt) > 20
         assert figure.data.rows
-    return " ".join(reports.render_section(section, "text").split())
+    return " ".join(render_section(section, "text").split())
 
 
 def test_costs_with_and_without_a_request_stand_side_by_side(log: Log) -> None:

@@ -14,6 +14,8 @@ import synthetic
 from test_renderers import Page
 
 from thinktime import reports
+from thinktime.analyses import QUESTIONS, Question
+from thinktime.documents.render import render
 from thinktime.log import Log, LogWriter, vocabulary
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -22,7 +24,7 @@ FORMS: tuple[reports.Form, ...] = ("text", "json", "csv", "html")
 
 @pytest.fixture(scope="module")
 def parsed(log: Log) -> dict[str, Any]:
-    return json.loads(reports.render(reports.build([log]), "json"))
+    return json.loads(render(reports.build([log]), "json"))
 
 
 def table(parsed: dict[str, Any], name: str) -> list[dict[str, Any]]:
@@ -86,7 +88,7 @@ def twice(log: Log) -> tuple[reports.Document, reports.Document]:
 def test_the_same_log_gives_the_same_bytes(
     form: reports.Form, twice: tuple[reports.Document, reports.Document]
 ) -> None:
-    first, again = (reports.render(report, form) for report in twice)
+    first, again = (render(report, form) for report in twice)
     assert first == again
 
 
@@ -97,7 +99,7 @@ def test_golden(
     """Did it change? Whether it is right is asked by the other tests. `--update-golden` writes it anew."""
     if form == "json":
         log = Log.open(synthetic.write(tmp_path / "log", synthetic.make(users=3, hold_s=24.0)))
-    made = reports.render(reports.build([log]), form)
+    made = render(reports.build([log]), form)
     path = GOLDEN / name
     if request.config.getoption("--update-golden"):
         path.write_text(made, encoding="utf-8")
@@ -164,7 +166,7 @@ def test_a_strange_log_gives_a_report(name: str, tmp_path: Path) -> None:
     log = write(tmp_path / "log", STRANGE[name])
     document = reports.build([log])
     for form in FORMS:
-        text = reports.render(document, form)
+        text = render(document, form)
         assert "nan" not in text.split("<script", 1)[0].lower().replace("tenant", "").split()
         if form == "json":
             json.loads(text)
@@ -173,12 +175,9 @@ def test_a_strange_log_gives_a_report(name: str, tmp_path: Path) -> None:
     assert document.findings
 
 
-@pytest.mark.parametrize(
-    "name", ["rates", "throughput", "response", "service", "overhead", "saturation", "iostat", "capacity"]
-)
-def test_an_empty_log_makes_no_analysis_fail(name: str, tmp_path: Path) -> None:
-    section = reports.answer(name, write(tmp_path / "log", None))
-    assert section.not_applicable
+@pytest.mark.parametrize("asked", [item for item in QUESTIONS if item.in_report], ids=lambda item: item.name)
+def test_every_question_says_of_an_empty_log_why_it_has_no_answer(asked: Question, tmp_path: Path) -> None:
+    assert asked.answer([write(tmp_path / "log", None)]).not_applicable
 
 
 def test_names_in_a_log_are_only_names(tmp_path: Path) -> None:
@@ -193,11 +192,11 @@ def test_names_in_a_log_are_only_names(tmp_path: Path) -> None:
         writer.incident("damaged_block", hostile)
         writer.set("recorder", {"method": hostile, hostile: [hostile]})
     document = reports.build([Log.open(path)])
-    page = reports.render(document, "html")
+    page = render(document, "html")
     assert "<script>alert" not in page
     assert Page(page)
     for form in FORMS[:1]:
-        assert "\x1b" not in reports.render(document, form)
+        assert "\x1b" not in render(document, form)
 
 
 def test_incidents_and_dropped_intervals_are_told(tmp_path: Path) -> None:
@@ -208,7 +207,7 @@ def test_incidents_and_dropped_intervals_are_told(tmp_path: Path) -> None:
             writer.incident("interval_dropped", "spans a suspend")
         writer.incident("killed", "the recorder was killed")
     document = reports.build([Log.open(path)])
-    text = reports.render(document, "text")
+    text = render(document, "text")
     assert "3 intervals had to be dropped" in text
     assert "the recorder was killed" in text
 
@@ -237,7 +236,7 @@ def test_several_logs_stand_beside_each_other(log: Log, tmp_path: Path) -> None:
     assert len(names) == len(set(names))
     groups = {section.group.split(":")[0] for section in document.sections}
     assert groups - {"The logs compared"} == {"Log 1", "Log 2"}
-    page = Page(reports.render(document, "html"))
+    page = Page(render(document, "html"))
     ids = [attrs["id"] for _, attrs in page.elements if "id" in attrs]
     assert len(ids) == len(set(ids))
 

@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass, replace
-from importlib import import_module
 from typing import Any
 
 import pytest
 import results
 
 from thinktime import reports
-from thinktime.analyses import ANALYSES
+from thinktime.analyses import question
 from thinktime.analyses.recording import analysis as machine
 from thinktime.documents import format as shown
 from thinktime.documents.document import Section
@@ -26,8 +25,8 @@ NAMES = tuple(results.make_all())
 
 
 def made(name: str, result: object | None = None) -> Section:
-    section = import_module(ANALYSES[name].removesuffix("analysis") + "section").section
-    return section(results.make_all()[name] if result is None else result)
+    asked = question(name)
+    return asked.section(results.make_all()[name] if result is None else result, asked.options())
 
 
 def said(section: Section) -> str:
@@ -138,14 +137,14 @@ def test_response_speaks_only_of_loads_with_enough_interactions() -> None:
 
 
 def test_disks_show_sampled_beside_exact_and_measured_beside_the_makers() -> None:
-    text = said(made("iostat"))
+    text = said(made("disks"))
     assert "swap 91.0 ± 4.5 89.9 ± 4.5 1.100 ± 0.055" in text
     assert "Of the blocks asked for, 75.0 ± 3.8 % were found in the cache." in text
     assert "The CPU was idle while a drive was busy 33.5 ± 1.7 % of the time." in text
-    table = next(table for table in made("iostat").tables if table.name == "iostat-drives")
+    table = next(table for table in made("disks").tables if table.name == "iostat-drives")
     names = [column.name for column in table.columns]
     assert table.rows[0][names.index("access, maker's")] == 0.0675
-    queue, states = made("iostat").figures
+    queue, states = made("disks").figures
     assert len(queue.data.rows) == 6
     assert queue.data.rows[-1][0] == "5 and more"
     drawn = [layer["data"]["values"] for layer in queue.chart()["layer"]]

@@ -208,7 +208,8 @@ import sys
 from functools import partial
 from pathlib import Path
 from sources import stand_in
-from thinktime.sources import design, experiments
+from thinktime.log import design
+from thinktime.sources import experiments
 read = design.read(sys.argv[1])
 runs = experiments.prepare(read, Path(sys.argv[2]), resume=Path(sys.argv[2]).exists())
 experiments.run(read, runs, threads=2, simulate=partial(stand_in.simulate, delay_s=0.02))

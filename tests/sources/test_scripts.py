@@ -13,8 +13,8 @@ from polars.testing import assert_frame_equal
 
 import thinktime
 from thinktime.errors import InputError
+from thinktime.log.design import Design
 from thinktime.log.runs import Runs
-from thinktime.sources.design import Design
 from thinktime.sources.experiments import prepare, run
 from thinktime.sources.scripts import Script, builtin, demands, read
 from thinktime.sources.simulated import resolve, simulate

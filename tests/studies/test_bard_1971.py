@@ -15,7 +15,7 @@ from computed import (
     is_told_in_json,
 )
 
-from thinktime import reports
+from thinktime.documents.render import render
 from thinktime.sources import simulated
 from thinktime.studies import load
 from thinktime.studies.bard_1971 import doubts, free_fret, recomputed, tables
@@ -172,7 +172,7 @@ def test_all_nine_figures_are_drawn_and_no_table_stands_for_another(outcome: Out
     assert len(names) == len(set(names))
     sections = {section.name for section in document.sections}
     assert {finding.section for finding in document.findings} <= sections | {""}
-    assert "nan" not in re.findall(r"\b\w+\b", reports.render(document, "text"))
+    assert "nan" not in re.findall(r"\b\w+\b", render(document, "text"))
 
 
 def test_one_table_is_that_table(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from computed import are_doubts_with_figures, computed
 
-from thinktime import reports
+from thinktime.documents.render import render
 from thinktime.models.swapping.disk_bound import leave_one_out
 from thinktime.sources import simulated
 from thinktime.studies import cells_render as render_figures
@@ -148,7 +148,7 @@ def test_both_figures_are_drawn_and_no_table_stands_for_another(outcome: Outcome
     assert len(names) == len(set(names))
     sections = {section.name for section in document.sections}
     assert {finding.section for finding in document.findings} <= sections | {""}
-    assert "nan" not in re.findall(r"\b\w+\b", reports.render(document, "text"))
+    assert "nan" not in re.findall(r"\b\w+\b", render(document, "text"))
 
 
 @pytest.mark.parametrize("table", ["table01", "table02", "table08", "section54"])

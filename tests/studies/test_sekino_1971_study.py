@@ -16,8 +16,8 @@ from computed import (
     is_told_in_json,
 )
 
-from thinktime import reports
 from thinktime.documents.document import Section
+from thinktime.documents.render import render, render_section
 from thinktime.sources import simulated
 from thinktime.studies import load
 from thinktime.studies import published_tables as beside
@@ -107,7 +107,7 @@ def test_golden(arithmetic: tuple[Figure, ...], request: pytest.FixtureRequest) 
     section = Section(
         name="recomputed", title="Recomputed", summary=chapter.summary, tables=(*chapter.tables, *shown)
     )
-    text = reports.render_section(section, "text")
+    text = render_section(section, "text")
     if request.config.getoption("--update-golden"):
         GOLDEN.write_text(text, encoding="utf-8")
     assert GOLDEN.exists(), f"{GOLDEN}: run pytest {__file__} --update-golden"
@@ -180,7 +180,7 @@ def test_no_table_stands_for_another_and_none_says_nan(outcome: Outcome) -> None
     assert len(names) == len(set(names))
     sections = {section.name for section in document.sections}
     assert {finding.section for finding in document.findings} <= sections | {""}
-    assert "nan" not in re.findall(r"\b\w+\b", reports.render(document, "text"))
+    assert "nan" not in re.findall(r"\b\w+\b", render(document, "text"))
 
 
 def test_a_cell_that_misses_says_why(outcome: Outcome) -> None:

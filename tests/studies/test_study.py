@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from computed import cells
 
-from thinktime import reports
+from thinktime.documents.render import render
 from thinktime.errors import InputError
 from thinktime.studies import cells_render as render_figures
 from thinktime.studies import load
@@ -116,7 +116,7 @@ def test_json_has_exactly_the_fields_of_figures_and_findings(outcome: Outcome) -
 
 def test_every_form_says_the_same(outcome: Outcome) -> None:
     document = told(outcome)
-    text, page = reports.render(document, "text"), reports.render(document, "html")
+    text, page = render(document, "text"), render(document, "html")
     assert "✓ agrees" in text
     assert "nan" not in re.findall(r"\b\w+\b", text)
     for finding in outcome.findings:

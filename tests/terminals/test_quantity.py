@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from thinktime.cli.quantity import parse_bytes, parse_seconds
 from thinktime.errors import InputError
+from thinktime.quantity import parse_bytes, parse_seconds
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
+from thinktime.analyses import QUESTIONS
 from thinktime.cli import COMMANDS
-from thinktime.cli.analyse import ANALYSES
 
 
 def run(*arguments):
@@ -24,10 +24,11 @@ def test_help_has_examples(name):
 
 def test_help_of_every_analysis_has_examples():
     listed = run("analyse", "--help").stdout
-    for name in ANALYSES:
+    names = [question.name for question in QUESTIONS]
+    for name in names:
         assert f"  {name} " in listed
-    done = [run("analyse", name, "--help") for name in ANALYSES]
-    for name, each in zip(ANALYSES, done, strict=True):
+    done = [run("analyse", name, "--help") for name in names]
+    for name, each in zip(names, done, strict=True):
         assert each.returncode == 0, each.stderr
         assert f"thinktime analyse {name} " in each.stdout.partition("Examples:")[2]
     assert "..." not in listed.partition("Commands:")[2].partition("Examples:")[0]

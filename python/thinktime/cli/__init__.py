@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import typer
@@ -16,7 +16,7 @@ import typer
 from thinktime import __version__
 from thinktime.errors import InputError, WorkError
 
-__all__ = ["COMMANDS", "main"]
+__all__ = ["COMMANDS", "main", "run"]
 
 COMMANDS: dict[str, str] = {
     "record": "thinktime.cli.record",
@@ -51,7 +51,7 @@ def _application(arguments: list[str]) -> typer.Typer:
     app = typer.Typer(
         help="Measure, explain and predict interactive multi-user systems.",
         epilog=EPILOG,
-        add_completion=False,
+        add_completion=True,
         no_args_is_help=True,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
@@ -82,13 +82,21 @@ def _short(command: Callable[..., None]) -> str:
     return re.split(r"[:.,]", command.__doc__ or "", maxsplit=1)[0].strip()
 
 
-def main() -> None:
-    """Run the command that `sys.argv` names, and exit with its status."""
+def run(arguments: Sequence[str]) -> int:
+    """Exit status of the command that the arguments name: 0 done, 1 the work failed, 2 bad usage or input."""
     try:
-        _application(sys.argv[1:])(prog_name="thinktime")
+        _application(list(arguments))(list(arguments), prog_name="thinktime")
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
     except InputError as error:
         print(f"thinktime: {error}", file=sys.stderr)
-        sys.exit(2)
+        return 2
     except WorkError as error:
         print(f"thinktime: {error}", file=sys.stderr)
-        sys.exit(1)
+        return 1
+    return 0
+
+
+def main() -> None:
+    """Run the command that `sys.argv` names, and exit with its status."""
+    sys.exit(run(sys.argv[1:]))

@@ -136,10 +136,11 @@ def _scale(demand: dict[str, Any], cpus: int) -> Scale:
 
 def _report(output: Path, page: Path) -> None:
     from thinktime import reports
+    from thinktime.documents.render import render
     from thinktime.log import Log
 
     document = reports.build([Log.open(output)])
-    page.write_text(reports.render(document, "html"), encoding="utf-8")
+    page.write_text(render(document, "html"), encoding="utf-8")
     for finding in document.findings[:5]:
         typer.echo(f"- {finding.text}")
     typer.echo(f"{page}")

@@ -14,12 +14,8 @@ import typer
 from thinktime.errors import InputError
 
 if TYPE_CHECKING:
-    from thinktime.documents.document import Document
     from thinktime.log.runs import Runs
-    from thinktime.sources.design import Design
     from thinktime.sources.experiments import Progress
-
-__all__ = ["analysed", "command"]
 
 Form = Literal["text", "json", "csv"]
 
@@ -32,8 +28,12 @@ def command(
     output: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--output", metavar="RUNS", help="Folder of the runs; by default named like the design."
+            "-o", "--output", metavar="FILE", help="Also write a page with figures (or .txt, .json, .csv)."
         ),
+    ] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option("--runs", metavar="FOLDER", help="Folder of the runs; by default, the design's name."),
     ] = None,
     replications: Annotated[
         int | None,
@@ -52,12 +52,6 @@ def command(
         int | None,
         typer.Option("--threads", min=1, help="By default one a core; figures do not depend on it."),
     ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(
-            "--report", metavar="FILE", help="Write a page with figures too (or .txt, .json, .csv)."
-        ),
-    ] = None,
     form: Annotated[
         Form, typer.Option("--format", help="How the figures are printed; json and csv are unrounded.")
     ] = "text",
@@ -74,26 +68,27 @@ def command(
 
     Examples:
 
-      thinktime experiment scheduling.toml -o scheduling
+      thinktime experiment scheduling.toml --runs scheduling
 
-      thinktime experiment scheduling.toml -o scheduling --resume --replications 16
+      thinktime experiment scheduling.toml --runs scheduling --resume --replications 16
 
       thinktime experiment scheduling --response mean_response_s --format json | jq '.findings'
     """
-    from thinktime import reports
+    from thinktime.analyses.experiment.page import analysed
     from thinktime.cli import writing
+    from thinktime.documents.render import render
 
-    if report is not None:
-        writing.check(report, force, "text")
+    if output is not None:
+        writing.check(output, force, "text")
     runs = _opened(design) if (design / "runs.json").exists() else None
     if runs is None:
-        runs = _run(design, output, replications, resume=resume, force=force, threads=threads)
-    elif output or replications or resume:
+        runs = _run(design, folder, replications, resume=resume, force=force, threads=threads)
+    elif folder or replications or resume:
         raise InputError(f"{design}: is a folder of runs and is analysed; give the design to simulate")
-    document = analysed(runs, response or [])
-    sys.stdout.write(reports.render(document, form))
-    if report is not None:
-        writing.write(report, reports.render(document, writing.form_of(report)))
+    document = analysed(runs, response or ())
+    sys.stdout.write(render(document, form))
+    if output is not None:
+        writing.write(output, render(document, writing.form_of(output)))
 
 
 def _opened(folder: Path) -> Runs:
@@ -104,70 +99,26 @@ def _opened(folder: Path) -> Runs:
 
 def _run(
     path: Path,
-    output: Path | None,
+    folder: Path | None,
     replications: int | None,
     *,
     resume: bool,
     force: bool,
     threads: int | None,
 ) -> Runs:
+    from thinktime.log import design
     from thinktime.log.runs import Runs
-    from thinktime.sources import design, experiments
+    from thinktime.sources import experiments
 
     read = design.read(path)
     if replications is not None:
         read = replace(read, replications=replications)
     experiments.check(read)
-    folder = output or path.with_suffix("")
+    folder = folder or path.with_suffix("")
     runs = experiments.prepare(read, folder, resume=resume, force=force)
     with _bar() as progress:
         experiments.run(read, runs, threads=threads, progress=progress)
     return Runs.open(folder)
-
-
-def analysed(runs: Runs, wanted: list[str]) -> Document:
-    """Analyse responses of `runs`: those wanted, or those of its design, or all.
-
-    Raises
-    ------
-    InputError
-        There is no such response, or nothing was simulated yet.
-    """
-    from thinktime.analyses.experiment.analysis import analyse
-    from thinktime.reports.experiment import document
-
-    if not runs.factors:
-        raise InputError(
-            f"{runs.path}: is one configuration, in which nothing was varied; run a design instead"
-        )
-    design = _design(runs)
-    frame, units = runs.responses(), runs.units
-    if not units:
-        raise InputError(f"{runs.path}: no cell is finished yet; run the design with --resume")
-    names = wanted or list(design.responses if design else ()) or list(units)
-    if unknown := [name for name in names if name not in units]:
-        raise InputError(f"{runs.path}: has no response {unknown[0]!r}; there are: {', '.join(units)}")
-    blocks = "replication" if runs.common_random_numbers else None
-    results = {
-        name: analyse(
-            frame,
-            response=name,
-            factors=runs.factors,
-            blocks=blocks,
-            unit=units[name],
-            transformation=design.transformation(name) if design else None,
-        )
-        for name in names
-    }
-    return document(runs, results)
-
-
-def _design(runs: Runs) -> Design | None:
-    """Return the design that was copied into the folder of the runs."""
-    from thinktime.sources import design, experiments
-
-    path = runs.path / experiments.DESIGN_NAME
-    return design.read(path) if path.exists() else None
 
 
 @contextmanager

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from thinktime.cli.quantity import parse_bytes, parse_seconds
 from thinktime.errors import InputError
+from thinktime.quantity import parse_bytes, parse_seconds
 
 if TYPE_CHECKING:
     from thinktime.sources.terminals import Plan

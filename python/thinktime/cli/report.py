@@ -48,7 +48,8 @@ def command(
 
 def _rendered(logs: list[Path], form: writing.Form) -> str:
     from thinktime import reports
+    from thinktime.documents.render import render
     from thinktime.log import Log
 
     document = reports.build([Log.open(path) for path in logs])
-    return reports.render(document, form)
+    return render(document, form)

@@ -41,8 +41,8 @@ def command(
 
       thinktime scripts --check my.toml; thinktime simulate multics -p script=my.toml
     """
-    from thinktime import reports
     from thinktime.documents.document import Section
+    from thinktime.documents.render import render_section
     from thinktime.sources.scripts import builtin, demands, read
 
     if name is not None:
@@ -56,7 +56,7 @@ def command(
         section = Section(
             name="script", title=f"What is in {check}?", summary=(), tables=(_scripts((read(check),)),)
         )
-        sys.stdout.write(reports.render_section(section, form))
+        sys.stdout.write(render_section(section, form))
     else:
         section = Section(
             name="scripts",
@@ -64,7 +64,7 @@ def command(
             summary=("`thinktime scripts SCRIPT` prints one; `-p script=FILE.toml` plays one of your own.",),
             tables=(_scripts(tuple(read(each) for each in builtin())), _demands(demands())),
         )
-        sys.stdout.write(reports.render_section(section, form))
+        sys.stdout.write(render_section(section, form))
 
 
 def _scripts(scripts: tuple[Script, ...]) -> Table:

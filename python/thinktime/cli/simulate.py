@@ -67,8 +67,8 @@ def command(
 
       thinktime simulate network --config queue.toml --trace -o queue; thinktime report queue
     """
-    from thinktime import reports
     from thinktime.cli import parameters
+    from thinktime.documents.render import render_section
 
     if trace and output is None:
         raise InputError("--trace: the trace needs a log; name its folder with -o")
@@ -84,7 +84,7 @@ def command(
             simulated.record(
                 output, trace=trace, mode="replace" if force and not earlier else mode, progress=progress
             )
-    sys.stdout.write(reports.render_section(_section(simulated, output), form))
+    sys.stdout.write(render_section(_section(simulated, output), form))
     if output is not None and form == "text":
         typer.echo(f"{output}")
 

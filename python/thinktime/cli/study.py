@@ -87,7 +87,7 @@ def _list() -> None:
 
 
 def _rendered(outcome: Outcome, form: writing.Form) -> str:
-    from thinktime import reports
+    from thinktime.documents.render import render
     from thinktime.studies import cells_render as render_figures
     from thinktime.studies.study_report import told
 
@@ -95,7 +95,7 @@ def _rendered(outcome: Outcome, form: writing.Form) -> str:
         return render_figures.to_json(outcome.figures, outcome.findings)
     if form == "csv":
         return render_figures.to_csv(outcome.figures)
-    return reports.render(told(outcome), form)
+    return render(told(outcome), form)
 
 
 @contextmanager

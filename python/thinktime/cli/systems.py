@@ -35,7 +35,7 @@ def command(
 
       thinktime systems apl360 --format csv
     """
-    from thinktime import reports
+    from thinktime.documents.render import render_section
     from thinktime.sources.simulated import systems
 
     found = systems()
@@ -45,9 +45,9 @@ def command(
             raise InputError(
                 f"there is no simulated system {name!r}; there are: {', '.join(s.name for s in found)}"
             )
-        sys.stdout.write(reports.render_section(_parameters(chosen[0]), form))
+        sys.stdout.write(render_section(_parameters(chosen[0]), form))
     else:
-        sys.stdout.write(reports.render_section(_list(found), form))
+        sys.stdout.write(render_section(_list(found), form))
 
 
 def _list(found: tuple[System, ...]) -> Section:

@@ -18,12 +18,15 @@ if TYPE_CHECKING:
     import polars as pl
 
     from thinktime.log import Log
+    from thinktime.log.design import Design
     from thinktime.stats.estimate import Estimate, NotApplicable
 
 __all__ = ["Cell", "Level", "Replication", "Runs", "over_replications"]
 
 SCHEMA_VERSION = 1
 FILE_NAME = "runs.json"
+DESIGN_NAME = "design.toml"
+"""Copy of the design in the folder of its runs."""
 FORMAT = "thinktime runs"
 
 Level = str | int | float | bool
@@ -216,6 +219,13 @@ class Runs:
                 found: dict[str, str] = getattr(replication, what)
                 return found
         return {}
+
+    def design(self) -> Design | None:
+        """Design that the runs were made from; None where they were not made from a file."""
+        from thinktime.log import design
+
+        path = self.path / DESIGN_NAME
+        return design.read(path) if path.exists() else None
 
     def responses(self) -> pl.DataFrame:
         """Return a row a cell and replication: factors, `replication`, all responses (null: no figure)."""

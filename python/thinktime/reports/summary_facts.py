@@ -73,7 +73,7 @@ class Evidence:
     @property
     def iostat(self) -> Iostat | None:
         """Disks and who waits for them, where the log tells."""
-        return cast("Iostat | None", self._result("iostat"))
+        return cast("Iostat | None", self._result("disks"))
 
     @property
     def busy(self) -> float:

@@ -15,13 +15,12 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from thinktime.errors import InputError, WorkError
-from thinktime.log.runs import FILE_NAME, Cell, Level, Runs
+from thinktime.log.design import Design, nearest
+from thinktime.log.runs import DESIGN_NAME, FILE_NAME, Cell, Level, Runs
 from thinktime.sources import simulated
-from thinktime.sources.design import Design, nearest
 
-__all__ = ["DESIGN_NAME", "Progress", "Simulate", "check", "prepare", "run"]
+__all__ = ["Progress", "Simulate", "check", "prepare", "run"]
 
-DESIGN_NAME = "design.toml"
 """Copy of the design in the folder of its runs."""
 UNFINISHED, REPLACED = ".new", ".old"
 LOOK_S = 0.1

@@ -1,1 +1,55 @@
-"""Effect of each factor of a designed experiment."""
+"""Effect of each factor of a designed experiment on each response."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from thinktime.analyses.question import Question, option
+from thinktime.errors import InputError
+
+if TYPE_CHECKING:
+    from thinktime.documents.document import Document
+    from thinktime.log.runs import Runs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExperimentOptions:
+    """Options of the analysis of an experiment."""
+
+    responses: tuple[str, ...] = option(
+        (),
+        "--response",
+        "Analyse this response only. May be given several times.",
+        metavar="NAME",
+        repeated=True,
+    )
+
+
+class ExperimentQuestion(Question):
+    """What does each factor of an experiment do?"""
+
+    name = "experiment"
+    summary = "Estimate the effect of each factor of an experiment."
+    description = "Analysis of variance of each response over the cells and replications of a design."
+    examples = ("scheduling", "scheduling --response mean_response_s --format json | jq '.findings'")
+    accepts = "runs"
+    options = ExperimentOptions
+    in_report = False
+
+    def open(self, paths: Sequence[Path]) -> Sequence[Runs]:
+        """Runs in the folder that was named."""
+        from thinktime.log.runs import Runs
+
+        if len(paths) > 1:
+            raise InputError(f"{self.name}: {len(paths)} folders of runs are given, one can be analysed")
+        return (Runs.open(paths[0]),)
+
+    def answer(self, logs: Sequence[Runs], options: ExperimentOptions | None = None) -> Document:
+        """Document with a section for each response."""
+        from thinktime.analyses.experiment.page import analysed
+
+        (runs,) = logs
+        return analysed(runs, (options or ExperimentOptions()).responses)

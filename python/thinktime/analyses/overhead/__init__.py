@@ -1,1 +1,139 @@
-"""What each kind of request costs the system."""
+"""System time that each kind of request costs, by regression."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from thinktime.analyses.question import Question, log_names, option
+from thinktime.errors import InputError
+
+if TYPE_CHECKING:
+    from thinktime.analyses.overhead.analysis import Overhead
+    from thinktime.analyses.overhead.comparison import Comparison
+    from thinktime.documents.document import Section
+    from thinktime.log import Log
+    from thinktime.stats.estimate import NotApplicable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OverheadOptions:
+    """Options of the overhead regression."""
+
+    requests: tuple[str, ...] | None = option(
+        None,
+        "--request",
+        "Fit these requests, without selection: a column of the samples, or user_time. May be given several "
+        "times.",
+        metavar="NAME",
+        repeated=True,
+    )
+    drop: tuple[str, ...] = option(
+        (),
+        "--drop",
+        "Leave out a request, as if it had not been measured, and show the costs with it for comparison. May "
+        "be given several times.",
+        metavar="NAME",
+        repeated=True,
+    )
+    target: tuple[str, ...] | None = option(
+        None,
+        "--target",
+        "Counter to regress instead of system time; repeat to sum several.",
+        metavar="COLUMN",
+        repeated=True,
+    )
+    subtract: tuple[str, ...] = option(
+        (),
+        "--subtract",
+        "Counter to subtract from the target and report separately; repeat to sum several.",
+        metavar="COLUMN",
+        repeated=True,
+    )
+    f_to_enter: float = option(
+        4.0, "--f-to-enter", "Smallest F at which a request enters the regression.", metavar="F", least=0.0
+    )
+    subsets: int = option(
+        4, "--subsets", "Subsets of the log that are fitted separately.", metavar="N", least=2
+    )
+
+
+class OverheadQuestion(Question):
+    """What does each kind of request cost the system?"""
+
+    name = "overhead"
+    summary = "Estimate what each kind of request costs the system."
+    description = (
+        "System time of each interval is regressed on the requests served in it (Bard 1971). For several "
+        "logs, tests whether requests cost the same in each."
+    )
+    examples = (
+        "run",
+        "before after",
+        "run --drop context_switches",
+        "run --target softirq_s",
+        "run --format json | jq '.tables[0].rows'",
+    )
+    accepts = "logs"
+    options = OverheadOptions
+
+    def analyse(self, log: Log, options: OverheadOptions) -> Overhead | NotApplicable:
+        """Result for one log."""
+        from thinktime.analyses.overhead.analysis import analyse
+
+        return analyse(log, **_arguments(options))
+
+    def section(self, result: Overhead | NotApplicable, options: OverheadOptions) -> Section:
+        """Section of the result."""
+        from thinktime.analyses.overhead.section import section
+
+        del options
+        return section(result)
+
+    def compare(self, logs: Sequence[Log], options: OverheadOptions) -> Comparison | NotApplicable:
+        """Tests of equal costs in several logs."""
+        from thinktime.analyses.overhead.comparison import compare
+
+        return compare(logs, log_names(logs), without=options.drop, **_arguments(options))
+
+    def comparison_section(self, result: Comparison | NotApplicable, options: OverheadOptions) -> Section:
+        """Section of the comparison."""
+        from thinktime.analyses.overhead.comparison_section import section
+
+        del options
+        return section(result)
+
+    def answer(self, logs: Sequence[Log], options: OverheadOptions | None = None) -> Section:
+        """Section of the costs; of the effect of dropping requests, or of a part subtracted, where asked.
+
+        Raises
+        ------
+        InputError
+            ``subtract`` together with ``drop``, ``target`` or several logs.
+        """
+        from thinktime.analyses.overhead import section_answers
+        from thinktime.analyses.overhead.omission import omit
+        from thinktime.analyses.overhead.subtraction import part
+
+        chosen = options or OverheadOptions()
+        if chosen.subtract and (chosen.drop or chosen.target or len(logs) > 1):
+            raise InputError(
+                "--subtract: needs one log, and excludes --drop and --target; run each by itself"
+            )
+        if len(logs) > 1:
+            return self.comparison_section(self.compare(logs, chosen), chosen)
+        if chosen.drop:
+            return section_answers.omission(omit(logs[0], chosen.drop, **_arguments(chosen)))
+        if chosen.subtract:
+            return section_answers.parted(part(logs[0], chosen.subtract, **_arguments(chosen)))
+        return self.section(self.analyse(logs[0], chosen), chosen)
+
+
+def _arguments(options: OverheadOptions) -> dict[str, Any]:
+    arguments: dict[str, Any] = {
+        "requests": options.requests,
+        "f_to_enter": options.f_to_enter,
+        "subsets": options.subsets,
+    }
+    return arguments if options.target is None else {**arguments, "explained": options.target}

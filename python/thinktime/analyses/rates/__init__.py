@@ -1,1 +1,35 @@
 """Mean rate of every counter, with confidence intervals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from thinktime.analyses.question import Options, Question
+
+if TYPE_CHECKING:
+    from thinktime.analyses.rates.analysis import Rates
+    from thinktime.documents.document import Section
+    from thinktime.log import Log
+    from thinktime.stats.estimate import NotApplicable
+
+
+class RatesQuestion(Question):
+    """How much of everything happened per second?"""
+
+    name = "rates"
+    summary = "Print the mean rate of every counter."
+    examples = ("run", "run --format json | jq '.tables[0].rows'")
+
+    def analyse(self, log: Log, options: Options) -> Rates | NotApplicable:
+        """Result for one log."""
+        from thinktime.analyses.rates.analysis import analyse
+
+        del options
+        return analyse(log)
+
+    def section(self, result: Rates | NotApplicable, options: Options) -> Section:
+        """Section of the result."""
+        from thinktime.analyses.rates.section import section
+
+        del options
+        return section(result)

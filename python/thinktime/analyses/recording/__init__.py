@@ -1,1 +1,34 @@
-"""What was recorded, on which machine, at what cost."""
+"""Length, cost and gaps of a recording, and the machine it is of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from thinktime.analyses.question import Options, Question
+
+if TYPE_CHECKING:
+    from thinktime.analyses.recording.analysis import RecordedLog
+    from thinktime.documents.document import Section
+    from thinktime.log import Log
+
+
+class RecordingQuestion(Question):
+    """How good is the recording?"""
+
+    name = "recording"
+    summary = "Report how good the recording is."
+    examples = ("run", "run --format json | jq '.tables[].name'")
+
+    def analyse(self, log: Log, options: Options) -> RecordedLog:
+        """Result for one log."""
+        from thinktime.analyses.recording.analysis import analyse
+
+        del options
+        return analyse(log)
+
+    def section(self, result: RecordedLog, options: Options) -> Section:
+        """Section of the result."""
+        from thinktime.analyses.recording.section import section
+
+        del options
+        return section(result)

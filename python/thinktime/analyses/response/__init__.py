@@ -1,1 +1,50 @@
-"""How long users waited, by their number and by class."""
+"""Response times by number of users and by class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from thinktime.analyses.question import Question, option
+
+if TYPE_CHECKING:
+    from thinktime.analyses.response.analysis import Response
+    from thinktime.documents.document import Section
+    from thinktime.log import Log
+    from thinktime.stats.estimate import NotApplicable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResponseOptions:
+    """Options of the question about response times."""
+
+    without: tuple[str, ...] = option(
+        (),
+        "--without",
+        "Also report the mean without this class: one heavy command can dominate the overall mean. May be "
+        "given several times.",
+        metavar="CLASS",
+        repeated=True,
+    )
+
+
+class ResponseQuestion(Question):
+    """How long do users wait?"""
+
+    name = "response"
+    summary = "Show how long users waited, by their number and by class."
+    examples = ("run", "run --without fortran", "run --format json | jq '.tables[0].rows'")
+    options = ResponseOptions
+
+    def analyse(self, log: Log, options: ResponseOptions) -> Response | NotApplicable:
+        """Result for one log."""
+        from thinktime.analyses.response.analysis import analyse
+
+        return analyse(log, without=options.without)
+
+    def section(self, result: Response | NotApplicable, options: ResponseOptions) -> Section:
+        """Section of the result."""
+        from thinktime.analyses.response.section import section
+
+        del options
+        return section(result)

@@ -1,1 +1,41 @@
-"""What the users of a script requested, and what they got."""
+"""Run report of a script: what its users requested, and what they got."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from thinktime.analyses.question import Options, Question
+
+if TYPE_CHECKING:
+    from thinktime.analyses.script_report.analysis import RunReport
+    from thinktime.documents.document import Section
+    from thinktime.log import Log
+    from thinktime.stats.estimate import NotApplicable
+
+
+class ScriptReportQuestion(Question):
+    """What did the users of a script request and get?"""
+
+    name = "script-report"
+    summary = "Report what the users of a script requested and got."
+    description = (
+        "The run report of a script, in the form of run CPM01 (Sekino 1969): status of the system; real "
+        "time, run, swap and CPU time of the users who play the script, in total and per interaction; their "
+        "mean response time."
+    )
+    examples = ("run", "run --format json | jq '.tables[1].rows'")
+    in_report = False
+
+    def analyse(self, log: Log, options: Options) -> RunReport | NotApplicable:
+        """Result for one log."""
+        from thinktime.analyses.script_report.analysis import analyse
+
+        del options
+        return analyse(log)
+
+    def section(self, result: RunReport | NotApplicable, options: Options) -> Section:
+        """Section of the result."""
+        from thinktime.analyses.script_report.section import section
+
+        del options
+        return section(result)

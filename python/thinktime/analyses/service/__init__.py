@@ -1,1 +1,87 @@
-"""How much service an input needs, and its distribution."""
+"""Service times, and the distributions fitted to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from thinktime.analyses.question import Question, option
+
+if TYPE_CHECKING:
+    from thinktime.analyses.service.analysis import Service
+    from thinktime.documents.document import Section
+    from thinktime.log import Log
+    from thinktime.stats.estimate import NotApplicable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceOptions:
+    """Options of the question about service times."""
+
+    fit: Path | None = option(
+        None,
+        "--fit",
+        "Fit distributions to the service times, overall and by class, and write the best to FILE in TOML, "
+        "for a simulation.",
+        metavar="FILE",
+    )
+
+
+class ServiceQuestion(Question):
+    """How much service does an input need?"""
+
+    name = "service"
+    summary = "Show how much service an input needs, and fit distributions to it."
+    examples = ("run", "run --fit service.toml")
+    options = ServiceOptions
+
+    def analyse(self, log: Log, options: ServiceOptions) -> Service | NotApplicable:
+        """Result for one log."""
+        from thinktime.analyses.service.analysis import analyse
+
+        del options
+        return analyse(log)
+
+    def section(self, result: Service | NotApplicable, options: ServiceOptions) -> Section:
+        """Section of the result."""
+        from thinktime.analyses.service.section import section
+
+        del options
+        return section(result)
+
+    def answer(self, logs: Sequence[Log], options: ServiceOptions | None = None) -> Section:
+        """Section of the service times, with the fits where they are asked for."""
+        from thinktime.analyses.service.fit import analyse
+        from thinktime.analyses.service.fit_section import extended
+
+        (log,) = logs
+        chosen = options or ServiceOptions()
+        section = self.section(self.analyse(log, chosen), chosen)
+        return section if chosen.fit is None else extended(section, analyse(log))
+
+    def writes(self, path: Path, options: ServiceOptions) -> bool:
+        """Whether `path` is the file of the fits."""
+        return path == options.fit
+
+    def files(self, logs: Sequence[Log], options: ServiceOptions) -> Mapping[Path, str]:
+        """Fitted distributions in TOML.
+
+        Raises
+        ------
+        WorkError
+            The log has no service times that can be fitted.
+        """
+        from thinktime.analyses.service.distributions import toml
+        from thinktime.analyses.service.fit import analyse
+        from thinktime.errors import WorkError
+        from thinktime.stats.estimate import NotApplicable
+
+        (log,) = logs
+        if options.fit is None:
+            return {}
+        result = analyse(log)
+        if isinstance(result, NotApplicable):
+            raise WorkError(f"{log.path}: {result.reason}; {result.remedy}")
+        return {options.fit: toml(result, str(log.path))}

@@ -1,1 +1,35 @@
-"""Who used how much."""
+"""Resources used by each user."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from thinktime.analyses.question import Options, Question
+
+if TYPE_CHECKING:
+    from thinktime.analyses.users.analysis import Users
+    from thinktime.documents.document import Section
+    from thinktime.log import Log
+    from thinktime.stats.estimate import NotApplicable
+
+
+class UsersQuestion(Question):
+    """Who used it?"""
+
+    name = "users"
+    summary = "List the users by the CPU time they used."
+    examples = ("run", "run --format csv > users.csv")
+
+    def analyse(self, log: Log, options: Options) -> Users | NotApplicable:
+        """Result for one log."""
+        from thinktime.analyses.users.analysis import analyse
+
+        del options
+        return analyse(log)
+
+    def section(self, result: Users | NotApplicable, options: Options) -> Section:
+        """Section of the result."""
+        from thinktime.analyses.users.section import section
+
+        del options
+        return section(result)

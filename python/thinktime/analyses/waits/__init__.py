@@ -1,1 +1,35 @@
 """Where interactions wait, from the trace of events."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from thinktime.analyses.question import Options, Question
+
+if TYPE_CHECKING:
+    from thinktime.analyses.waits.analysis import Trace
+    from thinktime.documents.document import Section
+    from thinktime.log import Log
+    from thinktime.stats.estimate import NotApplicable
+
+
+class WaitsQuestion(Question):
+    """Where do interactions wait?"""
+
+    name = "waits"
+    summary = "Show where interactions wait, from the trace of events."
+    examples = ("run", "run --format json | jq '.tables[0].rows'")
+
+    def analyse(self, log: Log, options: Options) -> Trace | NotApplicable:
+        """Result for one log."""
+        from thinktime.analyses.waits.analysis import analyse
+
+        del options
+        return analyse(log)
+
+    def section(self, result: Trace | NotApplicable, options: Options) -> Section:
+        """Section of the result."""
+        from thinktime.analyses.waits.section import section
+
+        del options
+        return section(result)

@@ -56,8 +56,8 @@ def command(
 
       thinktime predict cpu-bound --elapsed 300s --swap-time 70ms --quantum 1s --processes 10 --processes-b 15
     """
-    from thinktime import reports
     from thinktime.documents import format as shown
+    from thinktime.documents.render import render_section
     from thinktime.models.swapping import swap_overhead
     from thinktime.predictions import prediction
 
@@ -74,4 +74,4 @@ def command(
     section = prediction.section(
         "cpu-bound", "How long does the load then take?", found, LABELS, summary=[f"The load takes {after}."]
     )
-    sys.stdout.write(reports.render_section(section, form))
+    sys.stdout.write(render_section(section, form))

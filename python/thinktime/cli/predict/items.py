@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from thinktime import toml
-from thinktime.cli.quantity import parse_seconds
 from thinktime.errors import InputError
+from thinktime.quantity import parse_seconds
 
 if TYPE_CHECKING:
     from thinktime.stats.estimate import Estimate

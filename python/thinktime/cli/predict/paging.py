@@ -82,7 +82,7 @@ def command(
 
       thinktime predict paging -p version=3.1.1 --users 4..20..2 --format csv
     """
-    from thinktime import reports
+    from thinktime.documents.render import render
 
     chosen = form or writing.form_of(output)
     writing.check(output, force, chosen)
@@ -92,7 +92,7 @@ def command(
     base = given | {name: each[0] for name, each in values.items() if len(each) == 1}
     ranges = {name: each for name, each in values.items() if len(each) > 1}
     document = _document(base, ranges, levels, simulate, seed)
-    writing.write(output, reports.render(document, chosen))
+    writing.write(output, render(document, chosen))
 
 
 def _values(text: str, name: str) -> list[float]:

@@ -148,7 +148,7 @@ def command(
 
       thinktime predict ratio --from run --memory-b 1280 --utilisation-b 95%
     """
-    from thinktime import reports
+    from thinktime.documents.render import render_section
     from thinktime.models.swapping import disk_bound
     from thinktime.predictions.disk_bound import section
 
@@ -184,7 +184,7 @@ def command(
     a, b, caveats = _figures(files or [], log, device, of_a, of_b)
     machines = _configuration(a, "A"), _configuration(b, "B")
     answer = section(disk_bound.predict(*machines), machines, (a.sources, b.sources), caveats)
-    sys.stdout.write(reports.render_section(answer, form))
+    sys.stdout.write(render_section(answer, form))
 
 
 def _figures(

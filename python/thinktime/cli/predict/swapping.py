@@ -184,7 +184,7 @@ def command(
 
       thinktime predict swapping machine.toml --size 157,314 --swap-time 51ms,101ms --format json
     """
-    from thinktime import reports
+    from thinktime.documents.render import render_section
     from thinktime.models.swapping import response_time
     from thinktime.predictions.swapping import section
 
@@ -220,7 +220,7 @@ def command(
     others = [(each, response_time.predict(_changed(now, each))) for each in what_if or ()]
     sources = {FIELDS.get(name, name): source for name, source in now.sources.items()}
     answer = section(machine, response_time.predict(machine), sources, others)
-    sys.stdout.write(reports.render_section(answer, form))
+    sys.stdout.write(render_section(answer, form))
 
 
 def _machine(figures: Figures) -> Swapping:

@@ -123,7 +123,7 @@ def chapter(machines: Machines) -> Chapter:
         *(_missed(figure) for figure in figures if figure.verdict == "misses"),
     )
     method = (
-        "The analysis of `thinktime analyse decomposition` on logs of the runs, a log a number of users. CPU "
+        "`thinktime analyse cpu-per-interaction` on logs of the runs, one for each number of users. CPU "
         "time is what is charged to the scripted user: run time and the processing of page, segment and gate "
         "faults. The time of an added fault is the slope of page-fault processing. Fitted: the run at "
         f"{LEAST_USERS} users, CPU time against users, and the time of an added fault. Times agree "

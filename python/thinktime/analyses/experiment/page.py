@@ -3,20 +3,55 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from thinktime.analyses.experiment import section as experiment
 from thinktime.documents import format as shown
 from thinktime.documents.document import Document, Finding
 from thinktime.documents.wording import listed
+from thinktime.errors import InputError
 from thinktime.stats.estimate import NotApplicable
 
 if TYPE_CHECKING:
     from thinktime.analyses.experiment.result import Experiment
     from thinktime.log.runs import Runs
 
-__all__ = ["document"]
+
+def analysed(runs: Runs, responses: Sequence[str] = ()) -> Document:
+    """Document of the analyses of `responses`, or of those of the design of `runs`, or of all.
+
+    Raises
+    ------
+    InputError
+        There is no such response, nothing was varied, or nothing was simulated yet.
+    """
+    from thinktime.analyses.experiment.analysis import analyse
+
+    if not runs.factors:
+        raise InputError(
+            f"{runs.path}: is one configuration, in which nothing was varied; run a design instead"
+        )
+    design = runs.design()
+    frame, units = runs.responses(), runs.units
+    if not units:
+        raise InputError(f"{runs.path}: no cell is finished yet; run the design with --resume")
+    names = list(responses) or list(design.responses if design else ()) or list(units)
+    if unknown := [name for name in names if name not in units]:
+        raise InputError(f"{runs.path}: has no response {unknown[0]!r}; there are: {', '.join(units)}")
+    blocks = "replication" if runs.common_random_numbers else None
+    results = {
+        name: analyse(
+            frame,
+            response=name,
+            factors=runs.factors,
+            blocks=blocks,
+            unit=units[name],
+            transformation=design.transformation(name) if design else None,
+        )
+        for name in names
+    }
+    return document(runs, results)
 
 
 def document(runs: Runs, results: Mapping[str, Experiment | NotApplicable]) -> Document:

@@ -1,0 +1,181 @@
+"""`thinktime analyse`: one question about a log, or about several that are compared.
+
+Every question of `thinktime.analyses.QUESTIONS` is a command; its arguments, options and help are derived
+from the question.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import typer
+from typer.core import TyperGroup
+
+from thinktime.analyses import QUESTIONS, Question, question
+from thinktime.analyses.question import Accepts, OptionHelp, options_of
+
+HELP = {
+    "one log": ("LOG", "Folder of a log."),
+    "logs": ("LOG...", "Folders of logs; several are compared."),
+    "a log, or two": ("LOG...", "One log with a --treatment or a --design; or the logs before and after."),
+    "runs": ("RUNS", "Folder of the runs of a designed experiment."),
+}
+"""Name and help of the argument, by what a question accepts."""
+
+
+class _Group(TyperGroup):
+    """Questions by name; a name that is none of them is answered with those that there are."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args and not args[0].startswith("-"):
+            question(args[0])
+        return super().resolve_command(ctx, args)
+
+
+command = typer.Typer(
+    help="""Answer one question about a log, with intervals, numbers of observations and caveats.
+
+A question that the log cannot answer is answered with the reason; the exit status is 0.
+""",
+    short_help="Answer one question about a log",
+    epilog="""\
+Examples:
+
+thinktime analyse overhead run
+
+thinktime analyse throughput before after --by active_users --width 2
+
+thinktime analyse response run --format json | jq '.tables[0].rows'
+
+thinktime analyse capacity run -o capacity.html
+
+thinktime analyse disks --help
+""",
+    cls=_Group,
+    subcommand_metavar="QUESTION LOG...",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+def _command(asked: Question) -> Callable[..., None]:
+    """Command of one question."""
+    shared = ("paths", "output", "form", "force")
+
+    def run(**values: Any) -> None:
+        from thinktime.cli import writing
+
+        paths, output, form, force = (values.pop(name) for name in shared)
+        chosen = form or writing.form_of(output)
+        options = _options(asked, values)
+        writing.check(output, force, chosen)
+        for path in values.values():
+            if isinstance(path, Path) and asked.writes(path, options):
+                writing.check(path, force, "text")
+        inputs = asked.open(paths if isinstance(paths, list) else [paths])
+        writing.write(output, _rendered(asked, inputs, options, chosen))
+        for path, text in asked.files(inputs, options).items():
+            writing.write(path, text)
+
+    parameters = [*_arguments(asked.accepts), *_declared(asked.options), *_OUTPUT]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {item.name: item.annotation for item in parameters}
+    examples = "\n\n".join(f"  thinktime analyse {asked.name} {text}" for text in asked.examples)
+    paragraphs = [asked.summary, asked.description, f"Examples:\n\n{examples}"]
+    run.__doc__ = "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
+    return run
+
+
+def _rendered(
+    asked: Question, inputs: Sequence[Any], options: Any, form: Literal["html", "text", "json", "csv"]
+) -> str:
+    from thinktime.documents.document import Document
+    from thinktime.documents.render import render, render_section
+
+    if form == "html":
+        return render(asked.document(inputs, options), form)
+    answer = asked.answer(inputs, options)
+    return render(answer, form) if isinstance(answer, Document) else render_section(answer, form)
+
+
+def _parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _arguments(accepts: Accepts) -> list[inspect.Parameter]:
+    metavar, text = HELP[accepts]
+    type_ = list[Path] if metavar.endswith("...") else Path
+    return [_parameter("paths", Annotated[type_, typer.Argument(metavar=metavar, help=text)])]
+
+
+_OUTPUT = [
+    _parameter(
+        "output",
+        Annotated[
+            Path | None,
+            typer.Option(
+                "-o", "--output", metavar="FILE", help="Write to FILE; its ending chooses the format."
+            ),
+        ],
+        None,
+    ),
+    _parameter(
+        "form",
+        Annotated[
+            Literal["html", "text", "json", "csv"] | None,
+            typer.Option(
+                "--format",
+                help="By the ending of FILE, otherwise text; json and csv are unrounded, in SI units.",
+            ),
+        ],
+        None,
+    ),
+    _parameter("force", Annotated[bool, typer.Option("--force", help="Overwrite existing files.")], False),
+]
+"""Options that every question has."""
+
+
+def _declared(record: type) -> list[inspect.Parameter]:
+    """Options of the command, from the fields of a question's options record."""
+    hints = get_type_hints(record)
+    defaults = record()
+    parameters = []
+    for name, face in options_of(record).items():
+        default = getattr(defaults, name)
+        if face.repeated:
+            annotation, default = list[str] | None, None
+        elif face.parse is not None:
+            annotation, default = str | None, None
+        else:
+            annotation = hints[name]
+        parameters.append(_parameter(name, Annotated[annotation, _typer_option(face, annotation)], default))
+    return parameters
+
+
+def _typer_option(face: OptionHelp, annotation: Any) -> Any:
+    kinds = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
+    bounds = {"min": face.least, "max": face.most} if {int, float} & set(kinds) else {}
+    return typer.Option(face.flag, metavar=face.metavar, help=face.help, **bounds)
+
+
+def _options(asked: Question, values: dict[str, Any]) -> Any:
+    """Record of the options that were given; those that were not keep their defaults."""
+    given = {}
+    for name, face in options_of(asked.options).items():
+        value = values[name]
+        if value is None or value == []:
+            continue
+        if face.repeated:
+            value = tuple(face.parse(item, face.flag) if face.parse else item for item in value)
+        elif face.parse is not None:
+            value = face.parse(value, face.flag)
+        given[name] = value
+    return asked.options(**given)
+
+
+for _question in QUESTIONS:
+    command.command(_question.name)(_command(_question))
