@@ -19,7 +19,9 @@ TITLE = "Who used it?"
 def section(result: Users | NotApplicable) -> Section:
     """Section of the users by CPU time."""
     if isinstance(result, NotApplicable):
-        return Section(name="who", title=TITLE, summary=(), not_applicable=f"{result.reason}. {result.remedy}.")
+        return Section(
+            name="who", title=TITLE, summary=(), not_applicable=f"{result.reason}. {result.remedy}."
+        )
     rows, users = result.rows, result.users
     first = rows[0]
     most = shown.cell(first[2], "share")
