@@ -53,13 +53,13 @@ def test_the_ending_chooses_the_form_and_nothing_is_written_over(log: Log, tmp_p
         (["report", "{log}", "-o", "{tmp}"], "is a folder"),
         (["analyse", "nothing", "{log}"], "the questions are capacity, timeline"),
         (["analyse", "rates", "{tmp}"], "manifest"),
-        (["analyse", "iostat", "{log}", "--part", "disk"], "the parts are cache, queue, drives"),
-        (["analyse", "iostat", "{log}", "--session", "1"], "has no session 1; its sessions are 0 to 0"),
+        (["analyse", "disks", "{log}", "--show", "disk"], "the topics are cache, queue, drives"),
+        (["analyse", "disks", "{log}", "--session", "1"], "has no session 1; its sessions are 0 to 0"),
         (["analyse", "rates", "{log}", "--part", "queue"], "No such option: --part"),
-        (["analyse", "overhead", "{log}", "--without", "vmio"], "there is no request 'vmio'"),
+        (["analyse", "overhead", "{log}", "--drop", "vmio"], "there is no request 'vmio'"),
         (
-            ["analyse", "overhead", "{log}", "--of", "forks", "--apart", "softirq_s"],
-            "--apart: goes with one log",
+            ["analyse", "overhead", "{log}", "--target", "forks", "--subtract", "softirq_s"],
+            "--subtract: needs one log",
         ),
         (["report"], "LOG"),
         (["report", "{log}", "--format", "pdf"], "pdf"),
@@ -86,8 +86,8 @@ def test_analyse_prints_one_answer(form: str, log: Log) -> None:
 
 
 def test_a_part_of_the_disks_over_a_stretch_of_the_log(log: Log) -> None:
-    arguments = ("--part", "periods", "--part", "busy", "--from", "20s", "--to", "1m", "--every", "10s")
-    done = run("analyse", "iostat", log.path, *arguments, "--format", "json")
+    arguments = ("--show", "periods", "--show", "busy", "--from", "20s", "--to", "1m", "--every", "10s")
+    done = run("analyse", "disks", log.path, *arguments, "--format", "json")
     assert done.returncode == 0, done.stderr
     tables = {table["name"]: table for table in json.loads(done.stdout)["tables"]}
     assert set(tables) == {"iostat-busy", "iostat-periods"}

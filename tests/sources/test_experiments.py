@@ -15,8 +15,8 @@ from polars.testing import assert_frame_equal
 from sources import stand_in
 from thinktime.analyses.experiment import analysis as experiment
 from thinktime.errors import InputError, WorkError
+from thinktime.log import design as designs
 from thinktime.log.runs import Runs
-from thinktime.sources import design as designs
 from thinktime.sources import experiments
 
 TEXT = """

@@ -24,11 +24,11 @@ CRATES = {
 
 ROOMS = {
     "stats": {"errors", "_native"},
-    "log": {"stats", "errors", "_native"},
+    "log": {"stats", "errors", "toml", "_native"},
     "models": {"stats", "errors", "_native"},
     "documents": {"stats", "errors"},
-    "analyses": {"stats", "errors", "log", "documents"},
-    "sources": {"stats", "errors", "log", "toml", "_native"},
+    "analyses": {"stats", "errors", "toml", "quantity", "log", "documents"},
+    "sources": {"stats", "errors", "toml", "quantity", "log", "_native"},
     "predictions": {"stats", "errors", "models", "documents"},
     "reports": {"stats", "errors", "log", "analyses", "documents"},
     "studies": {"stats", "errors", "log", "analyses", "models", "documents", "reports", "sources", "toml"},

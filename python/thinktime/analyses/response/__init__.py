@@ -32,7 +32,8 @@ class ResponseQuestion(Question):
     """How long do users wait?"""
 
     name = "response"
-    summary = "Show how long users waited, by their number and by class."
+    summary = "Show how long users waited."
+    description = "Response times by number of users and by class of interaction."
     examples = ("run", "run --without fortran", "run --format json | jq '.tables[0].rows'")
     options = ResponseOptions
 

@@ -33,7 +33,8 @@ class ServiceQuestion(Question):
     """How much service does an input need?"""
 
     name = "service"
-    summary = "Show how much service an input needs, and fit distributions to it."
+    summary = "Show how much service an input needs."
+    description = "Service times and their concentration; with --fit, distributions fitted to them."
     examples = ("run", "run --fit service.toml")
     options = ServiceOptions
 

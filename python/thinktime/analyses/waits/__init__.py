@@ -17,7 +17,8 @@ class WaitsQuestion(Question):
     """Where do interactions wait?"""
 
     name = "waits"
-    summary = "Show where interactions wait, from the trace of events."
+    summary = "Show where interactions wait."
+    description = "Queues and waits, from the trace of events and from the table of interactions."
     examples = ("run", "run --format json | jq '.tables[0].rows'")
 
     def analyse(self, log: Log, options: Options) -> Trace | NotApplicable:
