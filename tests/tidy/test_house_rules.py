@@ -3,13 +3,21 @@
 import ast
 import re
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
 FUNCTION_LINES_MAX = 70
+"""From `def` to the end, the docstring not counted."""
 FILE_LINES_MAX = 800
+FOLDER_FILES_MAX = 25
+PARAMETERS_MAX = 8
+"""Of a function that is no command; a command's parameters are the user's options."""
+POSITIONAL_MAX = 6
+POSITIONAL_CALLS_PER_1000_LINES_MAX = 0.4
+"""Calls of constructors with so many positional arguments that a reader cannot tell them apart."""
 BLOB_BYTES_MAX = 1_000_000
 BANNED_FOLDERS = {"utils", "util", "common", "helpers", "helper", "misc"}
 
@@ -27,8 +35,9 @@ def long_python_functions(path: Path) -> list[str]:
     long = []
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            body = node.body[1:] if ast.get_docstring(node) else node.body
-            lines = (node.end_lineno - body[0].lineno + 1) if body else 0
+            documented = ast.get_docstring(node) is not None
+            docstring = node.body[0].end_lineno - node.body[0].lineno + 1 if documented else 0
+            lines = node.end_lineno - node.lineno + 1 - docstring
             if lines > FUNCTION_LINES_MAX:
                 long.append(f"{path.relative_to(ROOT)}:{node.name} has {lines} lines")
     return long
@@ -44,6 +53,51 @@ def long_rust_functions(path: Path) -> list[str]:
                 long.append(f"{path.relative_to(ROOT)}:{name} has {number - start + 1} lines")
             name = ""
     return long
+
+
+def many_parameters(path: Path) -> list[str]:
+    """Functions with more parameters than a caller can keep apart; commands are exempt."""
+    many = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            arguments = node.args
+            given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+            count = len([item for item in given if item.arg not in ("self", "cls")])
+            if count > PARAMETERS_MAX and not (node.name == "command" and "cli" in path.parts):
+                many.append(f"{path.relative_to(ROOT)}:{node.name} has {count} parameters")
+    return many
+
+
+def positional_calls(path: Path) -> list[str]:
+    """Calls of classes with `POSITIONAL_MAX` or more positional arguments."""
+    calls = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call):
+            named = getattr(node.func, "id", getattr(node.func, "attr", ""))
+            count = sum(not isinstance(item, ast.Starred) for item in node.args)
+            if named[:1].isupper() and count >= POSITIONAL_MAX:
+                calls.append(f"{path.relative_to(ROOT)}:{node.lineno} {named} has {count}")
+    return calls
+
+
+def package() -> list[Path]:
+    return [path for path in sources(".py") if (ROOT / "python") in path.parents]
+
+
+def test_functions_have_few_parameters():
+    assert not [text for path in package() for text in many_parameters(path)]
+
+
+def test_constructors_are_called_by_keyword():
+    calls = [text for path in package() for text in positional_calls(path)]
+    lines = sum(len(path.read_text().splitlines()) for path in package())
+    assert len(calls) <= POSITIONAL_CALLS_PER_1000_LINES_MAX * lines / 1000, calls
+
+
+def test_folders_can_be_taken_in_at_a_glance():
+    files = Counter(path.parent for path in sources(".py", ".rs"))
+    crowded = {str(folder): count for folder, count in files.items() if count > FOLDER_FILES_MAX}
+    assert not crowded
 
 
 def test_functions_are_short_enough_to_read():
@@ -96,4 +150,8 @@ def test_the_length_checkers_see_what_is_too_long(tmp_path, monkeypatch):
     rust = tmp_path / "long.rs"
     rust.write_text("    pub fn f() {\n" + "        x();\n" * 70 + "    }\n")
     assert long_python_functions(python)
+    python.write_text(f"def f({', '.join(f'a{number}' for number in range(9))}): ...\n")
+    assert many_parameters(python)
+    python.write_text("Record(1, 2, 3, 4, 5, 6)\n")
+    assert positional_calls(python)
     assert long_rust_functions(rust)

@@ -74,6 +74,40 @@ def test_a_room_imports_only_its_layer(room):
         assert not foreign, f"{path.relative_to(ROOT)} imports {sorted(foreign)}"
 
 
+QUESTION_ARROWS = {
+    ("capacity", "overhead"),
+    ("capacity", "timeline"),
+    ("compare", "overhead"),
+    ("compare", "throughput"),
+}
+"""Questions that stand on another one; the house bears no more than five such pairs."""
+
+
+def question_arrows() -> set[tuple[str, str]]:
+    arrows = set()
+    for folder in (PACKAGE / "analyses").iterdir():
+        for path in folder.rglob("*.py"):
+            for name in imports_of(path):
+                words = name.split(".")
+                if words[:2] == ["thinktime", "analyses"] and len(words) > 3:
+                    arrows.add((folder.name, words[2]))
+    return {(source, target) for source, target in arrows if source != target and target != "question"}
+
+
+def test_questions_hardly_know_each_other():
+    folders = {path.name for path in (PACKAGE / "analyses").iterdir() if path.is_dir()}
+    arrows = {(source, target) for source, target in question_arrows() if target in folders}
+    assert arrows <= QUESTION_ARROWS
+    assert len(QUESTION_ARROWS) <= 5
+
+
+@pytest.mark.parametrize("name", ["analysis", "result"])
+def test_numbers_do_not_know_how_they_are_shown(name):
+    for path in (PACKAGE / "analyses").glob(f"*/{name}.py"):
+        shown = {item for item in imports_of(path) if "section" in item or ".documents" in item}
+        assert not shown, f"{path.relative_to(ROOT)} imports {sorted(shown)}"
+
+
 def test_every_room_is_in_the_table():
     rooms = {path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name != "__pycache__"}
     assert rooms - {"cli"} == set(ROOMS)
