@@ -1,4 +1,4 @@
-"""Frontiers of blocks, regions, slopes and filling against machines whose frontier is known."""
+"""Frontiers of blocks, regions, slopes and growth against machines whose frontier is known."""
 
 import functools
 
@@ -11,9 +11,8 @@ from test_saturation import bounded
 from thinktime.analyses.saturation import analysis as saturation
 from thinktime.analyses.saturation import frontier_blocks, resources
 from thinktime.analyses.saturation.frontier_blocks import Blocks
-from thinktime.analyses.saturation.frontier_growth import filling
-from thinktime.analyses.saturation.frontier_pair import Dimension, Projection, pair
-from thinktime.analyses.saturation.frontier_regions import stretches
+from thinktime.analyses.saturation.frontier_growth import growth
+from thinktime.analyses.saturation.frontier_pair import Dimension, Projection, pair, stretches
 from thinktime.analyses.saturation.resources import LIMITS, Resources, Thresholds
 from thinktime.log import observations
 from thinktime.stats import frontier
@@ -21,7 +20,7 @@ from thinktime.stats.frontier import maximal
 from thinktime.stats.regression.bootstrap import block_length
 from thinktime.stats.samples import in_blocks, proportion
 
-X, Y = Dimension("x", "x", "s/s"), Dimension("y", "y", "page/s")
+X, Y = Dimension(name="x", label="x", unit="s/s"), Dimension(name="y", label="y", unit="page/s")
 
 
 def blocks_of(values, limits=None, names=LIMITS):
@@ -36,10 +35,28 @@ def blocks_of(values, limits=None, names=LIMITS):
     used_up = np.zeros((count, len(names)))
     np.add.at(used_up, (block, limits), 1.0)
     cloud = np.arange(0, n, max(1, n // 1000))
-    state = Resources(nothing, nothing, nothing, nothing, np.zeros((len(on), 0)))
+    state = Resources(
+        idle=nothing,
+        disk_busy=nothing,
+        memory_stall=nothing,
+        swapping=nothing,
+        ceilings=np.zeros((len(on), 0)),
+    )
     return Blocks(
-        *(rows, count, n, values[on], block[on], np.zeros(len(on), np.int64), state, limits[on], names),
-        *(used_up, values[cloud], block[cloud], 300.0, {}),
+        rows=rows,
+        count=count,
+        n=n,
+        values=values[on],
+        block=block[on],
+        start_us=np.zeros(len(on), np.int64),
+        state=state,
+        limit=limits[on],
+        limits=names,
+        used_up=used_up,
+        cloud=values[cloud],
+        cloud_block=block[cloud],
+        interval_s=300.0,
+        measured={},
     )
 
 
@@ -188,7 +205,7 @@ def test_the_band_covers_the_frontier_where_it_is_sharp():
 def test_a_log_of_one_stationary_sample_is_said_to_fill_in():
     """False alarms 5 %: more than 8 of 60 such logs are one in 300."""
     alarms = sum(
-        not filling(blocks_of(triangle(np.random.default_rng(seed), 400)), 1, 0.95).settles
+        not growth(blocks_of(triangle(np.random.default_rng(seed), 400)), 1, 0.95).settled
         for seed in range(60)
     )
     assert alarms <= 8
@@ -198,9 +215,9 @@ def test_a_frontier_that_moves_by_a_fifth_is_seen():
     for seed in range(15):
         values = triangle(np.random.default_rng(seed), 400)
         values[200:] *= 1.2
-        found = filling(blocks_of(values), 1, 0.95)
-        assert found.settles is False
-        assert found.growth == pytest.approx(0.44, abs=0.2)
+        found = growth(blocks_of(values), 1, 0.95)
+        assert found.settled is False
+        assert found.volume == pytest.approx(0.44, abs=0.2)
         assert found.p < 0.05 < found.outside.value
 
 

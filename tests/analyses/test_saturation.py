@@ -86,10 +86,10 @@ def test_the_trade_off_is_the_cost_of_a_fault(log_of):
 
 def test_a_frontier_of_one_sample_of_a_steady_machine_fills_in(log_of):
     result = saturation.analyse(log_of(bounded()))
-    assert result.filling.settles is True
-    assert result.filling.outside.value == pytest.approx(result.filling.expected, abs=0.1)
-    assert 0.0 <= result.filling.growth < 0.1
-    assert result.filling.expected_growth < 0.1
+    assert result.growth.settled is True
+    assert result.growth.outside.value == pytest.approx(result.growth.expected_outside, abs=0.1)
+    assert 0.0 <= result.growth.volume < 0.1
+    assert result.growth.expected_volume < 0.1
 
 
 def test_a_load_that_grows_moves_the_frontier_and_that_is_said(log_of):
@@ -97,8 +97,8 @@ def test_a_load_that_grows_moves_the_frontier_and_that_is_said(log_of):
     made = {name: np.concatenate([early[name], late[name]]) for name in early if name != "start"}
     made["start"] = starts(made["length_s"])
     result = saturation.analyse(log_of(made))
-    assert result.filling.settles is False
-    assert result.filling.growth > 1.0
+    assert result.growth.settled is False
+    assert result.growth.volume > 1.0
     assert any("still moved outwards" in text for text in result.caveats)
 
 

@@ -46,7 +46,7 @@ def test_a_tenth_more_of_everything_lies_outside_by_a_tenth(three):
             assert further.low <= 1 / 1.1 - 1 <= further.high
         if (item.before, item.after) == ("first", "longer"):
             # Three times as long a log reaches further out, by chance alone.
-            assert item.verdict == "not told apart"
+            assert item.verdict == "no difference"
             assert further.low <= 0.0 <= further.high
         assert item.least.value <= further.value <= item.most.value
 
@@ -75,7 +75,11 @@ def test_logs_without_common_work_or_with_other_intervals(log_of):
 def test_ceilings_of_the_manifest_and_given_ones(log_of):
     drum = {"resource": "drum", "column": "disk_reads", "per_s": 300.0, "description": "its revolutions"}
     log = log_of(bounded(), machine={"ceilings": [drum, {"column": "no_such", "per_s": 3.0}]})
-    assert resources.ceilings(log) == (resources.Ceiling("drum", ("disk_reads",), 300.0, "its revolutions"),)
+    assert resources.ceilings(log) == (
+        resources.Ceiling(
+            resource="drum", columns=("disk_reads",), per_s=300.0, description="its revolutions"
+        ),
+    )
     assert resources.ceilings(log, {"disk_reads": 200.0})[0].per_s == 200.0
     both = resources.ceilings(log, {"page_faults": 1e5})
     assert [item.resource for item in both] == ["drum", "page faults"]

@@ -9,6 +9,9 @@ from thinktime.analyses.overhead import analysis as overhead
 from thinktime.analyses.rates import analysis as rates
 from thinktime.analyses.response import analysis as response
 from thinktime.analyses.saturation import analysis as saturation
+from thinktime.analyses.saturation.frontier_growth import Growth
+from thinktime.analyses.saturation.frontier_pair import Dimension, FrontierPair, Region, TradeOff
+from thinktime.analyses.saturation.resources import Thresholds
 from thinktime.analyses.service import ageing, stability
 from thinktime.analyses.service import analysis as service
 from thinktime.analyses.throughput import analysis as throughput
@@ -198,50 +201,60 @@ def make_response() -> response.Response:
 
 
 def make_saturation() -> saturation.Saturation:
-    user = saturation.Dimension("user_time", "user time", "s/s")
-    faults = saturation.Dimension("page_faults", "page faults", "fault/s")
-    disk = saturation.Dimension("disk_operations", "disk operations", "operation/s")
+    user = Dimension(name="user_time", label="user time", unit="s/s")
+    faults = Dimension(name="page_faults", label="page faults", unit="fault/s")
+    disk = Dimension(name="disk_operations", label="disk operations", unit="operation/s")
     points = tuple(
         saturation.FrontierPoint(
-            number, (1.8 - 0.2 * number, 20_000.0 * number, 50.0 + number), limit, 0.01, 0.4, 0.0, 0.0
+            start_us=number,
+            values=(1.8 - 0.2 * number, 20_000.0 * number, 50.0 + number),
+            limit=limit,
+            idle=0.01,
+            disk_busy=0.4,
+            memory_stall=0.0,
+            swapping=0.0,
         )
         for number, limit in enumerate(("cpu", "cpu", "disk"))
     )
     front = tuple(sorted((point.values[0], point.values[1]) for point in points))
     cloud = tuple((1.5 * (number % 7) / 7, 30_000.0 * (number % 11) / 11) for number in range(60))
-    pair = saturation.FrontierPair(
-        user,
-        faults,
-        front,
-        ("disk", "cpu", "cpu"),
-        cloud,
-        ((0.0, 40_000.0), *front[:1], *front[-1:]),
-        ((0.0, 40_000.0), *front),
-        0.1,
-        tuple((x / 25 * 1.8, 0.9 * 40_000 * (1 - x / 25), 1.1 * 40_000 * (1 - x / 25)) for x in range(25)),
-        (
-            saturation.Region("disk", 0.0, 1.5, estimate(1.5, "s/s"), 12, 0.9),
-            saturation.Region("cpu", 1.5, 1.8, None, 8, 1.0),
+    pair = FrontierPair(
+        x=user,
+        y=faults,
+        points=front,
+        limits=("disk", "cpu", "cpu"),
+        cloud=cloud,
+        curve=((0.0, 40_000.0), *front[:1], *front[-1:]),
+        staircase=((0.0, 40_000.0), *front),
+        hollow=0.1,
+        band=tuple(
+            (x / 25 * 1.8, 0.9 * 40_000 * (1 - x / 25), 1.1 * 40_000 * (1 - x / 25)) for x in range(25)
         ),
-        (),
-        saturation.TradeOff(1.4, 1.8, "", estimate(9e4, "fault/s"), estimate(11e-6, "s/fault")),
+        regions=(
+            Region(limit="disk", low=0.0, high=1.5, border=estimate(1.5, "s/s"), n=12, agreeing=0.9),
+            Region(limit="cpu", low=1.5, high=1.8, border=None, n=8, agreeing=1.0),
+        ),
+        trade_offs=(),
+        overall=TradeOff(
+            low=1.4, high=1.8, limit="", slope=estimate(9e4, "fault/s"), rate=estimate(11e-6, "s/fault")
+        ),
     )
     return saturation.Saturation(
-        (user, faults, disk),
-        120,
-        points,
-        {"cpu": 2, "disk": 1},
-        {"cpu": estimate(0.31), "disk": estimate(0.05)},
-        (pair,),
-        saturation.Filling(
-            growth=0.02, outside=estimate(0.01), expected=0.02, expected_growth=0.02, settles=True
+        dimensions=(user, faults, disk),
+        n=120,
+        points=points,
+        limits={"cpu": 2, "disk": 1},
+        saturated_share={"cpu": estimate(0.31), "disk": estimate(0.05)},
+        pairs=(pair,),
+        growth=Growth(
+            volume=0.02, outside=estimate(0.01), expected_outside=0.02, expected_volume=0.02, settled=True
         ),
-        2.0,
-        10,
-        12,
-        saturation.Thresholds(),
-        (),
-        (),
+        interval_s=2.0,
+        block=10,
+        blocks=12,
+        thresholds=Thresholds(),
+        ceilings=(),
+        caveats=(),
     )
 
 

@@ -58,7 +58,7 @@ def test_every_estimate_of_the_result_stands_in_the_report(name: str) -> None:
         "bootstrap",
         "non_negative",
         "robust",
-        "filling",
+        "growth",
         "reaction",
         "variance",
         "first_output",

@@ -1,4 +1,4 @@
-"""What the machine can do at most, and which resource stops it (Bard 1971)."""
+"""Pareto frontier of kinds of work per second, and the resource that limits it (Bard 1971)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from thinktime.analyses.results import Result, check_level, check_log
 from thinktime.analyses.saturation import frontier_blocks, resources
 from thinktime.analyses.saturation.frontier_blocks import Blocks
-from thinktime.analyses.saturation.frontier_growth import FILLING_LEAST, Filling, filling
-from thinktime.analyses.saturation.frontier_pair import Dimension, FrontierPair, TradeOff, pair
-from thinktime.analyses.saturation.frontier_regions import Region
+from thinktime.analyses.saturation.frontier_growth import INTERVALS_LEAST, Growth, growth
+from thinktime.analyses.saturation.frontier_pair import Dimension, FrontierPair, pair
 from thinktime.analyses.saturation.resources import Ceiling, Thresholds
 from thinktime.errors import InputError
 from thinktime.log import observations
@@ -26,30 +26,16 @@ if TYPE_CHECKING:
     from thinktime.log import Log
     from thinktime.log.observations import Quantity
 
-__all__ = [
-    "Ceiling",
-    "Dimension",
-    "Filling",
-    "FrontierPair",
-    "FrontierPoint",
-    "Region",
-    "Saturation",
-    "Thresholds",
-    "TradeOff",
-    "analyse",
-    "kinds_of_work",
-]
-
 DEFAULT = ("user_time", "page_faults", "disk_operations")
 N_LEAST = 10
 POINTS_MAX = 1000
 HOLLOW = 0.25
-"""Part of the area under a curve without support, from where on it is said."""
+"""Share of the area under a curve without support beyond which a caveat says so."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FrontierPoint:
-    """An interval in which no other did at least as much of everything."""
+    """An interval that no other dominates: none did at least as much of every kind of work."""
 
     start_us: int
     values: tuple[float, ...]
@@ -57,20 +43,22 @@ class FrontierPoint:
     limit: str
     """``cpu``, ``disk``, ``memory``, the resource of a ceiling, ``none`` or ``unknown``."""
     idle: float | None
-    """Idle part of the CPU capacity in that interval, 0 to 1."""
+    """Idle share of the CPU capacity in that interval, 0 to 1."""
     disk_busy: float | None
-    """Busy part of the busiest disk's time, 0 to 1."""
+    """Busy share of the busiest disk's time, 0 to 1."""
     memory_stall: float | None
-    """Part of the time in which some task was stalled on memory, 0 to 1."""
+    """Share of the time in which some task was stalled on memory, 0 to 1."""
     swapping: float | None
     """Pages swapped in and out per second."""
     ceilings: tuple[float | None, ...] = ()
-    """Part of each of `Saturation.ceilings` that was reached."""
+    """Share of each of `Saturation.ceilings` that was reached."""
 
 
-@dataclass(frozen=True, slots=True)
-class Saturation:
-    """The Pareto-maximal intervals, their limits and what can be traded for what."""
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Saturation(Result):
+    """Pareto-maximal intervals, their limits, and the trade-offs between kinds of work."""
+
+    MAIN = "points"
 
     dimensions: tuple[Dimension, ...]
     n: int
@@ -79,17 +67,35 @@ class Saturation:
     limits: dict[str, int]
     """Number of frontier points that each resource limits."""
     saturated_share: dict[str, Estimate]
-    """Part of all intervals in which each resource was used up, 0 to 1."""
+    """Share of all intervals in which each resource was used up, 0 to 1."""
     pairs: tuple[FrontierPair, ...]
-    filling: Filling
+    growth: Growth
     interval_s: float
     """Median length of an interval: shorter saturation cannot be seen."""
     block: int
-    """Intervals in a block of the bootstrap."""
+    """Number of intervals in a block of the bootstrap."""
     blocks: int
     thresholds: Thresholds
     ceilings: tuple[Ceiling, ...]
     caveats: tuple[str, ...]
+
+    def _records(self) -> list[dict[str, object]]:
+        """Points, with each kind of work and each ceiling in a column of its own."""
+        names = [item.name for item in self.dimensions]
+        capped = [f"ceiling_{item.resource}" for item in self.ceilings]
+        return [
+            {
+                "start_us": point.start_us,
+                **dict(zip(names, point.values, strict=True)),
+                "limit": point.limit,
+                "idle": point.idle,
+                "disk_busy": point.disk_busy,
+                "memory_stall": point.memory_stall,
+                "swapping": point.swapping,
+                **dict(zip(capped, point.ceilings, strict=True)),
+            }
+            for point in self.points
+        ]
 
 
 def analyse(
@@ -102,16 +108,17 @@ def analyse(
     seed: int = 1,
     level: float = 0.95,
 ) -> Saturation | NotApplicable:
-    r"""Find what the machine can do at most: the Pareto-maximal intervals (Bard 1971, Figures 6 to 9).
+    r"""Pareto frontier of a log: the most work of each kind that the machine did (Bard 1971, Figures 6 to 9).
 
-    Interval i is dominated by j if :math:`x_{ik} \le x_{jk}` for every kind of work k (Figure 6); what no
-    other dominates is the frontier. The log is read once, in pieces, and only the frontier of each block
-    of it is kept (`frontier_blocks`). Each point is labelled with the resource that was used up there.
-    For each pair of kinds of work the curve that Bard drew by eye is the least concave one above the
-    points (`stats.frontier`), with a band from a bootstrap of whole blocks; its negative slope is the
-    trade-off, over all and in each region with a limit of its own. Two checks that it is saturation: the
-    second half of the log must not push the frontier of the first outwards more than random halves
-    do, by the volume below it, and a point without a used-up resource is no limit of the machine.
+    Interval i is dominated by j if :math:`x_{ik} \le x_{jk}` for every kind of work k (Figure 6); the
+    intervals that no other dominates are the frontier. The log is read once, in pieces, and only the
+    frontier of each block is kept (`frontier_blocks`). Each point is labelled with the resource that was
+    used up there. For each pair of kinds of work the curve that Bard drew by eye is the least concave one
+    above the points (`stats.frontier`), with a band from a bootstrap of whole blocks; its negative slope is
+    the trade-off, over the whole frontier and in each region with a limit of its own. Two checks show
+    whether it is saturation: the second half of the log must not push the frontier of the first outwards
+    more than random halves do, by the volume below it; and a point at which no resource is used up is no
+    limit of the machine.
 
     Parameters
     ----------
@@ -119,10 +126,11 @@ def analyse(
     dimensions : sequence of str, optional
         Kinds of work: columns, sums of `observations.SUMS`, or ``user_time``; see `kinds_of_work`.
     ceilings : mapping of str to float, optional
-        Greatest rates known from a device's build, per second, by column; the manifest's are used too.
+        Greatest rates per second by column, known from a device's construction; those of the manifest are
+        used too.
     thresholds : Thresholds
-        From where on a resource counts as used up. Without stall figures, any swapping in and out counts for
-        memory.
+        Limits beyond which a resource counts as used up. Without stall times, swapping both in and out
+        counts as a shortage of memory.
     replications, seed
         Of the bootstrap.
     level : float
@@ -130,30 +138,34 @@ def analyse(
 
     Raises
     ------
+    TypeError
+        `log` is no `Log`.
     InputError
-        A dimension or a ceiling is about a column that the log lacks, or a ceiling is not positive.
+        The log lacks the column of a dimension or ceiling, a ceiling is not positive, or `level` is no
+        confidence.
     """
-    known = resources.ceilings(log, ceilings)
-    work = kinds_of_work(log, dimensions, known)
+    check_log(log)
+    check_level(level)
+    rates = resources.ceilings(log, ceilings)
+    work = kinds_of_work(log, dimensions, rates)
     if isinstance(work, NotApplicable):
         return work
-    blocks = frontier_blocks.read(log, work, resources.Meter(log, known), thresholds)
+    blocks = frontier_blocks.read(log, work, resources.Meter(log, rates), thresholds)
     if blocks.n < N_LEAST:
         return NotApplicable(
             f"{blocks.n} usable intervals are too few for a frontier: {N_LEAST} are needed", "record longer"
         )
-    named = tuple(Dimension(item.name, item.label, f"{item.unit}/s") for item in work)
+    axes = tuple(Dimension(name=item.name, label=item.label, unit=f"{item.unit}/s") for item in work)
     on = maximal(blocks.values)
     on = on[np.argsort(-blocks.values[on, 0], kind="stable")]
-    shown = on[observations.thinned(len(on), POINTS_MAX)]
-    points = tuple(_point(blocks, at) for at in shown.tolist())
+    points = tuple(_point(blocks, row) for row in on[observations.thinned(len(on), POINTS_MAX)].tolist())
     pairs = tuple(
-        pair(blocks, (a, b), (named[a], named[b]), replications=replications, seed=seed, level=level)
-        for a, b in itertools.combinations(range(len(named)), 2)
+        pair(blocks, (a, b), (axes[a], axes[b]), replications=replications, seed=seed, level=level)
+        for a, b in itertools.combinations(range(len(axes)), 2)
     )
-    filled = filling(blocks, seed, level)
+    trend = growth(blocks, seed, level)
     return Saturation(
-        dimensions=named,
+        dimensions=axes,
         n=blocks.n,
         points=points,
         limits={
@@ -161,13 +173,13 @@ def analyse(
         },
         saturated_share=_shares(blocks, level),
         pairs=pairs,
-        filling=filled,
+        growth=trend,
         interval_s=blocks.interval_s,
         block=blocks.rows,
         blocks=blocks.count,
         thresholds=thresholds,
-        ceilings=known,
-        caveats=_caveats(blocks, points, pairs, filled),
+        ceilings=rates,
+        caveats=_caveats(blocks, points, pairs, trend),
     )
 
 
@@ -176,20 +188,20 @@ def kinds_of_work(
 ) -> tuple[Quantity, ...] | NotApplicable:
     """Kinds of work that vary in this log, two or more.
 
-    By default user time, page faults and disk operations; where a log lacks those, user time, what has a
-    ceiling, and requests, three in all.
+    By default user time, page faults and disk operations; if a log lacks these, user time, columns with a
+    ceiling, and requests, up to three.
 
     Raises
     ------
     InputError
-        One that is asked for is not in the log.
+        The log lacks one of those `asked` for.
     """
     capped = [name for ceiling in ceilings for name in ceiling.columns]
     names = list(asked or [*DEFAULT, *capped, *observations.role_columns(log, "request")])
     offered = {item.name: item for item in observations.quantities(log, list(dict.fromkeys(names)))}
     if asked is not None and (lacking := [name for name in asked if name not in offered]):
-        known = ", ".join(column.name for column in log.schema("samples") if column.kind == "counter")
-        raise InputError(f"{lacking[0]}: {log.path} has no such kind of work; it has user_time, {known}")
+        counters = ", ".join(column.name for column in log.schema("samples") if column.kind == "counter")
+        raise InputError(f"{lacking[0]}: {log.path} has no such kind of work; it has user_time, {counters}")
     varying = _varying(log, tuple(offered.values()))
     chosen = [item for item in varying if item.name in (asked or DEFAULT)]
     if asked is None and (len(chosen) < 2 or (capped and len(chosen) < 3)):
@@ -202,7 +214,7 @@ def kinds_of_work(
 
 
 def _varying(log: Log, offered: Sequence[Quantity]) -> list[Quantity]:
-    """Those of which there is any in the log."""
+    """Kinds of work with a positive amount in the log."""
     import polars as pl
 
     columns = list(dict.fromkeys(column for item in offered for column in item.columns))
@@ -211,24 +223,26 @@ def _varying(log: Log, offered: Sequence[Quantity]) -> list[Quantity]:
     value = {name: pl.col(name).cast(pl.Float64) for name in columns}
     some = [(value[name].is_finite() & (value[name] > 0)).any().alias(name) for name in columns]
     usable = pl.col("length_s").cast(pl.Float64)
-    found = log.samples().filter(usable.is_finite() & (usable > 0)).select(some).collect(engine="streaming")
-    return [item for item in offered if any(found[name][0] for name in item.columns)]
+    positive = (
+        log.samples().filter(usable.is_finite() & (usable > 0)).select(some).collect(engine="streaming")
+    )
+    return [item for item in offered if any(positive[name][0] for name in item.columns)]
 
 
-def _point(blocks: Blocks, at: int) -> FrontierPoint:
-    def known(series: NDArray[np.float64]) -> float | None:
-        return None if np.isnan(series[at]) else float(series[at])
+def _point(blocks: Blocks, row: int) -> FrontierPoint:
+    def measured(series: NDArray[np.float64]) -> float | None:
+        return None if np.isnan(series[row]) else float(series[row])
 
     state = blocks.state
     return FrontierPoint(
-        int(blocks.start_us[at]),
-        tuple(blocks.values[at].tolist()),
-        blocks.limits[blocks.limit[at]],
-        known(state.idle),
-        known(state.disk_busy),
-        known(state.memory_stall),
-        known(state.swapping),
-        tuple(known(column) for column in state.ceilings.T),
+        start_us=int(blocks.start_us[row]),
+        values=tuple(blocks.values[row].tolist()),
+        limit=blocks.limits[blocks.limit[row]],
+        idle=measured(state.idle),
+        disk_busy=measured(state.disk_busy),
+        memory_stall=measured(state.memory_stall),
+        swapping=measured(state.swapping),
+        ceilings=tuple(measured(column) for column in state.ceilings.T),
     )
 
 
@@ -240,7 +254,7 @@ def _shares(blocks: Blocks, level: float) -> dict[str, Estimate]:
 
 
 def _caveats(
-    blocks: Blocks, points: tuple[FrontierPoint, ...], pairs: tuple[FrontierPair, ...], filled: Filling
+    blocks: Blocks, points: tuple[FrontierPoint, ...], pairs: tuple[FrontierPair, ...], trend: Growth
 ) -> tuple[str, ...]:
     caveats = []
     free = sum(point.limit == "none" for point in points)
@@ -249,13 +263,13 @@ def _caveats(
             f"At {free} of {len(points)} frontier points no resource was used up: there the frontier shows "
             "the load that came, not the most that the machine can do."
         )
-    if filled.settles is False:
+    if trend.settled is False:
         caveats.append("The frontier still moved outwards in the second half: more than this is possible.")
-    if filled.settles is None:
+    if trend.settled is None:
         caveats.append(
-            f"Fewer than {FILLING_LEAST} intervals: too few to say whether the frontier has settled."
+            f"Fewer than {INTERVALS_LEAST} intervals: too few to say whether the frontier has settled."
         )
-    if missing := [name for name, known in blocks.measured.items() if not known]:
+    if missing := [name for name, measured in blocks.measured.items() if not measured]:
         caveats.append(f"Not measured: {', '.join(missing)}; points that they limit are labelled otherwise.")
     caveats += [
         f"Of the area below the curve of {item.x.label} and {item.y.label}, {item.hollow:.0%} is a mixture "

@@ -1,4 +1,4 @@
-"""Which of several logs did more at most: their frontiers, compared at an equal number of observations."""
+"""Frontiers of several logs, compared at an equal number of observations."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from thinktime.analyses.results import Result, check_level, check_logs
 from thinktime.analyses.saturation import frontier_blocks, resources
 from thinktime.analyses.saturation.analysis import N_LEAST, kinds_of_work
-from thinktime.analyses.saturation.frontier_growth import filling
+from thinktime.analyses.saturation.frontier_growth import growth
 from thinktime.analyses.saturation.frontier_pair import Dimension, FrontierPair, Projection, pair
 from thinktime.analyses.saturation.resources import Thresholds
 from thinktime.stats import frontier
@@ -24,22 +25,20 @@ if TYPE_CHECKING:
     from thinktime.log import Log
     from thinktime.log.observations import Quantity
 
-__all__ = ["ComparedPair", "FrontierComparison", "Verdict", "compare"]
-
 _Array = NDArray[np.float64]
 _Indices = NDArray[np.int64]
 
-Verdict = Literal["outside", "inside", "crosses", "not told apart"]
-"""Where the second log's frontier lies, seen from the first."""
+Verdict = Literal["outside", "inside", "crosses", "no difference"]
+"""Position of the second log's frontier relative to the first one's."""
 
 DIRECTIONS = 33
 AVERAGED = 50
-"""Draws of a longer log that its mean frontier at the shorter one's length is from."""
+"""Draws of a longer log behind its mean frontier at the shorter one's length."""
 ALIKE = 1.1
-"""Ratio of interval lengths, beyond which frontiers are of different things."""
+"""Ratio of interval lengths beyond which frontiers cannot be compared without a caveat."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedPair:
     """The frontiers of two logs in two kinds of work."""
 
@@ -49,29 +48,31 @@ class ComparedPair:
     after: str
     verdict: Verdict
     further: Estimate
-    """How much further out the second frontier lies: distances from the origin, over all directions
-    (geometric mean) less one; 0.1 is 10 % more of both."""
+    """Ratio of the second frontier's distance from the origin to the first one's (geometric mean over all
+    directions), minus one; 0.1 is 10 % more of both."""
     least: Estimate
-    """The same in the direction in which it is least; the interval holds for all directions together."""
+    """`further` in the direction in which it is least; the interval holds for all directions together."""
     most: Estimate
-    """The same in the direction in which it is most."""
+    """`further` in the direction in which it is greatest."""
     gap: Estimate
-    """Mean difference of y at equal x, over the x that both reach."""
+    """Mean difference of y at equal x, over the range of x that both reach."""
     test: SignificanceTest
-    """That both logs are samples of one; probabilities adjusted over all pairs (Holm)."""
+    """Hypothesis: both logs are samples of one; probabilities adjusted over all pairs (Holm)."""
 
 
-@dataclass(frozen=True, slots=True)
-class FrontierComparison:
-    """Frontiers of several logs, and each two of them compared."""
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class FrontierComparison(Result):
+    """Frontiers of several logs, and the differences between each two of them."""
+
+    MAIN = "pairs"
 
     names: tuple[str, ...]
     n: tuple[int, ...]
     frontiers: tuple[tuple[FrontierPair, ...], ...]
-    """For each log the frontier of each pair of kinds of work, in the same order."""
+    """Frontier of each pair of kinds of work, in the same order for each log."""
     pairs: tuple[ComparedPair, ...]
     block: int
-    """Intervals in a block of the resamples."""
+    """Number of intervals in a block of the resamples."""
     caveats: tuple[str, ...]
 
 
@@ -86,11 +87,11 @@ def compare(
     seed: int = 1,
     level: float = 0.95,
 ) -> FrontierComparison | NotApplicable:
-    r"""Compare the frontiers of logs in each pair of kinds of work (Bard 1971: III's lies outside II's).
+    r"""Differences between the frontiers of logs in each pair of kinds of work (Bard 1971, Figures 7 to 9).
 
     A longer log reaches further out by chance alone. So both frontiers are those of the same number of
-    blocks of as many intervals, half of the shorter log's, drawn with replacement from each (half, as for
-    the band of one: `frontier_pair.Projection.resampled`). In direction
+    blocks of equal length, half as many as the shorter log has, drawn with replacement from each (half, as
+    for the band of one frontier: `frontier_pair.Projection.resampled`). In direction
     :math:`\theta` (both axes scaled by the greatest) the second is further out by
     :math:`\ln r_2(\theta) / r_1(\theta)`; means over the draws are the estimates, their percentiles the
     intervals, and for least and most a band that holds for all directions together. The test that
@@ -101,7 +102,7 @@ def compare(
     logs : sequence of Log
         Two or more.
     names : sequence of str
-        What to call them.
+        Name of each log.
     dimensions, ceilings, thresholds
         As of `saturation.analyse`; kinds of work must vary in all logs.
     replications, seed
@@ -111,58 +112,60 @@ def compare(
 
     Raises
     ------
+    TypeError
+        `logs` holds something else than logs.
     InputError
-        As of `saturation.analyse`.
+        There are fewer than two logs, or as for `saturation.analyse`.
     """
-    known = [resources.ceilings(log, ceilings) for log in logs]
-    works = [kinds_of_work(log, dimensions, own) for log, own in zip(logs, known, strict=True)]
+    check_logs(logs, names)
+    check_level(level)
+    rates = [resources.ceilings(log, ceilings) for log in logs]
+    works = [kinds_of_work(log, dimensions, capped) for log, capped in zip(logs, rates, strict=True)]
     if refused := next((work for work in works if isinstance(work, NotApplicable)), None):
         return refused
-    of_all = _in_all([work for work in works if not isinstance(work, NotApplicable)])
-    if len(of_all[0]) < 2:
+    common = _in_all([work for work in works if not isinstance(work, NotApplicable)])
+    if len(common[0]) < 2:
         return NotApplicable("fewer than two kinds of work vary in all the logs", "name them with --work")
     rows = max(frontier_blocks.block_rows(log) for log in logs)
     read = [
-        frontier_blocks.read(log, work, resources.Meter(log, own), thresholds, rows)
-        for log, work, own in zip(logs, of_all, known, strict=True)
+        frontier_blocks.read(log, work, resources.Meter(log, capped), thresholds, rows)
+        for log, work, capped in zip(logs, common, rates, strict=True)
     ]
     for name, blocks in zip(names, read, strict=True):
         if blocks.n < N_LEAST:
             few = f"{name}: {blocks.n} usable intervals are too few for a frontier: {N_LEAST} are needed"
             return NotApplicable(few, "record longer")
-    named = tuple(Dimension(item.name, item.label, f"{item.unit}/s") for item in of_all[0])
-    combinations = list(itertools.combinations(range(len(named)), 2))
+    axes = tuple(Dimension(name=item.name, label=item.label, unit=f"{item.unit}/s") for item in common[0])
+    combinations = list(itertools.combinations(range(len(axes)), 2))
     options = {"replications": replications, "seed": seed}
     compared = [
         _compared(
-            (read[a], read[b]), (names[a], names[b]), (x, y), (named[x], named[y]), level=level, **options
+            (read[a], read[b]), (names[a], names[b]), (x, y), (axes[x], axes[y]), level=level, **options
         )
         for a, b in itertools.combinations(range(len(logs)), 2)
         for x, y in combinations
     ]
     tests = adjusted([item.test for item in compared])
     return FrontierComparison(
-        tuple(names),
-        tuple(blocks.n for blocks in read),
-        tuple(
+        names=tuple(names),
+        n=tuple(blocks.n for blocks in read),
+        frontiers=tuple(
             tuple(
-                pair(blocks, (x, y), (named[x], named[y]), replications=replications, seed=seed, level=level)
+                pair(blocks, (x, y), (axes[x], axes[y]), replications=replications, seed=seed, level=level)
                 for x, y in combinations
             )
             for blocks in read
         ),
-        tuple(replace(item, test=test) for item, test in zip(compared, tests, strict=True)),
-        rows,
-        _caveats(names, read, seed, level),
+        pairs=tuple(replace(item, test=test) for item, test in zip(compared, tests, strict=True)),
+        block=rows,
+        caveats=_caveats(names, read, seed, level),
     )
 
 
 def _in_all(works: Sequence[tuple[Quantity, ...]]) -> list[tuple[Quantity, ...]]:
     """Kinds of work that all logs have, in the order of the first."""
-    common = [
-        item.name for item in works[0] if all(item.name in {one.name for one in work} for work in works)
-    ]
-    return [tuple({item.name: item for item in work}[name] for name in common) for work in works]
+    names = [item.name for item in works[0] if all(item.name in {one.name for one in work} for work in works)]
+    return [tuple({item.name: item for item in work}[name] for name in names) for work in works]
 
 
 def _compared(
@@ -175,7 +178,7 @@ def _compared(
     seed: int,
     level: float,
 ) -> ComparedPair:
-    """Compare two logs in two kinds of work."""
+    """Difference between two logs in two kinds of work."""
     both = [Projection(blocks, columns) for blocks in read]
     scale = np.maximum(*(item.values.max(axis=0) for item in both))
     random = np.random.default_rng(seed)
@@ -200,16 +203,24 @@ def _compared(
             level=level,
         )
 
-    def single(at: int) -> Estimate:
-        low, high = (float(np.expm1(mean[at] + sign * band[at])) for sign in (-1, 1))
+    def single(direction: int) -> Estimate:
+        low, high = (float(np.expm1(mean[direction] + sign * band[direction])) for sign in (-1, 1))
         return Estimate(
-            value=float(np.expm1(mean[at])), unit="", n=n, method=method, low=low, high=high, level=level
+            value=float(np.expm1(mean[direction])),
+            unit="",
+            n=n,
+            method=method,
+            low=low,
+            high=high,
+            level=level,
         )
 
     test = _test(both, scale, size, replications, random)
     return ComparedPair(
-        *dimensions,
-        *names,
+        x=dimensions[0],
+        y=dimensions[1],
+        before=names[0],
+        after=names[1],
         verdict=_verdict(mean - band, mean + band, test),
         further=estimate(np.expm1(ratios.mean(axis=1)), ""),
         least=single(least),
@@ -227,8 +238,8 @@ def _log_ratio(first: _Array, second: _Array, scale: _Array) -> _Array:
 
 
 def _gap(first: _Array, second: _Array) -> float:
-    at = np.linspace(0.0, min(float(first[-1, 0]), float(second[-1, 0])), DIRECTIONS)
-    return float(np.mean(frontier.height(second, at) - frontier.height(first, at)))
+    x = np.linspace(0.0, min(float(first[-1, 0]), float(second[-1, 0])), DIRECTIONS)
+    return float(np.mean(frontier.height(second, x) - frontier.height(first, x)))
 
 
 def _extremes(mean: _Array) -> tuple[int, int]:
@@ -236,7 +247,7 @@ def _extremes(mean: _Array) -> tuple[int, int]:
 
 
 def _band(ratios: _Array, level: float) -> _Array:
-    """Half width of a band about the mean that holds all directions of a draw together at `level`."""
+    """Half width of a band about the mean that holds for all directions together at `level`."""
     spread = ratios.std(axis=0, ddof=1)
     spread = np.where(spread > 0, spread, np.finfo(np.float64).tiny)
     worst = np.max(np.abs(ratios - ratios.mean(axis=0)) / spread, axis=1)
@@ -248,14 +259,14 @@ def _verdict(low: _Array, high: _Array, test: SignificanceTest) -> Verdict:
     if (low > 0).any() and (high < 0).any():
         return "crosses"
     if not test.rejected():
-        return "not told apart"
+        return "no difference"
     return "outside" if test.direction > 0 else "inside"
 
 
 def _test(
     both: Sequence[Projection], scale: _Array, size: int, replications: int, random: np.random.Generator
 ) -> SignificanceTest:
-    """Permute blocks between the logs: if both are samples of one, any might have been in either."""
+    """Permutation test: if both logs are samples of one, any block could have been in either."""
     first, second = both
 
     def curve(chosen: _Indices) -> _Array:
@@ -266,23 +277,23 @@ def _test(
         return frontier.concave_hull(np.vstack(parts))
 
     def statistic(order: _Indices) -> float:
-        own, other = order[: first.count], order[first.count :]
-        return float(np.mean(_log_ratio(curve(own[:size]), curve(other[:size]), scale)))
+        one, other = order[: first.count], order[first.count :]
+        return float(np.mean(_log_ratio(curve(one[:size]), curve(other[:size]), scale)))
 
     def shuffled_within() -> _Indices:
-        own, other = random.permutation(first.count), first.count + random.permutation(second.count)
-        return np.concatenate([own, other])
+        one, other = random.permutation(first.count), first.count + random.permutation(second.count)
+        return np.concatenate([one, other])
 
-    found = float(np.mean([statistic(shuffled_within()) for _ in range(AVERAGED)]))
+    observed = float(np.mean([statistic(shuffled_within()) for _ in range(AVERAGED)]))
     permuted = [statistic(random.permutation(first.count + second.count)) for _ in range(replications - 1)]
-    p = (1 + sum(abs(one) >= abs(found) for one in permuted)) / replications
+    p = (1 + sum(abs(item) >= abs(observed) for item in permuted)) / replications
     return SignificanceTest(
         hypothesis="both frontiers are of samples of one",
-        statistic=found,
+        statistic=observed,
         p=p,
         n=first.count + second.count,
         method="permutation of blocks, mean log distance",
-        direction=int(np.sign(found)),
+        direction=int(np.sign(observed)),
     )
 
 
@@ -297,7 +308,7 @@ def _caveats(names: Sequence[str], read: Sequence[Blocks], seed: int, level: flo
     moving = [
         name
         for name, blocks in zip(names, read, strict=True)
-        if filling(blocks, seed, level).settles is not True
+        if growth(blocks, seed, level).settled is not True
     ]
     if moving:
         caveats.append(

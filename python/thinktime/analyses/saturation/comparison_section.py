@@ -15,15 +15,13 @@ from thinktime.stats.estimate import NotApplicable
 if TYPE_CHECKING:
     from thinktime.analyses.saturation.comparison import ComparedPair, FrontierComparison
 
-__all__ = ["section"]
-
 TITLE = "Whose frontier lies outside?"
 COLOURS = ("user", "disk", "memory", "queue", "net", "interrupt")
 VERDICTS = {
     "outside": "lies outside that of",
     "inside": "lies inside that of",
     "crosses": "crosses that of",
-    "not told apart": "is not told apart from that of",
+    "no difference": "does not differ significantly from that of",
 }
 
 

@@ -1,4 +1,4 @@
-"""The frontier of each block of a log: all that frontiers of the whole, of resamples and of halves need."""
+"""The frontier of each block of a log, from which frontiers of the log, resamples and halves follow."""
 
 from __future__ import annotations
 
@@ -20,22 +20,20 @@ if TYPE_CHECKING:
     from thinktime.log import Log
     from thinktime.log.observations import Observations, Quantity
 
-__all__ = ["Blocks", "block_rows", "read"]
-
 _Array = NDArray[np.float64]
 _Indices = NDArray[np.int64]
 
 BLOCKS_MAX = 1000
-"""Most blocks that a log is cut into: what is kept does not grow with it."""
+"""Largest number of blocks of a log, so that memory does not grow with its length."""
 CLOUD_MAX = 2000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Blocks:
-    """Intervals that no other of their block outdid, and what all others leave behind.
+    """Intervals not dominated within their block, with totals over all other intervals.
 
-    What is maximal in a union of blocks is maximal in its block, so that the frontier of any choice of blocks
-    is that of their frontiers; and of any choice of the kinds of work too.
+    An interval that is maximal in a union of blocks is maximal in its own block. So the frontier of any
+    choice of blocks, and of any choice of kinds of work, follows from the blocks' frontiers.
     """
 
     rows: int
@@ -44,27 +42,27 @@ class Blocks:
     n: int
     """Intervals in which all kinds of work were measured."""
     values: _Array
-    """Work per second: a row an interval, a column a kind of work."""
+    """Work per second: a row for each interval, a column for each kind of work."""
     block: _Indices
     start_us: _Indices
     state: Resources
     limit: NDArray[np.int8]
-    """Place in `limits`."""
+    """Index into `limits`."""
     limits: tuple[str, ...]
-    """What can have been used up."""
+    """Resources that can have been used up."""
     used_up: _Array
-    """Intervals of each block (row) that each of `limits` (column) limited."""
+    """Number of intervals in each block (row) that each of `limits` (column) limited."""
     cloud: _Array
-    """Intervals evenly over the log, at most 2000, as `values`."""
+    """Sample of intervals, evenly over the log, at most 2000, as `values`."""
     cloud_block: _Indices
     interval_s: float
     """Median length of the intervals of the cloud."""
     measured: dict[str, bool]
-    """Which resources were measured at all."""
+    """True for each resource that was measured at all."""
 
 
 def block_rows(log: Log) -> int:
-    """Intervals in a block of this log: 2 n^(1/3), and more where that would be more than 1000 blocks."""
+    """Intervals in a block of this log: 2 n^(1/3), or more to make no more than 1000 blocks."""
     n = _length(log)
     return max(block_length(n), math.ceil(n / BLOCKS_MAX))
 
@@ -75,8 +73,10 @@ def _length(log: Log) -> int:
     return int(log.samples().select(pl.len()).collect().item())
 
 
-def read(log: Log, work: Sequence[Quantity], meter: Meter, at: Thresholds, rows: int | None = None) -> Blocks:
-    """Read a log once, a piece at a time; keep the frontier of each of an even number of blocks.
+def read(
+    log: Log, work: Sequence[Quantity], meter: Meter, thresholds: Thresholds, rows: int | None = None
+) -> Blocks:
+    """Frontier of each of an even number of blocks; the log is read once, a piece at a time.
 
     Parameters
     ----------
@@ -84,24 +84,24 @@ def read(log: Log, work: Sequence[Quantity], meter: Meter, at: Thresholds, rows:
     work : sequence of Quantity
         Kinds of work.
     meter : Meter
-    at : Thresholds
-        From where on a resource counts as used up.
+    thresholds : Thresholds
+        Limits beyond which a resource counts as used up.
     rows : int, optional
-        Intervals in a block, about; by default `block_rows`.
+        Approximate number of intervals in a block; `block_rows` by default.
     """
     n = _length(log)
     count = max(2, 2 * (n // (2 * (block_rows(log) if rows is None else rows))))
     gathered = _Gathered(n, count, (*LIMITS, *(ceiling.resource for ceiling in meter.ceilings)))
     columns = [column for item in work for column in item.columns]
-    for seen in observations.chunks(log, [*columns, *meter.columns]):
-        values = np.column_stack([seen.rate(item.columns) for item in work])
-        state = meter.read(seen)
-        gathered.add(seen, values, state, state.limits(at))
+    for chunk in observations.chunks(log, [*columns, *meter.columns]):
+        values = np.column_stack([chunk.rate(item.columns) for item in work])
+        state = meter.read(chunk)
+        gathered.add(chunk, values, state, state.limits(thresholds))
     return gathered.blocks(len(work), len(meter.ceilings))
 
 
 class _Gathered:
-    """What has been kept so far of a log with `length` samples."""
+    """Frontiers, counts and sample of the pieces read so far of a log with `length` samples."""
 
     def __init__(self, length: int, count: int, limits: tuple[str, ...]) -> None:
         self.length, self.count, self.limits = length, count, limits
@@ -112,27 +112,29 @@ class _Gathered:
         self.every = 1
         self.measured: dict[str, bool] = {}
 
-    def add(self, seen: Observations, values: _Array, state: Resources, limits: NDArray[np.int8]) -> None:
-        for name, found in state.measured().items():
-            self.measured[name] = self.measured.get(name, False) or found
+    def add(self, chunk: Observations, values: _Array, state: Resources, limits: NDArray[np.int8]) -> None:
+        for name, measured in state.measured().items():
+            self.measured[name] = self.measured.get(name, False) or measured
         usable = np.flatnonzero(~np.isnan(values).any(axis=1))
         place = self.read + usable
-        self.read += len(seen)
+        self.read += len(chunk)
         if not len(usable):
             return
         values, limits = values[usable], limits[usable]
         block = np.minimum(place * self.count // self.length, self.count - 1)
         front = _fronts(values, block)
         rows = usable[front]
-        self.kept.append((values[front], block[front], seen.start_us[rows], state.taken(rows), limits[front]))
+        self.kept.append(
+            (values[front], block[front], chunk.start_us[rows], state.taken(rows), limits[front])
+        )
         np.add.at(self.used_up, (block, limits), 1.0)
         sample = np.flatnonzero(place % self.every == 0)
-        self.clouds.append((values[sample], place[sample], seen.length_s[usable[sample]]))
+        self.clouds.append((values[sample], place[sample], chunk.length_s[usable[sample]]))
         self.n += len(usable)
         self._thin()
 
     def _thin(self) -> None:
-        """Every second interval of the cloud, as often as it takes: it stays even over all so far."""
+        """Drop every second interval of the cloud until it fits: it stays even over the log so far."""
         while sum(len(place) for _, place, _ in self.clouds) > CLOUD_MAX:
             self.every *= 2
             kept = [np.flatnonzero(place % self.every == 0) for _, place, _ in self.clouds]
@@ -141,14 +143,22 @@ class _Gathered:
 
     def blocks(self, dimensions: int, ceilings: int) -> Blocks:
         if not self.kept:
-            none, whole = np.zeros(0), np.zeros(0, np.int64)
-            nothing = Resources(none, none, none, none, np.zeros((0, ceilings)))
-            self.kept.append((np.zeros((0, dimensions)), whole, whole, nothing, np.zeros(0, np.int8)))
-            self.clouds.append((np.zeros((0, dimensions)), whole, none))
-        values, block, start, limit = (np.concatenate([item[k] for item in self.kept]) for k in (0, 1, 2, 4))
+            reals, integers, empty = np.zeros(0), np.zeros(0, np.int64), np.zeros((0, dimensions))
+            state = Resources(
+                idle=reals,
+                disk_busy=reals,
+                memory_stall=reals,
+                swapping=reals,
+                ceilings=np.zeros((0, ceilings)),
+            )
+            self.kept.append((empty, integers, integers, state, np.zeros(0, np.int8)))
+            self.clouds.append((empty, integers, reals))
+        values, block, start, limit = (
+            np.concatenate([item[index] for item in self.kept]) for index in (0, 1, 2, 4)
+        )
         state = Resources.joined([item[3] for item in self.kept])
-        on = _fronts(values, block)  # a block that came in two pieces has a frontier of each
-        cloud, place, length = (np.concatenate([item[k] for item in self.clouds]) for k in range(3))
+        on = _fronts(values, block)  # a block that was read in two pieces has a frontier of each
+        cloud, place, length = (np.concatenate([item[index] for item in self.clouds]) for index in range(3))
         return Blocks(
             rows=math.ceil(self.length / self.count),
             count=self.count,

@@ -1,4 +1,4 @@
-"""Whether more data fill a frontier in or move it outwards."""
+"""Growth of a frontier with more data: a test of whether it still moves outwards."""
 
 from __future__ import annotations
 
@@ -12,39 +12,37 @@ from thinktime.stats.estimate import Estimate
 from thinktime.stats.frontier import dominated, maximal
 from thinktime.stats.samples import proportion
 
-__all__ = ["FILLING_LEAST", "Filling", "filling"]
-
-FILLING_LEAST = 60
+INTERVALS_LEAST = 60
 GROUPS = 20
 SPLITS = 199
 FALSE_ALARMS = 0.05
 VOLUME_POINTS = 4000
 
 
-@dataclass(frozen=True, slots=True)
-class Filling:
-    """Whether more data fill the frontier in or move it outwards (Bard 1971)."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Growth:
+    """Growth of the frontier from the first half of a log to all of it (Bard 1971)."""
 
-    growth: float
-    """Volume under the frontier of all data over that of the first half, less one."""
+    volume: float
+    """Volume under the frontier of all data over that of the first half, minus one."""
     outside: Estimate
-    """Part of the second half's observations that lie outside the first half's frontier, 0 to 1."""
-    expected: float
-    """The same part if both halves were one stationary sample (mean over random halves)."""
-    settles: bool | None
-    """True: it fills in. False: it still moves outwards. None: too little data to say."""
-    expected_growth: float = 0.0
-    """Mean `growth` over random halves."""
+    """Share of the second half's observations that lie outside the first half's frontier, 0 to 1."""
+    expected_outside: float
+    """Mean of `outside` over random halves: its value if both halves were one stationary sample."""
+    settled: bool | None
+    """True if more data only fill the frontier in; False if it still moves outwards; None if unknown."""
+    expected_volume: float = 0.0
+    """Mean of `volume` over random halves."""
     p: float | None = None
-    """Probability of so much growth if the order of the log did not matter."""
+    """Probability of at least this `volume` if the order of the log did not matter."""
 
 
-def filling(blocks: Blocks, seed: int, level: float) -> Filling:
-    """Compare the halves in time with halves drawn at random: a permutation test of `growth`.
+def growth(blocks: Blocks, seed: int, level: float) -> Growth:
+    """Growth from the first half in time, tested against random halves (a permutation test of `volume`).
 
     The log is cut into up to 20 groups of blocks. If it is one stationary sample and a group is longer than
-    what one interval tells of the next, each half of the groups could as well have been the first, so that
-    `growth` is among the largest 5 % of random halves in 5 % of such logs.
+    the autocorrelation of the intervals, any half of the groups could equally have been the first. Then
+    `volume` is among the largest 5 % of random halves in 5 % of such logs.
     """
     count = min(blocks.count, GROUPS)  # both are even: half of the groups is half of the log
     group = blocks.block * count // blocks.count
@@ -52,29 +50,29 @@ def filling(blocks: Blocks, seed: int, level: float) -> Filling:
     top = np.maximum(blocks.values.max(axis=0), np.finfo(np.float64).tiny)
     random = np.random.default_rng(seed)
     cloud = random.random((VOLUME_POINTS, blocks.values.shape[1])) * top
-    # What each group dominates, of the observations and of points that measure volume; what several groups
-    # dominate is then the union.
+    # Points that each group dominates, among the observations and among random ones that measure volume;
+    # several groups dominate the union.
     fronts = [blocks.values[group == number] for number in range(count)]
     fronts = [front[maximal(front)] for front in fronts]
     covered = np.array([dominated(cloud, front) for front in fronts])
     beaten = np.array([dominated(blocks.cloud, front) for front in fronts])
 
     def compare(inside: NDArray[np.bool_]) -> tuple[float, int, int]:
-        before, whole = covered[inside].any(axis=0).sum(), covered.any(axis=0).sum()
+        before, total = covered[inside].any(axis=0).sum(), covered.any(axis=0).sum()
         later = ~inside[cloud_group]
         out = np.count_nonzero(~beaten[inside].any(axis=0) & later)
-        return float(whole / max(before, 1) - 1.0), int(out), int(later.sum())
+        return float(total / max(before, 1) - 1.0), int(out), int(later.sum())
 
     half = np.arange(count) < max(1, count // 2)
-    growth, out, later = compare(half)
+    volume, out, later = compare(half)
     drawn = [compare(random.permutation(half)) for _ in range(SPLITS)]
-    p = (1 + sum(item[0] >= growth for item in drawn)) / (1 + len(drawn))
-    enough = blocks.n >= FILLING_LEAST and count > 2
-    return Filling(
-        growth=growth,
+    p = (1 + sum(item[0] >= volume for item in drawn)) / (1 + len(drawn))
+    enough = blocks.n >= INTERVALS_LEAST and count > 2
+    return Growth(
+        volume=volume,
         outside=proportion(out, max(later, 1), level),
-        expected=float(np.mean([item[1] / max(item[2], 1) for item in drawn])),
-        expected_growth=float(np.mean([item[0] for item in drawn])),
-        settles=p > FALSE_ALARMS if enough else None,
+        expected_outside=float(np.mean([item[1] / max(item[2], 1) for item in drawn])),
+        expected_volume=float(np.mean([item[0] for item in drawn])),
+        settled=p > FALSE_ALARMS if enough else None,
         p=p if enough else None,
     )

@@ -12,9 +12,8 @@ from thinktime.documents.wording import bare, capital, listed, percent, refused,
 from thinktime.stats.estimate import NotApplicable
 
 if TYPE_CHECKING:
-    from thinktime.analyses.saturation.analysis import Dimension, FrontierPair, Saturation
-
-__all__ = ["axis", "named", "section"]
+    from thinktime.analyses.saturation.analysis import Saturation
+    from thinktime.analyses.saturation.frontier_pair import Dimension, FrontierPair
 
 TITLE = "What limits this machine?"
 KEYS: dict[str, Key] = {
@@ -111,10 +110,10 @@ def _sentences(result: Saturation) -> list[str]:
     sentences += [_along(pair) for pair in result.pairs if len(pair.regions) > 1 and _sure(pair)]
     if not used_up:
         sentences.append("No resource was used up in any interval: this load does not saturate the machine.")
-    settles = result.filling.settles
-    if settles is False:
+    settled = result.growth.settled
+    if settled is False:
         sentences.append("The frontier still moves outwards: the machine can do more than was seen here.")
-    elif settles:
+    elif settled:
         sentences.append(
             "More data fill the frontier in rather than move it outwards: it is near what the machine can do."
         )

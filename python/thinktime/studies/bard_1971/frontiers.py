@@ -14,7 +14,7 @@ from thinktime.documents.document import Cell, Column, Key, Table
 from thinktime.stats import frontier as hulls
 
 if TYPE_CHECKING:
-    from thinktime.analyses.saturation.analysis import FrontierPair
+    from thinktime.analyses.saturation.frontier_pair import FrontierPair
 
 __all__ = ["WORDS", "picture"]
 

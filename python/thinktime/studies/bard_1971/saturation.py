@@ -20,8 +20,9 @@ from thinktime.studies.cells import Figure, Finding, Tolerance
 from thinktime.studies.study import Chapter
 
 if TYPE_CHECKING:
-    from thinktime.analyses.saturation.analysis import FrontierPair, Saturation
+    from thinktime.analyses.saturation.analysis import Saturation
     from thinktime.analyses.saturation.comparison import FrontierComparison
+    from thinktime.analyses.saturation.frontier_pair import FrontierPair
 
 __all__ = [
     "DIMENSIONS",

@@ -29,7 +29,7 @@ from thinktime.studies.bard_1971.tables import NAME, PAPER
 from thinktime.studies.cells import Finding
 
 if TYPE_CHECKING:
-    from thinktime.analyses.saturation.analysis import FrontierPair
+    from thinktime.analyses.saturation.frontier_pair import FrontierPair
 
 __all__ = ["findings"]
 
@@ -203,7 +203,7 @@ def _outside(installation: Installation) -> Iterator[Finding]:
         yield _found(
             f"iii-outside-figure-{number}",
             f"Figure {number}",
-            None if pair.verdict == "not told apart" else pair.verdict == "outside",
+            None if pair.verdict == "no difference" else pair.verdict == "outside",
             f"at equal numbers of observations the frontier of III-3 is {pair.verdict}: {further} further "
             f"out than that of II-3 on the mean over directions, {least} where least; p {pair.test.p:.2g} "
             "that both are samples of one",
@@ -220,11 +220,11 @@ def _fills(installation: Installation) -> Finding:
     said = []
     settled: list[bool | None] = []
     for period in PERIODS:
-        filling = frontier(installation, period).filling
-        settled.append(filling.settles)
+        growth = frontier(installation, period).growth
+        settled.append(growth.settled)
         said.append(
-            f"{period} grows by {100 * filling.growth:.1f} % in its second half, random halves by "
-            f"{100 * filling.expected_growth:.1f} %"
+            f"{period} grows by {100 * growth.volume:.1f} % in its second half, random halves by "
+            f"{100 * growth.expected_volume:.1f} %"
         )
     holds = None if None in settled else all(settled)
     return _found(
