@@ -109,7 +109,7 @@ class SaturationQuestion(Question):
 
 
 def _arguments(options: SaturationOptions) -> dict[str, Any]:
-    from thinktime.analyses.saturation.analysis import Thresholds
+    from thinktime.analyses.saturation.resources import Thresholds
 
     return {
         "dimensions": options.work,
