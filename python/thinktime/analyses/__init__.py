@@ -11,6 +11,11 @@ reason and the remedy.
 
 from __future__ import annotations
 
+from dataclasses import fields
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
 from thinktime.analyses.arrivals import ArrivalsQuestion
 from thinktime.analyses.capacity import CapacityQuestion
 from thinktime.analyses.compare import CompareQuestion
@@ -31,7 +36,10 @@ from thinktime.analyses.users import UsersQuestion
 from thinktime.analyses.waits import WaitsQuestion
 from thinktime.errors import InputError
 
-__all__ = ["QUESTIONS", "Question", "question"]
+if TYPE_CHECKING:
+    from thinktime.log import Log
+
+__all__ = ["QUESTIONS", "Question", "analyse", "question"]
 
 QUESTIONS: tuple[Question, ...] = (
     CapacityQuestion(),
@@ -52,6 +60,50 @@ QUESTIONS: tuple[Question, ...] = (
     CompareQuestion(),
     ExperimentQuestion(),
 )
+
+
+def analyse(name: str, *logs: Log | str | Path, **options: Any) -> Any:
+    """Result of question `name` for a log, or for several that are compared; `NotApplicable` with the reason.
+
+    Parameters
+    ----------
+    name : str
+        Name of a question: ``"overhead"``.
+    *logs : Log or path
+        One, or several to compare.
+    **options
+        Fields of the question's options record, such as ``width=2`` for ``"throughput"``.
+
+    Raises
+    ------
+    InputError
+        There is no such question, no log or one too many, or an option has a value that cannot be.
+    TypeError
+        The question has no such option, or something else than a log is given.
+
+    Examples
+    --------
+    >>> thinktime.analyse("overhead", "run", requests=("forks", "page_faults"))
+    """
+    from thinktime.log import Log
+
+    asked = question(name)
+    known = [item.name for item in fields(asked.options)]
+    if unknown := [item for item in options if item not in known]:
+        offered = f"its options are {', '.join(known)}" if known else "it has none"
+        raise TypeError(f"{name}: there is no option {unknown[0]!r}; {offered}")
+    if not logs:
+        raise InputError(f"{name}: no log is given; give a Log, or the folder of one")
+    for item in logs:
+        if not isinstance(item, Log | str | PathLike):
+            raise TypeError(f"logs: {item!r} is a {type(item).__name__}; give a Log, or the folder of one")
+    if asked.accepts == "runs":
+        return asked.results(asked.open([Path(str(item)) for item in logs]), asked.options(**options))
+    opened = [item if isinstance(item, Log) else Log.open(item) for item in logs]
+    if len(opened) > 1 and not asked.compares:
+        raise InputError(f"{name}: {len(opened)} logs are given; it is asked of one log at a time")
+    chosen = asked.options(**options)
+    return asked.analyse(opened[0], chosen) if len(opened) == 1 else asked.compare(opened, chosen)
 
 
 def question(name: str) -> Question:

@@ -160,6 +160,10 @@ class Question:
             facts_title="What was compared?" if len(logs) > 1 else "What was analysed?",
         )
 
+    def results(self, runs: Sequence[Any], options: Any) -> Mapping[str, Any]:
+        """Results by response, of a question that accepts runs."""
+        raise NotImplementedError
+
     def writes(self, path: Path, options: Any) -> bool:
         """Whether the answer writes to `path`, so that a command can refuse before the work."""
         del path, options

@@ -11,8 +11,10 @@ from thinktime.analyses.question import Question, option
 from thinktime.errors import InputError
 
 if TYPE_CHECKING:
+    from thinktime.analyses.experiment.result import Experiment
     from thinktime.documents.document import Document
     from thinktime.log.runs import Runs
+    from thinktime.stats.estimate import NotApplicable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +48,14 @@ class ExperimentQuestion(Question):
         if len(paths) > 1:
             raise InputError(f"{self.name}: {len(paths)} folders of runs are given, one can be analysed")
         return (Runs.open(paths[0]),)
+
+    def results(
+        self, runs: Sequence[Runs], options: ExperimentOptions
+    ) -> dict[str, Experiment | NotApplicable]:
+        """Analysis of variance of each response, by its name."""
+        from thinktime.analyses.experiment.page import results
+
+        return results(runs[0], options.responses)
 
     def answer(self, logs: Sequence[Runs], options: ExperimentOptions | None = None) -> Document:
         """Document with a section for each response."""

@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 
 
 def analysed(runs: Runs, responses: Sequence[str] = ()) -> Document:
-    """Document of the analyses of `responses`, or of those of the design of `runs`, or of all.
+    """Document of the analyses of `responses`; see `results`."""
+    return document(runs, results(runs, responses))
+
+
+def results(runs: Runs, responses: Sequence[str] = ()) -> dict[str, Experiment | NotApplicable]:
+    """Analyses of `responses`, or of those that the design of `runs` names, or of all, by name.
 
     Raises
     ------
@@ -40,7 +45,7 @@ def analysed(runs: Runs, responses: Sequence[str] = ()) -> Document:
     if unknown := [name for name in names if name not in units]:
         raise InputError(f"{runs.path}: has no response {unknown[0]!r}; there are: {', '.join(units)}")
     blocks = "replication" if runs.common_random_numbers else None
-    results = {
+    return {
         name: analyse(
             frame,
             response=name,
@@ -51,7 +56,6 @@ def analysed(runs: Runs, responses: Sequence[str] = ()) -> Document:
         )
         for name in names
     }
-    return document(runs, results)
 
 
 def document(runs: Runs, results: Mapping[str, Experiment | NotApplicable]) -> Document:
