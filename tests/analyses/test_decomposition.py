@@ -158,7 +158,7 @@ def test_played_interactions_know_their_own_time(log_of):
     played = {
         "user": ["a"] * 300,
         "population": users,
-        "arrival": instants(arrival),
+        "due": instants(arrival),
         "completion": instants(arrival + 0.5),
         "user_s": 0.02 * random.gamma(9.0, 1 / 9.0, 300),
         "system_s": 5e-6 * faults + 1e-3,
@@ -189,7 +189,7 @@ def test_else_the_whole_machine_is_divided_by_interactions_and_said_to_be(log_of
     played = {
         "user": ["a"] * len(arrival),
         "population": np.ones(len(arrival)),
-        "arrival": instants(arrival),
+        "due": instants(arrival),
         "completion": instants(arrival + 0.1),
     }
     found = decomposition.analyse([log_of(samples, played)], ["log"])

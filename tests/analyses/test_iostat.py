@@ -290,7 +290,7 @@ def linux(log_of, **changed):
         "system_s": 0.5 * ones,
         "idle_s": 2.0 * ones,
         "iowait_s": 0.5 * ones,
-        "busy_exact_s": 1.6 * ones,
+        "cpu_exact_s": 1.6 * ones,
         "disk_reads": 20 * ones,
         "disk_writes": 5 * ones,
         "swap_in_pages": 4 * ones,

@@ -199,7 +199,7 @@ def closed_system(populations=(1, 2, 4, 8), hold_s=400.0, think_s=4.0, service_s
         "user": [f"user:{number}" for number in user],
         "class": np.where(served < service_s, "short", "long").tolist(),
         "population": population,
-        "arrival": instants(arrival),
+        "due": instants(arrival),
         "sent": instants(arrival),
         "first_service": instants(first),
         "first_output": instants(first),
@@ -283,7 +283,7 @@ def test_interactions_fall_into_the_intervals_in_which_they_ended(log_of):
         "user": ["a"] * 4,
         "class": ["x"] * 4,
         "population": [1, 1, 2, 3],
-        "arrival": instants(arrivals),
+        "due": instants(arrivals),
         "completion": instants(arrivals + np.array([1.0, 7.0, 12.5, np.nan])),
     }
     log = log_of(samples, made)
@@ -326,7 +326,7 @@ def test_moments_of_a_hyperexponential(log_of):
     made = {
         "user": ["a"] * n,
         "class": np.where(heavy, "heavy", "light").tolist(),
-        "arrival": instants(arrival),
+        "due": instants(arrival),
         "completion": instants(arrival + values),
         "service_s": values,
     }
@@ -363,7 +363,7 @@ def test_concentration_of_the_exponential(log_of):
     made = {
         "user": ["a"] * n,
         "class": ["x"] * n,
-        "arrival": instants(arrival),
+        "due": instants(arrival),
         "completion": instants(arrival + values),
         "service_s": values,
     }
@@ -381,7 +381,7 @@ def test_service_is_given_by_its_parts_where_not_as_a_whole(log_of):
     made = {
         "user": ["a"] * 10,
         "class": ["x"] * 10,
-        "arrival": instants(arrival),
+        "due": instants(arrival),
         "completion": instants(arrival + 1),
         "user_s": np.arange(10) * 0.1,
         "system_s": np.full(10, 0.1),
@@ -397,7 +397,7 @@ def test_a_coarse_clock_is_said(log_of):
     made = {
         "user": ["a"] * 300,
         "class": ["x"] * 300,
-        "arrival": instants(arrival),
+        "due": instants(arrival),
         "completion": instants(arrival + 1),
         "service_s": np.ceil(random.exponential(2.0, 300)) * 0.01,
     }

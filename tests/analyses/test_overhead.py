@@ -162,7 +162,7 @@ def test_a_negative_cost_has_one_without_beside_it(log_of):
 
 def test_ticks_that_are_off_are_said_and_can_be_scaled(log_of):
     made = machine()
-    made["busy_exact_s"] = 1.5 * (made["user_s"] + made["system_s"] + made["softirq_s"])
+    made["cpu_exact_s"] = 1.5 * (made["user_s"] + made["system_s"] + made["softirq_s"])
     log = log_of(made)
     by_ticks, scaled = overhead.analyse(log), overhead.analyse(log, scaled=True)
     assert by_ticks.tick_check.disagreement == pytest.approx(1 / 1.5 - 1)

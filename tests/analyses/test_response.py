@@ -7,7 +7,7 @@ from known_logs import EPOCH_US, frame, instants
 from thinktime.analyses.response import analysis as response
 from thinktime.analyses.response.section import section
 from thinktime.errors import InputError
-from thinktime.log import Column, Log, LogWriter, vocabulary
+from thinktime.log import Log, LogWriter, vocabulary
 
 GAP_S = 36_000.0
 """Between two sessions, in which nobody plays."""
@@ -22,7 +22,7 @@ def write_session(path, number):
     made = {
         "user": [f"user:{at % 3}" for at in range(N)],
         "population": [3] * N,
-        "arrival": instants(arrival),
+        "due": instants(arrival),
         "completion": instants(arrival + RESPONSE_S),
     }
     with LogWriter.open(path, "continue", source="test", machine={}, start_us=start) as writer:
@@ -54,7 +54,7 @@ def answers(n=400, **columns):
         "user": ["a"] * n,
         "class": np.where(heavy, "fortran", "edm").tolist(),
         "population": [1] * n,
-        "arrival": instants(arrival),
+        "due": instants(arrival),
         "completion": instants(arrival + wait),
         **columns,
     }, wait
@@ -81,14 +81,11 @@ def test_a_class_that_nobody_used_cannot_be_left_out(log_of):
         response.analyse(log_of(interactions=made), without=["cobol"])
 
 
-def test_response_times_are_of_what_users_waited_for(tmp_path):
+def test_response_times_are_of_what_users_waited_for(log_of):
     """What nobody waits for counts as completed, and not as a response."""
     made, wait = answers()
     waited = np.arange(len(wait)) % 2 == 0
-    schema = (*vocabulary("interactions"), Column("waited", "u64", "", "gauge", "whether the user waited"))
-    with LogWriter.open(tmp_path / "log", source="test", machine={}) as writer:
-        writer.write("interactions", frame({**made, "waited": waited.astype(int)}, schema), schema)
-    result = response.analyse(Log.open(tmp_path / "log"))
+    result = response.analyse(log_of(interactions={**made, "waited": waited.tolist()}))
     assert result.overall.arrived == waited.sum()
     assert result.overall.response.mean.value == pytest.approx(wait[waited].mean(), abs=1e-6)
     (group,) = result.by_population

@@ -22,7 +22,7 @@ def columns(service_s, arrival=None, classes=None, population=None):
     made = {
         "user": ["a"] * n,
         "class": ["x"] * n if classes is None else list(classes),
-        "arrival": instants(arrival),
+        "due": instants(arrival),
         "completion": instants(arrival + service_s),
         "service_s": service_s,
     }

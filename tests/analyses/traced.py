@@ -175,7 +175,7 @@ def tables(system, first_s=0.0):
         "user": [job.user for job in system.jobs],
         "class": [job.kind for job in system.jobs],
         "population": [system.users] * len(system.jobs),
-        "arrival": instants([job.arrival + first_s for job in system.jobs]),
+        "due": instants([job.arrival + first_s for job in system.jobs]),
         "first_service": instants([job.first + first_s for job in system.jobs]),
         "completion": instants([job.completion + first_s for job in system.jobs]),
         "service_s": [job.service if ok else float("nan") for job, ok in zip(system.jobs, done, strict=True)],

@@ -89,14 +89,14 @@ def users_get_no_more_than_the_machine_gave(log):
     """Exact CPU time of all users is at most that of the machine, to 2 % and 50 ms in the whole log."""
     if "users" not in log.tables:
         return
-    if "busy_exact_s" not in {column.name for column in log.schema("samples")}:
+    if "cpu_exact_s" not in {column.name for column in log.schema("samples")}:
         users_get_no_more_of_each_state(log)
         return
-    samples = log.samples().select(pl.col("busy_exact_s", "recorder_cpu_s").sum()).collect()
-    if samples["busy_exact_s"][0] == 0:
+    samples = log.samples().select(pl.col("cpu_exact_s", "recorder_cpu_s").sum()).collect()
+    if samples["cpu_exact_s"][0] == 0:
         return
     of_users = log.users().select(pl.col("cpu_exact_s").sum()).collect().item()
-    assert of_users <= 1.02 * samples["busy_exact_s"][0] + 0.05
+    assert of_users <= 1.02 * samples["cpu_exact_s"][0] + 0.05
 
 
 def users_get_no_more_of_each_state(log):
@@ -120,7 +120,7 @@ def active_users_are_users(log):
 def interactions_go_forward(log):
     if "interactions" not in log.tables:
         return
-    steps = ["arrival", "sent", "first_service", "first_output", "completion"]
+    steps = ["due", "sent", "first_service", "first_output", "completion"]
     frame = log.interactions()
     for at, earlier in enumerate(steps):
         for later in steps[at + 1 :]:
@@ -133,7 +133,7 @@ def a_user_does_one_interaction_at_a_time(log):
         return
     ahead = (log.manifest["sessions"][-1].get("machine") or {}).get("types_ahead", False)
     begun = "first_service" if ahead else "sent"
-    ordered = log.interactions().sort("user", "arrival")
+    ordered = log.interactions().sort("user", "due")
     overlap = ordered.filter(
         (pl.col("user") == pl.col("user").shift(1)) & (pl.col(begun) < pl.col("completion").shift(1))
     )

@@ -81,7 +81,7 @@ def test_every_column_of_the_vocabulary_is_there_or_said_to_be_missing(program, 
     # What no kernel of the last ten years lacks.
     assert not {"user_s", "idle_s", "context_switches", "forks", "page_faults_minor", "runnable"} & null
     assert (
-        not {"active_users", "processes", "recorder_cpu_s", "recorder_written_bytes", "recorder_late_s"}
+        not {"active_users", "processes", "recorder_cpu_s", "recorder_written_bytes", "recorder_delay_s"}
         & null
     )
     assert session["source"] == "linux"

@@ -153,7 +153,7 @@ def _sample(done: list[Interaction], number: int) -> dict[str, Any]:
         "steal_s": 0.002 * wave,
         "idle_s": rest * 0.96,
         "iowait_s": rest * 0.04,
-        "busy_exact_s": user_s + system_s,
+        "cpu_exact_s": user_s + system_s,
         "runnable": len([1 for item in done if item.arrival <= high < item.end]),
         "blocked": 0,
         "active_users": len({item.user for item, part in parts if part > 0}),
@@ -168,7 +168,7 @@ def _sample(done: list[Interaction], number: int) -> dict[str, Any]:
         "memory_available_bytes": int(6e9 - 2e8 * len(parts)),
         "recorder_cpu_s": 0.006,
         "recorder_written_bytes": 4000,
-        "recorder_late_s": 0.0002,
+        "recorder_delay_s": 0.0002,
     }
     for name in COSTS:
         row[name] = round(sum(item.requests[name] * part for item, part in parts))
@@ -207,7 +207,7 @@ def _interaction_row(item: Interaction, end: float) -> dict[str, Any]:
         "class": "prototype",
         "population": item.population,
         "think_s": 3.0,
-        "arrival": _time(item.arrival),
+        "due": _time(item.arrival),
         "sent": _time(item.arrival),
         "first_service": _time(item.start),
         "first_output": _time(item.start + 0.3 * (item.end - item.start)) if finished else None,

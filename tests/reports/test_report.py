@@ -53,7 +53,7 @@ def test_shares_of_the_capacity_add_up(parsed: dict[str, Any]) -> None:
 
 def test_users_and_samples_agree_on_the_cpu_time(parsed: dict[str, Any], log: Log) -> None:
     by_user = sum(row["CPU time"] for row in table(parsed, "who-users"))
-    assert by_user == pytest.approx(log.samples().collect()["busy_exact_s"].sum(), rel=1e-6)
+    assert by_user == pytest.approx(log.samples().collect()["cpu_exact_s"].sum(), rel=1e-6)
 
 
 def test_every_analysis_has_its_section(parsed: dict[str, Any]) -> None:
@@ -214,7 +214,7 @@ def test_incidents_and_dropped_intervals_are_told(tmp_path: Path) -> None:
 
 def test_ticks_that_disagree_with_exact_time_are_told(tmp_path: Path) -> None:
     """A load in step with the tick: 40 s of exact CPU time of which the tick saw 0.4 s."""
-    frame = samples(40, user_s=[0.01] * 40, system_s=[0.0] * 40, idle_s=[1.99] * 40, busy_exact_s=[1.0] * 40)
+    frame = samples(40, user_s=[0.01] * 40, system_s=[0.0] * 40, idle_s=[1.99] * 40, cpu_exact_s=[1.0] * 40)
     document = reports.build([write(tmp_path / "log", frame, machine={"cpus": 2})])
     assert any(item.tone == "warning" and "off by −99.0" in item.text for item in document.findings)
 
@@ -222,9 +222,7 @@ def test_ticks_that_disagree_with_exact_time_are_told(tmp_path: Path) -> None:
 def test_ticks_within_chance_are_not_complained_of(tmp_path: Path) -> None:
     """40 s of exact time, sampled by ticks of 10 ms: the standard deviation is at most 0.63 s; 1 s is "
     "chance."""
-    frame = samples(
-        40, user_s=[1.025] * 40, system_s=[0.0] * 40, idle_s=[0.975] * 40, busy_exact_s=[1.0] * 40
-    )
+    frame = samples(40, user_s=[1.025] * 40, system_s=[0.0] * 40, idle_s=[0.975] * 40, cpu_exact_s=[1.0] * 40)
     document = reports.build([write(tmp_path / "log", frame, machine={"cpus": 2})])
     assert not any("clock tick" in item.text for item in document.findings)
 

@@ -90,7 +90,7 @@ def test_gauges_are_readings_at_the_end(version, tmp_path):
 
 def test_what_sar_does_not_record_is_null(tmp_path):
     _, log = imported("12.6.1-load.raw", tmp_path)
-    absent = ("busy_exact_s", "active_users", "sessions", "processes", "softirq_net_rx", "recorder_cpu_s")
+    absent = ("cpu_exact_s", "active_users", "sessions", "processes", "softirq_net_rx", "recorder_cpu_s")
     assert log.samples().select(pl.col(absent).is_null().all()).collect().row(0) == (True,) * len(absent)
     assert not log.has("users")
     assert not log.has("interactions")

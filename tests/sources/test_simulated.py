@@ -129,8 +129,8 @@ def test_the_same_users_come_whatever_the_scheduler(tmp_path):
     for scheduler in ("modified", "fb_infinity"):
         simulated = simulate("apl360", {"scheduler": scheduler, "length": 200}, seed=5)
         simulated.record(tmp_path / scheduler, trace=True)
-        first = Log.open(tmp_path / scheduler).interactions().sort("arrival").group_by("user").first()
-        asked[scheduler] = first.select("user", "class", "think_s", "arrival").collect().sort("user")
+        first = Log.open(tmp_path / scheduler).interactions().sort("due").group_by("user").first()
+        asked[scheduler] = first.select("user", "class", "think_s", "due").collect().sort("user")
     assert len(asked["modified"]) > 30
     assert_frame_equal(asked["modified"], asked["fb_infinity"])
 

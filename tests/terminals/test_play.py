@@ -95,7 +95,7 @@ def test_every_interaction_is_a_row_and_nothing_is_left(start: Start) -> None:
     assert rows.height == outcome["completed"] + outcome["unfinished"]
     assert rows["completion"].null_count() == outcome["unfinished"]
     assert set(rows["population"]) <= {1, 2, 3}
-    assert (rows["sent"] >= rows["arrival"]).all()
+    assert (rows["sent"] >= rows["due"]).all()
     assert (
         rows.drop_nulls("completion").select(pl.col("completion") >= pl.col("first_output")).to_series()
     ).all()
@@ -159,7 +159,7 @@ def test_a_user_types_the_same_whoever_else_plays(start: Start, tmp_path: Path) 
         player = start("mixed", "--users", users, "--hold", "2s", *SHORT, "--seed", "9", "--force")
         assert player.end()[0] == 0
         rows = Log.open(player.log).interactions().collect()
-        first = rows.filter(pl.col("user") == "user:1").sort("arrival")
+        first = rows.filter(pl.col("user") == "user:1").sort("due")
         scripts.append(list(zip(first["class"], first["think_s"], strict=True)))
     both = min(map(len, scripts))
     assert both >= 1

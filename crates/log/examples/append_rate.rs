@@ -31,6 +31,7 @@ fn row(types: &[Type], sample: u64) -> Row {
         Type::U64 => Value::U64(next() % 100_000),
         Type::I64 => Value::I64((next() % 100_000) as i64),
         Type::F64 => Value::F64((next() % 500) as f64 / 100.0),
+        Type::Bool => Value::Bool(next() % 2 == 0),
         Type::Text => Value::from("uid:1000"),
         Type::Time => Value::Time(sample as i64 * 5_000_000),
     };

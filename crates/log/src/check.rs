@@ -9,6 +9,7 @@ use arrow_array::{Array, RecordBatch};
 use serde::Serialize;
 
 use crate::error::LogError;
+use crate::history::Superseded;
 use crate::part::{numbered, open_part, read_part};
 use crate::reader::Log;
 use crate::schema::TableSchema;
@@ -69,7 +70,7 @@ impl Log {
         for schema in tables {
             for path in self.parts(&schema.name) {
                 self.check_schema(&path, schema, &mut findings);
-                match read_part(&path) {
+                match read_part(&path, &schema.name) {
                     Ok(batches) => check_rows(&path, schema, &batches, &mut starts, &mut findings),
                     Err(error) => findings.push(Finding::error(&path, "", "rows", error, MOVE_AWAY)),
                 }
@@ -116,6 +117,9 @@ impl Log {
     fn check_schema(&self, path: &Path, schema: &TableSchema, findings: &mut Vec<Finding>) {
         let Ok(reader) = open_part(path) else { return };
         for field in reader.schema().fields() {
+            if Superseded::of_field(&schema.name, field).is_some() {
+                continue;
+            }
             let Some(at) = schema.position(field.name()) else {
                 let message = "the manifest does not know this column";
                 findings.push(Finding::error(

@@ -1,5 +1,6 @@
 //! How rows are written into a block of the journal: a bitmap of nulls, then each value as a
-//! varint, eight bytes (doubles) or length and bytes (text). Small numbers, which most are, take a byte.
+//! varint, eight bytes (doubles), a byte (truth values) or length and bytes (text). Small numbers, which
+//! most are, take a byte.
 
 use std::sync::Arc;
 
@@ -33,6 +34,7 @@ pub(crate) fn put_row(out: &mut Vec<u8>, row: &Row) {
             Value::U64(number) => put_varint(out, *number),
             Value::I64(number) | Value::Time(number) => put_varint(out, zigzag(*number)),
             Value::F64(number) => out.extend_from_slice(&number.to_le_bytes()),
+            Value::Bool(truth) => out.push(u8::from(*truth)),
             Value::Text(text) => {
                 put_varint(out, text.len() as u64);
                 out.extend_from_slice(text.as_bytes());
@@ -85,6 +87,11 @@ impl Decoder<'_> {
             Type::I64 => Value::I64(unzigzag(self.varint()?)),
             Type::Time => Value::Time(unzigzag(self.varint()?)),
             Type::F64 => Value::F64(f64::from_le_bytes(self.bytes(8)?.try_into().ok()?)),
+            Type::Bool => match self.byte()? {
+                0 => Value::Bool(false),
+                1 => Value::Bool(true),
+                _ => return None,
+            },
             Type::Text => {
                 let length = usize::try_from(self.varint()?).ok()?;
                 Value::Text(Arc::from(std::str::from_utf8(self.bytes(length)?).ok()?))
@@ -99,21 +106,23 @@ mod tests {
 
     use super::*;
 
-    const TYPES: [Type; 5] = [Type::U64, Type::I64, Type::F64, Type::Text, Type::Time];
+    const TYPES: [Type; 6] = [Type::U64, Type::I64, Type::F64, Type::Bool, Type::Text, Type::Time];
 
     fn rows() -> impl Strategy<Value = Row> {
         (
             any::<Option<u64>>(),
             any::<Option<i64>>(),
             proptest::option::of(proptest::num::f64::NORMAL | proptest::num::f64::ZERO),
+            any::<Option<bool>>(),
             proptest::option::of(".*"),
             any::<Option<i64>>(),
         )
-            .prop_map(|(count, signed, double, text, time)| {
+            .prop_map(|(count, signed, double, truth, text, time)| {
                 vec![
                     count.into(),
                     signed.into(),
                     double.into(),
+                    truth.into(),
                     text.into(),
                     time.map_or(Value::Null, Value::Time),
                 ]

@@ -12,7 +12,7 @@ use arrow_array::types::{
     TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType,
     UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, ArrayRef, PrimitiveArray, RecordBatch, StringArray, new_null_array};
+use arrow_array::{Array, ArrayRef, BooleanArray, PrimitiveArray, RecordBatch, StringArray, new_null_array};
 use arrow_schema::{ArrowError, DataType, TimeUnit};
 
 use crate::error::LogError;
@@ -37,7 +37,7 @@ pub(crate) fn conform(batch: &RecordBatch, schema: &TableSchema) -> Result<Recor
     RecordBatch::try_new(schema.arrow(), columns).map_err(|error| wrong(error.to_string()))
 }
 
-fn converted(array: &ArrayRef, ty: Type) -> Result<ArrayRef, String> {
+pub(crate) fn converted(array: &ArrayRef, ty: Type) -> Result<ArrayRef, String> {
     let target = ty.arrow();
     if *array.data_type() == target {
         return Ok(Arc::clone(array));
@@ -49,6 +49,7 @@ fn converted(array: &ArrayRef, ty: Type) -> Result<ArrayRef, String> {
         Type::U64 => integers::<UInt64Type>(array),
         Type::I64 => integers::<Int64Type>(array),
         Type::F64 => floats(array),
+        Type::Bool => truths(array),
         Type::Text => texts(array),
         Type::Time => times(array, &target),
     }?;
@@ -113,6 +114,18 @@ fn floats(array: &ArrayRef) -> Found {
     )
 }
 
+/// Whole numbers are taken where they are 0 or 1, as versions of the format without truth values wrote them.
+fn truths(array: &ArrayRef) -> Found {
+    let Some(numbers) = integers::<UInt64Type>(array)? else { return Ok(None) };
+    let numbers = numbers.as_primitive::<UInt64Type>();
+    match numbers.iter().flatten().find(|number| *number > 1) {
+        Some(number) => Err(format!("{number} is no truth value: 0 or 1 is needed")),
+        None => {
+            Ok(Some(Arc::new(numbers.iter().map(|number| number.map(|n| n == 1)).collect::<BooleanArray>())))
+        }
+    }
+}
+
 fn texts(array: &ArrayRef) -> Found {
     Ok(Some(Arc::new(match array.data_type() {
         DataType::Utf8 => return Ok(Some(Arc::clone(array))),
@@ -168,8 +181,8 @@ fn each<S: ArrowPrimitiveType, T: ArrowPrimitiveType>(
 mod tests {
     use arrow_array::types::Int32Type;
     use arrow_array::{
-        BooleanArray, DictionaryArray, Float64Array, Int8Array, Int64Array, LargeStringArray, NullArray,
-        StringViewArray, TimestampNanosecondArray, TimestampSecondArray, UInt64Array,
+        DictionaryArray, Float64Array, Int8Array, Int64Array, LargeStringArray, NullArray, StringViewArray,
+        TimestampNanosecondArray, TimestampSecondArray, UInt64Array,
     };
 
     use super::*;
@@ -198,6 +211,14 @@ mod tests {
             assert!(given(Float64Array::from(vec![value]), Type::I64).is_err(), "{value}");
         }
         assert!(given(Float64Array::from(vec![-1.0]), Type::U64).is_err());
+    }
+
+    #[test]
+    fn zero_and_one_become_truth_values_and_nothing_else_does() {
+        let found = given(UInt64Array::from(vec![Some(0), None, Some(1)]), Type::Bool).unwrap();
+        assert_eq!(found.as_boolean(), &BooleanArray::from(vec![Some(false), None, Some(true)]));
+        assert!(given(UInt64Array::from(vec![2]), Type::Bool).unwrap_err().contains("2 is no truth value"));
+        assert!(given(Float64Array::from(vec![0.5]), Type::Bool).is_err());
     }
 
     #[test]
@@ -241,12 +262,12 @@ mod tests {
 
     #[test]
     fn a_column_of_nothing_fits_every_type_and_one_of_another_kind_none() {
-        for ty in [Type::U64, Type::I64, Type::F64, Type::Text, Type::Time] {
+        for ty in [Type::U64, Type::I64, Type::F64, Type::Bool, Type::Text, Type::Time] {
             let found = given(NullArray::new(2), ty).unwrap();
             assert_eq!((found.null_count(), found.data_type()), (2, &ty.arrow()));
         }
         let text = || StringArray::from(vec!["7"]);
-        for ty in [Type::U64, Type::I64, Type::F64, Type::Time] {
+        for ty in [Type::U64, Type::I64, Type::F64, Type::Bool, Type::Time] {
             assert!(given(text(), ty).unwrap_err().contains("Utf8"), "{ty:?}");
         }
         assert!(given(Int64Array::from(vec![7]), Type::Text).is_err());

@@ -45,6 +45,12 @@ pub(crate) fn lock(dir: &Path) -> Result<File, LogError> {
     Ok(file)
 }
 
+/// Gives the lock up. Closing the file would not do while a child process that was forked a moment ago, and has
+/// not called exec yet, holds a copy of it.
+pub(crate) fn unlock(lock: &File) -> Result<(), LogError> {
+    flock(lock, FlockOperation::Unlock).map_err(io::Error::from).at("unlock", Path::new("lock"))
+}
+
 /// Removes what this library wrote, and nothing else.
 pub(crate) fn clear(dir: &Path) -> Result<(), LogError> {
     let tables = Manifest::read(dir)?.tables;

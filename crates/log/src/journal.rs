@@ -16,8 +16,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::codec::{Decoder, put_row, put_varint};
 use crate::error::{IoContext, LogError};
+use crate::history::{upgraded, upgraded_value};
 use crate::manifest::Incident;
-use crate::schema::{Row, TableSchema, Type};
+use crate::schema::{Row, TableSchema, Type, Value};
 
 const FILE_MAGIC: &[u8; 8] = b"TTJOURN1";
 const BLOCK_MAGIC: &[u8; 4] = b"TTB1";
@@ -130,11 +131,20 @@ pub(crate) struct Damage {
 pub(crate) struct Contents {
     bytes: Vec<u8>,
     /// Tables by their id.
-    tables: Vec<(u64, TableSchema)>,
+    tables: Vec<StoredTable>,
     /// Ranges of `bytes` that are payloads of row blocks.
     row_blocks: Vec<(usize, usize)>,
     pub(crate) incidents: Vec<Incident>,
     pub(crate) damage: Vec<Damage>,
+}
+
+/// A table that the journal holds rows of.
+#[derive(Clone, Debug)]
+struct StoredTable {
+    id: u64,
+    /// Types by which the rows are decoded: those of the version that wrote them.
+    stored_types: Vec<Type>,
+    schema: TableSchema,
 }
 
 impl Contents {
@@ -171,8 +181,13 @@ impl Contents {
         match kind {
             KIND_TABLE => {
                 if let Ok(block) = serde_json::from_slice::<TableBlock>(payload) {
-                    self.tables.retain(|(id, _)| *id != block.id);
-                    self.tables.push((block.id, block.schema));
+                    self.tables.retain(|table| table.id != block.id);
+                    let stored_types = block.schema.columns.iter().map(|column| column.ty).collect();
+                    self.tables.push(StoredTable {
+                        id: block.id,
+                        stored_types,
+                        schema: upgraded(block.schema),
+                    });
                 }
             }
             KIND_ROWS => self.row_blocks.push((start, end)),
@@ -182,20 +197,25 @@ impl Contents {
     }
 
     pub(crate) fn tables(&self) -> impl Iterator<Item = &TableSchema> {
-        self.tables.iter().map(|(_, schema)| schema)
+        self.tables.iter().map(|table| &table.schema)
     }
 
     /// The rows of table `name`, in the order in which they were written.
     pub(crate) fn rows(&self, name: &str) -> Vec<Row> {
-        let Some((id, schema)) = self.tables.iter().find(|(_, schema)| schema.name == name) else {
+        let Some(table) = self.tables.iter().find(|table| table.schema.name == name) else {
             return Vec::new();
         };
-        let types: Vec<Type> = schema.columns.iter().map(|column| column.ty).collect();
         let mut rows = Vec::new();
         for (start, end) in &self.row_blocks {
             // A block whose checksum holds was written by put_row: what does not decode is a bug,
             // and is left out as damaged bytes are.
-            let _ = take_rows(&self.bytes[*start..*end], *id, &types, &mut rows);
+            let _ = take_rows(&self.bytes[*start..*end], table.id, &table.stored_types, &mut rows);
+        }
+        for row in &mut rows {
+            for (value, column) in row.iter_mut().zip(&table.schema.columns) {
+                let stored = std::mem::replace(value, Value::Null);
+                *value = upgraded_value(stored, column.ty);
+            }
         }
         rows
     }
@@ -245,7 +265,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::schema::Value;
     use crate::vocabulary;
 
     fn journal_of(values: &[u64]) -> (Vec<u8>, Vec<usize>) {

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 use crate::error::{IoContext, LogError};
+use crate::history::upgraded;
 use crate::schema::{SCHEMA_VERSION, TableSchema};
 
 pub(crate) const FORMAT: &str = "thinktime log";
@@ -119,7 +120,10 @@ impl Manifest {
             Some(_) => {}
             None => return Err(LogError::damaged(&path, "schema_version", "a number is needed")),
         }
-        serde_json::from_value(json).map_err(|error| LogError::damaged(&path, "manifest", error))
+        let mut manifest: Manifest =
+            serde_json::from_value(json).map_err(|error| LogError::damaged(&path, "manifest", error))?;
+        manifest.tables = manifest.tables.into_iter().map(upgraded).collect();
+        Ok(manifest)
     }
 
     /// Puts the manifest in place by rename, so that a reader sees the old one or the new one.

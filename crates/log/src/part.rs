@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::builder::{
-    ArrayBuilder, Float64Builder, Int64Builder, StringBuilder, TimestampMicrosecondBuilder, UInt64Builder,
+    ArrayBuilder, BooleanBuilder, Float64Builder, Int64Builder, StringBuilder, TimestampMicrosecondBuilder,
+    UInt64Builder,
 };
 use arrow_array::{ArrayRef, RecordBatch};
 use parquet::arrow::ArrowWriter;
@@ -14,6 +15,7 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
 use crate::error::{IoContext, LogError};
+use crate::history::upgraded_batch;
 use crate::manifest::put_in_place;
 use crate::schema::{Row, TableSchema, Type, Value};
 
@@ -97,10 +99,16 @@ pub(crate) fn open_part(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<F
         .map_err(|error| LogError::damaged(path, "Parquet footer", error))
 }
 
-pub(crate) fn read_part(path: &Path) -> Result<Vec<RecordBatch>, LogError> {
+/// The rows of a part of `table`, with the columns of this version.
+pub(crate) fn read_part(path: &Path, table: &str) -> Result<Vec<RecordBatch>, LogError> {
     let reader =
         open_part(path)?.build().map_err(|error| LogError::damaged(path, "Parquet row groups", error))?;
-    reader.map(|batch| batch.map_err(|error| LogError::damaged(path, "Parquet rows", error))).collect()
+    reader
+        .map(|batch| {
+            let batch = batch.map_err(|error| LogError::damaged(path, "Parquet rows", error))?;
+            upgraded_batch(table, batch)
+        })
+        .collect()
 }
 
 /// Rows as columns.
@@ -127,6 +135,7 @@ fn column_of(ty: Type, at: usize, rows: &[Row]) -> ArrayRef {
         Type::U64 => fill!(UInt64Builder::with_capacity(rows.len()), Value::U64(v) => *v),
         Type::I64 => fill!(Int64Builder::with_capacity(rows.len()), Value::I64(v) => *v),
         Type::F64 => fill!(Float64Builder::with_capacity(rows.len()), Value::F64(v) => *v),
+        Type::Bool => fill!(BooleanBuilder::with_capacity(rows.len()), Value::Bool(v) => *v),
         Type::Text => fill!(StringBuilder::new(), Value::Text(v) => v),
         Type::Time => {
             let builder = TimestampMicrosecondBuilder::with_capacity(rows.len()).with_data_type(ty.arrow());

@@ -3,10 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
+use arrow_schema::{DataType, Field};
 
 use crate::error::LogError;
+use crate::history::Superseded;
 use crate::journal::Contents;
 use crate::manifest::Manifest;
 use crate::part::{batch_of, journals, open_part, parts, read_part, widen};
@@ -21,6 +24,15 @@ pub struct Log {
     /// The complete parts of each table, by number. Listed once: a part that is sealed later would
     /// otherwise be missed here and still hide the rows of its journal there.
     parts: BTreeMap<String, Vec<(u64, PathBuf)>>,
+}
+
+/// Complete parts of a table that store the same columns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartGroup {
+    pub files: Vec<PathBuf>,
+    /// Columns of an earlier version of the format: the name in the files, and the name that they have in the
+    /// schema of the table. Their values are to be cast to the type of that schema.
+    pub superseded: Vec<(String, String)>,
 }
 
 impl Log {
@@ -69,17 +81,25 @@ impl Log {
         self.parts.get(table).into_iter().flatten().map(|(_, path)| path.clone()).collect()
     }
 
-    /// The complete parts of `table`, neighbours with the same columns together, so that each
-    /// group can be scanned as one.
-    pub fn part_groups(&self, table: &str) -> Result<Vec<Vec<PathBuf>>, LogError> {
-        let mut groups: Vec<Vec<PathBuf>> = Vec::new();
+    /// The complete parts of `table` as they lie on the disk, neighbours with the same columns together, so
+    /// that each group can be scanned as one.
+    pub fn part_groups(&self, table: &str) -> Result<Vec<PartGroup>, LogError> {
+        let mut groups: Vec<PartGroup> = Vec::new();
         let mut last_columns = Vec::new();
         for path in self.parts(table) {
             let schema = open_part(&path)?.schema().clone();
-            let columns: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
+            let fields = schema.fields().iter();
+            let columns: Vec<(String, DataType)> =
+                fields.clone().map(|field| (field.name().clone(), field.data_type().clone())).collect();
             match groups.last_mut() {
-                Some(group) if columns == last_columns => group.push(path),
-                _ => groups.push(vec![path]),
+                Some(group) if columns == last_columns => group.files.push(path),
+                _ => {
+                    let old = |field: &Arc<Field>| {
+                        Some((field.name().clone(), Superseded::of_field(table, field)?))
+                    };
+                    let superseded = fields.filter_map(old).map(|(name, old)| (name, old.by.to_owned()));
+                    groups.push(PartGroup { superseded: superseded.collect(), files: vec![path] });
+                }
             }
             last_columns = columns;
         }
@@ -111,7 +131,7 @@ impl Log {
         let Some(schema) = self.schema(table) else { return Ok(Vec::new()) };
         let mut batches = Vec::new();
         for path in self.parts(table) {
-            for batch in read_part(&path)? {
+            for batch in read_part(&path, table)? {
                 batches.push(widen(&batch, schema)?);
             }
         }

@@ -10,9 +10,10 @@ use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use serde::{Deserialize, Serialize};
 
 use crate::error::LogError;
+use crate::history::Superseded;
 
 /// Version of the log format. A reader refuses a newer one and reads every older one.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// How a value is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +25,8 @@ pub enum Type {
     I64,
     /// IEEE double.
     F64,
+    /// True or false.
+    Bool,
     /// UTF-8 text.
     Text,
     /// Microseconds since 1970-01-01 UTC (or since the epoch that the manifest names).
@@ -36,6 +39,7 @@ impl Type {
             Type::U64 => DataType::UInt64,
             Type::I64 => DataType::Int64,
             Type::F64 => DataType::Float64,
+            Type::Bool => DataType::Boolean,
             Type::Text => DataType::Utf8,
             Type::Time => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
         }
@@ -52,7 +56,7 @@ pub enum Kind {
     Gauge,
     /// An instant, or the length of the interval.
     Time,
-    /// A name: of a user, a device, a class.
+    /// What a row is about, not an amount: a user, a device, a class, a unit, yes or no.
     Label,
 }
 
@@ -100,7 +104,7 @@ impl Column {
         self
     }
 
-    fn arrow(&self) -> Field {
+    pub(crate) fn arrow(&self) -> Field {
         let mut metadata = BTreeMap::from([
             ("unit".to_owned(), self.unit.clone()),
             ("kind".to_owned(), word(&self.kind)),
@@ -160,7 +164,8 @@ impl TableSchema {
         if self.columns.is_empty() {
             return Err(self.wrong("a table needs a column"));
         }
-        for (at, Column { name, .. }) in self.columns.iter().enumerate() {
+        for (at, column) in self.columns.iter().enumerate() {
+            let name = &column.name;
             if !plain(name) {
                 return Err(self.wrong(format!(
                     "column {name:?}: a name is lower case letters, digits and underscores"
@@ -168,6 +173,15 @@ impl TableSchema {
             }
             if self.position(name) != Some(at) {
                 return Err(self.wrong(format!("column {name} stands twice")));
+            }
+            if let Some(old) = Superseded::of_column(&self.name, column) {
+                let today = old.replacement();
+                return Err(self.wrong(format!(
+                    "column {name} of type {} is of an earlier version of the format: it is {} of type {} now",
+                    word(&column.ty),
+                    today.name,
+                    word(&today.ty),
+                )));
             }
         }
         Ok(())
@@ -221,6 +235,7 @@ pub enum Value {
     U64(u64),
     I64(i64),
     F64(f64),
+    Bool(bool),
     Text(Arc<str>),
     /// Microseconds since 1970-01-01 UTC.
     Time(i64),
@@ -234,6 +249,7 @@ impl Value {
             Value::U64(_) => Some(Type::U64),
             Value::I64(_) => Some(Type::I64),
             Value::F64(_) => Some(Type::F64),
+            Value::Bool(_) => Some(Type::Bool),
             Value::Text(_) => Some(Type::Text),
             Value::Time(_) => Some(Type::Time),
         }
@@ -247,7 +263,7 @@ macro_rules! value_from {
         }
     )*};
 }
-value_from!(u64 => U64, i64 => I64, f64 => F64, &str => Text, String => Text, Arc<str> => Text);
+value_from!(u64 => U64, i64 => I64, f64 => F64, bool => Bool, &str => Text, String => Text, Arc<str> => Text);
 
 impl<T: Into<Value>> From<Option<T>> for Value {
     fn from(value: Option<T>) -> Self {

@@ -81,7 +81,7 @@ fn memory_flow() -> Vec<Column> {
         count("paged_out_bytes", "byte", "Written to block devices (pgpgout)"),
         count("swap_in_pages", "page", "Pages swapped in"),
         count("swap_out_pages", "page", "Pages swapped out"),
-        count("pages_stolen", "page", "Pages reclaimed from their owners"),
+        count("pages_reclaimed", "page", "Pages reclaimed from their owners"),
         count("pages_scanned", "page", "Pages looked at for reclaim"),
         count("pages_allocated", "page", "Pages allocated"),
         count("pages_freed", "page", "Pages freed"),
@@ -147,7 +147,7 @@ pub fn samples() -> TableSchema {
         Column::new("length_s", Type::F64, "s", Kind::Time, "Length of the interval on a monotonic clock"),
     ];
     columns.extend(cpu_states());
-    columns.push(seconds("busy_exact_s", "CPU time of all tasks, exact (not tick-sampled)"));
+    columns.push(seconds("cpu_exact_s", "CPU time of all tasks, exact (not tick-sampled)"));
     columns.extend(kernel_events());
     columns.extend(memory_flow());
     columns.extend(devices_total());
@@ -163,7 +163,7 @@ pub fn samples() -> TableSchema {
     );
     columns.push(seconds("recorder_cpu_s", "CPU time that the recorder itself used"));
     columns.push(count("recorder_written_bytes", "byte", "Bytes that the recorder itself wrote to the log"));
-    columns.push(seconds("recorder_late_s", "How late the sample was taken after its deadline"));
+    columns.push(seconds("recorder_delay_s", "Time from the sample's deadline until it was taken"));
     TableSchema::new("samples", columns)
 }
 
@@ -248,8 +248,11 @@ pub fn interactions() -> TableSchema {
             label("class", "What kind of input it was"),
             arrival_load,
             seconds("think_s", "Think time before the input"),
-            instant("arrival", "When the input was due"),
-            instant("sent", "When the input was sent"),
+            instant("due", "When the input was due: the think time was over, or a schedule said so"),
+            instant(
+                "sent",
+                "When the input was sent: after it was due where the user, real or synthetic, was held up",
+            ),
             instant(
                 "first_service",
                 "When the first slice of service began (null where the source cannot see it)",
@@ -264,6 +267,13 @@ pub fn interactions() -> TableSchema {
             count("reads", "operation", "File reads made").role(Role::Request),
             count("writes", "operation", "File writes made").role(Role::Request),
             count("output_bytes", "byte", "Bytes written to the terminal"),
+            Column::new(
+                "waited",
+                Type::Bool,
+                "",
+                Kind::Label,
+                "Whether the user waited for the reply before the next input",
+            ),
         ],
     )
 }
@@ -277,7 +287,8 @@ pub fn events() -> TableSchema {
             label("kind", "What happened"),
             label("user", "To whom"),
             Column::new("cpu", Type::U64, "", Kind::Label, "On which CPU"),
-            Column::new("amount", Type::F64, "", Kind::Counter, "How much; the unit follows from the kind"),
+            Column::new("amount", Type::F64, "", Kind::Counter, "How much; in the unit of the next column"),
+            label("unit", "Unit of the amount: symbol or noun; null where there is no amount"),
         ],
     )
 }

@@ -16,7 +16,7 @@ use crate::folder;
 use crate::journal::{Contents, Journal, incident_block, rows_block, table_block};
 use crate::manifest::{Incident, Manifest, Session, now_us};
 use crate::part::{batch_of, journal_path, journals, numbered, part_path, parts, write_part};
-use crate::schema::{Row, TableSchema};
+use crate::schema::{Row, SCHEMA_VERSION, TableSchema};
 
 /// A journal of this size is sealed. Sealing decodes one table of it into memory.
 const JOURNAL_BYTES_MAX: u64 = 4 << 20;
@@ -80,8 +80,10 @@ impl LogWriter {
         if mode == OpenMode::Replace && exists {
             folder::clear(dir)?;
         }
-        let manifest =
+        let mut manifest =
             if exists && mode == OpenMode::Continue { Manifest::read(dir)? } else { Manifest::default() };
+        // From here on the log holds rows that an earlier version does not read.
+        manifest.schema_version = u64::from(SCHEMA_VERSION);
         let mut writer = LogWriter {
             dir: dir.into(),
             lock: Some(lock),
@@ -339,7 +341,9 @@ impl LogWriter {
         self.seal()?;
         self.manifest.sessions[self.session].end_us = Some(end_us);
         self.manifest.write(&self.dir, true)?;
-        self.lock = None;
+        if let Some(lock) = self.lock.take() {
+            folder::unlock(&lock)?;
+        }
         Ok(())
     }
 

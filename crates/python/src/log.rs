@@ -1,5 +1,6 @@
 //! The log, for `thinktime.log`.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
@@ -85,8 +86,9 @@ impl NativeLog {
         to_json(self.0.manifest())
     }
 
-    fn part_groups(&self, table: &str) -> PyResult<Vec<Vec<PathBuf>>> {
-        self.0.part_groups(table).map_err(log_error)
+    fn part_groups(&self, table: &str) -> PyResult<Vec<(Vec<PathBuf>, BTreeMap<String, String>)>> {
+        let groups = self.0.part_groups(table).map_err(log_error)?;
+        Ok(groups.into_iter().map(|group| (group.files, group.superseded.into_iter().collect())).collect())
     }
 
     fn open_rows(&self, py: Python<'_>, table: &str) -> PyResult<Option<ArrowTable>> {

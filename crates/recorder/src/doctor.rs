@@ -120,7 +120,7 @@ fn cpu_states(tick: io::Result<TickAccounting>) -> Finding {
                 100.0 * tick.highest
             ),
             Some(
-                "judge loads driven by timers by busy_exact_s and cpu_exact_s; a kernel with CONFIG_VIRT_CPU_ACCOUNTING_GEN, booted with nohz_full, measures the states too",
+                "judge loads driven by timers by cpu_exact_s; a kernel with CONFIG_VIRT_CPU_ACCOUNTING_GEN, booted with nohz_full, measures the states too",
             ),
         ),
         Ok(tick) => finding(

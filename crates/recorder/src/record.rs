@@ -270,7 +270,7 @@ impl<C: Clock> Recorder<C> {
             self.sheets.rows(interval, &before.snapshot, after, &mut self.devices, &mut self.differences);
         let exact_s = exact_s(&before.snapshot, after, figures, &self.system, &mut self.differences);
         let mut sample = system.sample;
-        sample.set("busy_exact_s", exact_s);
+        sample.set("cpu_exact_s", exact_s);
         sample.set("processes", figures.processes);
         sample.set("active_users", figures.active_users);
         if after.sessions.is_none() {
@@ -281,7 +281,7 @@ impl<C: Clock> Recorder<C> {
         self.cpu_ns = cpu_ns;
         sample.set("recorder_cpu_s", cost_s);
         sample.set("recorder_written_bytes", self.written);
-        sample.set("recorder_late_s", late_s);
+        sample.set("recorder_delay_s", late_s);
         let attributed_s = figures.attributed_ns.map(|ns| ns as f64 * 1e-9);
         let cpus = after.stat.cpus.len();
         self.tally.add(interval.length_s, cpus, system.busy_sampled_s, exact_s, attributed_s);

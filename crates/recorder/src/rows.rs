@@ -261,7 +261,7 @@ fn memory_flow(sample: &mut Draft<'_>, before: &Snapshot, after: &Snapshot, diff
     sample.set("paged_out_bytes", bytes(take("pgpgout", old.paged_out_kib, new.paged_out_kib)));
     sample.set("swap_in_pages", take("pswpin", old.swap_in, new.swap_in));
     sample.set("swap_out_pages", take("pswpout", old.swap_out, new.swap_out));
-    sample.set("pages_stolen", take("pgsteal", old.stolen, new.stolen));
+    sample.set("pages_reclaimed", take("pgsteal", old.stolen, new.stolen));
     sample.set("pages_scanned", take("pgscan", old.scanned, new.scanned));
     sample.set("pages_allocated", take("pgalloc", old.allocated, new.allocated));
     sample.set("pages_freed", take("pgfree", old.freed, new.freed));

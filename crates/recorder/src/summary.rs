@@ -54,16 +54,16 @@ impl Tally {
         length_s: f64,
         cpus: usize,
         busy_sampled_s: f64,
-        busy_exact_s: Option<f64>,
+        cpu_exact_s: Option<f64>,
         attributed_s: Option<f64>,
     ) {
         let capacity_s = length_s * cpus as f64;
         self.length_s += length_s;
         self.cpu_capacity_s += capacity_s;
         self.busy_sampled_s += busy_sampled_s;
-        let busy_s = busy_exact_s.unwrap_or(busy_sampled_s);
+        let busy_s = cpu_exact_s.unwrap_or(busy_sampled_s);
         self.last_busy = (capacity_s > 0.0).then(|| (busy_s / capacity_s).clamp(0.0, 1.0));
-        let Some(exact_s) = busy_exact_s else { return };
+        let Some(exact_s) = cpu_exact_s else { return };
         self.compared.n += 1;
         self.compared.capacity_s += capacity_s;
         self.compared.sampled_s += busy_sampled_s;

@@ -27,7 +27,7 @@ pub trait Monitor {
     fn incident(&mut self, _now: Time, _kind: &'static str, _detail: &'static str) {}
 
     /// Something happened to `user` (none: to the machine).
-    fn event(&mut self, now: Time, kind: &'static str, user: Option<u32>, amount: Option<f64>);
+    fn event(&mut self, now: Time, kind: &'static str, user: Option<u32>, amount: Option<Amount>);
 
     /// An interaction has ended, by its completion or by the end of the run.
     fn interaction(&mut self, interaction: &Interaction);
@@ -40,8 +40,22 @@ impl Monitor for Silent {
     const LISTENS: bool = false;
 
     fn sample(&mut self, _: Time, _: Span, _: Vec<Value>) {}
-    fn event(&mut self, _: Time, _: &'static str, _: Option<u32>, _: Option<f64>) {}
+    fn event(&mut self, _: Time, _: &'static str, _: Option<u32>, _: Option<Amount>) {}
     fn interaction(&mut self, _: &Interaction) {}
+}
+
+/// How much of something an event was about.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Amount {
+    pub value: f64,
+    /// Symbol or noun, as in the columns of the log.
+    pub unit: &'static str,
+}
+
+impl Amount {
+    pub fn seconds(span: Span) -> Amount {
+        Amount { value: span.seconds(), unit: "s" }
+    }
 }
 
 /// One input and all the work that it asked for.
@@ -81,17 +95,18 @@ struct Trace {
 }
 
 /// The columns of `interactions` that a simulated system fills.
-const INTERACTION_COLUMNS: [&str; 10] = [
+const INTERACTION_COLUMNS: [&str; 11] = [
     "user",
     "class",
     "population",
     "think_s",
-    "arrival",
+    "due",
     "sent",
     "first_service",
     "first_output",
     "completion",
     "service_s",
+    "waited",
 ];
 
 /// The columns of `users` that a simulated system fills.
@@ -110,14 +125,6 @@ pub struct Tables {
 fn kept(table: TableSchema, names: &[&str]) -> TableSchema {
     let columns = names.iter().filter_map(|name| table.columns.iter().find(|column| column.name == *name));
     TableSchema::new(&table.name, columns.cloned().collect())
-}
-
-/// `interactions` as a simulated system fills it.
-fn interactions() -> TableSchema {
-    let waited = "1 where the user waited for the reply before the next input, else 0";
-    let mut table = kept(vocabulary::interactions(), &INTERACTION_COLUMNS);
-    table.columns.push(Column::new("waited", Type::U64, "", Kind::Gauge, waited));
-    table
 }
 
 impl Recorder {
@@ -185,7 +192,7 @@ impl Recorder {
 impl Trace {
     fn declare(writer: &mut LogWriter, population: u64) -> Result<Trace, LogError> {
         Ok(Trace {
-            interactions: writer.declare(interactions())?,
+            interactions: writer.declare(kept(vocabulary::interactions(), &INTERACTION_COLUMNS))?,
             events: writer.declare(vocabulary::events())?,
             population,
             interaction_rows: Vec::new(),
@@ -230,7 +237,7 @@ impl Monitor for Recorder {
         }
     }
 
-    fn event(&mut self, now: Time, kind: &'static str, user: Option<u32>, amount: Option<f64>) {
+    fn event(&mut self, now: Time, kind: &'static str, user: Option<u32>, amount: Option<Amount>) {
         let time = self.instant(now);
         let Some(trace) = &mut self.trace else { return };
         trace.event_rows.push(vec![
@@ -238,7 +245,8 @@ impl Monitor for Recorder {
             Value::Text(kind.into()),
             user.map_or(Value::Null, user_label),
             Value::U64(0),
-            amount.map_or(Value::Null, Value::F64),
+            amount.map_or(Value::Null, |amount| Value::F64(amount.value)),
+            amount.map_or(Value::Null, |amount| amount.unit.into()),
         ]);
         self.write(BLOCK_ROWS);
     }
@@ -246,19 +254,20 @@ impl Monitor for Recorder {
     fn interaction(&mut self, interaction: &Interaction) {
         let instant = |time: Option<Time>| time.map_or(Value::Null, |time| self.instant(time));
         let Some(population) = self.trace.as_ref().map(|trace| trace.population) else { return };
-        let arrival = instant(Some(interaction.arrival));
+        // A simulated user sends when the input is due: nothing stands between the two.
+        let due = instant(Some(interaction.arrival));
         let row = vec![
             user_label(interaction.user),
             Value::Text(Arc::clone(&interaction.class)),
             Value::U64(population),
             Value::F64(interaction.think.seconds()),
-            arrival.clone(),
-            arrival,
+            due.clone(),
+            due,
             instant(interaction.first_service),
             instant(interaction.first_output),
             instant(interaction.completion),
             Value::F64(interaction.service.seconds()),
-            Value::U64(interaction.waited.into()),
+            Value::Bool(interaction.waited),
         ];
         if let Some(trace) = &mut self.trace {
             trace.interaction_rows.push(row);

@@ -84,7 +84,7 @@ impl Interaction {
                 "class" => Value::Text(self.class.clone()),
                 "population" => u64::from(self.population).into(),
                 "think_s" => self.think_s.into(),
-                "arrival" => instant(Some(self.arrival_ns)),
+                "due" => instant(Some(self.arrival_ns)),
                 "sent" => instant(self.sent_ns),
                 "first_service" => instant(service.map(|service| service.began_ns)),
                 "first_output" => instant(self.first_output_ns),
@@ -108,9 +108,12 @@ pub(crate) fn user_label(user: u32) -> String {
     format!("user:{user}")
 }
 
-/// The columns of `interactions` that this source fills: all of the vocabulary.
+/// The columns of `interactions` that this source fills: all of the vocabulary but `waited`, because
+/// synthetic users do not type ahead.
 pub(crate) fn schema() -> TableSchema {
-    vocabulary::interactions()
+    let mut schema = vocabulary::interactions();
+    schema.columns.retain(|column| column.name != "waited");
+    schema
 }
 
 #[cfg(test)]
@@ -150,7 +153,7 @@ mod tests {
             assert_ne!(*value, Value::Null, "{}", column.name);
         }
         let at = |name| row[schema.position(name).expect("a column")].clone();
-        assert_eq!(at("arrival"), Value::Time(1_700_000_001_000_000));
+        assert_eq!(at("due"), Value::Time(1_700_000_001_000_000));
         assert_eq!(at("completion"), Value::Time(1_700_000_001_020_000));
         assert_eq!(at("service_s"), Value::F64(0.005));
         assert_eq!(at("user"), Value::Text("user:3".into()));

@@ -408,6 +408,7 @@ fn population_event((time_us, users): (i64, u32)) -> Row {
             "time" => Value::Time(time_us),
             "kind" => "population".into(),
             "amount" => f64::from(users).into(),
+            "unit" => "user".into(),
             _ => Value::Null,
         })
         .collect()

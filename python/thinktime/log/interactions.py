@@ -17,7 +17,7 @@ __all__ = ["Interactions", "read"]
 
 Array = NDArray[np.float64]
 
-INSTANTS = ("arrival", "sent", "first_service", "first_output", "completion")
+INSTANTS = ("due", "sent", "first_service", "first_output", "completion")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Interactions:
     origin_us : int
         First arrival, microseconds since 1970 UTC.
     times : dict of str to ndarray
-        Instants, seconds since `origin_us`: ``arrival``, ``sent``, ``first_service``, ``first_output``,
+        Instants, seconds since `origin_us`: ``due``, ``sent``, ``first_service``, ``first_output``,
         ``completion``.
     columns : dict of str to ndarray
         Columns that were asked for.
@@ -51,7 +51,7 @@ class Interactions:
     @property
     def response(self) -> Array:
         """Input received to completion [s]."""
-        return self.times["completion"] - self.times["arrival"]
+        return self.times["completion"] - self.times["due"]
 
     @property
     def service(self) -> Array:
@@ -65,12 +65,12 @@ class Interactions:
         end = start + seen.length_s
         done = self.ended
         counts = (np.searchsorted(done, end) - np.searchsorted(done, start)).astype(np.float64)
-        last = max(float(np.nanmax(self.times["arrival"])), float(done[-1]) if len(done) else 0.0)
+        last = max(float(np.nanmax(self.times["due"])), float(done[-1]) if len(done) else 0.0)
         return np.where((end > 0.0) & (start < last), counts, np.nan)
 
     def population_in(self, seen: Observations) -> Array:
         """Users playing in each interval, by the arrivals in it; nan before the first and after the last."""
-        arrival, population = self.times["arrival"], self.columns["population"]
+        arrival, population = self.times["due"], self.columns["population"]
         known = ~np.isnan(population)
         arrival, population = arrival[known], population[known]
         if not len(arrival):
@@ -108,13 +108,13 @@ def read(log: Log, names: Sequence[str] = ()) -> Interactions | None:
             .fill_null("")
             .alias("_class"),
         )
-        .filter(pl.col("_arrival").is_not_null())
-        .sort("_arrival", maintain_order=True)
+        .filter(pl.col("_due").is_not_null())
+        .sort("_due", maintain_order=True)
         .collect()
     )
     if frame.is_empty():
         return None
-    origin = int(frame["_arrival"][0])
+    origin = int(frame["_due"][0])
     absent = np.full(len(frame), np.nan)
     times = {
         name: ((frame[f"_{name}"] - origin).cast(pl.Float64) / 1e6).to_numpy() if name in known else absent

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Column", "Finding", "Kind", "Log", "LogError", "LogWriter", "Role", "Type", "vocabulary"]
 
-Type = Literal["u64", "i64", "f64", "text", "time"]
+Type = Literal["u64", "i64", "f64", "bool", "text", "time"]
 Kind = Literal["counter", "gauge", "time", "label"]
 Role = Literal["system_time", "user_time", "idle_time", "request", "load", "throughput"]
 
@@ -40,8 +40,8 @@ class Column:
     Parameters
     ----------
     name : str
-        Name, with the unit last where it is not plain from the noun: ``busy_exact_s``.
-    type : {"u64", "i64", "f64", "text", "time"}
+        Name, with the unit last where it is not plain from the noun: ``cpu_exact_s``.
+    type : {"u64", "i64", "f64", "bool", "text", "time"}
         How values are stored; ``time`` is microseconds since 1970 UTC.
     unit : str
         Symbol or noun: ``s``, ``byte``, ``page``.
@@ -103,10 +103,26 @@ def _polars_type(kind: Type) -> pl.DataType:
         "u64": pl.UInt64(),
         "i64": pl.Int64(),
         "f64": pl.Float64(),
+        "bool": pl.Boolean(),
         "text": pl.String(),
         "time": pl.Datetime("us", "UTC"),
     }
     return types[kind]
+
+
+_Group = tuple[list[Path], dict[str, str]]
+"""Parquet files with the same columns, and of an earlier version's columns among them the name of today."""
+
+
+def _scan(files: list[Path], superseded: dict[str, str], schema: dict[str, pl.DataType]) -> pl.LazyFrame:
+    import polars as pl
+
+    frame = pl.scan_parquet([str(path) for path in files])
+    if not superseded:
+        return frame
+    return frame.rename(superseded).with_columns(
+        pl.col(name).cast(schema[name]) for name in superseded.values()
+    )
 
 
 class Log:
@@ -175,7 +191,7 @@ class Log:
         LogError
             A part cannot be read, or there is no such table anywhere.
         """
-        return self._joined(name, [list(group) for group in self._parts(name)], open_part=True)
+        return self._joined(name, self._parts(name), open_part=True)
 
     def in_turn(self, name: str, bytes_max: int = 8 << 20) -> Iterator[pl.LazyFrame]:
         """Rows of table `name` as `table` gives them, in several frames one after another.
@@ -188,36 +204,34 @@ class Log:
         LogError
             A part cannot be read, or there is no such table anywhere.
         """
-        for group in self._parts(name):
+        for files, superseded in self._parts(name):
             some: list[Path] = []
             size = 0
-            for path in group:
-                bytes_more = Path(path).stat().st_size
+            for path in files:
+                bytes_more = path.stat().st_size
                 if some and size + bytes_more > bytes_max:
-                    yield self._joined(name, [some])
+                    yield self._joined(name, [(some, superseded)])
                     some, size = [], 0
-                some.append(Path(path))
+                some.append(path)
                 size += bytes_more
-            yield self._joined(name, [some])
+            yield self._joined(name, [(some, superseded)])
         yield self._joined(name, [], open_part=True)
 
-    def _parts(self, name: str) -> list[list[str]]:
+    def _parts(self, name: str) -> list[_Group]:
         """Files of the complete parts, in order, those with the same columns together."""
         if name not in self._schemas:
             return []
         try:
-            return [list(group) for group in self._native.part_groups(name)]
+            return self._native.part_groups(name)
         except _native.NativeLogError as error:
             raise LogError(str(error)) from None
 
-    def _joined(
-        self, name: str, groups: Sequence[Sequence[str | Path]], *, open_part: bool = False
-    ) -> pl.LazyFrame:
+    def _joined(self, name: str, groups: Sequence[_Group], *, open_part: bool = False) -> pl.LazyFrame:
         """Rows of these files, and of the open part."""
         import polars as pl
 
         schema = {column.name: _polars_type(column.type) for column in self.schema(name)}
-        frames = [pl.scan_parquet([str(path) for path in group]) for group in groups]
+        frames = [_scan(files, superseded, schema) for files, superseded in groups]
         if open_part and name in self._schemas:
             try:
                 open_rows = self._native.open_rows(name)

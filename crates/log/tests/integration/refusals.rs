@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use thinktime_log::{Log, LogError, LogWriter, OpenMode, Value};
+use thinktime_log::{Log, LogError, LogWriter, OpenMode, SCHEMA_VERSION, Value};
 
 use crate::numbers::{numbers, open, row, schema, session};
 
@@ -77,7 +77,9 @@ fn a_newer_format_is_refused_by_its_version() {
     let dir = tempfile::tempdir().unwrap();
     open(dir.path());
     let path = dir.path().join("manifest.json");
-    let newer = fs::read_to_string(&path).unwrap().replace("\"schema_version\": 1", "\"schema_version\": 99");
+    let newer = fs::read_to_string(&path)
+        .unwrap()
+        .replace(&format!("\"schema_version\": {SCHEMA_VERSION}"), "\"schema_version\": 99");
     fs::write(&path, newer).unwrap();
     assert!(message(Log::open(dir.path())).contains("version 99"));
     assert!(message(LogWriter::open(dir.path(), OpenMode::Continue, session("boot"))).contains("version 99"));

@@ -366,9 +366,9 @@ fn exact_time_of_version_2_groups_outlives_them() {
     machine.next();
     assert!(machine.recorder.facts()["exact_time"].as_str().unwrap().starts_with("cgroup2"));
     let recorded = machine.finish();
-    close(recorded.sample(0, "busy_exact_s"), 0.5);
-    close(recorded.sample(1, "busy_exact_s"), 0.25);
-    close(recorded.sample(2, "busy_exact_s"), 0.125);
+    close(recorded.sample(0, "cpu_exact_s"), 0.5);
+    close(recorded.sample(1, "cpu_exact_s"), 0.25);
+    close(recorded.sample(2, "cpu_exact_s"), 0.125);
 }
 
 #[test]
@@ -392,7 +392,7 @@ fn a_containers_group_is_not_taken_for_the_machine() {
     let facts = machine.recorder.facts();
     assert_eq!(facts["exact_time"], "/proc/schedstat");
     assert!(facts["missing"]["/sys/fs/cgroup/cpuacct/cpuacct.usage"].as_str().unwrap().contains("container"));
-    close(machine.finish().sample(0, "busy_exact_s"), 1.5);
+    close(machine.finish().sample(0, "cpu_exact_s"), 1.5);
 }
 
 #[test]
@@ -423,7 +423,7 @@ fn the_readers_own_account_is_in_every_row() {
     assert_eq!(recorded.sample(0, "active_users"), Value::Null, "nobody looked");
     assert_eq!(recorded.sample(0, "processes"), Value::U64(3));
     assert_eq!(facts["exact_time"], "cpuacct.usage");
-    close(recorded.sample(0, "busy_exact_s"), 0.0);
+    close(recorded.sample(0, "cpu_exact_s"), 0.0);
     assert_eq!(facts["cost"]["cpu_per_sample"]["n"], 2);
 }
 

@@ -15,7 +15,7 @@ use super::figures::sample_row;
 use super::measures::{Measures, Queue};
 use super::scheduler::{Criterion, Dispatcher};
 use super::workload::{Activity, Class, Place, User, labels};
-use crate::recorder::{Interaction, Monitor};
+use crate::recorder::{Amount, Interaction, Monitor};
 
 /// Near slots of the calendar; each user has a far one, for the end of thinking, typing or output.
 pub(super) const PROCESSOR: Slot = Slot(0);
@@ -100,7 +100,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
         &mut self.users[user as usize]
     }
 
-    fn event(&mut self, now: Time, kind: &'static str, user: u32, amount: Option<f64>) {
+    fn event(&mut self, now: Time, kind: &'static str, user: u32, amount: Option<Amount>) {
         if M::LISTENS {
             self.monitor.event(now, kind, Some(user), amount);
         }
@@ -196,7 +196,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
         let (now, user) = (calendar.now(), slice.user);
         self.measures.slice_ends(now, slice.overhead);
         self.swapper.slices += 1;
-        self.event(now, "slice_end", user, Some(slice.service.seconds()));
+        self.event(now, "slice_end", user, Some(Amount::seconds(slice.service)));
         let served = self.user(user);
         let first = served.is_foreground();
         served.attained += slice.service;

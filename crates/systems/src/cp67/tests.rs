@@ -13,7 +13,7 @@ use super::schedule::{DAY, Stretch};
 use super::storage::{Frame, Page, Storage};
 use super::{Cp67, dusetimr, figures};
 use crate::parameter::Settings;
-use crate::recorder::{Interaction, Monitor};
+use crate::recorder::{Amount, Interaction, Monitor};
 use crate::simulation::{Simulation, parameters};
 use crate::system::{Outcome, Prepared, Replication};
 
@@ -173,7 +173,7 @@ impl Monitor for Watch {
         self.restarts.push(now);
     }
 
-    fn event(&mut self, _: Time, kind: &'static str, _: Option<u32>, _: Option<f64>) {
+    fn event(&mut self, _: Time, kind: &'static str, _: Option<u32>, _: Option<Amount>) {
         self.signed_on += i64::from(kind == "log_on") - i64::from(kind == "log_off");
     }
 

@@ -13,7 +13,7 @@ use super::levels::Levels;
 use super::measures::{Measures, State};
 use super::store::{BACKGROUND, Kind, Move, Store};
 use super::users::{Input, Job, Program, Stop, User};
-use crate::recorder::{Interaction, Monitor};
+use crate::recorder::{Amount, Interaction, Monitor};
 
 /// Near slots of the calendar; each user has a far one, for the end of thinking.
 pub(super) const PROCESSOR: Slot = Slot(0);
@@ -108,7 +108,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
         }
     }
 
-    fn event(&mut self, now: Time, kind: &'static str, user: Option<u32>, amount: Option<f64>) {
+    fn event(&mut self, now: Time, kind: &'static str, user: Option<u32>, amount: Option<Amount>) {
         if M::LISTENS {
             self.monitor.event(now, kind, user, amount);
         }

@@ -11,7 +11,7 @@ use super::machine::{Machine, NEAR_SLOTS};
 use super::measures::State;
 use super::{Ctss, figures, replicate};
 use crate::parameter::Settings;
-use crate::recorder::{Interaction, Monitor, Silent};
+use crate::recorder::{Amount, Interaction, Monitor, Silent};
 use crate::simulation::{Simulation, parameters};
 use crate::system::{Outcome, Replication};
 
@@ -138,7 +138,7 @@ impl Monitor for Everything {
         self.samples.push((start, length, values));
     }
 
-    fn event(&mut self, now: Time, kind: &'static str, user: Option<u32>, _: Option<f64>) {
+    fn event(&mut self, now: Time, kind: &'static str, user: Option<u32>, _: Option<Amount>) {
         self.events.push((now, kind, user));
     }
 

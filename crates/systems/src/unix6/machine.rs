@@ -13,7 +13,7 @@ use super::process::{Channel, Mode, Process, Role, Running, SWAPPER, Status, nex
 use super::swapper::{Swapper, Text, blocks};
 use super::terminal::Terminal;
 use super::workload::Step;
-use crate::recorder::{Interaction, Monitor};
+use crate::recorder::{Amount, Interaction, Monitor};
 
 pub(super) const PROCESSOR: Slot = Slot(0);
 const CLOCK: Slot = Slot(1);
@@ -123,7 +123,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
         self.processes.push(process);
     }
 
-    pub fn event(&mut self, now: Time, kind: &'static str, process: usize, amount: Option<f64>) {
+    pub fn event(&mut self, now: Time, kind: &'static str, process: usize, amount: Option<Amount>) {
         if M::LISTENS {
             let user = match self.processes[process].role {
                 Role::Worker(number) => Some(number),

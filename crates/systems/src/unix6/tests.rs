@@ -14,7 +14,7 @@ use super::swapper::blocks;
 use super::workload::{Birth, Program, Step};
 use super::{Unix6, figures};
 use crate::parameter::Settings;
-use crate::recorder::{Interaction, Monitor, Silent};
+use crate::recorder::{Amount, Interaction, Monitor, Silent};
 use crate::simulation::{Simulation, parameters};
 use crate::system::{Outcome, Prepared, Replication};
 
@@ -270,7 +270,7 @@ impl Monitor for Watch {
 
     fn sample(&mut self, _: Time, _: Span, _: Vec<Cell>) {}
 
-    fn event(&mut self, now: Time, kind: &'static str, user: Option<u32>, _: Option<f64>) {
+    fn event(&mut self, now: Time, kind: &'static str, user: Option<u32>, _: Option<Amount>) {
         if let ("swap_in_end", Some(user)) = (kind, user) {
             self.waits.push((now.seconds(), user));
         }

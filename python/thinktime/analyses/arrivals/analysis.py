@@ -106,7 +106,7 @@ def analyse(log: Log, *, period_s: float | None = None, level: float = 0.95) -> 
             "the log has no interactions: when inputs arrived was not recorded",
             "play users with `thinktime play` while recording",
         )
-    arrival = seen.times["arrival"]
+    arrival = seen.times["due"]
     completion = seen.times["completion"]
     last = max(float(arrival[-1]), float(np.max(completion[~np.isnan(completion)], initial=0.0)))
     covered = sessions(log, seen.origin_us, 0.0, last)
@@ -184,7 +184,7 @@ def _finite(seen: interactions.Interactions, spans: Sequence[Span]) -> FinitePop
     population = seen.columns["population"]
     if np.isnan(population).all() or any(span.users is None for span in spans):
         return None
-    changes = np.concatenate([seen.times["arrival"], seen.times["completion"]])
+    changes = np.concatenate([seen.times["due"], seen.times["completion"]])
     steps = np.repeat([1.0, -1.0], len(population))
     known = ~np.isnan(changes)
     order = np.argsort(changes[known], kind="stable")

@@ -210,7 +210,7 @@ def matrix(watched: Watched, seen: Ticks, devices: Sequence[Device]) -> StateMat
 def cpu_columns(log: Log) -> tuple[str, ...]:
     """Columns of the samples that `cpu` needs."""
     of_roles = [name for role in ROLES.values() for name in observations.role_columns(log, role)]
-    return (*of_roles, "steal_s", "busy_exact_s", "iowait_s", "psi_io_some_s")
+    return (*of_roles, "steal_s", "cpu_exact_s", "iowait_s", "psi_io_some_s")
 
 
 def cpu(log: Log, watched: Watched, seen: Ticks) -> tuple[Cpu, Reading | None] | None:
@@ -229,8 +229,8 @@ def cpu(log: Log, watched: Watched, seen: Ticks) -> tuple[Cpu, Reading | None] |
         else:
             first = _part(known, own, capacity, IN_TICKS) if is_sampled else None
         second = None if is_sampled else _part(known, own, capacity, "")
-        if state == "busy" and is_sampled and watched.has("busy_exact_s"):
-            second = Reading(watched.column("busy_exact_s"), _processors(log, watched, capacity))
+        if state == "busy" and is_sampled and watched.has("cpu_exact_s"):
+            second = Reading(watched.column("cpu_exact_s"), _processors(log, watched, capacity))
         share = watched.compared(first, second)
         if share.best is not None:
             states.append(CpuState(state, share))

@@ -53,7 +53,7 @@ class Target:
     @property
     def needed(self) -> tuple[str, ...]:
         """Columns to read for it."""
-        return (*self.columns, *self.less, *self.ticks, *(("busy_exact_s",) if self.ticks else ()))
+        return (*self.columns, *self.less, *self.ticks, *(("cpu_exact_s",) if self.ticks else ()))
 
     def of(self, seen: Observations) -> Array:
         """Amount a second in each interval; nan where it was not measured."""
@@ -64,7 +64,7 @@ class Target:
             return rate
         ticks = seen.rate(self.ticks)
         share = np.divide(rate, ticks, out=np.zeros(len(seen)), where=ticks > 0)
-        scaled: Array = np.where(np.isnan(ticks), np.nan, share * seen.rate(["busy_exact_s"]))
+        scaled: Array = np.where(np.isnan(ticks), np.nan, share * seen.rate(["cpu_exact_s"]))
         return scaled
 
 

@@ -19,7 +19,7 @@ __all__ = ["BESIDE", "recorder_time", "tick_check"]
 
 Array = NDArray[np.float64]
 
-BESIDE = ("busy_exact_s", "recorder_cpu_s")
+BESIDE = ("cpu_exact_s", "recorder_cpu_s")
 """Columns that are read beside those of the regression."""
 
 
@@ -27,8 +27,8 @@ def tick_check(design: Design, columns: Sequence[str], level: float) -> TickChec
     """Compare busy time by ticks, the sum of `columns`, with exact busy time; None where not measured."""
 
     def rows() -> Iterable[tuple[Array, Array]]:
-        for seen in design.pieces([*columns, "busy_exact_s"]):
-            both = np.column_stack([seen.total(columns), seen.columns["busy_exact_s"]])
+        for seen in design.pieces([*columns, "cpu_exact_s"]):
+            both = np.column_stack([seen.total(columns), seen.columns["cpu_exact_s"]])
             known = ~np.isnan(both).any(axis=1)
             yield both[known], seen.length_s[known]
 

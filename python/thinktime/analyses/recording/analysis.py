@@ -126,15 +126,15 @@ def recording(log: Log, cpus: int | None) -> Recording:
     samples = log.samples()
     there = set(samples.collect_schema().names())
     ticks = [name for name in ("user_s", "nice_s", "system_s", "irq_s", "softirq_s") if name in there]
-    wanted = [*ticks, "busy_exact_s", "recorder_cpu_s", "recorder_written_bytes", "recorder_late_s"]
+    wanted = [*ticks, "cpu_exact_s", "recorder_cpu_s", "recorder_written_bytes", "recorder_delay_s"]
     frame = samples.select("start", "length_s", *(name for name in wanted if name in there)).collect()
     missing = [pl.lit(None, pl.Float64).alias(name) for name in wanted if name not in frame.columns]
     frame = frame.with_columns(missing).with_columns(
         tick=pl.sum_horizontal(ticks) if ticks else pl.lit(None, pl.Float64)
     )
     measured = float(frame["length_s"].sum() or 0.0)
-    both = frame.drop_nulls([*ticks[:1], "busy_exact_s"]) if ticks else frame.clear()
-    apart = (both["tick"] - both["busy_exact_s"]).abs() / (both["length_s"] * (cpus or 1))
+    both = frame.drop_nulls([*ticks[:1], "cpu_exact_s"]) if ticks else frame.clear()
+    apart = (both["tick"] - both["cpu_exact_s"]).abs() / (both["length_s"] * (cpus or 1))
     incidents: Sequence[Mapping[str, Any]] = log.manifest.get("incidents") or ()
     return Recording(
         intervals=frame.height,
@@ -146,9 +146,9 @@ def recording(log: Log, cpus: int | None) -> Recording:
         ),
         recorder_share=_share(frame["recorder_cpu_s"], measured),
         written_bytes_per_s=_share(frame["recorder_written_bytes"], measured),
-        late_s=_number(frame["recorder_late_s"].max()),
+        late_s=_number(frame["recorder_delay_s"].max()),
         tick_s=None if both.is_empty() else float(both["tick"].sum()),
-        exact_s=None if both.is_empty() else float(both["busy_exact_s"].sum()),
+        exact_s=None if both.is_empty() else float(both["cpu_exact_s"].sum()),
         worst_share=_number(apart.max()),
     )
 

@@ -27,7 +27,7 @@ __all__ = ["Response", "ResponseGroup", "Waiting", "analyse"]
 Array = NDArray[np.float64]
 
 WAITED = "waited"
-"""Column of interactions: 1 where the user waited for the reply."""
+"""Column of interactions: whether the user waited for the reply."""
 N_RELIABLE = 10
 CORRELATED = 0.2
 THROUGHPUT_PIECES = 16
@@ -89,15 +89,15 @@ def analyse(
 ) -> Response | NotApplicable:
     r"""Response times by number of users and by class of interaction.
 
-    Response time is :math:`R = t_{completion} - t_{arrival}`; to first output and to first service
+    Response time is :math:`R = t_{completion} - t_{due}`; to first output and to first service
     (reaction time; Anderson and Sargent 1974) likewise. Means have batch-means
     intervals over successive interactions, quantiles intervals between order statistics. The stretch
     factor is :math:`\sum R_i / \sum S_i`, S the CPU time received (Brachman 1983): a ratio of means,
     which short interactions cannot dominate. Throughput is completions per second while that number of
     users was playing, so that Little's law can be checked: users = X (R + think time).
 
-    Users do not wait for every reply: where the interactions have a column ``waited`` (1 or 0), response
-    times are of those that somebody waited for (Sekino 1969, Table 1).
+    Users do not wait for every reply: where the interactions have a column ``waited``, response times
+    are of those that somebody waited for (Sekino 1969, Table 1).
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def _group(
     covered: Sequence[Span],
     level: float,
 ) -> ResponseGroup:
-    arrival = seen.times["arrival"][rows]
+    arrival = seen.times["due"][rows]
     response = seen.response[rows]
     done = ~np.isnan(response)
     service = seen.service[rows]
@@ -213,7 +213,7 @@ def _waiting(waits: Array, level: float) -> Waiting | None:
 
 def _last(seen: interactions.Interactions) -> float:
     """When the last interaction arrived or was completed [s]."""
-    ends = np.concatenate([seen.times["arrival"], seen.times["completion"]])
+    ends = np.concatenate([seen.times["due"], seen.times["completion"]])
     return float(np.nanmax(ends))
 
 
@@ -229,7 +229,7 @@ def _throughput(
     """
     if population is None:
         return None
-    arrival, load = seen.times["arrival"], np.rint(seen.columns["population"])
+    arrival, load = seen.times["due"], np.rint(seen.columns["population"])
     known = ~np.isnan(load)
     arrival, load = arrival[known], load[known]
     completion = np.sort(seen.times["completion"][~np.isnan(seen.times["completion"])])
@@ -299,7 +299,7 @@ def _caveats(
         caveats.append(
             f"Fewer than {N_RELIABLE} interactions completed with {', '.join(few)} users: unreliable there."
         )
-    late = (seen.times["sent"] - seen.times["arrival"])[rows]
+    late = (seen.times["sent"] - seen.times["due"])[rows]
     late = late[~np.isnan(late)]
     mean = overall.response.mean.value if overall.response else 0.0
     if len(late) and float(late.mean()) > 0.02 * mean:

@@ -77,7 +77,7 @@ def analyse(
     is tested twice, for any difference (Anderson and Darling) and for a trend (Spearman); the 5 % of false
     alarms holds over all tests together (Holm 1979).
     """
-    arrival = seen.times["arrival"]
+    arrival = seen.times["due"]
     last = max(float(arrival[-1]), float(np.nanmax(seen.times["completion"])))
     spans, _ = steady(sessions(log, seen.origin_us, 0.0, last), arrival, seen.columns["population"], N_PERIOD)
     pieces = cut(spans, _period(spans, int(np.count_nonzero(usable)), period_s))

@@ -76,7 +76,7 @@ RATES = (
     "system_s",
     "irq_s",
     "softirq_s",
-    "busy_exact_s",
+    "cpu_exact_s",
     "page_faults_minor",
     "page_faults_major",
     "disk_reads",

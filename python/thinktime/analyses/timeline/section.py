@@ -60,7 +60,7 @@ Item = tuple[str, str, str, tuple[float | None, ...]]
 
 def _series(data: timeline.Timeline, cpus: int | None) -> list[Item]:
     ticks = _sum(data, "user_s", "nice_s", "system_s", "irq_s", "softirq_s")
-    busy = data.values["busy_exact_s"] if data.has("busy_exact_s") else ticks
+    busy = data.values["cpu_exact_s"] if data.has("cpu_exact_s") else ticks
     if cpus:
         busy = tuple(None if value is None else value / cpus for value in busy)
     return [

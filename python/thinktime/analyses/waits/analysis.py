@@ -279,7 +279,7 @@ def _by_interactions(
     if seen is None:
         return queues
     shift = (seen.origin_us - origin_us) / 1e6
-    arrival = seen.times["arrival"] + shift
+    arrival = seen.times["due"] + shift
     total = sum(span.length for span in spans)
 
     def number(name: str) -> float | None:

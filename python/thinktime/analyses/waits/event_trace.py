@@ -218,7 +218,7 @@ def _commands(log: Log, users: NDArray[np.object_], epoch: NDArray[np.int64]) ->
         .filter(pl.col("class").cast(pl.String).str.to_lowercase().str.contains("command"))
         .select(
             pl.col("user").cast(pl.String),
-            pl.col("arrival").dt.epoch("us").alias("time"),
+            pl.col("due").dt.epoch("us").alias("time"),
             pl.lit(True).alias("command"),
         )
         .unique(["user", "time"])

@@ -39,7 +39,7 @@ _RATES: tuple[tuple[str, str, float], ...] = (
     ("paging.pgpgout", "paged_out_bytes", 1024),
     ("paging.majflt", "page_faults_major", 1),
     ("paging.pgfree", "pages_freed", 1),
-    ("paging.pgsteal", "pages_stolen", 1),
+    ("paging.pgsteal", "pages_reclaimed", 1),
     ("io.io-reads.rtps", "disk_reads", 1),
     ("io.io-writes.wtps", "disk_writes", 1),
     ("io.io-reads.bread", "disk_read_bytes", SECTOR_BYTES),

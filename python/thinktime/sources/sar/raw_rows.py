@@ -23,7 +23,7 @@ _COUNTERS: dict[str, tuple[tuple[str, str, int], ...]] = {
         ("pgpgout/s", "paged_out_bytes", 1024),
         ("majflt/s", "page_faults_major", 1),
         ("pgfree/s", "pages_freed", 1),
-        ("pgsteal/s", "pages_stolen", 1),
+        ("pgsteal/s", "pages_reclaimed", 1),
     ),
     "io": (
         ("rtps", "disk_reads", 1),
