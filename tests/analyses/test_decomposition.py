@@ -216,9 +216,9 @@ def slopes():
             columns = [
                 seen[name] for name in ("script_page_faults", "script_page_fault_s", "script_interactions")
             ]
-            groups.append(ratio_regression.sums(*columns))
-            rows.append(ratio_regression.Sums(**dict(zip(["x", "y", "count"], columns, strict=True))))
-        found.append((ratio_regression.through(groups), ratio_regression.through(rows)))
+            groups.append(ratio_regression.batch_sums(*columns))
+            rows.append(ratio_regression.BatchSums(**dict(zip(["x", "y", "count"], columns, strict=True))))
+        found.append((ratio_regression.fit_line(groups), ratio_regression.fit_line(rows)))
     return found
 
 
@@ -237,19 +237,21 @@ def test_slopes_cover_what_was_put_in():
 
 
 def test_a_line_needs_two_groups_that_differ():
-    one = ratio_regression.sums(np.arange(20.0), np.arange(20.0), np.ones(20))
-    assert ratio_regression.through([one]) is None
-    assert ratio_regression.through([one, one]) is None
-    whole = ratio_regression.Sums(x=np.array([1.0, 3.0]), y=np.array([1.0, 3.0]), count=np.array([0.0, 1.0]))
-    assert ratio_regression.through([one, whole]) is None
+    one = ratio_regression.batch_sums(np.arange(20.0), np.arange(20.0), np.ones(20))
+    assert ratio_regression.fit_line([one]) is None
+    assert ratio_regression.fit_line([one, one]) is None
+    whole = ratio_regression.BatchSums(
+        x=np.array([1.0, 3.0]), y=np.array([1.0, 3.0]), count=np.array([0.0, 1.0])
+    )
+    assert ratio_regression.fit_line([one, whole]) is None
 
 
 def test_a_line_that_is_exact_has_no_error():
     groups = [
-        ratio_regression.sums(x * np.ones(40), (2.0 + 3.0 * x) * np.ones(40), np.ones(40))
+        ratio_regression.batch_sums(x * np.ones(40), (2.0 + 3.0 * x) * np.ones(40), np.ones(40))
         for x in (1.0, 2.0, 5.0)
     ]
-    line = ratio_regression.through(groups)
+    line = ratio_regression.fit_line(groups)
     assert (line.slope.value, line.intercept.value) == pytest.approx((3.0, 2.0))
     assert line.slope.high - line.slope.low == pytest.approx(0.0, abs=1e-9)
     assert line.deviation == pytest.approx(0.0, abs=1e-9)

@@ -18,7 +18,7 @@ from thinktime.log import observations
 from thinktime.stats import frontier
 from thinktime.stats.frontier import maximal
 from thinktime.stats.regression.bootstrap import block_length
-from thinktime.stats.samples import in_blocks, proportion
+from thinktime.stats.samples import proportion, proportion_in_blocks
 
 X, Y = Dimension(name="x", label="x", unit="s/s"), Dimension(name="y", label="y", unit="page/s")
 
@@ -234,14 +234,14 @@ def test_a_part_in_blocks_allows_for_what_is_alike():
     """Rows of a block that are all hits or none are worth one trial; independent ones are worth all."""
     random = np.random.default_rng(3)
     blocks = random.random(200) < 0.3
-    alike, alone = in_blocks(blocks * 50.0, np.full(200, 50.0)), proportion(int(blocks.sum()), 200)
+    alike, alone = proportion_in_blocks(blocks * 50.0, np.full(200, 50.0)), proportion(int(blocks.sum()), 200)
     assert alike.value == alone.value
     assert alike.high - alike.low == pytest.approx(alone.high - alone.low, rel=0.02)
-    independent = in_blocks(random.binomial(50, 0.3, 200), np.full(200, 50))
+    independent = proportion_in_blocks(random.binomial(50, 0.3, 200), np.full(200, 50))
     whole = proportion(round(independent.value * 10_000), 10_000)
     assert independent.high - independent.low == pytest.approx(whole.high - whole.low, rel=0.15)
-    none = in_blocks(np.zeros(20), np.full(20, 10.0))
+    none = proportion_in_blocks(np.zeros(20), np.full(20, 10.0))
     assert (none.value, none.low, none.n) == (0.0, 0.0, 200)
     assert none.high == proportion(0, 20).high
-    with pytest.raises(ValueError, match="no trials"):
-        in_blocks([0.0], [0.0])
+    with pytest.raises(ValueError, match="less than 1"):
+        proportion_in_blocks([0.0], [0.0])

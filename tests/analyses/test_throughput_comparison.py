@@ -18,7 +18,7 @@ from thinktime.log import loads
 from thinktime.stats import critical_values
 from thinktime.stats.estimate import NotApplicable
 from thinktime.stats.series import batch_means, standardised
-from thinktime.stats.series.batch_means import MOST, Batched, joined
+from thinktime.stats.series.batch_means import KEPT_MOST, GrowingBatches, join_batches
 
 LENGTH_S = 300.0
 DAY = 96
@@ -68,8 +68,8 @@ def sums_of(load, amounts, width=2):
         (load, [3 * at]),
         (one, [2, 3 * at + 1, 3 * at + 2, 3 * names.index("time") + 1]),
     ]
-    own = Batched(int(cells.max()) + 1, 1, 3 * len(names))
-    time = Batched(1, int(cells.max()) + 1, 3 * len(names))
+    own = GrowingBatches(int(cells.max()) + 1, 1, 3 * len(names))
+    time = GrowingBatches(1, int(cells.max()) + 1, 3 * len(names))
     own.add(cells, none, columns)
     time.add(none, cells, columns)
     size = len(load)
@@ -99,13 +99,13 @@ def test_batches_of_a_stream_are_those_of_the_whole():
     n, clocks = 5000, 3
     clock = random.choice(clocks, n, p=[0.9, 0.09, 0.01])
     slot, values = random.integers(0, 2, n), random.random(n)
-    streamed = Batched(clocks, 2, 2)
+    streamed = GrowingBatches(clocks, 2, 2)
     for piece in np.split(np.arange(n), [1, 700, 701, 3000]):
         streamed.add(clock[piece], slot[piece], [(values[piece], [0]), (np.ones(len(piece)), [1])])
     for number in range(clocks):
         own, places = values[clock == number], slot[clock == number]
         size = 1
-        while len(own) > size * MOST:
+        while len(own) > size * KEPT_MOST:
             size *= 2
         expected = np.zeros((-(-len(own) // size), 2))
         np.add.at(expected, (np.arange(len(own)) // size, places), own)
@@ -116,17 +116,17 @@ def test_batches_of_a_stream_are_those_of_the_whole():
 
 def test_joined_batches_keep_the_sums_and_the_order():
     batches = np.arange(20.0).reshape(1, 20)
-    three = joined(batches, 3)
+    three = join_batches(batches, 3)
     assert three.shape == (1, 3)
     assert three.sum() == batches.sum()
     assert (np.diff(three[0]) > 0).all()
-    assert joined(batches, 20) is batches
+    assert join_batches(batches, 20) is batches
 
 
 def test_a_mean_of_short_series_is_that_of_batch_means():
-    """Up to `MOST` observations no batch was joined: the interval is `batch_ratio`'s, to rounding."""
+    """Up to `KEPT_MOST` observations no batches were joined: the interval is `batch_ratio`'s, to rounding."""
     random = np.random.default_rng(3)
-    for n in (12, 40, MOST):
+    for n in (12, 40, KEPT_MOST):
         amounts, load = random.random(n) * LENGTH_S, np.full(n, 3.0)
         own, bases, count = sums_of(load, amounts).batched("user_time", 2)
         found = batch_means.of_sums(own, bases, count, 0.95, negative=False)

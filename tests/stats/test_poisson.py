@@ -186,5 +186,5 @@ def test_rank_tests_are_those_of_scipy():
 @pytest.mark.parametrize("samples", [[[1.0] * 9], [[1.0, 2.0] * 5, [1.0] * 4], [[1.0] * 9, [1.0] * 9]])
 def test_samples_that_cannot_be_compared_are_refused(samples):
     for test in (homogeneity.same_distribution, homogeneity.trend, homogeneity.effect):
-        with pytest.raises(ValueError, match=r"compared|equal"):
+        with pytest.raises(ValueError, match=r"give 2 or more|too few|equal"):
             test(samples)

@@ -1,4 +1,4 @@
-"""Critical values: how many standard errors an interval reaches to each side."""
+"""Critical values: standard errors that an interval reaches to each side."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def f_tail(f: float, numerator: float, denominator: float) -> float:
 def fixed_b(level: float, fraction: float, degrees: float) -> float:
     r"""Two-sided critical value for a Newey-West standard error with a long bandwidth.
 
-    With a bandwidth that is a fraction b of the sample, the variance estimate keeps a distribution of
-    its own, and the normal value is too small (Kiefer and Vogelsang 2005, Econometric Theory 21, 1130,
-    Table 1). Their values for the Bartlett kernel are approached by
+    With a bandwidth that is a fraction b of the sample, the variance estimate stays random however long
+    the sample, and the normal value is too small (Kiefer and Vogelsang 2005, Econometric Theory 21, 1130,
+    Table 1). Their values for the Bartlett kernel are approximated by
 
     .. math:: c = t_{\nu} / \sqrt{1 - b + b^2/3}, \qquad \nu = \frac{3}{2b}
 
-    :math:`\nu` being the kernel's equivalent degrees of freedom and the root the mean loss by centring:
-    within 1.5 % up to b = 0.2, and too wide beyond, by 5 % at b = 0.3 and 20 % at b = 0.5.
+    with the kernel's equivalent degrees of freedom :math:`\nu`; the root is the mean loss by centring. The
+    value is within 1.5 % up to b = 0.2, and too large beyond, by 5 % at b = 0.3 and 20 % at b = 0.5.
 
     Parameters
     ----------
@@ -48,9 +48,9 @@ def fixed_b(level: float, fraction: float, degrees: float) -> float:
 
 
 def long_run(fraction: float, degrees: float) -> tuple[float, float]:
-    r"""Equivalent degrees of freedom of a Newey-West variance, and the factor that frees it from bias.
+    r"""Equivalent degrees of freedom of a Newey-West variance, and the factor that removes its bias.
 
-    :math:`\nu = 3 / (2b)`, at most `degrees`, and :math:`1 / (1 - b + b^2/3)`: what `fixed_b` is made of.
+    :math:`\nu = 3 / (2b)`, at most `degrees`, and :math:`1 / (1 - b + b^2/3)`: the two parts of `fixed_b`.
     """
     if fraction <= 0.0:
         return degrees, 1.0

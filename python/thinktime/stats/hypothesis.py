@@ -1,74 +1,118 @@
-"""The outcome of a test, and what several tests together may claim."""
+"""Outcome of a significance test, and adjustment and combination of several."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import special
+from numpy.typing import ArrayLike, NDArray
+
+from thinktime.errors import InputError
+from thinktime.stats import arguments
 
 ALPHA = 0.05
-"""False-alarm rate of a test where nothing else is said."""
+"""Default false-alarm rate of a test."""
+P_LEAST = 1e-300
+"""Smaller probabilities count as this one, so that one test that is certain leaves a finite sum."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignificanceTest:
-    """A hypothesis, and how likely data at least as far from it would be if it held."""
+    """Outcome of a test of one hypothesis."""
 
     hypothesis: str
-    """What is tested, as a statement that may be wrong: ``service times are exponential``."""
+    """Statement that is tested: ``service times are exponential``."""
     statistic: float
+    """Value of the test statistic."""
     p: float
     """Probability of a statistic at least as extreme under the hypothesis."""
     n: int
+    """Number of observations."""
     method: str
     """Name and source of the test."""
     direction: int = 0
-    """Where the data lie: 1 above, -1 below what the hypothesis says; 0 for a test that has no sides."""
+    """Side of the data: 1 above, -1 below the hypothesis; 0 for a test without sides."""
 
     def rejected(self, alpha: float = ALPHA) -> bool:
-        """Whether the hypothesis is given up at false-alarm rate `alpha`."""
-        return self.p < alpha
+        """True if the hypothesis is rejected at false-alarm rate `alpha`."""
+        return self.p < arguments.level(alpha, "alpha")
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields by name."""
+        return dataclasses.asdict(self)
 
 
-def holm(p: Sequence[float]) -> NDArray[np.float64]:
-    r"""Probabilities of several tests, adjusted so that one false alarm among all keeps its rate.
+def _probabilities(p: ArrayLike) -> NDArray[np.float64]:
+    values = arguments.sample(p, "p")
+    if ((values < 0.0) | (values > 1.0 + 1e-9)).any():
+        raise InputError(f"p is {arguments.shown(p)}; give probabilities from 0 to 1")
+    return values
+
+
+def holm(p: ArrayLike) -> NDArray[np.float64]:
+    r"""Adjusted probabilities of several tests: the rate of one false alarm or more among all is kept.
 
     .. math:: \tilde p_{(i)} = \max_{j \le i} \min\{1, (m - j + 1)\, p_{(j)}\}
 
-    (Holm 1979, Scandinavian Journal of Statistics 6, 65); no independence is needed.
+    (Holm 1979, Scandinavian Journal of Statistics 6, 65); the tests need not be independent.
+
+    Parameters
+    ----------
+    p : array of shape (m,)
+        Probabilities, in any order; the result has the same order.
+
+    Raises
+    ------
+    InputError
+        A probability is not from 0 to 1.
+    TypeError
+        `p` are not numbers.
     """
-    values = np.asarray(p, dtype=np.float64)
+    values = _probabilities(p)
     order = np.argsort(values)
     steps = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1))
-    found = np.empty(len(values))
-    found[order] = np.minimum(steps, 1.0)
-    return found
+    result = np.empty(len(values))
+    result[order] = np.minimum(steps, 1.0)
+    return result
 
 
-def adjusted(tests: Sequence[SignificanceTest]) -> tuple[SignificanceTest, ...]:
-    """Return the tests with their probabilities adjusted by `holm`."""
-    return tuple(
-        dataclasses.replace(test, p=float(p))
-        for test, p in zip(tests, holm([test.p for test in tests]), strict=True)
-    )
+def adjusted(tests: Iterable[SignificanceTest]) -> tuple[SignificanceTest, ...]:
+    """Tests with their probabilities adjusted by `holm`, in the same order.
+
+    Raises
+    ------
+    TypeError
+        An item is no `SignificanceTest`.
+    """
+    items = arguments.records(tests, SignificanceTest, "tests")
+    values = holm([test.p for test in items])
+    return tuple(dataclasses.replace(test, p=float(p)) for test, p in zip(items, values, strict=True))
 
 
-def combined(p: Sequence[float]) -> float:
-    r"""One probability for the hypothesis that all of several independent tests' hypotheses hold.
+def combined(p: ArrayLike) -> float:
+    r"""Probability of the hypothesis that all of several independent tests' hypotheses hold.
 
     :math:`-2 \sum \ln p_i` is chi-square with 2m degrees of freedom (Fisher, *Statistical Methods for
     Research Workers*, 21.1).
 
+    Parameters
+    ----------
+    p : array of shape (m,)
+        Probabilities, at least one.
+
     Raises
     ------
-    ValueError
-        There is no test.
+    InputError
+        There is no probability, or one is not from 0 to 1.
+    TypeError
+        `p` are not numbers.
     """
-    if not len(p):
-        raise ValueError("no tests to combine")
-    total = -2.0 * float(np.log(np.maximum(np.asarray(p, dtype=np.float64), 1e-300)).sum())
-    return float(special.chdtrc(2 * len(p), total))
+    from scipy import stats
+
+    values = _probabilities(p)
+    if not len(values):
+        raise InputError("p is empty; give the probability of at least one test")
+    return float(stats.combine_pvalues(np.maximum(values, P_LEAST), method="fisher").pvalue)

@@ -232,12 +232,12 @@ def _lines(groups: Sequence[_Group], parts: Sequence[str], level: float) -> tupl
     found = []
     for at, name in enumerate(("CPU time", *parts)):
         sums = [
-            ratio_regression.sums(
+            ratio_regression.batch_sums(
                 group.events, group.times.sum(axis=1) if at == 0 else group.times[:, at - 1], group.count
             )
             for group in groups
         ]
-        line = ratio_regression.through(sums, level)
+        line = ratio_regression.fit_line(sums, level)
         if line is None:
             return ()
         found.append(Line(name, line.slope.with_unit("s"), line.intercept.with_unit("s"), line.deviation))

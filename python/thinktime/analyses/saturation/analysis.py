@@ -20,7 +20,7 @@ from thinktime.errors import InputError
 from thinktime.log import observations
 from thinktime.stats.estimate import Estimate, NotApplicable
 from thinktime.stats.frontier import maximal
-from thinktime.stats.samples import in_blocks
+from thinktime.stats.samples import proportion_in_blocks
 
 if TYPE_CHECKING:
     from thinktime.log import Log
@@ -249,7 +249,8 @@ def _point(blocks: Blocks, row: int) -> FrontierPoint:
 def _shares(blocks: Blocks, level: float) -> dict[str, Estimate]:
     sizes = blocks.used_up.sum(axis=1)
     return {
-        name: in_blocks(blocks.used_up[:, place], sizes, level) for place, name in enumerate(blocks.limits)
+        name: proportion_in_blocks(blocks.used_up[:, place], sizes, level)
+        for place, name in enumerate(blocks.limits)
     }
 
 

@@ -17,7 +17,6 @@ from thinktime.stats import samples
 from thinktime.stats.estimate import Estimate, NotApplicable
 from thinktime.stats.samples import grouped_jackknife, proportion, quantile
 from thinktime.stats.series import batch_means
-from thinktime.stats.series.homogeneity import shared
 
 if TYPE_CHECKING:
     from thinktime.log import Log
@@ -292,7 +291,9 @@ def _caveats(seen: interactions.Interactions, values: Array, small: list[str]) -
             f"With {len(values)} interactions the tail is hardly seen: variance, skewness and p99 may be "
             "far too low."
         )
-    follows = float(batch_means.autocorrelation(shared(values))[0])
+    from scipy.stats import rankdata
+
+    follows = float(batch_means.autocorrelation(rankdata(values))[0])
     if abs(follows) > FOLLOWS:
         caveats.append(
             f"Successive service times are correlated ({follows:.2f} by rank): tests and the bands of the "

@@ -267,11 +267,11 @@ def _cut(sums: Sequence[Sums], n_few: int) -> tuple[list[int], NDArray[np.bool_]
         enough &= _padded(item.counts("load"), ranges) >= n_few
     cuts, compared = [], enough.copy()
     for item in sums:
-        time, _ = item.stretches("time", batch_means.MOST)
+        time, _ = item.stretches("time", batch_means.KEPT_MOST)
         seconds = time.sum(axis=0)
         number = stretches_for(item.n)
         while True:
-            spread = standardised.effective(batch_means.joined(time[None], number)[0]) >= SPREAD_MIN
+            spread = standardised.effective(batch_means.join_batches(time[None], number)[0]) >= SPREAD_MIN
             held = seconds[spread & enough[: len(spread)]].sum()
             if held >= COVERED * seconds[enough[: len(spread)]].sum() or number >= len(time):
                 break
@@ -289,7 +289,7 @@ def _padded(values: NDArray[Any], length: int) -> NDArray[Any]:
 def _standard(sums: Sequence[Sums], compared: NDArray[np.bool_]) -> tuple[tuple[Standard, ...], _Array]:
     """Common distribution of loads: the mean of the logs' own distributions over the compared ranges."""
     counted = [
-        _padded(item.stretches("time", batch_means.MOST)[0].sum(axis=0), len(compared)) for item in sums
+        _padded(item.stretches("time", batch_means.KEPT_MOST)[0].sum(axis=0), len(compared)) for item in sums
     ]
     shares = np.array([seconds / seconds.sum() for seconds in counted])
     inside = shares * compared

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from thinktime.errors import InputError
 from thinktime.log import loads, observations
 from thinktime.stats.series import batch_means
-from thinktime.stats.series.batch_means import Batched
+from thinktime.stats.series.batch_means import GrowingBatches
 
 if TYPE_CHECKING:
     from thinktime.log import Log
@@ -48,9 +48,9 @@ class Sums:
     names: tuple[str, ...]
     """Quantities: the measures by name, then `DERIVED`."""
     width: int
-    own: Batched
+    own: GrowingBatches
     """Batches of each range's own observations: one clock per range."""
-    time: Batched
+    time: GrowingBatches
     """Stretches of time, with the sums of each range in them: one clock, one slot per range."""
     negative: tuple[bool, ...]
     n: int
@@ -72,13 +72,13 @@ class Sums:
         sums = self.own.sums(number)[index : index + 3, :, 0]
         sums = sums[:, sums[2] > 0.0]
         n = round(float(sums[2].sum()))
-        amounts, bases, _ = batch_means.joined(sums, batch_means.batches_for(n)) if n else sums
+        amounts, bases, _ = batch_means.join_batches(sums, batch_means.batches_for(n)) if n else sums
         return amounts, bases, n
 
     def stretches(self, name: str, number: int) -> tuple[_Array, _Array]:
         """Amounts and bases by stretch of time and range; shape (stretches, ranges)."""
         index = self.column(name)
-        amounts, bases = batch_means.joined(self.time.sums(0)[index : index + 2], number)
+        amounts, bases = batch_means.join_batches(self.time.sums(0)[index : index + 2], number)
         return amounts, bases
 
     @property
@@ -187,7 +187,7 @@ def gather(log: Log, load: Load, width: int | None = None, arrivals: Interaction
     chosen, ranges = _ranges(load, width)
     measures = measures_of(log)
     names = (*(item.name for item in measures), *DERIVED)
-    own, time = Batched(ranges, 1, 3 * len(names)), Batched(1, ranges, 3 * len(names))
+    own, time = GrowingBatches(ranges, 1, 3 * len(names)), GrowingBatches(1, ranges, 3 * len(names))
     negative = np.zeros(len(names), dtype=np.bool_)
     columns = [column for item in measures for column in item.columns]
     wanted = columns if load.name == "population" else [*columns, load.name]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thinktime.stats.arguments import ordered
+from thinktime.stats import arguments
 from thinktime.stats.distributions import families
 from thinktime.stats.distributions.families import Family, Hyperexponential
 from thinktime.stats.estimate import Estimate
@@ -99,7 +99,7 @@ def fit(values: ArrayLike, *, level: float = 0.95, replications: int = REPLICATI
         Fewer than 30 values, all equal, or one that is not finite or negative; the message says what
         would help.
     """
-    data = ordered(values, N_LEAST, "a fitted distribution", zeros=True)
+    data = arguments.lifetimes(values, N_LEAST, "a fitted distribution", zeros=True)
     n = len(data)
     if data[0] == data[-1]:
         raise ValueError(f'all {n} values are {data[0]:g} s: use {{"kind": "deterministic"}}')

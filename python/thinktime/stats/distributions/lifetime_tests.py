@@ -1,4 +1,10 @@
-"""Test of the exponential distribution, whatever its mean."""
+r"""Tests of lifetimes: against the exponential distribution, and for ageing.
+
+Ageing means that a longer past goes with a shorter future (a rising hazard rate) or with a longer one. The
+three statistics for it are linear in the normalized spacings :math:`D_j = (n - j + 1)(X_{(j)} -
+X_{(j-1)})`, which are exponential and independent when the X are: :math:`\sum a_j D_j / \sum D_j` then has
+known mean, variance and skewness for every n.
+"""
 
 from __future__ import annotations
 
@@ -8,38 +14,46 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from thinktime.stats.arguments import ordered
+from thinktime.stats import arguments
 from thinktime.stats.hypothesis import SignificanceTest
 
+Array = NDArray[np.float64]
+
 N_LEAST = 5
+"""Observations that the test of the exponential needs."""
+N_AGEING = 10
+"""Observations that a test of ageing needs: with fewer it has hardly any power, and its size drifts."""
+PURPOSE = "a test of ageing"
 
 
 def exponentiality(values: ArrayLike, what: str = "the values") -> SignificanceTest:
-    r"""Test of Anderson and Darling against the exponential distribution of unknown mean.
+    r"""Anderson-Darling test of the exponential distribution with unknown mean.
 
     .. math:: A^2 = -n - \frac1n \sum_i (2i - 1) [\ln z_i + \ln(1 - z_{n+1-i})], \qquad
               z_i = 1 - e^{-x_{(i)} / \bar x}
 
     with Stephens' :math:`A^2 (1 + 0.6/n)` and his approximation of its tail for an estimated mean
     (D'Agostino and Stephens, *Goodness-of-Fit Techniques*, 4.9.3 and Table 4.14). The critical values for
-    a known mean, or those of Kolmogorov and Smirnov, would hardly ever reject.
+    a known mean, or those of Kolmogorov and Smirnov, would rarely reject.
 
     Parameters
     ----------
-    values : array
-        Independent observations, not negative.
+    values : array of shape (n,)
+        Independent observations, not negative; 5 or more.
     what : str
-        Their name, for the hypothesis.
+        Name of the observations, for the hypothesis.
 
     Raises
     ------
-    ValueError
+    InputError
         Fewer than 5 values, one that is not finite or negative, or all zero.
+    TypeError
+        `values` are not numbers.
     """
-    data = ordered(values, N_LEAST, "a test of the exponential")
+    data = arguments.lifetimes(values, N_LEAST, "a test of the exponential")
     n = len(data)
     scaled = data / data.mean()
-    # A value of zero (a coarse clock) has no logarithm: it counts as the least that is seen.
+    # A value of zero (a coarse clock) has no logarithm: it counts as the least positive value.
     least = float(scaled[scaled > 0.0][0])
     below = np.log(-np.expm1(-np.maximum(scaled, least)))
     ranks = np.arange(1, n + 1)
@@ -65,13 +79,6 @@ def _tail(a: float) -> float:
     return math.exp(0.731 - 3.009 * min(a, 10.03) + 0.15 * min(a, 10.03) ** 2)
 
 
-Array = NDArray[np.float64]
-
-N_AGEING = 10
-"""Observations below which the tests are refused: there is hardly any power, and the size drifts."""
-PURPOSE = "a test of ageing"
-
-
 def hazard_rate(values: ArrayLike) -> SignificanceTest:
     r"""Test of a constant against a rising or falling hazard rate (Klefsjö's A2).
 
@@ -79,12 +86,19 @@ def hazard_rate(values: ArrayLike) -> SignificanceTest:
     in Statistics, Theory and Methods 12, 907); large under a rising hazard. `direction` is 1 for a rising
     and -1 for a falling hazard rate; p is two-sided.
 
+    Parameters
+    ----------
+    values : array of shape (n,)
+        Independent observations, not negative; 10 or more.
+
     Raises
     ------
-    ValueError
+    InputError
         Fewer than 10 values, one that is not finite or negative, or all zero.
+    TypeError
+        `values` are not numbers.
     """
-    data = ordered(values, N_AGEING, PURPOSE)
+    data = arguments.lifetimes(values, N_AGEING, PURPOSE)
     n = len(data)
     j = np.arange(1.0, n + 1)
     weights = ((n + 1) ** 3 * j - 3 * (n + 1) ** 2 * j**2 + 2 * (n + 1) * j**3) / 6
@@ -99,12 +113,19 @@ def mean_residual_life(values: ArrayLike) -> SignificanceTest:
     \tfrac12 n^3 + \tfrac12 n^2 - \tfrac12 i^2 + \tfrac16 i` (Hollander and Proschan 1975, Biometrika 62,
     585). `direction` is 1 where m rises and -1 where it falls; p is two-sided.
 
+    Parameters
+    ----------
+    values : array of shape (n,)
+        Independent observations, not negative; 10 or more.
+
     Raises
     ------
-    ValueError
+    InputError
         Fewer than 10 values, one that is not finite or negative, or all zero.
+    TypeError
+        `values` are not numbers.
     """
-    data = ordered(values, N_AGEING, PURPOSE)
+    data = arguments.lifetimes(values, N_AGEING, PURPOSE)
     n = len(data)
     i = np.arange(1.0, n + 1)
     order = 4 / 3 * i**3 - 4 * n * i**2 + 3 * n**2 * i - n**3 / 2 + n**2 / 2 - i**2 / 2 + i / 6
@@ -118,22 +139,29 @@ def used_in_expectation(values: ArrayLike) -> SignificanceTest:
     r"""Test of :math:`m(t) = m(0)` against m(t) being above or below m(0) throughout.
 
     The cumulative total time on test, equivalent to Hollander and Proschan's K* (1975, Biometrika 62,
-    585): :math:`a_j = n - j`. `direction` is 1 where what has been served needs more than what is new
-    (new worse than used in expectation) and -1 where it needs less; p is two-sided.
+    585): :math:`a_j = n - j`. `direction` is 1 where a used item has a longer expected future than a new one
+    (new worse than used in expectation) and -1 where it has a shorter one; p is two-sided.
+
+    Parameters
+    ----------
+    values : array of shape (n,)
+        Independent observations, not negative; 10 or more.
 
     Raises
     ------
-    ValueError
+    InputError
         Fewer than 10 values, one that is not finite or negative, or all zero.
+    TypeError
+        `values` are not numbers.
     """
-    data = ordered(values, N_AGEING, PURPOSE)
+    data = arguments.lifetimes(values, N_AGEING, PURPOSE)
     weights = -np.arange(len(data) - 1.0, -1.0, -1.0)
     method = "cumulative total time on test, Hollander and Proschan's K* (1975)"
     return _test(data, weights, "new and used have the same mean residual life", method)
 
 
 def _test(data: Array, weights: Array, hypothesis: str, method: str) -> SignificanceTest:
-    """Standardize by the exact moments of uniform spacings; one Cornish-Fisher step takes the skewness."""
+    """Standardise by the exact moments of uniform spacings; one Cornish-Fisher step corrects the skewness."""
     n = len(data)
     spacings = np.diff(data, prepend=0.0) * np.arange(n, 0, -1)
     centred = weights - weights.mean()

@@ -1,4 +1,4 @@
-"""Mean residual life: what is still to come for that which has lasted this long."""
+"""Mean residual life: expected remaining time of what has lasted a given time."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thinktime.stats import critical_values
-from thinktime.stats.arguments import ordered
+from thinktime.stats import arguments, critical_values
 
 Array = NDArray[np.float64]
 
 N_ABOVE = 20
-"""Observations that must lie above a point for it to be shown: the band rests on their variance."""
+"""Smallest number of observations above a point that is shown: the band rests on their variance."""
 POINTS = 24
 """Points evenly spread over the bulk, and as many over the tail."""
 CHAINS = 10_000
@@ -40,12 +39,12 @@ class ResidualLife:
 
     @property
     def rises(self) -> bool:
-        """Whether the simultaneous band shows a rise: some later point lies above an earlier one."""
+        """True if the simultaneous band shows a rise: some later point lies above an earlier one."""
         return bool((self.low_all > np.minimum.accumulate(self.high_all)).any())
 
     @property
     def falls(self) -> bool:
-        """Whether the simultaneous band shows a fall."""
+        """True if the simultaneous band shows a fall."""
         return bool((self.high_all < np.maximum.accumulate(self.low_all)).any())
 
 
@@ -64,13 +63,14 @@ def residual_life(values: ArrayLike, level: float = 0.95, *, seed: int = 1) -> R
     simultaneous band has the same shape with the c that the largest of them exceeds with probability
     1 - `level`, found from 10 000 chains (equal precision; within 0.03 of c).
 
-    Limitations: observations count as independent, and what lies beyond the largest is in no band. For 300
-    exponential or hyperexponential values a nominal 95 % band of either kind holds 92 to 95 % of the truth.
+    Limitations: observations count as independent, and no band covers the tail beyond the largest. For 300
+    exponential or hyperexponential values a nominal 95 % band of either kind covers the true curve in 92 to
+    95 % of samples.
 
     Parameters
     ----------
-    values : array
-        Observations, not negative.
+    values : array of shape (n,)
+        Independent observations, not negative; 20 or more.
     level : float
         Confidence of either band.
     seed : int
@@ -78,10 +78,13 @@ def residual_life(values: ArrayLike, level: float = 0.95, *, seed: int = 1) -> R
 
     Raises
     ------
-    ValueError
-        Fewer than 20 values, one that is not finite or negative, or all zero.
+    InputError
+        Fewer than 20 values, one that is not finite or negative, all zero, or `level` out of range.
+    TypeError
+        An argument is of the wrong kind.
     """
-    data = ordered(values, N_ABOVE, "a mean residual life")
+    data = arguments.lifetimes(values, N_ABOVE, "a mean residual life")
+    level, seed = arguments.level(level), arguments.whole(seed, "seed")
     n = len(data)
     at = _points(data)
     start = np.searchsorted(data, at, side="right")
@@ -115,14 +118,14 @@ def _points(data: Array) -> Array:
     ranks = np.unique(np.concatenate([bulk, tail]).round().astype(np.int64))
     candidates = np.unique(np.append(data[ranks[ranks >= 0]], 0.0))
     enough = n - np.searchsorted(data, candidates, side="right") >= N_ABOVE
-    # Above a point all may be equal, which leaves nothing to tell its error by.
+    # Where all observations above a point are equal, nothing is known of its error.
     varied = candidates < data[-1]
     chosen: Array = candidates[enough & varied]
     return chosen
 
 
 def _simultaneous(variance_time: Array, level: float, seed: int) -> float:
-    """Value that the largest of the standardized errors stays below with probability `level`."""
+    """Quantile `level` of the largest standardized error."""
     falling = np.minimum.accumulate(variance_time)
     correlation = np.sqrt(
         np.divide(falling[1:], falling[:-1], where=falling[:-1] > 0, out=np.ones(len(falling) - 1))

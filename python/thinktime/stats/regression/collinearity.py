@@ -1,4 +1,4 @@
-"""How far the columns of a regression can be told apart."""
+"""Diagnosis of collinearity: how far the effects of the columns of a regression can be separated."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from thinktime.stats.regression.least_squares import LeastSquares
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dependency:
-    r"""One direction in which the columns hardly differ, and whose coefficients suffer from it.
+    r"""Direction in which the columns hardly vary, with its share in the variance of each coefficient.
 
     Parameters
     ----------
     condition_index : float
         Largest singular value of X, columns scaled to length one, over that of this direction.
     proportions : tuple of float
-        Part of the variance of each coefficient that comes from this direction,
+        Fraction of the variance of each coefficient that comes from this direction,
 
         .. math:: \pi_{kj} = \frac{v_{jk}^2 / \mu_k^2}{\sum_l v_{jl}^2 / \mu_l^2}
 
@@ -52,7 +52,21 @@ class Collinearity:
 
 
 def diagnose(rows: LeastSquares, keep: Sequence[int]) -> Collinearity:
-    """Diagnose the columns `keep`, the first of which is the constant."""
+    """Condition number, variance inflation and near dependencies of the columns `keep` of `rows`.
+
+    Parameters
+    ----------
+    rows : LeastSquares
+    keep : sequence of int
+        Columns, the constant first.
+
+    Raises
+    ------
+    InputError
+        A column does not exist, or no rows were absorbed.
+    TypeError
+        An argument is of the wrong kind.
+    """
     triangle = rows.triangle(keep)[0]
     lengths = np.linalg.norm(triangle, axis=0)
     if not (lengths > 0.0).all():
@@ -63,19 +77,19 @@ def diagnose(rows: LeastSquares, keep: Sequence[int]) -> Collinearity:
         )
     _, singular, directions = np.linalg.svd(triangle / lengths)
     singular = np.maximum(singular, np.finfo(np.float64).tiny)
-    parts = (directions / singular[:, None]) ** 2
-    proportions = parts / parts.sum(axis=0)
+    shares = (directions / singular[:, None]) ** 2
+    proportions = shares / shares.sum(axis=0)
     dependencies = tuple(
         Dependency(condition_index=float(singular[0] / value), proportions=tuple(row.tolist()))
         for value, row in zip(singular, proportions, strict=True)
     )
     inflation = [1.0]
-    for at in range(1, len(keep)):
-        others = [column for place, column in enumerate(keep) if place != at]
-        # The last pivot is the length of what a column has beyond those before it.
-        own = abs(float(rows.triangle([*others, keep[at]])[0][-1, -1]))
-        alone = abs(float(rows.triangle([keep[0], keep[at]])[0][-1, -1]))
-        inflation.append((alone / own) ** 2 if own > 0.0 else float("inf"))
+    for index in range(1, len(keep)):
+        others = [column for place, column in enumerate(keep) if place != index]
+        # The last pivot is the length of the component of a column that the columns before it lack.
+        left = abs(float(rows.triangle([*others, keep[index]])[0][-1, -1]))
+        alone = abs(float(rows.triangle([keep[0], keep[index]])[0][-1, -1]))
+        inflation.append((alone / left) ** 2 if left > 0.0 else float("inf"))
     return Collinearity(
         condition_number=dependencies[-1].condition_index,
         variance_inflation=tuple(inflation),

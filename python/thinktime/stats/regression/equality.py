@@ -1,4 +1,4 @@
-"""Whether coefficients that were estimated apart are the same."""
+"""Tests that coefficients estimated separately are equal."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from thinktime.errors import InputError
 from thinktime.stats import critical_values
 from thinktime.stats.hypothesis import SignificanceTest
 from thinktime.stats.regression.least_squares import Fit
@@ -17,14 +18,14 @@ Matrix = NDArray[np.float64]
 def same_mean(
     estimates: Sequence[Matrix], covariances: Sequence[Matrix], degrees: Sequence[float], hypothesis: str
 ) -> SignificanceTest:
-    r"""Wald test that K independent vectors of p estimates estimate one and the same.
+    r"""Wald test that K independent vectors of p estimates have one expectation.
 
     .. math::
 
        T = \sum_k (b_k - \bar b)' W_k (b_k - \bar b), \qquad W_k = V_k^{-1}, \qquad
        \bar b = \Big(\sum W_k\Big)^{-1} \sum W_k b_k
 
-    The covariances are estimates themselves, each with its own degrees of freedom :math:`\nu_k`; T is
+    The covariances are themselves estimates, with degrees of freedom :math:`\nu_k`; T is
     compared with c times F of :math:`f_1 = p(K-1)` and :math:`f_2` degrees (Johansen 1980, Biometrika 67,
     85; with p = 1 Welch 1951, Biometrika 38, 330):
 
@@ -41,15 +42,17 @@ def same_mean(
     degrees : sequence of float
         Equivalent degrees of freedom of each covariance.
     hypothesis : str
-        What is tested, in words.
+        Statement that is tested, for the result.
 
     Raises
     ------
-    ValueError
-        There are fewer than two vectors.
+    InputError
+        There are fewer than two vectors, or their shapes do not fit.
+    TypeError
+        An argument is of the wrong kind.
     """
     if len(estimates) < 2:
-        raise ValueError("two estimates at least are needed to compare them")
+        raise InputError(f"estimates holds {len(estimates)}; give two or more to compare")
     try:
         weights = [np.linalg.inv(covariance) for covariance in covariances]
         total = np.linalg.inv(np.sum(weights, axis=0))
@@ -59,9 +62,9 @@ def same_mean(
     statistic = float(sum((b - centre) @ w @ (b - centre) for b, w in zip(estimates, weights, strict=True)))
     size = len(centre)
     lost = 0.0
-    for weight, own in zip(weights, degrees, strict=True):
+    for weight, freedom in zip(weights, degrees, strict=True):
         rest = np.eye(size) - total @ weight
-        lost += float(np.trace(rest @ rest) + np.trace(rest) ** 2) / (2.0 * own)
+        lost += float(np.trace(rest @ rest) + np.trace(rest) ** 2) / (2.0 * freedom)
     first = float(size * (len(weights) - 1))
     scale = first + 2.0 * lost - 6.0 * lost / (first + 2.0)
     second = first * (first + 2.0) / (3.0 * lost) if lost > 0.0 else 1e12
@@ -72,7 +75,7 @@ def same_mean(
 
 
 def _without_error(estimates: Sequence[Matrix], hypothesis: str) -> SignificanceTest:
-    """Compare estimates of which one has no error at all: a fit without residuals."""
+    """Comparison when one estimate has no error: a fit without residuals."""
     same = all(np.allclose(estimate, estimates[0], rtol=1e-9, atol=0.0) for estimate in estimates)
     statistic, p = (0.0, 1.0) if same else (float("inf"), 0.0)
     return SignificanceTest(
@@ -85,46 +88,49 @@ def _without_error(estimates: Sequence[Matrix], hypothesis: str) -> Significance
 
 
 def same_coefficients(fits: Sequence[Fit], whole: Fit, hypothesis: str) -> SignificanceTest:
-    r"""Test that parts of the rows have one set of coefficients, if errors are independent of one variance.
+    r"""Test that subsets of the rows have one set of coefficients, for independent errors of one variance.
 
     .. math:: F = \frac{(S - \sum S_k) / ((K-1) p)}{\sum S_k / (n - K p)}
 
-    with S the residual squares of all rows and :math:`S_k` those of part k (Chow 1960, Econometrica 28, 591).
-    Where errors are correlated it rejects too often: it tests the regression model as much as the costs.
+    with S the residual squares of all rows and :math:`S_k` those of subset k (Chow 1960, Econometrica 28,
+    591).
+
+    Limitations: rejects too often where errors are correlated; it tests the regression model as much as the
+    coefficients.
 
     Parameters
     ----------
     fits : sequence of Fit
-        Of the parts.
+        Fits of the subsets.
     whole : Fit
-        Of all their rows.
+        Fit of all their rows.
     hypothesis : str
-        What is tested, in words.
+        Statement that is tested, for the result.
     """
     columns = len(whole.coefficients)
-    apart = sum(fit.residual_squares for fit in fits)
+    separate = sum(fit.residual_squares for fit in fits)
     first = (len(fits) - 1) * columns
     second = sum(fit.degrees for fit in fits)
-    f = _ratio(max(whole.residual_squares - apart, 0.0) / first, apart / second)
+    f = _ratio(max(whole.residual_squares - separate, 0.0) / first, separate / second)
     p = critical_values.f_tail(f, first, second)
     return SignificanceTest(
         hypothesis=hypothesis, statistic=f, p=p, n=whole.n, method="F test by Chow (1960), independent errors"
     )
 
 
-def same_coefficient(fits: Sequence[Fit], at: int, hypothesis: str) -> SignificanceTest:
-    r"""Test that parts of the rows have the same coefficient `at`, if errors are independent of one variance.
+def same_coefficient(fits: Sequence[Fit], index: int, hypothesis: str) -> SignificanceTest:
+    r"""Test that subsets of the rows have the same coefficient `index`, for independent errors.
 
     .. math:: F = \frac{1}{K-1} \sum_k \frac{(b_k - \bar b)^2}{s^2 c_k}, \qquad
               \bar b = \sum_k \frac{b_k}{c_k} \Big/ \sum_k \frac{1}{c_k}
 
-    with :math:`c_k` the diagonal of :math:`(X_k'X_k)^{-1}` and :math:`s^2` pooled over the parts: the spread
-    of the coefficients against their nominal standard error.
+    with :math:`c_k` the diagonal of :math:`(X_k'X_k)^{-1}` and :math:`s^2` pooled over the subsets: the
+    spread of the coefficients against their nominal standard error.
     """
     degrees = sum(fit.degrees for fit in fits)
     variance = sum(fit.residual_squares for fit in fits) / degrees
-    values = np.array([fit.coefficients[at] for fit in fits])
-    weights = np.array([1.0 / fit.unscaled_covariance[at, at] for fit in fits])
+    values = np.array([fit.coefficients[index] for fit in fits])
+    weights = np.array([1.0 / fit.unscaled_covariance[index, index] for fit in fits])
     centre = float(weights @ values / weights.sum())
     f = _ratio(float(weights @ (values - centre) ** 2) / (len(fits) - 1), variance)
     p = critical_values.f_tail(f, len(fits) - 1, degrees)

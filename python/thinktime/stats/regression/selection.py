@@ -1,4 +1,4 @@
-"""Which columns belong into a regression: forward and stepwise selection."""
+"""Selection of the columns of a regression: forward and stepwise."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from thinktime.errors import InputError
 from thinktime.stats.regression.least_squares import LeastSquares
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """A column that was taken, with the F at which it entered; or taken out again, with what F was left."""
+    """Entry of a column with its F; or removal of one, with the F that was left."""
 
     column: int
     f: float
@@ -21,7 +22,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rejection:
-    """A column that was not taken.
+    """Column that was not selected.
 
     Parameters
     ----------
@@ -29,9 +30,9 @@ class Rejection:
     f : float or None
         Its F at the end; None where it was not tested.
     tolerance : float
-        Part of its variance that the columns taken do not explain, 0 to 1.
+        Fraction of its variance that the selected columns do not explain, 0 to 1.
     negative : bool
-        Whether its coefficient would be negative.
+        True if its coefficient would be negative.
     """
 
     column: int
@@ -42,7 +43,7 @@ class Rejection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """Columns taken, in order, and columns left, in the order given."""
+    """Selected columns in order of entry, and the others in the order given."""
 
     steps: tuple[Step, ...]
     rejected: tuple[Rejection, ...]
@@ -57,17 +58,17 @@ def forward(
     tolerance: float = 0.1,
     positive: bool = False,
 ) -> Selection:
-    r"""Take the column that reduces the residual squares most, then the next, until none is significant.
+    r"""Columns selected one at a time, each reducing the residual squares most, until none is significant.
 
     .. math:: F = \frac{S_k - S_{k+1}}{S_{k+1} / (n - k - 1)}
 
     with k coefficients before (Draper and Smith, *Applied Regression Analysis*, chapter 15; Bard 1971,
     page and level of entry not given). A column enters only if F is at least `f_to_enter` and at least
-    the part `tolerance` of its variance is its own: of two rates that move together, the one that
-    explains more is taken, and the other would only make both costs uncertain.
+    the fraction `tolerance` of its variance is not explained by the others: of two rates that move together,
+    the one that explains more enters, and the other would only make both costs uncertain.
 
-    The F is that of independent errors; under autocorrelation it is too large, hence a column that
-    enters may still have an interval that holds zero.
+    Limitations: the F is that of independent errors. Under autocorrelation it is too large, hence a column
+    that enters may still have an interval that includes zero.
 
     Parameters
     ----------
@@ -78,12 +79,19 @@ def forward(
     constant : int
         Column of ones, always in.
     f_to_enter : float
-        Least F at which a column is taken.
+        Smallest F at which a column enters.
     tolerance : float
-        Least part of its variance that must not be explained by columns taken before.
+        Smallest fraction of its variance that columns selected before must leave unexplained.
     positive : bool
-        Take a column only if its coefficient is positive when it enters: where coefficients are costs, a
-        negative one says that the column competes with what is explained, not what it costs.
+        Select a column only if its coefficient is positive when it enters: where coefficients are costs, a
+        negative one shows that the column competes with the dependent variable and is no cost.
+
+    Raises
+    ------
+    InputError
+        A column does not exist, or a number is out of range.
+    TypeError
+        An argument is of the wrong kind.
     """
     chosen, left, steps = [constant], list(candidates), []
     while left:
@@ -109,30 +117,34 @@ def stepwise(
     f_to_remove: float = 3.9,
     tolerance: float = 0.1,
 ) -> Selection:
-    r"""Forward selection that after each step drops what the columns taken since have made useless.
+    r"""Columns selected as by `forward`, with columns removed that later ones have made useless.
 
-    A column is removed while its F beyond all others that are in,
+    A column is removed while its F beyond all other selected columns,
 
     .. math:: F = \frac{S_{-j} - S}{S / (n - k - 1)}
 
     is below `f_to_remove` (Efroymson 1960, in Ralston and Wilf, *Mathematical Methods for Digital
-    Computers*, chapter 17). Steps come in the order in which they were made; the columns that stayed are
-    those whose last step was not a removal.
+    Computers*, chapter 17). Steps are in the order in which they were made; the selected columns are those
+    whose last step was not a removal.
 
     Parameters
     ----------
     rows, candidates, constant, f_to_enter, tolerance
         As in `forward`.
     f_to_remove : float
-        F below which a column is removed; less than `f_to_enter`, else a column could come and go for ever.
+        F below which a column is removed; less than `f_to_enter`, or a column could enter and leave for ever.
 
     Raises
     ------
-    ValueError
-        `f_to_remove` is not less than `f_to_enter`.
+    InputError
+        `f_to_remove` is not less than `f_to_enter`, or as for `forward`.
+    TypeError
+        An argument is of the wrong kind.
     """
     if not f_to_remove < f_to_enter:
-        raise ValueError(f"F to remove {f_to_remove:g} must be less than F to enter {f_to_enter:g}")
+        raise InputError(
+            f"f_to_remove is {f_to_remove:g} and f_to_enter {f_to_enter:g}; give an F to remove that is less"
+        )
     kept: list[int] = []
     steps: list[Step] = []
     while True:
@@ -153,16 +165,16 @@ def stepwise(
 
 
 def _removed(rows: LeastSquares, constant: int, kept: list[int], f_to_remove: float) -> list[Step]:
-    """Take out of `kept` what has become useless, the least useful first."""
+    """Removals from `kept` of columns that have become useless, the least useful first."""
     steps = []
     while len(kept) > 1:
-        whole = rows.triangle([constant, *kept])[2]
+        current = rows.triangle([constant, *kept])[2]
         degrees = rows.n - len(kept) - 1
         worth = [
             (
                 _f(
                     rows.triangle([constant, *(other for other in kept if other != column)])[2],
-                    whole,
+                    current,
                     degrees,
                 ),
                 column,
@@ -180,7 +192,7 @@ def _removed(rows: LeastSquares, constant: int, kept: list[int], f_to_remove: fl
 def _best(
     rows: LeastSquares, chosen: list[int], left: Sequence[int], *, tolerance: float, positive: bool
 ) -> Step | None:
-    """Return the column that reduces the residual squares most, with its F; None where none may enter."""
+    """Column that reduces the residual squares most, with its F; None where none may enter."""
     current = rows.triangle(chosen)[2]
     options = [(rows.triangle([*chosen, column]), column) for column in left]
     # R has a positive diagonal: the last coefficient has the sign of the last entry of Q'y.
@@ -199,13 +211,13 @@ def _best(
 def _rejection(
     rows: LeastSquares, chosen: list[int], column: int, current: float, tolerance: float
 ) -> Rejection:
-    own = _tolerance(rows, chosen, column)
+    left = _tolerance(rows, chosen, column)
     degrees = rows.n - len(chosen) - 1
-    if own < tolerance or degrees < 1:
-        return Rejection(column=column, f=None, tolerance=own, negative=False)
+    if left < tolerance or degrees < 1:
+        return Rejection(column=column, f=None, tolerance=left, negative=False)
     _, projected, rest = rows.triangle([*chosen, column])
     return Rejection(
-        column=column, f=_f(current, rest, degrees), tolerance=own, negative=bool(projected[-1] < 0.0)
+        column=column, f=_f(current, rest, degrees), tolerance=left, negative=bool(projected[-1] < 0.0)
     )
 
 
@@ -214,7 +226,7 @@ def _f(before: float, after: float, degrees: int) -> float:
 
 
 def _tolerance(rows: LeastSquares, chosen: list[int], column: int) -> float:
-    """Part of the variance of `column` about its mean that is left after the chosen ones."""
-    own = abs(float(np.diagonal(rows.triangle([*chosen, column])[0])[-1]))
+    """Fraction of the variance of `column` about its mean that the chosen columns leave."""
+    left = abs(float(np.diagonal(rows.triangle([*chosen, column])[0])[-1]))
     alone = abs(float(np.diagonal(rows.triangle([chosen[0], column])[0])[-1]))
-    return (own / alone) ** 2 if alone > 0.0 else 0.0
+    return (left / alone) ** 2 if alone > 0.0 else 0.0

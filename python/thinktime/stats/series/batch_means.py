@@ -1,4 +1,4 @@
-"""Means of a series whose observations are not independent."""
+"""Means and ratios of series whose observations are not independent, by batch means."""
 
 from __future__ import annotations
 
@@ -8,23 +8,43 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thinktime.stats import critical_values
+from thinktime.errors import InputError
+from thinktime.stats import arguments, critical_values
 from thinktime.stats.estimate import Estimate
+
+Array = NDArray[np.float64]
 
 BATCHES_MAX = 30
 BATCHES_MIN = 8
-"""Below this many batches a variance is hardly known; then single observations are used and it is said."""
+"""Below this number of batches a variance is hardly known; then single observations are used."""
+LAGS_MAX = 1_000_000
+KEPT_MOST = 256
+"""Batches that a clock of `GrowingBatches` keeps: from half as many up, after that many observations."""
 
 
-def autocorrelation(series: ArrayLike, lags: int = 1) -> NDArray[np.float64]:
+def autocorrelation(series: ArrayLike, lags: int = 1) -> Array:
     r"""Autocorrelation at lags 1 to `lags`.
 
     .. math:: r_l = \sum_{t>l} (x_t - \bar x)(x_{t-l} - \bar x) / \sum_t (x_t - \bar x)^2
 
     nan for a series that never changes or is not longer than the lag (Box, Jenkins and Reinsel, *Time
     Series Analysis*, equation 2.1.11).
+
+    Parameters
+    ----------
+    series : array of shape (n,)
+        Observations in the order of time.
+    lags : int
+        Largest lag.
+
+    Raises
+    ------
+    InputError
+        A value is not finite, or `lags` is less than 1.
+    TypeError
+        An argument is of the wrong kind.
     """
-    values = np.asarray(series, dtype=np.float64)
+    values, lags = arguments.sample(series, "series"), arguments.whole(lags, "lags", least=1, most=LAGS_MAX)
     centred = values - values.mean() if len(values) else values
     total = float(centred @ centred)
     # A constant series leaves rounding errors behind, whose correlation means nothing.
@@ -40,20 +60,21 @@ def autocorrelation(series: ArrayLike, lags: int = 1) -> NDArray[np.float64]:
 class Autocorrelation:
     """Autocorrelation of a series with mean zero, streamed: memory of `lags` values.
 
-    As `autocorrelation`, but about zero, as residuals are that were fitted with a constant.
+    As `autocorrelation`, but about zero: residuals of a fit with a constant have that mean.
 
     Parameters
     ----------
     lags : int
+        Largest lag.
     """
 
     def __init__(self, lags: int) -> None:
-        self._products = np.zeros(lags + 1)
-        self._tail: NDArray[np.float64] = np.zeros(0)
+        self._products = np.zeros(arguments.whole(lags, "lags", least=1, most=LAGS_MAX) + 1)
+        self._tail: Array = np.zeros(0)
         self._largest = 0.0
         self._n = 0
 
-    def absorb(self, values: NDArray[np.float64]) -> None:
+    def absorb(self, values: Array) -> None:
         """Add values that follow those before."""
         lags = len(self._products) - 1
         joined = np.concatenate([self._tail, values])
@@ -64,29 +85,44 @@ class Autocorrelation:
         self._n += len(values)
         self._tail = joined[len(joined) - min(lags, len(joined)) :]
 
-    def values(self, scale: float) -> NDArray[np.float64]:
-        """Return the correlations at lags 1 to `lags`; nan where the values are nothing but rounding.
+    def values(self, scale: float) -> Array:
+        """Correlations at lags 1 to `lags`; nan where the values are nothing but rounding errors.
 
         Parameters
         ----------
         scale : float
-            Size of the figures whose differences the values are: sets what rounding can leave.
+            Size of the numbers whose differences the values are: it bounds the rounding errors.
         """
         smallest = np.finfo(np.float64).eps * max(scale, self._largest)
         total = self._products[0]
         if total <= self._n * smallest**2 * 4:
             return np.full(len(self._products) - 1, np.nan)
-        found: NDArray[np.float64] = self._products[1:] / total
-        return found
+        result: Array = self._products[1:] / total
+        return result
 
 
 def plain_mean(values: ArrayLike, level: float = 0.95) -> Estimate:
-    """Mean with Student's t interval: for independent observations."""
-    data = np.asarray(values, dtype=np.float64)
+    """Mean of independent observations, with Student's t interval; without one for one observation.
+
+    Parameters
+    ----------
+    values : array of shape (n,)
+        At least one.
+    level : float
+        Confidence of the interval.
+
+    Raises
+    ------
+    InputError
+        No values, one that is not finite, or `level` is out of range.
+    TypeError
+        An argument is of the wrong kind.
+    """
+    data, level = arguments.sample(values, least=1), arguments.level(level)
     n = len(data)
     mean = float(data.mean())
     if n < 2:
-        return Estimate(value=mean, low=None, high=None, n=n, method="one observation", level=level)
+        return Estimate(value=mean, n=n, method="one observation", level=level)
     reach = critical_values.student_t(level, n - 1) * float(data.std(ddof=1)) / math.sqrt(n)
     return Estimate(
         value=mean, low=mean - reach, high=mean + reach, n=n, method="mean, Student's t", level=level
@@ -108,36 +144,49 @@ def batch_ratio(
 
     Parameters
     ----------
-    amounts : array
-        Counts or seconds of each interval.
-    lengths : array, optional
-        Length of each interval; 1 by default, which gives the mean.
+    amounts : array of shape (n,)
+        Counts or seconds of each interval, in the order of time.
+    lengths : array of shape (n,), optional
+        Length of each interval, not negative; 1 by default, which gives the mean.
     level : float
-        Confidence.
+        Confidence of the interval.
     batches : int, optional
         B; by default about sqrt(n), from 8 to 30. With fewer than 16 observations each is a batch of its
-        own, which protects against nothing, and `Estimate.method` says so.
+        own, which gives no protection against autocorrelation, and `Estimate.method` says so.
 
     Raises
     ------
-    ValueError
-        There is no observation, or the lengths do not add to more than zero.
+    InputError
+        There is no observation, one is not finite, the lengths do not fit or do not add to more than
+        zero, or `level` or `batches` is out of range.
+    TypeError
+        An argument is of the wrong kind.
     """
-    amount = np.asarray(amounts, dtype=np.float64)
+    amount = arguments.sample(amounts, "amounts", least=1)
+    length = None if lengths is None else arguments.sample(lengths, "lengths")
+    if length is not None and (len(length) != len(amount) or (length < 0.0).any()):
+        raise InputError(
+            f"lengths has {len(length)} values for {len(amount)} amounts, or a negative one; give one from 0 "
+            "up for each amount"
+        )
+    if batches is not None:
+        batches = arguments.whole(batches, "batches", least=1, most=len(amount))
     sums = Batches(len(amount), 1, batches)
-    sums.absorb(amount[:, None], None if lengths is None else np.asarray(lengths, dtype=np.float64))
-    return sums.interval(0, level)
+    sums.absorb(amount[:, None], length)
+    return sums.interval(0, arguments.level(level))
 
 
 class Batches:
-    """`batch_ratio` of several columns over the same lengths, streamed: memory of 30 sums a column.
+    """`batch_ratio` of several columns over the same lengths, streamed: memory of 30 sums per column.
+
+    For a series whose length is known in advance; `GrowingBatches` is for one whose length is not.
 
     Parameters
     ----------
     n : int
-        Observations that will come.
+        Number of observations to come.
     columns : int
-        Amounts in each.
+        Number of amounts in each.
     batches : int, optional
         See `batch_ratio`.
     """
@@ -151,17 +200,17 @@ class Batches:
         self._negative = np.zeros(columns, dtype=np.bool_)
         self._seen = 0
 
-    def absorb(self, amounts: NDArray[np.float64], lengths: NDArray[np.float64] | None = None) -> None:
+    def absorb(self, amounts: Array, lengths: Array | None = None) -> None:
         """Add observations, a row each; without `lengths` each has the length 1.
 
         Raises
         ------
-        ValueError
+        InputError
             There are more than were announced.
         """
         count = len(amounts)
         if self._seen + count > self._n:
-            raise ValueError(f"{self._seen + count} observations for the {self._n} that were announced")
+            raise InputError(f"{self._seen + count} observations for the {self._n} that were announced")
         if not count:
             return
         batch = np.searchsorted(self._starts, np.arange(self._seen, self._seen + count), side="right") - 1
@@ -173,20 +222,20 @@ class Batches:
         self._seen += count
 
     def interval(self, column: int, level: float = 0.95) -> Estimate:
-        """Amount per length of one column.
+        """Amount per unit of length in one column.
 
         Raises
         ------
-        ValueError
+        InputError
             There is no observation, or the lengths do not add to more than zero.
         """
         n, total = self._seen, float(self._lengths.sum())
         if n == 0 or total <= 0.0:
-            raise ValueError("a rate needs at least one observation of positive length")
+            raise InputError("a rate needs at least one observation of positive length")
         return of_sums(self._amounts[:, column], self._lengths, n, level, bool(self._negative[column]))
 
 
-def batch_error(amounts: NDArray[np.float64], lengths: NDArray[np.float64]) -> tuple[float, float]:
+def batch_error(amounts: Array, lengths: Array) -> tuple[float, float]:
     """Ratio of the sums of at least two batches, and its standard error: formula of `batch_ratio`."""
     batches, total = len(lengths), float(lengths.sum())
     ratio = float(amounts.sum()) / total
@@ -194,33 +243,24 @@ def batch_error(amounts: NDArray[np.float64], lengths: NDArray[np.float64]) -> t
     return ratio, math.sqrt(batches / (batches - 1) * float(deviations @ deviations)) / total
 
 
-def of_sums(
-    amounts: NDArray[np.float64], lengths: NDArray[np.float64], n: int, level: float, negative: bool
-) -> Estimate:
-    """Interval of `batch_ratio` from the sums of the batches.
+def of_sums(amounts: Array, lengths: Array, n: int, level: float, negative: bool) -> Estimate:
+    """Estimate of `batch_ratio` from the sums of the batches.
 
     Parameters
     ----------
-    amounts, lengths : ndarray
-        Of each batch.
+    amounts, lengths : ndarray of shape (batches,)
+        Sums over each batch.
     n : int
         Observations in all batches.
     level : float
-        Confidence.
+        Confidence of the interval.
     negative : bool
-        Whether an amount may be negative: then the interval is not cut at zero.
+        True if an amount may be negative: then the interval is not cut at zero.
     """
     batches = len(lengths)
     if n < 2 or batches < 2:
         ratio = float(amounts.sum()) / float(lengths.sum())
-        return Estimate(
-            value=ratio,
-            low=None,
-            high=None,
-            n=n,
-            method="one observation" if n < 2 else "one batch",
-            level=level,
-        )
+        return Estimate(value=ratio, n=n, method="one observation" if n < 2 else "one batch", level=level)
     ratio, error = batch_error(amounts, lengths)
     reach = critical_values.student_t(level, batches - 1) * error
     method = (
@@ -233,23 +273,17 @@ def of_sums(
 
 
 def batches_for(n: int) -> int:
-    """Batches that n observations are laid into: about sqrt(n), from 8 to 30; n where that is too few."""
+    """Number of batches for n observations: about sqrt(n), from 8 to 30; n where that is too few."""
     return n if n < 2 * BATCHES_MIN else max(BATCHES_MIN, min(BATCHES_MAX, round(math.sqrt(n))))
 
 
-MOST = 256
-"""Batches that a clock keeps: from half as many up, when it has had that many observations."""
-
-_Array = NDArray[np.float64]
-
-
-class Batched:
+class GrowingBatches:
     """Sums of columns over batches of adjoining observations; memory does not grow with their number.
 
     Every observation has a clock, which counts it into a batch, and a slot, its place within the batch.
     One clock for each group gives batches of a group's own observations; one clock for all, with a slot
     for each group, gives stretches of time and what each group did in them. A clock that has filled
-    `MOST` batches joins them in pairs and goes on with batches twice as long, so that all batches of a
+    `KEPT_MOST` batches joins them in pairs and goes on with batches twice as long, so that all batches of a
     clock but the last hold equally many observations (Fishman 1978, *Principles of Discrete Event
     Simulation*, 5.5).
 
@@ -260,7 +294,7 @@ class Batched:
     """
 
     def __init__(self, clocks: int, slots: int, columns: int) -> None:
-        self._sums = np.zeros((columns, clocks, MOST, slots))
+        self._sums = np.zeros((columns, clocks, KEPT_MOST, slots))
         self._size = np.ones(clocks, dtype=np.int64)
         self._seen = np.zeros(clocks, dtype=np.int64)
 
@@ -268,7 +302,7 @@ class Batched:
         self,
         clock: NDArray[np.int64],
         slot: NDArray[np.int64],
-        columns: Sequence[tuple[_Array, Sequence[int]]],
+        columns: Sequence[tuple[Array, Sequence[int]]],
     ) -> None:
         """Add observations in order.
 
@@ -293,21 +327,21 @@ class Batched:
 
     def _coarsen(self, clock: int, expected: int) -> None:
         """Join batches in pairs until `expected` observations fit."""
-        while expected > self._size[clock] * MOST:
+        while expected > self._size[clock] * KEPT_MOST:
             sums = self._sums[:, clock]
             pairs = sums[:, 0::2] + sums[:, 1::2]
             self._sums[:, clock] = 0.0
-            self._sums[:, clock, : MOST // 2] = pairs
+            self._sums[:, clock, : KEPT_MOST // 2] = pairs
             self._size[clock] *= 2
 
-    def sums(self, clock: int) -> _Array:
+    def sums(self, clock: int) -> Array:
         """Return the sums of a clock's batches, in order; shape (columns, batches, slots)."""
         used = -(-int(self._seen[clock]) // int(self._size[clock]))
         return self._sums[:, clock, :used]
 
-    def totals(self) -> _Array:
+    def totals(self) -> Array:
         """Return the sums over all batches; shape (columns, clocks, slots)."""
-        totals: _Array = self._sums.sum(axis=2)
+        totals: Array = self._sums.sum(axis=2)
         return totals
 
 
@@ -321,11 +355,11 @@ def _ranks(clock: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.in
     return ranks
 
 
-def joined(batches: _Array, number: int) -> _Array:
+def join_batches(batches: Array, number: int) -> Array:
     """Join adjoining batches (the second axis) into `number` of nearly equal numbers of batches."""
     count = batches.shape[1]
     if number >= count:
         return batches
     starts = np.linspace(0, count, number + 1).astype(np.int64)[:-1]
-    found: _Array = np.add.reduceat(batches, starts, axis=1)
+    found: Array = np.add.reduceat(batches, starts, axis=1)
     return found

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from thinktime.errors import InputError
+from thinktime.stats import arguments
 from thinktime.stats.hypothesis import SignificanceTest
 
 Array = NDArray[np.float64]
@@ -29,48 +31,64 @@ TABLE = np.array(
 """Tail probability, and b0, b1, b2 of its critical value b0 + b1/sqrt(m) + b2/m; Scholz and Stephens 1987."""
 
 
-def same_distribution(samples: Sequence[ArrayLike], *, seed: int = 1) -> SignificanceTest:
-    """Test that all samples have one distribution: k-sample Anderson and Darling.
+def same_distribution(samples: Iterable[ArrayLike], *, seed: int = 1) -> SignificanceTest:
+    """Test that all samples have one distribution: k-sample Anderson-Darling.
 
-    It sees differences of spread and tail as well as of location (Scholz and Stephens 1987, JASA 82,
-    918). p is interpolated in their table, hence between 0.001 and 0.25. Ties are broken at random: the
-    test depends on ranks only, and broken ties keep it exact, where with mid-ranks and a coarse clock it
-    rejects twice as often as it says.
+    Sensitive to differences of spread and tail as well as of location (Scholz and Stephens 1987, JASA 82,
+    918). Ties are broken at random: the test depends on ranks only, and broken ties keep it exact, where
+    mid-ranks of times from a coarse clock reject twice as often as the nominal rate.
+
+    Limitations: p is interpolated in the published table, hence between 0.001 and 0.25.
 
     Parameters
     ----------
-    samples : sequence of array
+    samples : sequence of array of shape (n,)
+        Two samples or more, of 5 observations or more each.
     seed : int
-        Of the order among ties.
+        Seed of the order among ties.
 
     Raises
     ------
-    ValueError
-        Fewer than two samples, one of fewer than 5 observations, or all observations equal.
+    InputError
+        Fewer than two samples, one of fewer than 5 observations, one that holds a value that is not
+        finite, or all observations equal.
+    TypeError
+        A sample is not made of numbers.
     """
     arrays = _checked(samples)
-    sizes = np.array([len(part) for part in arrays])
-    order = np.argsort(broken(np.concatenate(arrays), seed))
+    sizes = np.array([len(array) for array in arrays])
+    order = np.argsort(_broken_ranks(np.concatenate(arrays), arguments.whole(seed, "seed")))
     owner = np.repeat(np.arange(len(arrays)), sizes)[order]
-    statistic = _standardized(owner, sizes.astype(np.float64))
+    statistic = _standardised(owner, sizes.astype(np.float64))
     return SignificanceTest(
         hypothesis="all periods have one distribution",
         statistic=statistic,
         p=_tail(statistic, len(arrays) - 1),
         n=len(owner),
         method=f"Anderson and Darling for {len(arrays)} samples (Scholz and Stephens 1987), "
-        "0.001 <= p <= 0.25",
+        f"{TABLE[-1, 0]:g} <= p <= {TABLE[0, 0]:g}",
     )
 
 
-def _standardized(owner: NDArray[np.int64], sizes: Array) -> float:
-    """Their equations 3 and 4: the statistic less its mean over its standard deviation, without ties."""
+def _broken_ranks(values: Array, seed: int) -> Array:
+    """Ranks from 1, equal observations in random order."""
+    order = np.lexsort((np.random.default_rng(seed).random(len(values)), values))
+    ranks = np.empty(len(values))
+    ranks[order] = np.arange(1, len(values) + 1)
+    return ranks
+
+
+def _standardised(owner: NDArray[np.int64], sizes: Array) -> float:
+    """Statistic minus its mean over its standard deviation, without ties: their equations 3 and 4.
+
+    Equal to that of `scipy.stats.anderson_ksamp` but for the last digits.
+    """
     n, k = len(owner), len(sizes)
-    at = np.arange(1.0, n)
+    rank = np.arange(1.0, n)
     total = 0.0
     for sample, size in enumerate(sizes.tolist()):
         below = np.cumsum(owner == sample)[:-1]
-        total += float(((n * below - at * size) ** 2 / (at * (n - at))).sum()) / size
+        total += float(((n * below - rank * size) ** 2 / (rank * (n - rank))).sum()) / size
     harmonic = np.cumsum(1.0 / np.arange(n - 1.0, 1.0, -1.0))
     inverse, h = float((1.0 / sizes).sum()), float(harmonic[-1]) + 1.0
     g = float((harmonic / np.arange(2.0, n)).sum())
@@ -83,7 +101,7 @@ def _standardized(owner: NDArray[np.int64], sizes: Array) -> float:
 
 
 def _tail(statistic: float, m: int) -> float:
-    """Interpolate in their Table 1: log p as a parabola through the critical values for m = k - 1."""
+    """Probability from their Table 1: log p is a parabola through the critical values for m = k - 1."""
     critical = TABLE[:, 1] + TABLE[:, 2] / math.sqrt(m) + TABLE[:, 3] / m
     if statistic < critical[0]:
         return float(TABLE[0, 0])
@@ -93,81 +111,71 @@ def _tail(statistic: float, m: int) -> float:
     return float(np.clip(np.exp(np.polyval(parabola, statistic)), TABLE[-1, 0], TABLE[0, 0]))
 
 
-def trend(samples: Sequence[ArrayLike]) -> SignificanceTest:
+def trend(samples: Iterable[ArrayLike]) -> SignificanceTest:
     r"""Test that observations neither grow nor fall from sample to sample.
 
     Spearman's :math:`\rho` between an observation's rank and the number of its sample, both with shared
     ranks for ties; :math:`\rho \sqrt{n - 1}` is standard normal under the hypothesis (Lehmann,
     *Nonparametrics*, 7.3). `statistic` is :math:`\rho`, `direction` its sign.
 
+    Parameters
+    ----------
+    samples : sequence of array of shape (n,)
+        As in `same_distribution`, in the order of time.
+
     Raises
     ------
-    ValueError
+    InputError, TypeError
         As `same_distribution`.
     """
+    from scipy import stats
+
     arrays = _checked(samples)
     values = np.concatenate(arrays)
-    number = np.repeat(np.arange(len(arrays)), [len(part) for part in arrays]).astype(np.float64)
-    rho = float(np.corrcoef(shared(values), shared(number))[0, 1])
+    number = np.repeat(np.arange(len(arrays)), [len(array) for array in arrays])
+    rho = float(np.corrcoef(stats.rankdata(values), stats.rankdata(number))[0, 1])
     n = len(values)
-    p = 2.0 * float(special.ndtr(-abs(rho) * np.sqrt(n - 1.0)))
     return SignificanceTest(
         hypothesis="there is no trend over the periods",
         statistic=rho,
-        p=p,
+        p=2.0 * float(special.ndtr(-abs(rho) * np.sqrt(n - 1.0))),
         n=n,
         method="Spearman's rank correlation",
         direction=1 if rho > 0 else -1,
     )
 
 
-def effect(samples: Sequence[ArrayLike]) -> float:
-    r"""Part of the variance of ranks that lies between samples, less what chance puts there; 0 to 1.
+def effect(samples: Iterable[ArrayLike]) -> float:
+    r"""Fraction of the variance of ranks that lies between samples, less that of chance; 0 to 1.
 
     .. math:: \epsilon^2 = \max\{0, (H - k + 1) / (n - k)\}
 
-    H being Kruskal and Wallis' statistic: how much it matters, where a test only says whether it is seen.
+    with Kruskal and Wallis' statistic H: the size of a difference that a test only detects.
+
+    Parameters
+    ----------
+    samples : sequence of array of shape (n,)
+        As in `same_distribution`.
 
     Raises
     ------
-    ValueError
+    InputError, TypeError
         As `same_distribution`.
     """
+    from scipy import stats
+
     arrays = _checked(samples)
-    values = np.concatenate(arrays)
-    ranks = shared(values)
-    n, k = len(values), len(arrays)
-    edges = np.concatenate([[0], np.cumsum([len(part) for part in arrays])[:-1]])
-    sums = np.add.reduceat(ranks, edges)
-    sizes = np.array([len(part) for part in arrays], dtype=np.float64)
+    ranks = stats.rankdata(np.concatenate(arrays))
+    n, k = len(ranks), len(arrays)
+    sizes = np.array([len(array) for array in arrays])
+    sums = np.add.reduceat(ranks, np.cumsum(sizes) - sizes)
     between = float((sums**2 / sizes).sum()) - n * (n + 1.0) ** 2 / 4.0
     h = between / float(ranks.var(ddof=1))
     return max(0.0, (h - k + 1.0) / (n - k))
 
 
-def _checked(samples: Sequence[ArrayLike]) -> list[Array]:
-    arrays = [np.asarray(sample, dtype=np.float64) for sample in samples]
-    if len(arrays) < 2:
-        raise ValueError(f"{len(arrays)} samples cannot be compared; two are needed")
-    if min(map(len, arrays)) < N_LEAST:
-        raise ValueError(f"a sample of fewer than {N_LEAST} observations cannot be compared")
+def _checked(samples: Iterable[ArrayLike]) -> list[Array]:
+    arrays = arguments.samples(samples, "samples", least=2, each=N_LEAST)
     if float(np.ptp(np.concatenate(arrays))) == 0.0:
-        raise ValueError("all observations are equal")
+        raise InputError("all observations are equal; give samples that vary")
     return arrays
-
-
-def shared(values: ArrayLike) -> Array:
-    """Ranks from 1; equal observations share their mean rank."""
-    _, inverse, counts = np.unique(np.asarray(values), return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    ranks: Array = (last - (counts - 1) / 2.0)[inverse]
-    return ranks
-
-
-def broken(values: ArrayLike, seed: int) -> Array:
-    """Ranks from 1; equal observations in random order, the same for the same seed."""
-    data = np.asarray(values)
-    order = np.lexsort((np.random.default_rng(seed).random(len(data)), data))
-    ranks = np.empty(len(data))
-    ranks[order] = np.arange(1, len(data) + 1)
-    return ranks

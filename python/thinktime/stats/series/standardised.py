@@ -18,7 +18,7 @@ _Array = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mean:
-    """A mean or a difference of means, its standard error and the degrees of freedom of that."""
+    """Mean or difference of means, with its standard error and the degrees of freedom of that error."""
 
     value: float
     error: float
@@ -27,13 +27,13 @@ class Mean:
 
     @property
     def p(self) -> float:
-        """Probability of a value at least as far from zero if the truth is zero: Student's t, two-sided."""
+        """Two-sided probability, by Student's t, of a value this far from zero if the true mean is zero."""
         if self.error <= 0.0:
             return 0.0 if self.value else 1.0
         return 2.0 * float(special.stdtr(self.degrees, -abs(self.value) / self.error))
 
     def estimate(self, unit: str, method: str, level: float) -> Estimate:
-        """Give it its unit, and the interval of Student's t."""
+        """Estimate in `unit`, with Student's t interval."""
         reach = critical_values.student_t(level, self.degrees) * self.error
         return Estimate(
             value=self.value,
@@ -47,7 +47,7 @@ class Mean:
 
 
 def difference(first: Mean, second: Mean) -> Mean:
-    r"""Second less first, of independent data.
+    r"""Second mean minus the first, of independent data.
 
     .. math:: s^2 = s_1^2 + s_2^2, \qquad \nu = s^4 / (s_1^4/\nu_1 + s_2^4/\nu_2)
 
@@ -62,7 +62,7 @@ def difference(first: Mean, second: Mean) -> Mean:
 
 
 def ratio(amounts: _Array, lengths: _Array, n: int) -> Mean | None:
-    """Amount per length over batches, as in `series.batch_ratio`; None for fewer than two batches."""
+    """Amount per length over batches, as in `batch_means.batch_ratio`; None for fewer than two batches."""
     used = lengths > 0.0
     if used.sum() < 2:
         return None
@@ -71,41 +71,41 @@ def ratio(amounts: _Array, lengths: _Array, n: int) -> Mean | None:
 
 
 def effective(lengths: _Array) -> _Array:
-    r"""Return how many equal blocks would hold each group as evenly: :math:`L^2 / \sum_b L_b^2`.
+    r"""Number of equal blocks that would hold each group as evenly: :math:`L^2 / \sum_b L_b^2`.
 
     Parameters
     ----------
     lengths : ndarray, shape (blocks, groups)
     """
     squares = (lengths**2).sum(axis=0)
-    found: _Array = np.zeros(len(squares))
-    np.divide(lengths.sum(axis=0) ** 2, squares, out=found, where=squares > 0.0)
-    return found
+    result: _Array = np.zeros(len(squares))
+    np.divide(lengths.sum(axis=0) ** 2, squares, out=result, where=squares > 0.0)
+    return result
 
 
 def standardised(
     amounts: _Array, lengths: _Array, weights: _Array, n: int, per: _Array | None = None
 ) -> Mean | None:
-    r"""Mean at a stated distribution of loads.
+    r"""Mean at a given distribution of loads.
 
     .. math:: T = \sum_g w_g \frac{\sum_b a_{gb}}{\sum_b l_{gb}}, \qquad
               s^2 = \frac{B-1}{B} \sum_b (T_{-b} - \bar T_{-\cdot})^2
 
     over groups g of equal load with weights that add to 1 (direct standardisation: Fleiss, Levin and
     Paik, *Statistical Methods for Rates and Proportions*, 19.2) and B stretches of time b, each of which
-    is left out in turn: the jackknife over blocks, valid for series whose correlation is short beside a
-    block (Kuensch 1989, Annals of Statistics 17, 1217). What a stretch of time did to all loads alike is
-    in the error. The degrees of freedom are those of as many equal blocks as carry the mean
-    (Satterthwaite), the fewer of two extremes: errors that are independent within a block, and errors
-    that are one for the block.
+    is left out in turn: the jackknife over blocks, valid for series whose correlation is short compared
+    with a block (Künsch 1989, Annals of Statistics 17, 1217). The error includes the effect that a stretch
+    of time has on all loads alike. The degrees of freedom are those of as many equal blocks as carry the
+    mean (Satterthwaite), the fewer of two extremes: errors that are independent within a block, and one
+    error for the whole block.
 
     Parameters
     ----------
     amounts, lengths : ndarray, shape (blocks, groups)
-    weights : ndarray
-        One a group, adding to 1.
+    weights : ndarray, shape (groups,)
+        Adding to 1.
     n : int
-        Observations behind it, for the record.
+        Number of observations, for the record.
     per : ndarray, optional
         Amounts of something else in the same lengths: T is then divided by the T of that.
 
@@ -122,20 +122,20 @@ def standardised(
 
     def means(sums: _Array) -> _Array:
         """Means of all blocks, and without each block in turn."""
-        whole = sums[:, used].sum(axis=0)
-        left: _Array = (whole - np.vstack([np.zeros(len(weights)), sums[:, used]])) / (
+        all_blocks = sums[:, used].sum(axis=0)
+        left: _Array = (all_blocks - np.vstack([np.zeros(len(weights)), sums[:, used]])) / (
             total - np.vstack([np.zeros(len(weights)), lengths])
         )
-        found: _Array = left @ weights
-        return found
+        result: _Array = left @ weights
+        return result
 
-    found = means(amounts)
+    result = means(amounts)
     if per is not None:
         below = means(per)
         if (below <= 0.0).any():
             return None
-        found = found / below
-    value, without = found[0], found[1:]
+        result = result / below
+    value, without = result[0], result[1:]
     error = math.sqrt((blocks - 1) / blocks * float(((without - without.mean()) ** 2).sum()))
     apart = (lengths * (weights / total) ** 2).sum(axis=1)
     alike = (lengths * (weights / total)).sum(axis=1) ** 2
