@@ -11,7 +11,7 @@ import results
 
 from thinktime import reports
 from thinktime.analyses import question
-from thinktime.analyses.recording import analysis as machine
+from thinktime.analyses.recording import analysis as recording
 from thinktime.documents import format as shown
 from thinktime.documents.document import Section
 from thinktime.documents.render import text as render_text
@@ -180,8 +180,7 @@ def test_what_a_log_cannot_tell_of_its_disks_stands_in_the_report() -> None:
 
 
 def evidence(log: Log, **other: object) -> Evidence:
-    host = machine.Machine.of(log)
-    return Evidence(host, machine.recording(log, host.cpus), {**results.make_all(), **other})
+    return Evidence(recording.analyse(log), {**results.make_all(), **other})
 
 
 def test_the_findings_tell_the_story(log: Log) -> None:

@@ -33,7 +33,7 @@ def build(logs: Sequence[Log]) -> Document:
 
 def _of_one(log: Log) -> Document:
     from thinktime.analyses import QUESTIONS
-    from thinktime.analyses.recording import analysis as machine
+    from thinktime.analyses.recording import section as recording
     from thinktime.reports.cards import highlights
     from thinktime.reports.summary import findings
     from thinktime.reports.summary_facts import Evidence
@@ -48,26 +48,26 @@ def _of_one(log: Log) -> Document:
         if not (question.silent and section.not_applicable):
             sections.append(section)
     recorded = results["recording"]
-    known = Evidence(recorded.machine, recorded.recording, results)
+    known = Evidence(recorded, results)
     return Document(
-        title=f"Where {machine.name(recorded.machine)} spends its time",
+        title=f"Where {recording.host_name(recorded.host)} spends its time",
         subtitle=_subtitle(known),
         findings=findings(known),
         sections=tuple(sections),
-        facts=machine.facts(recorded.machine, recorded.recording, log.manifest),
+        facts=recording.facts(recorded),
         highlights=highlights(known),
     )
 
 
 def _subtitle(known: Evidence) -> str:
-    from thinktime.analyses.recording import analysis as machine
+    from thinktime.analyses.recording import section as recording
     from thinktime.documents import format as shown
 
-    words = machine.words(known.machine)
-    said = known.recording
-    intervals = shown.count(said.intervals, "interval")
-    begun = f" from {machine.moment(said.first)}" if said.first else ""
-    return f"{words}. Recorded{begun} for {shown.duration(said.measured_s)} in {intervals}."
+    result = known.recording
+    intervals = shown.count(result.intervals, "interval")
+    start = f" from {recording.moment(result.first_start)}" if result.first_start else ""
+    host = recording.host_words(result.host)
+    return f"{host}. Recorded{start} for {shown.duration(result.measured_s)} in {intervals}."
 
 
 def _joined(logs: Sequence[Log], documents: Sequence[Document]) -> Document:

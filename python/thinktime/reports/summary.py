@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from thinktime.analyses.recording import analysis as machines
+from thinktime.analyses.recording.analysis import SHORT
+from thinktime.analyses.recording.section import host_name, host_words
 from thinktime.documents import format as shown
 from thinktime.documents.document import Finding
 from thinktime.documents.wording import bare, capital, listed, noun, one_of, share
@@ -59,12 +60,12 @@ def findings(known: Evidence) -> tuple[Finding, ...]:
 def _busy(known: Evidence) -> Finding | None:
     if known.capacity is None:
         return None
-    name, words = machines.name(known.machine), machines.words(known.machine)
+    host = known.recording.host
     busy, user = shown.quantity(known.busy, "share"), shown.quantity(known.capacity.user.value, "share")
     system = shown.quantity(known.capacity.system.value, "share")
     return Finding(
-        f"The CPUs of {name} ({words}) were busy {busy} of the time: {user} in user programs, "
-        f"{system} in the system.",
+        f"The CPUs of {host_name(host)} ({host_words(host)}) were busy {busy} of the time: {user} in user "
+        f"programs, {system} in the system.",
         section="capacity",
     )
 
@@ -182,11 +183,11 @@ def _scheduling(known: Evidence) -> Finding | None:
 def _warnings(known: Evidence) -> list[Finding]:
     said = known.recording
     found = []
-    if 0 < said.intervals < machines.SHORT:
+    if 0 < said.intervals < SHORT:
         text = f"Only {shown.count(said.intervals, 'interval')} were recorded: most intervals below are wide."
         found.append(Finding(text, section="recording", tone="warning"))
-    if said.disagrees and said.tick_s and said.exact_s:
-        off = shown.quantity(said.tick_s / said.exact_s - 1, "share")
+    if said.ticks_biased and said.busy_ticks_s and said.busy_exact_s:
+        off = shown.quantity(said.busy_ticks_s / said.busy_exact_s - 1, "share")
         text = f"Tick-sampled CPU time is off by {off}: something runs in step with the clock tick."
         found.append(Finding(text, section="recording", tone="warning"))
     if said.dropped:
@@ -213,7 +214,7 @@ def _next(known: Evidence) -> list[Finding]:
             )
     if known.response is None:
         steps.append(("Response times are not in this log: `thinktime play` measures them.", "response"))
-    if 0 < known.recording.intervals < 4 * machines.SHORT:
+    if 0 < known.recording.intervals < 4 * SHORT:
         steps.append(
             (
                 "Record for longer: four times the intervals halve the width of the intervals below.",
@@ -239,5 +240,5 @@ def _relief(known: Evidence) -> list[tuple[str, str]]:
         return [(f"{capital(name)} is the limit: more CPU would not help first.", "saturation")]
     by_users = known.capacity is None or known.capacity.user.value > known.capacity.system.value
     if by_users:
-        return [("The CPU is the limit and user programs have most of it: see who they are.", "who")]
+        return [("The CPU is the limit and user programs have most of it: see who they are.", "users")]
     return [("The CPU is the limit and the system has most of it: see which requests cost it.", "overhead")]

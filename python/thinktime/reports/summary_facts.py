@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from thinktime.analyses.overhead.section import requests
-from thinktime.analyses.recording.analysis import Machine, Recording
+from thinktime.analyses.recording.analysis import Recording
 from thinktime.documents.wording import few, range_of, users
 from thinktime.stats.estimate import Estimate, NotApplicable
 
@@ -31,7 +31,6 @@ SATURATED = 0.1
 class Evidence:
     """Everything that is known about one log."""
 
-    machine: Machine
     recording: Recording
     results: Mapping[str, object]
     """Result of each analysis by its name, `NotApplicable` included."""

@@ -95,7 +95,7 @@ def analyse(
         checks=of_events.checks(events, system, overhead),
         conditions=_conditions(log, states, level),
         caveats=_caveats(log, states, cpus, told, overhead, unusable),
-        over_time=timeline.read(log, rates=list(states.uses), gauges=()),
+        over_time=timeline.over_time(log, rates=list(states.uses), gauges=()),
     )
 
 

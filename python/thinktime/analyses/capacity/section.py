@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from thinktime.analyses.timeline import analysis as timeline
+from thinktime.analyses.timeline.section import TimeAxis
 from thinktime.documents import charts
 from thinktime.documents import format as shown
 from thinktime.documents.document import Cell, Column, Figure, Key, Section, Table
@@ -16,6 +16,7 @@ from thinktime.stats.estimate import Estimate, NotApplicable
 
 if TYPE_CHECKING:
     from thinktime.analyses.capacity.analysis import Capacity, Event
+    from thinktime.analyses.timeline.analysis import Timeline
 
 __all__ = ["METHODS", "Group", "bars", "conditioned", "groups", "section", "unitless"]
 
@@ -170,12 +171,13 @@ def _total(drawn: Sequence[Group]) -> Figure:
     )
 
 
-def _over_time(data: timeline.Timeline | None, drawn: Sequence[Group]) -> Figure | None:
-    if data is None or len(data.starts) < 2:
+def _over_time(data: Timeline | None, drawn: Sequence[Group]) -> Figure | None:
+    if data is None or len(data.starts_s) < 2:
         return None
+    time = TimeAxis.of(data)
     values: dict[str, list[float]] = {group.key.name: [] for group in drawn}
-    for at in range(len(data.starts)):
-        amounts = [sum(data.values[column][at] or 0.0 for column in group.columns) for group in drawn]
+    for at in range(len(data.starts_s)):
+        amounts = [sum(data.series[column][at] or 0.0 for column in group.columns) for group in drawn]
         whole = sum(amounts) or 1.0
         for group, amount in zip(drawn, amounts, strict=True):
             values[group.key.name].append(amount / whole)
@@ -183,40 +185,39 @@ def _over_time(data: timeline.Timeline | None, drawn: Sequence[Group]) -> Figure
     table = Table(
         name="capacity-time-data",
         caption="Share of CPU time by state, for each stretch of the record by its start",
-        columns=(Column(f"start [{data.unit.name}]"), *(Column(key.name, unit="share") for key in keys)),
+        columns=(Column(time.heading), *(Column(key.name, unit="share") for key in keys)),
         rows=tuple(
-            (round(start, 3), *(values[key.name][at] for key in keys)) for at, start in enumerate(data.starts)
+            (round(start, 3), *(values[key.name][at] for key in keys)) for at, start in enumerate(time.starts)
         ),
     )
     used = [
-        sum(values[group.key.name][at] for group in drawn if group.busy) for at in range(len(data.starts))
+        sum(values[group.key.name][at] for group in drawn if group.busy) for at in range(len(data.starts_s))
     ]
     top = max(range(len(used)), key=used.__getitem__)
     alt = (
         f"The CPUs were busy between {shown.quantity(min(used), 'share')} and "
         f"{shown.quantity(used[top], 'share')} of "
-        f"their time, most around {shown.number(data.starts[top])} {data.unit.name} after the start."
+        f"their time, most around {shown.number(time.starts[top])} {time.unit} after the start."
     )
     return Figure(
         name="capacity-time",
         title="CPU time by state, over time",
-        chart=partial(_chart, data, values, keys),
+        chart=partial(_chart, time, values, keys),
         data=table,
         alt=alt,
         keys=keys,
     )
 
 
-def _chart(data: timeline.Timeline, values: dict[str, list[float]], keys: tuple[Key, ...]) -> charts.Spec:
+def _chart(time: TimeAxis, values: dict[str, list[float]], keys: tuple[Key, ...]) -> charts.Spec:
     rows = [
         {**row, "part": key.name, "shown": shown.quantity(row["value"], "share")}
         for key in keys
-        for row in timeline.Timeline(
-            data.unit, data.starts, data.ends, data.segments, {"": tuple(values[key.name])}
-        ).drawn("")
+        for row in time.steps(values[key.name])
     ]
-    time = charts.Axis(f"time since the start [{data.unit.name}]")
-    return charts.stack(rows, keys, time, charts.Axis("share of CPU time", format=".0%", low=0.0, high=1.0))
+    return charts.stack(
+        rows, keys, time.axis, charts.Axis("share of CPU time", format=".0%", low=0.0, high=1.0)
+    )
 
 
 def _cpus(result: Capacity) -> str:

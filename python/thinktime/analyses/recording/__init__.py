@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from thinktime.analyses.question import Options, Question
 
 if TYPE_CHECKING:
-    from thinktime.analyses.recording.analysis import RecordedLog
+    from thinktime.analyses.recording.analysis import Recording
     from thinktime.documents.document import Section
     from thinktime.log import Log
 
@@ -19,14 +19,14 @@ class RecordingQuestion(Question):
     summary = "Report how good the recording is."
     examples = ("run", "run --format json | jq '.tables[].name'")
 
-    def analyse(self, log: Log, options: Options) -> RecordedLog:
+    def analyse(self, log: Log, options: Options) -> Recording:
         """Result for one log."""
         from thinktime.analyses.recording.analysis import analyse
 
         del options
         return analyse(log)
 
-    def section(self, result: RecordedLog, options: Options) -> Section:
+    def section(self, result: Recording, options: Options) -> Section:
         """Section of the result."""
         from thinktime.analyses.recording.section import section
 

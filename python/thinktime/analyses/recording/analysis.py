@@ -1,156 +1,235 @@
-"""What was measured: the machine by the manifest, and the samples in a handful of figures."""
+"""Length, cost and gaps of a recording, and the host it was made on."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timezone
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from thinktime.documents import format as shown
+from thinktime.analyses.results import Result, check_log
+from thinktime.stats.estimate import Caveat
 
 if TYPE_CHECKING:
     import polars as pl
 
     from thinktime.log import Log
 
-__all__ = ["Machine", "Recording", "facts", "length", "moment", "name", "recording", "words"]
-
 DISAGREEMENT = 0.05
-"""Part of the exact CPU time by which the tick-sampled one may be off before anybody is warned."""
+"""Relative difference between tick-sampled and exact CPU time below which there is no warning."""
 TICK_S = 0.01
 SHORT = 30
-"""Intervals below which few analyses can say anything."""
+"""Number of intervals below which few analyses give a useful answer."""
+TICKS = ("user_s", "nice_s", "system_s", "irq_s", "softirq_s")
+OWN = ("cpu_exact_s", "recorder_cpu_s", "recorder_written_bytes", "recorder_delay_s")
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
-    """What the manifest says about the machine; None where it does not say."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """Machine that was recorded or simulated, as the manifest describes it; None where it does not say."""
 
     hostname: str | None
     cpu_model: str | None
     cpus: int | None
     memory_bytes: int | None
     system: str
+    """Operating system or simulated system, kernel and architecture; may be empty."""
     source: str
-
-    @classmethod
-    def of(cls, log: Log) -> Machine:
-        """Machine of the last session: a log that goes on after a change of hardware ends with it."""
-        sessions = log.manifest.get("sessions") or [{}]
-        said = sessions[-1].get("machine") or {}
-        cpus, memory = said.get("cpus"), said.get("memory_bytes")
-        system = " ".join(str(said[key]) for key in ("system", "kernel", "architecture") if said.get(key))
-        return cls(
-            hostname=_text(said.get("hostname")),
-            cpu_model=_text(said.get("cpu_model")),
-            cpus=cpus if isinstance(cpus, int) and cpus > 0 else None,
-            memory_bytes=memory if isinstance(memory, int) and memory > 0 else None,
-            system=system,
-            source=str(sessions[-1].get("source") or "unknown"),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Recording:
-    """How much was recorded, and what it cost."""
-
-    intervals: int
-    measured_s: float
-    interval_s: float | None
-    """Median length of an interval."""
-    first: datetime | None
-    dropped: int
-    recorder_share: float | None
-    """CPU time of the recorder, as a share of one CPU."""
-    written_bytes_per_s: float | None
-    late_s: float | None
-    """Longest delay of a sample after its deadline."""
-    tick_s: float | None
-    """Busy CPU time by the tick, over the intervals that also have the exact figure."""
-    exact_s: float | None
-    worst_share: float | None
-    """Largest disagreement of an interval, as a share of the capacity."""
-
-    @property
-    def disagrees(self) -> bool:
-        """Whether ticks and exact time differ by more than sampling explains.
-
-        A tick hits a busy CPU by chance where the load is not in step with it: over an exact time T the
-        tick-sampled one then has a standard deviation of at most the square root of T times the tick.
-        """
-        if self.tick_s is None or self.exact_s is None:
-            return False
-        chance = 4 * math.sqrt(TICK_S * self.exact_s)
-        return abs(self.tick_s - self.exact_s) > max(DISAGREEMENT * self.exact_s, chance)
+    """Kind of source that wrote the log: ``linux``, a simulated system, an importer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedLog:
-    """The machine, its recording, and what the log notes about both."""
+class Incident:
+    """Something that went wrong while the log was written."""
 
-    machine: Machine
-    recording: Recording
-    manifest: Mapping[str, Any]
-    absent: tuple[tuple[str, str], ...]
-    """Name and description of the columns of the samples in which nothing was measured."""
+    kind: str
+    detail: str
+    count: int
 
 
-def analyse(log: Log) -> RecordedLog:
-    """Machine, length, cost and gaps of the recording."""
-    from thinktime.log import vocabulary
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    """Workload that synthetic users played; None where the manifest does not say."""
 
-    machine = Machine.of(log)
-    counts = log.samples().count().collect().to_dicts()[0]
-    return RecordedLog(
-        machine=machine,
-        recording=recording(log, machine.cpus),
-        manifest=log.manifest,
-        absent=tuple(
-            (column.name, column.description)
-            for column in vocabulary("samples")
-            if not counts.get(column.name)
-        ),
-    )
+    name: str
+    users: str | None
+    seed: int | None
 
 
-def _text(value: object) -> str | None:
-    return str(value) if value not in (None, "") else None
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Absent:
+    """Column of the samples in which nothing was measured."""
+
+    column: str
+    description: str
 
 
-def recording(log: Log, cpus: int | None) -> Recording:
-    """Fold the samples into what a reader must know about them."""
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Recording(Result):
+    """Length, cost and gaps of a recording; times in seconds, None where not measured."""
+
+    host: Host
+    sessions: int
+    users_by: str | None
+    """How users were identified: ``uid``, ``session``, ``cgroup``."""
+    workload: Workload | None
+    intervals: int
+    measured_s: float
+    """Sum of the lengths of the intervals."""
+    interval_s: float | None
+    """Median length of an interval."""
+    first_start: datetime | None
+    dropped: int
+    """Intervals that could not be used: they spanned a reboot, a suspend or a counter reset."""
+    recorder_cpu_share: float | None
+    """CPU time of the recorder, as a share of one CPU."""
+    written_bytes_per_s: float | None
+    longest_delay_s: float | None
+    """Longest delay of a sample after its deadline."""
+    busy_ticks_s: float | None
+    """Busy CPU time by the clock tick, over the intervals that also have the exact time."""
+    busy_exact_s: float | None
+    """Exact busy CPU time over the same intervals."""
+    largest_difference: float | None
+    """Largest difference of the two in an interval, as a share of the capacity."""
+    incidents: tuple[Incident, ...]
+    baseline: Mapping[str, Any]
+    """Response of inputs that ask for no work, as the manifest has it; empty if not measured."""
+    recorder: Mapping[str, Any]
+    """Recorder's account of itself in the last session, as the manifest has it."""
+    absent: tuple[Absent, ...]
+    caveats: tuple[Caveat, ...]
+
+    @property
+    def ticks_biased(self) -> bool:
+        """True if ticks and exact time differ by more than sampling explains.
+
+        A tick hits a busy CPU by chance if the load is not synchronous with it: over an exact time T the
+        tick-sampled time then has a standard deviation of at most the square root of T times the tick.
+        """
+        if self.busy_ticks_s is None or self.busy_exact_s is None:
+            return False
+        chance = 4 * math.sqrt(TICK_S * self.busy_exact_s)
+        return abs(self.busy_ticks_s - self.busy_exact_s) > max(DISAGREEMENT * self.busy_exact_s, chance)
+
+
+def analyse(log: Log) -> Recording:
+    """Length, cost and gaps of a recording, the agreement of its clocks, and the host.
+
+    A log without samples has a recording of no intervals.
+
+    Raises
+    ------
+    TypeError
+        `log` is no `Log`.
+    """
     import polars as pl
 
+    check_log(log)
     samples = log.samples()
-    there = set(samples.collect_schema().names())
-    ticks = [name for name in ("user_s", "nice_s", "system_s", "irq_s", "softirq_s") if name in there]
-    wanted = [*ticks, "cpu_exact_s", "recorder_cpu_s", "recorder_written_bytes", "recorder_delay_s"]
-    frame = samples.select("start", "length_s", *(name for name in wanted if name in there)).collect()
-    missing = [pl.lit(None, pl.Float64).alias(name) for name in wanted if name not in frame.columns]
+    names = set(samples.collect_schema().names())
+    wanted = [name for name in (*TICKS, *OWN) if name in names]
+    counts, frame = pl.collect_all([samples.count(), samples.select("start", "length_s", *wanted)])
+    result = _measured(log, frame, _absent(counts.to_dicts()[0]))
+    return replace(result, caveats=_caveats(result))
+
+
+def _measured(log: Log, frame: pl.DataFrame, absent: tuple[Absent, ...]) -> Recording:
+    """Recording of the samples in `frame`, without its caveats."""
+    import polars as pl
+
+    ticks = [name for name in TICKS if name in frame.columns]
+    missing = [pl.lit(None, pl.Float64).alias(name) for name in OWN if name not in frame.columns]
     frame = frame.with_columns(missing).with_columns(
         tick=pl.sum_horizontal(ticks) if ticks else pl.lit(None, pl.Float64)
     )
-    measured = float(frame["length_s"].sum() or 0.0)
+    sessions: Sequence[Mapping[str, Any]] = log.manifest.get("sessions") or [{}]
+    last, host = sessions[-1], _host(sessions[-1])
+    terminals = last.get("terminals")
+    terminals = terminals if isinstance(terminals, Mapping) else None
+    measured_s = float(frame["length_s"].sum() or 0.0)
     both = frame.drop_nulls([*ticks[:1], "cpu_exact_s"]) if ticks else frame.clear()
-    apart = (both["tick"] - both["cpu_exact_s"]).abs() / (both["length_s"] * (cpus or 1))
-    incidents: Sequence[Mapping[str, Any]] = log.manifest.get("incidents") or ()
-    return Recording(
-        intervals=frame.height,
-        measured_s=measured,
-        interval_s=_number(frame["length_s"].median()),
-        first=_first(frame),
-        dropped=sum(
-            int(item.get("count", 1)) for item in incidents if item.get("kind") == "interval_dropped"
-        ),
-        recorder_share=_share(frame["recorder_cpu_s"], measured),
-        written_bytes_per_s=_share(frame["recorder_written_bytes"], measured),
-        late_s=_number(frame["recorder_delay_s"].max()),
-        tick_s=None if both.is_empty() else float(both["tick"].sum()),
-        exact_s=None if both.is_empty() else float(both["cpu_exact_s"].sum()),
-        worst_share=_number(apart.max()),
+    differences = (both["tick"] - both["cpu_exact_s"]).abs() / (both["length_s"] * (host.cpus or 1))
+    incidents = tuple(
+        Incident(
+            kind=str(item.get("kind", "")),
+            detail=str(item.get("detail", "")),
+            count=int(item.get("count", 1)),
+        )
+        for item in log.manifest.get("incidents") or ()
     )
+    return Recording(
+        host=host,
+        sessions=len(sessions),
+        users_by=_text((last.get("options") or {}).get("by")),
+        workload=None if terminals is None else _workload(terminals),
+        intervals=frame.height,
+        measured_s=measured_s,
+        interval_s=_number(frame["length_s"].median()),
+        first_start=_first(frame),
+        dropped=sum(item.count for item in incidents if item.kind == "interval_dropped"),
+        recorder_cpu_share=_per_second(frame["recorder_cpu_s"], measured_s),
+        written_bytes_per_s=_per_second(frame["recorder_written_bytes"], measured_s),
+        longest_delay_s=_number(frame["recorder_delay_s"].max()),
+        busy_ticks_s=None if both.is_empty() else float(both["tick"].sum()),
+        busy_exact_s=None if both.is_empty() else float(both["cpu_exact_s"].sum()),
+        largest_difference=_number(differences.max()),
+        incidents=incidents,
+        baseline=_mapping((terminals or {}).get("floor")),
+        recorder=_mapping(last.get("recorder")),
+        absent=absent,
+        caveats=(),
+    )
+
+
+def _host(session: Mapping[str, Any]) -> Host:
+    """Host of a session; that of the last one stands for a log that goes on after a change of hardware."""
+    machine = session.get("machine") or {}
+    cpus, memory = machine.get("cpus"), machine.get("memory_bytes")
+    return Host(
+        hostname=_text(machine.get("hostname")),
+        cpu_model=_text(machine.get("cpu_model")),
+        cpus=cpus if isinstance(cpus, int) and cpus > 0 else None,
+        memory_bytes=memory if isinstance(memory, int) and memory > 0 else None,
+        system=" ".join(
+            str(machine[key]) for key in ("system", "kernel", "architecture") if machine.get(key)
+        ),
+        source=str(session.get("source") or "unknown"),
+    )
+
+
+def _workload(terminals: Mapping[str, Any]) -> Workload:
+    workload = terminals.get("workload")
+    name = workload.get("name") if isinstance(workload, Mapping) else workload
+    return Workload(
+        name=_text(name) or "unnamed", users=_text(terminals.get("users")), seed=terminals.get("seed")
+    )
+
+
+def _absent(counts: Mapping[str, int]) -> tuple[Absent, ...]:
+    """Columns of the vocabulary without a value."""
+    from thinktime.log import vocabulary
+
+    return tuple(
+        Absent(column=column.name, description=column.description)
+        for column in vocabulary("samples")
+        if not counts.get(column.name)
+    )
+
+
+def _caveats(result: Recording) -> tuple[Caveat, ...]:
+    caveats = []
+    if result.intervals < SHORT:
+        caveats.append(Caveat("few_intervals", intervals=result.intervals))
+    if result.ticks_biased:
+        caveats.append(Caveat("ticks_biased"))
+    if result.busy_ticks_s is None:
+        caveats.append(Caveat("no_exact_time"))
+    missed = sum(item.count for item in result.incidents if item.kind == "missed_deadline")
+    if missed:
+        caveats.append(Caveat("missed_deadlines", samples=missed))
+    return tuple(caveats)
 
 
 def _first(frame: pl.DataFrame) -> datetime | None:
@@ -158,75 +237,18 @@ def _first(frame: pl.DataFrame) -> datetime | None:
     return first if isinstance(first, datetime) else None
 
 
+def _per_second(column: pl.Series, measured_s: float) -> float | None:
+    unmeasured = column.null_count() == column.len() or measured_s <= 0
+    return None if unmeasured else float(column.sum()) / measured_s
+
+
 def _number(value: object) -> float | None:
     return float(value) if isinstance(value, (int, float)) else None
 
 
-def _share(column: pl.Series, whole: float) -> float | None:
-    return None if column.null_count() == column.len() or whole <= 0 else float(column.sum()) / whole
+def _text(value: object) -> str | None:
+    return str(value) if value not in (None, "") else None
 
 
-def name(machine: Machine) -> str:
-    """Name of the machine in a sentence."""
-    return machine.hostname or "this machine"
-
-
-def words(machine: Machine) -> str:
-    """Machine in half a sentence: 2 CPUs, 8.0 GB of memory, Linux 6.1."""
-    parts = []
-    if machine.cpus:
-        parts.append(f"{machine.cpus} CPU{'s' if machine.cpus > 1 else ''}")
-    if machine.memory_bytes:
-        parts.append(f"{shown.quantity(float(machine.memory_bytes), 'byte')} of memory")
-    if machine.system:
-        parts.append(machine.system)
-    return ", ".join(parts) or f"a machine of which the log says only its source, {machine.source}"
-
-
-def facts(machine: Machine, said: Recording, manifest: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Labels and values for the head of the report."""
-    sessions = manifest.get("sessions") or [{}]
-    options = sessions[-1].get("options") or {}
-    rows = [
-        ("Machine", machine.hostname),
-        ("Processor", _processor(machine)),
-        ("Memory", machine.memory_bytes and shown.quantity(float(machine.memory_bytes), "byte")),
-        ("System", machine.system or None),
-        ("Source", machine.source if len(sessions) == 1 else f"{machine.source}, {len(sessions)} sessions"),
-        ("First interval", moment(said.first)),
-        ("Recorded", length(said)),
-        ("Users told apart by", _text(options.get("by"))),
-        ("Workload played", _workload(sessions[-1].get("terminals"))),
-    ]
-    return tuple((label, value) for label, value in rows if value)
-
-
-def _processor(machine: Machine) -> str | None:
-    if machine.cpus is None:
-        return machine.cpu_model
-    return f"{machine.cpus} × {machine.cpu_model}" if machine.cpu_model else f"{machine.cpus} CPUs"
-
-
-def moment(first: datetime | None) -> str | None:
-    """Write an instant to the second."""
-    return None if first is None else first.astimezone(timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
-
-
-def length(said: Recording) -> str:
-    """Length of the record in words: 4 min in 120 intervals of 2.00 s."""
-    every = f" of {shown.quantity(said.interval_s, 's')}" if said.interval_s else ""
-    return f"{shown.duration(said.measured_s)} in {said.intervals} intervals{every}"
-
-
-def _workload(terminals: object) -> str | None:
-    """Say what was played: mixed, 1..10 users, seed 1."""
-    if not isinstance(terminals, Mapping):
-        return None
-    workload = terminals.get("workload")
-    name = workload.get("name") if isinstance(workload, Mapping) else workload
-    parts = [_text(name) or "unnamed"]
-    if terminals.get("users") is not None:
-        parts.append(f"{terminals['users']} users")
-    if terminals.get("seed") is not None:
-        parts.append(f"seed {terminals['seed']}")
-    return ", ".join(parts)
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

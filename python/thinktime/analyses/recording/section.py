@@ -1,152 +1,145 @@
-"""How far the rest of the report can be trusted: what the recording cost and what it missed."""
+"""Section of the recording: cost, gaps and agreement of its clocks; words for its host."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
-from thinktime.analyses.recording.analysis import SHORT, length
+from thinktime.analyses.recording.analysis import SHORT
 from thinktime.documents import format as shown
-from thinktime.documents.document import Cell, Column, Section, Table
+from thinktime.documents.document import Col, Section, Table
+from thinktime.documents.wording import worded
 
 if TYPE_CHECKING:
-    from thinktime.analyses.recording.analysis import RecordedLog, Recording
-
-__all__ = ["section"]
+    from thinktime.analyses.recording.analysis import Host, Recording, Workload
 
 TITLE = "How good is the recording?"
+METHOD = (
+    "Lengths are measured on a monotonic clock; an interval that spans a reboot, a suspend or a counter "
+    "reset is dropped and counted here. Tick-sampled CPU time credits a whole tick to the task that runs at "
+    "its end; exact CPU time is taken at every switch."
+)
+CAVEATS: dict[str, Callable[..., str]] = {
+    "few_intervals": lambda intervals: (
+        f"Only {intervals} intervals: record at least {SHORT}, better a few hundred."
+    ),
+    "ticks_biased": lambda: (
+        "Tick-sampled and exact CPU time differ by more than chance allows: some load here runs in step with "
+        "the clock tick. Rely on the exact time; the split into user and system time is doubtful."
+    ),
+    "no_exact_time": lambda: (
+        "No exact CPU time in this log: a load in step with the clock tick would not be noticed."
+    ),
+    "missed_deadlines": lambda samples: (
+        f"{samples} samples missed their deadline; lengths are as measured, so rates still hold."
+    ),
+}
 
 
-def section(result: RecordedLog) -> Section:
-    """Section that says how far the rest can be trusted."""
-    said = result.recording
-    if not said.intervals:
-        return Section(name="recording", title=TITLE, summary=(), not_applicable="the log has no samples.")
-    incidents: Sequence[Mapping[str, Any]] = result.manifest.get("incidents") or ()
+def section(result: Recording) -> Section:
+    """Section of the recording, on which the trust in all other sections depends."""
+    if not result.intervals:
+        return Section(name="recording", title=TITLE, summary=(), not_applicable="The log has no samples.")
     tables = (
-        _cost_table(said),
-        _incident_table(incidents),
-        _floor_table(result.manifest),
-        _recorder_table(result.manifest),
-        _absent(result.absent),
+        _cost(result),
+        _incidents(result),
+        _facts_table(
+            result.baseline,
+            name="recording-floor",
+            caption="Inputs that ask for no work: the lower bound of every response time",
+        ),
+        _facts_table(
+            result.recorder,
+            name="recording-recorder",
+            caption="Recorder's account of itself (last session)",
+        ),
+        _absent(result),
     )
     return Section(
         name="recording",
         title=TITLE,
-        summary=_summary(said, incidents),
+        summary=_summary(result),
         tables=tuple(table for table in tables if table.rows),
-        caveats=_caveats(said, incidents),
-        method="Lengths are measured on a monotonic clock; an interval that spans a reboot, a suspend or a "
-        "counter "
-        "reset is dropped and counted here. Tick-sampled CPU time credits a whole tick to whatever runs "
-        "at its end; "
-        "exact CPU time is taken at every switch.",
+        caveats=worded(result.caveats, CAVEATS),
+        method=METHOD,
     )
 
 
-def _summary(said: Recording, incidents: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    dropped = f"; {said.dropped} more had to be dropped" if said.dropped else ""
-    sentences = [f"{length(said)} are complete{dropped}."]
-    if said.recorder_share is not None:
-        sentences.append(
-            f"The recorder itself used {shown.quantity(said.recorder_share, 'share')} of one CPU."
-        )
-    if said.tick_s and said.exact_s:
-        ratio = said.tick_s / said.exact_s
-        sentences.append(
-            f"Tick-sampled CPU time comes to {shown.quantity(ratio, 'share')} of the exact CPU time "
-            "over the record."
-        )
-    others = [item for item in incidents if item.get("kind") != "interval_dropped"]
+def _summary(result: Recording) -> tuple[str, ...]:
+    dropped = f"; {result.dropped} more had to be dropped" if result.dropped else ""
+    sentences = [f"{length(result)} are complete{dropped}."]
+    if result.recorder_cpu_share is not None:
+        share = shown.quantity(result.recorder_cpu_share, "share")
+        sentences.append(f"The recorder itself used {share} of one CPU.")
+    if result.busy_ticks_s and result.busy_exact_s:
+        ratio = shown.quantity(result.busy_ticks_s / result.busy_exact_s, "share")
+        sentences.append(f"Tick-sampled CPU time is {ratio} of the exact CPU time over the record.")
+    others = [item for item in result.incidents if item.kind != "interval_dropped"]
     sentences.append(
-        "Nothing went wrong while it was written."
-        if not incidents
-        else f"{shown.count(len(others), 'kind')} of incident while it was written, listed below."
+        f"{shown.count(len(others), 'kind')} of incident while it was written, listed below."
+        if result.incidents
+        else "Nothing went wrong while it was written."
     )
     return tuple(sentences)
 
 
-def _caveats(said: Recording, incidents: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    caveats = []
-    if said.intervals < SHORT:
-        caveats.append(f"Only {said.intervals} intervals: record at least {SHORT}, better a few hundred.")
-    if said.disagrees:
-        caveats.append(
-            "Tick-sampled and exact CPU time disagree by more than chance allows: something here runs "
-            "in step "
-            "with the clock tick. Rely on the exact figure; the split into user and system time is doubtful."
-        )
-    if said.tick_s is None:
-        caveats.append("No exact CPU time in this log: a load in step with the clock tick would not be seen.")
-    late = sum(int(item.get("count", 1)) for item in incidents if item.get("kind") == "missed_deadline")
-    if late:
-        caveats.append(f"{late} samples missed their deadline; lengths are as measured, so rates still hold.")
-    return tuple(caveats)
-
-
-def _cost_table(said: Recording) -> Table:
-    rows: list[tuple[Cell, ...]] = [
-        ("Recorder's CPU time, share of one CPU", shown.quantity(said.recorder_share, "share")),
-        ("Bytes written to the log", shown.quantity(said.written_bytes_per_s, "byte/s")),
-        ("Latest sample after its deadline", shown.quantity(said.late_s, "s")),
-        ("Busy CPU time, tick-sampled", shown.quantity(said.tick_s, "s")),
-        ("Busy CPU time, exact", shown.quantity(said.exact_s, "s")),
-        ("Largest disagreement in an interval, share of capacity", shown.quantity(said.worst_share, "share")),
-    ]
-    return Table(
+def _cost(result: Recording) -> Table:
+    rows = (
+        ("Recorder's CPU time, share of one CPU", result.recorder_cpu_share, "share"),
+        ("Bytes written to the log", result.written_bytes_per_s, "byte/s"),
+        ("Longest delay of a sample after its deadline", result.longest_delay_s, "s"),
+        ("Busy CPU time, tick-sampled", result.busy_ticks_s, "s"),
+        ("Busy CPU time, exact", result.busy_exact_s, "s"),
+        ("Largest difference in an interval, share of capacity", result.largest_difference, "share"),
+    )
+    return Table.of(
+        rows,
+        Col("quantity", lambda row: row[0]),
+        Col("value", lambda row: shown.quantity(row[1], row[2])),
         name="recording-cost",
-        caption="What the recording cost, and how its clocks agree",
-        columns=(Column("what"), Column("figure")),
-        rows=tuple(rows),
+        caption="Cost of the recording, and agreement of its clocks",
     )
 
 
-def _incident_table(incidents: Sequence[Mapping[str, Any]]) -> Table:
-    rows = tuple(
-        (str(item.get("kind", "")).replace("_", " "), str(item.get("detail", "")), int(item.get("count", 1)))
-        for item in incidents
-    )
-    return Table(
+def _incidents(result: Recording) -> Table:
+    return Table.of(
+        result.incidents,
+        Col("kind", lambda item: item.kind.replace("_", " ")),
+        Col("detail", lambda item: item.detail),
+        Col("times", lambda item: item.count),
         name="recording-incidents",
         caption="What went wrong",
-        columns=(Column("kind"), Column("detail"), Column("times")),
-        rows=rows,
     )
 
 
-def _floor_table(manifest: Mapping[str, Any]) -> Table:
-    """List what an input costs that asks for nothing: below it, response times are the instrument's."""
-    sessions = manifest.get("sessions") or [{}]
-    terminals = sessions[-1].get("terminals")
-    floor = terminals.get("floor") if isinstance(terminals, Mapping) else None
-    rows = tuple(_flat(floor)) if isinstance(floor, Mapping) else ()
-    caption = "Inputs that ask for nothing: the floor below every response time"
-    return Table(
-        name="recording-floor",
+def _absent(result: Recording) -> Table:
+    return Table.of(
+        result.absent,
+        Col("column", lambda item: item.column),
+        Col("meaning", lambda item: item.description),
+        name="recording-absent",
+        caption="Not measured here",
+        folded=True,
+    )
+
+
+def _facts_table(facts: Mapping[str, Any], *, name: str, caption: str) -> Table:
+    """Table of nested facts of the manifest."""
+    return Table.of(
+        _flat(facts),
+        Col("quantity", lambda row: row[0]),
+        Col("value", lambda row: row[1]),
+        name=name,
         caption=caption,
-        columns=(Column("what"), Column("value")),
-        rows=rows,
         folded=True,
     )
 
 
-def _recorder_table(manifest: Mapping[str, Any]) -> Table:
-    sessions = manifest.get("sessions") or [{}]
-    said = sessions[-1].get("recorder")
-    rows = tuple(_flat(said)) if isinstance(said, Mapping) else ()
-    return Table(
-        name="recording-recorder",
-        caption="What the recorder says of itself (last session)",
-        columns=(Column("what"), Column("value")),
-        rows=rows,
-        folded=True,
-    )
-
-
-def _flat(value: Mapping[str, Any], before: str = "") -> list[tuple[Cell, ...]]:
-    """Nested facts as rows: a name of words, the unit from the end of the key."""
-    rows: list[tuple[Cell, ...]] = []
-    for key, item in value.items():
+def _flat(facts: Mapping[str, Any], before: str = "") -> list[tuple[str, str | None]]:
+    """Nested facts as rows: a name in words, and the value with the unit from the end of the key."""
+    rows: list[tuple[str, str | None]] = []
+    for key, item in facts.items():
         label, unit = _label(str(key))
         if isinstance(item, Mapping):
             rows.extend(_flat(item, f"{before}{label}: "))
@@ -166,12 +159,66 @@ def _label(key: str) -> tuple[str, str]:
     return key.replace("_", " "), "share" if key.startswith("share") else ""
 
 
-def _absent(rows: tuple[tuple[str, str], ...]) -> Table:
-    """Columns of the samples in which nothing was measured."""
-    return Table(
-        name="recording-absent",
-        caption="Not measured here",
-        columns=(Column("column"), Column("what it would say")),
-        rows=rows,
-        folded=True,
-    )
+# Words for the host and the record, which the head of a report uses too
+
+
+def host_name(host: Host) -> str:
+    """Name of the host in a sentence."""
+    return host.hostname or "this machine"
+
+
+def host_words(host: Host) -> str:
+    """Host in half a sentence: 2 CPUs, 8.0 GB of memory, Linux 6.1."""
+    parts = []
+    if host.cpus:
+        parts.append(f"{host.cpus} CPU{'s' if host.cpus > 1 else ''}")
+    if host.memory_bytes:
+        parts.append(f"{shown.quantity(float(host.memory_bytes), 'byte')} of memory")
+    if host.system:
+        parts.append(host.system)
+    return ", ".join(parts) or f"a machine of which the log says only its source, {host.source}"
+
+
+def facts(result: Recording) -> tuple[tuple[str, str], ...]:
+    """Labels and values for the head of a report."""
+    host = result.host
+    source = host.source if result.sessions == 1 else f"{host.source}, {result.sessions} sessions"
+    rows = [
+        ("Machine", host.hostname),
+        ("Processor", _processor(host)),
+        ("Memory", host.memory_bytes and shown.quantity(float(host.memory_bytes), "byte")),
+        ("System", host.system or None),
+        ("Source", source),
+        ("First interval", moment(result.first_start)),
+        ("Recorded", length(result)),
+        ("Users identified by", result.users_by),
+        ("Workload played", None if result.workload is None else _workload(result.workload)),
+    ]
+    return tuple((label, value) for label, value in rows if value)
+
+
+def moment(instant: datetime | None) -> str | None:
+    """Instant to the second, in UTC."""
+    return None if instant is None else instant.astimezone(timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def length(result: Recording) -> str:
+    """Length of the record in words: 4 min in 120 intervals of 2.00 s."""
+    interval = f" of {shown.quantity(result.interval_s, 's')}" if result.interval_s else ""
+    return f"{shown.duration(result.measured_s)} in {result.intervals} intervals{interval}"
+
+
+def _processor(host: Host) -> str | None:
+    if host.cpus is None:
+        return host.cpu_model
+    return f"{host.cpus} × {host.cpu_model}" if host.cpu_model else f"{host.cpus} CPUs"
+
+
+def _workload(workload: Workload) -> str:
+    """Workload in words: mixed, 1..10 users, seed 1."""
+    parts = [workload.name]
+    if workload.users is not None:
+        parts.append(f"{workload.users} users")
+    if workload.seed is not None:
+        parts.append(f"seed {workload.seed}")
+    return ", ".join(parts)

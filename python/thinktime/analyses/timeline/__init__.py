@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from thinktime.analyses.timeline.analysis import Timeline
     from thinktime.documents.document import Section
     from thinktime.log import Log
+    from thinktime.stats.estimate import NotApplicable
 
 
 class TimelineQuestion(Question):
@@ -19,14 +20,14 @@ class TimelineQuestion(Question):
     summary = "Show how busy the machine was over time."
     examples = ("run", "run -o timeline.html")
 
-    def analyse(self, log: Log, options: Options) -> Timeline:
+    def analyse(self, log: Log, options: Options) -> Timeline | NotApplicable:
         """Result for one log."""
         from thinktime.analyses.timeline.analysis import analyse
 
         del options
         return analyse(log)
 
-    def section(self, result: Timeline, options: Options) -> Section:
+    def section(self, result: Timeline | NotApplicable, options: Options) -> Section:
         """Section of the result."""
         from thinktime.analyses.timeline.section import section
 

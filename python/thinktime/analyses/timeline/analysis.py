@@ -1,8 +1,8 @@
-"""Samples as series over time, short enough to draw.
+"""Load, CPU time, faults and disk operations over time: samples as series short enough to draw.
 
-A long record is cut into at most `BINS` stretches of equally many intervals. Counters become amounts a
-second, weighted by the measured lengths; gauges become means. A gap in the record starts a new segment,
-so that no line is drawn across time in which nothing was measured.
+A long record is cut into at most `STRETCHES_MAX` stretches with equal numbers of intervals. Counters become
+rates per second, weighted by the measured lengths; gauges become means. A gap in the record starts a new
+segment, so that no line is drawn across a time in which nothing was measured.
 """
 
 from __future__ import annotations
@@ -12,165 +12,176 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from thinktime.analyses.results import Result, check_log
+from thinktime.stats.estimate import Caveat, NotApplicable
+
 if TYPE_CHECKING:
     from thinktime.log import Log
 
-__all__ = ["BINS", "TimeUnit", "Timeline", "read"]
-
-BINS = 240
-
-
-@dataclass(frozen=True, slots=True)
-class TimeUnit:
-    """The unit of a time axis: its name and its length in seconds."""
-
-    name: str
-    seconds: float
-
-    @classmethod
-    def for_span(cls, span_s: float) -> TimeUnit:
-        """Choose the unit in which a record of this length has a readable number of units."""
-        steps = (("s", 1.0, 300.0), ("min", 60.0, 3 * 3600.0), ("h", 3600.0, 3 * 86_400.0))
-        for name, seconds, longest in steps:
-            if span_s <= longest:
-                return cls(name, seconds)
-        return cls("d", 86_400.0)
+STRETCHES_MAX = 240
+TICKS = ("user_s", "nice_s", "system_s", "irq_s", "softirq_s")
+FAULTS = ("page_faults_minor", "page_faults_major")
+DISK_OPERATIONS = ("disk_reads", "disk_writes")
 
 
-@dataclass(frozen=True, slots=True)
-class Timeline:
-    """Series over time: one value a stretch, None where the source has none."""
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Timeline(Result):
+    """Series over time: one value for each stretch, None where the log has none."""
 
-    unit: TimeUnit
-    starts: tuple[float, ...]
-    """Since the start of the record, in `unit`."""
-    ends: tuple[float, ...]
+    starts_s: tuple[float, ...]
+    """Start of each stretch, since the start of the record."""
+    ends_s: tuple[float, ...]
     segments: tuple[int, ...]
-    values: Mapping[str, tuple[float | None, ...]]
+    """Number of the segment that each stretch belongs to; there is a gap between two segments."""
+    series: Mapping[str, tuple[float | None, ...]]
+    """Values by name of the series; those of counters per second."""
     cpus: int | None = None
-    """Number of CPUs, where the log says it."""
+    """Number of CPUs, if the log says it: ``cpu_busy`` is then a share of them."""
+    caveats: tuple[Caveat, ...] = ()
 
-    def has(self, name: str) -> bool:
-        """Whether any value of this series was measured."""
-        return any(value is not None for value in self.values.get(name, ()))
+    def measured(self, name: str) -> bool:
+        """True if any value of this series was measured."""
+        return any(value is not None for value in self.series.get(name, ()))
 
-    def drawn(self, name: str) -> list[dict[str, float | int | None]]:
-        """Rows for a chart of steps: a row a stretch, and one more where a segment ends."""
-        rows: list[dict[str, float | int | None]] = []
-        values = self.values[name]
-        for at, value in enumerate(values):
-            if value is None:
-                continue
-            rows.append({"t": self.starts[at], "value": value, "segment": self.segments[at]})
-            last = (
-                at + 1 == len(values) or self.segments[at + 1] != self.segments[at] or values[at + 1] is None
+    def _records(self) -> list[dict[str, object]]:
+        """Stretches, with each series in a column of its own."""
+        return [
+            {
+                "start_s": start,
+                "end_s": end,
+                "segment": segment,
+                **{name: values[index] for name, values in self.series.items()},
+            }
+            for index, (start, end, segment) in enumerate(
+                zip(self.starts_s, self.ends_s, self.segments, strict=True)
             )
-            if last:
-                rows.append({"t": self.ends[at], "value": value, "segment": self.segments[at]})
-        return rows
+        ]
 
 
-RATES = (
-    "user_s",
-    "nice_s",
-    "system_s",
-    "irq_s",
-    "softirq_s",
-    "cpu_exact_s",
-    "page_faults_minor",
-    "page_faults_major",
-    "disk_reads",
-    "disk_writes",
-)
-GAUGES = ("active_users", "runnable")
+def analyse(log: Log) -> Timeline | NotApplicable:
+    """Load, CPU time, faults and disk operations over time.
 
+    The series are ``active_users`` and ``runnable`` (means), ``cpu_busy`` (share of the CPUs; number of busy
+    CPUs if the log does not say how many there are), ``page_faults`` and ``disk_operations`` (per second).
 
-def analyse(log: Log) -> Timeline:
-    """Load, CPU time, faults and disk operations over time."""
+    Raises
+    ------
+    TypeError
+        `log` is no `Log`.
+    """
+    check_log(log)
+    columns = over_time(
+        log,
+        rates=(*TICKS, "cpu_exact_s", *FAULTS, *DISK_OPERATIONS),
+        gauges=("active_users", "runnable"),
+    )
+    if not columns.starts_s:
+        return NotApplicable("the log has no samples", "record with `thinktime record`")
     sessions = log.manifest.get("sessions") or [{}]
     cpus = (sessions[-1].get("machine") or {}).get("cpus")
-    series = read(log, RATES, GAUGES)
-    return replace(series, cpus=cpus if isinstance(cpus, int) and cpus > 0 else None)
+    cpus = cpus if isinstance(cpus, int) and cpus > 0 else None
+    busy = columns.series["cpu_exact_s"] if columns.measured("cpu_exact_s") else _sum(columns, *TICKS)
+    gaps = len(set(columns.segments)) - 1
+    result = replace(
+        columns,
+        cpus=cpus,
+        caveats=(Caveat("gaps", gaps=gaps),) if gaps else (),
+        series={
+            "active_users": columns.series["active_users"],
+            "cpu_busy": tuple(value / cpus if cpus and value is not None else value for value in busy),
+            "runnable": columns.series["runnable"],
+            "page_faults": _sum(columns, *FAULTS),
+            "disk_operations": _sum(columns, *DISK_OPERATIONS),
+        },
+    )
+    if not any(result.measured(name) for name in result.series):
+        return NotApplicable("the samples of this log have no column to draw", "")
+    return result
 
 
-def read(log: Log, rates: Sequence[str], gauges: Sequence[str], bins: int = BINS) -> Timeline:
-    """Series of `rates` (counters, as amounts a second) and `gauges` of the samples.
+def over_time(
+    log: Log, rates: Sequence[str], gauges: Sequence[str], stretches_max: int = STRETCHES_MAX
+) -> Timeline:
+    """Columns of the samples over time: `rates` (counters) per second, `gauges` as means.
 
-    Columns that the log lacks come out without a value.
+    Columns that the log lacks have no value anywhere.
     """
     samples = log.samples()
-    there = samples.collect_schema().names()
-    wanted = [name for name in (*rates, *gauges) if name in there]
+    names = samples.collect_schema().names()
+    wanted = [name for name in (*rates, *gauges) if name in names]
     frame = samples.select("start", "length_s", *wanted).drop_nulls(["start", "length_s"]).collect()
-    starts_us = frame["start"].to_physical().to_list()
-    lengths = frame["length_s"].to_list()
-    begins, segments = _clock(starts_us, lengths)
-    span = begins[-1] + lengths[-1] if begins else 0.0
-    unit = TimeUnit.for_span(span)
-    stretches = _stretches(segments, bins)
+    lengths_s = frame["length_s"].to_list()
+    starts_s, segments = _clock(frame["start"].to_physical().to_list(), lengths_s)
+    stretches = _stretches(segments, stretches_max)
     columns = {name: frame[name].to_list() for name in wanted}
-    values: dict[str, tuple[float | None, ...]] = {}
+    series: dict[str, tuple[float | None, ...]] = {}
     for name in (*rates, *gauges):
         if name not in columns:
-            values[name] = (None,) * len(stretches)
-        elif name in rates:
-            values[name] = tuple(_rate(columns[name], lengths, stretch) for stretch in stretches)
+            series[name] = (None,) * len(stretches)
         else:
-            values[name] = tuple(_mean(columns[name], lengths, stretch) for stretch in stretches)
+            values, weighted = columns[name], name not in rates
+            series[name] = tuple(
+                _mean(values, lengths_s, stretch, weighted=weighted) for stretch in stretches
+            )
     return Timeline(
-        unit,
-        tuple(begins[stretch.start] / unit.seconds for stretch in stretches),
-        tuple((begins[stretch.stop - 1] + lengths[stretch.stop - 1]) / unit.seconds for stretch in stretches),
-        tuple(segments[stretch.start] for stretch in stretches),
-        values,
+        starts_s=tuple(starts_s[stretch.start] for stretch in stretches),
+        ends_s=tuple(starts_s[stretch.stop - 1] + lengths_s[stretch.stop - 1] for stretch in stretches),
+        segments=tuple(segments[stretch.start] for stretch in stretches),
+        series=series,
     )
 
 
-def _clock(starts_us: Sequence[int], lengths: Sequence[float]) -> tuple[list[float], list[int]]:
-    """Seconds since the first start, never going back, and the segment of each interval.
+def _sum(columns: Timeline, *names: str) -> tuple[float | None, ...]:
+    """Sum of the columns that were measured; None where none was."""
+    rows = zip(*(columns.series[name] for name in names), strict=True)
+    measured = ([value for value in row if value is not None] for row in rows)
+    return tuple(sum(values) if values else None for values in measured)
 
-    The wall clock may be set back within a record; the intervals then go on where the last one ended.
+
+def _clock(starts_us: Sequence[int], lengths_s: Sequence[float]) -> tuple[list[float], list[int]]:
+    """Seconds since the first start, never decreasing, and the segment of each interval.
+
+    The wall clock may be set back within a record; the intervals then continue where the last one ended.
     """
-    begins: list[float] = []
+    starts_s: list[float] = []
     segments: list[int] = []
-    ahead = 0.0  # what the record's own time is ahead of the wall clock
+    ahead_s = 0.0  # by which this clock is ahead of the wall clock
     segment = 0
-    for number, start_us in enumerate(starts_us):
-        begin = (start_us - starts_us[0]) / 1e6 + ahead
-        if number:
-            end = begins[-1] + lengths[number - 1]
-            tolerance = max(0.25 * lengths[number], 0.05)
-            if begin < end - tolerance:
-                ahead += end - begin
-                begin = end
+    for index, start_us in enumerate(starts_us):
+        start = (start_us - starts_us[0]) / 1e6 + ahead_s
+        if index:
+            end = starts_s[-1] + lengths_s[index - 1]
+            tolerance = max(0.25 * lengths_s[index], 0.05)
+            if start < end - tolerance:
+                ahead_s += end - start
+                start = end
                 segment += 1
-            elif begin > end + tolerance:
+            elif start > end + tolerance:
                 segment += 1
-        begins.append(begin)
+        starts_s.append(start)
         segments.append(segment)
-    return begins, segments
+    return starts_s, segments
 
 
-def _stretches(segments: Sequence[int], bins: int) -> list[range]:
-    """Index ranges of at most `per` intervals that do not cross a gap."""
-    per = max(math.ceil(len(segments) / bins), 1)
+def _stretches(segments: Sequence[int], stretches_max: int) -> list[range]:
+    """Ranges of indices of equally many intervals, none of which crosses a gap."""
+    length = max(math.ceil(len(segments) / stretches_max), 1)
     stretches: list[range] = []
     first = 0
-    for number in range(1, len(segments) + 1):
-        full = number - first >= per
-        if number == len(segments) or full or segments[number] != segments[first]:
-            stretches.append(range(first, number))
-            first = number
+    for index in range(1, len(segments) + 1):
+        full = index - first >= length
+        if index == len(segments) or full or segments[index] != segments[first]:
+            stretches.append(range(first, index))
+            first = index
     return stretches
 
 
-def _rate(column: Sequence[float | None], lengths: Sequence[float], stretch: range) -> float | None:
-    measured = [(value, lengths[at]) for at in stretch if (value := column[at]) is not None]
-    time = sum(length for _, length in measured)
-    return sum(value for value, _ in measured) / time if time > 0 else None
-
-
-def _mean(column: Sequence[float | None], lengths: Sequence[float], stretch: range) -> float | None:
-    measured = [(value, lengths[at]) for at in stretch if (value := column[at]) is not None]
-    time = sum(length for _, length in measured)
-    return sum(value * length for value, length in measured) / time if time > 0 else None
+def _mean(
+    column: Sequence[float | None], lengths_s: Sequence[float], stretch: range, *, weighted: bool
+) -> float | None:
+    """Mean of a gauge, weighted by the lengths of the intervals; of a counter, its amount per second."""
+    measured = [(value, lengths_s[index]) for index in stretch if (value := column[index]) is not None]
+    time_s = sum(length for _, length in measured)
+    if not time_s > 0:
+        return None
+    return sum(value * length if weighted else value for value, length in measured) / time_s

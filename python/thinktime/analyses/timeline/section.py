@@ -1,106 +1,162 @@
-"""What happened when: the samples themselves, before any analysis."""
+"""Section of the timeline: a strip for each series, on one axis of time."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from thinktime.analyses.timeline import analysis as timeline
 from thinktime.documents import charts
 from thinktime.documents import format as shown
-from thinktime.documents.document import Column, Figure, Section, Table
+from thinktime.documents.document import Col, Figure, Section, Table
+from thinktime.documents.wording import refused, worded
+from thinktime.stats.estimate import NotApplicable
 
-__all__ = ["section"]
+if TYPE_CHECKING:
+    from thinktime.analyses.timeline.analysis import Timeline
 
 TITLE = "What happened when?"
+CAVEATS: dict[str, Callable[..., str]] = {
+    "gaps": lambda gaps: f"The record has {shown.count(gaps, 'gap')}; no line is drawn across a gap.",
+}
 
 
-def section(data: timeline.Timeline) -> Section:
-    """Section of the log's samples."""
-    if not data.starts:
-        return Section(name="timeline", title=TITLE, summary=(), not_applicable="the log has no samples.")
-    series = [item for item in _series(data, data.cpus) if any(value is not None for value in item[3])]
-    if not series:
-        return Section(
-            name="timeline",
-            title=TITLE,
-            summary=(),
-            not_applicable="the samples of this log have no column to draw.",
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeAxis:
+    """Axis of time of a record, in the unit in which it is easy to read."""
+
+    timeline: Timeline
+    unit: str
+    unit_s: float
+
+    @classmethod
+    def of(cls, timeline: Timeline) -> TimeAxis:
+        """Axis in seconds, minutes, hours or days, as suits the length of the record."""
+        steps = (("s", 1.0, 300.0), ("min", 60.0, 3 * 3600.0), ("h", 3600.0, 3 * 86_400.0))
+        span_s = timeline.ends_s[-1] if timeline.ends_s else 0.0
+        unit, unit_s = next(
+            ((name, seconds) for name, seconds, longest in steps if span_s <= longest), ("d", 86_400.0)
         )
-    span = data.ends[-1] * data.unit.seconds
-    table = Table(
+        return cls(timeline=timeline, unit=unit, unit_s=unit_s)
+
+    @property
+    def starts(self) -> list[float]:
+        """Start of each stretch, in `unit`."""
+        return [start / self.unit_s for start in self.timeline.starts_s]
+
+    @property
+    def heading(self) -> str:
+        """Heading of a column of starts."""
+        return f"start [{self.unit}]"
+
+    @property
+    def axis(self) -> charts.Axis:
+        """Axis of a chart."""
+        return charts.Axis(f"time since the start [{self.unit}]")
+
+    def steps(self, values: Sequence[float | None]) -> list[dict[str, Any]]:
+        """Data of a chart of steps: a point for each stretch, and one more where a segment ends."""
+        segments, starts = self.timeline.segments, self.starts
+        rows: list[dict[str, Any]] = []
+        for index, value in enumerate(values):
+            if value is None:
+                continue
+            row = {"value": value, "segment": segments[index]}
+            rows.append({"t": starts[index], **row})
+            following = index + 1
+            if (
+                following == len(values)
+                or segments[following] != segments[index]
+                or values[following] is None
+            ):
+                rows.append({"t": self.timeline.ends_s[index] / self.unit_s, **row})
+        return rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Strip:
+    """One series as it is drawn."""
+
+    name: str
+    unit: str
+    colour: str
+    values: tuple[float | None, ...]
+
+
+def section(result: Timeline | NotApplicable) -> Section:
+    """Section of the samples over time."""
+    if isinstance(result, NotApplicable):
+        return refused("timeline", TITLE, result)
+    time, strips = TimeAxis.of(result), _strips(result)
+    table = Table.of(
+        range(len(result.starts_s)),
+        Col(time.heading, lambda index: round(time.starts[index], 3)),
+        *(Col(strip.name, partial(_value, strip), unit=strip.unit) for strip in strips),
         name="timeline-data",
         caption="Means over each stretch of the record, by its start",
-        columns=(
-            Column(f"start [{data.unit.name}]"),
-            *(Column(name, unit=unit) for name, unit, _, _ in series),
-        ),
-        rows=tuple(
-            (round(start, 3), *(values[at] for _, _, _, values in series))
-            for at, start in enumerate(data.starts)
-        ),
     )
-    words = "; ".join(_peak(name, unit, values) for name, unit, _, values in series)
     figure = Figure(
         name="timeline",
         title="Load, CPU, queue, faults and disk over time",
-        chart=partial(_chart, data, tuple(series)),
+        chart=partial(_chart, time, strips),
         data=table,
-        alt=f"{words}.",
+        alt=f"{'; '.join(map(_peak, strips))}.",
     )
-    gaps = len(set(data.segments)) - 1
-    caveats = (f"The record has {shown.count(gaps, 'gap')}; nothing is drawn across.",) if gaps else ()
-    each = shown.quantity((data.ends[0] - data.starts[0]) * data.unit.seconds, "s")
-    sentence = f"The record covers {shown.duration(span)}; each step of the figure is {each}."
-    return Section(name="timeline", title=TITLE, summary=(sentence,), figures=(figure,), caveats=caveats)
+    step = shown.quantity(result.ends_s[0] - result.starts_s[0], "s")
+    sentence = f"The record covers {shown.duration(result.ends_s[-1])}; each step of the figure is {step}."
+    return Section(
+        name="timeline",
+        title=TITLE,
+        summary=(sentence,),
+        figures=(figure,),
+        caveats=worded(result.caveats, CAVEATS),
+    )
 
 
-Item = tuple[str, str, str, tuple[float | None, ...]]
-"""Name, unit, colour and values of a series."""
+def _value(strip: _Strip, index: int) -> float | None:
+    return strip.values[index]
 
 
-def _series(data: timeline.Timeline, cpus: int | None) -> list[Item]:
-    ticks = _sum(data, "user_s", "nice_s", "system_s", "irq_s", "softirq_s")
-    busy = data.values["cpu_exact_s"] if data.has("cpu_exact_s") else ticks
-    if cpus:
-        busy = tuple(None if value is None else value / cpus for value in busy)
+def _strips(result: Timeline) -> list[_Strip]:
+    """Series that were measured, from top to bottom."""
+    looks = {
+        "active_users": ("Active users", "user", "users"),
+        "cpu_busy": ("CPU busy", "share" if result.cpus else "CPU", "user"),
+        "runnable": ("Tasks running or waiting for a CPU", "task", "queue"),
+        "page_faults": ("Page faults", "fault/s", "memory"),
+        "disk_operations": ("Disk operations", "operation/s", "disk"),
+    }
     return [
-        ("Active users", "user", "users", data.values["active_users"]),
-        ("CPU busy", "share" if cpus else "CPU", "user", busy),
-        ("Tasks running or waiting for a CPU", "task", "queue", data.values["runnable"]),
-        ("Page faults", "fault/s", "memory", _sum(data, "page_faults_minor", "page_faults_major")),
-        ("Disk operations", "operation/s", "disk", _sum(data, "disk_reads", "disk_writes")),
+        _Strip(name=name, unit=unit, colour=colour, values=result.series[series])
+        for series, (name, unit, colour) in looks.items()
+        if result.measured(series)
     ]
 
 
-def _sum(data: timeline.Timeline, *names: str) -> tuple[float | None, ...]:
-    """Sum of the columns that were measured; None where none was."""
-    rows = zip(*(data.values[name] for name in names), strict=True)
-    present = ([value for value in row if value is not None] for row in rows)
-    return tuple(sum(values) if values else None for values in present)
+def _peak(strip: _Strip) -> str:
+    measured = [value for value in strip.values if value is not None]
+    mean, highest = sum(measured) / len(measured), max(measured)
+    return (
+        f"{strip.name}: mean {shown.quantity(mean, strip.unit)}, "
+        f"highest {shown.quantity(highest, strip.unit)}"
+    )
 
 
-def _peak(name: str, unit: str, values: tuple[float | None, ...]) -> str:
-    measured = [value for value in values if value is not None]
-    top, mean = max(measured), sum(measured) / len(measured)
-    return f"{name}: mean {shown.quantity(mean, unit)}, highest {shown.quantity(top, unit)}"
-
-
-def _chart(data: timeline.Timeline, series: tuple[Item, ...]) -> charts.Spec:
-    strips = []
-    for name, unit, colour, values in series:
-        drawn = timeline.Timeline(data.unit, data.starts, data.ends, data.segments, {name: values}).drawn(
-            name
-        )
-        rows = [{**row, "shown": shown.quantity(row["value"], unit)} for row in drawn]
-        share = unit == "share"
-        title = name if share else f"{name} [{shown.plural(unit)}]"
-        strips.append(
+def _chart(time: TimeAxis, strips: Sequence[_Strip]) -> charts.Spec:
+    drawn = []
+    for strip in strips:
+        share = strip.unit == "share"
+        drawn.append(
             charts.Strip(
-                title=title,
-                colour=colour,
-                rows=rows,
+                title=strip.name if share else f"{strip.name} [{shown.plural(strip.unit)}]",
+                colour=strip.colour,
+                rows=[
+                    {**row, "shown": shown.quantity(row["value"], strip.unit)}
+                    for row in time.steps(strip.values)
+                ],
                 format=".0%" if share else "~s",
                 high=1.0 if share else None,
             )
         )
-    return charts.strips(strips, charts.Axis(f"time since the start [{data.unit.name}]"))
+    return charts.strips(drawn, time.axis)

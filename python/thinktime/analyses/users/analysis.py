@@ -1,91 +1,123 @@
-"""Resources used by each user of the log."""
+"""Resources used by each user, by falling CPU time."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from thinktime.analyses.results import Result, check_log
 from thinktime.stats.estimate import NotApplicable
 
 if TYPE_CHECKING:
-    from thinktime.documents.document import Cell
+    import polars as pl
+
     from thinktime.log import Log
 
-SHOWN = 12
-"""Users listed by name; the others are added up."""
-AMOUNTS = ("cpu", "page_faults", "read_bytes", "write_bytes", "run_delay_s")
+LISTED_MAX = 12
+"""Users that a reader sees one by one; the others are summed."""
+AMOUNTS = ("cpu_s", "run_delay_s", "page_faults", "read_bytes", "written_bytes")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Users:
-    """Users by CPU time."""
+class User:
+    """Resources used by one user over the whole log; None where not measured."""
 
-    rows: tuple[tuple[Cell, ...], ...]
-    users: int
+    user: str
+    """As the log identifies it: a uid, a session, a cgroup, or ``nobody``."""
+    played_as: str | None
+    """Name of the synthetic user that this session belonged to, if it was played."""
+    cpu_s: float | None
+    """CPU time: exact if it was measured, otherwise user and system time by the tick."""
+    cpu_share: float
+    """Share of the CPU time of all users."""
+    run_delay_s: float | None
+    """Time for which the user's tasks were runnable and waited for a CPU."""
+    page_faults: float | None
+    read_bytes: float | None
+    written_bytes: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Users(Result):
+    """Every user of a log."""
+
+    MAIN = "users"
+
+    users: tuple[User, ...]
+    """By falling CPU time."""
+    others: User | None
+    """Sum over all users after the first `LISTED_MAX`; None if there are none."""
 
 
 def analyse(log: Log) -> Users | NotApplicable:
-    """Users by CPU time; those beyond the first `SHOWN` are added up."""
+    """Resources used by each user of a log, by falling CPU time.
+
+    Raises
+    ------
+    TypeError
+        `log` is no `Log`.
+    """
+    check_log(log)
     if not log.has("users"):
-        return NotApplicable("The log tells no users apart", "Record with `--by uid` or `--by session`")
-    rows, users = _rows(log)
-    return Users(rows=rows, users=users)
+        return NotApplicable("the log does not distinguish users", "record with `--by uid` or `--by session`")
+    frame = _by_user(log)
+    if frame.is_empty():
+        return NotApplicable("no user used the machine while it was recorded", "record for longer")
+    total_s = float(frame["cpu_s"].sum() or 0.0) or 1.0
+    played = _played(log)
+
+    def user(row: dict[str, Any]) -> User:
+        share = (row["cpu_s"] or 0.0) / total_s
+        return User(cpu_share=share, played_as=played.get(row["user"]), **row)
+
+    rest = frame.slice(LISTED_MAX)
+    others = None
+    if rest.height:
+        sums = rest.select(_total(name).alias(name) for name in AMOUNTS).to_dicts()[0]
+        others = user({"user": f"{rest.height} others", **sums})
+    return Users(users=tuple(map(user, frame.to_dicts())), others=others)
 
 
-def _rows(log: Log) -> tuple[tuple[tuple[Cell, ...], ...], int]:
+def _total(name: str) -> pl.Expr:
+    """Sum of a column; null, not zero, where nothing was measured."""
     import polars as pl
 
-    def column(name: str) -> pl.Expr:
-        return pl.col(name).cast(pl.Float64) if name in there else pl.lit(None, pl.Float64)
+    return pl.when(pl.col(name).count() > 0).then(pl.col(name).sum())
 
-    def total(name: str) -> pl.Expr:
-        # Polars adds nothing up to zero; nothing measured is not zero.
-        return pl.when(pl.col(name).count() > 0).then(pl.col(name).sum())
+
+def _by_user(log: Log) -> pl.DataFrame:
+    """Sums of the amounts of each user, by falling CPU time."""
+    import polars as pl
 
     users = log.users()
-    there = users.collect_schema().names()
+    names = users.collect_schema().names()
+
+    def column(name: str) -> pl.Expr:
+        return pl.col(name).cast(pl.Float64) if name in names else pl.lit(None, pl.Float64)
+
     ticks = column("user_s").fill_null(0.0) + column("system_s").fill_null(0.0)
-    frame = (
+    return (
         users.select(
             pl.col("user").fill_null("nobody"),
-            cpu=pl.coalesce(column("cpu_exact_s"), ticks),
+            cpu_s=pl.coalesce(column("cpu_exact_s"), ticks),
+            run_delay_s=column("run_delay_s"),
             page_faults=pl.sum_horizontal(column("page_faults_minor"), column("page_faults_major")),
             read_bytes=column("read_bytes"),
-            write_bytes=column("write_bytes"),
-            run_delay_s=column("run_delay_s"),
+            written_bytes=column("write_bytes"),
         )
         .group_by("user")
-        .agg(total(name).alias(name) for name in AMOUNTS)
-        .sort(["cpu", "user"], descending=[True, False])
+        .agg(_total(name).alias(name) for name in AMOUNTS)
+        .sort(["cpu_s", "user"], descending=[True, False])
         .collect()
     )
-    whole = float(frame["cpu"].sum() or 0.0) or 1.0
-    records = frame.head(SHOWN).to_dicts()
-    rest = frame.slice(SHOWN)
-    if rest.height:
-        sums = rest.select(total(name).alias(name) for name in AMOUNTS).to_dicts()[0]
-        records.append({"user": f"{rest.height} others", **sums})
-    played = _played(log)
-    rows = tuple(
-        (
-            played.get(record["user"], str(record["user"])),
-            record["cpu"],
-            (record["cpu"] or 0.0) / whole,
-            record["run_delay_s"],
-            record["page_faults"],
-            record["read_bytes"],
-            record["write_bytes"],
-        )
-        for record in records
-    )
-    return rows, frame.height
 
 
 def _played(log: Log) -> dict[str, str]:
-    """Names of the sessions that were played: `session:4711` is synthetic user 3."""
-    names: dict[str, str] = {}
-    for session in log.manifest.get("sessions") or ():
-        outcome = (session.get("terminals") or {}).get("outcome") or {}
-        for user, name in (outcome.get("sessions") or {}).items():
-            names[str(name)] = f"{name} (played, {user})"
-    return names
+    """Synthetic user of each session that was played: ``session:4711`` is user 3."""
+    return {
+        str(name): str(user)
+        for session in log.manifest.get("sessions") or ()
+        for user, name in (
+            ((session.get("terminals") or {}).get("outcome") or {}).get("sessions") or {}
+        ).items()
+    }

@@ -1,44 +1,48 @@
-"""Who used the machine: the users of the log by CPU time, before any analysis."""
+"""Section of the users: a table by CPU time."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from thinktime.analyses.users.analysis import LISTED_MAX
 from thinktime.documents import format as shown
-from thinktime.documents.document import Column, Section, Table
+from thinktime.documents.document import Col, Section, Table
+from thinktime.documents.wording import refused
 from thinktime.stats.estimate import NotApplicable
 
 if TYPE_CHECKING:
-    from thinktime.analyses.users.analysis import Users
-
-__all__ = ["section"]
+    from thinktime.analyses.users.analysis import User, Users
 
 TITLE = "Who used it?"
+METHOD = (
+    "CPU time is exact if it was measured, otherwise user and system time by the clock tick. The time spent "
+    "waiting for a CPU is the time for which the user's tasks were runnable but did not run."
+)
 
 
 def section(result: Users | NotApplicable) -> Section:
     """Section of the users by CPU time."""
     if isinstance(result, NotApplicable):
-        return Section(
-            name="who", title=TITLE, summary=(), not_applicable=f"{result.reason}. {result.remedy}."
-        )
-    rows, users = result.rows, result.users
-    first = rows[0]
-    most = shown.cell(first[2], "share")
-    sentence = f"{shown.count(users, 'user')} used it; {first[0]} had {most} of the CPU time."
-    columns = (
-        Column("user"),
-        Column("CPU time", unit="s"),
-        Column("of CPU time", unit="share"),
-        Column("waited for a CPU", unit="s"),
-        Column("page faults"),
-        Column("read", unit="byte"),
-        Column("written", unit="byte"),
+        return refused("users", TITLE, result)
+    first = result.users[0]
+    share = shown.cell(first.cpu_share, "share")
+    rows = (*result.users[:LISTED_MAX], *((result.others,) if result.others else ()))
+    table = Table.of(
+        rows,
+        Col("user", _name),
+        Col("CPU time", lambda user: user.cpu_s, unit="s"),
+        Col("of CPU time", lambda user: user.cpu_share, unit="share"),
+        Col("waited for a CPU", lambda user: user.run_delay_s, unit="s"),
+        Col("page faults", lambda user: user.page_faults),
+        Col("read", lambda user: user.read_bytes, unit="byte"),
+        Col("written", lambda user: user.written_bytes, unit="byte"),
+        name="users-amounts",
+        caption="Users by CPU time",
     )
-    table = Table(name="who-users", caption="Users by CPU time", columns=columns, rows=rows)
-    method = (
-        "CPU time is the exact one where it was measured, else user and system time by the tick. Time "
-        "waited for a CPU "
-        "is that of the user's tasks while they could have run."
-    )
-    return Section(name="who", title=TITLE, summary=(sentence,), tables=(table,), method=method)
+    users = shown.count(len(result.users), "user")
+    sentence = f"{users} used the machine; {_name(first)} had {share} of the CPU time."
+    return Section(name="users", title=TITLE, summary=(sentence,), tables=(table,), method=METHOD)
+
+
+def _name(user: User) -> str:
+    return user.user if user.played_as is None else f"{user.user} (played, {user.played_as})"
