@@ -91,7 +91,7 @@ def question_arrows() -> set[tuple[str, str]]:
                 words = name.split(".")
                 if words[:2] == ["thinktime", "analyses"] and len(words) > 3:
                     arrows.add((folder.name, words[2]))
-    return {(source, target) for source, target in arrows if source != target and target != "question"}
+    return {(source, target) for source, target in arrows if source != target and target != "definition"}
 
 
 def test_questions_hardly_know_each_other():

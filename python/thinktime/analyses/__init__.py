@@ -20,10 +20,10 @@ from thinktime.analyses.arrivals import ArrivalsQuestion
 from thinktime.analyses.capacity import CapacityQuestion
 from thinktime.analyses.compare import CompareQuestion
 from thinktime.analyses.cpu_per_interaction import CpuPerInteractionQuestion
+from thinktime.analyses.definition import Question
 from thinktime.analyses.disks import DisksQuestion
 from thinktime.analyses.experiment import ExperimentQuestion
 from thinktime.analyses.overhead import OverheadQuestion
-from thinktime.analyses.question import Question
 from thinktime.analyses.rates import RatesQuestion
 from thinktime.analyses.recording import RecordingQuestion
 from thinktime.analyses.response import ResponseQuestion

@@ -47,7 +47,8 @@ thinktime report run -o report.html
 """
 
 
-def _application(arguments: list[str]) -> typer.Typer:
+def application(arguments: Sequence[str] = ()) -> typer.Typer:
+    """Commands of the command line; only the one that the arguments call, where they call one."""
     app = typer.Typer(
         help="Measure, explain and predict interactive multi-user systems.",
         epilog=EPILOG,
@@ -85,7 +86,7 @@ def _short(command: Callable[..., None]) -> str:
 def run(arguments: Sequence[str]) -> int:
     """Exit status of the command that the arguments name: 0 done, 1 the work failed, 2 bad usage or input."""
     try:
-        _application(list(arguments))(list(arguments), prog_name="thinktime")
+        application(arguments)(list(arguments), prog_name="thinktime")
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
     except InputError as error:

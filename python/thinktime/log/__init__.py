@@ -5,6 +5,17 @@ read what questions need from a log: `observations` (one an interval), `interact
 without interruption), `loads` (active users at an instant) and `meters` (where a system meters its overhead).
 """
 
-from thinktime.log.log import Column, Finding, Kind, Log, LogError, LogWriter, Role, Type, vocabulary
+from thinktime.log.log import Column, Finding, Kind, Log, LogError, LogWriter, Role, Type, tables, vocabulary
 
-__all__ = ["Column", "Finding", "Kind", "Log", "LogError", "LogWriter", "Role", "Type", "vocabulary"]
+__all__ = [
+    "Column",
+    "Finding",
+    "Kind",
+    "Log",
+    "LogError",
+    "LogWriter",
+    "Role",
+    "Type",
+    "tables",
+    "vocabulary",
+]

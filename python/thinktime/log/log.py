@@ -82,6 +82,11 @@ def _vocabulary() -> dict[str, tuple[Column, ...]]:
     return {table["name"]: _columns(table) for table in json.loads(_native.vocabulary())}
 
 
+def tables() -> tuple[str, ...]:
+    """Names of the tables that the vocabulary has columns for."""
+    return tuple(_vocabulary())
+
+
 def vocabulary(table: str) -> tuple[Column, ...]:
     """Columns that every source shares for `table`, in order.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from thinktime.analyses.question import Question, option
+from thinktime.analyses.definition import Question, option
 from thinktime.errors import InputError
 
 if TYPE_CHECKING:

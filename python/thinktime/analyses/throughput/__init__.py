@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from thinktime.analyses.question import Question, log_names, option
+from thinktime.analyses.definition import Question, log_names, option
 from thinktime.errors import InputError
 
 if TYPE_CHECKING:

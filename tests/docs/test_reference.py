@@ -1,0 +1,77 @@
+"""The reference names everything public, and comes from the registry and the code."""
+
+import importlib
+import inspect
+import pkgutil
+import sys
+from pathlib import Path
+
+import pytest
+
+import thinktime
+from thinktime.analyses import QUESTIONS
+from thinktime.analyses.definition import options_of
+from thinktime.cli import COMMANDS
+
+DOCS = Path(__file__).parents[2] / "docs"
+sys.path.insert(0, str(DOCS))
+
+import pages  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """Text of each page, by its path below the reference."""
+    folder = tmp_path_factory.mktemp("reference")
+    pages.write(folder)
+    return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*.md")}
+
+
+def missing(text: str, module: str) -> list[str]:
+    """Public functions and classes of a module that its page does not document."""
+    loaded = importlib.import_module(module)
+    names = [
+        name
+        for name, value in vars(loaded).items()
+        if not name.startswith("_")
+        and (inspect.isclass(value) or inspect.isfunction(value))
+        and value.__module__ == module
+    ]
+    return [name for name in names if f":: {module}.{name}\n" not in text]
+
+
+@pytest.mark.parametrize("room", pages.ROOMS)
+def test_everything_public_of_a_room_is_documented(written, room):
+    package = importlib.import_module(f"thinktime.{room}")
+    modules = [package.__name__]
+    modules += [item.name for item in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
+    absent = {}
+    for module in modules:
+        text = written.get(f"python/{module}.md", "")
+        if names := missing(text, module):
+            absent[module] = names
+        if text:
+            assert f"python/{module}\n" in written["python.md"], module
+    assert not absent
+
+
+def test_a_thing_that_is_missing_is_noticed(written):
+    module = "thinktime.stats.estimate"
+    text = written[f"python/{module}.md"].replace(f".. autoclass:: {module}.Estimate\n", "")
+    assert missing(text, module) == ["Estimate"]
+
+
+def test_every_question_and_command_has_its_place(written):
+    for question in QUESTIONS:
+        assert f"\n## {question.name}\n" in written["questions.md"]
+        for item in options_of(question.options).values():
+            assert f"`{item.flag}`" in written["questions.md"]
+        assert f"### thinktime analyse {question.name}\n" in written["commands.md"]
+    for name in COMMANDS:
+        assert f"## thinktime {name}\n" in written["commands.md"]
+
+
+def test_every_column_has_its_place(written):
+    for table in thinktime.log.tables():
+        for column in thinktime.vocabulary(table):
+            assert f"| `{column.name}` |" in written["columns.md"]
