@@ -15,6 +15,7 @@ from thinktime.cli.predict import MODELS
 from thinktime.log import LogWriter
 
 BASE = ["--loaded", "4", "--block-time", "50ms", "--swap-time", "70ms"]
+DISK = ["disk-bound", *BASE]
 
 
 @pytest.fixture
@@ -34,19 +35,19 @@ def run(monkeypatch, capsys):
 def figures(text):
     """Predicted figures of a JSON answer, by name."""
     tables = {table["name"]: table for table in json.loads(text)["tables"]}
-    return {row[0]: row[2] for row in tables["ratio-figures"]["rows"]}
+    return {row[0]: row[2] for row in tables["disk-bound-figures"]["rows"]}
 
 
 def assumptions(text):
     tables = {table["name"]: table for table in json.loads(text)["tables"]}
-    return {row[0]: (row[1], row[2]) for row in tables["ratio-assumptions"]["rows"]}
+    return {row[0]: (row[1], row[2]) for row in tables["disk-bound-assumptions"]["rows"]}
 
 
 def test_the_command_as_a_program():
     """Application 1 of Brachman (1983): memory is doubled."""
     code = "from thinktime.cli import main; main()"
     done = subprocess.run(
-        [sys.executable, "-c", code, "predict", "ratio", *BASE, "--loaded-b", "8"],
+        [sys.executable, "-c", code, "predict", "disk-bound", *BASE, "--loaded-b", "8"],
         capture_output=True,
         text=True,
     )
@@ -65,7 +66,7 @@ def test_every_model_explains_itself_with_examples(model, run):
 
 def test_options_of_a_stand_for_b_where_its_own_do_not(run):
     more = ["--processes", 10, "--processes-b", 15, "--block-time-b", "40ms", "--elapsed", "10m"]
-    status, output, _ = run("ratio", *BASE, *more, "--format", "json")
+    status, output, _ = run("disk-bound", *BASE, *more, "--format", "json")
     assert status == 0
     found = figures(output)
     ratio = (0.04 + 0.07 / 4) / (0.05 + 0.07 / 4) * 1.5
@@ -76,7 +77,7 @@ def test_options_of_a_stand_for_b_where_its_own_do_not(run):
 
 def test_intervals_are_carried_over_to_the_prediction(run):
     wide = ["--memory", 650, "--size", 157, "--memory-b", 1280, "--swap-time", "50.7ms"]
-    status, output, _ = run("ratio", *wide, "--block-time", "39.8+-2.5ms", "--format", "csv")
+    status, output, _ = run("disk-bound", *wide, "--block-time", "39.8+-2.5ms", "--format", "csv")
     assert status == 0
     rows = [row for row in csv.DictReader(io.StringIO(output)) if row["quantity"] == "predicted"]
     (ratio,) = [row for row in rows if row["row"] == "ratio"]
@@ -96,7 +97,7 @@ def test_files_give_machines_and_options_win(run, tmp_path):
         'utilisation = "96%"\ninteractive = true\nelapsed = 700\n'
     )
     b.write_text("memory = 2560\nelapsed = 620\nutilisation = 0.7\n")
-    status, output, _ = run("ratio", a, b, "--swap-time-b", "30ms", "--format", "json")
+    status, output, _ = run("disk-bound", a, b, "--swap-time-b", "30ms", "--format", "json")
     assert status == 0
     found = figures(output)
     assert (found["loaded_a"]["value"], found["loaded_b"]["value"]) == (5, 10)
@@ -110,7 +111,7 @@ def test_files_give_machines_and_options_win(run, tmp_path):
 
 def test_another_memory_decides_anew_how_many_are_loaded(run):
     sized = ["--block-time", "50ms", "--swap-time", "70ms", "--memory", 1300, "--size", 300, "--loaded", 3]
-    _, output, _ = run("ratio", *sized, "--memory-b", 2500, "--format", "json")
+    _, output, _ = run("disk-bound", *sized, "--memory-b", 2500, "--format", "json")
     found = figures(output)
     assert (found["loaded_a"]["value"], found["loaded_b"]["value"]) == (3, 8)
 
@@ -133,7 +134,7 @@ def log(tmp_path_factory):
 
 def test_a_log_says_what_it_knows(run, log):
     rest = ["--loaded", 4, "--loaded-b", 8, "--swap-time", "70ms"]
-    status, output, errors = run("ratio", "--from", log, *rest, "--format", "json")
+    status, output, errors = run("disk-bound", "--from", log, *rest, "--format", "json")
     assert status == 0, errors
     found = figures(output)["ratio"]
     assert found["value"] == pytest.approx((0.02 + 0.07 / 8) / (0.02 + 0.07 / 4))
@@ -141,45 +142,57 @@ def test_a_log_says_what_it_knows(run, log):
     assert busy == ("not known", "A: 82 %; B: not known")
 
 
-def test_the_cpu_bound_cases(run):
-    base = ["cpu-bound", "--elapsed", "300s", "--swap-time", "70ms"]
+def test_swap_overhead_with_one_and_with_several_loaded(run):
+    base = ["swap-overhead", "--elapsed", "300s", "--swap-time", "70ms"]
     assert "The load takes 370 s." in run(*base, "--swaps", 1000)[1]
     status, output, _ = run(*base, "--quantum", "100ms", "--processes", 10, "--processes-b", 15)
     assert status == 0
     assert "The load takes 450 s." in output
     assert "Not met: a swap takes at most half the memory quantum" in output
     status, _, errors = run(*base)
-    assert (status, "give --swaps where one process is loaded" in errors) == (2, True)
+    assert (status, "give the swaps (--swaps), where one process is loaded" in errors) == (2, True)
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (
-            ["ratio", "--loaded", "4", "--swap-time", "70ms"],
-            "the block time of A is not given; give --block-t",
+            ["disk-bound", "--loaded", "4", "--swap-time", "70ms"],
+            "no block time of A is given; give --block-t",
         ),
-        (["ratio", *BASE, "--loaded-b", "0"], "machine B: loaded is 0; give 1 or more"),
-        (["ratio", *BASE, "--processes", "4", "--loaded-b", "8"], "machine B: loaded is 8, but there are 4"),
-        (["ratio", *BASE, "--swap-time-b", "fast"], "--swap-time-b fast: is no time"),
-        (["ratio", *BASE, "--block-time-b", "5ms+-6ms"], "block_time_s has an interval from -0.001"),
-        (["ratio", *BASE, "--block-time-b", "5+-1+-1ms"], "give one interval, such as 40ms+-2ms"),
-        (["ratio", *BASE, "--utilisation", "95"], "machine A: utilisation is 95; give a part of the time"),
-        (["ratio", *BASE, "--processes", "2.5"], "--processes 2.5: give a whole number from 1 up"),
-        (["ratio", *BASE, "--size", "0", "--memory", "100"], "--size 0: give a size above 0"),
-        (["ratio", *BASE, "--memory-b", "300", "--size-b", "400"], "machine B: size is 400, and memory 300"),
-        (["ratio", *BASE, "--burst", "12ms", "--burst-b", "1s"], "queue_length of B is not given"),
-        (["ratio", "{tmp}/none.toml"], "none.toml: cannot be read"),
-        (["ratio", "{tmp}/misspelt.toml"], "laoded: is no figure of a machine; did you mean loaded?"),
-        (["ratio", "{tmp}/a.toml", "{tmp}/a.toml", "{tmp}/a.toml"], "a third machine"),
-        (["ratio", "--from", "{tmp}", *BASE], "no manifest.json"),
-        (["ratio", "--from", "{log}", "--loaded", "4"], "no swap time of A: the log counts no swaps"),
+        ([*DISK, "--loaded-b", "0"], "machine B: loaded is 0; give 1 or more"),
         (
-            ["ratio", "--from", "{log}", "--swap-time", "1ms"],
+            [*DISK, "--processes", "4", "--loaded-b", "8"],
+            "machine B: loaded is 8, but there are 4",
+        ),
+        ([*DISK, "--swap-time-b", "fast"], "--swap-time-b fast: is no time"),
+        ([*DISK, "--block-time-b", "5ms+-6ms"], "block_time_s has an interval from -0.001"),
+        ([*DISK, "--block-time-b", "5+-1+-1ms"], "give one interval, such as 40ms+-2ms"),
+        (
+            [*DISK, "--utilisation", "95"],
+            "machine A: utilisation is 95; give a part of the time",
+        ),
+        ([*DISK, "--processes", "2.5"], "--processes 2.5: give a whole number from 1 up"),
+        (
+            ["disk-bound", *BASE[2:], "--size", "0", "--memory", "9"],
+            "machine A: size is 0.0; give a finite number",
+        ),
+        (
+            [*DISK, "--memory-b", "300", "--size-b", "400"],
+            "machine B: size is 400, and memory 300",
+        ),
+        ([*DISK, "--burst", "12ms", "--burst-b", "1s"], "queue_length of B is not given"),
+        (["disk-bound", "{tmp}/none.toml"], "none.toml: cannot be read"),
+        (["disk-bound", "{tmp}/misspelt.toml"], "laoded: is no input of the model; did you mean loaded?"),
+        (["disk-bound", "{tmp}/a.toml", "{tmp}/a.toml", "{tmp}/a.toml"], "a.toml: is a third machine"),
+        (["disk-bound", "--from", "{tmp}", *BASE], "no manifest.json"),
+        (["disk-bound", "--from", "{log}", "--loaded", "4"], "no swap time of A: the log counts no swaps"),
+        (
+            ["disk-bound", "--from", "{log}", "--swap-time", "1ms"],
             "does not say how many processes were in memory",
         ),
-        (["ratio", "--from", "{log}", "--device", "sdb", *BASE], "no device 'sdb'; choose one of sda"),
-        (["cpu-bound", "--elapsed", "0", "--swap-time", "1ms", "--swaps", "5"], "elapsed_s is 0"),
+        (["disk-bound", "--from", "{log}", "--device", "sdb", *BASE], "no device 'sdb'; choose one of sda"),
+        (["swap-overhead", "--elapsed", "0", "--swap-time", "1ms", "--swaps", "5"], "elapsed_s is 0"),
         (["no-such-model"], "No such command 'no-such-model'"),
     ],
 )

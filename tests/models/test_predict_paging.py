@@ -2,11 +2,14 @@
 
 import json
 import sys
+from pathlib import Path
 
 import pytest
 
 from thinktime.cli import main
-from thinktime.cli.predict import paging
+from thinktime.predictions import paging
+
+SCRIPT = Path(__file__).parents[2] / "docs" / "how-to" / "scripts" / "edit-and-run.toml"
 
 
 @pytest.fixture
@@ -34,7 +37,7 @@ def test_ranges_and_a_simulation_stand_side_by_side(run):
     status, output, errors = run(*short, *arguments)
     assert (status, errors) == (0, "")
     found = tables(output)
-    beside = {row[0]: row for row in found["paging-beside"]["rows"]}
+    beside = {row[0]: row for row in found["paging-simulated"]["rows"]}
     _, _, predicted, simulated, less = beside["useful_share"]
     assert simulated["low"] < simulated["value"] < simulated["high"]
     assert less["value"] == pytest.approx(predicted["value"] - simulated["value"])
@@ -45,18 +48,22 @@ def test_ranges_and_a_simulation_stand_side_by_side(run):
 
 
 def test_ranges_have_charts_with_the_simulation_laid_over():
-    from thinktime.models.paging.eligible_limit import levels
-    from thinktime.predictions import paging as sections
-
-    system, _ = paging._machine({})
-    points = [paging._point({"users": n, "length": 60}, n, 2, seed=1) for n in (5, 10)]
-    (figure,) = sections.sweep("users", "number of users", points).figures
+    simulation = paging.Simulation(replications=2, seed=1)
+    page = paging.document({"length": 60}, {"users": (5, 10)}, levels=2, simulation=simulation)
+    (figure,) = page.sections[2].figures
     chart = json.dumps(figure.chart())
     assert "useful, simulated" in {key.name for key in figure.keys}
     assert "diamond" in chart
     assert [row[0] for row in figure.data.rows] == ["5", "10"]
-    (figure,) = sections.levels(levels(system, 2)).figures
+    (figure,) = page.sections[1].figures
     assert "eligible processes" in json.dumps(figure.chart())
+
+
+def test_a_script_of_a_file_is_the_one_that_is_simulated(run):
+    """The model's users type what the file says, as `thinktime simulate` has them do."""
+    status, output, errors = run("-p", f"script={SCRIPT}", "--levels", "2", "--format", "json")
+    assert (status, errors) == (0, "")
+    assert dict(tables(output)["paging-machine"]["rows"])["script"] == "edit-and-run"
 
 
 def test_nothing_is_written_over(run, tmp_path):
@@ -73,7 +80,7 @@ def test_nothing_is_written_over(run, tmp_path):
         (("--users", "10..5"), "--users 10..5: give a number"),
         (("--users", "1..1000"), "of at most 200 values"),
         (("--core", "32"), "core"),
-        (("-p", "eligibility=working_sets"), "of which this model knows nothing; give number"),
+        (("-p", "eligibility=working_sets"), "which this model does not have; give number"),
         (("-p", "colour=red"), "colour"),
         (("--cpus", "3"), "cpus"),
     ],

@@ -95,9 +95,9 @@ def test_several_sizes_with_a_swap_time_each(run):
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        ((), "processes is not given; give --processes"),
+        ((), "no processes is given; give --processes"),
         (("machine.toml", "--size", "700"), "size is 700, and memory 650"),
-        (("machine.toml", "--dispatch", "lottery"), "--dispatch lottery: give one of sharing, slices"),
+        (("machine.toml", "--dispatch", "lottery"), "--dispatch lottery: give one of slices, sharing"),
         (("machine.toml", "--own-controller", "maybe"), "--own-controller maybe: give yes or no"),
         (("machine.toml", "--minimum-time-in", "3+-1s"), "give it without an interval"),
         (("machine.toml", "--what-if", "colour=red"), "--what-if colour=red: give NAME=VALUE"),

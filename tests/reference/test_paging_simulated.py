@@ -8,8 +8,8 @@ import math
 from functools import lru_cache
 
 import pytest
-
 from thinktime.cli.predict.paging import _machine
+
 from thinktime.models.paging.lockout import KINDS
 from thinktime.models.paging.throughput import predict
 from thinktime.sources.simulated import simulate

@@ -29,7 +29,17 @@ ROOMS = {
     "documents": {"stats", "errors"},
     "analyses": {"stats", "errors", "toml", "quantity", "log", "documents"},
     "sources": {"stats", "errors", "toml", "quantity", "log", "_native"},
-    "predictions": {"stats", "errors", "models", "documents"},
+    "predictions": {
+        "stats",
+        "errors",
+        "toml",
+        "quantity",
+        "log",
+        "analyses",
+        "models",
+        "documents",
+        "sources",
+    },
     "reports": {"stats", "errors", "log", "analyses", "documents"},
     "studies": {"stats", "errors", "log", "analyses", "models", "documents", "reports", "sources", "toml"},
 }

@@ -1,21 +1,23 @@
-"""How a load's elapsed time changes with the machine, where the swap disk is the bottleneck."""
+"""Elapsed time of a load on another machine, where the swap disk is the bottleneck."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
+from thinktime.analyses.disks import disk_saturation
 from thinktime.documents import format as shown
-from thinktime.documents.document import Cell, Column, Section, Table
+from thinktime.documents.document import Cell, Col, Section, Table
+from thinktime.models.uncertain import point
 from thinktime.predictions import prediction as predicted
-from thinktime.stats.estimate import Estimate
+from thinktime.stats.estimate import Estimate, NotApplicable
 
 if TYPE_CHECKING:
+    from thinktime.log import Log
     from thinktime.models.prediction import Prediction
     from thinktime.models.swapping.swap_disk import Configuration
-
-__all__ = ["LABELS", "section"]
 
 LABELS = {
     "ratio": "elapsed time on B over that on A",
@@ -41,76 +43,151 @@ LABELS = {
     "response_as_printed_b_s": "T / C - Z, without PN as printed, B",
 }
 INPUTS = {
-    "block_time_s": ("file request", "s"),
-    "swap_time_s": ("swap one way", "s"),
-    "loaded": ("processes in memory", ""),
-    "memory": ("memory", ""),
-    "size": ("size of a process", ""),
-    "processes": ("processes", ""),
-    "burst_s": ("compute burst", "s"),
-    "queue_length": ("requests at the controller", ""),
-    "utilisation": ("utilisation of the controller", "share"),
-    "think_s": ("think time", "s"),
-    "service_s": ("service time", "s"),
-    "elapsed_s": ("elapsed time", "s"),
-    "interactions": ("interactions", ""),
-    "blocks": ("file requests", ""),
+    "block_time_s": "file request",
+    "swap_time_s": "swap one way",
+    "loaded": "processes in memory",
+    "memory": "memory",
+    "size": "size of a process",
+    "processes": "processes",
+    "burst_s": "compute burst",
+    "queue_length": "requests at the controller",
+    "utilisation": "utilisation of the controller",
+    "think_s": "think time",
+    "service_s": "service time",
+    "elapsed_s": "elapsed time",
+    "interactions": "interactions",
+    "blocks": "file requests",
 }
 
 
-def section(
-    found: Prediction,
-    machines: tuple[Configuration, Configuration],
-    sources: tuple[Mapping[str, str], Mapping[str, str]],
-    caveats: Sequence[str] = (),
-) -> Section:
-    """Section of a prediction by `models.ratio`.
+MEASURED = ("queue_length", "utilisation", "elapsed_s", "interactions", "blocks")
+"""Inputs that are results of a load on one machine; the other machine does not take them over."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogInputs:
+    """Inputs of the model that a log has."""
+
+    inputs: Mapping[str, Any]
+    """By field of `Configuration`."""
+    missing: Mapping[str, NotApplicable]
+    """Inputs that the model needs and the log lacks, and why."""
+    caveats: tuple[str, ...]
+
+
+def of_log(log: Log, *, device: str = "") -> LogInputs | NotApplicable:
+    """Inputs of the model for the machine that a log was recorded on.
 
     Parameters
     ----------
-    found : Prediction
-        What the model said.
-    machines : (Configuration, Configuration)
-        What it was told of A and of B.
-    sources : (mapping, mapping)
-        Where each figure of A and of B comes from.
-    caveats : sequence of str
-        Of the log that figures were taken from.
+    log : Log
+    device : str
+        Name of the drive or device with the files; by default the simulated system's, or the busiest.
     """
-    measured = [known.n for machine in machines for known in machine.known() if isinstance(known, Estimate)]
+    result = disk_saturation.analyse(log, device=device)
+    if isinstance(result, NotApplicable):
+        return result
+    facts = result.facts
+    observed: dict[str, Any] = {
+        "loaded": result.loaded,
+        "block_time_s": result.block_time,
+        "swap_time_s": result.swap_time,
+        "queue_length": result.queue_length,
+        "utilisation": result.utilisation,
+        "elapsed_s": result.elapsed,
+        "blocks": result.blocks,
+        "memory": facts.memory,
+        "size": facts.size,
+        "processes": facts.processes,
+        "burst_s": facts.burst_s,
+        "think_s": result.think,
+        "interactions": facts.interactions,
+        "interactive": facts.interactive,
+        "equal_demands": facts.equal_demands,
+        "single_controller": facts.single_controller,
+        "one_swap_at_a_time": facts.one_swap_at_a_time,
+    }
+    if facts.memory and facts.size:
+        # The model counts the processes that fit, on both machines in the same way.
+        del observed["loaded"]
+    return LogInputs(
+        inputs={
+            name: value
+            for name, value in observed.items()
+            if value is not None and not isinstance(value, NotApplicable)
+        },
+        missing={
+            name: value
+            for name in ("loaded", "block_time_s", "swap_time_s")
+            if isinstance(value := observed.get(name), NotApplicable)
+        },
+        caveats=result.caveats,
+    )
+
+
+def inherited(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any]:
+    """Inputs that machine B, known by `b`, takes over from machine A.
+
+    A number of loaded processes is not taken over where B has another memory or another size of process,
+    because it then follows from them.
+    """
+    taken = {name: value for name, value in a.items() if name not in MEASURED and name not in b}
+    changed = {"memory", "size"} & set(b)
+    if changed and {"memory", "size"} <= {*taken, *b}:
+        taken.pop("loaded", None)
+    return taken
+
+
+def section(
+    prediction: Prediction,
+    machines: tuple[Configuration, Configuration],
+    sources: tuple[Mapping[str, str], Mapping[str, str]],
+    warnings: Sequence[str] = (),
+) -> Section:
+    """Section of a prediction by `models.swapping.disk_bound`.
+
+    Parameters
+    ----------
+    prediction : Prediction
+    machines : (Configuration, Configuration)
+        Inputs of the model for A and B.
+    sources : (mapping, mapping)
+        Where each input of A and of B comes from, by field.
+    warnings : sequence of str
+        Caveats of the log from which inputs were taken.
+    """
+    measured = [value.n for machine in machines for value in machine.known() if isinstance(value, Estimate)]
     return predicted.section(
-        "ratio",
+        "disk-bound",
         "How long does the load take on the other machine?",
-        found,
+        prediction,
         LABELS,
-        summary=_sentences(found, machines[1]),
+        summary=_sentences(prediction, machines[1]),
         tables=(_inputs(machines, sources),),
-        caveats=caveats,
+        warnings=warnings,
         n=min(measured, default=0),
     )
 
 
-def _sentences(found: Prediction, b: Configuration) -> list[str]:
-    ratio = predicted.estimate(found.quantity("ratio"))
-    sentences = [f"On B the load takes {shown.cell(ratio)} times as long as on A."]
-    known = {quantity.name for quantity in found.quantities}
-    if "elapsed_b_s" in known:
-        before, after = (
-            shown.cell(predicted.estimate(found.quantity(name))) for name in ("elapsed_a_s", "elapsed_b_s")
-        )
-        sentences.append(f"{before} on A become {after} on B.")
-    if "elapsed_b_s" in known and b.elapsed_s is not None:
-        measured = b.elapsed_s.value if isinstance(b.elapsed_s, Estimate) else b.elapsed_s
-        off = found["elapsed_b_s"] / measured - 1.0
+def _sentences(prediction: Prediction, b: Configuration) -> list[str]:
+    def text(name: str) -> str:
+        return shown.estimate(predicted.estimate(prediction.quantity(name)))
+
+    sentences = [f"On B the load takes {text('ratio')} times as long as on A."]
+    has_elapsed = any(quantity.name == "elapsed_b_s" for quantity in prediction.quantities)
+    if has_elapsed:
+        sentences.append(f"{text('elapsed_a_s')} on A become {text('elapsed_b_s')} on B.")
+    if has_elapsed and b.elapsed_s is not None:
+        measured = point(b.elapsed_s)
+        error = prediction["elapsed_b_s"] / measured - 1.0
         sentences.append(
-            f"Measured on B were {shown.quantity(measured, 's')}: the prediction is off by "
-            f"{shown.quantity(off, 'share')}."
+            f"Measured on B were {shown.quantity(measured, 's')}: the prediction differs by "
+            f"{shown.quantity(error, 'share')}."
         )
-    if abs(found["ratio_as_printed"] / found["ratio"] - 1.0) > 1e-9:
-        printed = shown.number(found["ratio_as_printed"])
+    if abs(prediction["ratio_as_printed"] / prediction["ratio"] - 1.0) > 1e-9:
         sentences.append(
-            f"The thesis would say {printed}: it takes the queue of A as it is, and so counts the change in "
-            "the number loaded twice."
+            f"As printed, the thesis would give {shown.number(prediction['ratio_as_printed'])}: it uses the "
+            "queue of A unchanged, and so counts the change in the number loaded twice."
         )
     return sentences
 
@@ -118,45 +195,43 @@ def _sentences(found: Prediction, b: Configuration) -> list[str]:
 def _inputs(
     machines: tuple[Configuration, Configuration], sources: tuple[Mapping[str, str], Mapping[str, str]]
 ) -> Table:
-    """Write a row a machine, a column a figure; where figures come from stands in the notes."""
-    known = [name for name in INPUTS if any(getattr(machine, name) is not None for machine in machines)]
-    rows = tuple(
-        (letter, *(_cell(getattr(machine, name), INPUTS[name][1]) for name in known))
-        for letter, machine in zip("AB", machines, strict=True)
-    )
-    columns = (Column("machine"), *(Column(INPUTS[name][0], unit=INPUTS[name][1]) for name in known))
-    return Table(
-        name="ratio-inputs",
-        caption="What the model was told",
-        columns=columns,
-        rows=rows,
-        notes=tuple(_origins(known, sources)),
+    """Table with a row for each machine and a column for each input; the notes name the sources."""
+    given = [name for name in INPUTS if any(getattr(machine, name) is not None for machine in machines)]
+    return Table.of(
+        zip("AB", machines, strict=True),
+        Col("machine", lambda item: item[0]),
+        *(
+            Col(INPUTS[name], partial(_cell, name), unit="share" if name == "utilisation" else _unit(name))
+            for name in given
+        ),
+        name="disk-bound-inputs",
+        caption="Inputs of the model",
+        notes=tuple(_origins(given, sources)),
     )
 
 
-def _origins(known: Sequence[str], sources: tuple[Mapping[str, str], Mapping[str, str]]) -> Iterator[str]:
-    for letter, own in zip("AB", sources, strict=True):
+def _unit(name: str) -> str:
+    return "s" if name.endswith("_s") else ""
+
+
+def _origins(given: Sequence[str], sources: tuple[Mapping[str, str], Mapping[str, str]]) -> Iterator[str]:
+    for letter, source_of in zip("AB", sources, strict=True):
         by_source: dict[str, list[str]] = {}
-        for name in known:
-            source = next((own[key] for key in (name, *_options(name)) if key in own), None)
-            if source is not None:
-                by_source.setdefault(source, []).append(INPUTS[name][0])
-        told = [f"{source}: {', '.join(names)}" for source, names in by_source.items()]
-        if told:
-            yield f"{letter} {'; '.join(told)}."
+        for name in given:
+            if name in source_of:
+                by_source.setdefault(source_of[name], []).append(INPUTS[name])
+        parts = [f"{source}: {', '.join(names)}" for source, names in by_source.items()]
+        if parts:
+            yield f"{letter} {'; '.join(parts)}."
 
 
-def _options(name: str) -> tuple[str, ...]:
-    """Names that a figure may have as an option."""
-    bare = name.removesuffix("_s")
-    return bare, f"{bare}_time"
-
-
-def _cell(value: object, unit: str) -> Cell:
+def _cell(name: str, item: tuple[str, Configuration]) -> Cell:
+    value = getattr(item[1], name)
+    unit = "share" if name == "utilisation" else _unit(name)
     if isinstance(value, Estimate):
         return replace(value, unit=unit)
     if isinstance(value, float) and value.is_integer() and not unit:
         return int(value)
-    if value is None or isinstance(value, (int, float, str)):
-        return value
-    return ", ".join(f"{each:g}" for each in value) if isinstance(value, tuple) else None
+    if isinstance(value, tuple):
+        return ", ".join(f"{size:g}" for size in value)
+    return value if isinstance(value, (int, float)) else None

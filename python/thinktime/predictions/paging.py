@@ -1,45 +1,59 @@
-"""A machine with demand paging: what it does, how many processes should be eligible, and what changes do."""
+"""Throughput and response of a machine with demand paging, and the best number of eligible processes."""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
+from thinktime.documents import charts
 from thinktime.documents import format as shown
-from thinktime.documents.document import Cell, Column, Section, Table
+from thinktime.documents.document import Cell, Col, Document, Figure, Finding, Key, Section, Table
+from thinktime.documents.series import Point, Series
 from thinktime.documents.wording import capital
-from thinktime.predictions import paging_figures
+from thinktime.models.paging import eligible_limit, throughput
 from thinktime.predictions import prediction as predicted
+from thinktime.predictions.prediction import modelled
+from thinktime.predictions.simulated_multics import SYSTEM, of_parameters
+from thinktime.sources.simulated import simulate
 from thinktime.stats.estimate import Estimate, NotApplicable
 
 if TYPE_CHECKING:
-    from thinktime.models.prediction import Prediction
-
-__all__ = ["LABELS", "Point", "levels", "machine", "sweep"]
+    from thinktime.models.prediction import Prediction, Quantity
 
 KINDS = ("page_fault", "getwork", "drum_interrupt", "interrupt", "segment_fault", "gate_fault")
 LABELS = {
     "throughput_per_s": "interactions per second",
-    "response_s": "from input to the end of the work",
-    "useful_share": "part of the processors' time in user programs",
-    "idle_share": "part in which they have nothing to do",
-    "lock_wait_share": "part in which they spin for a lock",
-    "eligible_mean": "processes that are eligible",
-    "active_mean": "interactions in progress",
-    "page_wait_mean_s": "from the request for a page until it is in core",
-    "drum_utilisation": "busy part of the drum's time",
-    "disk_utilisation": "busy part of a disk arm's time",
-    "page_faults_per_interaction": "page faults of an interaction",
+    "response_s": "response time, from input to the end of the work",
+    "useful_share": "fraction of the processors' time in user programs",
+    "idle_share": "fraction in which they are idle",
+    "lock_wait_share": "fraction in which they spin for a lock",
+    "eligible_mean": "mean number of eligible processes",
+    "active_mean": "mean number of interactions in progress",
+    "page_wait_mean_s": "mean time from the request for a page until it is in core",
+    "drum_utilisation": "utilisation of the drum",
+    "disk_utilisation": "utilisation of a disk arm",
+    "page_faults_per_interaction": "page faults per interaction",
     "lifetime_s": "useful time between page faults",
     "pages_held": "pages that an eligible process holds",
-    **{f"{kind}_share": f"part of the time in {kind.replace('_', ' ')} paths" for kind in KINDS},
-    **{f"{kind}_between_s": f"real time between {kind.replace('_', ' ')}s, a processor" for kind in KINDS},
-    **{f"{kind}_overhead_s": f"what one {kind.replace('_', ' ')} costs" for kind in KINDS},
+    **{f"{kind}_share": f"fraction of the time in {kind.replace('_', ' ')} paths" for kind in KINDS},
+    **{f"{kind}_between_s": f"real time between {kind.replace('_', ' ')}s, per processor" for kind in KINDS},
+    **{f"{kind}_overhead_s": f"cost of one {kind.replace('_', ' ')}" for kind in KINDS},
 }
 SIMULATED = {"throughput_per_s": "interactions_per_s"}
 """Responses of the simulation that have another name there."""
+CURVES = {
+    "useful_share": Key("useful", colour="user", shape="line"),
+    "idle_share": Key("idle", colour="other", shape="line"),
+}
+OBSERVED = {
+    "useful_share": Key("useful, simulated", colour="user", shape="diamond"),
+    "idle_share": Key("idle, simulated", colour="other", shape="diamond"),
+}
+SHARES = charts.Axis("share of the processors' time", format=".0%", low=0.0, high=1.0)
 COMPARED = {
     "useful_share": "useful",
     "idle_share": "idle",
@@ -51,115 +65,197 @@ PAGE_WAIT_ONLY = (
     "The simulation's page wait ends when the interrupt has been handled, the model's when the page is there."
 )
 
-_Simulated = Mapping[str, Estimate | NotApplicable]
+VARIED = {
+    "core": "core (Kwords)",
+    "users": "number of users",
+    "cpus": "number of processors",
+    "max_eligible": "eligible processes at most",
+}
+"""Parameters that may have a range of values, and their names in sentences."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Point:
-    """One machine of a range: the value that was varied, what is predicted, and what the simulation gave."""
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Machine:
+    """Prediction of one machine, and its simulation for comparison."""
 
     value: float
-    found: Prediction
-    simulated: _Simulated | None = None
+    """Value of the parameter that is varied; nan where none is."""
+    prediction: Prediction
+    simulated: Mapping[str, Estimate | NotApplicable] | None = None
+    """Responses of the simulation by name; None where nothing was simulated."""
+
+    def predicted(self, name: str) -> Estimate:
+        """Predicted quantity."""
+        return predicted.estimate(self.prediction.quantity(name))
+
+    def observed(self, name: str) -> Estimate | None:
+        """The same quantity as simulated; None where the simulation does not have it."""
+        response = (self.simulated or {}).get(SIMULATED.get(name, name))
+        if not isinstance(response, Estimate):
+            return None
+        return replace(response, unit=self.prediction.quantity(name).unit)
 
 
-def response(name: str) -> str:
-    """Name of a predicted figure among the simulation's responses."""
-    return SIMULATED.get(name, name)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Simulation:
+    """Simulation of every predicted machine, for comparison."""
+
+    replications: int
+    seed: int
 
 
-def machine(point: Point, told: Sequence[tuple[str, str]], caveats: Sequence[str] = ()) -> Section:
-    """Section of one machine; `told` has names and values of its parameters."""
-    found = point.found
-    useful, idle = (shown.quantity(float(found[f"{name}_share"]), "share") for name in ("useful", "idle"))
-    between = shown.quantity(float(found["page_fault_between_s"]), "s")
-    summary = [
-        f"Of the processors' time {useful} is useful work and {idle} idle, the rest overhead; there is a "
-        f"page fault every {between}, a processor."
+def document(
+    parameters: Mapping[str, Any],
+    ranges: Mapping[str, Sequence[float]],
+    *,
+    levels: int = 16,
+    simulation: Simulation | None = None,
+) -> Document:
+    """Document of one machine, of its number of eligible processes, and of each range of a parameter.
+
+    Parameters
+    ----------
+    parameters : mapping
+        Parameters of the simulated Multics that differ from the defaults.
+    ranges : mapping
+        Values of parameters among `VARIED`; each range leaves the others as they are.
+    levels : int
+        Largest number of eligible processes to search.
+    simulation : Simulation, optional
+        By default nothing is simulated.
+
+    Raises
+    ------
+    InputError
+        A parameter is not allowed, or asks for something that the model does not have.
+    """
+    multics = of_parameters(parameters)
+    facts = [(name, _written(value)) for name, value in multics.parameters.items()]
+    warnings = [
+        f"The model has no {name}, which the simulation has: {name} = {multics.parameters[name]}."
+        for name in multics.ignored
     ]
-    rows = tuple((name, value) for name, value in told)
-    tables = [
-        Table(
-            name="paging-machine",
-            caption="The machine",
-            columns=(Column("parameter"), Column("value")),
-            rows=rows,
-            folded=True,
+    sections = [
+        machine(predict(parameters, simulation=simulation), facts, warnings),
+        eligible(eligible_limit.levels(multics.machine, levels)),
+    ]
+    for name, values in ranges.items():
+        machines = [predict({**parameters, name: value}, value, simulation=simulation) for value in values]
+        sections.append(sweep(name, machines))
+    replicated = (
+        ()
+        if simulation is None
+        else (
+            ("Replications", str(simulation.replications)),
+            ("Seed", str(simulation.seed)),
         )
-    ]
-    if point.simulated is not None:
-        tables.append(_beside(point))
+    )
+    return Document(
+        title="Demand paging: how much gets done",
+        subtitle=f"The system {SYSTEM}, predicted{', and simulated' if simulation else ''}.",
+        findings=tuple(Finding(section.summary[0], section=section.name) for section in sections),
+        sections=tuple(sections),
+        facts=replicated,
+        facts_title="How was it simulated?",
+        origin="Made by thinktime: the same parameters and seed give the same page.",
+    )
+
+
+def predict(
+    parameters: Mapping[str, Any], value: float = math.nan, *, simulation: Simulation | None = None
+) -> Machine:
+    """Prediction of one machine, and its simulation; `value` is that of the varied parameter."""
+    prediction = throughput.predict(of_parameters(parameters).machine)
+    if simulation is None:
+        return Machine(value=value, prediction=prediction)
+    ran = simulate(SYSTEM, parameters, seed=simulation.seed, replications=simulation.replications)
+    responses = {name: ran.estimate(name) for name in ran.units}
+    return Machine(value=value, prediction=prediction, simulated=responses)
+
+
+def _written(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def machine(result: Machine, parameters: Sequence[tuple[str, str]], warnings: Sequence[str] = ()) -> Section:
+    """Section of one machine, with the names and values of its `parameters`."""
+    useful, idle = (shown.estimate(result.predicted(f"{name}_share")) for name in ("useful", "idle"))
+    between = shown.estimate(result.predicted("page_fault_between_s"))
+    table = Table.of(
+        parameters,
+        Col("parameter", lambda item: item[0]),
+        Col("value", lambda item: item[1]),
+        name="paging-machine",
+        caption="The machine",
+        folded=True,
+    )
     return predicted.section(
         "paging",
         "What does the machine do?",
-        found,
+        result.prediction,
         LABELS,
-        summary=summary,
-        tables=tables,
-        caveats=caveats,
+        summary=[
+            f"Of the processors' time {useful} is useful work and {idle} idle, the rest overhead; each "
+            f"processor has a page fault every {between}."
+        ],
+        tables=[table] if result.simulated is None else [table, _simulated(result)],
+        warnings=warnings,
     )
 
 
-def _beside(point: Point) -> Table:
-    """Put every figure that both have beside each other."""
-    assert point.simulated is not None
-    rows: list[tuple[Cell, ...]] = []
-    for quantity in point.found.quantities:
-        measured = point.simulated.get(response(quantity.name))
-        if isinstance(measured, Estimate) and quantity.name in LABELS:
-            own = predicted.estimate(quantity)
-            less = Estimate(
-                value=float(quantity.value) - measured.value,
-                unit=quantity.unit,
-                n=measured.n,
-                method="difference",
-            )
-            same = replace(measured, unit=quantity.unit)
-            rows.append((quantity.name, LABELS[quantity.name], own, same, less))
-    columns = (
-        Column("figure"),
-        Column("what it is"),
-        Column("predicted"),
-        Column("simulated"),
-        Column("predicted less simulated"),
-    )
-    notes = (PAGE_WAIT_ONLY,)
-    return Table(
-        name="paging-beside",
+def _simulated(result: Machine) -> Table:
+    """Table of the quantities that prediction and simulation both have."""
+
+    def difference(quantity: Quantity) -> Estimate:
+        observed = result.observed(quantity.name)
+        assert observed is not None
+        value = float(quantity.value) - observed.value
+        return Estimate(value=value, unit=observed.unit, n=observed.n, method="difference")
+
+    return Table.of(
+        [
+            quantity
+            for quantity in result.prediction.quantities
+            if quantity.name in LABELS and result.observed(quantity.name) is not None
+        ],
+        Col("quantity", lambda quantity: quantity.name),
+        Col("meaning", lambda quantity: LABELS[quantity.name]),
+        Col("predicted", predicted.estimate),
+        Col("simulated", lambda quantity: result.observed(quantity.name)),
+        Col("predicted minus simulated", difference),
+        name="paging-simulated",
         caption="Predicted and simulated",
-        columns=columns,
-        rows=tuple(rows),
-        notes=notes,
+        notes=(PAGE_WAIT_ONLY,),
     )
 
 
-def levels(found: Prediction) -> Section:
-    """Section of numbers of processes that are always eligible."""
-    best, share = found["optimum"], shown.quantity(found["optimum_share"], "share")
-    low, high = found["good_from"], found["good_to"]
-    summary = [
-        f"Most gets done with {_processes(best)} eligible: {share} of the processors' time is useful then. "
-        f"From {low:g} to {high:g} it is nearly as good (at least 95 % of that).",
-        f"The machine thrashes from {found['thrashing_from']:g} on: less than half of it gets done."
-        if math.isfinite(found["thrashing_from"])
-        else "It does not thrash within the range looked at.",
-    ]
+def eligible(prediction: Prediction) -> Section:
+    """Section of the numbers of processes that are always eligible."""
+    best = shown.count(int(prediction["optimum"]), "process")
+    share = shown.quantity(prediction["optimum_share"], "share")
+    low, high, thrashing = (prediction[name] for name in ("good_from", "good_to", "thrashing_from"))
     return Section(
         name="paging-levels",
         title="How many processes should be eligible?",
-        summary=tuple(summary),
-        tables=(_levels(found), _criteria(found), predicted.assumptions("paging-levels", found)),
-        figures=(paging_figures.levels(found),),
-        method=f"{capital(found.method)}. {found.source}.",
+        summary=(
+            f"Throughput is greatest with {best} eligible: {share} of the processors' time is useful then. "
+            f"From {low:g} to {high:g} it is nearly as good (at least 95 % of that).",
+            f"The machine thrashes from {thrashing:g} on: its throughput is less than half."
+            if math.isfinite(thrashing)
+            else "It does not thrash within the range that was searched.",
+        ),
+        tables=(
+            _levels(prediction),
+            _criteria(prediction),
+            predicted.assumptions("paging-levels", prediction),
+        ),
+        figures=(_levels_figure(prediction),),
+        method=f"{capital(prediction.method)}. {prediction.source}.",
     )
 
 
-def _processes(number: float) -> str:
-    return shown.count(int(number), "process")
-
-
-def _levels(found: Prediction) -> Table:
-    names = {
+def _levels(prediction: Prediction) -> Table:
+    headings = {
         "useful_share": "useful",
         "idle_share": "idle",
         **{f"{kind}_share": kind.replace("_", " ") for kind in KINDS},
@@ -169,96 +265,144 @@ def _levels(found: Prediction) -> Table:
         "pages_held": "pages held",
         "page_wait_mean_s": "page wait",
     }
-    units = {name: found.quantity(name).unit for name in names}
-    rows: list[tuple[Cell, ...]] = [
-        (
-            str(at + 1),
-            *(_cell(float(found[name][at]), unit) for name, unit in units.items()),
-        )
-        for at in range(len(found["throughput_per_s"]))
-    ]
-    columns = (Column("eligible"), *(Column(heading) for heading in names.values()))
-    return Table(
-        name="paging-levels", caption="So many processes, always eligible", columns=columns, rows=tuple(rows)
+
+    def cells(number: int) -> list[Cell]:
+        values = [(float(prediction[name][number - 1]), prediction.quantity(name).unit) for name in headings]
+        return [modelled(value, unit) if math.isfinite(value) else None for value, unit in values]
+
+    return Table.of(
+        range(1, len(prediction["throughput_per_s"]) + 1),
+        Col("eligible", lambda number: str(number)),
+        *Col.each(headings.values(), cells),
+        name="paging-levels",
+        caption="By number of processes that are always eligible",
     )
 
 
-def _cell(value: float, unit: str) -> Cell:
-    return Estimate(value=value, unit=unit, n=0, method="model") if math.isfinite(value) else None
-
-
-def _criteria(found: Prediction) -> Table:
-    throughput = found["throughput_per_s"]
-    greatest = float(throughput.max())
-    transfer = shown.quantity(found["transfer_s"], "s")
+def _criteria(prediction: Prediction) -> Table:
+    throughput = prediction["throughput_per_s"]
+    transfer = shown.quantity(prediction["transfer_s"], "s")
     rules = {
         "optimum": "greatest throughput, by search",
         "lifetime_criterion": f"lifetime at least the time of a page's transfer, {transfer} (L = S)",
         "half_criterion": "drum busy at most half the time (50 %)",
         "knee_criterion": "knee of the lifetime function: L(m)/m greatest",
     }
-    rows: list[tuple[Cell, ...]] = []
-    for name, rule in rules.items():
-        number = int(found[name])
-        reached = float(throughput[number - 1]) / greatest if number else None
-        part = None if reached is None else Estimate(value=reached, unit="share", n=0, method="model")
-        rows.append((rule, str(number) if number else "none", part))
-    columns = (Column("rule"), Column("processes"), Column("of the greatest throughput"))
-    return Table(name="paging-criteria", caption="What rules say", columns=columns, rows=tuple(rows))
+
+    def reached(name: str) -> Estimate | None:
+        number = int(prediction[name])
+        return modelled(throughput[number - 1] / float(throughput.max()), "share") if number else None
+
+    return Table.of(
+        rules,
+        Col("rule", lambda name: rules[name]),
+        Col("processes", lambda name: str(int(prediction[name])) if prediction[name] else "none"),
+        Col("of the greatest throughput", reached),
+        name="paging-criteria",
+        caption="Number of eligible processes by each rule",
+    )
 
 
-def sweep(name: str, title: str, points: Sequence[Point]) -> Section:
-    """Section of machines that differ in the parameter `name`, called `title`."""
-    known = [point for point in points if point.simulated is not None]
-    summary = [_range(title, points)]
-    if known:
-        summary.append(_deviation(title, known))
+def _levels_figure(prediction: Prediction) -> Figure:
+    numbers = range(1, len(prediction["useful_share"]) + 1)
+    series = Series(
+        [
+            Point(key=key, x=number, label=str(number), y=modelled(prediction[name][number - 1], "share"))
+            for name, key in CURVES.items()
+            for number in numbers
+        ]
+    )
+    useful, last = (
+        shown.quantity(float(value), "share")
+        for value in (prediction["optimum_share"], prediction["useful_share"][-1])
+    )
+    return Figure(
+        name="paging-levels-chart",
+        title="Useful and idle time against the number of eligible processes",
+        chart=series.curves(charts.Axis("eligible processes"), SHARES),
+        data=series.table(
+            "paging-levels-chart-data", "Useful and idle time by eligible, predicted", "eligible", folded=True
+        ),
+        alt=(
+            f"Useful time is greatest, {useful}, with {int(prediction['optimum'])} "
+            f"eligible processes, and is {last} with {numbers[-1]}."
+        ),
+        keys=series.legend,
+    )
+
+
+def sweep(name: str, machines: Sequence[Machine]) -> Section:
+    """Section of machines that differ in the parameter `name`, one of `VARIED`."""
+    title = VARIED[name]
+    best = max(machines, key=lambda item: float(item.prediction["throughput_per_s"]))
+    share = shown.estimate(best.predicted("useful_share"))
+    summary = [
+        f"Of these values, throughput is greatest with {title} {best.value:g}: {share} of the time is useful."
+    ]
+    if deviations := _deviations(machines):
+        worst = max(deviations, key=lambda item: abs(deviations[item]))
+        summary.append(
+            f"The predicted useful share is at most {100 * abs(deviations[worst]):.1f} points "
+            f"{'above' if deviations[worst] > 0 else 'below'} the simulated one, with {title} {worst:g}."
+        )
     return Section(
         name=f"paging-{name.replace('_', '-')}",
         title=f"What does {title} do?",
         summary=tuple(summary),
-        tables=(_points(name, title, points),),
-        figures=(paging_figures.sweep(name, title, points),),
+        tables=(_machines(name, machines),),
+        figures=(_sweep_figure(name, machines),),
     )
 
 
-def _range(title: str, points: Sequence[Point]) -> str:
-    best = max(points, key=lambda point: float(point.found["throughput_per_s"]))
-    share = shown.quantity(float(best.found["useful_share"]), "share")
-    return (
-        f"Of the values looked at, most gets done with {title} {best.value:g}: {share} of the time is useful."
+def _deviations(machines: Sequence[Machine]) -> dict[float, float]:
+    """Predicted minus simulated useful share, by value of the parameter that is varied."""
+    return {
+        item.value: float(item.prediction["useful_share"]) - observed.value
+        for item in machines
+        if (observed := item.observed("useful_share")) is not None
+    }
+
+
+def _machines(name: str, machines: Sequence[Machine]) -> Table:
+    simulated = any(item.simulated is not None for item in machines)
+    columns: list[Col[Machine]] = [Col(VARIED[name], lambda item: f"{item.value:g}")]
+    for quantity, heading in (COMPARED if simulated else ALONE).items():
+        columns.append(Col(heading, partial(Machine.predicted, name=quantity)))
+        if simulated:
+            columns.append(Col(f"{heading}, simulated", partial(Machine.observed, name=quantity)))
+    caption = f"By {VARIED[name]}"
+    return Table.of(machines, *columns, name=f"paging-{name.replace('_', '-')}", caption=caption)
+
+
+def _sweep_figure(name: str, machines: Sequence[Machine]) -> Figure:
+    """Figure of the shares against the varied parameter: lines of the model, and simulated points."""
+    title, chart = VARIED[name], f"paging-{name.replace('_', '-')}-chart"
+    lines = Series(
+        [
+            Point(
+                key=key, x=item.value, label=f"{item.value:g}", y=modelled(item.prediction[quantity], "share")
+            )
+            for quantity, key in CURVES.items()
+            for item in machines
+        ]
     )
-
-
-def _deviation(title: str, points: Sequence[Point]) -> str:
-    worst, at = 0.0, points[0]
-    for point in points:
-        assert point.simulated is not None
-        measured = point.simulated["useful_share"]
-        if isinstance(measured, Estimate):
-            off = float(point.found["useful_share"]) - measured.value
-            worst, at = (off, point) if abs(off) > abs(worst) else (worst, at)
-    return (
-        f"The predicted useful share is at most {100 * abs(worst):.1f} points "
-        f"{'above' if worst > 0 else 'below'} the simulated one, with {title} {at.value:g}."
+    points = Series(
+        [
+            Point(key=key, x=item.value, y=item.observed(quantity))
+            for quantity, key in OBSERVED.items()
+            for item in machines
+            if item.observed(quantity) is not None
+        ]
     )
-
-
-def _points(name: str, title: str, points: Sequence[Point]) -> Table:
-    simulated = any(point.simulated is not None for point in points)
-    wanted = COMPARED if simulated else ALONE
-    rows: list[tuple[Cell, ...]] = []
-    for point in points:
-        cells: list[Cell] = [f"{point.value:g}"]
-        for figure in wanted:
-            cells.append(predicted.estimate(point.found.quantity(figure)))
-            if simulated:
-                measured = point.simulated.get(response(figure)) if point.simulated else None
-                unit = point.found.quantity(figure).unit
-                cells.append(replace(measured, unit=unit) if isinstance(measured, Estimate) else None)
-        rows.append(tuple(cells))
-    headings = [Column(title)]
-    for heading in wanted.values():
-        headings += [Column(heading), Column(f"{heading}, simulated")] if simulated else [Column(heading)]
-    table = f"paging-{name.replace('_', '-')}"
-    return Table(name=table, caption=f"By {title}", columns=tuple(headings), rows=tuple(rows))
+    first, last = machines[0], machines[-1]
+    return Figure(
+        name=chart,
+        title=f"Useful and idle time against {title}",
+        chart=lines.curves(charts.Axis(title), SHARES, over=points),
+        data=lines.table(f"{chart}-data", f"Useful and idle time by {title}, predicted", title, folded=True),
+        alt=(
+            f"Predicted useful time is {shown.estimate(first.predicted('useful_share'))} with {title} "
+            f"{first.value:g} and {shown.estimate(last.predicted('useful_share'))} with {last.value:g}."
+        ),
+        keys=(*lines.keys, *points.keys),
+    )

@@ -1,4 +1,4 @@
-"""A machine that swaps, by the model that needs no saturated disk, and what changes would do to it."""
+"""Response time of a machine that swaps, saturated or not, and the effect of changes."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from thinktime.documents import format as shown
-from thinktime.documents.document import Cell, Column, Section, Table
+from thinktime.documents.document import Cell, Col, Section, Table
 from thinktime.predictions import prediction as predicted
+from thinktime.predictions.prediction import modelled
 from thinktime.stats.estimate import Estimate
 
 if TYPE_CHECKING:
     from thinktime.models.prediction import Prediction
     from thinktime.models.swapping.response_time import Swapping
-
-__all__ = ["LABELS", "section"]
 
 LABELS = {
     "elapsed_s": "elapsed time of all interactions",
@@ -23,12 +22,12 @@ LABELS = {
     "response_s": "response time of an interaction",
     "stretch": "response over what one process alone would take",
     "swaps": "swaps in and out, of all interactions",
-    "swaps_per_interaction": "swaps in and out an interaction",
-    "forced_swaps": "part of the swaps that took a ready process out of memory",
-    "controller_utilisation": "busy part of the controller's time",
+    "swaps_per_interaction": "swaps in and out per interaction",
+    "forced_swaps": "fraction of the swaps that took a ready process out of memory",
+    "controller_utilisation": "utilisation of the controller",
     "queue_length": "requests at the controller, the one in service included",
-    "swapper_busy": "part of the time with a swap under way or waiting",
-    "cpu_utilisation": "busy part of the CPU's time",
+    "swapper_busy": "fraction of the time with a swap under way or waiting",
+    "cpu_utilisation": "utilisation of the CPU",
     "fitting": "processes that fit into memory",
     "active": "processes in memory that do not pause",
     "pausing_in": "processes that pause in memory",
@@ -39,57 +38,61 @@ DEVICES = {"disk controller": "controller_utilisation", "CPU": "cpu_utilisation"
 COMPARED = {
     "throughput_per_s": "interactions",
     "response_s": "response",
-    "swaps_per_interaction": "swaps an interaction",
+    "swaps_per_interaction": "swaps per interaction",
     "controller_utilisation": "controller busy",
     "cpu_utilisation": "CPU busy",
     "fitting": "fit",
 }
-"""Figures of a change that its table shows, and their headings."""
+"""Quantities of a change that its table shows, and their headings."""
 
 
 def section(
-    system: Swapping,
-    found: Prediction,
+    machine: Swapping,
+    prediction: Prediction,
     sources: Mapping[str, str],
     changes: Sequence[tuple[str, Prediction]] = (),
 ) -> Section:
-    """Section of a prediction by `models.swapping`.
+    """Section of a prediction by `models.swapping.response_time`.
 
     Parameters
     ----------
-    system : Swapping
-        What the model was told.
-    found : Prediction
-        What it said.
+    machine : Swapping
+        Input of the model.
+    prediction : Prediction
     sources : mapping
-        Where each figure comes from, by the name of the field.
+        Where each input comes from, by field.
     changes : sequence of (str, Prediction)
-        What the model said of other machines, by what was changed.
+        Predictions for other machines, by what differs.
     """
-    response = shown.cell(predicted.estimate(found.quantity("response_s")))
-    busiest, quantity = max(DEVICES.items(), key=lambda each: float(found[each[1]]))
-    busy = shown.quantity(float(found[quantity]), "share")
-    summary = [f"An interaction takes {response}; the busiest device is the {busiest}: {busy} of the time."]
-    made = predicted.section(
+    response = shown.estimate(predicted.estimate(prediction.quantity("response_s")))
+    busiest, quantity = max(DEVICES.items(), key=lambda item: float(prediction[item[1]]))
+    busy = shown.quantity(float(prediction[quantity]), "share")
+    answer = predicted.section(
         "swapping",
         "How long do interactions take?",
-        found,
+        prediction,
         LABELS,
-        summary=summary,
-        tables=(_told(system, sources),),
+        summary=[
+            f"An interaction takes {response}; the busiest device is the {busiest}, with a utilisation of "
+            f"{busy}."
+        ],
+        tables=(_inputs(machine, sources),),
     )
-    return replace(made, tables=(*made.tables, _changes(found, changes))) if changes else made
+    return replace(answer, tables=(*answer.tables, _changes(prediction, changes))) if changes else answer
 
 
-def _told(system: Swapping, sources: Mapping[str, str]) -> Table:
-    rows: list[tuple[Cell, ...]] = []
-    for field in fields(system):
-        value = getattr(system, field.name)
-        if value is not None:
-            unit = "s" if field.name.endswith("_s") else ""
-            rows.append((field.name, _cell(value, unit), sources.get(field.name, "default")))
-    columns = (Column("figure"), Column("value"), Column("from"))
-    return Table(name="swapping-machine", caption="The machine", columns=columns, rows=tuple(rows))
+def _inputs(machine: Swapping, sources: Mapping[str, str]) -> Table:
+    return Table.of(
+        [field for field in fields(machine) if getattr(machine, field.name) is not None],
+        Col("input", lambda field: field.name),
+        Col(
+            "value",
+            lambda field: _cell(getattr(machine, field.name), "s" if field.name.endswith("_s") else ""),
+        ),
+        Col("from", lambda field: sources.get(field.name, "default")),
+        name="swapping-machine",
+        caption="The machine",
+    )
 
 
 def _cell(value: object, unit: str) -> Cell:
@@ -97,26 +100,24 @@ def _cell(value: object, unit: str) -> Cell:
         return replace(value, unit=unit)
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, int):
-        return str(value)
     if isinstance(value, float):
-        return Estimate(value=float(value), unit=unit, n=0, method="given")
+        return Estimate(value=value, unit=unit, n=0, method="given")
     if isinstance(value, (list, tuple)):
-        return ", ".join(shown.cell(_cell(each, unit)) for each in value)
+        return ", ".join(shown.cell(_cell(item, unit)) for item in value)
     return str(value)
 
 
-def _changes(found: Prediction, changes: Sequence[tuple[str, Prediction]]) -> Table:
-    """Set what changes do beside the machine as it is."""
-    base = float(found["throughput_per_s"])
-    rows: list[tuple[Cell, ...]] = []
-    for name, other in (("as it is", found), *changes):
-        more = float(other["throughput_per_s"]) / base - 1.0
-        cells = (predicted.estimate(other.quantity(quantity)) for quantity in COMPARED)
-        rows.append((name, Estimate(value=more, unit="share", n=0, method="model"), *cells))
-    columns = (
-        Column("machine"),
-        Column("change of interactions"),
-        *(Column(heading) for heading in COMPARED.values()),
+def _changes(prediction: Prediction, changes: Sequence[tuple[str, Prediction]]) -> Table:
+    """Table of the other machines below the machine as it is."""
+    base = float(prediction["throughput_per_s"])
+    return Table.of(
+        (("as it is", prediction), *changes),
+        Col("machine", lambda item: item[0]),
+        Col("change in throughput", lambda item: modelled(item[1]["throughput_per_s"] / base - 1.0, "share")),
+        *Col.each(
+            COMPARED.values(),
+            lambda item: [predicted.estimate(item[1].quantity(name)) for name in COMPARED],
+        ),
+        name="swapping-changes",
+        caption="Effect of changes",
     )
-    return Table(name="swapping-changes", caption="What changes would do", columns=columns, rows=tuple(rows))

@@ -1,20 +1,89 @@
-"""`thinktime predict`: what another machine would do, by a model of one's choice."""
+"""`thinktime predict`: what another machine would do, by a model that the user chooses.
+
+The commands stand in `commands`; they are loaded when one of them is called, because their options follow
+from the models.
+"""
 
 from __future__ import annotations
 
 import importlib
+import inspect
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_command
+
+if TYPE_CHECKING:
+    from thinktime.predictions.inputs import Input
 
 __all__ = ["MODELS", "command"]
 
-MODELS: dict[str, str] = {
-    "ratio": "thinktime.cli.predict.ratio",
-    "cpu-bound": "thinktime.cli.predict.cpu_bound",
-    "swapping": "thinktime.cli.predict.swapping",
-    "paging": "thinktime.cli.predict.paging",
-}
-"""Name of each model, and the module whose function ``command`` asks it."""
+MODELS = ("disk-bound", "swap-overhead", "swapping", "paging", "network")
+"""Name of each model; the function of `commands` with the same name, underscores for hyphens, runs it."""
+
+
+class _Group(TyperGroup):
+    """Models by name, each made into a command when it is needed."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        del ctx
+        return list(MODELS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        del ctx
+        if cmd_name not in MODELS:
+            return None
+        commands = importlib.import_module(f"{__name__}.commands")
+        function = getattr(commands, cmd_name.replace("-", "_"))
+        inputs, twins = commands.INPUTS.get(cmd_name, ((), False))
+        application = typer.Typer(rich_markup_mode=None, add_completion=False)
+        application.command(cmd_name)(with_inputs(function, inputs, twins=twins))
+        return get_command(application)
+
+
+def with_inputs(
+    function: Callable[..., None], inputs: tuple[Input, ...], *, twins: bool
+) -> Callable[..., None]:
+    """Command whose options are the parameters of `function` and, for its ``**texts``, one for each input."""
+
+    def called(**values: Any) -> None:
+        function(**values)
+
+    parameters = []
+    for parameter in inspect.signature(function, eval_str=True).parameters.values():
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            parameters += _options(inputs, twins=twins)
+        else:
+            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+    called.__doc__ = function.__doc__
+    called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return called
+
+
+def _options(inputs: Sequence[Input], *, twins: bool = False) -> list[inspect.Parameter]:
+    """Parameters of a command, one option for each input; with `twins` also those of a machine B.
+
+    Names are those of the fields, followed by ``_b`` for machine B.
+    """
+    return [
+        parameter
+        for item in inputs
+        for parameter in (
+            _parameter(item.field, item, (item.option, f"{item.option}-a")[: 1 + twins], item.help),
+            *([_parameter(f"{item.field}_b", item, (f"{item.option}-b",), "Of B.")] if twins else []),
+        )
+    ]
+
+
+def _parameter(name: str, item: Input, spellings: Sequence[str], words: str) -> inspect.Parameter:
+    option = typer.Option(*spellings, metavar=item.metavar, help=words)
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[str | None, option]
+    )
+
 
 command = typer.Typer(
     help="Predict what a change would do, by a model: from a log, or from a configuration.",
@@ -22,16 +91,15 @@ command = typer.Typer(
     epilog="""\
 Examples:
 
-thinktime predict ratio --loaded 4 --loaded-b 8 --block-time 50ms --swap-time 70ms
+thinktime predict network --station cpu=30ms --station disk=40ms --think-time 5s --users 1..60
 
-thinktime predict ratio --from run --memory-b 1280
+thinktime predict disk-bound --from run --memory-b 1280
 
 thinktime predict paging --core 128..512..64 --simulate 2 -o paging.html
 
-thinktime predict ratio --help
+thinktime predict disk-bound --help
 """,
+    cls=_Group,
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-for name, module in MODELS.items():
-    command.command(name)(importlib.import_module(module).command)

@@ -1,4 +1,4 @@
-"""The machine of `models.paging` that is meant by the parameters of the simulated Multics."""
+"""Inputs of the paging model that describe a simulated Multics, from the parameters of the simulation."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from thinktime.errors import InputError
+from thinktime.models.distributions import distribution
+from thinktime.models.paging.configuration import Paging
+from thinktime.models.paging.lockout import KINDS
+from thinktime.models.paging.stays import Program
+from thinktime.sources import scripts, simulated
 
-if TYPE_CHECKING:
-    from thinktime.models.paging import Paging
-    from thinktime.models.paging.stays import Program
-
-__all__ = ["machine"]
-
+SYSTEM = "multics"
 MS = 1e-3
 NAMES = {
     "users": ("users", 1.0),
@@ -43,45 +43,64 @@ NAMES = {
     "disk_arms": ("disk_arms", 1.0),
     "disk_access": ("disk_access_s", MS),
 }
-"""Parameter of the simulation, the model's own, and its unit there."""
+"""Input of the model for each parameter of the simulation, and its unit there."""
 EVENLY = 12.0**-0.5
-"""Coefficient of variation of an access, which takes between half its mean and half as much again."""
+"""Coefficient of variation of an access, uniform between half its mean and one and a half times it."""
 WHOLE = {"users", "levels", "cpus", "drum_sectors", "disk_arms"}
 SAME = ("locks", "preempt", "hold_through_getwork")
 
 
-def machine(parameters: Mapping[str, Any], in_force: Mapping[str, Any], script: Mapping[str, Any]) -> Paging:
-    """Return the model's machine of parameters of the simulated system, all of them resolved.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulatedMultics:
+    """A simulated Multics as the paging model sees it."""
 
-    Users who play the script and those who type any of its lines are taken for one kind that does both.
+    machine: Paging
+    parameters: Mapping[str, Any]
+    """All parameters of the simulation, with the values in force."""
+
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """Parameters whose effect the simulation has and the model has not."""
+        effects = {
+            "housekeeping": self.parameters["housekeeping"] > 0,
+            "priority": self.parameters.get("priority") == "first_eligible",
+        }
+        return tuple(name for name, has_effect in effects.items() if has_effect)
+
+
+def of_parameters(parameters: Mapping[str, Any]) -> SimulatedMultics:
+    """Machine of the paging model that `parameters` of the simulated system describe.
+
+    Users who play the script and those who type any of its lines become one kind of user that does both.
 
     Parameters
     ----------
     parameters : mapping
-        By name.
-    in_force : mapping
-        What holds for those that say ``of_version``.
-    script : mapping
-        What users type.
+        Those that differ from the defaults, as `thinktime.simulate` takes them.
 
     Raises
     ------
     InputError
-        They ask for what the model does not know.
+        A parameter is not allowed, or asks for something that the model does not have.
     """
-    from thinktime.models.paging import Paging
-    from thinktime.models.paging.lockout import KINDS
+    resolved = simulated.resolve(SYSTEM, parameters)
+    in_force = simulated.machine(SYSTEM, resolved)["in_force"]
+    script = resolved.pop("script")
+    table = scripts.read(script).table if isinstance(script, str) else script
+    known = {**resolved, **in_force, "script": table["name"]}
+    return SimulatedMultics(machine=_machine(known, table), parameters=known)
 
-    known = {**parameters, **in_force}
+
+def _machine(known: Mapping[str, Any], script: Mapping[str, Any]) -> Paging:
     if known["eligibility"] != "number":
         raise InputError(
-            f"eligibility is {known['eligibility']}, of which this model knows nothing; give number"
+            f"eligibility is {known['eligibility']}, which this model does not have; give number"
         )
     named: dict[str, Any] = {own: known[name] * unit for name, (own, unit) in NAMES.items() if name in known}
     named |= {own: int(named[own]) for own in WHOLE}
     named |= {name: known[name] for name in SAME if name in known}
-    lines = [_Line.of(each) for each in script["interaction"]]
-    # Who takes the lines at random changes commands as normal users do.
+    lines = [_Line.of(line) for line in script["interaction"]]
+    # Users who take the lines at random change commands as often as normal users do.
     normal = known["normal_users"] / known["users"]
     return Paging(
         think_s=_think_s(lines, known, normal) + _read_s(lines, known["line_time"]),
@@ -106,18 +125,16 @@ class _Line:
 
     @classmethod
     def of(cls, table: Mapping[str, Any]) -> _Line:
+        """Line from its table in a script."""
         return cls(table["command"], table.get("wait", True) is not False, table["think"], table["multics"])
 
     def mean(self, name: str) -> float:
-        from thinktime.models.distributions import distribution
-
+        """Mean of the demand `name`."""
         return distribution(self.demands[name], name).mean
 
 
 def _think_s(lines: Sequence[_Line], known: Mapping[str, Any], normal: float) -> float:
     """Mean think time of all users, in seconds."""
-    from thinktime.models.distributions import distribution
-
     if known["think"] in ("script", "of_script"):
         scripted = sum(distribution(line.think).mean for line in lines) / len(lines)
     else:
@@ -131,10 +148,7 @@ def _read_s(lines: Sequence[_Line], line_s: float) -> float:
 
 
 def _programs(lines: Sequence[_Line], normal: float, known: Mapping[str, Any]) -> tuple[Program, ...]:
-    """Lines that ask for the same, as one; those of normal users have other processor times."""
-    from thinktime.models.distributions import distribution
-    from thinktime.models.paging.stays import Program
-
+    """Programs of the lines: one for each demand, with other processor times for normal users."""
     useful = {repr(line.demands["cpu"]): distribution(line.demands["cpu"], "cpu") for line in lines}
     alike = Counter(
         (repr(line.demands["cpu"]), line.mean("pages"), line.mean("segments"), line.mean("lines"))
@@ -158,7 +172,7 @@ def _programs(lines: Sequence[_Line], normal: float, known: Mapping[str, Any]) -
 
 
 def _changes(lines: Sequence[_Line], normal: float) -> float:
-    """Part of the interactions that begin another command than the one before."""
+    """Fraction of the interactions that begin another command than the one before."""
     commands = [line.command for line in lines]
     played = sum(one != other for one, other in pairwise([*commands, commands[0]])) / len(commands)
     typed = 1.0 - sum((number / len(commands)) ** 2 for number in Counter(commands).values())

@@ -1,0 +1,392 @@
+"""The models' commands: how each reads its inputs, and which prediction it prints."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+
+import typer
+
+from thinktime.cli import parameters, writing
+from thinktime.errors import InputError
+from thinktime.models.swapping.response_time import Swapping
+from thinktime.models.swapping.swap_disk import Configuration
+from thinktime.predictions.inputs import (
+    Given,
+    check_complete,
+    exact,
+    inputs_of,
+    number,
+    of_file,
+    of_options,
+    seconds,
+    whole,
+)
+from thinktime.predictions.swap_overhead import Load
+
+if TYPE_CHECKING:
+    from thinktime.documents.document import Document, Section
+    from thinktime.models.queueing.networks import Station
+
+CONFIGURATION = inputs_of(Configuration)
+LOAD = inputs_of(Load)
+SWAPPING = inputs_of(Swapping)
+INPUTS = {"disk-bound": (CONFIGURATION, True), "swap-overhead": (LOAD, False), "swapping": (SWAPPING, False)}
+"""Inputs from which the options of each model follow, and whether a machine B has the same."""
+VALUES_MAX = 200
+
+Form: TypeAlias = Annotated[
+    Literal["text", "json", "csv"],
+    typer.Option("--format", help="How to print the figures; json and csv are unrounded, in SI units."),
+]
+Output: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", help="File to write. Its ending chooses the format: .html has charts."),
+]
+FileForm: TypeAlias = Annotated[
+    writing.Form | None, typer.Option("--format", help="html by default with -o FILE, text without.")
+]
+Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Overwrite the file if it exists.")]
+
+
+def _print(section: Section, form: Literal["text", "json", "csv"]) -> None:
+    from thinktime import reports
+
+    sys.stdout.write(reports.render_section(section, form))
+
+
+def disk_bound(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[A.toml [B.toml]]", help="Files with the inputs of one machine or of both."),
+    ] = None,
+    log: Annotated[
+        Path | None, typer.Option("--from", metavar="LOG", help="Take the inputs of A from a log.")
+    ] = None,
+    device: Annotated[
+        str, typer.Option("--device", help="With --from: the device with the files; else the busiest.")
+    ] = "",
+    form: Form = "text",
+    **texts: str | None,
+) -> None:
+    """Compare two machines whose swap disk is the bottleneck.
+
+    How much longer or shorter does a load take on machine B than on machine A? Equation 3.1 of Brachman
+    (1983) and its extensions, with every assumption checked. An option applies to A, and to B unless the
+    same option ending in -b is given. Times and numbers may have intervals (40ms+-2ms), which the
+    prediction then has too. Keys of files are the options' names, with underscores.
+
+    Examples:
+
+      thinktime predict disk-bound --loaded 4 --loaded-b 8 --block-time 50ms --swap-time 70ms
+
+      thinktime predict disk-bound machine.toml --memory 650 --memory-b 1280 --block-time 40+-2ms
+
+      thinktime predict disk-bound now.toml faster-disk.toml --format json
+
+      thinktime predict disk-bound --from run --memory-b 1280 --utilisation-b 95%
+    """
+    from thinktime.models.swapping import disk_bound as model
+    from thinktime.predictions import disk_bound as prediction
+
+    a, b = of_options(CONFIGURATION, texts), of_options(CONFIGURATION, texts, "b")
+    for path, given in zip(files or (), ("A", "B", ""), strict=False):
+        if given == "A":
+            a = a.over(of_file(CONFIGURATION, path))
+        elif given == "B":
+            b = b.over(of_file(CONFIGURATION, path))
+        else:
+            raise InputError(f"{path}: is a third machine; give files for A and B, or for A alone")
+    caveats: tuple[Any, ...] = ()
+    if log is not None:
+        a, caveats = _measured(a, log, device)
+    check_complete(CONFIGURATION, a, of=" of A", remedy="--from LOG")
+    b = b.over(Given.of(prediction.inherited(a.values, b.values), "as A"))
+    machines = _configuration(a, "A"), _configuration(b, "B")
+    sources = a.sources, b.sources
+    _print(prediction.section(model.predict(*machines), machines, sources, caveats), form)
+
+
+def _measured(a: Given, path: Path, device: str) -> tuple[Given, tuple[Any, ...]]:
+    """Inputs of A completed by those of a log, and the log's caveats."""
+    from thinktime.log import Log
+    from thinktime.predictions import disk_bound
+    from thinktime.stats.estimate import NotApplicable
+
+    log = disk_bound.of_log(Log.open(path), device=device)
+    if isinstance(log, NotApplicable):
+        raise InputError(f"{path}: {log.reason}; {log.remedy}")
+    a = a.over(Given.of(log.inputs, str(path)))
+    for item in CONFIGURATION:
+        why = log.missing.get(item.field)
+        follows = item.field == "loaded" and {"memory", "size"} <= set(a.values)
+        if why is not None and item.field not in a.values and not follows:
+            raise InputError(f"{path}: no {item.words} of A: {why.reason}; {why.remedy} ({item.option})")
+    return a, log.caveats
+
+
+def _configuration(given: Given, name: str) -> Configuration:
+    try:
+        return Configuration(**given.values)
+    except InputError as error:
+        raise InputError(f"machine {name}: {error}") from None
+
+
+def swap_overhead(form: Form = "text", **texts: str | None) -> None:
+    """Predict the cost of swapping where the CPU is the bottleneck.
+
+    The two CPU-bound cases of Brachman (1983): with one process in memory every swap adds its time (--swaps);
+    with several, time grows with the number of processes alone, as long as the memory quantum (--quantum) is
+    at least two swap times.
+
+    Examples:
+
+      thinktime predict swap-overhead --elapsed 300s --swap-time 70ms --swaps 1000
+
+      thinktime predict swap-overhead --elapsed 300s --swap-time 70ms --quantum 1s --processes-b 15
+    """
+    from thinktime.predictions.swap_overhead import predict, section
+
+    given = of_options(LOAD, texts)
+    check_complete(LOAD, given, remedy="--help shows an example")
+    _print(section(predict(Load(**given.values))), form)
+
+
+def swapping(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="[MACHINE.toml]", help="File with the inputs of the machine.")
+    ] = None,
+    what_if: Annotated[
+        list[str] | None,
+        typer.Option("--what-if", metavar="NAME=VALUE ..", help="Another machine; may be given repeatedly."),
+    ] = None,
+    form: Form = "text",
+    **texts: str | None,
+) -> None:
+    """Predict response times of a machine that swaps, saturated or not.
+
+    A closed network of disk, CPU and pauses in which only processes in memory work, with a swapper like that
+    of Sixth Edition UNIX. Needs the demands of an interaction, and predicts how often processes are swapped.
+    Times and numbers may have intervals (40ms+-2ms). Keys of a file are the options' names, with
+    underscores. Another machine differs in one input, or in several separated by spaces.
+
+    Examples:
+
+      thinktime predict swapping machine.toml --what-if memory=1280 --what-if "processes=18 memory=1280"
+
+      thinktime predict swapping machine.toml --processes 18 --block-time 30+-2ms
+
+      thinktime predict swapping machine.toml --size 157,314 --swap-time 51ms,101ms --format json
+    """
+    from thinktime.models.swapping.response_time import predict
+    from thinktime.predictions.swapping import section
+
+    now = of_options(SWAPPING, texts)
+    if file is not None:
+        now = now.over(of_file(SWAPPING, file))
+    check_complete(SWAPPING, now)
+    machine = Swapping(**now.values)
+    changes = [(change, predict(_changed(now, change))) for change in what_if or ()]
+    _print(section(machine, predict(machine), now.sources, changes), form)
+
+
+def _changed(now: Given, change: str) -> Swapping:
+    """Machine that differs in the inputs that `change` names."""
+    by_key = {item.key: item for item in SWAPPING}
+    texts: dict[str, str | None] = {}
+    for part in change.split():
+        name, equals, value = part.partition("=")
+        item = by_key.get(name.replace("-", "_"))
+        if not equals or item is None:
+            raise InputError(f"--what-if {part}: give NAME=VALUE with NAME one of {', '.join(by_key)}")
+        texts[item.field] = value
+    if not texts:
+        raise InputError("--what-if: nothing is changed; give NAME=VALUE, such as memory=1280")
+    try:
+        return Swapping(**of_options(SWAPPING, texts).over(now).values)
+    except InputError as error:
+        raise InputError(f"--what-if {change}: {error}") from None
+
+
+def paging(
+    core: Annotated[
+        str | None, typer.Option("--core", metavar="K", help="Kwords: 256, or 256..768..64.")
+    ] = None,
+    users: Annotated[
+        str | None, typer.Option("--users", metavar="N", help="Logged in: 40, or 5..60..5.")
+    ] = None,
+    cpus: Annotated[
+        str | None, typer.Option("--cpus", metavar="N", help="Processors: 1, 2, or 1..2.")
+    ] = None,
+    max_eligible: Annotated[
+        str | None,
+        typer.Option("--max-eligible", metavar="N", help="Processes admitted at most: 4.5, or 1..16."),
+    ] = None,
+    parameter: Annotated[
+        list[str] | None,
+        typer.Option("-p", "--parameter", metavar="NAME=VALUE", help="Any other parameter."),
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option("--config", metavar="FILE.toml", help="Parameters in a file; options win.")
+    ] = None,
+    levels: Annotated[
+        int, typer.Option("--levels", min=2, max=256, help="Largest number of eligible processes to search.")
+    ] = 16,
+    simulate: Annotated[
+        int,
+        typer.Option("--simulate", metavar="R", min=0, help="Also simulate R replications of each machine."),
+    ] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the simulations.")] = 1,
+    output: Output = None,
+    form: FileForm = None,
+    force: Force = False,
+) -> None:
+    """Predict the effect of core, users, processors and eligible processes on a paging machine.
+
+    A closed network with a lifetime function, as a model of the simulated system multics: the same parameters
+    (see `thinktime systems multics`), the same figures, in a second. Options with a range (256..768..64) give
+    a table and a chart against it. With --simulate R the simulation is shown for comparison.
+
+    Examples:
+
+      thinktime predict paging
+
+      thinktime predict paging --core 384 --cpus 2 --users 48 --max-eligible 5.8 --simulate 4
+
+      thinktime predict paging --max-eligible 1..16 --core 128..512..64 --simulate 2 -o paging.html
+
+      thinktime predict paging -p version=3.1.1 --users 4..20..2 --format csv
+    """
+    from thinktime.predictions.paging import Simulation, document
+
+    writing.check(output, force, form or writing.form_of(output))
+    texts = {"core": core, "users": users, "cpus": cpus, "max_eligible": max_eligible}
+    values = {name: _values(text, name) for name, text in texts.items() if text is not None}
+    single = {name: listed[0] for name, listed in values.items() if len(listed) == 1}
+    ranges = {name: listed for name, listed in values.items() if len(listed) > 1}
+    base = parameters.read(config, parameter or []) | single
+    simulation = Simulation(replications=simulate, seed=seed) if simulate else None
+    _write(document(base, ranges, levels=levels, simulation=simulation), output, form)
+
+
+def _write(document: Document, output: Path | None, form: writing.Form | None) -> None:
+    from thinktime import reports
+
+    writing.write(output, reports.render(document, form or writing.form_of(output)))
+
+
+def _values(text: str, name: str) -> list[float]:
+    """One value, several with commas between them, or a range: FROM..TO or FROM..TO..STEP."""
+    item = f"--{name.replace('_', '-')} {text}"
+    try:
+        ends = [float(part) for part in text.split("..")] if ".." in text else []
+        listed = [] if ends else [float(part) for part in text.split(",")]
+    except ValueError:
+        ends, listed = [], []
+    if len(ends) in (2, 3):
+        low, high, step = ends if len(ends) == 3 else (*ends, 1.0)
+        if step > 0.0 and low <= high and (high - low) / step < VALUES_MAX:
+            listed = [low + index * step for index in range(int((high - low) / step + 1e-9) + 1)]
+    if not listed or not all(math.isfinite(value) for value in listed):
+        raise InputError(
+            f"{item}: give a number, several such as 128,256, or a range such as 256..768..64 of at most "
+            f"{VALUES_MAX} values"
+        )
+    return [int(value) if value == int(value) else value for value in listed]
+
+
+def network(
+    file: Annotated[
+        Path | None,
+        typer.Argument(metavar="[NETWORK.toml]", help="File with think_time, users and [stations.NAME]."),
+    ] = None,
+    station: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--station",
+            metavar="NAME=TIME[,KEY=VALUE..]",
+            help="Service demand of an interaction at a station, over all its visits. Keys: servers (a "
+            "number, or delay), discipline (ps or fcfs), variation. May be given repeatedly.",
+        ),
+    ] = None,
+    think_time: Annotated[
+        str | None, typer.Option("--think-time", metavar="T", help="Mean think time. Default: 0.")
+    ] = None,
+    users: Annotated[
+        str | None, typer.Option("--users", metavar="N", help="Number of users: 40, or 5..60..5.")
+    ] = None,
+    output: Output = None,
+    form: FileForm = None,
+    force: Force = False,
+) -> None:
+    """Predict response time, throughput and queues of a closed network, by number of users.
+
+    Exact mean value analysis of users who think and then visit stations, from the service demands of an
+    interaction. Users may be a range; the charts show all numbers of users up to the largest.
+
+    Examples:
+
+      thinktime predict network --station cpu=30ms --station disk=40ms --think-time 5s --users 10..120..10
+
+      thinktime predict network --station cpu=30ms,servers=2 --station disk=40ms,discipline=fcfs --users 40
+
+      thinktime predict network machine.toml --station disk=20ms --users 1..100 -o network.html
+    """
+    from thinktime import toml
+    from thinktime.predictions.network import Network, document
+
+    writing.check(output, force, form or writing.form_of(output))
+    table = {} if file is None else toml.read(file)
+    if unknown := set(table) - {"stations", "think_time", "users"}:
+        raise InputError(f"{file}: {unknown.pop()}: is no key of a network; give stations, think_time, users")
+    stations = {name: _station(name, entry, f"{file}: ") for name, entry in table.get("stations", {}).items()}
+    for text in station or ():
+        name, entry = _station_text(text)
+        stations[name] = _station(name, entry, "--station ")
+    think = table.get("think_time", 0) if think_time is None else think_time
+    population = table.get("users") if users is None else users
+    if population is None:
+        raise InputError("no number of users is given; give --users, such as 40 or 5..60..5")
+    described = Network(
+        stations=tuple(stations.values()),
+        users=tuple(whole(value, "--users") for value in _values(str(population), "users")),
+        think_s=exact(seconds, think, "--think-time"),
+    )
+    _write(document(described), output, form)
+
+
+def _station_text(text: str) -> tuple[str, dict[str, str]]:
+    """Name and keys of a station, from NAME=TIME[,KEY=VALUE..]."""
+    pairs = [part.partition("=") for part in text.split(",")]
+    if not all(key and equals and value for key, equals, value in pairs):
+        raise InputError(f"--station {text}: give NAME=TIME[,KEY=VALUE..], such as cpu=30ms,servers=2")
+    (name, _, demand), *others = pairs
+    return name, {"demand": demand} | {key: value for key, _, value in others}
+
+
+def _station(name: str, entry: object, item: str) -> Station:
+    """Station of a network, from the keys that a file or an option gives it."""
+    from thinktime.models.queueing.networks import Station
+
+    keys = dict(entry) if isinstance(entry, Mapping) else {"demand": entry}
+    readers = {"servers": _servers, "discipline": lambda value, _: str(value), "variation": _variation}
+    if unknown := set(keys) - {"demand", *readers}:
+        raise InputError(
+            f"{item}{name}: {unknown.pop()}: is no key of a station; give demand, {', '.join(readers)}"
+        )
+    if "demand" not in keys:
+        raise InputError(f"{item}{name}: its demand is not given; give demand, such as 40ms")
+    demand_s = exact(seconds, keys.pop("demand"), f"{item}{name}")
+    given: dict[str, Any] = {key: readers[key](value, f"{item}{name}: {key}") for key, value in keys.items()}
+    return Station(name=name, demand_s=demand_s, **given)
+
+
+def _servers(value: object, item: str) -> float:
+    return math.inf if value == "delay" else whole(value, item)
+
+
+def _variation(value: object, item: str) -> float:
+    return exact(number, value, item)

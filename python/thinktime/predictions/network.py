@@ -1,0 +1,276 @@
+"""Response time, throughput and queues of a closed network of stations, by number of users."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+
+from thinktime.documents import format as shown
+from thinktime.documents.charts import Axis
+from thinktime.documents.document import Col, Document, Figure, Finding, Key, Section, Table
+from thinktime.documents.series import Point, Series
+from thinktime.documents.wording import capital
+from thinktime.errors import InputError
+from thinktime.models.prediction import Prediction
+from thinktime.models.queueing.networks import Station, mva
+from thinktime.predictions import prediction as predicted
+from thinktime.predictions.prediction import modelled
+from thinktime.stats.estimate import Estimate
+
+TITLE = "How long do interactions take, by number of users?"
+COLOURS = ("user", "disk", "memory", "system", "net", "queue")
+"""Colours of the stations, in their order; with more stations they repeat."""
+UTILISATION = Axis("utilisation", format=".0%", low=0.0, high=1.0)
+POINTS_MAX = 100
+"""Numbers of users of a chart, at most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Network:
+    """A closed network: users think, then visit stations."""
+
+    stations: tuple[Station, ...]
+    """Each with the demand of an interaction, over all its visits."""
+    users: tuple[int, ...]
+    """Numbers of users to predict."""
+    think_s: float = 0.0
+    """Mean think time."""
+
+    def __post_init__(self) -> None:
+        """Refuse a network without stations or users, and two stations of one name."""
+        names = [station.name for station in self.stations]
+        if not names:
+            raise InputError("the network has no station; give one or more, such as --station cpu=30ms")
+        if len(set(names)) < len(names):
+            raise InputError(f"stations {', '.join(names)}: two have the same name")
+        if not self.users:
+            raise InputError("users is empty; give one number of users or more")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Population:
+    """Prediction for one number of users."""
+
+    users: int
+    throughput: Estimate
+    """Interactions per second."""
+    response: Estimate
+    """Mean response time [s]."""
+    queues: tuple[Estimate, ...]
+    """Mean number of interactions at each station, those in service included."""
+    utilisations: tuple[Estimate, ...]
+    """Utilisation of each station, 0 to 1; of a delay, the mean number in it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkPrediction:
+    """Prediction for every number of users up to the largest."""
+
+    network: Network
+    solution: Prediction
+    """Of the model, with arrays over the numbers of users from 1 up."""
+    populations: tuple[Population, ...] = field(repr=False)
+
+    @property
+    def requested(self) -> tuple[Population, ...]:
+        """Populations of the numbers of users that the network names, ascending."""
+        wanted = set(self.network.users)
+        return tuple(item for item in self.populations if item.users in wanted)
+
+    @property
+    def saturation(self) -> float:
+        r"""Number of users at which the asymptotes meet, beyond which interactions queue.
+
+        .. math:: N^* = \frac{Z + \sum_k D_k}{\max_k D_k / c_k}
+
+        with the capacity :math:`c_k` of a station; infinite where all stations are delays (Denning and Buzen,
+        ACM Computing Surveys 10 (1978)).
+        """
+        busiest = max((_limit_s(station) for station in self.network.stations), default=0.0)
+        total = self.network.think_s + math.fsum(station.demands[0] for station in self.network.stations)
+        return total / busiest if busiest > 0.0 else math.inf
+
+    @property
+    def bottleneck(self) -> Station | None:
+        """Station that limits the throughput; None where all are delays."""
+        busiest = max(self.network.stations, key=_limit_s)
+        return busiest if _limit_s(busiest) > 0.0 else None
+
+
+def _limit_s(station: Station) -> float:
+    """Least time between two interactions that the station can serve."""
+    return 0.0 if station.delay else station.demands[0] / station.capacity
+
+
+def predict(network: Network) -> NetworkPrediction:
+    """Exact mean value analysis of a network, for every number of users up to the largest.
+
+    Raises
+    ------
+    InputError
+        An input is not allowed, or nothing in the network takes time.
+    """
+    solution = mva(network.stations, max(network.users), network.think_s, course=True)
+
+    names = ("throughput_per_s", "response_s", "queue", "utilisation")
+    rows = zip(*(np.asarray(solution[name]) for name in names), strict=True)
+    return NetworkPrediction(
+        network=network,
+        solution=solution,
+        populations=tuple(
+            Population(
+                users=number,
+                throughput=modelled(throughput, "1/s"),
+                response=modelled(response, "s"),
+                queues=tuple(modelled(queue, "interaction") for queue in queues),
+                utilisations=tuple(
+                    modelled(value, "interaction" if station.delay else "share")
+                    for station, value in zip(network.stations, utilisations, strict=True)
+                ),
+            )
+            for number, (throughput, response, queues, utilisations) in enumerate(rows, start=1)
+        ),
+    )
+
+
+def document(network: Network) -> Document:
+    """Document of the prediction of a network."""
+    answer = section(predict(network))
+    return Document(
+        title="A closed network: response time and throughput",
+        subtitle=f"{shown.count(len(network.stations), 'station')}, exact mean value analysis.",
+        findings=tuple(Finding(text, section=answer.name) for text in answer.summary[:2]),
+        sections=(answer,),
+        facts=(("Think time", shown.quantity(network.think_s, "s")),),
+        facts_title="What was predicted?",
+        origin="Made by thinktime: the same network gives the same page.",
+    )
+
+
+def section(result: NetworkPrediction) -> Section:
+    """Section of the prediction of a network."""
+    solution = result.solution
+    return Section(
+        name="network",
+        title=TITLE,
+        summary=tuple(_sentences(result)),
+        tables=(_stations(result), _populations(result), predicted.assumptions("network", solution)),
+        figures=_figures(result),
+        caveats=predicted.caveats(solution),
+        method=f"{capital(solution.method)}. {solution.source}.",
+    )
+
+
+def _sentences(result: NetworkPrediction) -> list[str]:
+    last = result.requested[-1]
+    sentences = [
+        f"With {shown.count(last.users, 'user')} the mean response time is {shown.estimate(last.response)}, "
+        f"and the throughput {shown.estimate(last.throughput)}."
+    ]
+    bottleneck = result.bottleneck
+    if bottleneck is not None:
+        limit = shown.quantity(1.0 / _limit_s(bottleneck), "1/s")
+        sentences.append(
+            f"The bottleneck is {bottleneck.name}, which limits the throughput to {limit}; with more than "
+            f"about {shown.number(result.saturation)} users interactions queue there."
+        )
+    return [*sentences, predicted.judgement(result.solution.assumptions)]
+
+
+def _stations(result: NetworkPrediction) -> Table:
+    def servers(station: Station) -> str:
+        if station.delay:
+            return "delay"
+        if station.rates is not None:
+            return f"rates {', '.join(f'{rate:g}' for rate in station.rates)}"
+        return f"{station.servers:g}"
+
+    return Table.of(
+        result.network.stations,
+        Col("station", lambda station: station.name),
+        Col("demand", lambda station: station.demands[0], unit="s"),
+        Col("servers", servers),
+        Col("discipline", lambda station: None if station.delay else station.discipline),
+        name="network-stations",
+        caption="Service demand of an interaction at each station",
+    )
+
+
+def _populations(result: NetworkPrediction) -> Table:
+    names = [station.name for station in result.network.stations]
+    return Table.of(
+        result.requested,
+        Col("users", lambda item: item.users),
+        Col("throughput", lambda item: item.throughput),
+        Col("response", lambda item: item.response),
+        *Col.each([f"{name}, utilisation" for name in names], lambda item: item.utilisations),
+        *Col.each([f"{name}, number" for name in names], lambda item: item.queues),
+        name="network-users",
+        caption="Predicted, by number of users",
+        notes=("Number: interactions at a station, waiting or in service.",),
+    )
+
+
+def _drawn(result: NetworkPrediction) -> Sequence[Population]:
+    """Populations of a chart: all, or evenly spread ones with the first and the last."""
+    last = len(result.populations) - 1
+    chosen = sorted({round(index * last / (POINTS_MAX - 1)) for index in range(POINTS_MAX)})
+    return [result.populations[index] for index in chosen]
+
+
+def _figure(
+    result: NetworkPrediction,
+    name: str,
+    title: str,
+    lines: Mapping[Key, Callable[[Population], Estimate]],
+    y: Axis | str,
+) -> Figure:
+    """Figure of lines against users; `y` is an axis, or the title of one that starts at zero."""
+    series = Series(
+        [
+            Point(key=key, x=item.users, label=str(item.users), y=of(item))
+            for key, of in lines.items()
+            for item in _drawn(result)
+        ]
+    )
+    axis = Axis.from_zero(y, series.rows()) if isinstance(y, str) else y
+    ends = [f"{key.name} {series.course(key)} users" for key in lines]
+    return Figure(
+        name=f"network-{name}",
+        title=f"{title} against users",
+        chart=series.curves(Axis("users"), axis, dotted=False),
+        data=series.table(
+            f"network-{name}-data", f"{title} by number of users, predicted", "users", folded=True
+        ),
+        alt=f"{title}: {'; '.join(ends)}.",
+        keys=series.legend,
+        half=len(lines) == 1,
+    )
+
+
+def _figures(result: NetworkPrediction) -> tuple[Figure, ...]:
+    if len(result.populations) == 1:
+        return ()
+    user = partial(Key, colour="user", shape="line")
+    response = {user("response time"): lambda item: item.response}
+    throughput = {user("interactions per second"): lambda item: item.throughput}
+    queueing = [index for index, station in enumerate(result.network.stations) if not station.delay]
+    utilisation: dict[Key, Callable[[Population], Estimate]] = {}
+    for number, index in enumerate(queueing):
+        key = Key(result.network.stations[index].name, colour=COLOURS[number % len(COLOURS)], shape="line")
+        utilisation[key] = partial(_utilisation, index)
+    figures = (
+        _figure(result, "response", "Response time", response, "response time [s]"),
+        _figure(result, "throughput", "Throughput", throughput, "interactions per second"),
+    )
+    if not utilisation:
+        return figures
+    return (*figures, _figure(result, "utilisation", "Utilisation of the stations", utilisation, UTILISATION))
+
+
+def _utilisation(index: int, item: Population) -> Estimate:
+    return item.utilisations[index]

@@ -1,0 +1,74 @@
+"""Cost of swapping on a machine whose CPU, not its disk, is the bottleneck."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from thinktime.documents import format as shown
+from thinktime.errors import InputError
+from thinktime.models.swapping.swap_overhead import one_loaded, several_loaded
+from thinktime.models.uncertain import Known
+from thinktime.predictions import prediction as predicted
+
+if TYPE_CHECKING:
+    from thinktime.documents.document import Section
+    from thinktime.models.prediction import Prediction
+
+LABELS = {
+    "elapsed_b_s": "elapsed time then",
+    "swapping_s": "time in which nothing but swapping goes on",
+    "ratio": "elapsed time then over that now",
+    "quantum_least_s": "memory quantum below which the machine thrashes: 2 Tswap",
+    "swap_time_most_s": "swap time above which it thrashes: half the quantum",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """A load that is CPU bound, now and with swapping or more processes."""
+
+    elapsed_s: Known
+    """Elapsed time of the load now."""
+    swap_time_s: Known
+    """Mean time of one swap, one way, without queueing."""
+    swaps: Known | None = None
+    """Where one process is loaded: swaps, in and out, that are added."""
+    quantum_s: Known | None = None
+    """Where several are loaded: memory quantum, the CPU time of a process while in memory."""
+    processes: int = 1
+    """Active processes now."""
+    processes_b: int | None = None
+    """Active processes then; as now by default."""
+
+
+def predict(load: Load) -> Prediction:
+    """Elapsed time of a load that swaps, where the CPU is the bottleneck.
+
+    Raises
+    ------
+    InputError
+        Neither or both of swaps and memory quantum are given, or an input is not allowed.
+    """
+    if (load.swaps is None) == (load.quantum_s is None):
+        raise InputError(
+            "give the swaps (--swaps), where one process is loaded, or the memory quantum (--quantum), where "
+            "several are"
+        )
+    if load.swaps is not None:
+        return one_loaded(load.elapsed_s, load.swap_time_s, load.swaps)
+    assert load.quantum_s is not None
+    then = load.processes if load.processes_b is None else load.processes_b
+    return several_loaded(load.elapsed_s, load.processes, then, load.quantum_s, load.swap_time_s)
+
+
+def section(prediction: Prediction) -> Section:
+    """Section of a prediction of `predict`."""
+    after = shown.cell(predicted.estimate(prediction.quantity("elapsed_b_s")))
+    return predicted.section(
+        "swap-overhead",
+        "How long does the load then take?",
+        prediction,
+        LABELS,
+        summary=[f"The load takes {after}."],
+    )
