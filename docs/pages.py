@@ -99,8 +99,8 @@ def commands() -> str:
 def _walk(command: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
     if len(path) > 1:
         yield path, command
-    for name, below in getattr(command, "commands", {}).items():
-        yield from _walk(below, (*path, name))
+    for name in command.list_commands(None) if hasattr(command, "list_commands") else ():
+        yield from _walk(command.get_command(None, name), (*path, name))
 
 
 def public() -> Iterator[tuple[str, dict[str, str]]]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
@@ -38,24 +37,39 @@ INPUTS = {"disk-bound": (CONFIGURATION, True), "swap-overhead": (LOAD, False), "
 """Inputs from which the options of each model follow, and whether a machine B has the same."""
 VALUES_MAX = 200
 
-Form: TypeAlias = Annotated[
-    Literal["text", "json", "csv"],
-    typer.Option("--format", help="How to print the figures; json and csv are unrounded, in SI units."),
-]
 Output: TypeAlias = Annotated[
     Path | None,
-    typer.Option("-o", "--output", help="File to write. Its ending chooses the format: .html has charts."),
+    typer.Option("-o", "--output", metavar="FILE", help="Write to FILE; its ending chooses the format."),
 ]
-FileForm: TypeAlias = Annotated[
-    writing.Form | None, typer.Option("--format", help="html by default with -o FILE, text without.")
+Form: TypeAlias = Annotated[
+    writing.Form | None,
+    typer.Option(
+        "--format", help="By the ending of FILE, otherwise text; json and csv are unrounded, in SI units."
+    ),
 ]
-Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Overwrite the file if it exists.")]
+Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Overwrite FILE if it exists.")]
 
 
-def _print(section: Section, form: Literal["text", "json", "csv"]) -> None:
-    from thinktime import reports
+def _write(answer: Section | Document, output: Path | None, form: writing.Form | None) -> None:
+    """Print the answer, or write it to a file; a page of a section has its first sentences as findings."""
+    from thinktime.documents.document import Document, Finding
+    from thinktime.documents.render import render, render_section
 
-    sys.stdout.write(reports.render_section(section, form))
+    chosen = form or writing.form_of(output)
+    if isinstance(answer, Document):
+        text = render(answer, chosen)
+    elif chosen == "html":
+        page = Document(
+            title=answer.title,
+            subtitle=answer.method,
+            findings=tuple(Finding(sentence, section=answer.name) for sentence in answer.summary),
+            sections=(answer,),
+            origin="Made by thinktime: the same inputs give the same page.",
+        )
+        text = render(page, chosen)
+    else:
+        text = render_section(answer, chosen)
+    writing.write(output, text)
 
 
 def disk_bound(
@@ -69,7 +83,9 @@ def disk_bound(
     device: Annotated[
         str, typer.Option("--device", help="With --from: the device with the files; else the busiest.")
     ] = "",
-    form: Form = "text",
+    output: Output = None,
+    form: Form = None,
+    force: Force = False,
     **texts: str | None,
 ) -> None:
     """Compare two machines whose swap disk is the bottleneck.
@@ -92,6 +108,7 @@ def disk_bound(
     from thinktime.models.swapping import disk_bound as model
     from thinktime.predictions import disk_bound as prediction
 
+    writing.check(output, force, form or writing.form_of(output))
     a, b = of_options(CONFIGURATION, texts), of_options(CONFIGURATION, texts, "b")
     for path, given in zip(files or (), ("A", "B", ""), strict=False):
         if given == "A":
@@ -107,7 +124,8 @@ def disk_bound(
     b = b.over(Given.of(prediction.inherited(a.values, b.values), "as A"))
     machines = _configuration(a, "A"), _configuration(b, "B")
     sources = a.sources, b.sources
-    _print(prediction.section(model.predict(*machines), machines, sources, caveats), form)
+    section = prediction.section(model.predict(*machines), machines, sources, caveats)
+    _write(section, output, form)
 
 
 def _measured(a: Given, path: Path, device: str) -> tuple[Given, tuple[Any, ...]]:
@@ -135,7 +153,9 @@ def _configuration(given: Given, name: str) -> Configuration:
         raise InputError(f"machine {name}: {error}") from None
 
 
-def swap_overhead(form: Form = "text", **texts: str | None) -> None:
+def swap_overhead(
+    output: Output = None, form: Form = None, force: Force = False, **texts: str | None
+) -> None:
     """Predict the cost of swapping where the CPU is the bottleneck.
 
     The two CPU-bound cases of Brachman (1983): with one process in memory every swap adds its time (--swaps);
@@ -150,9 +170,10 @@ def swap_overhead(form: Form = "text", **texts: str | None) -> None:
     """
     from thinktime.predictions.swap_overhead import predict, section
 
+    writing.check(output, force, form or writing.form_of(output))
     given = of_options(LOAD, texts)
     check_complete(LOAD, given, remedy="--help shows an example")
-    _print(section(predict(Load(**given.values))), form)
+    _write(section(predict(Load(**given.values))), output, form)
 
 
 def swapping(
@@ -163,7 +184,9 @@ def swapping(
         list[str] | None,
         typer.Option("--what-if", metavar="NAME=VALUE ..", help="Another machine; may be given repeatedly."),
     ] = None,
-    form: Form = "text",
+    output: Output = None,
+    form: Form = None,
+    force: Force = False,
     **texts: str | None,
 ) -> None:
     """Predict response times of a machine that swaps, saturated or not.
@@ -184,13 +207,14 @@ def swapping(
     from thinktime.models.swapping.response_time import predict
     from thinktime.predictions.swapping import section
 
+    writing.check(output, force, form or writing.form_of(output))
     now = of_options(SWAPPING, texts)
     if file is not None:
         now = now.over(of_file(SWAPPING, file))
     check_complete(SWAPPING, now)
     machine = Swapping(**now.values)
     changes = [(change, predict(_changed(now, change))) for change in what_if or ()]
-    _print(section(machine, predict(machine), now.sources, changes), form)
+    _write(section(machine, predict(machine), now.sources, changes), output, form)
 
 
 def _changed(now: Given, change: str) -> Swapping:
@@ -241,7 +265,7 @@ def paging(
     ] = 0,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of the simulations.")] = 1,
     output: Output = None,
-    form: FileForm = None,
+    form: Form = None,
     force: Force = False,
 ) -> None:
     """Predict the effect of core, users, processors and eligible processes on a paging machine.
@@ -270,12 +294,6 @@ def paging(
     base = parameters.read(config, parameter or []) | single
     simulation = Simulation(replications=simulate, seed=seed) if simulate else None
     _write(document(base, ranges, levels=levels, simulation=simulation), output, form)
-
-
-def _write(document: Document, output: Path | None, form: writing.Form | None) -> None:
-    from thinktime import reports
-
-    writing.write(output, reports.render(document, form or writing.form_of(output)))
 
 
 def _values(text: str, name: str) -> list[float]:
@@ -319,7 +337,7 @@ def network(
         str | None, typer.Option("--users", metavar="N", help="Number of users: 40, or 5..60..5.")
     ] = None,
     output: Output = None,
-    form: FileForm = None,
+    form: Form = None,
     force: Force = False,
 ) -> None:
     """Predict response time, throughput and queues of a closed network, by number of users.
