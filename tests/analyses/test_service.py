@@ -233,7 +233,7 @@ def test_a_finite_population_is_said(log_of):
     result = arrivals.analyse(log_of(interactions=made))
     assert result.finite.thinking == pytest.approx(5.0, rel=0.05)
     assert result.finite.variation == pytest.approx(np.sqrt(2.5) / 5.0, rel=0.1)  # binomial (10, 1/2)
-    assert any("population is finite" in text for text in result.caveats)
+    assert "finite_population" in {caveat.kind for caveat in result.caveats}
 
 
 def test_few_arrivals_do_not_apply(log_of):

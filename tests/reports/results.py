@@ -168,36 +168,76 @@ def make_overhead() -> overhead.Overhead:
 def make_rates() -> rates.Rates:
     rows = (
         rates.Rate(
-            "forks", "Processes created", "counter", estimate(100.0, "fork/s"), 24_000.0, 0.0, 400.0, 0.3
+            column="forks",
+            description="Processes created",
+            kind="counter",
+            mean=estimate(100.0, "fork/s"),
+            total=24_000.0,
+            lowest=0.0,
+            highest=400.0,
+            autocorrelation=0.3,
         ),
-        rates.Rate("active_users", "Active users", "gauge", estimate(5.5, "user"), None, 0.0, 12.0, 0.9),
-        rates.Rate("swap_in_pages", "Pages", "counter", estimate(0.0, "page/s"), 0.0, 0.0, 0.0, None),
+        rates.Rate(
+            column="active_users",
+            description="Active users",
+            kind="gauge",
+            mean=estimate(5.5, "user"),
+            total=None,
+            lowest=0.0,
+            highest=12.0,
+            autocorrelation=0.9,
+        ),
+        rates.Rate(
+            column="swap_in_pages",
+            description="Pages",
+            kind="counter",
+            mean=estimate(0.0, "page/s"),
+            total=0.0,
+            lowest=0.0,
+            highest=0.0,
+            autocorrelation=None,
+        ),
     )
-    return rates.Rates(120, 240.0, rows, ("psi_cpu_some_s",), ("swap_in_pages",), ())
+    return rates.Rates(
+        intervals=120,
+        time_s=240.0,
+        rates=rows,
+        not_measured=("psi_cpu_some_s",),
+        always_zero=("swap_in_pages",),
+        caveats=(),
+    )
 
 
 def waiting(median: float) -> response.Waiting:
-    return response.Waiting(50, *(estimate(median * factor, "s") for factor in (1.2, 1.0, 2.0, 4.0)))
+    mean, p50, p90, p99 = (estimate(median * factor, "s") for factor in (1.2, 1.0, 2.0, 4.0))
+    return response.Waiting(n=50, mean=mean, p50=p50, p90=p90, p99=p99)
 
 
 def make_response() -> response.Response:
     def group(label: str, users: float | None, median: float) -> response.ResponseGroup:
         return response.ResponseGroup(
-            label,
-            users,
-            users,
-            50,
-            1,
-            waiting(median),
-            waiting(median / 3),
-            None,
-            estimate(0.5, "s"),
-            estimate(median * 2),
-            estimate(2.5, "1/s"),
+            label=label,
+            population_low=users,
+            population_high=users,
+            arrived=50,
+            unfinished=1,
+            response=waiting(median),
+            first_output=waiting(median / 3),
+            reaction=None,
+            service=estimate(0.5, "s"),
+            stretch=estimate(median * 2),
+            throughput=estimate(2.5, "1/s"),
         )
 
     populations = tuple(group(str(users), float(users), 0.5 * 1.1**users) for users in range(1, 13))
-    return response.Response(group("all", None, 1.0), populations, (), None, estimate(2.85), ())
+    return response.Response(
+        overall=group("all", None, 1.0),
+        by_population=populations,
+        by_class=(),
+        without=None,
+        growth=estimate(2.85),
+        caveats=(),
+    )
 
 
 def make_saturation() -> saturation.Saturation:
@@ -328,21 +368,28 @@ def make_ageing(name: str, direction: int) -> ageing.Ageing:
 def make_arrivals() -> arrivals.Arrivals:
     periods = tuple(
         arrivals.ArrivalPeriod(
-            600.0 * k,
-            600.0,
-            30.0,
-            500,
-            estimate(0.8 + k / 9, "interaction/s"),
-            estimate(0.9 + k),
-            make_test(0.5),
-            make_test(0.6),
-            make_test(0.7),
-            1.0 if k else 0.01,
+            start_s=600.0 * k,
+            length_s=600.0,
+            users=30.0,
+            n=500,
+            rate=estimate(0.8 + k / 9, "interaction/s"),
+            dispersion=estimate(0.9 + k),
+            counts=make_test(0.5),
+            gaps=make_test(0.6),
+            order=make_test(0.7),
+            p=1.0 if k else 0.01,
         )
         for k in range(3)
     )
-    finite = arrivals.FinitePopulation(30.0, 25.0, 0.08)
-    return arrivals.Arrivals(periods, make_test(0.01, -1), make_test(0.4), make_test(0.8), finite, ())
+    finite = arrivals.FinitePopulation(users=30.0, thinking=25.0, variation=0.08)
+    return arrivals.Arrivals(
+        periods=periods,
+        counts=make_test(0.01, -1),
+        gaps=make_test(0.4),
+        order=make_test(0.8),
+        finite=finite,
+        caveats=(),
+    )
 
 
 def make_trace() -> trace.Trace:

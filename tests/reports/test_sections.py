@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass, replace
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from thinktime.log import Log
 from thinktime.reports.cards import highlights
 from thinktime.reports.summary import findings
 from thinktime.reports.summary_facts import Evidence
-from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 
 NAMES = tuple(results.make_all())
 
@@ -93,9 +94,13 @@ def estimates(value: Any, left_out: set[str]) -> list[Estimate]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_caveats_are_kept(name: str) -> None:
-    result = results.make_all()[name]
-    marked = replace(result, caveats=("Beware of the dog.",))  # type: ignore[type-var]
+def test_caveats_are_kept(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = getattr(import_module(f"thinktime.analyses.{name}.section"), "WORDS", None)
+    caveat: Caveat | str = "Beware of the dog."
+    if words is not None:
+        monkeypatch.setitem(words, "dog", lambda name: f"Beware of the {name}.")
+        caveat = Caveat("dog", name="dog")
+    marked = replace(results.make_all()[name], caveats=(caveat,))  # type: ignore[type-var]
     assert "Beware of the dog." in made(name, marked).caveats
 
 

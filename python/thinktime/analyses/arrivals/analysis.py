@@ -1,4 +1,4 @@
-"""Whether inputs arrive as a Poisson process."""
+"""Tests of the arrivals of inputs against a Poisson process."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from thinktime.analyses.results import Result, check_level, check_log
+from thinktime.errors import InputError
 from thinktime.log import interactions
 from thinktime.log.periods import Span, cut, sessions, steady
-from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.hypothesis import ALPHA, SignificanceTest, adjusted, combined, holm
 from thinktime.stats.series import batch_means, poisson
 
 if TYPE_CHECKING:
     from thinktime.log import Log
 
-__all__ = ["ArrivalPeriod", "Arrivals", "FinitePopulation", "analyse"]
-
 Array = NDArray[np.float64]
 
 VARIES = 0.02
-"""Standard deviation over mean of the number thinking above which a finite population is worth a caveat."""
+"""Coefficient of variation of the number of users thinking above which there is a caveat."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ArrivalPeriod:
     """Arrivals of one period."""
 
     start_s: float
-    """Since the first arrival [s]."""
+    """Start, since the first arrival."""
     length_s: float
     users: float | None
     n: int
@@ -44,52 +44,55 @@ class ArrivalPeriod:
     gaps: SignificanceTest
     order: SignificanceTest
     p: float
-    """That of the least likely of the three tests, times three, adjusted over all periods (Holm)."""
+    """Least p of the three tests, times three, adjusted over all periods (Holm)."""
 
     @property
     def poisson(self) -> bool:
-        """Whether nothing speaks against a Poisson process, at a false-alarm rate of 5 % for all periods."""
+        """True if a Poisson process is not rejected, at a false-alarm rate of 5 % for all periods."""
         return self.p >= ALPHA
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FinitePopulation:
-    """Users who wait for an answer do not type: the rate follows the number that thinks."""
+    """Number of users thinking: users who wait for an answer do not type, so the rate follows it."""
 
     users: float
-    """Most users playing."""
+    """Largest number of users playing."""
     thinking: float
     """Mean number of users thinking."""
     variation: float
-    """Standard deviation over mean of the number thinking, and so of the rate."""
+    """Coefficient of variation of the number thinking, and so of the rate."""
 
 
-@dataclass(frozen=True, slots=True)
-class Arrivals:
-    """Test of the input traffic against a Poisson process (Anderson and Sargent 1974)."""
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Arrivals(Result):
+    """Tests of the input traffic against a Poisson process (Anderson and Sargent 1974)."""
+
+    MAIN = "periods"
 
     periods: tuple[ArrivalPeriod, ...]
     counts: SignificanceTest
     gaps: SignificanceTest
     order: SignificanceTest
-    """Each test over all periods together (Fisher), adjusted for the three (Holm)."""
+    """As `counts` and `gaps`: the test over all periods together (Fisher), adjusted for the three (Holm)."""
     finite: FinitePopulation | None
-    caveats: tuple[str, ...]
+    caveats: tuple[Caveat, ...]
 
     @property
     def poisson(self) -> bool:
-        """Whether none of the three tests over all periods rejects."""
+        """True if none of the three tests over all periods rejects."""
         return not any(test.rejected() for test in (self.counts, self.gaps, self.order))
 
 
 def analyse(log: Log, *, period_s: float | None = None, level: float = 0.95) -> Arrivals | NotApplicable:
-    """Test in each period whether inputs arrive as a Poisson process, in three ways.
+    """Three tests of each period's arrivals against a Poisson process.
 
-    Counts in cells by their index of dispersion (chi-square), gaps against the exponential distribution
-    of unknown mean (Anderson and Darling), the order of the gaps for serial correlation (Ljung and Box).
-    Periods last about ten minutes and are parted where a session ends or the number of users changes, so
-    that a change of the rate between periods does not count. A false alarm in any period has a
-    probability of 5 % (Bonferroni over the tests, Holm over periods), and one over all periods too.
+    They test counts in cells by their index of dispersion (chi-square), gaps against the exponential
+    distribution of unknown mean (Anderson and Darling), and the order of the gaps for serial correlation
+    (Ljung and Box). Periods last about ten minutes and end where a session ends or the number of users
+    changes, so that a change of the rate between periods does not count. A false alarm in any period has a
+    probability of 5 % (Bonferroni over the tests, Holm over periods), and so has one over all periods
+    together.
 
     Parameters
     ----------
@@ -99,65 +102,89 @@ def analyse(log: Log, *, period_s: float | None = None, level: float = 0.95) -> 
         long enough for 100 arrivals.
     level : float
         Confidence of the intervals.
+
+    Raises
+    ------
+    TypeError
+        `log` is no `Log`.
+    InputError
+        `period_s` is not positive, or `level` is no confidence.
     """
-    seen = interactions.read(log)
-    if seen is None:
+    check_log(log)
+    check_level(level)
+    if period_s is not None and not period_s > 0.0:
+        raise InputError(f"period_s is {period_s!r}: give a positive number of seconds")
+    inputs = interactions.read(log)
+    if inputs is None:
         return NotApplicable(
             "the log has no interactions: when inputs arrived was not recorded",
             "play users with `thinktime play` while recording",
         )
-    arrival = seen.times["due"]
-    completion = seen.times["completion"]
+    arrival = inputs.times["due"]
+    completion = inputs.times["completion"]
     last = max(float(arrival[-1]), float(np.max(completion[~np.isnan(completion)], initial=0.0)))
-    covered = sessions(log, seen.origin_us, 0.0, last)
-    parts, parted = steady(covered, arrival, seen.columns["population"], poisson.N_LEAST)
-    pieces = cut(parts, _period(parts, len(arrival), period_s))
+    covered = sessions(log, inputs.origin_us, 0.0, last)
+    parts, parted = steady(covered, arrival, inputs.columns["population"], poisson.N_LEAST)
+    pieces = cut(parts, _length(parts, len(arrival), period_s))
     # After the last arrival there may be no user left; before the first there may have been none.
     pieces = [Span(span.start, min(span.end, float(arrival[-1])), span.users) for span in pieces]
-    found = [_one(arrival, span, level) for span in pieces]
-    tested = [item for item in found if item is not None]
+    tested = [item for span in pieces if (item := _period_of(arrival, span, level)) is not None]
     if not tested:
         return NotApplicable(
             f"no period has {poisson.N_LEAST} inputs", "play or simulate for longer, or with more users"
         )
-    both = zip(tested, holm([item.p for item in tested]).tolist(), strict=True)
-    periods = tuple(dataclasses.replace(item, p=p) for item, p in both)
-    finite = _finite(seen, parts)
-    return Arrivals(periods, *_together(periods), finite, _caveats(len(found) - len(periods), parted, finite))
+    pairs = zip(tested, holm([item.p for item in tested]).tolist(), strict=True)
+    periods = tuple(dataclasses.replace(item, p=p) for item, p in pairs)
+    finite = _finite(inputs, parts)
+    counts, gaps, order = _together(periods)
+    return Arrivals(
+        periods=periods,
+        counts=counts,
+        gaps=gaps,
+        order=order,
+        finite=finite,
+        caveats=_caveats(len(pieces) - len(periods), parted, finite),
+    )
 
 
-def _period(spans: Sequence[Span], n: int, period_s: float | None) -> float:
+def _length(spans: Sequence[Span], n: int, period_s: float | None) -> float:
     if period_s is not None:
         return period_s
     total = sum(span.length for span in spans)
     return max(min(600.0, total / 4), total * 100.0 / n)
 
 
-def _one(arrival: Array, span: Span, level: float) -> ArrivalPeriod | None:
+def _period_of(arrival: Array, span: Span, level: float) -> ArrivalPeriod | None:
+    """Tests of one period, with its p not yet adjusted; None if it has too few arrivals."""
     low, high = np.searchsorted(arrival, [span.start, span.end])
-    own = arrival[low:high]
-    if len(own) < poisson.N_LEAST or not span.end > span.start:
+    inside = arrival[low:high]
+    if len(inside) < poisson.N_LEAST or not span.end > span.start:
         return None
-    counts = poisson.counts_in_cells(own, span.start, span.end)
-    cell = span.length / len(counts)
-    tests = (poisson.dispersion_test(counts), poisson.gaps_test(own), poisson.order_test(own))
-    rate = batch_means.batch_ratio(counts, np.full(len(counts), cell), level)
+    in_cells = poisson.counts_in_cells(inside, span.start, span.end)
+    rate = batch_means.batch_ratio(in_cells, np.full(len(in_cells), span.length / len(in_cells)), level)
+    counts, gaps, order = (
+        poisson.dispersion_test(in_cells),
+        poisson.gaps_test(inside),
+        poisson.order_test(inside),
+    )
     return ArrivalPeriod(
-        span.start,
-        span.length,
-        span.users,
-        len(own),
-        dataclasses.replace(rate, n=len(own)).with_unit("interaction/s"),
-        poisson.dispersion(counts, level),
-        *tests,
-        min(1.0, 3.0 * min(test.p for test in tests)),
+        start_s=span.start,
+        length_s=span.length,
+        users=span.users,
+        n=len(inside),
+        rate=dataclasses.replace(rate, n=len(inside)).with_unit("interaction/s"),
+        dispersion=poisson.dispersion(in_cells, level),
+        counts=counts,
+        gaps=gaps,
+        order=order,
+        p=min(1.0, 3.0 * min(counts.p, gaps.p, order.p)),
     )
 
 
 def _together(
     periods: Sequence[ArrivalPeriod],
 ) -> tuple[SignificanceTest, SignificanceTest, SignificanceTest]:
-    """Each kind of test over all periods; how strongly it points to one side is left to the periods."""
+    """Each kind of test over all periods together."""
     kinds = [
         [item.counts for item in periods],
         [item.gaps for item in periods],
@@ -179,23 +206,23 @@ def _together(
     return counts, gaps, order
 
 
-def _finite(seen: interactions.Interactions, spans: Sequence[Span]) -> FinitePopulation | None:
-    """How much the number of users who think varies while the number of users stands."""
-    population = seen.columns["population"]
+def _finite(inputs: interactions.Interactions, spans: Sequence[Span]) -> FinitePopulation | None:
+    """Variation of the number of users thinking while the number of users is constant."""
+    population = inputs.columns["population"]
     if np.isnan(population).all() or any(span.users is None for span in spans):
         return None
-    changes = np.concatenate([seen.times["due"], seen.times["completion"]])
+    changes = np.concatenate([inputs.times["due"], inputs.times["completion"]])
     steps = np.repeat([1.0, -1.0], len(population))
-    known = ~np.isnan(changes)
-    order = np.argsort(changes[known], kind="stable")
-    at, inside = changes[known][order], np.cumsum(steps[known][order])
+    measured = ~np.isnan(changes)
+    order = np.argsort(changes[measured], kind="stable")
+    instants, waiting = changes[measured][order], np.cumsum(steps[measured][order])
     weight = thought = relative = 0.0
     for span in spans:
-        low, high = np.searchsorted(at, [span.start, span.end])
+        low, high = np.searchsorted(instants, [span.start, span.end])
         if high - low < 2 or span.users is None:
             continue
-        lengths = np.diff(at[low:high])
-        thinking = np.maximum(span.users - inside[low : high - 1], 0.0)
+        lengths = np.diff(instants[low:high])
+        thinking = np.maximum(span.users - waiting[low : high - 1], 0.0)
         total = float(lengths.sum())
         if total <= 0.0:
             continue
@@ -205,21 +232,17 @@ def _finite(seen: interactions.Interactions, spans: Sequence[Span]) -> FinitePop
         relative += total * float(np.sqrt(max(0.0, second - mean**2))) / max(mean, 1e-12)
     if weight == 0.0:
         return None
-    return FinitePopulation(float(np.nanmax(population)), thought / weight, relative / weight)
+    return FinitePopulation(
+        users=float(np.nanmax(population)), thinking=thought / weight, variation=relative / weight
+    )
 
 
-def _caveats(short: int, parted: bool, finite: FinitePopulation | None) -> tuple[str, ...]:
+def _caveats(short: int, steady_users: bool, finite: FinitePopulation | None) -> tuple[Caveat, ...]:
     caveats = []
     if short:
-        caveats.append(f"Periods with fewer than {poisson.N_LEAST} inputs are left out: {short}.")
-    if not parted:
-        caveats.append(
-            "The number of users drifts: a rate that changes within a period speaks against Poisson."
-        )
+        caveats.append(Caveat("short_periods", periods=short, inputs_least=poisson.N_LEAST))
+    if not steady_users:
+        caveats.append(Caveat("users_drift"))
     if finite is not None and finite.variation > VARIES:
-        caveats.append(
-            f"The population is finite ({finite.users:g} users at most): who waits does not type, so the "
-            f"rate varies by {finite.variation:.0%} (standard deviation) with the number who "
-            "think. Such traffic is not a Poisson process, even where the tests do not see it."
-        )
+        caveats.append(Caveat("finite_population", users=finite.users, variation=finite.variation))
     return tuple(caveats)

@@ -1,4 +1,4 @@
-"""How much of everything happened a second."""
+"""Mean rate of every counter and mean of every gauge, with confidence intervals."""
 
 from __future__ import annotations
 
@@ -8,22 +8,23 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from thinktime.analyses.results import Result, check_level, check_log
 from thinktime.log import observations
-from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.series import batch_means
 
 if TYPE_CHECKING:
     from thinktime.log import Column, Log
 
-__all__ = ["Rate", "Rates", "analyse"]
-
 Array = NDArray[np.float64]
 
 FEW_INTERVALS = 16
+"""Number of intervals below which there are too few batches."""
 DRIFTS = 0.8
+"""Autocorrelation above which a series counts as drifting."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rate:
     """One column of the samples over the whole log."""
 
@@ -31,63 +32,81 @@ class Rate:
     description: str
     kind: Literal["counter", "gauge"]
     mean: Estimate
-    """Of a counter, amount per second (unit ``fork/s``; ``s/s`` of CPU time); a gauge's mean over time."""
+    """Counter: amount per second (unit ``fork/s``; ``s/s`` of CPU time); gauge: mean over time."""
     total: float | None
-    """Of a counter, the amount in the whole log, in the column's unit."""
+    """Amount of a counter in the whole log, in the unit of the column; None for a gauge."""
     lowest: float
     """Smallest value of one interval, in the unit of `mean`."""
     highest: float
     """Largest value of one interval, in the unit of `mean`."""
     autocorrelation: float | None
-    """Correlation of one interval's value with the next one's; None where it never changes."""
+    """Correlation of successive intervals; None if the value never changes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rates:
-    """Every counter per second and every gauge's mean."""
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Rates(Result):
+    """Rate of every counter and mean of every gauge."""
+
+    MAIN = "rates"
 
     intervals: int
     time_s: float
-    """Measured time, gaps between sessions left out."""
+    """Measured time, without gaps between sessions."""
     rates: tuple[Rate, ...]
     not_measured: tuple[str, ...]
     """Columns that are null in every interval."""
     always_zero: tuple[str, ...]
-    """Counters that never moved: nothing happened, or this kernel does not count it."""
-    caveats: tuple[str, ...]
+    """Counters that never increased: nothing happened, or this kernel does not count it."""
+    caveats: tuple[Caveat, ...]
 
 
 def analyse(log: Log, *, level: float = 0.95) -> Rates | NotApplicable:
-    r"""Every counter per second, every gauge as its mean over time, with intervals.
+    r"""Mean rate of every counter and mean over time of every gauge, with confidence intervals.
 
     For a counter with amounts :math:`a_i` in intervals of lengths :math:`l_i`, the rate is
-    :math:`\sum a_i / \sum l_i` (differences over elapsed time: Bard 1971, Table 2 and equation 2); a gauge's
-    mean weighs each reading with its interval. Intervals of confidence are from batch means, which hold under
-    autocorrelation as long as a batch is longer than it (`stats.series.batch_ratio`). They say how well
-    the log fixes the mean of the load *it saw*, not of another day's.
+    :math:`\sum a_i / \sum l_i` (differences over elapsed time: Bard 1971, Table 2 and equation 2); the mean
+    of a gauge weights each reading with the length of its interval. Confidence intervals are from batch
+    means, which hold under autocorrelation as long as a batch is longer than it
+    (`stats.series.batch_means.batch_ratio`). They describe the load that was recorded, not that of another
+    day.
 
     Parameters
     ----------
     log : Log
     level : float
         Confidence of the intervals.
+
+    Raises
+    ------
+    TypeError
+        `log` is no `Log`.
+    InputError
+        `level` is no confidence.
     """
+    check_log(log)
+    check_level(level)
     schema = [column for column in log.schema("samples") if column.kind in ("counter", "gauge")]
-    seen = observations.read(log, [column.name for column in schema])
-    if not len(seen):
+    samples = observations.read(log, [column.name for column in schema])
+    if not len(samples):
         return NotApplicable("the log has no samples", "record with `thinktime record`")
     rates, absent, zero = [], [], []
     for column in schema:
-        values = seen.columns[column.name]
+        values = samples.columns[column.name]
         measured = ~np.isnan(values)
         if not measured.any():
             absent.append(column.name)
         elif column.kind == "counter" and not values[measured].any():
             zero.append(column.name)
         else:
-            rates.append(_rate(column, values[measured], seen.length_s[measured], level))
-    time_s = float(seen.length_s.sum())
-    return Rates(len(seen), time_s, tuple(rates), tuple(absent), tuple(zero), _caveats(seen, rates))
+            rates.append(_rate(column, values[measured], samples.length_s[measured], level))
+    return Rates(
+        intervals=len(samples),
+        time_s=float(samples.length_s.sum()),
+        rates=tuple(rates),
+        not_measured=tuple(absent),
+        always_zero=tuple(zero),
+        caveats=_caveats(samples, rates),
+    )
 
 
 def _rate(column: Column, values: Array, lengths: Array, level: float) -> Rate:
@@ -95,33 +114,29 @@ def _rate(column: Column, values: Array, lengths: Array, level: float) -> Rate:
     unit = f"{column.unit}/s" if counter else column.unit
     single = values / lengths if counter else values
     mean = batch_means.batch_ratio(values if counter else values * lengths, lengths, level)
-    follows = float(batch_means.autocorrelation(single)[0])
+    correlation = float(batch_means.autocorrelation(single)[0])
     return Rate(
-        column.name,
-        column.description,
-        "counter" if counter else "gauge",
-        mean.with_unit(unit),
-        float(values.sum()) if counter else None,
-        float(single.min()),
-        float(single.max()),
-        None if np.isnan(follows) else follows,
+        column=column.name,
+        description=column.description,
+        kind="counter" if counter else "gauge",
+        mean=mean.with_unit(unit),
+        total=float(values.sum()) if counter else None,
+        lowest=float(single.min()),
+        highest=float(single.max()),
+        autocorrelation=None if np.isnan(correlation) else correlation,
     )
 
 
-def _caveats(seen: observations.Observations, rates: list[Rate]) -> tuple[str, ...]:
+def _caveats(samples: observations.Observations, rates: list[Rate]) -> tuple[Caveat, ...]:
     caveats = []
-    if len(seen) < FEW_INTERVALS:
-        caveats.append(
-            f"There are only {len(seen)} intervals: too few for batches, so the intervals of confidence take "
-            "them as independent, which they are not, and are too narrow."
-        )
+    if len(samples) < FEW_INTERVALS:
+        caveats.append(Caveat("few_intervals", intervals=len(samples)))
     elif drifting := [
         rate.column for rate in rates if rate.autocorrelation and rate.autocorrelation > DRIFTS
     ]:
         caveats.append(
-            f"{len(drifting)} of {len(rates)} series still follow their own past (autocorrelation above "
-            f"{DRIFTS}), {drifting[0]} among them: their means depend on when the log began and ended."
+            Caveat("drifting", series=len(drifting), of=len(rates), above=DRIFTS, example=drifting[0])
         )
-    if seen.dropped:
-        caveats.append(f"{seen.dropped} rows without a positive length are left out.")
+    if samples.dropped:
+        caveats.append(Caveat("no_length", rows=samples.dropped))
     return tuple(caveats)

@@ -1,83 +1,80 @@
-"""How much of everything happened a second."""
+"""Section of the rates: a table of counters and a table of gauges."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from thinktime.documents import format as shown
-from thinktime.documents.document import Cell, Column, Section, Table
-from thinktime.documents.wording import refused
+from thinktime.documents.document import Cell, Col, Section, Table
+from thinktime.documents.wording import refused, worded
 from thinktime.stats.estimate import NotApplicable
 
 if TYPE_CHECKING:
     from thinktime.analyses.rates.analysis import Rate, Rates
 
-__all__ = ["section"]
-
 TITLE = "How much of everything happened?"
+METHOD = "Means over measured time; their intervals allow for the correlation of successive intervals."
+WORDS: Mapping[str, Callable[..., str]] = {
+    "few_intervals": lambda intervals: (
+        f"There are only {intervals} intervals, too few for batches: the confidence intervals assume "
+        "independent intervals, which they are not, and are too narrow."
+    ),
+    "drifting": lambda series, of, above, example: (
+        f"{series} of {of} series, {example} among them, depend strongly on their own past (autocorrelation "
+        f"above {above}): their means depend on when the log began and ended."
+    ),
+    "no_length": lambda rows: f"{rows} rows without a positive length are left out.",
+}
 
 
 def section(result: Rates | NotApplicable) -> Section:
     """Section of the rates."""
     if isinstance(result, NotApplicable):
         return refused("rates", TITLE, result)
-    rates = tuple(item for item in result.rates if item.column not in result.always_zero)
-    counters = tuple(item for item in rates if item.kind == "counter")
-    gauges = tuple(item for item in rates if item.kind == "gauge")
+    rates = [item for item in result.rates if item.column not in result.always_zero]
+    counters = [item for item in rates if item.kind == "counter"]
+    gauges = [item for item in rates if item.kind == "gauge"]
     sentence = (
         f"{shown.count(len(counters), 'counter')} and {shown.count(len(gauges), 'gauge')} over "
         f"{shown.duration(result.time_s)} in {shown.count(result.intervals, 'interval')}."
     )
-    tables = [
-        _table("rates-counters", "Counters, a second", counters),
+    tables = (
+        _table("rates-counters", "Counters, per second", counters),
         _table("rates-gauges", "Gauges, as read at the end of each interval", gauges),
-        _names("rates-zero", "Counters that never moved", result.always_zero),
-    ]
+        Table.of(
+            result.always_zero,
+            Col("column", str),
+            name="rates-zero",
+            caption="Counters that never increased",
+            folded=True,
+        ),
+    )
     return Section(
         name="rates",
         title=TITLE,
         summary=(sentence,),
         tables=tuple(table for table in tables if table.rows),
-        figures=(),
-        caveats=result.caveats,
-        method=(
-            "Means over measured time; their intervals allow for the correlation of "
-            "one interval with the next."
-        ),
+        caveats=worded(result.caveats, WORDS),
+        method=METHOD,
     )
 
 
-def _table(name: str, caption: str, rates: tuple[Rate, ...]) -> Table:
-    columns = (
-        Column("what"),
-        Column("mean"),
-        Column("lowest"),
-        Column("highest"),
-        Column("total"),
-        Column("correlation"),
-    )
-    rows: list[tuple[Cell, ...]] = []
-    for item in rates:
-        unit = item.mean.unit
-        total = None if item.total is None else shown.quantity(item.total, unit.removesuffix("/s"))
-        rows.append(
-            (
-                item.column,
-                item.mean,
-                shown.quantity(item.lowest, unit),
-                shown.quantity(item.highest, unit),
-                total,
-                item.autocorrelation,
-            )
-        )
-    return Table(name=name, caption=caption, columns=columns, rows=tuple(rows), folded=True)
-
-
-def _names(name: str, caption: str, names: tuple[str, ...]) -> Table:
-    return Table(
+def _table(name: str, caption: str, rates: Sequence[Rate]) -> Table:
+    return Table.of(
+        rates,
+        Col("column", lambda item: item.column),
+        Col("mean", lambda item: item.mean),
+        Col("lowest", lambda item: shown.quantity(item.lowest, item.mean.unit)),
+        Col("highest", lambda item: shown.quantity(item.highest, item.mean.unit)),
+        Col("total", _total),
+        Col("correlation", lambda item: item.autocorrelation),
         name=name,
         caption=caption,
-        columns=(Column("column"),),
-        rows=tuple((item,) for item in names),
         folded=True,
     )
+
+
+def _total(item: Rate) -> Cell:
+    """Amount over the whole log, in the unit of the column."""
+    return None if item.total is None else shown.quantity(item.total, item.mean.unit.removesuffix("/s"))

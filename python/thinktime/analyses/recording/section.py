@@ -20,7 +20,7 @@ METHOD = (
     "reset is dropped and counted here. Tick-sampled CPU time credits a whole tick to the task that runs at "
     "its end; exact CPU time is taken at every switch."
 )
-CAVEATS: dict[str, Callable[..., str]] = {
+WORDS: Mapping[str, Callable[..., str]] = {
     "few_intervals": lambda intervals: (
         f"Only {intervals} intervals: record at least {SHORT}, better a few hundred."
     ),
@@ -61,7 +61,7 @@ def section(result: Recording) -> Section:
         title=TITLE,
         summary=_summary(result),
         tables=tuple(table for table in tables if table.rows),
-        caveats=worded(result.caveats, CAVEATS),
+        caveats=worded(result.caveats, WORDS),
         method=METHOD,
     )
 

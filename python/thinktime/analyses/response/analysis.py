@@ -1,41 +1,44 @@
-"""How long users wait, by number of users and by class of interaction."""
+"""Response times by number of users and by class of interaction."""
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thinktime.analyses.results import Result, check_level, check_log
 from thinktime.errors import InputError
 from thinktime.log import interactions
-from thinktime.log.loads import Range, ranges
+from thinktime.log.loads import ranges
 from thinktime.log.periods import Span, sessions
-from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.samples import quantile
 from thinktime.stats.series import batch_means
 
 if TYPE_CHECKING:
     from thinktime.log import Log
 
-__all__ = ["Response", "ResponseGroup", "Waiting", "analyse"]
-
 Array = NDArray[np.float64]
 
 WAITED = "waited"
-"""Column of interactions: whether the user waited for the reply."""
+"""Column of interactions: true if the user waited for the reply."""
 N_RELIABLE = 10
+"""Completed interactions below which a response time is unreliable."""
 CORRELATED = 0.2
+"""Correlation of successive response times above which there is a caveat."""
+DELAYED = 0.02
+"""Delay of sending, relative to the response time, above which there is a caveat."""
 THROUGHPUT_PIECES = 16
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """One kind of wait [s]: mean and quantiles over the interactions that have it."""
+    """Mean and quantiles of one kind of waiting time [s]."""
 
     n: int
     mean: Estimate
@@ -44,44 +47,52 @@ class Waiting:
     p99: Estimate
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ResponseGroup:
     """Interactions of one range of users, or of one class."""
 
     label: str
-    """``all``, the class's name, or the range of users: ``3-4``."""
+    """``all``, the name of the class, or the range of users: ``3-4``."""
     population_low: float | None
     population_high: float | None
     arrived: int
     unfinished: int
-    """Never completed in the log: their response times are longer than what was seen, and are left out."""
+    """Interactions not completed in the log; left out, though their response times are the longest."""
     response: Waiting | None
-    """Input received to completion; None where too few completed."""
+    """From the input to completion; None if none completed."""
     first_output: Waiting | None
-    """Input received to the first output."""
+    """From the input to the first output."""
     reaction: Waiting | None
-    """Input received to the first slice of service, where the source can see it."""
+    """From the input to the first slice of service, if the source records it."""
     service: Estimate | None
     """Mean CPU time received [s]."""
     stretch: Estimate | None
     """Stretch factor: mean response over mean service (ratio of means)."""
     throughput: Estimate | None
-    """Interactions completed per second; None where the group is no stretch of time."""
+    """Interactions completed per second; None for a class, which is no stretch of time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
-    """Response time and its parts."""
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Response(Result):
+    """Response times of all interactions, by number of users and by class."""
+
+    MAIN = "groups"
 
     overall: ResponseGroup
     by_population: tuple[ResponseGroup, ...]
     by_class: tuple[ResponseGroup, ...]
-    """Empty where there is one class only."""
+    """Empty if there is only one class."""
     without: ResponseGroup | None
-    """All but the classes that were to be left out; None where none were."""
+    """All interactions except the classes named in `without`; None if none were named."""
     growth: Estimate | None
-    """Median response at the most users over that at the fewest, where both are reliable."""
-    caveats: tuple[str, ...]
+    """Median response at the most users over that at the fewest, if both are reliable."""
+    caveats: tuple[Caveat, ...]
+
+    @property
+    def groups(self) -> tuple[ResponseGroup, ...]:
+        """All groups: by number of users, by class, and overall."""
+        rest = () if self.without is None else (self.without,)
+        return (*self.by_population, *self.by_class, *rest, self.overall)
 
 
 def analyse(
@@ -89,155 +100,142 @@ def analyse(
 ) -> Response | NotApplicable:
     r"""Response times by number of users and by class of interaction.
 
-    Response time is :math:`R = t_{completion} - t_{due}`; to first output and to first service
-    (reaction time; Anderson and Sargent 1974) likewise. Means have batch-means
-    intervals over successive interactions, quantiles intervals between order statistics. The stretch
-    factor is :math:`\sum R_i / \sum S_i`, S the CPU time received (Brachman 1983): a ratio of means,
-    which short interactions cannot dominate. Throughput is completions per second while that number of
-    users was playing, so that Little's law can be checked: users = X (R + think time).
+    Response time is :math:`R = t_{completion} - t_{due}`; times to the first output and to the first service
+    (reaction time; Anderson and Sargent 1974) are taken in the same way. Means have batch-means intervals
+    over successive interactions, quantiles have intervals between order statistics. The stretch factor is
+    :math:`\sum R_i / \sum S_i`, where S is the CPU time received (Brachman 1983): a ratio of means, which
+    short interactions cannot dominate. Throughput is completions per second while that number of users was
+    playing, so that Little's law can be checked: users = X (R + think time).
 
-    Users do not wait for every reply: where the interactions have a column ``waited``, response times
-    are of those that somebody waited for (Sekino 1969, Table 1).
+    Users do not wait for every reply: if the interactions have a column ``waited``, only those that a user
+    waited for have response times (Sekino 1969, Table 1).
 
     Parameters
     ----------
     log : Log
     width : int, optional
-        Numbers of users looked at together, see `loads.ranges`.
+        Numbers of users in a group, see `loads.ranges`.
     without : sequence of str
-        Classes that are left out of one more group: heavy commands, whose long responses hide the others
-        in the mean of all.
+        Classes to leave out of an additional group: heavy commands, whose long responses dominate the
+        overall mean.
     level : float
         Confidence of the intervals.
 
     Raises
     ------
+    TypeError
+        `log` is no `Log`.
     InputError
-        No interaction has one of the classes that are to be left out.
+        No interaction has a class named in `without`, or `level` is no confidence.
     """
-    seen = interactions.read(log, [WAITED])
-    if seen is None:
+    check_log(log)
+    check_level(level)
+    inputs = interactions.read(log, [WAITED])
+    if inputs is None:
         return NotApplicable(
             "the log has no interactions: what users typed and when they were answered was not recorded",
             "play users with `thinktime play` while recording",
         )
-    everything = np.flatnonzero(seen.columns[WAITED] != 0.0)
-    covered = sessions(log, seen.origin_us, 0.0, _last(seen))
-    overall = _group(seen, everything, "all", None, covered, level)
-    if overall.response is None:
+    waited = np.flatnonzero(inputs.columns[WAITED] != 0.0)
+    if not (~np.isnan(inputs.response[waited])).any():
         return NotApplicable(
-            f"none of {len(everything)} interactions completed", "play for longer than one takes"
+            f"none of {len(waited)} interactions completed", "play for longer than one takes"
         )
+    covered = sessions(log, inputs.origin_us, 0.0, _last(inputs))
+    overall = _group(inputs, waited, "all", level)
     by_population = tuple(
-        _group(seen, part.rows, _range_label(part.low, part.high), (part.low, part.high), covered, level)
-        for part in _ranges(seen, everything, width)
+        _group(
+            inputs,
+            waited[part.rows],
+            f"{part.low:g}" if part.low == part.high else f"{part.low:g}-{part.high:g}",
+            level,
+            playing=(part.low, part.high, covered),
+        )
+        for part in ranges(inputs.columns["population"][waited], width)
     )
-    classes = seen.classes[everything]
+    classes = inputs.classes[waited]
     names = [str(name) for name in np.unique(classes)]
-    by_class = tuple(
-        _group(seen, everything[classes == name], name or "(none)", None, covered, level) for name in names
-    )
-    return Response(
-        overall,
-        by_population,
-        by_class if len(names) > 1 else (),
-        _without(seen, everything, names, without, covered, level),
-        _growth(by_population, level),
-        _caveats(seen, everything, overall, by_population),
-    )
-
-
-def _ranges(seen: interactions.Interactions, rows: NDArray[np.int64], width: int | None) -> Iterator[Range]:
-    """Ranges of users, of the interactions in `rows` only."""
-    for part in ranges(seen.columns["population"][rows], width):
-        yield Range(part.low, part.high, rows[part.rows])
-
-
-def _without(
-    seen: interactions.Interactions,
-    rows: NDArray[np.int64],
-    names: Sequence[str],
-    without: Sequence[str],
-    covered: Sequence[Span],
-    level: float,
-) -> ResponseGroup | None:
-    """All interactions but those of some classes."""
-    if not without:
-        return None
+    by_class = tuple(_group(inputs, waited[classes == name], name or "(none)", level) for name in names)
     for name in without:
         if name not in names:
-            raise InputError(f"there is no class {name!r} to leave out; the classes are {', '.join(names)}")
-    kept = rows[~np.isin(seen.classes[rows], list(without))]
-    return _group(seen, kept, f"all but {', '.join(without)}", None, covered, level)
-
-
-def _range_label(low: float, high: float) -> str:
-    return f"{low:g}" if low == high else f"{low:g}-{high:g}"
+            raise InputError(f"without: there is no class {name!r}; the classes are {', '.join(names)}")
+    rest = waited[~np.isin(classes, list(without))]
+    return Response(
+        overall=overall,
+        by_population=by_population,
+        by_class=by_class if len(names) > 1 else (),
+        without=_group(inputs, rest, f"all but {', '.join(without)}", level) if without else None,
+        growth=_growth(by_population, level),
+        caveats=_caveats(inputs, waited, overall, by_population),
+    )
 
 
 def _group(
-    seen: interactions.Interactions,
+    inputs: interactions.Interactions,
     rows: NDArray[np.int64],
     label: str,
-    population: tuple[float, float] | None,
-    covered: Sequence[Span],
     level: float,
+    playing: tuple[float, float, Sequence[Span]] | None = None,
 ) -> ResponseGroup:
-    arrival = seen.times["due"][rows]
-    response = seen.response[rows]
+    """Interactions `rows`; `playing` is their range of users, and the time in which users played."""
+    due = inputs.times["due"][rows]
+    response = inputs.response[rows]
     done = ~np.isnan(response)
-    service = seen.service[rows]
-    both = done & ~np.isnan(service) & (service > 0)
+    service = inputs.service[rows]
+    served = done & ~np.isnan(service) & (service > 0)
     return ResponseGroup(
-        label,
-        population[0] if population else None,
-        population[1] if population else None,
-        len(rows),
-        int(np.count_nonzero(~done)),
-        _waiting(response, level),
-        _waiting(seen.times["first_output"][rows] - arrival, level),
-        _waiting(seen.times["first_service"][rows] - arrival, level),
-        batch_means.batch_ratio(service[both], None, level).with_unit("s") if both.any() else None,
-        batch_means.batch_ratio(response[both], service[both], level) if both.any() else None,
-        _throughput(seen, population, covered, level),
+        label=label,
+        population_low=playing[0] if playing else None,
+        population_high=playing[1] if playing else None,
+        arrived=len(rows),
+        unfinished=int(np.count_nonzero(~done)),
+        response=_waiting(response, level),
+        first_output=_waiting(inputs.times["first_output"][rows] - due, level),
+        reaction=_waiting(inputs.times["first_service"][rows] - due, level),
+        service=batch_means.batch_ratio(service[served], None, level).with_unit("s")
+        if served.any()
+        else None,
+        stretch=batch_means.batch_ratio(response[served], service[served], level) if served.any() else None,
+        throughput=_throughput(inputs, *playing, level=level) if playing else None,
     )
 
 
 def _waiting(waits: Array, level: float) -> Waiting | None:
-    known = waits[~np.isnan(waits)]
-    if not len(known):
+    measured = waits[~np.isnan(waits)]
+    if not len(measured):
         return None
-    p50, p90, p99 = (quantile(known, q, level).with_unit("s") for q in (0.5, 0.9, 0.99))
-    return Waiting(len(known), batch_means.batch_ratio(known, None, level).with_unit("s"), p50, p90, p99)
+    p50, p90, p99 = (quantile(measured, q, level).with_unit("s") for q in (0.5, 0.9, 0.99))
+    mean = batch_means.batch_ratio(measured, None, level).with_unit("s")
+    return Waiting(n=len(measured), mean=mean, p50=p50, p90=p90, p99=p99)
 
 
-def _last(seen: interactions.Interactions) -> float:
-    """When the last interaction arrived or was completed [s]."""
-    ends = np.concatenate([seen.times["due"], seen.times["completion"]])
+def _last(inputs: interactions.Interactions) -> float:
+    """Time at which the last interaction arrived or was completed [s]."""
+    ends = np.concatenate([inputs.times["due"], inputs.times["completion"]])
     return float(np.nanmax(ends))
 
 
 def _throughput(
-    seen: interactions.Interactions,
-    population: tuple[float, float] | None,
+    inputs: interactions.Interactions,
+    users_low: float,
+    users_high: float,
     covered: Sequence[Span],
+    *,
     level: float,
 ) -> Estimate | None:
-    """Completions per second in the stretches of time that had this population.
+    """Completions per second in the stretches of time that had this number of users.
 
-    Between two sessions nobody played, however long that was.
+    The time between two sessions, in which nobody played, does not count.
     """
-    if population is None:
-        return None
-    arrival, load = seen.times["due"], np.rint(seen.columns["population"])
-    known = ~np.isnan(load)
-    arrival, load = arrival[known], load[known]
-    completion = np.sort(seen.times["completion"][~np.isnan(seen.times["completion"])])
-    inside = (load >= population[0]) & (load <= population[1])
+    arrival, load = inputs.times["due"], np.rint(inputs.columns["population"])
+    counted = ~np.isnan(load)
+    arrival, load = arrival[counted], load[counted]
+    completion = np.sort(inputs.times["completion"][~np.isnan(inputs.times["completion"])])
+    inside = (load >= users_low) & (load <= users_high)
     # A stretch lasts from its first arrival to the first arrival of the next.
     changes = np.flatnonzero(np.diff(inside)) + 1
     bounds = np.concatenate([[0], changes, [len(inside)]])
-    ends = np.append(arrival, _last(seen))
+    ends = np.append(arrival, _last(inputs))
     counts, lengths = [], []
     for first, last in itertools.pairwise(bounds):
         for span in covered if inside[first] else ():
@@ -253,11 +251,11 @@ def _throughput(
 
 
 def _growth(groups: tuple[ResponseGroup, ...], level: float) -> Estimate | None:
-    """Median at the most users over that at the fewest."""
-    known = [group.response for group in groups if group.response and group.response.n >= N_RELIABLE]
-    if len(known) < 2:
+    """Median at the most users over that at the fewest, among reliable groups."""
+    reliable = [group.response for group in groups if group.response and group.response.n >= N_RELIABLE]
+    if len(reliable) < 2:
         return None
-    few, many = known[0], known[-1]
+    few, many = reliable[0], reliable[-1]
     low = high = None
     # Ends of two independent intervals: conservative, the pair covers at least at `level`.
     if few.p50.high and many.p50.low is not None:
@@ -279,48 +277,35 @@ def _growth(groups: tuple[ResponseGroup, ...], level: float) -> Estimate | None:
 
 
 def _caveats(
-    seen: interactions.Interactions,
+    inputs: interactions.Interactions,
     rows: NDArray[np.int64],
     overall: ResponseGroup,
     groups: tuple[ResponseGroup, ...],
-) -> tuple[str, ...]:
+) -> tuple[Caveat, ...]:
     caveats = []
-    if len(rows) < len(seen):
-        caveats.append(
-            f"Response times are of the {len(rows)} of {len(seen)} interactions that users waited for."
-        )
+    if len(rows) < len(inputs):
+        caveats.append(Caveat("waited_for", waited=len(rows), interactions=len(inputs)))
     if overall.unfinished:
-        part = overall.unfinished / overall.arrived
-        caveats.append(
-            f"{overall.unfinished} of {overall.arrived} interactions ({part:.1%}) never completed and are "
-            "left out: the longest waits are among them, so means and high quantiles are too low."
-        )
+        caveats.append(Caveat("unfinished", unfinished=overall.unfinished, interactions=overall.arrived))
     if few := [group.label for group in groups if group.response is None or group.response.n < N_RELIABLE]:
-        caveats.append(
-            f"Fewer than {N_RELIABLE} interactions completed with {', '.join(few)} users: unreliable there."
-        )
-    late = (seen.times["sent"] - seen.times["due"])[rows]
-    late = late[~np.isnan(late)]
+        caveats.append(Caveat("few_completed", least=N_RELIABLE, users=few))
+    delay = (inputs.times["sent"] - inputs.times["due"])[rows]
+    delay = delay[~np.isnan(delay)]
     mean = overall.response.mean.value if overall.response else 0.0
-    if len(late) and float(late.mean()) > 0.02 * mean:
-        caveats.append(
-            f"Inputs were sent {float(late.mean()):.3g} s late on average; the delay counts as response time."
-        )
-    follows = _autocorrelation(seen, rows)
-    if follows > CORRELATED:
-        caveats.append(
-            f"Successive response times at one load are correlated ({follows:.2f}): intervals of "
-            "quantiles, which take them as independent, are too narrow; those of means allow for it."
-        )
+    if len(delay) and float(delay.mean()) > DELAYED * mean:
+        caveats.append(Caveat("sent_late", delay_s=float(delay.mean())))
+    correlation = _autocorrelation(inputs, rows)
+    if correlation > CORRELATED:
+        caveats.append(Caveat("correlated", correlation=correlation))
     return tuple(caveats)
 
 
-def _autocorrelation(seen: interactions.Interactions, rows: NDArray[np.int64]) -> float:
+def _autocorrelation(inputs: interactions.Interactions, rows: NDArray[np.int64]) -> float:
     """Correlation of successive response times about the mean of their number of users."""
-    load = np.nan_to_num(seen.columns["population"])
-    known = rows[~np.isnan(seen.response[rows])]
-    _, group = np.unique(load[known], return_inverse=True)
-    response = seen.response[known]
+    load = np.nan_to_num(inputs.columns["population"])
+    completed = rows[~np.isnan(inputs.response[rows])]
+    _, group = np.unique(load[completed], return_inverse=True)
+    response = inputs.response[completed]
     means = np.bincount(group, response) / np.maximum(np.bincount(group), 1)
     value = float(batch_means.autocorrelation(response - means[group])[0]) if len(response) > 2 else 0.0
     return 0.0 if np.isnan(value) else value

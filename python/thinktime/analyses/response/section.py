@@ -1,31 +1,55 @@
-"""How long users wait, and how that grows with their number."""
+"""Section of the response times: by number of users, by class, and by part of the wait."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from thinktime.documents import charts
 from thinktime.documents import format as shown
-from thinktime.documents.document import Cell, Column, Figure, Key, Section, Table
-from thinktime.documents.wording import ends, few, range_of, refused, users
+from thinktime.documents.charts import Axis
+from thinktime.documents.document import Cell, Col, Figure, Key, Section, Table
+from thinktime.documents.series import Point, Series
+from thinktime.documents.wording import few, range_of, refused, users, worded
 from thinktime.stats.estimate import Estimate, NotApplicable
 
 if TYPE_CHECKING:
     from thinktime.analyses.response.analysis import Response, ResponseGroup, Waiting
 
-__all__ = ["section"]
-
 TITLE = "How long do users wait?"
+METHOD = (
+    "Response time is the time from the sending of the input to its completion; stretch factor is mean "
+    "response over mean service (CPU time received). Quantiles are of the completed interactions."
+)
 QUANTITIES = ("mean", "p50", "p90", "p99")
 KEYS = (Key("p50", colour="p50"), Key("p90", colour="p90"), Key("p99", colour="p99"))
+STRETCH = Key("stretch", colour="users")
+WORDS: Mapping[str, Callable[..., str]] = {
+    "waited_for": lambda waited, interactions: (
+        f"Response times are of the {waited} of {interactions} interactions that users waited for."
+    ),
+    "unfinished": lambda unfinished, interactions: (
+        f"{unfinished} of {interactions} interactions ({unfinished / interactions:.1%}) never completed and "
+        "are left out: the longest waits are among them, so means and high quantiles are too low."
+    ),
+    "few_completed": lambda least, users: (
+        f"Fewer than {least} interactions completed with {', '.join(users)} users: unreliable there."
+    ),
+    "sent_late": lambda delay_s: (
+        f"Inputs were sent {delay_s:.3g} s late on average; the delay counts as response time."
+    ),
+    "correlated": lambda correlation: (
+        f"Successive response times at one load are correlated ({correlation:.2f}): intervals of quantiles, "
+        "which assume independence, are too narrow; those of means allow for it."
+    ),
+}
 
 
 def section(result: Response | NotApplicable) -> Section:
     """Section of the response analysis."""
     if isinstance(result, NotApplicable):
         return refused("response", TITLE, result)
-    figures = [figure for figure in (_quantiles(result), _stretch(result)) if figure is not None]
+    figures = (_quantiles(result), _stretch(result))
     groups = (*result.by_population, result.overall)
     tables = [
         _waits("response-population", "Response time by number of users", "users", groups),
@@ -36,19 +60,15 @@ def section(result: Response | NotApplicable) -> Section:
         classes = (*result.by_class, *rest, result.overall)
         tables.append(_waits("response-class", "Response time by class", "class", classes))
         tables.append(_work("response-class-work", "Service by class", "class", classes))
-    parts = _parts(result.overall)
-    if parts is not None:
-        tables.append(parts)
+    tables.append(_parts(result.overall))
     return Section(
         name="response",
         title=TITLE,
         summary=tuple(_sentences(result)),
-        tables=tuple(tables),
-        figures=tuple(figures),
-        caveats=result.caveats,
-        method="Response time is from the input's being sent to its completion; stretch factor is mean "
-        "response over mean "
-        "service (CPU time received). Quantiles are of the completed interactions.",
+        tables=tuple(table for table in tables if table is not None),
+        figures=tuple(figure for figure in figures if figure is not None),
+        caveats=worded(result.caveats, WORDS),
+        method=METHOD,
     )
 
 
@@ -71,8 +91,8 @@ def _sentences(result: Response) -> list[str]:
             )
     if result.without is not None and result.without.response is not None and overall.response is not None:
         sentences.append(
-            f"The mean is {shown.estimate(overall.response.mean)} of all, "
-            f"{shown.estimate(result.without.response.mean)} of {result.without.label}."
+            f"The mean is {shown.estimate(overall.response.mean)} for all interactions, "
+            f"{shown.estimate(result.without.response.mean)} for {result.without.label}."
         )
     if result.growth is not None:
         sentences.append(f"From end to end the median grows {shown.estimate(result.growth)} times.")
@@ -88,138 +108,144 @@ def _sentences(result: Response) -> list[str]:
     return sentences
 
 
+def _quantiles(result: Response) -> Figure | None:
+    measured = [group for group in result.by_population if group.response is not None]
+    series = Series([point for key in KEYS for group in measured if (point := _wait(group, key))], order=KEYS)
+    if len({point.x for point in series.points}) < 2:
+        return None
+    table = Table.of(
+        measured,
+        Col("users", _label),
+        Col("n", lambda group: _quantity(group, "n")),
+        *(Col(key.name, partial(_quantity, name=key.name), unit="s") for key in KEYS),
+        name="response-users-data",
+        caption="Response time by number of users",
+    )
+    first, last = measured[0], measured[-1]
+    alt = (
+        f"From {_label(first)} to {users(_label(last))}: {_change(first.response, last.response)}. "
+        "p50 is the median; one in ten waits longer than p90, one in a hundred longer than p99."
+    )
+    y = Axis.logarithmic("response time", series.values("value", "low", "high"), "s")
+    return Figure(
+        name="response-users",
+        title="Response time against users",
+        chart=series.curves(Axis("users"), y),
+        data=table,
+        alt=alt,
+    )
+
+
+def _wait(group: ResponseGroup, key: Key) -> Point | None:
+    """Point of one quantile; None where the number of users was not counted."""
+    x = _middle(group)
+    if group.response is None or x is None:
+        return None
+    value: Estimate = getattr(group.response, key.name)
+    return Point(key=key, y=value, x=x, label=_label(group), few=few(group.response.n))
+
+
 def _middle(group: ResponseGroup) -> float | None:
     if group.population_low is None or group.population_high is None:
         return None
     return (group.population_low + group.population_high) / 2
 
 
-def _rows(result: Response, pick: str) -> list[dict[str, object]]:
-    rows = []
-    for group in result.by_population:
-        waiting, at = group.response, _middle(group)
-        if waiting is not None and at is not None:
-            rows.append(_point(at, pick, getattr(waiting, pick), few=few(waiting.n)))
-    return rows
-
-
-def _quantiles(result: Response) -> Figure | None:
-    rows = [row for key in KEYS for row in _rows(result, key.name)]
-    if len({row["x"] for row in rows}) < 2:
-        return None
-    y = charts.Axis.logarithmic(
-        "response time", [row[end] for row in rows for end in ("value", "low", "high")], "s"
-    )
-    floor = y.low or 0.0
-    drawn = [{**row, "low": max(float(str(row["low"])), floor)} for row in rows]
-    measured = [group for group in result.by_population if group.response is not None]
-    table = Table(
-        name="response-users-data",
-        caption="Response time by number of users",
-        columns=(Column("users"), Column("n"), *(Column(key.name, unit="s") for key in KEYS)),
-        rows=tuple(
-            (_label(group), group.response.n, group.response.p50, group.response.p90, group.response.p99)
-            for group in measured
-            if group.response is not None
-        ),
-    )
-    first, last = measured[0].response, measured[-1].response
-    alt = (
-        f"From {_label(measured[0])} to {users(_label(measured[-1]))}: {_growth(first, last)}. "
-        "p50 is the median; one in ten waits longer than p90, one in a hundred longer than p99."
-    )
-    chart = partial(charts.curves, drawn, KEYS, charts.Axis("users"), y)
-    return Figure(
-        name="response-users", title="Response time against users", chart=chart, data=table, alt=alt
-    )
-
-
-def _growth(first: Waiting | None, last: Waiting | None) -> str:
+def _change(first: Waiting | None, last: Waiting | None) -> str:
     if first is None or last is None:
         return "not measured"
     pairs = ((key.name, getattr(first, key.name), getattr(last, key.name)) for key in KEYS)
     return ", ".join(
-        f"{name} {shown.quantity(a.value, 's')} to {shown.quantity(b.value, 's')}" for name, a, b in pairs
+        f"{name} {shown.quantity(low.value, 's')} to {shown.quantity(high.value, 's')}"
+        for name, low, high in pairs
     )
 
 
 def _stretch(result: Response) -> Figure | None:
-    points = [(group, group.stretch) for group in result.by_population if group.stretch is not None]
-    rows: list[dict[str, object]] = []
-    for group, value in points:
-        at = _middle(group)
-        if at is not None:
-            rows.append(_point(at, "stretch", value, few=group.response is None or few(group.response.n)))
-    if len(rows) < 2:
+    groups = [group for group in result.by_population if group.stretch is not None]
+    points = [
+        Point(
+            key=STRETCH,
+            y=group.stretch,
+            x=_middle(group),
+            label=_label(group),
+            few=group.response is None or few(group.response.n),
+        )
+        for group in groups
+        if _middle(group) is not None
+    ]
+    if len(points) < 2:
         return None
-    table = Table(
+    series = Series(points)
+    table = Table.of(
+        groups,
+        Col("users", _label),
+        Col("stretch factor", lambda group: group.stretch),
         name="response-stretch-data",
         caption="Stretch factor by number of users",
-        columns=(Column("users"), Column("stretch factor")),
-        rows=tuple((_label(group), value) for group, value in points),
     )
-    (first, low), (last, high) = points[0], points[-1]
+    (first, low), (last, high) = ((users(_label(group)), group.stretch) for group in (groups[0], groups[-1]))
+    assert low is not None
+    assert high is not None
     alt = (
-        f"An input takes {shown.estimate(low)} times its service with {users(_label(first))}, "
-        f"{shown.estimate(high)} times with {users(_label(last))}; 1 is a machine of one's own."
+        f"An input takes {shown.estimate(low)} times its service with {first}, {shown.estimate(high)} times "
+        f"with {last}; 1 means no waiting."
     )
-    y = charts.Axis.from_zero("response over service, both means", rows)
-    chart = partial(charts.curves, rows, (Key("stretch", colour="users"),), charts.Axis("users"), y)
+    y = Axis.from_zero("response over service, both means", series.rows())
     return Figure(
-        name="response-stretch", title="Stretch factor against users", chart=chart, data=table, alt=alt
+        name="response-stretch",
+        title="Stretch factor against users",
+        chart=series.curves(Axis("users"), y),
+        data=table,
+        alt=alt,
     )
 
 
-def _point(at: float, series: str, value: Estimate, few: bool) -> dict[str, object]:
-    """Row of `charts.curves`."""
-    low, high = ends(value)
-    return {
-        "x": at,
-        "series": series,
-        "value": value.value,
-        "low": low,
-        "high": high,
-        "shown": shown.estimate(value),
-        "few": few,
-    }
-
-
-def _waits(name: str, caption: str, what: str, groups: tuple[ResponseGroup, ...]) -> Table:
-    """Response times, and the mean to the first output where it comes before the end."""
-    seen = any(_comes_first(group) for group in groups)
-    columns = (
-        Column(what),
-        Column("arrived"),
-        Column("unfinished"),
-        *(Column(kind, unit="s") for kind in QUANTITIES),
-        *((Column("mean to first output", unit="s"),) if seen else ()),
+def _waits(name: str, caption: str, heading: str, groups: Sequence[ResponseGroup]) -> Table:
+    """Response times, and the mean to the first output if it comes before the end."""
+    output = Col("mean to first output", _first_output, unit="s")
+    return Table.of(
+        groups,
+        Col(heading, _label),
+        Col("arrived", lambda group: group.arrived),
+        Col("unfinished", lambda group: group.unfinished),
+        *(Col(kind, partial(_quantity, name=kind), unit="s") for kind in QUANTITIES),
+        *((output,) if any(map(_output_first, groups)) else ()),
+        name=name,
+        caption=caption,
     )
-    rows: list[tuple[Cell, ...]] = []
-    for group in groups:
-        waiting, first = group.response, group.first_output
-        times = tuple(None if waiting is None else getattr(waiting, kind) for kind in QUANTITIES)
-        output = ((None if first is None else first.mean),) if seen else ()
-        rows.append((_label(group), group.arrived, group.unfinished, *times, *output))
-    return Table(name=name, caption=caption, columns=columns, rows=tuple(rows))
 
 
-def _comes_first(group: ResponseGroup) -> bool:
-    first, whole = group.first_output, group.response
-    return first is not None and whole is not None and first.mean.value < whole.mean.value
+def _quantity(group: ResponseGroup, name: str) -> Cell:
+    value: Cell = None if group.response is None else getattr(group.response, name)
+    return value
 
 
-def _work(name: str, caption: str, what: str, groups: tuple[ResponseGroup, ...]) -> Table:
-    columns = (
-        Column(what),
-        Column("service", unit="s"),
-        Column("stretch factor"),
-        Column("completed", unit="interaction/s"),
+def _first_output(group: ResponseGroup) -> Cell:
+    return None if group.first_output is None else group.first_output.mean
+
+
+def _output_first(group: ResponseGroup) -> bool:
+    first, complete = group.first_output, group.response
+    return first is not None and complete is not None and first.mean.value < complete.mean.value
+
+
+def _work(name: str, caption: str, heading: str, groups: Sequence[ResponseGroup]) -> Table:
+    completed = Col("completed", _completed, unit="interaction/s")
+    return Table.of(
+        groups,
+        Col(heading, _label),
+        Col("service", lambda group: group.service, unit="s"),
+        Col("stretch factor", lambda group: group.stretch),
+        # A class is no stretch of time: it has no completions per second.
+        *((completed,) if any(group.throughput is not None for group in groups) else ()),
+        name=name,
+        caption=caption,
     )
-    rows = tuple((_label(group), group.service, group.stretch, group.throughput) for group in groups)
-    if all(group.throughput is None for group in groups):
-        # A class is no stretch of time: nothing is completed in it per second.
-        return Table(name=name, caption=caption, columns=columns[:-1], rows=tuple(row[:-1] for row in rows))
-    return Table(name=name, caption=caption, columns=columns, rows=rows)
+
+
+def _completed(group: ResponseGroup) -> Cell:
+    return group.throughput
 
 
 def _label(group: ResponseGroup) -> str:
@@ -229,22 +255,25 @@ def _label(group: ResponseGroup) -> str:
 
 
 def _parts(group: ResponseGroup) -> Table | None:
-    """Parts of a response, where the source can see them."""
+    """Parts of a response, if the source records them."""
     kinds = (
         ("to the first slice of service", group.reaction),
         ("to the first output", group.first_output),
         ("to completion", group.response),
     )
-    rows = tuple(
-        (name, wait.n, wait.mean, wait.p50, wait.p90, wait.p99) for name, wait in kinds if wait is not None
-    )
-    if len(rows) < 2:
+    waits = [(name, wait) for name, wait in kinds if wait is not None]
+    if len(waits) < 2:
         return None
-    columns = (
-        Column("from the input"),
-        Column("n"),
-        *(Column(kind, unit="s") for kind in QUANTITIES),
+    return Table.of(
+        waits,
+        Col("from the input", lambda item: item[0]),
+        Col("n", lambda item: item[1].n),
+        *(Col(kind, partial(_part, name=kind), unit="s") for kind in QUANTITIES),
+        name="response-parts",
+        caption="Parts of the wait, all interactions",
     )
-    return Table(
-        name="response-parts", caption="Parts of the wait, all interactions", columns=columns, rows=rows
-    )
+
+
+def _part(item: tuple[str, Waiting], name: str) -> Cell:
+    value: Cell = getattr(item[1], name)
+    return value

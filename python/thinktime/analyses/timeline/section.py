@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from thinktime.analyses.timeline.analysis import Timeline
 
 TITLE = "What happened when?"
-CAVEATS: dict[str, Callable[..., str]] = {
+WORDS: Mapping[str, Callable[..., str]] = {
     "gaps": lambda gaps: f"The record has {shown.count(gaps, 'gap')}; no line is drawn across a gap.",
 }
 
@@ -110,7 +110,7 @@ def section(result: Timeline | NotApplicable) -> Section:
         title=TITLE,
         summary=(sentence,),
         figures=(figure,),
-        caveats=worded(result.caveats, CAVEATS),
+        caveats=worded(result.caveats, WORDS),
     )
 
 
