@@ -12,7 +12,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # To pip this means that it shall not compile: that is done afterwards, while crates are.
 export PIP_NO_COMPILE := 0
 
-.PHONY: help demo test bench lint docs build static format golden clean
+.PHONY: help demo test bench verdicts lint docs build static format golden clean
 
 help: ## Say what there is
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -29,6 +29,9 @@ test: build static test-tools ## Run every test
 
 bench: build $(VENV)/bench-installed ## Print what the fast parts cost, as ratios to a reference in the same run
 	$(BIN)/python benches/run.py
+
+verdicts: build ## Run all studies at full length and compare their verdicts; UPDATE=--update writes them anew
+	$(BIN)/python -m thinktime.studies.verdict $(UPDATE)
 
 lint: build ## Check style, types, layering, and that the native module's stub is true
 	$(BIN)/ruff check .

@@ -11,8 +11,9 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from thinktime.documents.render import render
 from thinktime.studies import load
-from thinktime.studies.study import Settings, run
-from thinktime.studies.study_report import told
+from thinktime.studies.laboratory import Settings
+from thinktime.studies.study import run
+from thinktime.studies.study_report import report
 
 PARTS = {"configuration", "modified", "recomputed"}
 
@@ -23,7 +24,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     study = load("anderson-sargent-1974")
     quick = replace(study, parts=tuple(part for part in study.parts if part.name in PARTS))
     path = tmp_path_factory.mktemp("study") / "study.html"
-    path.write_text(render(told(run(quick, Settings(replications=8))), "html"), encoding="utf-8")
+    path.write_text(render(report(run(quick, Settings(replications=8))), "html"), encoding="utf-8")
     return path
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from thinktime.studies import load
 from thinktime.studies.anderson_sargent_1974 import levels, monitor, variance
-from thinktime.studies.study import Outcome, Settings, run
+from thinktime.studies.laboratory import Settings
+from thinktime.studies.study import Outcome, run
 
 
 @pytest.fixture(scope="session")

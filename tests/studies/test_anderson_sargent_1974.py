@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from thinktime.documents.document import Section
-from thinktime.reports import render_section
+from thinktime.documents.render import render_section
 from thinktime.stats.designs.anova import anova
 from thinktime.stats.designs.factorial import Factor, Responses
-from thinktime.studies import published_tables as beside
+from thinktime.studies import published_tables
 from thinktime.studies.anderson_sargent_1974 import recomputed, tables, variance
-from thinktime.studies.cells import Figure
-from thinktime.studies.paper import rounded
+from thinktime.studies.cells import Cell
+from thinktime.studies.estimates import rounded
 from thinktime.studies.published import Printed, read
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -23,11 +23,11 @@ PAPER = tables.PAPER
 
 
 @pytest.fixture(scope="module")
-def figures() -> list[Figure]:
-    return list(recomputed.chapter(None).figures)
+def figures() -> list[Cell]:
+    return list(recomputed.chapter(None).cells)
 
 
-def of(figures: list[Figure], table: str, quantity: str) -> dict[str, Figure]:
+def of(figures: list[Cell], table: str, quantity: str) -> dict[str, Cell]:
     return {
         str(next(iter(figure.row.values()))): figure
         for figure in figures
@@ -35,7 +35,7 @@ def of(figures: list[Figure], table: str, quantity: str) -> dict[str, Figure]:
     }
 
 
-def test_every_analysis_of_variance_follows_from_the_printed_numbers(figures: list[Figure]) -> None:
+def test_every_analysis_of_variance_follows_from_the_printed_numbers(figures: list[Cell]) -> None:
     """Where all cells are printed, their mean squares; everywhere, F as mean square over error."""
     squares = of(figures, "table03_anova", "mean_square")
     assert len(squares) == 8
@@ -47,13 +47,13 @@ def test_every_analysis_of_variance_follows_from_the_printed_numbers(figures: li
         assert {figure.verdict for figure in ratios.values()} == {"agrees"}
 
 
-def test_the_moments_of_all_inputs_need_another_share(figures: list[Figure]) -> None:
+def test_the_moments_of_all_inputs_need_another_share(figures: list[Cell]) -> None:
     mean = of(figures, "table01_service_times", "mean_s")["all"]
     assert mean.verdict == "doubtful"
     assert mean.ours == pytest.approx(1.881, abs=5e-4)
 
 
-def test_numbers_that_contradict_each_other_are_found(figures: list[Figure]) -> None:
+def test_numbers_that_contradict_each_other_are_found(figures: list[Cell]) -> None:
     contradicting = {
         (figure.table, *figure.row.values(), figure.quantity)
         for figure in figures
@@ -79,7 +79,7 @@ def test_a_wrong_digit_in_a_cell_is_seen(tmp_path: Path, monkeypatch: pytest.Mon
     shape = next(shape for shape in tables.SHAPES if shape.name == "table03_log_reaction_cells")
     changed = {**PAPER.tables, shape.name: read(tmp_path, shape)}
     monkeypatch.setitem(PAPER.__dict__, "tables", changed)
-    squares = of(list(recomputed.chapter(None).figures), "table03_anova", "mean_square")
+    squares = of(list(recomputed.chapter(None).cells), "table03_anova", "mean_square")
     assert squares["linear_U"].verdict == "misses"
 
 
@@ -128,12 +128,14 @@ def test_effects_are_scaled_to_eight_replications() -> None:
     assert low < found.f["A_linear"].value < high
 
 
-def test_golden(figures: list[Figure], request: pytest.FixtureRequest) -> None:
+def test_golden(figures: list[Cell], request: pytest.FixtureRequest) -> None:
     """Did it change? Whether it is right is asked by the other tests. `--update-golden` writes it anew."""
     shown = [
         table
         for name in recomputed.TABLES
-        for table in beside.tables(name, name, [figure for figure in figures if figure.table == name])
+        for table in published_tables.tables(
+            name, name, [figure for figure in figures if figure.table == name]
+        )
     ]
     text = render_section(
         Section(name="recomputed", title="Recomputed", summary=(), tables=tuple(shown)), "text"
@@ -155,7 +157,7 @@ def test_a_doubt_belongs_to_a_printed_cell() -> None:
         assert PAPER.tables[table].cell(dict(zip(keys, row, strict=True)), quantity) is not None
 
 
-def test_a_figure_takes_unit_digits_and_doubt_from_its_table(figures: list[Figure]) -> None:
+def test_a_figure_takes_unit_digits_and_doubt_from_its_table(figures: list[Cell]) -> None:
     fraction = next(figure for figure in figures if figure.table == "table09_response_histogram")
     assert (fraction.unit, fraction.places, fraction.published) == ("", 3, 0.952)
     assert replace(fraction, ours=1.0, low=None, high=None).verdict == "misses"

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from computed import (
-    are_doubts_with_figures,
-    are_findings_with_statistics,
+from checks import (
+    claims_have_statistics,
     computed,
-    is_told_in_json,
+    doubts_have_values,
+    json_has_the_fields,
 )
 
 from thinktime.documents.render import render
@@ -22,9 +22,10 @@ from thinktime.studies.bard_1971 import doubts, free_fret, recomputed, tables
 from thinktime.studies.bard_1971 import installation as installation_of
 from thinktime.studies.bard_1971.installation import Installation
 from thinktime.studies.bard_1971.tables import PAPER
-from thinktime.studies.cells import Figure
-from thinktime.studies.study import Outcome, Settings, run
-from thinktime.studies.study_report import told
+from thinktime.studies.cells import Cell
+from thinktime.studies.laboratory import Settings
+from thinktime.studies.study import Outcome, run
+from thinktime.studies.study_report import report
 
 NAME = "bard-1971"
 OBSERVATIONS = 100
@@ -69,9 +70,9 @@ def outcome() -> Iterator[Outcome]:
 
 
 @pytest.fixture(scope="module")
-def arithmetic() -> tuple[Figure, ...]:
+def arithmetic() -> tuple[Cell, ...]:
     """What needs no simulation."""
-    return recomputed.chapter(None).figures
+    return recomputed.chapter(None).cells
 
 
 def test_every_published_file_is_read_with_all_of_its_rows() -> None:
@@ -81,7 +82,7 @@ def test_every_published_file_is_read_with_all_of_its_rows() -> None:
     assert len(PAPER.facts) == files["facts"] == 43
 
 
-def test_all_arithmetic_comes_out_to_the_printed_digit(arithmetic: tuple[Figure, ...]) -> None:
+def test_all_arithmetic_comes_out_to_the_printed_digit(arithmetic: tuple[Cell, ...]) -> None:
     assert [figure for figure in arithmetic if figure.verdict == "misses"] == []
     judged = {figure.table for figure in arithmetic if figure.verdict == "agrees"}
     assert judged == set(recomputed.TABLES)
@@ -97,7 +98,7 @@ def test_all_arithmetic_comes_out_to_the_printed_digit(arithmetic: tuple[Figure,
     }
 
 
-def test_all_cells_of_tables_8_and_9_follow_from_others(arithmetic: tuple[Figure, ...]) -> None:
+def test_all_cells_of_tables_8_and_9_follow_from_others(arithmetic: tuple[Cell, ...]) -> None:
     for table, cells in ((tables.SHARES, 13), (tables.SHARES_APART, 6)):
         assert sum(figure.table == table for figure in arithmetic) == cells
 
@@ -108,13 +109,13 @@ def test_table_8_needs_the_coefficients_that_are_adjusted_for_vmio(
     """The canary: from the coefficients as they were fitted the same check must miss."""
     plain = dict.fromkeys(recomputed.BEST, "vmio_not_included") | {"III-3": "vmio_included"}
     monkeypatch.setattr(recomputed, "BEST", plain)
-    figures = recomputed.chapter(None).figures
+    figures = recomputed.chapter(None).cells
     misses = [figure for figure in figures if figure.table == tables.SHARES and figure.verdict == "misses"]
     assert len(misses) >= 4
 
 
 def test_every_doubt_is_told_with_figures() -> None:
-    are_doubts_with_figures(doubts.chapter(None), 11)
+    doubts_have_values(doubts.chapter(None))
 
 
 def test_what_decides_a_doubt() -> None:
@@ -129,20 +130,20 @@ def test_what_decides_a_doubt() -> None:
 
 def test_every_cell_is_computed_whether_it_is_printed_or_not(outcome: Outcome) -> None:
     assert len(computed(outcome, {shape.name for shape in outcome.study.shapes})) == 183
-    assert {figure.table for figure in outcome.figures} == set(outcome.study.tables)
+    assert {figure.table for figure in outcome.cells} == set(outcome.study.tables)
 
 
 def test_every_fact_that_is_a_number_is_computed(outcome: Outcome) -> None:
-    found = {figure.row["id"] for figure in outcome.figures if figure.table == "facts"}
+    found = {figure.row["id"] for figure in outcome.cells if figure.table == "facts"}
     assert found == set(PAPER.facts) - NOT_NUMBERS
     empty = {
-        figure.row["id"] for figure in outcome.figures if figure.table == "facts" and figure.published is None
+        figure.row["id"] for figure in outcome.cells if figure.table == "facts" and figure.published is None
     }
     assert empty == {"B-F13", "B-F15"}
 
 
 def test_only_what_was_calibrated_to_is_called_fitted(outcome: Outcome) -> None:
-    for figure in outcome.figures:
+    for figure in outcome.cells:
         if figure.kind == "arithmetic" or figure.table == "facts":
             continue
         calibrated = (
@@ -157,15 +158,15 @@ def test_only_what_was_calibrated_to_is_called_fitted(outcome: Outcome) -> None:
 
 
 def test_json_has_exactly_the_fields_of_figures_and_findings(outcome: Outcome) -> None:
-    is_told_in_json(outcome, NAME)
+    json_has_the_fields(outcome)
 
 
 def test_every_finding_has_a_name_of_its_own_and_a_statistic(outcome: Outcome) -> None:
-    are_findings_with_statistics(outcome, least=32)
+    claims_have_statistics(outcome)
 
 
 def test_all_nine_figures_are_drawn_and_no_table_stands_for_another(outcome: Outcome) -> None:
-    document = told(outcome)
+    document = report(outcome)
     titles = " ".join(figure.title for section in document.sections for figure in section.figures)
     assert {int(number) for number in re.findall(r"\(Figure (\d+)\)", titles)} == set(range(1, 10))
     names = [table.name for _, table in document.tables()]
@@ -179,8 +180,8 @@ def test_one_table_is_that_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(simulated, "record", short)
     monkeypatch.setitem(globals(), "OBSERVATIONS", 60)
     alone = run(load(NAME), Settings(replications=2), "table10")
-    assert {figure.table for figure in alone.figures} == {tables.LOADS}
-    assert alone.findings == ()
+    assert {figure.table for figure in alone.cells} == {tables.LOADS}
+    assert alone.claims == ()
 
 
 def saved_ms(installation: Installation, before: str) -> dict[str, float]:

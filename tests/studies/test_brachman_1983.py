@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from computed import are_doubts_with_figures, computed
+from checks import computed, doubts_have_values
 
 from thinktime.documents.render import render
 from thinktime.models.swapping.disk_bound import leave_one_out
 from thinktime.sources import simulated
-from thinktime.studies import cells_render as render_figures
-from thinktime.studies import load
+from thinktime.studies import cells_render, load
 from thinktime.studies.brachman_1983 import doubts, equation, recomputed, tables
 from thinktime.studies.brachman_1983.machine import Machine
 from thinktime.studies.brachman_1983.tables import CASES, PAPER
-from thinktime.studies.cells import Figure
-from thinktime.studies.study import Outcome, Settings, run
-from thinktime.studies.study_report import told
+from thinktime.studies.cells import Cell
+from thinktime.studies.laboratory import Settings
+from thinktime.studies.study import Outcome, run
+from thinktime.studies.study_report import report
 
 NAME = "brachman-1983"
 INTERACTIONS = 30
@@ -43,11 +43,11 @@ def outcome() -> Outcome:
 
 
 @pytest.fixture(scope="module")
-def arithmetic() -> list[Figure]:
+def arithmetic() -> list[Cell]:
     """What needs no simulation."""
     outs = leave_one_out(equation.published_runs(equation.PREDICTED_WITH_MS))
     return [
-        *recomputed.chapter(None).figures,
+        *recomputed.chapter(None).cells,
         *equation.of_printed(outs),
         *equation.applications(),
     ]
@@ -67,7 +67,7 @@ def test_loaded_processes_are_the_floor_of_memory_over_size() -> None:
         assert case.nl == int(str(case.row["nl"]).removeprefix("~"))
 
 
-def test_all_arithmetic_comes_out_to_the_printed_digit(arithmetic: list[Figure]) -> None:
+def test_all_arithmetic_comes_out_to_the_printed_digit(arithmetic: list[Cell]) -> None:
     misses = [figure for figure in arithmetic if figure.verdict == "misses"]
     assert not misses
     judged = {figure.table for figure in arithmetic if figure.verdict == "agrees"}
@@ -91,7 +91,7 @@ def test_table_viii_needs_the_block_time_of_table_viii() -> None:
 
 
 def test_every_doubt_is_told_with_figures() -> None:
-    are_doubts_with_figures(doubts.chapter(None), 8)
+    doubts_have_values(doubts.chapter(None))
 
 
 def test_what_decides_a_doubt() -> None:
@@ -106,42 +106,40 @@ def test_every_cell_is_computed_whether_it_is_printed_or_not(outcome: Outcome) -
     figures = computed(outcome, RUN_TABLES)
     assert len(figures) == 46 * 4
     assert {figure.n for figure in figures} == {2}
-    of_tables = {figure.table for figure in outcome.figures}
+    of_tables = {figure.table for figure in outcome.cells}
     assert of_tables == set(outcome.study.tables)
 
 
 def test_only_what_was_calibrated_to_is_called_fitted(outcome: Outcome) -> None:
-    for figure in outcome.figures:
+    for figure in outcome.cells:
         if figure.table in RUN_TABLES:
             levels = (figure.table, figure.row["ps_clicks"], figure.row["mm_clicks"])
             used = levels in {(tables.FACTORIAL, 157, 650), (tables.FACTORIAL, 157, 1280)}
             assert figure.kind == ("fitted" if used else "predicted")
-    assert {figure.kind for figure in outcome.figures if figure.table == tables.APPLICATIONS} == {
-        "arithmetic"
-    }
+    assert {figure.kind for figure in outcome.cells if figure.table == tables.APPLICATIONS} == {"arithmetic"}
 
 
 def test_json_has_exactly_the_fields_of_figures_and_findings(outcome: Outcome) -> None:
-    parsed = json.loads(render_figures.to_json(outcome.figures, outcome.findings))
+    parsed = json.loads(cells_render.to_json(outcome.cells, outcome.claims))
     for item in parsed:
         if "finding" in item:
             assert list(item) == ["study", "finding", "source", "holds", "statistic", "text"]
             assert item["study"] == NAME
             continue
-        assert list(item) == list(render_figures.HEADER)
+        assert list(item) == list(cells_render.HEADER)
         assert item["study"] == NAME
         assert item["table"] in outcome.study.tables
 
 
 def test_every_finding_has_a_name_of_its_own_and_a_statistic(outcome: Outcome) -> None:
-    names = [finding.finding for finding in outcome.findings]
+    names = [finding.id for finding in outcome.claims]
     assert len(names) == len(set(names)) >= 20
-    for finding in outcome.findings:
+    for finding in outcome.claims:
         assert re.search(r"\d", finding.statistic), finding
 
 
 def test_both_figures_are_drawn_and_no_table_stands_for_another(outcome: Outcome) -> None:
-    document = told(outcome)
+    document = report(outcome)
     titles = " ".join(figure.title for section in document.sections for figure in section.figures)
     assert {int(number) for number in re.findall(r"\(Figure (\d+)\)", titles)} == {1, 2}
     names = [table.name for _, table in document.tables()]
@@ -160,9 +158,9 @@ def test_one_table_is_that_table(table: str, monkeypatch: pytest.MonkeyPatch) ->
         lambda system, parameters, **more: full(system, {"interactions": 20, **parameters}, **more),
     )
     alone = run(load(NAME), Settings(replications=2), table)
-    assert alone.figures
-    assert {figure.table[: len(table)] for figure in alone.figures} == {table}
-    assert alone.findings == ()
+    assert alone.cells
+    assert {figure.table[: len(table)] for figure in alone.cells} == {table}
+    assert alone.claims == ()
 
 
 def far_off(machine: Machine, **changes: object) -> list[str]:

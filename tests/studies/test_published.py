@@ -11,7 +11,9 @@ from thinktime.errors import InputError
 from thinktime.studies import STUDIES, load
 from thinktime.studies.published import Fact, Shape, read, read_facts
 
-SHAPE = Shape("t", "Table 1", "a table", ("system", "users"), {"time_s": "s"})
+SHAPE = Shape(
+    name="t", place="Table 1", title="a table", keys=("system", "users"), quantities={"time_s": "s"}
+)
 HEAD = "system,users,time_s\n"
 
 
@@ -100,9 +102,9 @@ def test_a_misspelt_study_is_answered_with_the_nearest() -> None:
 
 
 def test_a_range_that_is_stated_has_two_ends() -> None:
-    fact = Fact("F1", "paging rate", "75-80", "pages/s", "")
+    fact = Fact(name="F1", quantity="paging rate", printed="75-80", unit="pages/s", context="")
     assert [(end.value, end.places) for end in fact.ends] == [(75.0, 0), (80.0, 0)]
     with pytest.raises(InputError, match="F2"):
-        _ = Fact("F2", "divisor", "n-m", "", "").ends
+        _ = Fact(name="F2", quantity="divisor", printed="n-m", unit="", context="").ends
     with pytest.raises(InputError, match="F3"):
-        _ = Fact("F3", "no range", "75", "", "").ends
+        _ = Fact(name="F3", quantity="no range", printed="75", unit="", context="").ends

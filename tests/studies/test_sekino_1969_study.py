@@ -7,16 +7,17 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from computed import (
-    are_doubts_with_figures,
-    are_findings_with_statistics,
+from checks import (
+    claims_have_statistics,
     computed,
-    is_told_in_json,
+    doubts_have_values,
+    json_has_the_fields,
 )
 
 from thinktime.documents.render import render
 from thinktime.studies import load
-from thinktime.studies.cells import Figure
+from thinktime.studies.cells import Cell
+from thinktime.studies.laboratory import Settings
 from thinktime.studies.sekino_1969 import (
     conclusions,
     cpu_time,
@@ -33,8 +34,8 @@ from thinktime.studies.sekino_1969.machines import Machines
 from thinktime.studies.sekino_1969.recomputed import implied_faults, truncated
 from thinktime.studies.sekino_1969.responses import one_run
 from thinktime.studies.sekino_1969.tables import CPM01, PAPER, RESPONSES, SUMMARY
-from thinktime.studies.study import Outcome, Settings, run
-from thinktime.studies.study_report import told
+from thinktime.studies.study import Outcome, run
+from thinktime.studies.study_report import report
 
 NAME = "sekino-1969"
 RUNS = 2
@@ -68,9 +69,9 @@ def outcome(little: None) -> Outcome:
 
 
 @pytest.fixture(scope="module")
-def arithmetic() -> tuple[Figure, ...]:
+def arithmetic() -> tuple[Cell, ...]:
     """What needs no simulation."""
-    return recomputed.chapter(None).figures
+    return recomputed.chapter(None).cells
 
 
 def test_every_published_file_is_read_with_all_of_its_rows() -> None:
@@ -101,7 +102,7 @@ def test_commands_are_carried_to_the_interactions_below_their_label() -> None:
     assert fortran == list(tables.COMPILED)
 
 
-def test_all_arithmetic_comes_out_to_the_printed_digit(arithmetic: tuple[Figure, ...]) -> None:
+def test_all_arithmetic_comes_out_to_the_printed_digit(arithmetic: tuple[Cell, ...]) -> None:
     assert [figure for figure in arithmetic if figure.verdict == "misses"] == []
     agreed = {table: sum(f.table == table and f.verdict == "agrees" for f in arithmetic) for table in TABLES}
     assert agreed == {SUMMARY: 11, CPM01: 4, "facts": 10}
@@ -118,7 +119,7 @@ def test_averages_of_the_run_report_need_truncation(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(recomputed, "truncated", lambda value: round(value, 3))
     wrong = [
         figure.row["quantity"]
-        for figure in recomputed.chapter(None).figures
+        for figure in recomputed.chapter(None).cells
         if figure.table == CPM01 and figure.verdict == "doubtful"
     ]
     assert wrong[:3] == ["average_run_time", "average_swap_time", "average_cpu_time"]
@@ -131,25 +132,25 @@ def test_components_that_the_text_implies() -> None:
 
 
 def test_every_doubt_is_told_with_figures() -> None:
-    are_doubts_with_figures(doubts.chapter(None), 8)
+    doubts_have_values(doubts.chapter(None))
 
 
 def test_every_cell_is_computed_whether_it_is_printed_or_not(outcome: Outcome) -> None:
     assert len(computed(outcome, {RESPONSES, SUMMARY})) == 100
-    quantities = {figure.row["quantity"] for figure in outcome.figures if figure.table == CPM01}
+    quantities = {figure.row["quantity"] for figure in outcome.cells if figure.table == CPM01}
     table = PAPER.tables[CPM01]
     numbers = {str(row["quantity"]) for row in table.rows if table.cell(row, "value") is not None}
     assert quantities == numbers - NOT_SIMULATED
-    assert {figure.table for figure in outcome.figures} == set(outcome.study.tables)
+    assert {figure.table for figure in outcome.cells} == set(outcome.study.tables)
 
 
 def test_every_fact_that_is_a_number_is_computed(outcome: Outcome) -> None:
-    found = {figure.row["id"] for figure in outcome.figures if figure.table == "facts"}
+    found = {figure.row["id"] for figure in outcome.cells if figure.table == "facts"}
     assert found == set(PAPER.facts) - NOT_NUMBERS
 
 
 def test_only_what_was_calibrated_to_is_called_fitted(outcome: Outcome) -> None:
-    for figure in outcome.figures:
+    for figure in outcome.cells:
         if figure.kind == "arithmetic" or figure.table not in {RESPONSES, SUMMARY}:
             continue
         calibrated = figure.quantity in tables.FITTED_COLUMNS
@@ -157,17 +158,17 @@ def test_only_what_was_calibrated_to_is_called_fitted(outcome: Outcome) -> None:
 
 
 def test_json_has_exactly_the_fields_of_figures_and_findings(outcome: Outcome) -> None:
-    is_told_in_json(outcome, NAME)
+    json_has_the_fields(outcome)
 
 
 def test_every_finding_has_a_name_of_its_own_and_a_statistic(outcome: Outcome) -> None:
-    are_findings_with_statistics(outcome, least=20)
-    for finding in outcome.findings:
+    claims_have_statistics(outcome)
+    for finding in outcome.claims:
         assert "nan" not in finding.statistic, finding
 
 
 def test_all_four_figures_are_drawn_and_no_table_stands_for_another(outcome: Outcome) -> None:
-    document = told(outcome)
+    document = report(outcome)
     titles = " ".join(figure.title for section in document.sections for figure in section.figures)
     assert {int(number) for number in re.findall(r"\(Figure (\d+)\)", titles)} == {1, 2, 3, 4}
     names = [table.name for _, table in document.tables()]
@@ -179,8 +180,8 @@ def test_all_four_figures_are_drawn_and_no_table_stands_for_another(outcome: Out
 
 def test_one_table_is_that_table() -> None:
     alone = run(load(NAME), Settings(replications=2), "ctss_run_cpm01")
-    assert {figure.table for figure in alone.figures} == {CPM01}
-    assert alone.findings == ()
+    assert {figure.table for figure in alone.cells} == {CPM01}
+    assert alone.claims == ()
 
 
 def test_a_range_of_39_runs_holds_95_of_100_further_runs() -> None:

@@ -12,14 +12,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from computed import cells
+from checks import cells
 
 from thinktime.documents.render import render
 from thinktime.errors import InputError
-from thinktime.studies import cells_render as render_figures
-from thinktime.studies import load
-from thinktime.studies.study import Chapter, Outcome, Part, Settings, run
-from thinktime.studies.study_report import told
+from thinktime.studies import cells_render, load
+from thinktime.studies.laboratory import Settings
+from thinktime.studies.study import Chapter, Outcome, Part, run
+from thinktime.studies.study_report import report
 
 NAME = "anderson-sargent-1974"
 
@@ -33,7 +33,7 @@ def test_every_cell_is_computed_whether_it_is_printed_or_not(outcome: Outcome) -
     """But the F of an error, which no table has."""
     simulated = {
         (figure.table, tuple(figure.row.items()), figure.quantity): figure
-        for figure in outcome.figures
+        for figure in outcome.cells
         if figure.kind != "arithmetic"
     }
     wanted = [
@@ -48,7 +48,7 @@ def test_every_cell_is_computed_whether_it_is_printed_or_not(outcome: Outcome) -
 
 
 def test_only_what_was_calibrated_to_is_called_fitted(outcome: Outcome) -> None:
-    for figure in outcome.figures:
+    for figure in outcome.cells:
         if figure.kind == "fitted" and figure.table[:7] in {
             "table05",
             "table06",
@@ -62,7 +62,7 @@ def test_only_what_was_calibrated_to_is_called_fitted(outcome: Outcome) -> None:
 
 
 def test_intervals_hold_their_figures(outcome: Outcome) -> None:
-    for figure in outcome.figures:
+    for figure in outcome.cells:
         if (
             figure.low is not None
             and figure.high is not None
@@ -73,9 +73,9 @@ def test_intervals_hold_their_figures(outcome: Outcome) -> None:
 
 
 def test_every_finding_has_a_name_of_its_own_and_a_statistic(outcome: Outcome) -> None:
-    names = [finding.finding for finding in outcome.findings]
+    names = [finding.id for finding in outcome.claims]
     assert len(names) == len(set(names)) >= 25
-    for finding in outcome.findings:
+    for finding in outcome.claims:
         assert finding.study == NAME
         assert re.search(r"\d", finding.statistic), finding
         assert finding.source
@@ -95,16 +95,16 @@ def test_every_finding_has_a_name_of_its_own_and_a_statistic(outcome: Outcome) -
 )
 def test_the_main_conclusions_hold(outcome: Outcome, name: str) -> None:
     """With the seed fixed they cannot fail by chance; their differences are many standard errors wide."""
-    assert next(finding for finding in outcome.findings if finding.finding == name).holds
+    assert next(finding for finding in outcome.claims if finding.id == name).holds
 
 
 def test_json_has_exactly_the_fields_of_figures_and_findings(outcome: Outcome) -> None:
-    parsed = json.loads(render_figures.to_json(outcome.figures, outcome.findings))
+    parsed = json.loads(cells_render.to_json(outcome.cells, outcome.claims))
     figures = [item for item in parsed if "table" in item]
     findings = [item for item in parsed if "finding" in item]
     assert len(figures) + len(findings) == len(parsed)
     for item in figures:
-        assert list(item) == list(render_figures.HEADER)
+        assert list(item) == list(cells_render.HEADER)
         assert item["table"] in outcome.study.tables
         assert item["kind"] in {"arithmetic", "fitted", "predicted"}
         assert item["published"] is None or isinstance(item["published"], float)
@@ -115,51 +115,55 @@ def test_json_has_exactly_the_fields_of_figures_and_findings(outcome: Outcome) -
 
 
 def test_every_form_says_the_same(outcome: Outcome) -> None:
-    document = told(outcome)
+    document = report(outcome)
     text, page = render(document, "text"), render(document, "html")
     assert "✓ agrees" in text
     assert "nan" not in re.findall(r"\b\w+\b", text)
-    for finding in outcome.findings:
+    for finding in outcome.claims:
         # A line ends anywhere in a text.
         assert finding.text in " ".join(text.split())
     ids = set(re.findall(r' id="([^"]+)"', page))
     for link in re.findall(r'href="#([^"]+)"', page):
         assert link in ids
-    rows = list(csv.DictReader(render_figures.to_csv(outcome.figures).splitlines()))
-    assert [float(row["ours"]) for row in rows] == [figure.ours for figure in outcome.figures]
+    rows = list(csv.DictReader(cells_render.to_csv(outcome.cells).splitlines()))
+    assert [float(row["ours"]) for row in rows] == [figure.ours for figure in outcome.cells]
 
 
 def test_no_two_tables_of_a_page_have_one_name(outcome: Outcome) -> None:
     """Numbers of the text stand in several sections, and each must show its own."""
-    names = [table.name for _, table in told(outcome).tables()]
+    names = [table.name for _, table in report(outcome).tables()]
     assert len(names) == len(set(names))
     assert sum("facts" in name for name in names) > 1
 
 
 def test_all_figures_of_the_paper_are_drawn(outcome: Outcome) -> None:
-    titles = " ".join(figure.title for section in told(outcome).sections for figure in section.figures)
+    titles = " ".join(figure.title for section in report(outcome).sections for figure in section.figures)
     assert {int(number) for number in re.findall(r"\(Figure (\d+)\)", titles)} == set(range(1, 12))
 
 
 def test_one_table_is_that_table_and_the_same_numbers(outcome: Outcome) -> None:
     alone = run(outcome.study, outcome.settings, "table07")
-    assert {figure.table for figure in alone.figures} == {"table07_reaction_time", "table07_anova"}
-    whole = [figure for figure in outcome.figures if figure.table == "table07_reaction_time"]
-    assert [figure for figure in alone.figures if figure.table == "table07_reaction_time"] == whole
-    assert alone.findings == ()
+    assert {figure.table for figure in alone.cells} == {"table07_reaction_time", "table07_anova"}
+    whole = [figure for figure in outcome.cells if figure.table == "table07_reaction_time"]
+    assert [figure for figure in alone.cells if figure.table == "table07_reaction_time"] == whole
+    assert alone.claims == ()
 
 
 def test_another_seed_gives_other_numbers(outcome: Outcome) -> None:
     one, other = (
         run(outcome.study, Settings(seed=seed, replications=4), "table07_reaction_time") for seed in (1, 2)
     )
-    assert [figure.ours for figure in one.figures] != [figure.ours for figure in other.figures]
+    assert [figure.ours for figure in one.cells] != [figure.ours for figure in other.cells]
 
 
 def test_progress_goes_from_nothing_to_done() -> None:
     seen: list[tuple[float, str]] = []
     study = replace(
-        load(NAME), parts=(Part("a", "A", (), lambda _: Chapter()), Part("b", "B", (), lambda _: Chapter()))
+        load(NAME),
+        parts=(
+            Part(name="a", title="A", tables=(), work=lambda _: Chapter()),
+            Part(name="b", title="B", tables=(), work=lambda _: Chapter()),
+        ),
     )
     run(study, Settings(progress=lambda done, doing: seen.append((done, doing))))
     assert seen == [(0.0, "A"), (0.5, "B"), (1.0, "done")]

@@ -1,4 +1,4 @@
-"""`thinktime study`: a paper run again, published beside ours."""
+"""`thinktime study`: a paper run again, with its published values next to ours."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ import typer
 from thinktime.cli import writing
 
 if TYPE_CHECKING:
-    from thinktime.studies.study import Outcome, Progress
-
-__all__ = ["command"]
+    from thinktime.studies.laboratory import Progress
+    from thinktime.studies.study import Outcome
 
 
 def command(
@@ -34,19 +33,25 @@ def command(
     form: Annotated[
         writing.Form | None, typer.Option("--format", help="html by default with -o FILE, text without.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="S", help="Of everything that is simulated.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", metavar="S", help="Seed of all random numbers.")] = 1,
     replications: Annotated[
         int | None,
         typer.Option(
             "--replications", metavar="R", help="Simulated runs of each experiment.", show_default=False
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Write over the file if there is one.")] = False,
+    scale: Annotated[
+        float,
+        typer.Option(
+            "--scale", metavar="X", help="Fraction of the full length of every run: a quick look below 1."
+        ),
+    ] = 1.0,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
-    """Run a paper again: its tables and figures, published beside ours, and whether its conclusions hold.
+    """Run a paper again: its tables and figures, published and ours, and whether its conclusions hold.
 
-    Cells that were recomputed from printed numbers (arithmetic), those that the model was calibrated to
-    (fitted) and those that nothing was tuned to (predicted) are told apart.
+    Distinguishes cells that were recomputed from printed numbers (arithmetic), cells that the model was
+    calibrated to (fitted), and cells that nothing was tuned to (predicted).
 
     Examples:
 
@@ -64,13 +69,19 @@ def command(
         _list()
         return
     from thinktime.studies import load
-    from thinktime.studies.study import Settings, run
+    from thinktime.studies.laboratory import Settings
+    from thinktime.studies.study import run
 
     study = load(paper)
     chosen = form or writing.form_of(output)
     writing.check(output, force, chosen)
-    with _shown() as progress:
-        settings = Settings(seed, study.replications if replications is None else replications, progress)
+    with _progress() as progress:
+        settings = Settings(
+            seed=seed,
+            replications=study.replications if replications is None else replications,
+            scale=scale,
+            progress=progress,
+        )
         outcome = run(study, settings, table)
         progress(1.0, "writing")
         text = _rendered(outcome, chosen)
@@ -88,20 +99,20 @@ def _list() -> None:
 
 def _rendered(outcome: Outcome, form: writing.Form) -> str:
     from thinktime.documents.render import render
-    from thinktime.studies import cells_render as render_figures
-    from thinktime.studies.study_report import told
+    from thinktime.studies import cells_render
+    from thinktime.studies.study_report import report
 
     if form == "json":
-        return render_figures.to_json(outcome.figures, outcome.findings)
+        return cells_render.to_json(outcome.cells, outcome.claims)
     if form == "csv":
-        return render_figures.to_csv(outcome.figures)
-    return render(told(outcome), form)
+        return cells_render.to_csv(outcome.cells)
+    return render(report(outcome), form)
 
 
 @contextmanager
-def _shown() -> Iterator[Progress]:
+def _progress() -> Iterator[Progress]:
     """Progress on a terminal, nothing in a pipe."""
-    from thinktime.studies.study import silent
+    from thinktime.studies.laboratory import silent
 
     if not sys.stderr.isatty():
         yield silent

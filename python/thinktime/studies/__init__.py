@@ -1,7 +1,8 @@
-"""Studies: one a paper, its published tables beside ours.
+"""Studies: one per paper, its published tables with our values.
 
-A study is a folder: ``study.py``, which reads like a table of contents, the modules of its parts,
-``published/*.csv`` with the paper's tables as printed, and a README with question, method and verdict.
+A study is a folder: ``study.toml`` with parts, tables, claims and tolerances, ``published/*.csv`` with the
+paper's tables as printed, modules that compute cells, judge claims and draw charts, ``study.py`` as the
+table of contents, ``verdict.json`` with the result at full length, and a README.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ STUDIES: dict[str, str] = {
 
 
 def load(name: str) -> Study:
-    """Load a study.
+    """Study of that name.
 
     Raises
     ------
@@ -37,7 +38,7 @@ def load(name: str) -> Study:
     """
     if name not in STUDIES:
         near = difflib.get_close_matches(name.lower().replace("_", "-"), STUDIES, n=1, cutoff=0.4)
-        meant = f"; did you mean {near[0]}?" if near else ""
-        raise InputError(f"there is no study {name!r}; the studies are {', '.join(STUDIES)}{meant}")
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise InputError(f"there is no study {name!r}; the studies are {', '.join(STUDIES)}{hint}")
     study: Study = importlib.import_module(STUDIES[name]).STUDY
     return study

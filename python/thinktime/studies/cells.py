@@ -1,8 +1,4 @@
-"""What a study hands over: figures with the published value beside ours, and findings.
-
-The types stand here because reports render them and studies make them: studies may import reports,
-and not the other way round, as analyses and their results stand below the reports that show them.
-"""
+"""Cells of published tables with our values, and claims of papers with their verdicts."""
 
 from __future__ import annotations
 
@@ -10,15 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["KINDS", "Figure", "Finding", "Kind", "Row", "Tally", "Tolerance", "Verdict", "tally"]
-
 Kind = Literal["arithmetic", "fitted", "predicted"]
 """`arithmetic`: recomputed from printed inputs. `fitted`: the model was calibrated to the published
 value. `predicted`: came out of the model with nothing tuned to it."""
 KINDS: tuple[Kind, ...] = ("arithmetic", "fitted", "predicted")
 
 Verdict = Literal["agrees", "misses", "doubtful", ""]
-"""Empty where nothing is printed or nothing is claimed."""
+"""Empty where nothing is printed or no tolerance is stated."""
 
 Row = Mapping[str, str | int | float]
 """The key columns of a published row."""
@@ -26,20 +20,14 @@ Row = Mapping[str, str | int | float]
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """How far a figure may lie from the published one and still agree.
-
-    Parameters
-    ----------
-    way : str
-        ``relative``: at most `amount` times the published value away. ``absolute``: at most `amount` away.
-        ``range``: the published value lies between `low` and `high`. ``digits``: an interval that holds what
-        the rounding of the inputs allows meets the printed value, itself rounded by up to `amount`.
-    amount : float
-        In the unit of the figure, or as a part of one for ``relative``.
-    """
+    """Largest difference between a published value and ours with which they still agree."""
 
     way: Literal["relative", "absolute", "range", "digits"]
+    """``relative``: at most `amount` times the published value away. ``absolute``: at most `amount` away.
+    ``range``: the published value lies between `low` and `high`. ``digits``: an interval that holds what
+    the rounding of the inputs allows meets the printed value, itself rounded by up to `amount`."""
     amount: float = 0.0
+    """In the unit of the cell, or as a fraction for ``relative``."""
 
     @property
     def words(self) -> str:
@@ -55,7 +43,7 @@ class Tolerance:
                 return "to the printed digits"
 
     def holds(self, published: float, ours: float, low: float | None, high: float | None) -> bool:
-        """Whether `published` and `ours` agree."""
+        """True if `published` and `ours`, with its interval from `low` to `high`, agree."""
         # One part in 10^9 is what floating point may add to a difference that is allowed exactly.
         slack = 1e-9 * max(abs(published), abs(ours))
         first, last = (ours if low is None else low), (ours if high is None else high)
@@ -70,58 +58,37 @@ class Tolerance:
                 return first - self.amount - slack <= published <= last + self.amount + slack
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """One cell of a published table, and the same figure of ours.
-
-    Parameters
-    ----------
-    study : str
-        Name of the study: ``anderson-sargent-1974``.
-    table : str
-        Name of the published table: that of its file, without the ending.
-    row : mapping
-        The key columns of the row.
-    quantity : str
-        Name of the column.
-    unit : str
-        Unit of published and ours.
-    published : float or None
-        As printed; None where the cell is empty.
-    ours : float
-        What we get.
-    low, high : float or None
-        Ends of an interval: at 95 per cent for what was simulated, what the rounding of the inputs allows for
-        arithmetic; None where there is none.
-    n : int
-        Number of observations behind `ours`: replications, periods, inputs, or printed numbers.
-    kind : str
-        ``arithmetic``, ``fitted`` or ``predicted``.
-    tolerance : Tolerance or None
-        What is claimed; None where nothing is.
-    doubt : str
-        Why the printed value is not to be trusted; empty where it is.
-    places : int
-        Decimals of the printed table.
-    label : str
-        Words for the row, where its keys are no words.
-    """
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One cell of a published table, and our value of it."""
 
     study: str
+    """Name of the study: ``anderson-sargent-1974``."""
     table: str
+    """Name of the published table: that of its file, without the ending."""
     row: Row
     quantity: str
+    """Name of the column."""
     unit: str
+    """Unit of `published` and `ours`."""
     published: float | None
+    """As printed; None where the cell is empty."""
     ours: float
     low: float | None
     high: float | None
+    """Ends of an interval: at 95 per cent for simulated values, what the rounding of the inputs allows for
+    arithmetic; None where there is none."""
     n: int
+    """Observations behind `ours`: replications, periods, inputs, or printed numbers."""
     kind: Kind
     tolerance: Tolerance | None = None
+    """None where no agreement is claimed."""
     doubt: str = ""
+    """Why the printed value is not to be trusted; empty where it is."""
     places: int = 3
+    """Decimals of the printed table."""
     label: str = ""
+    """Words for the row, where its keys are no words."""
 
     @property
     def difference(self) -> float | None:
@@ -130,7 +97,7 @@ class Figure:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether published and ours agree, by the tolerance."""
+        """Verdict of the tolerance on the published value and ours."""
         if self.published is None or self.tolerance is None:
             return ""
         if self.tolerance.holds(self.published, self.ours, self.low, self.high):
@@ -138,58 +105,53 @@ class Figure:
         return "doubtful" if self.doubt else "misses"
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """A conclusion of a paper, and whether it holds here.
-
-    Parameters
-    ----------
-    study : str
-        Name of the study.
-    finding : str
-        Identifier: ``reaction-slice``.
-    source : str
-        Where the paper says it: ``Table 7``.
-    holds : bool or None
-        None where the statistic does not decide it.
-    statistic : str
-        By which it is judged, with its figures.
-    text : str
-        The conclusion, in plain words.
-    """
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """A conclusion of a paper, and whether it holds here."""
 
     study: str
-    finding: str
+    id: str
+    """``reaction-slice``."""
     source: str
+    """Where the paper states it: ``Table 7``."""
     holds: bool | None
+    """None where the statistic does not decide it."""
     statistic: str
+    """By which it is judged, with its values."""
     text: str
+    """The conclusion, in plain words."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
-    """How many figures of one kind agree."""
+    """Number of cells of one kind that agree."""
 
     kind: Kind
     agree: int
     judged: int
-    """Figures with a published value that is not doubtful, and a tolerance."""
+    """Cells with a published value that is not doubtful, and a tolerance."""
     doubtful: int
-    """Figures that disagree with a printed value that is not to be trusted."""
+    """Cells that disagree with a doubtful printed value."""
     empty: int
-    """Figures without a published value."""
+    """Cells without a published value."""
 
 
-def tally(figures: Iterable[Figure]) -> tuple[Tally, ...]:
-    """Count verdicts by kind; kinds that do not occur are left out."""
-    everything = list(figures)
+def tally(cells: Iterable[Cell]) -> tuple[Tally, ...]:
+    """Number of cells with each verdict, by kind; kinds that do not occur are left out."""
+    every = list(cells)
     tallies = []
     for kind in KINDS:
-        own = [figure for figure in everything if figure.kind == kind]
-        verdicts = [figure.verdict for figure in own]
+        selected = [cell for cell in every if cell.kind == kind]
+        verdicts = [cell.verdict for cell in selected]
         agree = verdicts.count("agrees")
-        if own:
-            empty = sum(figure.published is None for figure in own)
-            doubtful = verdicts.count("doubtful")
-            tallies.append(Tally(kind, agree, agree + verdicts.count("misses"), doubtful, empty))
+        if selected:
+            tallies.append(
+                Tally(
+                    kind=kind,
+                    agree=agree,
+                    judged=agree + verdicts.count("misses"),
+                    doubtful=verdicts.count("doubtful"),
+                    empty=sum(cell.published is None for cell in selected),
+                )
+            )
     return tuple(tallies)

@@ -1,4 +1,4 @@
-"""What every study shows of its simulated system and of the doubtful numbers of its paper."""
+"""Chapters that every study has: its simulated systems, and the doubtful numbers of its paper."""
 
 from __future__ import annotations
 
@@ -6,50 +6,79 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from thinktime.documents.document import Cell, Column, Table
+from thinktime.documents.document import Column, Table
 from thinktime.sources.simulated import System
+from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.study import Chapter
 
-__all__ = ["doubtful", "parameters"]
+
+def configuration(system: str, differences: str) -> Callable[[Laboratory], Chapter]:
+    """Chapter on a simulated system: every parameter with its value and its source.
+
+    Parameters
+    ----------
+    system : str
+    differences : str
+        A sentence on what differs between the runs of the study.
+    """
+
+    def chapter(laboratory: Laboratory) -> Chapter:
+        described = laboratory.system(system)
+        summary = (f"{described.summary.removesuffix('.')}. {differences}", calibrated(described))
+        return Chapter(summary=summary, tables=(parameters(described, laboratory.defaults(system)),))
+
+    return chapter
 
 
-def parameters(system: System, changed: Mapping[str, Any]) -> Table:
-    """Show every parameter with its value, unit, meaning and source; `changed` are those not by default."""
-    columns = (
-        Column("parameter"),
-        Column("value"),
-        Column("unit"),
-        Column("what it is"),
-        Column("source"),
-    )
-    rows: list[tuple[Cell, ...]] = [
-        (
-            item.name,
-            json.dumps(changed.get(item.name, item.default)),
-            item.unit,
-            item.description,
-            item.source,
-        )
-        for item in system.parameters
-    ]
+def calibrated(system: System) -> str:
+    """Sentence with the number of parameters that were calibrated."""
+    count = sum("calibrated" in item.source for item in system.parameters)
+    return f"Of {len(system.parameters)} parameters, {count} were calibrated; the table says against what."
+
+
+def parameters(system: System, values: Mapping[str, Any]) -> Table:
+    """Table of all parameters with value, unit, meaning and source.
+
+    Parameters
+    ----------
+    system : System
+    values : mapping
+        Resolved values; the default of a parameter that is not among them is shown as written.
+    """
     return Table(
         name="parameters",
         caption="Parameters of the simulated system",
-        columns=columns,
-        rows=tuple(rows),
+        columns=tuple(map(Column, ("parameter", "value", "unit", "meaning", "source"))),
+        rows=tuple(
+            (
+                item.name,
+                json.dumps(values.get(item.name, item.default)),
+                item.unit,
+                item.description,
+                item.source,
+            )
+            for item in system.parameters
+        ),
         folded=True,
     )
 
 
 def doubtful(checks: Sequence[tuple[str, str, Callable[[], str]]]) -> Chapter:
-    """Show doubtful numbers: which, what is printed, and a function that says what others say of it."""
+    """Chapter on doubtful numbers.
+
+    Parameters
+    ----------
+    checks : sequence of (str, str, callable)
+        The doubt, the number as printed, and a function that returns what other printed numbers imply.
+    """
+    table = Table(
+        name="doubts",
+        caption="Doubtful numbers, and what others say of them",
+        columns=(Column("doubt"), Column("as printed"), Column("what other printed numbers say")),
+        rows=tuple((doubt, as_printed, evidence()) for doubt, as_printed, evidence in checks),
+    )
     summary = (
         "Published numbers stay as printed; where others contradict one, or it can be read in two ways, the "
         "figures that decide are computed here.",
-    )
-    rows = tuple((what, stands, says()) for what, stands, says in checks)
-    columns = (Column("doubt"), Column("as printed"), Column("what other printed numbers say"))
-    table = Table(
-        name="doubts", caption="Doubtful numbers, and what others say of them", columns=columns, rows=rows
     )
     return Chapter(summary=summary, tables=(table,))

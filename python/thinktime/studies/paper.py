@@ -1,96 +1,274 @@
-"""A paper as a study sees it: its published tables, its doubtful numbers, and figures beside them."""
+"""A paper as its `study.toml` describes it: parts, published tables, claims, and how each is judged."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, TypeVar, cast
 
-import numpy as np
-
+from thinktime import toml
+from thinktime.errors import InputError
 from thinktime.stats.estimate import Estimate
-from thinktime.studies.cells import Figure, Kind, Row, Tolerance
+from thinktime.studies.cells import Cell, Claim, Kind, Row, Tolerance
 from thinktime.studies.published import Fact, Printed, Shape, Table, read, read_facts
 
-__all__ = ["Paper", "rounded"]
+FACTS = "facts"
+"""Table of the numbers that the text of a paper states."""
+
+_T = TypeVar("_T")
+
+Value = float | Estimate | tuple[float | Estimate, float]
+"""A value by which a claim is judged, or a pair of ours and the published one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartText:
+    """A part of a study in words."""
+
+    name: str
+    title: str
+    """Its question."""
+    tables: tuple[str, ...] = ()
+    """Published tables of which it computes cells."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """How some cells of a published table are judged: the first rule that a cell meets applies."""
+
+    kind: Kind
+    within: Mapping[str, float | bool] = field(default_factory=dict)
+    """``relative``, ``absolute``, ``range`` or ``digits`` with its amount; ``total``: an absolute amount
+    that is this fraction of a total. Empty where no agreement is claimed."""
+    quantities: Sequence[str] = ()
+    """Columns; all where empty."""
+    where: Mapping[str, Any] = field(default_factory=dict)
+    """Values of key columns, one or a list of each."""
+    published_at_most: float = math.inf
+
+    def meets(self, row: Row, quantity: str, published: float | None) -> bool:
+        """True if this rule is about a cell."""
+        if self.quantities and quantity not in self.quantities:
+            return False
+        if self.published_at_most < math.inf and not (published or math.inf) <= self.published_at_most:
+            return False
+        allowed = {key: value if isinstance(value, list) else [value] for key, value in self.where.items()}
+        return all(row.get(key) in values for key, values in allowed.items())
+
+    def tolerance(self, printed: Printed | None, total: float) -> Tolerance | None:
+        """Tolerance for a printed number."""
+        for way, amount in self.within.items():
+            if way == "digits":
+                return Tolerance("digits", printed.half if printed else 0.0)
+            if way == "total":
+                return Tolerance("absolute", amount * total)
+            return Tolerance(cast("Literal['relative', 'absolute', 'range']", way), float(amount))
+        return None
+
+
+ARITHMETIC = Agreement(kind="arithmetic", within={"digits": True})
+"""How recomputed cells are judged where no rule says otherwise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Doubt:
+    """Why printed numbers are not to be trusted."""
+
+    table: str
+    where: Mapping[str, Any]
+    quantities: Sequence[str]
+    reason: str
+    kinds: Sequence[Kind] = ("arithmetic", "fitted", "predicted")
+    """Kinds of cells that may differ from it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """A conclusion of a paper, and how it is judged."""
+
+    id: str
+    source: str
+    """Where the paper states it."""
+    text: str
+    judge: str = "computed"
+    """Name of one of `JUDGES`; ``computed`` where the code decides."""
+    amount: float | list[float] = 0.0
+    """What values are compared with."""
+
+
+def _all(test: Callable[[Any], bool]) -> Callable[[Sequence[Value]], bool]:
+    return lambda values: bool(values) and all(map(test, values))
+
+
+def _value(value: float | Estimate) -> float:
+    return value.value if isinstance(value, Estimate) else value
+
+
+def _low(value: float | Estimate) -> float:
+    low = value.low if isinstance(value, Estimate) else value
+    return -math.inf if low is None else low
+
+
+def _high(value: float | Estimate) -> float:
+    high = value.high if isinstance(value, Estimate) else value
+    return math.inf if high is None else high
+
+
+JUDGES: dict[str, Callable[[Any], Callable[[Sequence[Any]], bool]]] = {
+    "at_least": lambda amount: _all(lambda value: _value(value) >= amount),
+    "at_most": lambda amount: _all(lambda value: _value(value) <= amount),
+    "between": lambda ends: _all(lambda value: ends[0] <= _value(value) <= ends[1]),
+    "above": lambda amount: _all(lambda value: _low(value) > amount),
+    "below": lambda amount: _all(lambda value: _high(value) < amount),
+    "near": lambda amount: _all(lambda pair: abs(_value(pair[0]) - pair[1]) <= amount),
+    "nearly": lambda amount: _all(lambda pair: abs(_value(pair[0]) / pair[1] - 1.0) <= amount),
+}
+"""By name: how all values are compared with an amount. ``above`` and ``below`` are about whole intervals;
+``near`` and ``nearly`` about pairs of ours and published, which may differ by an amount or a fraction."""
 
 
 @dataclass(frozen=True)
 class Paper:
-    """Published tables of one paper.
+    """Published tables and claims of one paper."""
 
-    Parameters
-    ----------
-    study : str
-        Name of the study.
-    folder : Path
-        Where the tables are.
-    shapes : tuple of Shape
-        What their columns are.
-    doubts : mapping
-        Why a printed number is not to be trusted, by table, values of the key columns, and quantity.
-    """
-
-    study: str
     folder: Path
+    """With `study.toml`, and ``published`` for the tables."""
+    study: str
+    """Name of the study."""
+    title: str
+    """What the paper asks."""
+    citation: str
+    question: str
+    """What the study does, in one or two sentences."""
+    replications: int
+    """Where the user does not choose."""
+    parts: tuple[PartText, ...]
+    """In the order in which they are shown."""
     shapes: tuple[Shape, ...]
-    doubts: Mapping[tuple[str, tuple[object, ...], str], str]
+    agreements: Mapping[str, tuple[Agreement, ...]]
+    """By published table."""
+    doubts: tuple[Doubt, ...]
+    statements: Mapping[str, Statement]
+    """By id."""
+    lengths: Mapping[str, Sequence[str]]
+    """By simulated system: parameters that say how long a run is."""
+
+    @classmethod
+    def read(cls, folder: Path) -> Paper:
+        """Paper that `study.toml` in `folder` describes.
+
+        Raises
+        ------
+        InputError
+            The file cannot be read, or something is missing, misspelt or there twice.
+        """
+        path = folder / "study.toml"
+        given = toml.read(path)
+        tables = given.pop("tables", [])
+        rules = {
+            table["name"]: [_made(Agreement, rule, path) for rule in table.pop("cells", [])]
+            for table in tables
+        }
+        described = [table for table in tables if table["name"] != FACTS]
+        statements = [_made(Statement, claim, path) for claim in given.pop("claims", [])]
+        by_id = {statement.id: statement for statement in statements}
+        if len(by_id) < len(statements):
+            raise InputError(f"{path}: two claims have one id")
+        for statement in statements:
+            if statement.judge not in {*JUDGES, "computed"}:
+                raise InputError(f"{path}: claim {statement.id}: there is no judge {statement.judge!r}")
+        return _made(
+            cls,
+            {
+                "folder": folder,
+                "parts": tuple(_made(PartText, part, path) for part in given.pop("parts", [])),
+                "shapes": tuple(_made(Shape, table, path) for table in described),
+                "agreements": {name: tuple(rows) for name, rows in rules.items()},
+                "doubts": tuple(_made(Doubt, doubt, path) for doubt in given.pop("doubts", [])),
+                "statements": by_id,
+                "lengths": given.pop("lengths", {}),
+                **given,
+            },
+            path,
+        )
 
     @cached_property
     def tables(self) -> dict[str, Table]:
         """Published tables by name."""
-        return {shape.name: read(self.folder, shape) for shape in self.shapes}
+        return {shape.name: read(self.folder / "published", shape) for shape in self.shapes}
 
     @cached_property
     def facts(self) -> dict[str, Fact]:
         """Numbers stated in the text, by identifier."""
-        return read_facts(self.folder)
+        return read_facts(self.folder / "published")
 
-    def figure(
-        self, table: str, row: Row, quantity: str, ours: Estimate, kind: Kind, tolerance: Tolerance | None
-    ) -> Figure:
-        """Cell of a published table beside ours.
+    def printed(self, table: str, row: Row, quantity: str) -> Printed:
+        """Printed number of a cell.
 
         Raises
         ------
         KeyError
-            The table has no such row or column.
+            The cell is empty, or there is none.
         """
+        cell = self.tables[table].cell(row, quantity)
+        if cell is None:
+            raise KeyError(f"{table}: {row} has no {quantity}")
+        return cell
+
+    def rows(self, table: str) -> tuple[Row, ...]:
+        """Rows of a published table."""
+        return self.tables[table].rows
+
+    def simulated(self, table: str, row: Row, quantity: str, ours: Estimate, *, total: float = 0.0) -> Cell:
+        """Cell of a published table with a value that was simulated.
+
+        Parameters
+        ----------
+        table, row, quantity
+            Where it is printed.
+        ours : Estimate
+        total : float
+            Of which tolerances named ``total`` are a fraction.
+
+        Raises
+        ------
+        KeyError
+            The table has no such row or column, or no rule says how the cell is judged.
+        """
+        return self._cell(table, row, quantity, ours, total=total, recomputed=False)
+
+    def recomputed(self, table: str, row: Row, quantity: str, ours: Estimate) -> Cell:
+        """Cell of a published table with a value that follows from other printed numbers."""
+        return self._cell(table, row, quantity, ours, total=0.0, recomputed=True)
+
+    def _cell(
+        self, table: str, row: Row, quantity: str, ours: Estimate, *, total: float, recomputed: bool
+    ) -> Cell:
         published = self.tables[table]
         cell = published.cell(row, quantity)
-        if tolerance is not None and tolerance.way == "digits" and cell is not None:
-            tolerance = Tolerance("digits", cell.half)
-        doubt = self.doubts.get((table, tuple(row.values()), quantity), "")
         unit = published.shape.quantities[quantity]
         if not unit and "unit" in published.shape.remarks:
             unit = published.remark(row, "unit")
-        places = cell.places if cell is not None else published.places(quantity)
-        value = None if cell is None else cell.value
-        label = published.shape.words.format(**row)
-        beside = (unit, value, *_plain(ours), kind, tolerance, doubt, places, label)
-        return Figure(self.study, table, row, quantity, *beside)
+        return replace(
+            self._judged(table, row, quantity, ours, printed=cell, total=total, recomputed=recomputed),
+            unit=unit,
+            places=cell.places if cell is not None else published.places(quantity),
+            label=published.shape.words.format(**row),
+        )
 
     def fact(
-        self,
-        name: str,
-        ours: Estimate,
-        kind: Kind,
-        tolerance: Tolerance | None,
-        part: str = "",
-        end: Literal["", "low", "high"] = "",
-    ) -> Figure:
-        """Put a number stated in the text beside ours.
+        self, name: str, ours: Estimate, *, part: str = "", end: Literal["", "low", "high"] = ""
+    ) -> Cell:
+        """Number stated in the text with a value that was simulated.
 
         Parameters
         ----------
         name : str
             Identifier of the fact.
         ours : Estimate
-        kind : str
-        tolerance : Tolerance or None
-            ``digits`` with an amount of zero means the digits stated.
         part : str
             Which of several numbers stated together: the part of its context that names it.
         end : str
@@ -98,9 +276,20 @@ class Paper:
 
         Raises
         ------
+        KeyError
+            There is no such fact, or no rule says how it is judged.
         InputError
             What is stated is neither empty nor such a number.
         """
+        return self._fact(name, ours, part=part, end=end, recomputed=False)
+
+    def recomputed_fact(
+        self, name: str, ours: Estimate, *, part: str = "", end: Literal["", "low", "high"] = ""
+    ) -> Cell:
+        """Number stated in the text with a value that follows from other printed numbers."""
+        return self._fact(name, ours, part=part, end=end, recomputed=True)
+
+    def _fact(self, name: str, ours: Estimate, *, part: str, end: str, recomputed: bool) -> Cell:
         fact = self.facts[name]
         row: dict[str, str | int | float] = {"id": name}
         if part:
@@ -108,25 +297,96 @@ class Paper:
         if end:
             row["end"] = end
         printed = _stated(fact, part, end)
-        if tolerance is not None and tolerance.way == "digits" and not tolerance.amount and printed:
-            tolerance = Tolerance("digits", printed.half)
-        doubt = self.doubts.get(("facts", (name,), "value"), "")
         named = ", ".join(filter(None, (fact.quantity, part, {"low": "from", "high": "to"}.get(end))))
-        label = f"{named}{f' [{fact.unit}]' if fact.unit else ''}"
-        value, places = (printed.value, printed.places) if printed else (None, 3)
-        beside = (fact.unit, value, *_plain(ours), kind, tolerance, doubt, places, label)
-        return Figure(self.study, "facts", row, "value", *beside)
+        return replace(
+            self._judged(FACTS, row, "value", ours, printed=printed, total=0.0, recomputed=recomputed),
+            unit=fact.unit,
+            places=printed.places if printed else 3,
+            label=f"{named}{f' [{fact.unit}]' if fact.unit else ''}",
+        )
 
-    def each(self, table: str) -> Iterator[tuple[Row, str]]:
-        """Every cell of a table, printed or empty: its row and its quantity."""
-        published = self.tables[table]
-        for row in published.rows:
-            for quantity in published.shape.quantities:
-                yield row, quantity
+    def _judged(
+        self,
+        table: str,
+        row: Row,
+        quantity: str,
+        ours: Estimate,
+        *,
+        printed: Printed | None,
+        total: float,
+        recomputed: bool,
+    ) -> Cell:
+        published = printed.value if printed else None
+        rule = self._rule(table, row, quantity, published, recomputed)
+        # NumPy's numbers cannot be written as JSON.
+        low, high = (None if end is None else float(end) for end in (ours.low, ours.high))
+        return Cell(
+            study=self.study,
+            table=table,
+            row=row,
+            quantity=quantity,
+            unit="",
+            published=published,
+            ours=float(ours.value),
+            low=low,
+            high=high,
+            n=int(ours.n),
+            kind=rule.kind,
+            tolerance=rule.tolerance(printed, total),
+            doubt=self._doubt(table, row, quantity, rule.kind),
+        )
+
+    def _rule(
+        self, table: str, row: Row, quantity: str, published: float | None, recomputed: bool
+    ) -> Agreement:
+        for rule in self.agreements.get(table, ()):
+            if (rule.kind == "arithmetic") == recomputed and rule.meets(row, quantity, published):
+                return rule
+        if recomputed:
+            return ARITHMETIC
+        raise KeyError(f"study.toml does not say how {quantity} of {dict(row)} in {table} is judged")
+
+    def _doubt(self, table: str, row: Row, quantity: str, kind: Kind) -> str:
+        for doubt in self.doubts:
+            matches = all(row.get(key) == value for key, value in doubt.where.items())
+            if doubt.table == table and quantity in doubt.quantities and kind in doubt.kinds and matches:
+                return doubt.reason
+        return ""
+
+    def amount(self, claim: str) -> Any:
+        """Amount by which a claim is judged: a number, or a list of two."""
+        return self.statements[claim].amount
+
+    def claim(self, name: str, values: Sequence[Value] | bool | None, statistic: str) -> Claim:
+        """Claim with its verdict.
+
+        Parameters
+        ----------
+        name : str
+            Its id.
+        values : sequence of values, or bool or None
+            What its judge compares with its amount; or the verdict, where the code decides.
+        statistic : str
+            By which it is judged, with its values, in words.
+        """
+        statement = self.statements[name]
+        holds = (
+            values
+            if isinstance(values, bool) or values is None
+            else JUDGES[statement.judge](statement.amount)(list(values))
+        )
+        return Claim(
+            study=self.study,
+            id=name,
+            source=statement.source,
+            holds=holds,
+            statistic=statistic,
+            text=statement.text,
+        )
 
 
 def _stated(fact: Fact, part: str, end: str) -> Printed | None:
-    """Find the number that is stated, or that part or end of it; None where nothing is."""
+    """The number that is stated, or a part or an end of it; None where nothing is."""
     if not fact.printed:
         return None
     if end:
@@ -137,41 +397,23 @@ def _stated(fact: Fact, part: str, end: str) -> Printed | None:
     return fact.value
 
 
-def _plain(ours: Estimate) -> tuple[float, float | None, float | None, int]:
-    """Value, ends and n as Python's own numbers: NumPy's cannot be written as JSON."""
-    low, high = (None if end is None else float(end) for end in (ours.low, ours.high))
-    return float(ours.value), low, high, int(ours.n)
-
-
-def rounded(work: Callable[..., float], inputs: Sequence[Printed], unit: str = "") -> Estimate:
-    r"""Compute with printed inputs, and find all that their rounding allows.
-
-    .. math:: f(x) \pm \sum_i \max |f(x \pm h_i e_i) - f(x)|
-
-    with :math:`h_i` half a unit of the last printed digit: the first-order bound of interval arithmetic.
-
-    Parameters
-    ----------
-    work : callable
-        Takes the inputs as numbers, one argument each.
-    inputs : sequence of Printed
-    unit : str
-        Of the result.
-    """
-    values = [item.value for item in inputs]
-    result = work(*values)
-    reach = 0.0
-    for at, item in enumerate(inputs):
-        moved = [
-            abs(work(*values[:at], item.value + sign * item.half, *values[at + 1 :]) - result)
-            for sign in (-1.0, 1.0)
-        ]
-        reach += float(np.max(moved))
-    return Estimate(
-        value=result,
-        unit=unit,
-        n=len(values),
-        method="recomputed from printed numbers",
-        low=result - reach,
-        high=result + reach,
+def _made(of: type[_T], given: Mapping[str, Any], path: Path) -> _T:
+    """Record of a type from a table of TOML, each of whose keys must be a field."""
+    names = {item.name: item for item in fields(cast("Any", of))}
+    unknown = sorted(given.keys() - names.keys())
+    missing = [
+        name
+        for name, item in names.items()
+        if name not in given and item.default is MISSING and item.default_factory is MISSING
+    ]
+    place = f"{path}: {of.__name__} {given.get('name', given.get('id', ''))}".rstrip()
+    if unknown:
+        raise InputError(f"{place}: has {', '.join(unknown)}; it takes {', '.join(names)}")
+    if missing:
+        raise InputError(f"{place}: lacks {', '.join(missing)}")
+    return of(
+        **{
+            key: tuple(value) if names[key].type == "tuple[str, ...]" else value
+            for key, value in given.items()
+        }
     )

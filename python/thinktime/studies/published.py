@@ -1,4 +1,4 @@
-"""Reads the published tables of a study: strictly, for a silent mistake here would be blamed on the paper."""
+"""Published tables of a study, read strictly: a silent mistake here would be blamed on the paper."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from pathlib import Path
 
 from thinktime.errors import InputError
 from thinktime.studies.cells import Row
-
-__all__ = ["Fact", "Printed", "Shape", "Table", "read", "read_facts"]
 
 FACT_COLUMNS = ("id", "quantity", "value", "unit", "context")
 
@@ -31,38 +29,25 @@ class Printed:
         return 0.5 * 10.0**-self.places
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """What the columns of a published table are.
-
-    Parameters
-    ----------
-    name : str
-        Name of the file without its ending.
-    place : str
-        Where it stands in the paper: ``Table 5``.
-    title : str
-        What it shows.
-    keys : sequence of str
-        Columns that name the row, together unlike any other row.
-    quantities : mapping of str to str
-        Columns of numbers, and their units.
-    remarks : sequence of str
-        Columns of words, not compared; and inputs of a printed computation.
-    words : str
-        How a row is named to a reader, with its keys in braces; empty where the keys are words.
-    texts : sequence of str
-        Rows, by their first key, that hold words instead of numbers: read as remarks.
-    """
+    """Columns of a published table."""
 
     name: str
+    """Name of the file without its ending."""
     place: str
+    """Place in the paper: ``Table 5``."""
     title: str
     keys: Sequence[str]
+    """Columns that name the row; no two rows have the same."""
     quantities: Mapping[str, str]
+    """Columns of numbers, and their units."""
     remarks: Sequence[str] = ()
+    """Columns of words, not compared; and inputs of a printed computation."""
     words: str = ""
+    """Name of a row for a reader, with its keys in braces; empty where the keys are words."""
     texts: Sequence[str] = ()
+    """Rows, by their first key, that hold words instead of numbers: read as remarks."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +60,7 @@ class Table:
     _remarks: Mapping[tuple[object, ...], Mapping[str, str]] = field(default_factory=dict, repr=False)
 
     def remark(self, row: Row, name: str) -> str:
-        """Words, or an input, of a row, as printed; empty where the cell is empty.
+        """Words, or an input, of a row as printed; empty where the cell is empty.
 
         Raises
         ------
@@ -85,7 +70,7 @@ class Table:
         return self._remarks[tuple(row[key] for key in self.shape.keys)][name]
 
     def cell(self, row: Row, quantity: str) -> Printed | None:
-        """Find a printed number; None where the cell is empty.
+        """Printed number; None where the cell is empty.
 
         Raises
         ------
@@ -106,7 +91,7 @@ class Table:
                 yield row, cell
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
     """A number stated in the text of a paper."""
 
@@ -146,7 +131,7 @@ class Fact:
 
 
 def read(folder: Path, shape: Shape) -> Table:
-    """Read a published table.
+    """Published table.
 
     Raises
     ------
@@ -170,14 +155,14 @@ def read(folder: Path, shape: Shape) -> Table:
             else _number(line[quantity], f"{path}:{number}, {quantity}")
             for quantity in shape.quantities
         }
-        said = (*shape.remarks, *shape.quantities) if text else shape.remarks
-        remarks[name] = {remark: line[remark] for remark in said}
+        worded = (*shape.remarks, *shape.quantities) if text else shape.remarks
+        remarks[name] = {remark: line[remark] for remark in worded}
         rows.append(row)
     return Table(shape, tuple(rows), cells, remarks)
 
 
 def read_facts(folder: Path) -> dict[str, Fact]:
-    """Read the numbers that the text states, by their identifiers.
+    """Numbers that the text states, by their identifiers.
 
     Raises
     ------
@@ -187,7 +172,13 @@ def read_facts(folder: Path) -> dict[str, Fact]:
     path = folder / "facts.csv"
     facts: dict[str, Fact] = {}
     for number, line in _lines(path, FACT_COLUMNS):
-        fact = Fact(*(line[column] for column in FACT_COLUMNS))
+        fact = Fact(
+            name=line["id"],
+            quantity=line["quantity"],
+            printed=line["value"],
+            unit=line["unit"],
+            context=line["context"],
+        )
         if fact.name in facts:
             raise InputError(f"{path}:{number}: {fact.name} was there before")
         facts[fact.name] = fact

@@ -1,57 +1,31 @@
-"""What a study is: parts, each of which gives figures, findings and pictures."""
+"""A study: the parts of a paper, each of which computes cells, judges claims and draws charts."""
 
 from __future__ import annotations
 
 import difflib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from thinktime.documents import document
 from thinktime.errors import InputError
-from thinktime.studies.cells import Figure, Finding
+from thinktime.studies.cells import Cell, Claim
+from thinktime.studies.laboratory import Laboratory, Settings
+from thinktime.studies.paper import FACTS, Paper
 from thinktime.studies.published import Shape
 
-__all__ = ["Chapter", "Outcome", "Part", "Progress", "Settings", "Study", "run", "silent"]
 
-Progress = Callable[[float, str], None]
-"""Told how much is done, 0 to 1, and what is being done."""
-
-
-def silent(done: float, doing: str) -> None:
-    """Progress that nobody watches."""
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What the user chooses.
-
-    Parameters
-    ----------
-    seed : int
-        Of everything that is simulated.
-    replications : int
-        Simulated runs of each experiment whose figures are judged; what needs fewer takes fewer.
-    progress : callable
-        Told what is being done.
-    """
-
-    seed: int = 1
-    replications: int = 8
-    progress: Progress = silent
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Chapter:
-    """What one part of a study gives."""
+    """Result of one part of a study."""
 
-    figures: tuple[Figure, ...] = ()
-    findings: tuple[Finding, ...] = ()
+    cells: tuple[Cell, ...] = ()
+    claims: tuple[Claim, ...] = ()
     summary: tuple[str, ...] = ()
-    """What came out, in plain sentences."""
-    pictures: tuple[document.Figure, ...] = ()
+    """The answer in plain sentences."""
+    charts: tuple[document.Figure, ...] = ()
     tables: tuple[document.Table, ...] = ()
     """Tables that the paper does not have."""
     notes: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -60,84 +34,89 @@ class Chapter:
     method: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A part of a study: a group of tables that are answered by the same work.
-
-    Parameters
-    ----------
-    name : str
-        Identifier.
-    title : str
-        Its question.
-    tables : tuple of str
-        Published tables of which it gives figures.
-    work : callable
-        Does it, given what the study's `begin` made.
-    """
+    """A part of a study: a group of tables that are answered by the same work."""
 
     name: str
     title: str
+    """Its question."""
     tables: tuple[str, ...]
+    """Published tables of which it computes cells."""
     work: Callable[[Any], Chapter]
+    """Does it, in the laboratory of the study."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Study:
-    """A paper run again.
-
-    Parameters
-    ----------
-    name : str
-        As on the command line: ``anderson-sargent-1974``.
-    title : str
-        What the paper asks.
-    paper : str
-        Its citation.
-    question : str
-        What the study does, in one or two sentences.
-    folder : Path
-        Where ``published/`` stands.
-    shapes : tuple of Shape
-        The published tables.
-    parts : tuple of Part
-        In the order of the paper.
-    begin : callable
-        Makes what the parts share, of the settings.
-    replications : int
-        Where the user does not say.
-    facts : tuple of (str, str)
-        What was simulated: label and value.
-    """
+    """A paper run again."""
 
     name: str
+    """As on the command line: ``anderson-sargent-1974``."""
     title: str
+    """What the paper asks."""
     paper: str
+    """Its citation."""
     question: str
+    """What the study does, in one or two sentences."""
     folder: Path
+    """With `study.toml`, `README.md` and ``published``."""
     shapes: tuple[Shape, ...]
+    """The published tables."""
     parts: tuple[Part, ...]
+    """In the order of the paper."""
     begin: Callable[[Settings], Any]
+    """Makes the laboratory."""
     replications: int
+    """Where the user does not choose."""
     facts: tuple[tuple[str, str], ...] = ()
+    """What was simulated: label and value."""
+    statements: Mapping[str, str] = field(default_factory=dict)
+    """Text of every claim by its id."""
+
+    @classmethod
+    def of(cls, paper: Paper, chapters: Mapping[str, Callable[[Laboratory], Chapter]]) -> Study:
+        """Study of a paper.
+
+        Parameters
+        ----------
+        paper : Paper
+        chapters : mapping
+            By the name of each part, what computes it.
+        """
+        return cls(
+            name=paper.study,
+            title=paper.title,
+            paper=paper.citation,
+            question=paper.question,
+            folder=paper.folder,
+            shapes=paper.shapes,
+            parts=tuple(
+                Part(name=part.name, title=part.title, tables=part.tables, work=chapters[part.name])
+                for part in paper.parts
+            ),
+            begin=lambda settings: Laboratory(settings, paper.lengths),
+            replications=paper.replications,
+            statements={name: statement.text for name, statement in paper.statements.items()},
+        )
 
     @property
     def tables(self) -> tuple[str, ...]:
         """Names of the published tables, the facts of the text last."""
-        given = {name for part in self.parts for name in part.tables}
-        return (*(shape.name for shape in self.shapes), *(["facts"] if "facts" in given else []))
+        computed = {name for part in self.parts for name in part.tables}
+        return (*(shape.name for shape in self.shapes), *([FACTS] if FACTS in computed else []))
 
     def place(self, table: str) -> str:
-        """Where a table stands in the paper, and what it shows."""
+        """Place of a table in the paper, and its title."""
         for shape in self.shapes:
             if shape.name == table:
                 return f"{shape.place}: {shape.title}"
         return "Numbers stated in the text"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """A study that was run, or the part of it that was asked for."""
+    """A study that was run, or one table of it."""
 
     study: Study
     settings: Settings
@@ -146,18 +125,18 @@ class Outcome:
     chapters: tuple[tuple[Part, Chapter], ...]
 
     @property
-    def figures(self) -> tuple[Figure, ...]:
-        """All figures, in the order of the parts."""
-        return tuple(figure for _, chapter in self.chapters for figure in chapter.figures)
+    def cells(self) -> tuple[Cell, ...]:
+        """All cells, in the order of the parts."""
+        return tuple(cell for _, chapter in self.chapters for cell in chapter.cells)
 
     @property
-    def findings(self) -> tuple[Finding, ...]:
-        """All findings, in the order of the parts; with one table alone, none."""
-        return tuple(finding for _, chapter in self.chapters for finding in chapter.findings)
+    def claims(self) -> tuple[Claim, ...]:
+        """All claims, in the order of the parts; with one table alone, none."""
+        return tuple(claim for _, chapter in self.chapters for claim in chapter.claims)
 
 
 def run(study: Study, settings: Settings, table: str = "") -> Outcome:
-    """Do the parts of a study, or those that one table needs.
+    """Outcome of all parts of a study, or of those that one table needs.
 
     Parameters
     ----------
@@ -169,37 +148,35 @@ def run(study: Study, settings: Settings, table: str = "") -> Outcome:
     Raises
     ------
     InputError
-        There is no such table, or no replication is asked for.
+        There is no such table.
     """
-    if settings.replications < 2:
-        raise InputError(f"replications is {settings.replications}; intervals need at least 2")
     wanted = _wanted(study, table) if table else frozenset(study.tables)
     parts = [part for part in study.parts if not table or wanted.intersection(part.tables)]
-    shared = study.begin(settings)
+    laboratory = study.begin(settings)
     chapters = []
     for number, part in enumerate(parts):
         settings.progress(number / len(parts), part.title)
-        chapter = part.work(shared)
+        chapter = part.work(laboratory)
         if table:
-            kept = tuple(figure for figure in chapter.figures if figure.table in wanted)
-            chapter = Chapter(kept, (), (), (), (), chapter.notes, chapter.caveats, chapter.method)
+            selected = tuple(cell for cell in chapter.cells if cell.table in wanted)
+            chapter = replace(chapter, cells=selected, claims=(), summary=(), charts=(), tables=())
         chapters.append((part, chapter))
     settings.progress(1.0, "done")
-    return Outcome(study, settings, table, tuple(chapters))
+    return Outcome(study=study, settings=settings, table=table, chapters=tuple(chapters))
 
 
 def _wanted(study: Study, table: str) -> frozenset[str]:
     """Tables that a name or the beginning of a name stands for."""
-    asked = table.removesuffix(".csv").lower().replace("-", "_")
-    if asked.isdigit():
-        numbered = re.compile(rf"table0*{int(asked)}(?!\d)")
-        found = {name for name in study.tables if numbered.match(name)}
+    name = table.removesuffix(".csv").lower().replace("-", "_")
+    if name.isdigit():
+        numbered = re.compile(rf"table0*{int(name)}(?!\d)")
+        selected = {item for item in study.tables if numbered.match(item)}
     else:
-        found = {name for name in study.tables if name == asked} or {
-            name for name in study.tables if name.startswith(asked)
+        selected = {item for item in study.tables if item == name} or {
+            item for item in study.tables if item.startswith(name)
         }
-    if not found:
-        near = difflib.get_close_matches(asked, study.tables, n=1, cutoff=0.4)
-        meant = f"; did you mean {near[0]}?" if near else ""
-        raise InputError(f"{study.name} has no table {table!r}; it has {', '.join(study.tables)}{meant}")
-    return frozenset(found)
+    if not selected:
+        near = difflib.get_close_matches(name, study.tables, n=1, cutoff=0.4)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise InputError(f"{study.name} has no table {table!r}; it has {', '.join(study.tables)}{hint}")
+    return frozenset(selected)

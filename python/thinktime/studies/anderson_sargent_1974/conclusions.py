@@ -17,7 +17,7 @@ from thinktime.studies.anderson_sargent_1974.modified import modified, slope
 from thinktime.studies.anderson_sargent_1974.tables import NAME, PAPER
 from thinktime.studies.anderson_sargent_1974.validation import original
 from thinktime.studies.anderson_sargent_1974.variance import COUNTS
-from thinktime.studies.cells import Finding
+from thinktime.studies.cells import Claim
 from thinktime.studies.study import Chapter
 
 __all__ = ["chapter"]
@@ -46,10 +46,10 @@ def chapter(machine: Machine) -> Chapter:
         "order holds where the interval of every difference lies on its side of zero; an effect counts "
         f"where its F is at least {COUNTS:g}."
     )
-    return Chapter((), findings, (_summary(findings),), method=method)
+    return Chapter(cells=(), claims=findings, summary=(_summary(findings),), method=method)
 
 
-def _summary(findings: Sequence[Finding]) -> str:
+def _summary(findings: Sequence[Claim]) -> str:
     held = sum(finding.holds is True for finding in findings)
     return f"Of {len(findings)} conclusions drawn from the experiments, {held} hold here."
 
@@ -91,11 +91,11 @@ def shown(value: Estimate, places: int) -> str:
     return f"{value.value:.{places}f} ({value.low:.{places}f} to {value.high:.{places}f})"
 
 
-def _found(finding: str, source: str, holds: bool | None, statistic: str, text: str) -> Finding:
-    return Finding(NAME, finding, source, holds, statistic, text)
+def _found(finding: str, source: str, holds: bool | None, statistic: str, text: str) -> Claim:
+    return Claim(study=NAME, id=finding, source=source, holds=holds, statistic=statistic, text=text)
 
 
-def _load(seen: Seen) -> Iterator[Finding]:
+def _load(seen: Seen) -> Iterator[Claim]:
     holds, said = seen.order("queued_workspaces", (FB_INFINITY, FB2, MODIFIED))
     text = "fewest workspaces are queued under FB-infinity, then FB2, then modified"
     yield _found("queued-order", "Table 5", holds, said, text)
@@ -104,7 +104,7 @@ def _load(seen: Seen) -> Iterator[Finding]:
     yield _found("throughput-order", "Table 6", holds, said, text)
 
 
-def _reaction(seen: Seen) -> Iterator[Finding]:
+def _reaction(seen: Seen) -> Iterator[Claim]:
     analysis = seen.experiment.analyses["table07_anova"]
     f = [analysis.f[name].value for name in ("A_linear", "A_quadratic")]
     yield _found(
@@ -138,7 +138,7 @@ def _reaction(seen: Seen) -> Iterator[Finding]:
     yield _utilisation(seen)
 
 
-def _utilisation(seen: Seen) -> Finding:
+def _utilisation(seen: Seen) -> Claim:
     """Reaction times of the cells against utilisations, the slice taken out."""
     y = seen.experiment.all("mean_reaction_s").mean(axis=-1)
     load = [seen.experiment.all(name).mean(axis=-1) for name in ("processor_utilisation", "disk_utilisation")]
@@ -159,7 +159,7 @@ def _utilisation(seen: Seen) -> Finding:
     )
 
 
-def _response(seen: Seen) -> Iterator[Finding]:
+def _response(seen: Seen) -> Iterator[Claim]:
     y = seen.experiment.all("mean_response_s")
     cells = y.mean(axis=-1)
     best = np.unravel_index(int(cells.argmin()), cells.shape)
@@ -208,7 +208,7 @@ def _response(seen: Seen) -> Iterator[Finding]:
     )
 
 
-def _completions(seen: Seen) -> Iterator[Finding]:
+def _completions(seen: Seen) -> Iterator[Claim]:
     more, larger = [], []
     for limit in (5, 10, 15):
         counts = [seen.mean(f"within_{limit}_s", at) for at in range(3)]
@@ -238,7 +238,7 @@ def _completions(seen: Seen) -> Iterator[Finding]:
     )
 
 
-def _effects(seen: Seen) -> Iterator[Finding]:
+def _effects(seen: Seen) -> Iterator[Claim]:
     """Compare the effects that count, in each of the four analyses of variance."""
     for measure in MEASURES:
         table = PAPER.tables[measure.anova]
@@ -256,7 +256,7 @@ def _effects(seen: Seen) -> Iterator[Finding]:
         )
 
 
-def _further(machine: Machine) -> Iterator[Finding]:
+def _further(machine: Machine) -> Iterator[Claim]:
     """Do the further runs that the paper mentions: a moderate load, and two resident workspaces."""
     for name, text, users, regions in (
         ("moderate-load", "FB-infinity is superior at a moderate load too (26 users)", 26, 3),
@@ -284,7 +284,7 @@ def _further(machine: Machine) -> Iterator[Finding]:
         )
 
 
-def _least_change(machine: Machine) -> Iterator[Finding]:
+def _least_change(machine: Machine) -> Iterator[Claim]:
     pairs = {
         name: interval(original(machine, name, 35, 20.0) - modified(machine, name, 35))
         for name in ("mean_reaction_s", "max_reaction_s")

@@ -50,7 +50,7 @@ def chapter(machine: Machine) -> Chapter:
         f"Nothing printed gives {', '.join(calibrated)}: these were calibrated against the modified "
         "algorithm with slices of 0.2 s and Table 4.",
     )
-    return Chapter(summary=summary, pictures=(_network(machine),), tables=(parameters(system, {}),))
+    return Chapter(summary=summary, charts=(_network(machine),), tables=(parameters(system, {}),))
 
 
 def _network(machine: Machine) -> Figure:

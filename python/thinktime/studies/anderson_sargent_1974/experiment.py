@@ -31,7 +31,7 @@ from thinktime.studies.anderson_sargent_1974.variance import (
     SLICES,
     Analysis,
 )
-from thinktime.studies.cells import Figure, Kind, Tolerance
+from thinktime.studies.cells import Cell, Kind, Tolerance
 from thinktime.studies.study import Chapter
 
 __all__ = ["INSERTION_S", "TABLES", "Experiment", "chapter", "kind_of"]
@@ -172,7 +172,15 @@ def chapter(machine: Machine) -> Chapter:
         "least ten."
     )
     drawn = tuple(_picture(experiment, measure) for measure in MEASURES)
-    return Chapter(figures, (), summary, drawn, (_errors(experiment),), _notes(experiment), method=method)
+    return Chapter(
+        cells=figures,
+        claims=(),
+        summary=summary,
+        charts=drawn,
+        tables=(_errors(experiment),),
+        notes=_notes(experiment),
+        method=method,
+    )
 
 
 def _notes(experiment: Experiment) -> dict[str, tuple[str, ...]]:
@@ -222,16 +230,16 @@ def _picture(experiment: Experiment, measure: Measure) -> document.Figure:
     )
 
 
-def _cells(experiment: Experiment) -> Iterator[Figure]:
+def _cells(experiment: Experiment) -> Iterator[Cell]:
     for measure in MEASURES:
         for levels in product(ALGORITHMS, REGIONS, SLICES):
             mean = interval(experiment.cell(measure.response, *levels))
             row = cell_row(*levels)
             kind = kind_of(levels[0], levels[2])
-            yield PAPER.figure(measure.table, row, measure.quantity, mean, kind, measure.tolerance)
+            yield PAPER.cell(measure.table, row, measure.quantity, mean, kind, measure.tolerance)
 
 
-def _anovas(experiment: Experiment) -> Iterator[Figure]:
+def _anovas(experiment: Experiment) -> Iterator[Cell]:
     inside = Tolerance("range")
     for measure in MEASURES:
         analysis = experiment.analyses[measure.anova]
@@ -239,13 +247,13 @@ def _anovas(experiment: Experiment) -> Iterator[Figure]:
             effect = str(row["effect"])
             if effect == "error":
                 if quantity == "mean_square":
-                    yield PAPER.figure(measure.anova, row, quantity, analysis.error, "predicted", inside)
+                    yield PAPER.cell(measure.anova, row, quantity, analysis.error, "predicted", inside)
                 continue
             ours = (analysis.squares if quantity == "mean_square" else analysis.f)[effect]
-            yield PAPER.figure(measure.anova, row, quantity, ours, "predicted", inside)
+            yield PAPER.cell(measure.anova, row, quantity, ours, "predicted", inside)
 
 
-def _histogram(experiment: Experiment) -> Iterator[Figure]:
+def _histogram(experiment: Experiment) -> Iterator[Cell]:
     fraction = Tolerance("absolute", 0.015)
     for limit, algorithm, regions, time_slice_s in product(LIMITS_S, ALGORITHMS, REGIONS, SLICES):
         row = {"response_limit_s": limit, **cell_row(algorithm, regions, time_slice_s)}
@@ -253,8 +261,8 @@ def _histogram(experiment: Experiment) -> Iterator[Figure]:
         population = experiment.cell("responses", algorithm, regions, time_slice_s)
         kind = kind_of(algorithm, time_slice_s)
         count = _scaled(interval(within), REPLICATIONS)
-        yield PAPER.figure(HISTOGRAM, row, "count", count, kind, Tolerance("relative", 0.05))
-        yield PAPER.figure(HISTOGRAM, row, "fraction", ratio(within, population), kind, fraction)
+        yield PAPER.cell(HISTOGRAM, row, "count", count, kind, Tolerance("relative", 0.05))
+        yield PAPER.cell(HISTOGRAM, row, "fraction", ratio(within, population), kind, fraction)
 
 
 def _scaled(estimate: Estimate, factor: float) -> Estimate:
@@ -264,7 +272,7 @@ def _scaled(estimate: Estimate, factor: float) -> Estimate:
     )
 
 
-def _facts(experiment: Experiment) -> Iterator[Figure]:
+def _facts(experiment: Experiment) -> Iterator[Cell]:
     """Numbers that the text states of these tables; fitted where they hold a cell that was calibrated to."""
     near = Tolerance("relative", 0.05)
 

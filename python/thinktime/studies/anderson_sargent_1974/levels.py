@@ -15,7 +15,7 @@ from thinktime.stats.estimate import Estimate
 from thinktime.studies.anderson_sargent_1974.machine import Machine
 from thinktime.studies.anderson_sargent_1974.monitor import Period
 from thinktime.studies.anderson_sargent_1974.tables import NAME, PAPER
-from thinktime.studies.cells import Figure, Finding, Tolerance
+from thinktime.studies.cells import Cell, Claim, Tolerance
 from thinktime.studies.study import Chapter
 
 __all__ = ["TABLES", "Design", "chapter"]
@@ -128,24 +128,26 @@ def chapter(machine: Machine) -> Chapter:
         f"of cases; a mean square or F if it lies in its range over {DRAWS} choices of eight of the "
         f"{CANDIDATES} nearest periods."
     )
-    return Chapter((*_cells(design), *_anova(design)), (_finding(design),), summary, method=method)
-
-
-def _finding(design: Design) -> Finding:
-    ratios = design.f()
-    significant = design.significant()
-    listed = ", ".join(f"{name} {ratios[name].value:.1f}" for name in ("linear_U", "linear_I"))
-    return Finding(
-        NAME,
-        "only-users-count",
-        "Table 3",
-        significant == ["linear_U"],
-        f"F {listed}; significant at 5 %: {', '.join(significant) or 'none'}",
-        "of users and input rate, only the linear effect of users is significant",
+    return Chapter(
+        cells=(*_cells(design), *_anova(design)), claims=(_finding(design),), summary=summary, method=method
     )
 
 
-def _cells(design: Design) -> Iterator[Figure]:
+def _finding(design: Design) -> Claim:
+    ratios = design.f()
+    significant = design.significant()
+    listed = ", ".join(f"{name} {ratios[name].value:.1f}" for name in ("linear_U", "linear_I"))
+    return Claim(
+        study=NAME,
+        id="only-users-count",
+        source="Table 3",
+        holds=significant == ["linear_U"],
+        statistic=f"F {listed}; significant at 5 %: {', '.join(significant) or 'none'}",
+        text="of users and input rate, only the linear effect of users is significant",
+    )
+
+
+def _cells(design: Design) -> Iterator[Cell]:
     degrees = float(design.chosen.size - design.chosen.size // REPLICATIONS)
     reach = critical_values.student_t(0.95, degrees) * (2.0 * design.error / REPLICATIONS) ** 0.5
     means = design.chosen.mean(axis=-1)
@@ -161,13 +163,13 @@ def _cells(design: Design) -> Iterator[Figure]:
             low=mean - reach,
             high=mean + reach,
         )
-        yield PAPER.figure(CELLS, row, "mean_log10_reaction", ours, "predicted", Tolerance("range"))
+        yield PAPER.cell(CELLS, row, "mean_log10_reaction", ours, "predicted", Tolerance("range"))
 
 
-def _anova(design: Design) -> Iterator[Figure]:
+def _anova(design: Design) -> Iterator[Cell]:
     squares, ratios = design.squares(), design.f()
     for row in PAPER.tables[ANOVA].rows:
         name = str(row["effect"])
-        yield PAPER.figure(ANOVA, row, "mean_square", squares[name], "predicted", Tolerance("range"))
+        yield PAPER.cell(ANOVA, row, "mean_square", squares[name], "predicted", Tolerance("range"))
         if name in ratios:
-            yield PAPER.figure(ANOVA, row, "f_ratio", ratios[name], "predicted", Tolerance("range"))
+            yield PAPER.cell(ANOVA, row, "f_ratio", ratios[name], "predicted", Tolerance("range"))

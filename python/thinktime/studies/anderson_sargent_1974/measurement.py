@@ -19,7 +19,7 @@ from thinktime.studies.anderson_sargent_1974.monitor import USERS, Monitored, Pe
 from thinktime.studies.anderson_sargent_1974.pictures import MEASURED, Points
 from thinktime.studies.anderson_sargent_1974.service_times import POOLED_OUTPUT_BOUND, UPPER
 from thinktime.studies.anderson_sargent_1974.tables import NAME, PAPER
-from thinktime.studies.cells import Figure, Finding, Tolerance
+from thinktime.studies.cells import Cell, Claim, Tolerance
 from thinktime.studies.study import Chapter
 
 __all__ = ["SERVICE_TABLES", "TABLES", "chapter", "pooled", "service_times"]
@@ -56,11 +56,11 @@ def chapter(machine: Machine) -> Chapter:
     )
     drawn = [_titled(figure) for figure in seen.section.figures if figure.name in TITLES]
     return Chapter(
-        tuple(_table_2(seen)),
-        tuple(_findings(seen)),
-        summary,
-        (*drawn, *_figure_5(seen.periods)),
-        (_sampled(seen),),
+        cells=tuple(_table_2(seen)),
+        claims=tuple(_findings(seen)),
+        summary=summary,
+        charts=(*drawn, *_figure_5(seen.periods)),
+        tables=(_sampled(seen),),
         method="A measured period of Table 2 agrees if it lies in the range of 95 % of the "
         f"{NEAREST} periods of ours whose swap rates are nearest.",
     )
@@ -92,15 +92,16 @@ def _over(chart: Chart, points: charts.Rows) -> charts.Spec:
     return charts.laid_over(chart(), points, (STATED,))
 
 
-def _findings(seen: Monitored) -> Iterator[Finding]:
+def _findings(seen: Monitored) -> Iterator[Claim]:
     exponential = seen.service.ageing[0].exponential
-    yield Finding(
-        NAME,
-        "not-exponential",
-        "Table 1",
-        exponential.rejected(),
-        f"{exponential.method}: {exponential.statistic:.0f}, p {max(exponential.p, 0.001):.1g} or less",
-        "service times are not exponential",
+    yield Claim(
+        study=NAME,
+        id="not-exponential",
+        source="Table 1",
+        holds=exponential.rejected(),
+        statistic=f"{exponential.method}: {exponential.statistic:.0f}, p "
+        f"{max(exponential.p, 0.001):.1g} or less",
+        text="service times are not exponential",
     )
     yield _residual_life(seen)
     calm, busy = (
@@ -108,19 +109,19 @@ def _findings(seen: Monitored) -> Iterator[Finding]:
         for low, high in ((0.0, CALM), (BUSY, np.inf))
     )
     more = welch(busy, calm)
-    yield Finding(
-        NAME,
-        "swapping-delays",
-        "Table 2, Figure 5",
-        more.low is not None and more.low > 0.0,
-        f"mean reaction {calm.mean():.2f} s in {len(calm)} periods below {CALM:.0f} disk accesses, "
+    yield Claim(
+        study=NAME,
+        id="swapping-delays",
+        source="Table 2, Figure 5",
+        holds=more.low is not None and more.low > 0.0,
+        statistic=f"mean reaction {calm.mean():.2f} s in {len(calm)} periods below {CALM:.0f} disk accesses, "
         f"{busy.mean():.2f} s in {len(busy)} above {BUSY:.0f}; "
         f"difference {more.value:.2f} s ({more.low:.2f} to {more.high:.2f})",
-        "the reaction time grows with the swap rate",
+        text="the reaction time grows with the swap rate",
     )
 
 
-def _residual_life(seen: Monitored) -> Finding:
+def _residual_life(seen: Monitored) -> Claim:
     """Direction of the mean residual lives; a sample that is cut off decides nothing."""
     items = seen.service.ageing
     other = [item.name for item in items if item.direction != "increasing"]
@@ -134,13 +135,13 @@ def _residual_life(seen: Monitored) -> Finding:
         f"{100 * seen.unfinished[name]:.0f} % of {name}" for name in other if name in seen.unfinished
     )
     said = f"{listed}; the end of the ten minutes cuts off {parts}" if parts else listed
-    return Finding(
-        NAME,
-        "residual-life-increases",
-        "Figures 3 and 4",
-        True if not other else None if cut else False,
-        said,
-        "the mean residual life of service times increases, overall and in each class",
+    return Claim(
+        study=NAME,
+        id="residual-life-increases",
+        source="Figures 3 and 4",
+        holds=True if not other else None if cut else False,
+        statistic=said,
+        text="the mean residual life of service times increases, overall and in each class",
     )
 
 
@@ -152,7 +153,7 @@ def service_times(machine: Machine) -> Chapter:
         f"The moments of all inputs go with an output-bound share of {100 * POOLED_OUTPUT_BOUND:.2f} %, that "
         "of the pooled sample; the shares are those of the simulated inputs.",
     )
-    return Chapter((*_table_1(machine), *_facts(machine)), (), summary)
+    return Chapter(cells=(*_table_1(machine), *_facts(machine)), claims=(), summary=summary)
 
 
 def pooled(machine: Machine) -> Distribution:
@@ -172,7 +173,7 @@ def _exact(value: float, unit: str = "") -> Estimate:
     return Estimate(value=value, unit=unit, n=0, method="of the distribution itself")
 
 
-def _table_1(machine: Machine) -> Iterator[Figure]:
+def _table_1(machine: Machine) -> Iterator[Cell]:
     every = {"all": pooled(machine)} | {
         name: distribution(spec) for name, spec in machine.service_times.items()
     }
@@ -187,12 +188,12 @@ def _table_1(machine: Machine) -> Iterator[Figure]:
             "skew": found.skewness,
         }
         for quantity, value in moments.items():
-            yield PAPER.figure(SERVICE_TIMES, row, quantity, _exact(value), "fitted", FIT)
+            yield PAPER.cell(SERVICE_TIMES, row, quantity, _exact(value), "fitted", FIT)
         share = 100.0 * machine.shares.get(name, 1.0)
-        yield PAPER.figure(SERVICE_TIMES, row, "percent_of_inputs", _exact(share), "fitted", POINT)
+        yield PAPER.cell(SERVICE_TIMES, row, "percent_of_inputs", _exact(share), "fitted", POINT)
 
 
-def _facts(machine: Machine) -> Iterator[Figure]:
+def _facts(machine: Machine) -> Iterator[Cell]:
     found = pooled(machine)
     below = {limit: 100.0 * float(found.cumulative(limit)) for limit in (0.1, 0.2, 2.0)}
     yield PAPER.fact("A-F09", _exact(below[0.2]), "fitted", POINT)
@@ -211,7 +212,7 @@ def _upper_part(found: Distribution) -> float:
     return 1.0 - float(found.partial_moment(1, limit)) / found.mean
 
 
-def _table_2(seen: Monitored) -> Iterator[Figure]:
+def _table_2(seen: Monitored) -> Iterator[Cell]:
     rates = np.array([period.accesses for period in seen.periods])
     for row in PAPER.tables[REACTION].rows:
         nearest = np.argsort(np.abs(rates - float(row["disk_accesses_per_10_min"])), kind="stable")[:NEAREST]
@@ -226,7 +227,7 @@ def _table_2(seen: Monitored) -> Iterator[Figure]:
                 low=low,
                 high=high,
             )
-            yield PAPER.figure(REACTION, row, quantity, ours, "predicted", Tolerance("range"))
+            yield PAPER.cell(REACTION, row, quantity, ours, "predicted", Tolerance("range"))
 
 
 def _sampled(seen: Monitored) -> Table:

@@ -49,7 +49,12 @@ def chapter(machine: Machine) -> Chapter:
         "Rows 6 and 7 of the printed block repeat rows 1 and 2; its mean is that of the six different "
         "periods.",
     )
-    return Chapter(tuple(block(machine, "simulated_modified", ours)), (), summary, tuple(_pictures(machine)))
+    return Chapter(
+        cells=tuple(block(machine, "simulated_modified", ours)),
+        claims=(),
+        summary=summary,
+        charts=tuple(_pictures(machine)),
+    )
 
 
 def slope(x: Array, y: Array) -> Estimate:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from thinktime.analyses.waits.analysis import TraceInterval
     from thinktime.documents.document import Section
     from thinktime.log import Log
-    from thinktime.studies.study import Settings
+    from thinktime.studies.laboratory import Settings
 
 __all__ = ["INSERTION_S", "USERS", "Monitored", "Period", "monitor"]
 

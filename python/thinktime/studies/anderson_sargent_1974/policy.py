@@ -19,7 +19,7 @@ from thinktime.models.distributions import distribution
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.anderson_sargent_1974.machine import Machine, interval, think
 from thinktime.studies.anderson_sargent_1974.tables import NAME
-from thinktime.studies.cells import Finding
+from thinktime.studies.cells import Claim
 from thinktime.studies.study import Chapter
 
 __all__ = ["chapter"]
@@ -73,14 +73,14 @@ def chapter(machine: Machine) -> Chapter:
     )
     slowdowns = _slowdowns(machine)
     return Chapter(
-        (),
-        (
+        cells=(),
+        claims=(
             _near_bound(excess, {policy: responses[fitted, policy] for policy in POLICIES}),
             _in_proportion(slowdowns[CHOICE], slowdowns["modified"]),
         ),
-        summary,
-        (_figure(slowdowns),),
-        (_table(machine, tails, responses, excess, slowdowns),),
+        summary=summary,
+        charts=(_figure(slowdowns),),
+        tables=(_table(machine, tails, responses, excess, slowdowns),),
         caveats=(
             "Slowdowns are those of completed inputs: long ones that the ten minutes cut off are not among "
             "them, and their number differs between policies (column unfinished).",
@@ -128,21 +128,21 @@ def _slowdowns(machine: Machine) -> dict[str, dict[str, Estimate]]:
     return found
 
 
-def _near_bound(excess: Mapping[str, Estimate], responses: Mapping[str, Array]) -> Finding:
+def _near_bound(excess: Mapping[str, Estimate], responses: Mapping[str, Array]) -> Claim:
     listed = ", ".join(f"{policy} {100 * value.value:.0f} %" for policy, value in excess.items())
     rivals = [name for name in POLICIES if name not in {BOUND, CHOICE, DISPATCHED}]
     gains = [interval(responses[CHOICE] - responses[name]) for name in rivals]
-    return Finding(
-        NAME,
-        "fb-infinity-near-bound",
-        "beyond the paper",
-        not any(gain.low is not None and gain.low > 0.0 for gain in gains),
-        f"mean response above SRPT with known times: {listed}",
-        "among swap schedulers that know no service times, none answers faster than FB-infinity",
+    return Claim(
+        study=NAME,
+        id="fb-infinity-near-bound",
+        source="beyond the paper",
+        holds=not any(gain.low is not None and gain.low > 0.0 for gain in gains),
+        statistic=f"mean response above SRPT with known times: {listed}",
+        text="among swap schedulers that know no service times, none answers faster than FB-infinity",
     )
 
 
-def _in_proportion(chosen: Mapping[str, Estimate], modified: Mapping[str, Estimate]) -> Finding:
+def _in_proportion(chosen: Mapping[str, Estimate], modified: Mapping[str, Estimate]) -> Claim:
     """Whether response over service is about the same for all that need more than one slice."""
     own, other = (list(item.items())[1:] for item in (chosen, modified))
     values = [value.value for _, value in own]
@@ -150,14 +150,15 @@ def _in_proportion(chosen: Mapping[str, Estimate], modified: Mapping[str, Estima
     def listed(items: list[tuple[str, Estimate]]) -> str:
         return ", ".join(f"{value.value:.1f} ({size})" for size, value in items)
 
-    return Finding(
-        NAME,
-        "in-proportion",
-        "conclusions",
-        max(values) <= PROPORTIONAL * min(values),
-        f"response over service {listed(own)} under FB-infinity; {listed(other)} under modified; within a "
+    return Claim(
+        study=NAME,
+        id="in-proportion",
+        source="conclusions",
+        holds=max(values) <= PROPORTIONAL * min(values),
+        statistic=f"response over service {listed(own)} under FB-infinity; {listed(other)} under "
+        f"modified; within a "
         f"factor of {PROPORTIONAL:g} counts as proportional",
-        "FB-infinity degrades an input in proportion to its own demand",
+        text="FB-infinity degrades an input in proportion to its own demand",
     )
 
 

@@ -10,8 +10,8 @@ from thinktime.documents.document import Column, Table
 from thinktime.stats.designs.contrasts import orthogonal_polynomials
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.anderson_sargent_1974.tables import F_RATIOS_OF_THE_TEXT, PAPER, REGRESSION_READING
-from thinktime.studies.cells import Figure, Row, Tolerance
-from thinktime.studies.paper import rounded
+from thinktime.studies.cells import Cell, Row, Tolerance
+from thinktime.studies.old_paper import rounded
 from thinktime.studies.published import Printed
 from thinktime.studies.study import Chapter
 
@@ -62,7 +62,7 @@ def chapter(_: object) -> Chapter:
         "(Table 3); F = mean square / error mean square (Tables 3 and 5 to 8); count over the total that "
         "the three limits imply together (Table 9)."
     )
-    return Chapter(figures, (), summary, tables=(table,), notes=notes, method=method)
+    return Chapter(cells=figures, claims=(), summary=summary, tables=(table,), notes=notes, method=method)
 
 
 def _printed(table: str, row: Row, quantity: str) -> Printed:
@@ -72,7 +72,7 @@ def _printed(table: str, row: Row, quantity: str) -> Printed:
     return cell
 
 
-def _service_times() -> Iterator[Figure]:
+def _service_times() -> Iterator[Cell]:
     name = "table01_service_times"
 
     def printed(row: str, quantity: str) -> Printed:
@@ -81,9 +81,9 @@ def _service_times() -> Iterator[Figure]:
     for row in ("all", *CLASSES):
         key = {"input_class": row}
         spread = rounded(sqrt, [printed(row, "variance_s2")], "s")
-        yield PAPER.figure(name, key, "std_dev_s", spread, "arithmetic", DIGITS)
+        yield PAPER.cell(name, key, "std_dev_s", spread, "arithmetic", DIGITS)
         ratio = rounded(lambda sd, mean: sd / mean, [printed(row, "std_dev_s"), printed(row, "mean_s")])
-        yield PAPER.figure(name, key, "coeff_of_var", ratio, "arithmetic", DIGITS)
+        yield PAPER.cell(name, key, "coeff_of_var", ratio, "arithmetic", DIGITS)
     inputs = [
         printed(row, quantity)
         for row in CLASSES
@@ -91,7 +91,7 @@ def _service_times() -> Iterator[Figure]:
     ]
     for moment, quantity in enumerate(("mean_s", "variance_s2", "skew")):
         mixed = rounded(_mixture(moment), inputs)
-        yield PAPER.figure(name, {"input_class": "all"}, quantity, mixed, "arithmetic", DIGITS)
+        yield PAPER.cell(name, {"input_class": "all"}, quantity, mixed, "arithmetic", DIGITS)
 
 
 def _mixture(moment: int) -> Callable[..., float]:
@@ -113,7 +113,7 @@ def _mixture(moment: int) -> Callable[..., float]:
     return value
 
 
-def _table_3() -> Iterator[Figure]:
+def _table_3() -> Iterator[Cell]:
     """Mean squares of the polynomial contrasts, of users U and input rate I."""
     cells = [cell for _, cell in PAPER.tables["table03_log_reaction_cells"].printed("mean_log10_reaction")]
     error = _printed("table03_anova", {"effect": "error"}, "mean_square")
@@ -124,9 +124,9 @@ def _table_3() -> Iterator[Figure]:
         weights = [u * i for u in powers[users] for i in powers[rate]]
         row = {"effect": effect}
         squares = rounded(_squares(weights), cells)
-        yield PAPER.figure("table03_anova", row, "mean_square", squares, "arithmetic", DIGITS)
+        yield PAPER.cell("table03_anova", row, "mean_square", squares, "arithmetic", DIGITS)
         ratio = rounded(_ratio(weights), [*cells, error])
-        yield PAPER.figure("table03_anova", row, "f_ratio", ratio, "arithmetic", DIGITS)
+        yield PAPER.cell("table03_anova", row, "f_ratio", ratio, "arithmetic", DIGITS)
 
 
 def _squares(weights: Sequence[float]) -> Callable[..., float]:
@@ -143,17 +143,17 @@ def _ratio(weights: Sequence[float]) -> Callable[..., float]:
     return lambda *numbers: squares(*numbers[:-1]) / numbers[-1]
 
 
-def _f_ratios() -> Iterator[Figure]:
+def _f_ratios() -> Iterator[Cell]:
     """F of Tables 5 to 8 from the printed mean squares."""
     for table in TABLES[2:6]:
         error = _printed(table, {"effect": "error"}, "mean_square")
         for row, square in PAPER.tables[table].printed("mean_square"):
             if row["effect"] != "error":
                 ratio = rounded(lambda ms, mse: ms / mse, [square, error])
-                yield PAPER.figure(table, row, "f_ratio", ratio, "arithmetic", DIGITS)
+                yield PAPER.cell(table, row, "f_ratio", ratio, "arithmetic", DIGITS)
 
 
-def _fractions() -> Iterator[Figure]:
+def _fractions() -> Iterator[Cell]:
     """Fractions of Table 9 from its counts, over the total that most of the three limits imply."""
     name = "table09_response_histogram"
     table = PAPER.tables[name]
@@ -166,10 +166,10 @@ def _fractions() -> Iterator[Figure]:
         def fraction(*parts: float, own: float = count.value, counts: list[float] = counts) -> float:
             return own / statistics.median(n / part for n, part in zip(counts, parts, strict=True))
 
-        yield PAPER.figure(name, row, "fraction", rounded(fraction, shares), "arithmetic", DIGITS)
+        yield PAPER.cell(name, row, "fraction", rounded(fraction, shares), "arithmetic", DIGITS)
 
 
-def _facts() -> Iterator[Figure]:
+def _facts() -> Iterator[Cell]:
     """Numbers of the text from the tables that it speaks about."""
     queued = ("table05_queued_workspaces", "avg_queued_workspaces")
     inputs = ("table06_inputs_serviced", "avg_inputs_serviced_per_10_min")

@@ -16,7 +16,7 @@ from thinktime.stats.regression.selection import Selection, forward
 from thinktime.studies.anderson_sargent_1974.machine import Machine
 from thinktime.studies.anderson_sargent_1974.monitor import Period
 from thinktime.studies.anderson_sargent_1974.tables import NAME, PAPER
-from thinktime.studies.cells import Figure, Finding
+from thinktime.studies.cells import Cell, Claim
 from thinktime.studies.study import Chapter
 
 __all__ = ["F_TO_ENTER", "Regression", "chapter"]
@@ -107,28 +107,28 @@ def chapter(machine: Machine) -> Chapter:
         "as the mean service time is the same in all periods."
     )
     return Chapter(
-        tuple(_figures(printed)),
-        (_finding(stepwise),),
-        summary,
+        cells=tuple(_figures(printed)),
+        claims=(_finding(stepwise),),
+        summary=summary,
         tables=(_table(stepwise, printed),),
         method=method,
     )
 
 
-def _finding(stepwise: Regression) -> Finding:
+def _finding(stepwise: Regression) -> Claim:
     first = stepwise.chosen[:2]
     entered = ", ".join(f"{name} (F {f:.0f})" for name, f in zip(stepwise.chosen, stepwise.f, strict=True))
-    return Finding(
-        NAME,
-        "swapping-and-foreground",
-        "stepwise regression",
-        set(first) == {"D a minute", "W_F, min"},
-        f"forward selection takes {entered}",
-        "the swap rate and the time in foreground are what the reaction time goes with before all else",
+    return Claim(
+        study=NAME,
+        id="swapping-and-foreground",
+        source="stepwise regression",
+        holds=set(first) == {"D a minute", "W_F, min"},
+        statistic=f"forward selection takes {entered}",
+        text="the swap rate and the time in foreground are what the reaction time goes with before all else",
     )
 
 
-def _figures(printed: Regression) -> Iterator[Figure]:
+def _figures(printed: Regression) -> Iterator[Cell]:
     for name, term in FACTS.items():
         yield PAPER.fact(name, printed.coefficients[term], "predicted", None)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from thinktime.studies.anderson_sargent_1974.service_times import POOLED_OUTPUT_BOUND
 from thinktime.studies.cells import Row
-from thinktime.studies.paper import Paper
+from thinktime.studies.old_paper import Paper
 from thinktime.studies.published import Shape
 
 __all__ = [
@@ -39,11 +39,11 @@ ANOVA = {"mean_square": "", "f_ratio": ""}
 
 SHAPES = (
     Shape(
-        "table01_service_times",
-        "Table 1",
-        "computer service times by input class",
-        ("input_class",),
-        {
+        name="table01_service_times",
+        place="Table 1",
+        title="computer service times by input class",
+        keys=("input_class",),
+        quantities={
             "mean_s": "s",
             "variance_s2": "s^2",
             "std_dev_s": "s",
@@ -53,28 +53,34 @@ SHAPES = (
         },
     ),
     Shape(
-        "table02_reaction_vs_swapping",
-        "Table 2",
-        "reaction time and swapping in nine ten-minute periods",
-        ("active_users", "disk_accesses_per_10_min"),
-        {"avg_reaction_s": "s", "max_reaction_s": "s"},
+        name="table02_reaction_vs_swapping",
+        place="Table 2",
+        title="reaction time and swapping in nine ten-minute periods",
+        keys=("active_users", "disk_accesses_per_10_min"),
+        quantities={"avg_reaction_s": "s", "max_reaction_s": "s"},
         words="{active_users} users, {disk_accesses_per_10_min} accesses",
     ),
     Shape(
-        "table03_log_reaction_cells",
-        "Table 3",
-        "mean log10(R + 0.5) by users and input rate",
-        ("active_users_low", "active_users_high", "input_rate_per_min_per_user"),
-        {"mean_log10_reaction": "log10(s)"},
+        name="table03_log_reaction_cells",
+        place="Table 3",
+        title="mean log10(R + 0.5) by users and input rate",
+        keys=("active_users_low", "active_users_high", "input_rate_per_min_per_user"),
+        quantities={"mean_log10_reaction": "log10(s)"},
         words="{active_users_low}-{active_users_high} users, {input_rate_per_min_per_user} inputs/min",
     ),
-    Shape("table03_anova", "Table 3", "analysis of variance", ("effect",), ANOVA),
     Shape(
-        "table04_apl_scheduling",
-        "Table 4",
-        "periods with 35 users, measured and simulated",
-        ("block", "row"),
-        {
+        name="table03_anova",
+        place="Table 3",
+        title="analysis of variance",
+        keys=("effect",),
+        quantities=ANOVA,
+    ),
+    Shape(
+        name="table04_apl_scheduling",
+        place="Table 4",
+        title="periods with 35 users, measured and simulated",
+        keys=("block", "row"),
+        quantities={
             "swap_rate_per_10_min": "access/(10 min)",
             "mean_foreground_queue": "workspace",
             "mean_background_queue": "workspace",
@@ -83,48 +89,76 @@ SHAPES = (
             "sd_reaction_s": "s",
             "avg_response_s": "s",
         },
-        ("low_congestion",),
+        remarks=("low_congestion",),
         words="{block}, period {row}",
     ),
     Shape(
-        "table05_queued_workspaces",
-        "Table 5",
-        "mean number of queued workspaces",
-        CELL,
-        {"avg_queued_workspaces": "workspace"},
-        words=WORDS,
-    ),
-    Shape("table05_anova", "Table 5", "analysis of variance of queued workspaces", ("effect",), ANOVA),
-    Shape(
-        "table06_inputs_serviced",
-        "Table 6",
-        "inputs serviced in ten minutes",
-        CELL,
-        {"avg_inputs_serviced_per_10_min": "input/(10 min)"},
+        name="table05_queued_workspaces",
+        place="Table 5",
+        title="mean number of queued workspaces",
+        keys=CELL,
+        quantities={"avg_queued_workspaces": "workspace"},
         words=WORDS,
     ),
     Shape(
-        "table06_anova", "Table 6", "analysis of variance of inputs serviced", ("effect",), ANOVA, ("note",)
+        name="table05_anova",
+        place="Table 5",
+        title="analysis of variance of queued workspaces",
+        keys=("effect",),
+        quantities=ANOVA,
     ),
     Shape(
-        "table07_reaction_time", "Table 7", "mean reaction time", CELL, {"avg_reaction_s": "s"}, words=WORDS
-    ),
-    Shape("table07_anova", "Table 7", "analysis of variance of the reaction time", ("effect",), ANOVA),
-    Shape(
-        "table08_response_time",
-        "Table 8",
-        "mean response time of compute transactions of at most 2 s of service",
-        CELL,
-        {"avg_response_s": "s"},
+        name="table06_inputs_serviced",
+        place="Table 6",
+        title="inputs serviced in ten minutes",
+        keys=CELL,
+        quantities={"avg_inputs_serviced_per_10_min": "input/(10 min)"},
         words=WORDS,
     ),
-    Shape("table08_anova", "Table 8", "analysis of variance of the response time", ("effect",), ANOVA),
     Shape(
-        "table09_response_histogram",
-        "Table 9",
-        "compute transactions of at most 2 s of service answered within 5, 10, 15 s",
-        ("response_limit_s", *CELL),
-        {"count": "input", "fraction": ""},
+        name="table06_anova",
+        place="Table 6",
+        title="analysis of variance of inputs serviced",
+        keys=("effect",),
+        quantities=ANOVA,
+        remarks=("note",),
+    ),
+    Shape(
+        name="table07_reaction_time",
+        place="Table 7",
+        title="mean reaction time",
+        keys=CELL,
+        quantities={"avg_reaction_s": "s"},
+        words=WORDS,
+    ),
+    Shape(
+        name="table07_anova",
+        place="Table 7",
+        title="analysis of variance of the reaction time",
+        keys=("effect",),
+        quantities=ANOVA,
+    ),
+    Shape(
+        name="table08_response_time",
+        place="Table 8",
+        title="mean response time of compute transactions of at most 2 s of service",
+        keys=CELL,
+        quantities={"avg_response_s": "s"},
+        words=WORDS,
+    ),
+    Shape(
+        name="table08_anova",
+        place="Table 8",
+        title="analysis of variance of the response time",
+        keys=("effect",),
+        quantities=ANOVA,
+    ),
+    Shape(
+        name="table09_response_histogram",
+        place="Table 9",
+        title="compute transactions of at most 2 s of service answered within 5, 10, 15 s",
+        keys=("response_limit_s", *CELL),
+        quantities={"count": "input", "fraction": ""},
         words=WORDS + ": within {response_limit_s} s",
     ),
 )

@@ -13,7 +13,7 @@ from thinktime.studies.anderson_sargent_1974 import pictures
 from thinktime.studies.anderson_sargent_1974.machine import Machine, think
 from thinktime.studies.anderson_sargent_1974.pictures import MEASURED, SIMULATED, Points
 from thinktime.studies.anderson_sargent_1974.tables import PAPER
-from thinktime.studies.cells import Figure, Kind, Row, Tolerance
+from thinktime.studies.cells import Cell, Kind, Row, Tolerance
 from thinktime.studies.study import Chapter
 
 __all__ = ["AXES", "RATE", "RESPONSES", "TABLE", "block", "chapter", "original"]
@@ -82,10 +82,10 @@ def chapter(machine: Machine) -> Chapter:
         "mean of a block agrees if it lies where 95 % of means of eight of our periods do, a mean reaction "
         "time within 10 % and a mean response time within 15 %.",
     )
-    return Chapter(figures, (), summary, tuple(_pictures(machine)))
+    return Chapter(cells=figures, claims=(), summary=summary, charts=tuple(_pictures(machine)))
 
 
-def block(machine: Machine, name: str, ours: dict[str, Array]) -> Iterator[Figure]:
+def block(machine: Machine, name: str, ours: dict[str, Array]) -> Iterator[Cell]:
     """One block of Table 4: its periods, and their mean.
 
     Parameters
@@ -100,7 +100,7 @@ def block(machine: Machine, name: str, ours: dict[str, Array]) -> Iterator[Figur
     rows = [row for row in table.rows if row["block"] == name]
     for row in rows:
         for quantity, values in ours.items():
-            yield PAPER.figure(TABLE, row, quantity, _range(values), KIND, Tolerance("range"))
+            yield PAPER.cell(TABLE, row, quantity, _range(values), KIND, Tolerance("range"))
     random = np.random.default_rng(machine.settings.seed)
     for quantity, values in ours.items():
         yield _mean(rows, quantity, values, random)
@@ -118,7 +118,7 @@ def _range(values: Array) -> Estimate:
     )
 
 
-def _mean(rows: list[Row], quantity: str, values: Array, random: np.random.Generator) -> Figure:
+def _mean(rows: list[Row], quantity: str, values: Array, random: np.random.Generator) -> Cell:
     """Mean of a block, rows that repeat others left out."""
     table = PAPER.tables[TABLE]
     name = str(rows[0]["block"])
@@ -126,19 +126,19 @@ def _mean(rows: list[Row], quantity: str, values: Array, random: np.random.Gener
     cells = [cell for row in different if (cell := table.cell(row, quantity)) is not None]
     drawn = [random.choice(values, PERIODS).mean() for _ in range(DRAWS)]
     low, high = np.quantile(drawn, [0.025, 0.975]).tolist()
-    return Figure(
-        PAPER.study,
-        TABLE,
-        {"block": name, "row": "mean"},
-        quantity,
-        table.shape.quantities[quantity],
-        sum(cell.value for cell in cells) / len(cells),
-        float(values.mean()),
-        low,
-        high,
-        len(values),
-        KIND,
-        TOLERANCES.get(quantity, Tolerance("range")),
+    return Cell(
+        study=PAPER.study,
+        table=TABLE,
+        row={"block": name, "row": "mean"},
+        quantity=quantity,
+        unit=table.shape.quantities[quantity],
+        published=sum(cell.value for cell in cells) / len(cells),
+        ours=float(values.mean()),
+        low=low,
+        high=high,
+        n=len(values),
+        kind=KIND,
+        tolerance=TOLERANCES.get(quantity, Tolerance("range")),
         places=cells[0].places + 1,
         label=f"{name}, mean",
     )

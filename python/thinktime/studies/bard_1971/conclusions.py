@@ -27,4 +27,4 @@ def chapter(installation: Installation) -> Chapter:
     )
     held = sum(finding.holds is True for finding in findings)
     summary = (f"Of {len(findings)} conclusions, {held} hold on the simulated installation.",)
-    return Chapter(findings=findings, summary=summary, tables=(significance_table(installation),))
+    return Chapter(claims=findings, summary=summary, tables=(significance_table(installation),))

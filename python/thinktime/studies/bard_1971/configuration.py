@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from thinktime.documents.document import Cell, Column, Table
+from thinktime.documents import document
+from thinktime.documents.document import Column, Table
 from thinktime.sources.simulated import systems
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.bard_1971.installation import SYSTEM, Installation
 from thinktime.studies.bard_1971.tables import DERIVED, NAME, PAPER, RECORDED
-from thinktime.studies.cells import Figure, Tolerance
+from thinktime.studies.cells import Cell, Tolerance
 from thinktime.studies.common_sections import parameters
 from thinktime.studies.study import Chapter
 
@@ -54,31 +55,42 @@ def chapter(installation: Installation) -> Chapter:
         "what.",
     )
     return Chapter(
-        (*_stated(), *_logged()),
+        cells=(*_stated(), *_logged()),
         summary=summary,
         tables=(_variables(), parameters(system, installation.defaults)),
     )
 
 
-def _stated() -> Iterator[Figure]:
+def _stated() -> Iterator[Cell]:
     """Numbers of the text that the machine was built with."""
     ours = Estimate(value=PAGE_BYTES, unit="bytes", n=1, method="page of the simulated system")
     yield PAPER.fact("B-F06", ours, "fitted", Tolerance("digits"))
 
 
-def _logged() -> Iterator[Figure]:
+def _logged() -> Iterator[Cell]:
     """Count the columns of the log for each variable of Tables 1 and 2; the paper has words there."""
     for name in (RECORDED, DERIVED):
         for row in PAPER.tables[name].rows:
             columns = float(len(LOGGED[str(row["variable"])].split(",")))
-            yield Figure(
-                NAME, name, row, "log_columns", "columns", None, columns, None, None, 1, "fitted", places=0
+            yield Cell(
+                study=NAME,
+                table=name,
+                row=row,
+                quantity="log_columns",
+                unit="columns",
+                published=None,
+                ours=columns,
+                low=None,
+                high=None,
+                n=1,
+                kind="fitted",
+                places=0,
             )
 
 
 def _variables() -> Table:
     """Show Tables 1 and 2: what DUSETIMR recorded, and where it stands in the log."""
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[tuple[document.Cell, ...]] = []
     for table, words in ((RECORDED, "description"), (DERIVED, "definition")):
         found = PAPER.tables[table]
         place = found.shape.place

@@ -14,7 +14,7 @@ from thinktime.stats.estimate import Estimate
 from thinktime.studies.bard_1971.installation import PERIODS, Installation, scaled
 from thinktime.studies.bard_1971.regression import cost, cp_time
 from thinktime.studies.bard_1971.tables import NAME, REQUESTS
-from thinktime.studies.cells import Finding
+from thinktime.studies.cells import Claim
 from thinktime.studies.study import Chapter
 
 __all__ = ["Recovered", "chapter", "findings", "recovered"]
@@ -96,7 +96,15 @@ def chapter(installation: Installation) -> Chapter:
         "programs of one kind come together, the regression charges a part of that to what goes along."
     )
     pictures = tuple(_picture(period, every) for period in PERIODS)
-    return Chapter((), (), summary, pictures, (_table(every),), caveats=(caveat,), method=_METHOD)
+    return Chapter(
+        cells=(),
+        claims=(),
+        summary=summary,
+        charts=pictures,
+        tables=(_table(every),),
+        caveats=(caveat,),
+        method=_METHOD,
+    )
 
 
 _METHOD = (
@@ -111,32 +119,34 @@ def _said(every: Sequence[Recovered], way: str) -> str:
     return f"The {way} intervals hold the true cost in {inside} of {len(every)} cases."
 
 
-def findings(installation: Installation) -> Iterator[Finding]:
+def findings(installation: Installation) -> Iterator[Claim]:
     """Judge recovery and the three kinds of interval."""
     every = [item for item in recovered(installation) if item.request != "base"]
     worst = max(every, key=lambda item: abs(item.off))
     near = sum(abs(item.off) <= NEAR for item in every)
-    yield Finding(
-        NAME,
-        "costs-recovered",
-        "equation 2",
-        near == len(every),
-        f"{near} of {len(every)} recovered costs of requests are within {100 * NEAR:.0f} % of the true ones; "
+    yield Claim(
+        study=NAME,
+        id="costs-recovered",
+        source="equation 2",
+        holds=near == len(every),
+        statistic=f"{near} of {len(every)} recovered costs of requests are within {100 * NEAR:.0f} % "
+        f"of the true ones; "
         f"farthest off is {worst.words}, {100 * worst.off:+.1f} %",
-        "regression on five-minute records finds what requests cost the supervisor",
+        text="regression on five-minute records finds what requests cost the supervisor",
     )
     for way in WAYS:
         out = [item for item in every if not item.covered(way)]
         missed = f"; missed are {'; '.join(item.words for item in out)}" if out else ""
         holds = len(out) <= MISSED_MOST
         robust = way != "textbook"
-        yield Finding(
-            NAME,
-            f"interval-{way.lower()}",
-            "text on the regression: no confidence limits are given, since the assumptions fail",
-            holds if robust else not holds,
-            f"{len(every) - len(out)} of {len(every)} {way} intervals at 95 % hold the true cost{missed}",
-            f"the {way} intervals hold the true costs at their rate"
+        yield Claim(
+            study=NAME,
+            id=f"interval-{way.lower()}",
+            source="text on the regression: no confidence limits are given, since the assumptions fail",
+            holds=holds if robust else not holds,
+            statistic=f"{len(every) - len(out)} of {len(every)} {way} intervals at 95 % hold the true "
+            f"cost{missed}",
+            text=f"the {way} intervals hold the true costs at their rate"
             if robust
             else "the textbook intervals do not hold the true costs at their rate",
         )

@@ -15,7 +15,7 @@ from thinktime.stats.estimate import Estimate
 from thinktime.studies.bard_1971.equal_load import ENOUGH, PAIR, equal_load_table
 from thinktime.studies.bard_1971.installation import PERIODS, Installation, applicable, scaled
 from thinktime.studies.bard_1971.tables import LOADS, PAPER, RATES
-from thinktime.studies.cells import Figure, Tolerance
+from thinktime.studies.cells import Cell, Tolerance
 from thinktime.studies.study import Chapter
 
 if TYPE_CHECKING:
@@ -81,7 +81,9 @@ def chapter(installation: Installation) -> Chapter:
     pictures = tuple(_picture(installation, plot) for plot in PLOTS)
     table = equal_load_table(installation)
     tables = () if table is None else (table,)
-    return Chapter(figures, (), summary, pictures, tables, notes=NOTES, method=method)
+    return Chapter(
+        cells=figures, claims=(), summary=summary, charts=pictures, tables=tables, notes=NOTES, method=method
+    )
 
 
 def by_load(installation: Installation, period: str) -> Throughput:
@@ -95,7 +97,7 @@ def by_load(installation: Installation, period: str) -> Throughput:
     )
 
 
-def _rates(installation: Installation) -> Iterator[Figure]:
+def _rates(installation: Installation) -> Iterator[Cell]:
     from thinktime.analyses.rates import analysis as rates
 
     for period, column in COLUMN_OF.items():
@@ -104,7 +106,7 @@ def _rates(installation: Installation) -> Iterator[Figure]:
         means = {item.column: item.mean for item in found.rates}
         for row in PAPER.tables[RATES].rows:
             ours = means[RECORDED[str(row["request_type"])]]
-            yield PAPER.figure(RATES, row, column, ours, "fitted", FITTED)
+            yield PAPER.cell(RATES, row, column, ours, "fitted", FITTED)
 
 
 def counted(result: Throughput) -> dict[tuple[int, int], int]:
@@ -112,7 +114,7 @@ def counted(result: Throughput) -> dict[tuple[int, int], int]:
     return {(int(group.load_low), int(group.load_high)): group.n for group in result.groups}
 
 
-def _loads(installation: Installation) -> Iterator[Figure]:
+def _loads(installation: Installation) -> Iterator[Cell]:
     for period, column in COLUMN_OF.items():
         result = by_load(installation, period)
         found = counted(result)
@@ -120,7 +122,7 @@ def _loads(installation: Installation) -> Iterator[Figure]:
         for row in PAPER.tables[LOADS].rows:
             count = found.get((int(row["active_users_low"]), int(row["active_users_high"])), 0)
             ours = Estimate(value=float(count), unit="observations", n=result.n, method="counted")
-            yield PAPER.figure(LOADS, row, column, ours, "fitted", allowed)
+            yield PAPER.cell(LOADS, row, column, ours, "fitted", allowed)
 
 
 def last_reliable(results: list[dict[tuple[int, int], int]]) -> int:
@@ -130,7 +132,7 @@ def last_reliable(results: list[dict[tuple[int, int], int]]) -> int:
     return max(enough, default=0)
 
 
-def _facts(installation: Installation) -> Iterator[Figure]:
+def _facts(installation: Installation) -> Iterator[Cell]:
     ours = last_reliable([counted(by_load(installation, period)) for period in PERIODS])
     estimate = Estimate(
         value=float(ours), unit="active users", n=len(PERIODS), method="last group with enough observations"

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.documents.document import Cell, Column, Table
+from thinktime.documents import document
+from thinktime.documents.document import Column, Table
 from thinktime.stats import critical_values
 from thinktime.stats.estimate import Estimate
 from thinktime.stats.series.batch_means import plain_mean
@@ -17,7 +18,7 @@ from thinktime.studies.bard_1971.installation import COLUMNS, Installation, Reco
 from thinktime.studies.bard_1971.recomputed import CALLS, OBSERVED, TIMES, fact
 from thinktime.studies.bard_1971.regression import THRESHOLD, adjusted, cp_time, theta
 from thinktime.studies.bard_1971.tables import EXPERIMENT, FREE_FRET, PAPER, printed
-from thinktime.studies.cells import Figure, Kind, Tolerance
+from thinktime.studies.cells import Cell, Kind, Tolerance
 from thinktime.studies.study import Chapter
 
 if TYPE_CHECKING:
@@ -190,13 +191,15 @@ def chapter(installation: Installation) -> Chapter:
         "Table 12: means over the runs, with Student's t. Significance by the assignments of the two "
         "algorithms to days that keep weeks and weekdays balanced (`thinktime analyse compare`)."
     )
-    return Chapter(figures, (), summary, tables=(_days(installation),), notes=NOTES, method=method)
+    return Chapter(
+        cells=figures, claims=(), summary=summary, tables=(_days(installation),), notes=NOTES, method=method
+    )
 
 
 def _days(installation: Installation) -> Table:
     """Show what the eight days alone say of coefficients: Table 11 as the paper had to make it."""
     names = {column: request for request, column in COLUMNS.items()}
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[tuple[document.Cell, ...]] = []
     for item in compared(installation).costs:
         request = names.get(item.request, item.request)
         ours = [
@@ -226,7 +229,7 @@ def _days(installation: Installation) -> Table:
     )
 
 
-def _coefficients(installation: Installation) -> Iterator[Figure]:
+def _coefficients(installation: Installation) -> Iterator[Cell]:
     for row in PAPER.tables[FREE_FRET].rows:
         request = str(row["request_type"])
         columns: tuple[tuple[str, Estimate, Kind], ...] = (
@@ -239,18 +242,18 @@ def _coefficients(installation: Installation) -> Iterator[Figure]:
             ("cp_iii_new_free_fret", theta(cp_time(installation, "III-3"), request), "fitted"),
         )
         for column, ours, kind in columns:
-            yield PAPER.figure(FREE_FRET, row, column, ours, kind, PREDICTED)
+            yield PAPER.cell(FREE_FRET, row, column, ours, kind, PREDICTED)
 
 
-def _throughput(installation: Installation) -> Iterator[Figure]:
+def _throughput(installation: Installation) -> Iterator[Cell]:
     for row in PAPER.tables[EXPERIMENT].rows:
         found = means(installation, str(row["variable"]))
         for way in WAYS:
             ours = plain_mean(found[way])
-            yield PAPER.figure(EXPERIMENT, row, f"{way}_free_fret", ours, "predicted", PREDICTED)
+            yield PAPER.cell(EXPERIMENT, row, f"{way}_free_fret", ours, "predicted", PREDICTED)
 
 
-def _times(installation: Installation) -> Iterator[Figure]:
+def _times(installation: Installation) -> Iterator[Cell]:
     """Show times of a call, and shares of CP time."""
     found = totals(experiments(installation)[0])
     for way in WAYS:
@@ -311,7 +314,7 @@ def _reach(estimate: Estimate) -> float:
     return (estimate.high - estimate.low) / 2.0
 
 
-def _reductions(installation: Installation) -> Iterator[Figure]:
+def _reductions(installation: Installation) -> Iterator[Cell]:
     for request, name in OBSERVED.items():
         yield PAPER.fact(name, reduction(installation, request), "predicted", REDUCTION)
     fit = calls(installation)

@@ -24,7 +24,7 @@ from thinktime.studies.bard_1971.installation import Installation
 from thinktime.studies.bard_1971.recomputed import CALLS, fact
 from thinktime.studies.bard_1971.regression import adjusted, cp_time, theta
 from thinktime.studies.bard_1971.tables import NAME
-from thinktime.studies.cells import Finding
+from thinktime.studies.cells import Claim
 
 __all__ = ["findings", "significance_table"]
 
@@ -38,7 +38,7 @@ MORE = (8.0, 24.0)
 USEFUL = ("problem_state_time", "vsio", "page_io")
 
 
-def findings(installation: Installation) -> Iterator[Finding]:
+def findings(installation: Installation) -> Iterator[Claim]:
     """Judge every conclusion of the experiment."""
     yield _faster(installation)
     yield _calls(installation)
@@ -49,11 +49,11 @@ def findings(installation: Installation) -> Iterator[Finding]:
     yield _overhead(installation)
 
 
-def _found(finding: str, source: str, holds: bool | None, statistic: str, text: str) -> Finding:
-    return Finding(NAME, finding, source, holds, statistic, text)
+def _found(finding: str, source: str, holds: bool | None, statistic: str, text: str) -> Claim:
+    return Claim(study=NAME, id=finding, source=source, holds=holds, statistic=statistic, text=text)
 
 
-def _faster(installation: Installation) -> Finding:
+def _faster(installation: Installation) -> Claim:
     found = totals(experiments(installation)[0])
     share = {way: 100.0 * (sums["free_s"] + sums["fret_s"]) / sums["cp_s"] for way, sums in found.items()}
     pair = {
@@ -70,7 +70,7 @@ def _faster(installation: Installation) -> Finding:
     )
 
 
-def _calls(installation: Installation) -> Finding:
+def _calls(installation: Installation) -> Claim:
     fit = calls(installation)
     found = {request: 1e-3 * theta(fit, request).value for request in CALLS}
     off = {request: abs(found[request] - fact(name).value) for request, name in CALLS.items()}
@@ -85,7 +85,7 @@ def _calls(installation: Installation) -> Finding:
     )
 
 
-def _reductions(installation: Installation) -> Iterator[Finding]:
+def _reductions(installation: Installation) -> Iterator[Claim]:
     """Judge the falls of the coefficients, as the paper has them and as they follow from what is measured."""
     observed: list[str] = []
     measured: list[str] = []
@@ -116,7 +116,7 @@ def _reductions(installation: Installation) -> Iterator[Finding]:
     )
 
 
-def _gain(installation: Installation) -> Finding:
+def _gain(installation: Installation) -> Claim:
     said, holds = [], True
     for request in ("vsio", "spool_io"):
         new = theta(cp_time(installation, "III-3"), request).value
@@ -134,7 +134,7 @@ def _gain(installation: Installation) -> Finding:
     )
 
 
-def _pages(installation: Installation) -> Finding:
+def _pages(installation: Installation) -> Claim:
     second = adjusted(installation, "II-3", "page_io").value
     old = theta(old_fit(installation), "page_io").value
     new = theta(cp_time(installation, "III-3"), "page_io").value
@@ -150,7 +150,7 @@ def _pages(installation: Installation) -> Finding:
     )
 
 
-def _significant(installation: Installation) -> Finding:
+def _significant(installation: Installation) -> Claim:
     """Answer what the paper leaves open: whether the difference of Table 12 is more than chance."""
     comparison = compared(installation)
     tight = next(item for item in comparison.allowed if item.chosen)
@@ -180,7 +180,7 @@ def _significant(installation: Installation) -> Finding:
     )
 
 
-def _overhead(installation: Installation) -> Finding:
+def _overhead(installation: Installation) -> Claim:
     """CP time at equal work, which the design can see."""
     count = installation.settings.replications
     effects = [compared(installation, number).effect("system_time", "work") for number in range(count)]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from thinktime.errors import WorkError
 from thinktime.stats.estimate import Estimate, NotApplicable
-from thinktime.studies.study import Settings
+from thinktime.studies.laboratory import Settings
 
 if TYPE_CHECKING:
     from thinktime.log import Log

@@ -13,7 +13,7 @@ from thinktime.studies.bard_1971.curves import by_load, counted, last_reliable
 from thinktime.studies.bard_1971.equal_load import ENOUGH, MEASURES, PAIR, TIMES, at_equal_load
 from thinktime.studies.bard_1971.installation import PERIODS, Installation
 from thinktime.studies.bard_1971.tables import NAME
-from thinktime.studies.cells import Finding
+from thinktime.studies.cells import Claim
 
 if TYPE_CHECKING:
     from thinktime.analyses.throughput.comparison import Comparison, Contrast
@@ -28,7 +28,7 @@ MISLEADS = 1.5
 """A ratio of differences from which on whole means mislead."""
 
 
-def findings(installation: Installation) -> Iterator[Finding]:
+def findings(installation: Installation) -> Iterator[Claim]:
     """Judge the shapes of Figures 1 to 5, and the warning against whole means."""
     comparison = at_equal_load(installation)
     for name, source, text, judge in AT_EQUAL_LOAD:
@@ -40,8 +40,8 @@ def findings(installation: Installation) -> Iterator[Finding]:
     yield _ends(installation)
 
 
-def _found(finding: str, source: str, holds: bool | None, statistic: str, text: str) -> Finding:
-    return Finding(NAME, finding, source, holds, statistic, text)
+def _found(finding: str, source: str, holds: bool | None, statistic: str, text: str) -> Claim:
+    return Claim(study=NAME, id=finding, source=source, holds=holds, statistic=statistic, text=text)
 
 
 def _contrast(comparison: Comparison, measure: str, first: str, second: str) -> Contrast:
@@ -167,7 +167,7 @@ AT_EQUAL_LOAD: tuple[tuple[str, str, str, Callable[..., tuple[bool, str]]], ...]
 )
 
 
-def _exponential(installation: Installation) -> Finding:
+def _exponential(installation: Installation) -> Claim:
     said, straight = [], True
     for period in PERIODS:
         result = by_load(installation, period)
@@ -197,7 +197,7 @@ def _exponential(installation: Installation) -> Finding:
 _GROWS = "the paging rate grows exponentially with the number of active users"
 
 
-def _ends(installation: Installation) -> Finding:
+def _ends(installation: Installation) -> Claim:
     last = last_reliable([counted(by_load(installation, period)) for period in PERIODS])
     return _found(
         "ends-unreliable",

@@ -18,7 +18,7 @@ from thinktime.studies.bard_1971.regression import (
     theta,
 )
 from thinktime.studies.bard_1971.tables import NAME, REQUESTS
-from thinktime.studies.cells import Finding
+from thinktime.studies.cells import Claim
 
 __all__ = ["findings"]
 
@@ -33,7 +33,7 @@ INFLATED = 3.0
 ALIKE = 0.15
 
 
-def findings(installation: Installation) -> Iterator[Finding]:
+def findings(installation: Installation) -> Iterator[Claim]:
     """Judge every conclusion from Tables 4 to 9."""
     yield _largest(installation)
     yield from _between(installation)
@@ -44,11 +44,11 @@ def findings(installation: Installation) -> Iterator[Finding]:
     yield _redispatch(installation)
 
 
-def _found(finding: str, source: str, holds: bool | None, statistic: str, text: str) -> Finding:
-    return Finding(NAME, finding, source, holds, statistic, text)
+def _found(finding: str, source: str, holds: bool | None, statistic: str, text: str) -> Claim:
+    return Claim(study=NAME, id=finding, source=source, holds=holds, statistic=statistic, text=text)
 
 
-def _largest(installation: Installation) -> Finding:
+def _largest(installation: Installation) -> Claim:
     said, largest, inside = [], True, True
     for period in PERIODS:
         parts = {share.request: share.percent.value for share in shares(installation, period)}
@@ -79,7 +79,7 @@ def _test(installation: Installation, periods: Sequence[str], request: str) -> S
     return same_mean(estimates, covariances, degrees, f"{request} costs the same in {' and '.join(periods)}")
 
 
-def _between(installation: Installation) -> Iterator[Finding]:
+def _between(installation: Installation) -> Iterator[Claim]:
     """Compare periods: version II with III, and two core boxes with three."""
     requests = [request for request in REQUESTS if request != "vmio"]
     second, third = (cp_time(installation, name, vmio=False) for name in ("II-3", "III-3"))
@@ -125,7 +125,7 @@ def _between(installation: Installation) -> Iterator[Finding]:
     )
 
 
-def _omission(installation: Installation) -> Iterator[Finding]:
+def _omission(installation: Installation) -> Iterator[Claim]:
     fits = [cp_time(installation, "III-3", vmio=vmio) for vmio in (True, False)]
     ratio = {
         request: theta(fits[1], request).value / theta(fits[0], request).value
@@ -151,7 +151,7 @@ def _omission(installation: Installation) -> Iterator[Finding]:
     )
 
 
-def _quality(installation: Installation) -> Iterator[Finding]:
+def _quality(installation: Installation) -> Iterator[Claim]:
     names = ("II-2", "II-3", "III-3", "III-3 with VMIO")
     fits = dict(zip(names, four_fits(installation), strict=True))
     r2 = {name: fit.r_squared for name, fit in fits.items()}
@@ -182,7 +182,7 @@ def _quality(installation: Installation) -> Iterator[Finding]:
     )
 
 
-def _selection(installation: Installation) -> Finding:
+def _selection(installation: Installation) -> Claim:
     """Let forward selection choose among all that the log counts as requests."""
     from thinktime.analyses.overhead import analysis as overhead
 
@@ -201,7 +201,7 @@ def _selection(installation: Installation) -> Finding:
     )
 
 
-def _stability(installation: Installation) -> Iterator[Finding]:
+def _stability(installation: Installation) -> Iterator[Claim]:
     said: list[str] = []
     p: list[float] = []
     ratios: list[float] = []
@@ -226,7 +226,7 @@ def _stability(installation: Installation) -> Iterator[Finding]:
     )
 
 
-def _redispatch(installation: Installation) -> Finding:
+def _redispatch(installation: Installation) -> Claim:
     """Order the dispatch coefficients as Table 6 has them."""
     fit = dispatch(installation)
     phi = {request: theta(fit, request).value for request in ("vmio", "vsio", "page_io", "spool_io")}

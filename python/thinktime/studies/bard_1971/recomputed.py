@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from thinktime.documents.document import Cell, Column, Table
+from thinktime.documents import document
+from thinktime.documents.document import Column, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.bard_1971.tables import (
     DATA_PERIODS,
@@ -24,8 +25,8 @@ from thinktime.studies.bard_1971.tables import (
     key,
     printed,
 )
-from thinktime.studies.cells import Figure, Row, Tolerance
-from thinktime.studies.paper import rounded
+from thinktime.studies.cells import Cell, Row, Tolerance
+from thinktime.studies.old_paper import rounded
 from thinktime.studies.published import Printed
 from thinktime.studies.study import Chapter
 
@@ -87,7 +88,7 @@ def chapter(_: object) -> Chapter:
         "dispatch (Table 9). Reductions: calls times what a FREE and a FRET are faster; differences of "
         "Table 11."
     )
-    return Chapter(figures, (), summary, tables=(_explained_table(),), method=method)
+    return Chapter(cells=figures, claims=(), summary=summary, tables=(_explained_table(),), method=method)
 
 
 def fact(name: str) -> Printed:
@@ -112,23 +113,23 @@ def _exact(value: float, inputs: int, unit: str = "") -> Estimate:
     return Estimate(value=value, unit=unit, n=inputs, method="recomputed from printed numbers")
 
 
-def _counts() -> Iterator[Figure]:
+def _counts() -> Iterator[Cell]:
     """Observations of Table 3 as Tables 5 and 10 add up to them."""
     for data_set, column in DATA_SETS.items():
         row: Row = {"data_set": data_set}
         cells = [cell for _, cell in PAPER.tables[LOADS].printed(column)]
         total = _exact(sum(cell.value for cell in cells), len(cells))
-        yield PAPER.figure(DATA_PERIODS, row, "n_points", total, "arithmetic", DIGITS)
+        yield PAPER.cell(DATA_PERIODS, row, "n_points", total, "arithmetic", DIGITS)
     for own in PAPER.tables[REGRESSION].rows:
         if PAPER.tables[REGRESSION].cell(own, "n_rejected_outliers") is None:
             continue
         whole = printed(DATA_PERIODS, {"data_set": own["data_set"]}, "n_points")
         rejected = printed(REGRESSION, own, "n_rejected_outliers")
         left = _exact(whole.value - rejected.value, 2)
-        yield PAPER.figure(REGRESSION, own, "n_remaining_points", left, "arithmetic", DIGITS)
+        yield PAPER.cell(REGRESSION, own, "n_remaining_points", left, "arithmetic", DIGITS)
 
 
-def _repeated() -> Iterator[Figure]:
+def _repeated() -> Iterator[Cell]:
     """Coefficients of III-3 stand in Tables 4, 5 and 11, those of II-3 in Tables 5 and 11."""
     same = DIGITS
     for request in REQUESTS:
@@ -136,16 +137,16 @@ def _repeated() -> Iterator[Figure]:
             row = key(OMISSION, request)
             if PAPER.tables[OMISSION].cell(row, column) is not None:
                 ours = _exact(_theta("III-3", variant, request).value, 1)
-                yield PAPER.figure(OMISSION, row, column, ours, "arithmetic", same)
+                yield PAPER.cell(OMISSION, row, column, ours, "arithmetic", same)
     for row in PAPER.tables[FREE_FRET].rows:
         request = str(row["request_type"])
         for column, data_set in (("cp_ii_old_free_fret", "II-3"), ("cp_iii_new_free_fret", "III-3")):
             if PAPER.tables[FREE_FRET].cell(row, column) is not None:
                 ours = _exact(_theta(data_set, BEST[data_set], request).value, 1)
-                yield PAPER.figure(FREE_FRET, row, column, ours, "arithmetic", same)
+                yield PAPER.cell(FREE_FRET, row, column, ours, "arithmetic", same)
 
 
-def _adjusted() -> Iterator[Figure]:
+def _adjusted() -> Iterator[Cell]:
     """Coefficients adjusted for VMIO, which was not counted under version II."""
     for data_set in ("II-2", "II-3"):
         row: Row = {"data_set": data_set, "variant": "adjusted_for_vmio"}
@@ -158,10 +159,10 @@ def _adjusted() -> Iterator[Figure]:
                 printed(OMISSION, key(OMISSION, request), "without_vmio"),
             )
             ours = rounded(lambda plain, known, unknown: plain * known / unknown, inputs)
-            yield PAPER.figure(REGRESSION, row, column, ours, "arithmetic", DIGITS)
+            yield PAPER.cell(REGRESSION, row, column, ours, "arithmetic", DIGITS)
 
 
-def _shares() -> Iterator[Figure]:
+def _shares() -> Iterator[Cell]:
     for data_set in DATA_SETS:
         for column, request in SHARE_COLUMNS.items():
             row: Row = {"data_set": data_set}
@@ -173,20 +174,20 @@ def _shares() -> Iterator[Figure]:
                 _rate(data_set, "cp_time"),
             )
             ours = rounded(lambda theta, rate, tau: 0.1 * theta * rate / tau, inputs, "% of CP time")
-            yield PAPER.figure(SHARES, row, column, ours, "arithmetic", DIGITS)
+            yield PAPER.cell(SHARES, row, column, ours, "arithmetic", DIGITS)
 
 
-def _apart() -> Iterator[Figure]:
+def _apart() -> Iterator[Cell]:
     row: Row = {"data_set": "III-3"}
     tau = _rate("III-3", "cp_time")
     for column, request in SHARE_COLUMNS.items():
         inputs = (_theta("III-3", "vmio_included", request), _phi(request), _rate("III-3", request), tau)
         ours = rounded(lambda theta, phi, rate, tau: 0.1 * (theta - phi) * rate / tau, inputs, "% of CP time")
-        yield PAPER.figure(SHARES_APART, row, column, ours, "arithmetic", DIGITS)
+        yield PAPER.cell(SHARES_APART, row, column, ours, "arithmetic", DIGITS)
     counted = REQUESTS[1:]
     numbers = (tau, *(_phi(request) for request in REQUESTS), *(_rate("III-3", each) for each in counted))
     ours = rounded(_dispatch_share, numbers, "% of CP time")
-    yield PAPER.figure(SHARES_APART, row, "dispatch_percent", ours, "arithmetic", DIGITS)
+    yield PAPER.cell(SHARES_APART, row, "dispatch_percent", ours, "arithmetic", DIGITS)
 
 
 def _dispatch_share(tau: float, *numbers: float) -> float:
@@ -195,7 +196,7 @@ def _dispatch_share(tau: float, *numbers: float) -> float:
     return 0.1 * sum(one * other for one, other in zip(phi, rates, strict=True)) / tau
 
 
-def _free_fret() -> Iterator[Figure]:
+def _free_fret() -> Iterator[Cell]:
     """Multiply calls and times: what the new algorithm saves, and its share of CP time."""
     times = [fact(name) for name in (*TIMES["old"], *TIMES["new"])]
     saved = rounded(lambda free, fret, newer, newest: free + fret - newer - newest, times, "microseconds")
@@ -235,7 +236,7 @@ def _pair_share(tau: float, free: float, fret: float, *numbers: float) -> float:
     return 100.0 * pairs * (free + fret) * 1e-6 / (tau / 100.0)
 
 
-def _facts() -> Iterator[Figure]:
+def _facts() -> Iterator[Cell]:
     r2 = [cell.value for _, cell in PAPER.tables[REGRESSION].printed("r2")]
     for end, value in (("low", min(r2)), ("high", max(r2))):
         ours = _exact(value, len(r2))
@@ -279,7 +280,7 @@ def _sums() -> Sequence[tuple[str, float, float, float]]:
 
 
 def _explained_table() -> Table:
-    rows: list[tuple[Cell, ...]] = [
+    rows: list[tuple[document.Cell, ...]] = [
         (name, f"{explained:.1f}", f"{mean:.0f}", f"{part:.1f}") for name, explained, mean, part in _sums()
     ]
     rows += [_experiment(which) for which in ("old", "new")]
@@ -299,7 +300,7 @@ def _explained_table() -> Table:
     )
 
 
-def _experiment(which: str) -> tuple[Cell, ...]:
+def _experiment(which: str) -> tuple[document.Cell, ...]:
     column = f"{which}_free_fret"
     explained = _theta("III-3", "vmio_included", "base").value
     rate = printed(EXPERIMENT, {"variable": "problem_state_time"}, column).value / 100.0

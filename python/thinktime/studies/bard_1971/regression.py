@@ -23,7 +23,7 @@ from thinktime.studies.bard_1971.tables import (
     THETAS,
     kind_of,
 )
-from thinktime.studies.cells import Figure, Kind, Row, Tolerance
+from thinktime.studies.cells import Cell, Kind, Row, Tolerance
 from thinktime.studies.study import Chapter
 
 if TYPE_CHECKING:
@@ -87,7 +87,9 @@ def chapter(installation: Installation) -> Chapter:
         "in size. Adjusted coefficients as the paper makes them. A coefficient that is left out is held at "
         "zero. Shares of the mean CP time as in Tables 8 and 9."
     )
-    return Chapter(figures, (), summary, tables=(_along(installation),), notes=NOTES, method=method)
+    return Chapter(
+        cells=figures, claims=(), summary=summary, tables=(_along(installation),), notes=NOTES, method=method
+    )
 
 
 def cp_time(installation: Installation, period: str, *, vmio: bool = True) -> Overhead:
@@ -169,7 +171,7 @@ def adjusted(installation: Installation, period: str, request: str) -> Estimate:
     raise KeyError(f"{request} is not in the regression of {period}")
 
 
-def _periods(installation: Installation) -> Iterator[Figure]:
+def _periods(installation: Installation) -> Iterator[Cell]:
     """Count the observations that were told to the simulation (Table 3)."""
     exact = Tolerance("digits")
     for name in PERIODS:
@@ -178,20 +180,20 @@ def _periods(installation: Installation) -> Iterator[Figure]:
         # The system takes the number of boxes from the name of the period.
         boxes = float(name.partition("-")[2])
         given = Estimate(value=boxes, unit="boxes", n=1, method="parameter of the simulated system")
-        yield PAPER.figure(DATA_PERIODS, row, "core_boxes", given, "fitted", exact)
+        yield PAPER.cell(DATA_PERIODS, row, "core_boxes", given, "fitted", exact)
         seen = run.response("observations")
         counted = Estimate(value=seen, unit="observations", n=int(seen), method="counted")
-        yield replace(PAPER.figure(DATA_PERIODS, row, "n_points", counted, "fitted", exact), doubt="")
+        yield replace(PAPER.cell(DATA_PERIODS, row, "n_points", counted, "fitted", exact), doubt="")
 
 
-def _omission(installation: Installation) -> Iterator[Figure]:
+def _omission(installation: Installation) -> Iterator[Cell]:
     for row in PAPER.tables[OMISSION].rows:
         for column, vmio in (("without_vmio", False), ("with_vmio", True)):
             ours = theta(cp_time(installation, "III-3", vmio=vmio), str(row["request_type"]))
             spool = row["request_type"] == "spool_io"
             kind: Kind = "fitted" if vmio or spool else "predicted"
             allowed = FITTED if vmio else OMITTED
-            yield PAPER.figure(OMISSION, row, column, ours, kind, allowed)
+            yield PAPER.cell(OMISSION, row, column, ours, kind, allowed)
 
 
 def _along(installation: Installation) -> Table:
@@ -216,7 +218,7 @@ def _along(installation: Installation) -> Table:
     )
 
 
-def _table_5(installation: Installation) -> Iterator[Figure]:
+def _table_5(installation: Installation) -> Iterator[Cell]:
     for row in PAPER.tables[REGRESSION].rows:
         period, variant = str(row["data_set"]), str(row["variant"])
         fit = cp_time(installation, period, vmio=variant == "vmio_included")
@@ -229,7 +231,7 @@ def _table_5(installation: Installation) -> Iterator[Figure]:
         ):
             ours = Estimate(value=value, unit="", n=whole, method="least squares after the outlier rule")
             kind = kind_of(period, variant, column)
-            yield PAPER.figure(REGRESSION, row, column, ours, kind, allowed)
+            yield PAPER.cell(REGRESSION, row, column, ours, kind, allowed)
         for column, request in THETAS.items():
             if variant == "adjusted_for_vmio":
                 ours = adjusted(installation, period, request)
@@ -238,14 +240,14 @@ def _table_5(installation: Installation) -> Iterator[Figure]:
             allowed = FITTED if variant == "vmio_included" else PREDICTED
             # Doubts are about the last printed digit, which excuses nothing here.
             kind = kind_of(period, variant, column)
-            yield replace(PAPER.figure(REGRESSION, row, column, ours, kind, allowed), doubt="")
+            yield replace(PAPER.cell(REGRESSION, row, column, ours, kind, allowed), doubt="")
 
 
-def _dispatch(installation: Installation) -> Iterator[Figure]:
+def _dispatch(installation: Installation) -> Iterator[Cell]:
     fit = dispatch(installation)
     for row in PAPER.tables[DISPATCH].rows:
         ours = theta(fit, str(row["request_type"]))
-        yield PAPER.figure(DISPATCH, row, "value", ours, "fitted", Tolerance("absolute", 0.15))
+        yield PAPER.cell(DISPATCH, row, "value", ours, "fitted", Tolerance("absolute", 0.15))
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,17 +276,17 @@ def _weight(fit: Overhead, request: str) -> float:
     return 0.1 * found.rate.value / fit.system_time.value
 
 
-def _shares(installation: Installation) -> Iterator[Figure]:
+def _shares(installation: Installation) -> Iterator[Cell]:
     columns = {request: column for column, request in SHARE_COLUMNS.items()}
     for period in PERIODS:
         for share in shares(installation, period):
             row: Row = {"data_set": period}
             column = columns[share.request]
-            yield PAPER.figure(SHARES, row, column, share.percent, "predicted", POINTS)
+            yield PAPER.cell(SHARES, row, column, share.percent, "predicted", POINTS)
     yield from _apart(installation, columns)
 
 
-def _apart(installation: Installation, columns: dict[str, str]) -> Iterator[Figure]:
+def _apart(installation: Installation, columns: dict[str, str]) -> Iterator[Cell]:
     """Table 9: the same with what dispatch takes out of each coefficient, and dispatch by itself."""
     fit, taken = cp_time(installation, "III-3"), dispatch(installation)
     row: Row = {"data_set": "III-3"}
@@ -299,9 +301,9 @@ def _apart(installation: Installation, columns: dict[str, str]) -> Iterator[Figu
             high=None if whole.high is None else whole.high - part.value,
         )
         ours = scaled(less, _weight(fit, request), "% of CP time")
-        yield replace(PAPER.figure(SHARES_APART, row, columns[request], ours, "predicted", POINTS), doubt="")
+        yield replace(PAPER.cell(SHARES_APART, row, columns[request], ours, "predicted", POINTS), doubt="")
     ours = scaled(taken.system_time, 100.0 / fit.system_time.value, "% of CP time")
-    yield PAPER.figure(SHARES_APART, row, "dispatch_percent", ours, "predicted", POINTS)
+    yield PAPER.cell(SHARES_APART, row, "dispatch_percent", ours, "predicted", POINTS)
 
 
 def four_fits(installation: Installation) -> Sequence[Overhead]:
@@ -312,7 +314,7 @@ def four_fits(installation: Installation) -> Sequence[Overhead]:
     )
 
 
-def _facts(installation: Installation) -> Iterator[Figure]:
+def _facts(installation: Installation) -> Iterator[Cell]:
     rule = Estimate(value=THRESHOLD, unit="multiples of s", n=1, method="as the regression was told")
     yield PAPER.fact("B-F04", rule, "fitted", Tolerance("digits"))
     r2 = [fit.r_squared for fit in four_fits(installation)]

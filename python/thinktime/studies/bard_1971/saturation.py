@@ -16,7 +16,7 @@ from thinktime.stats.frontier import ParetoSet, maximal
 from thinktime.studies.bard_1971.frontiers import picture
 from thinktime.studies.bard_1971.installation import PERIODS, Installation, applicable, scaled
 from thinktime.studies.bard_1971.tables import NAME, PAPER
-from thinktime.studies.cells import Figure, Finding, Tolerance
+from thinktime.studies.cells import Cell, Claim, Tolerance
 from thinktime.studies.study import Chapter
 
 if TYPE_CHECKING:
@@ -80,7 +80,9 @@ def chapter(installation: Installation) -> Chapter:
         )
     }
     tables = (_trade_offs(installation),)
-    return Chapter(figures, (), summary, pictures, tables, notes=notes, method=method)
+    return Chapter(
+        cells=figures, claims=(), summary=summary, charts=pictures, tables=tables, notes=notes, method=method
+    )
 
 
 def frontier(installation: Installation, period: str) -> Saturation:
@@ -128,7 +130,7 @@ def _count(value: float, n: int, unit: str, method: str) -> Estimate:
     return Estimate(value=value, unit=unit, n=n, method=method)
 
 
-def _facts(installation: Installation) -> Iterator[Figure]:
+def _facts(installation: Installation) -> Iterator[Cell]:
     yield from _regions(installation)
     yield from _rates(installation)
     most = max(100.0 * max(x for x, _ in pages(installation, period).points) for period in PERIODS)
@@ -169,7 +171,7 @@ def pages(installation: Installation, period: str) -> FrontierPair:
     return pair_of(frontier(installation, period), "user_time", "page_ios")
 
 
-def _regions(installation: Installation) -> Iterator[Figure]:
+def _regions(installation: Installation) -> Iterator[Cell]:
     """Show where the paging drum, the CPU and neither limit (Figure 7)."""
     pair = pages(installation, THIRD)
     drum, slack, cpu = (region(pair, name) for name in (DRUM, "none", "cpu"))
@@ -196,7 +198,7 @@ def trade_off(installation: Installation, period: str, x: str, y: str) -> Estima
     return scaled(overall.rate, 1000.0 if x == "user_time" else 1.0)
 
 
-def _rates(installation: Installation) -> Iterator[Figure]:
+def _rates(installation: Installation) -> Iterator[Cell]:
     asked = (
         ("B-F12", SECOND, "user_time", "page_ios"),
         ("B-F13", THIRD, "user_time", "page_ios"),
@@ -207,7 +209,7 @@ def _rates(installation: Installation) -> Iterator[Figure]:
         yield PAPER.fact(name, trade_off(installation, period, x, y), "predicted", PREDICTED)
 
 
-def dominance() -> Finding:
+def dominance() -> Claim:
     """Judge the example of Figure 6."""
     points = np.array(FIGURE_6)
     count = len(points)
@@ -222,13 +224,13 @@ def dominance() -> Finding:
     listed = "; ".join(f"{at} by {', '.join(map(str, by))}" for at, by in above.items() if by)
     expected = {1: [2, 3, 4, 5], 2: [4], 3: [5], 4: [], 5: [], 6: []}
     agree = found == (one_by_one.positions + 1).tolist() == [4, 5, 6] and above == expected
-    return Finding(
-        NAME,
-        "dominance",
-        "Figure 6",
-        agree,
-        f"dominated are {listed}; maximal are {', '.join(map(str, found))}, sorted or one by one",
-        "of six points 1 is dominated by 2, 3, 4 and 5, 2 by 4, and 3 by 5; 4, 5 and 6 are maximal",
+    return Claim(
+        study=NAME,
+        id="dominance",
+        source="Figure 6",
+        holds=agree,
+        statistic=f"dominated are {listed}; maximal are {', '.join(map(str, found))}, sorted or one by one",
+        text="of six points 1 is dominated by 2, 3, 4 and 5, 2 by 4, and 3 by 5; 4, 5 and 6 are maximal",
     )
 
 

@@ -26,7 +26,7 @@ from thinktime.studies.bard_1971.saturation import (
     within,
 )
 from thinktime.studies.bard_1971.tables import NAME, PAPER
-from thinktime.studies.cells import Finding
+from thinktime.studies.cells import Claim
 
 if TYPE_CHECKING:
     from thinktime.analyses.saturation.frontier_pair import FrontierPair
@@ -42,7 +42,7 @@ PLANE = 0.9
 POINTS_LEAST = 6
 
 
-def findings(installation: Installation) -> Iterator[Finding]:
+def findings(installation: Installation) -> Iterator[Claim]:
     """Judge every conclusion from Figures 6 to 9."""
     yield dominance()
     yield from _third(installation)
@@ -54,11 +54,11 @@ def findings(installation: Installation) -> Iterator[Finding]:
     yield _plane(installation)
 
 
-def _found(finding: str, source: str, holds: bool | None, statistic: str, text: str) -> Finding:
-    return Finding(NAME, finding, source, holds, statistic, text)
+def _found(finding: str, source: str, holds: bool | None, statistic: str, text: str) -> Claim:
+    return Claim(study=NAME, id=finding, source=source, holds=holds, statistic=statistic, text=text)
 
 
-def _third(installation: Installation) -> Iterator[Finding]:
+def _third(installation: Installation) -> Iterator[Claim]:
     """Judge the three regions of version III."""
     pair = pages(installation, THIRD)
     drum, slack, cpu = (region(pair, name) for name in (DRUM, "none", "cpu"))
@@ -118,7 +118,7 @@ def _of(points: Sequence[tuple[object, str]], name: str) -> str:
     return f"{sum(limit == name for _, limit in points)} of {len(points)}"
 
 
-def _second(installation: Installation) -> Iterator[Finding]:
+def _second(installation: Installation) -> Iterator[Claim]:
     """Judge what limits version II."""
     both = {period: pages(installation, period) for period in ("II-2", SECOND)}
     drum = {period: f"{len(limited(pair, DRUM))} of {len(pair.points)}" for period, pair in both.items()}
@@ -141,7 +141,7 @@ def _second(installation: Installation) -> Iterator[Finding]:
     )
 
 
-def _sooner(installation: Installation) -> Finding:
+def _sooner(installation: Installation) -> Claim:
     result = frontier(installation, THIRD)
     pairs = {name: pair_of(result, "user_time", name) for name in ("vsio", "page_ios")}
     vsio, paging = (region(pair, "cpu") for pair in pairs.values())
@@ -159,7 +159,7 @@ def _sooner(installation: Installation) -> Finding:
 _SOONER = "the CPU saturates at a lower problem state where VSIO are many than where paging is heavy"
 
 
-def _prices(installation: Installation) -> Iterator[Finding]:
+def _prices(installation: Installation) -> Iterator[Claim]:
     asked = (
         (
             "price-of-page",
@@ -186,7 +186,7 @@ def _prices(installation: Installation) -> Iterator[Finding]:
         )
 
 
-def _outside(installation: Installation) -> Iterator[Finding]:
+def _outside(installation: Installation) -> Iterator[Claim]:
     """Judge whether the frontier of version III lies outside that of version II."""
     compared = {(pair.x.name, pair.y.name): pair for pair in frontiers_compared(installation).pairs}
     for number, names in PLOTS.items():
@@ -216,7 +216,7 @@ def _words(name: str) -> str:
     return {"user_time": "problem state time", "page_ios": "page I/O", "vsio": "VSIO"}[name]
 
 
-def _fills(installation: Installation) -> Finding:
+def _fills(installation: Installation) -> Claim:
     said = []
     settled: list[bool | None] = []
     for period in PERIODS:
@@ -236,7 +236,7 @@ def _fills(installation: Installation) -> Finding:
     )
 
 
-def _plane(installation: Installation) -> Finding:
+def _plane(installation: Installation) -> Claim:
     """Fit a plane to the points of the frontier in three dimensions that the CPU limits."""
     result = frontier(installation, THIRD)
     points = np.array([point.values for point in result.points if str(point.limit) == "cpu"])

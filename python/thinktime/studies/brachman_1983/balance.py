@@ -6,7 +6,7 @@ from thinktime.studies.brachman_1983 import asked
 from thinktime.studies.brachman_1983.asked import Variant
 from thinktime.studies.brachman_1983.machine import Machine
 from thinktime.studies.brachman_1983.tables import NAME
-from thinktime.studies.cells import Finding
+from thinktime.studies.cells import Claim
 from thinktime.studies.study import Chapter
 
 __all__ = ["chapter"]
@@ -37,27 +37,28 @@ def chapter(machine: Machine) -> Chapter:
         f"The longest that a ready process waits to be swapped in: {', '.join(waits)} (means over the runs).",
     )
     findings = (
-        Finding(
-            NAME,
-            "balancing-swaps",
-            "further work",
-            asked.verdict(swaps),
-            "swaps: " + "; ".join(f"{name} {asked.said(gain)}" for name, gain in swaps.items()),
-            "a scheduler that balances loaded processes lowers swapping",
+        Claim(
+            study=NAME,
+            id="balancing-swaps",
+            source="further work",
+            holds=asked.verdict(swaps),
+            statistic="swaps: " + "; ".join(f"{name} {asked.said(gain)}" for name, gain in swaps.items()),
+            text="a scheduler that balances loaded processes lowers swapping",
         ),
-        Finding(
-            NAME,
-            "balancing-time",
-            "further work",
-            asked.verdict(times),
-            "elapsed time: " + "; ".join(f"{name} {asked.said(gain)}" for name, gain in times.items()),
-            "a scheduler that balances loaded processes shortens the elapsed time",
+        Claim(
+            study=NAME,
+            id="balancing-time",
+            source="further work",
+            holds=asked.verdict(times),
+            statistic="elapsed time: "
+            + "; ".join(f"{name} {asked.said(gain)}" for name, gain in times.items()),
+            text="a scheduler that balances loaded processes shortens the elapsed time",
         ),
     )
     return Chapter(
-        findings=findings,
+        claims=findings,
         summary=summary,
-        pictures=(
+        charts=(
             asked.figure(machine, "balance-swaps", "Swaps by swapper", LOADS, VARIANTS, "swaps", "swaps"),
         ),
         tables=(asked.table(machine, "balance-table", "Swappers", LOADS, VARIANTS),),

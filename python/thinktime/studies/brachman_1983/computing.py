@@ -15,7 +15,7 @@ from thinktime.studies.brachman_1983 import asked
 from thinktime.studies.brachman_1983.asked import Variant
 from thinktime.studies.brachman_1983.machine import Machine, interval
 from thinktime.studies.brachman_1983.tables import NAME
-from thinktime.studies.cells import Finding
+from thinktime.studies.cells import Claim
 from thinktime.studies.study import Chapter
 
 __all__ = ["chapter"]
@@ -64,9 +64,9 @@ def chapter(machine: Machine) -> Chapter:
         f"If processes compute for a quantum and then wait, {_knee(machine)}",
     )
     return Chapter(
-        findings=findings,
+        claims=findings,
         summary=summary,
-        pictures=(_figure(machine),),
+        charts=(_figure(machine),),
         tables=(_loaded(machine), _quanta(machine)),
     )
 
@@ -76,41 +76,43 @@ def _mean(machine: Machine, response: str, **changes: object) -> Estimate:
     return interval(values[values == values])
 
 
-def _one_loaded(machine: Machine) -> Finding:
+def _one_loaded(machine: Machine) -> Claim:
     without = _mean(machine, "elapsed_s", memory=MEMORY[6])
     swap, count = (_mean(machine, name, memory=MEMORY[1]) for name in ("swap_time_s", "swaps"))
     expected = float(swap_overhead.one_loaded(without, swap, count)["elapsed_b_s"])
     ours = _mean(machine, "elapsed_s", memory=MEMORY[1])
     off = ours.value / expected - 1.0
-    return Finding(
-        NAME,
-        "cpu-one-loaded",
-        "CPU-bound case, first",
-        abs(off) <= EQUAL,
-        f"{without.value:.0f} s without swapping and {count.value:.0f} swaps of {1000 * swap.value:.0f} ms "
+    return Claim(
+        study=NAME,
+        id="cpu-one-loaded",
+        source="CPU-bound case, first",
+        holds=abs(off) <= EQUAL,
+        statistic=f"{without.value:.0f} s without swapping and {count.value:.0f} swaps of "
+        f"{1000 * swap.value:.0f} ms "
         f"give {expected:.0f} s; simulated {ours.value:.0f} s, {100 * off:+.1f} %; within "
         f"{100 * EQUAL:.0f} % is equal",
-        "where the CPU limits and one process is loaded, swapping adds its own time: T + Tswap Nswaps",
+        text="where the CPU limits and one process is loaded, swapping adds its own time: T + Tswap Nswaps",
     )
 
 
-def _several(machine: Machine) -> Finding:
+def _several(machine: Machine) -> Claim:
     times = {loaded: _mean(machine, "elapsed_s", memory=memory) for loaded, memory in MEMORY.items()}
     several = [each.value for loaded, each in times.items() if loaded > 1]
     reach = max(several) / min(several) - 1.0
     listed = ", ".join(f"{each.value:.0f} s with {loaded}" for loaded, each in times.items())
-    return Finding(
-        NAME,
-        "cpu-several-loaded",
-        "CPU-bound case, second",
-        reach <= EQUAL,
-        f"{listed} loaded; two or more differ by up to {100 * reach:.1f} %; within {100 * EQUAL:.0f} % is "
+    return Claim(
+        study=NAME,
+        id="cpu-several-loaded",
+        source="CPU-bound case, second",
+        holds=reach <= EQUAL,
+        statistic=f"{listed} loaded; two or more differ by up to {100 * reach:.1f} %; within "
+        f"{100 * EQUAL:.0f} % is "
         "equal",
-        "where the CPU limits and several are loaded, the elapsed time does not depend on how many",
+        text="where the CPU limits and several are loaded, the elapsed time does not depend on how many",
     )
 
 
-def _linear(machine: Machine) -> Finding:
+def _linear(machine: Machine) -> Claim:
     """Whether elapsed time is proportional to the number of processes, two of them loaded."""
     times = {
         count: _mean(machine, "elapsed_s", memory=MEMORY[2], processes=count).value for count in PROCESSES
@@ -118,14 +120,15 @@ def _linear(machine: Machine) -> Finding:
     first = PROCESSES[0]
     off = {count: times[count] / (times[first] * count / first) - 1.0 for count in PROCESSES[1:]}
     listed = ", ".join(f"{seconds:.0f} s with {count}" for count, seconds in times.items())
-    return Finding(
-        NAME,
-        "cpu-linear",
-        "CPU-bound case, second",
-        max(abs(value) for value in off.values()) <= EQUAL,
-        f"{listed} processes, {', '.join(f'{100 * value:+.1f} %' for value in off.values())} off proportion; "
+    return Claim(
+        study=NAME,
+        id="cpu-linear",
+        source="CPU-bound case, second",
+        holds=max(abs(value) for value in off.values()) <= EQUAL,
+        statistic=f"{listed} processes, "
+        f"{', '.join(f'{100 * value:+.1f} %' for value in off.values())} off proportion; "
         f"within {100 * EQUAL:.0f} % is equal",
-        "where the CPU limits, elapsed time is proportional to the number of processes",
+        text="where the CPU limits, elapsed time is proportional to the number of processes",
     )
 
 
@@ -162,19 +165,20 @@ def _knee(machine: Machine) -> str:
     )
 
 
-def _thrashing(machine: Machine) -> Finding:
+def _thrashing(machine: Machine) -> Claim:
     least, lost = _losses(machine)
     above = [ratio for quantum, ratio in lost.items() if quantum >= least]
     far_below = [ratio for quantum, ratio in lost.items() if quantum <= 0.5 * least]
-    return Finding(
-        NAME,
-        "cpu-quantum",
-        "CPU-bound case, second",
-        max(above) <= LITTLE and min(far_below) >= MUCH,
-        f"2 Tswap is {least:.2f} s; elapsed time over that without swapping is at most {max(above):.2f} with "
+    return Claim(
+        study=NAME,
+        id="cpu-quantum",
+        source="CPU-bound case, second",
+        holds=max(above) <= LITTLE and min(far_below) >= MUCH,
+        statistic=f"2 Tswap is {least:.2f} s; elapsed time over that without swapping is at most "
+        f"{max(above):.2f} with "
         f"longer quanta and at least {min(far_below):.2f} with quanta below half of it; {LITTLE:g} is little "
         f"and {MUCH:g} is much",
-        "a memory quantum may fall to twice the swap time without loss; below it the machine thrashes",
+        text="a memory quantum may fall to twice the swap time without loss; below it the machine thrashes",
     )
 
 

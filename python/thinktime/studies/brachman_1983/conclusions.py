@@ -17,7 +17,7 @@ from thinktime.studies.brachman_1983.machine import Machine, fullest, interval
 from thinktime.studies.brachman_1983.recomputed import printed
 from thinktime.studies.brachman_1983.spent import measured
 from thinktime.studies.brachman_1983.tables import BLOCK_TIME, CASES, FACTORIAL, NAME, SWAP_TIMES, Case
-from thinktime.studies.cells import Finding
+from thinktime.studies.cells import Claim
 from thinktime.studies.study import Chapter
 
 __all__ = ["chapter"]
@@ -52,14 +52,14 @@ def chapter(machine: Machine) -> Chapter:
     )
     held = sum(finding.holds is True for finding in findings)
     summary = (f"Of {len(findings)} findings of the thesis, {held} hold on the simulated machine.",)
-    return Chapter(findings=findings, summary=summary)
+    return Chapter(claims=findings, summary=summary)
 
 
-def _found(finding: str, source: str, holds: bool | None, statistic: str, text: str) -> Finding:
-    return Finding(NAME, finding, source, holds, statistic, text)
+def _found(finding: str, source: str, holds: bool | None, statistic: str, text: str) -> Claim:
+    return Claim(study=NAME, id=finding, source=source, holds=holds, statistic=statistic, text=text)
 
 
-def _saturation(machine: Machine) -> Iterator[Finding]:
+def _saturation(machine: Machine) -> Iterator[Claim]:
     busy = {case.words: 100.0 * machine.mean(case, "controller_utilisation") for case in fullest()}
     least = min(busy, key=busy.__getitem__)
     yield _found(
@@ -132,7 +132,7 @@ def _burst(pc_ms: int, size: int = 157, mm: int = 1280) -> Case:
     return find(pc_ms=pc_ms, size=size, mm=mm, pn=12)
 
 
-def _queue(machine: Machine) -> Iterator[Finding]:
+def _queue(machine: Machine) -> Iterator[Claim]:
     off = {case.words: machine.mean(case, "queue_length") - case.nl - 1.0 for case in fullest()}
     worst = max(off, key=lambda words: abs(off[words]))
     yield _found(
@@ -156,7 +156,7 @@ def _queue(machine: Machine) -> Iterator[Finding]:
     yield from _queue_ratio(machine)
 
 
-def _queue_ratio(machine: Machine) -> Iterator[Finding]:
+def _queue_ratio(machine: Machine) -> Iterator[Claim]:
     """Compare ratios of times with those of queues, against bursts of 12 ms."""
     short = _burst(12)
     excess = {}
@@ -183,7 +183,7 @@ def _queue_ratio(machine: Machine) -> Iterator[Finding]:
     )
 
 
-def _swaps(machine: Machine) -> Iterator[Finding]:
+def _swaps(machine: Machine) -> Iterator[Claim]:
     def disagree(part: Callable[[Case], float]) -> tuple[float, str]:
         """Compare swaps with those of the model, in each run of twelve processes."""
         off = {case.nl * 1000 + case.sizes_clicks[0]: part(case) for case in equation.in_order()}

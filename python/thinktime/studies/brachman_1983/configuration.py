@@ -8,7 +8,7 @@ from thinktime.sources.simulated import systems
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.brachman_1983.machine import SYSTEM, Machine
 from thinktime.studies.brachman_1983.tables import PAPER
-from thinktime.studies.cells import Figure, Tolerance
+from thinktime.studies.cells import Cell, Tolerance
 from thinktime.studies.common_sections import parameters
 from thinktime.studies.study import Chapter
 
@@ -40,10 +40,12 @@ def chapter(machine: Machine) -> Chapter:
         f"{len(chosen)} more say what the rows that calibrate have to do with their choice"
         + (f": {', '.join(chosen)}." if chosen else "."),
     )
-    return Chapter(tuple(_stated(machine)), summary=summary, tables=(parameters(system, machine.defaults),))
+    return Chapter(
+        cells=tuple(_stated(machine)), summary=summary, tables=(parameters(system, machine.defaults),)
+    )
 
 
-def _stated(machine: Machine) -> Iterator[Figure]:
+def _stated(machine: Machine) -> Iterator[Cell]:
     """Numbers of the text that the machine was given."""
     given = machine.defaults
     longest = max(float(value) for value in given["pause"]["values"])

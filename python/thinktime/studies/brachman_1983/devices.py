@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from thinktime.documents.document import Cell, Column, Table
+from thinktime.documents import document
+from thinktime.documents.document import Column, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.brachman_1983.machine import Array, Machine, interval
 from thinktime.studies.brachman_1983.parts import drive_figures, loop_figures
@@ -22,7 +23,7 @@ from thinktime.studies.brachman_1983.tables import (
     SWAP_TIMES,
     Case,
 )
-from thinktime.studies.cells import Figure, Finding, Tolerance
+from thinktime.studies.cells import Cell, Claim, Tolerance
 from thinktime.studies.study import Chapter
 
 __all__ = ["TABLES", "block_time_s", "chapter", "near", "quiet_swap_time_s", "seek_saved", "swap_time_s"]
@@ -57,7 +58,9 @@ def chapter(machine: Machine) -> Chapter:
             "a swap takes in the runs stands in the table above.",
         )
     }
-    return Chapter(figures, (), summary, tables=(_conditions(machine),), notes=notes, method=method)
+    return Chapter(
+        cells=figures, claims=(), summary=summary, tables=(_conditions(machine),), notes=notes, method=method
+    )
 
 
 def swap_time_s(machine: Machine, clicks: int) -> Array:
@@ -91,23 +94,23 @@ def _measured() -> list[Case]:
     return [case for case in CASES if case.table == FACTORIAL and case.published("elapsed_s") is not None]
 
 
-def _swap_times(machine: Machine) -> Iterator[Figure]:
+def _swap_times(machine: Machine) -> Iterator[Cell]:
     part = BLOCK_ERROR_MS / printed(BLOCK_TIME, "quantity", "Tblock", "measured_ms")
     allowed = Tolerance("relative", round(part, 3))
     for row in PAPER.tables[SWAP_TIMES].rows:
         ours = interval(1000.0 * quiet_swap_time_s(machine, int(row["ps_clicks"])))
-        yield PAPER.figure(SWAP_TIMES, row, "measured_ms", ours, "fitted", allowed)
+        yield PAPER.cell(SWAP_TIMES, row, "measured_ms", ours, "fitted", allowed)
 
 
-def _block_time(machine: Machine) -> Iterator[Figure]:
+def _block_time(machine: Machine) -> Iterator[Cell]:
     row = {"quantity": "Tblock"}
     ours = interval(1000.0 * block_time_s(machine))
-    yield PAPER.figure(BLOCK_TIME, row, "measured_ms", ours, "fitted", Tolerance("absolute", BLOCK_ERROR_MS))
+    yield PAPER.cell(BLOCK_TIME, row, "measured_ms", ours, "fitted", Tolerance("absolute", BLOCK_ERROR_MS))
     means = [1000.0 * machine.mean(case, "block_time_s") for case in _measured()]
     reach = Estimate(
         value=(max(means) - min(means)) / 2.0, unit="ms", n=len(means), method="half the range of the runs"
     )
-    yield PAPER.figure(BLOCK_TIME, row, "measured_plus_minus_ms", reach, "predicted", None)
+    yield PAPER.cell(BLOCK_TIME, row, "measured_plus_minus_ms", reach, "predicted", None)
 
 
 def _busy() -> list[Case]:
@@ -142,7 +145,7 @@ def _under_load(machine: Machine) -> Iterator[str]:
 
 def _conditions(machine: Machine) -> Table:
     """Time of a swap on the quiet machine and in the runs."""
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[tuple[document.Cell, ...]] = []
     for case in _busy():
         size = case.sizes_clicks[0]
         calculated = drive().swap_time_s(size)
@@ -171,7 +174,7 @@ def _conditions(machine: Machine) -> Table:
     )
 
 
-def seek_saved(machine: Machine) -> Finding:
+def seek_saved(machine: Machine) -> Claim:
     """Whether swaps take about a mean seek less than calculated."""
     seek = printed("table01_rl01", "characteristic", "average_seek", "value")
     sizes = [int(row["ps_clicks"]) for row in PAPER.tables[SWAP_TIMES].rows]
@@ -181,31 +184,34 @@ def seek_saved(machine: Machine) -> Finding:
         means[where] = interval(np.mean(less, axis=0)).value
         each = ", ".join(f"{size} clicks {one.mean():.1f}" for size, one in zip(sizes, less, strict=True))
         listed.append(f"{where} {means[where]:.1f} ms on the mean ({each})")
-    return Finding(
-        NAME,
-        "swap-time",
-        "Table IV",
-        abs(means["quiet machine"] - seek) <= 0.1 * seek,
-        f"calculated less simulated: {'; '.join(listed)}; the mean seek is {seek:g} ms, and a tenth of it is "
+    return Claim(
+        study=NAME,
+        id="swap-time",
+        source="Table IV",
+        holds=abs(means["quiet machine"] - seek) <= 0.1 * seek,
+        statistic=f"calculated less simulated: {'; '.join(listed)}; the mean seek is {seek:g} ms, and "
+        f"a tenth of it is "
         "let off on the quiet machine",
-        "a swap takes about one mean seek less than calculated",
+        text="a swap takes about one mean seek less than calculated",
     )
 
 
-def near(machine: Machine) -> Finding:
+def near(machine: Machine) -> Claim:
     """Whether a block takes less than calculated because LOOK serves files that lie near each other."""
     calculated = 1000.0 * drive().block_time_s()
     case = _largest(157)
     ours = interval(1000.0 * machine.case(case, "block_time_s", disk_policy="look"))
     fcfs = interval(1000.0 * machine.case(case, "block_time_s", disk_policy="fcfs"))
     saved, ordered = calculated - ours.value, fcfs.value - ours.value
-    return Finding(
-        NAME,
-        "block-time",
-        "Table V",
-        saved > 0.25 * calculated and ordered > 0.0,
-        f"calculated {calculated:.1f} ms, {ours.value:.1f} ms with LOOK, {fcfs.value:.1f} ms first come, "
+    return Claim(
+        study=NAME,
+        id="block-time",
+        source="Table V",
+        holds=saved > 0.25 * calculated and ordered > 0.0,
+        statistic=f"calculated {calculated:.1f} ms, {ours.value:.1f} ms with LOOK, {fcfs.value:.1f} "
+        f"ms first come, "
         f"first served: LOOK saves {ordered:.1f} ms, files near each other {saved - ordered:.1f} ms "
         f"({case.words})",
-        "a block takes far less than calculated, for LOOK orders requests and the files lie near each other",
+        text="a block takes far less than calculated, for LOOK orders requests and the files lie "
+        "near each other",
     )

@@ -25,7 +25,7 @@ from thinktime.studies.brachman_1983.tables import (
     SWAP_TIMES,
     Case,
 )
-from thinktime.studies.cells import Figure, Finding, Row, Tolerance
+from thinktime.studies.cells import Cell, Claim, Row, Tolerance
 from thinktime.studies.study import Chapter
 
 __all__ = [
@@ -82,11 +82,11 @@ def chapter(machine: Machine) -> Chapter:
         "the thesis does with its own. Standard deviations of the five predictions have n − 1."
     )
     return Chapter(
-        figures,
-        (),
-        summary,
-        (_figure_1(machine, theirs, ours), *figure_2(machine)),
-        (_table(theirs, ours, own), _assumed(machine)),
+        cells=figures,
+        claims=(),
+        summary=summary,
+        charts=(_figure_1(machine, theirs, ours), *figure_2(machine)),
+        tables=(_table(theirs, ours, own), _assumed(machine)),
         method=method,
     )
 
@@ -184,7 +184,7 @@ def _exact(value: float, inputs: int, method: str, unit: str = "") -> Estimate:
     return Estimate(value=value, unit=unit, n=inputs, method=method)
 
 
-def of_printed(outs: Sequence[LeftOut]) -> Iterator[Figure]:
+def of_printed(outs: Sequence[LeftOut]) -> Iterator[Cell]:
     """Table VIII from its own measured times, cell by cell."""
     method = "equation 3.1 on printed numbers"
     for row, out in zip(_rows(), outs, strict=True):
@@ -194,10 +194,10 @@ def of_printed(outs: Sequence[LeftOut]) -> Iterator[Figure]:
             ("standard_deviation_s", out.standard_deviation_s),
         ):
             ours = _exact(value, len(out.predictions_s), method, "s")
-            yield PAPER.figure(PREDICTIONS, row, quantity, ours, "arithmetic", DIGITS)
+            yield PAPER.cell(PREDICTIONS, row, quantity, ours, "arithmetic", DIGITS)
 
 
-def _simulated(machine: Machine, outs: Sequence[LeftOut]) -> Iterator[Figure]:
+def _simulated(machine: Machine, outs: Sequence[LeftOut]) -> Iterator[Cell]:
     method = "equation 3.1 on simulated runs"
     for row, case, out in zip(_rows(), in_order(), outs, strict=True):
         for quantity, value, allowed in (
@@ -206,18 +206,18 @@ def _simulated(machine: Machine, outs: Sequence[LeftOut]) -> Iterator[Figure]:
             ("standard_deviation_s", out.standard_deviation_s, None),
         ):
             ours = _exact(value, len(out.predictions_s), method, "s")
-            yield PAPER.figure(PREDICTIONS, row, quantity, ours, "predicted", allowed)
+            yield PAPER.cell(PREDICTIONS, row, quantity, ours, "predicted", allowed)
 
 
-def applications() -> Iterator[Figure]:
+def applications() -> Iterator[Cell]:
     """Section 5.4, and what the text says of it."""
     facts = dict(enumerate(("U-F39", "U-F40", "U-F41", "U-F42", "U-F43"), start=1))
     for row in PAPER.tables[APPLICATIONS].rows:
         found = predict(*_sides(row))["ratio_as_printed"]
         ratio = _exact(found, 6, "equation 3.1 on printed numbers")
         change = _exact(100.0 * (found - 1.0), 6, "equation 3.1 on printed numbers", "%")
-        yield PAPER.figure(APPLICATIONS, row, "ratio_printed", ratio, "arithmetic", DIGITS)
-        yield PAPER.figure(APPLICATIONS, row, "change_percent_printed", change, "arithmetic", DIGITS)
+        yield PAPER.cell(APPLICATIONS, row, "ratio_printed", ratio, "arithmetic", DIGITS)
+        yield PAPER.cell(APPLICATIONS, row, "change_percent_printed", change, "arithmetic", DIGITS)
         fact = facts[int(row["example"])]
         stated = change if PAPER.facts[fact].unit == "percent" else ratio
         yield PAPER.fact(fact, stated, "arithmetic", DIGITS)
@@ -248,18 +248,19 @@ def _sides(row: Row) -> tuple[Configuration, Configuration]:
     return sides[0], sides[1]
 
 
-def good(outs: Sequence[LeftOut], whose: str) -> Finding:
+def good(outs: Sequence[LeftOut], whose: str) -> Claim:
     """Whether the mean of the predictions of each run comes near it."""
     errors = [out.error for out in outs]
     worst = max(errors, key=abs)
     listed = ", ".join(f"{100 * error:+.1f} %" for error in errors)
-    return Finding(
-        NAME,
-        f"model-{whose}",
-        "Table VIII, Figure 1",
-        abs(worst) <= GOOD,
-        f"mean of five predictions against the {whose} time: {listed}; within {100 * GOOD:.0f} % is good",
-        f"equation 3.1 is a good approximation of the {whose} elapsed times of twelve processes",
+    return Claim(
+        study=NAME,
+        id=f"model-{whose}",
+        source="Table VIII, Figure 1",
+        holds=abs(worst) <= GOOD,
+        statistic=f"mean of five predictions against the {whose} time: {listed}; within "
+        f"{100 * GOOD:.0f} % is good",
+        text=f"equation 3.1 is a good approximation of the {whose} elapsed times of twelve processes",
     )
 
 

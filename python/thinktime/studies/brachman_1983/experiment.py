@@ -27,7 +27,7 @@ from thinktime.studies.brachman_1983.tables import (
     Case,
     tolerance,
 )
-from thinktime.studies.cells import Figure, Finding, Tolerance
+from thinktime.studies.cells import Cell, Claim, Tolerance
 from thinktime.studies.study import Chapter
 
 __all__ = ["TABLES", "chapter", "find", "runs_agree", "spread"]
@@ -59,24 +59,24 @@ def chapter(machine: Machine) -> Chapter:
         "points, Qdisk within 0.8, swaps within 20 % where more than 500 are printed, else within 100."
     )
     return Chapter(
-        figures,
-        (),
-        summary,
-        tuple(_picture(machine, quantity) for quantity in TITLES),
-        (_parts(machine),),
+        cells=figures,
+        claims=(),
+        summary=summary,
+        charts=tuple(_picture(machine, quantity) for quantity in TITLES),
+        tables=(_parts(machine),),
         method=method,
     )
 
 
-def _cells(machine: Machine) -> Iterator[Figure]:
+def _cells(machine: Machine) -> Iterator[Cell]:
     for case in CASES:
         for quantity in MEASURED:
             ours = interval(machine.measured(case, quantity))
             allowed = tolerance(quantity, case.published(quantity))
-            yield PAPER.figure(case.table, case.row, quantity, ours, case.kind, allowed)
+            yield PAPER.cell(case.table, case.row, quantity, ours, case.kind, allowed)
 
 
-def _facts(machine: Machine) -> Iterator[Figure]:
+def _facts(machine: Machine) -> Iterator[Cell]:
     """Numbers of the text that name a run."""
     queue = Tolerance("absolute", 0.8)
     for name, pc_ms in (("U-F28", 12), ("U-F29", 186)):
@@ -189,7 +189,7 @@ def spread(machine: Machine, case: Case) -> float:
     return float(values.std(ddof=1) / values.mean())
 
 
-def runs_agree(machine: Machine) -> Finding:
+def runs_agree(machine: Machine) -> Claim:
     """Whether the elapsed times of repeated runs differ by about 5 % or less."""
     reach = {case.words: spread(machine, case) for case in CASES}
     worst = max(reach, key=reach.__getitem__)
@@ -199,15 +199,16 @@ def runs_agree(machine: Machine) -> Finding:
         for one, two in combinations(machine.case(case, "elapsed_s").tolist(), 2)
     ]
     near = float(np.mean([pair < RUNS_AGREE for pair in pairs]))
-    return Finding(
-        NAME,
-        "runs-agree",
-        "text on the experiment",
-        reach[worst] < RUNS_AGREE,
-        f"standard deviation over runs that each draw their own work: at most {100 * reach[worst]:.1f} % of "
+    return Claim(
+        study=NAME,
+        id="runs-agree",
+        source="text on the experiment",
+        holds=reach[worst] < RUNS_AGREE,
+        statistic=f"standard deviation over runs that each draw their own work: at most "
+        f"{100 * reach[worst]:.1f} % of "
         f"the mean, {worst}; {100 * near:.1f} % of all {len(pairs)} pairs differ by less than "
         f"{100 * RUNS_AGREE:.0f} %",
-        "with 200 interactions the elapsed times of a run vary by less than 5 %",
+        text="with 200 interactions the elapsed times of a run vary by less than 5 %",
     )
 
 

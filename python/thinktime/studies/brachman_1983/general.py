@@ -23,7 +23,7 @@ from thinktime.studies.brachman_1983.calibration import (
 from thinktime.studies.brachman_1983.machine import INTERACTIONS
 from thinktime.studies.brachman_1983.recomputed import printed
 from thinktime.studies.brachman_1983.tables import CASES, FACTORIAL, NAME, SWAP_TIMES, Case
-from thinktime.studies.cells import Finding
+from thinktime.studies.cells import Claim
 from thinktime.studies.study import Chapter
 
 __all__ = ["GOOD", "chapter", "equation"]
@@ -81,9 +81,9 @@ def chapter(_: object) -> Chapter:
         f"Worst: {worst.words}, {100 * worst_error:+.1f} %. {_why(worst)}",
     )
     return Chapter(
-        (),
-        (_finding(errors),),
-        summary,
+        cells=(),
+        claims=(_finding(errors),),
+        summary=summary,
         tables=(_runs(), _choices(), other_machines.table()),
         method=_method(),
     )
@@ -120,16 +120,16 @@ def _why(case: Case) -> str:
     )
 
 
-def _finding(errors: Sequence[tuple[Case, float]]) -> Finding:
+def _finding(errors: Sequence[tuple[Case, float]]) -> Claim:
     beyond = [f"{case.words} {100 * error:+.1f} %" for case, error in errors if abs(error) > GOOD]
-    return Finding(
-        NAME,
-        "general-model",
-        "asked for in the conclusions",
-        not beyond,
-        f"{len(errors) - len(beyond)} of {len(errors)} measured runs within {100 * GOOD:.0f} %"
+    return Claim(
+        study=NAME,
+        id="general-model",
+        source="asked for in the conclusions",
+        holds=not beyond,
+        statistic=f"{len(errors) - len(beyond)} of {len(errors)} measured runs within {100 * GOOD:.0f} %"
         + (f"; beyond: {'; '.join(beyond)}" if beyond else ""),
-        "a model that does not need a saturated disk predicts every elapsed time of Tables VI and VII",
+        text="a model that does not need a saturated disk predicts every elapsed time of Tables VI and VII",
     )
 
 

@@ -15,7 +15,7 @@ from thinktime.studies.brachman_1983.machine import ENOUGH, INTERACTIONS, Array,
 from thinktime.studies.brachman_1983.recomputed import printed
 from thinktime.studies.brachman_1983.spent import blocks_per_interaction
 from thinktime.studies.brachman_1983.tables import BLOCK_TIME, CASES, NAME, SWAP_TIMES, Case
-from thinktime.studies.cells import Finding
+from thinktime.studies.cells import Claim
 
 __all__ = ["FEW", "MANY", "Transfers", "finding", "listed", "parts", "shares"]
 
@@ -181,17 +181,19 @@ def _part(amount: float, whole: float) -> str:
     return f"{_signed(amount)}{share}".replace("-", "−")
 
 
-def finding(few: Transfers, many: Transfers) -> Finding:
+def finding(few: Transfers, many: Transfers) -> Claim:
     """Whether what is implied rises in the simulated runs as in the measured ones."""
     theirs = [blocks_per_interaction(case) or float("nan") for case in (MANY, FEW)]
     rise = interval(few.implied - many.implied)
     whole = theirs[1] - theirs[0]
-    return Finding(
-        NAME,
-        "implied-transfers",
-        "Tables IV to VI",
-        rise.low is not None and rise.low > 0.0 and rise.value >= RISES * whole,
-        f"{rise.value:+.2f} ({rise.low or 0.0:+.2f} to {rise.high or 0.0:+.2f}) simulated, {whole:+.2f} "
+    return Claim(
+        study=NAME,
+        id="implied-transfers",
+        source="Tables IV to VI",
+        holds=rise.low is not None and rise.low > 0.0 and rise.value >= RISES * whole,
+        statistic=f"{rise.value:+.2f} ({rise.low or 0.0:+.2f} to {rise.high or 0.0:+.2f}) simulated, "
+        f"{whole:+.2f} "
         f"measured; at least {100 * RISES:.0f} % of it counts",
-        "the runs seem to make more file transfers an interaction where fewer, larger processes are loaded",
+        text="the runs seem to make more file transfers an interaction where fewer, larger processes "
+        "are loaded",
     )

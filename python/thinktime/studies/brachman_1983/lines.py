@@ -14,7 +14,7 @@ from thinktime.documents.document import Column, Key, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.brachman_1983.machine import Machine, interval
 from thinktime.studies.brachman_1983.tables import CASES, FACTORIAL, NAME, Case
-from thinktime.studies.cells import Finding
+from thinktime.studies.cells import Claim
 
 __all__ = ["figure_2", "groups", "linear"]
 
@@ -131,7 +131,7 @@ def _said(machine: Machine, own: dict[int, list[Case]]) -> str:
     return f"Simulated with {'; '.join(parts)}."
 
 
-def linear(machine: Machine) -> Finding:
+def linear(machine: Machine) -> Claim:
     """Whether elapsed time is linear in the number of processes, down to the lowest."""
     said, least = [], 1.0
     for (size, mm), cases in groups().items():
@@ -141,14 +141,15 @@ def linear(machine: Machine) -> Finding:
         measured = f", measured {theirs:.3f}" if len(known) > 2 else ""
         said.append(f"{size}/{mm} {ours:.3f}{measured}")
         least = min(least, ours)
-    return Finding(
-        NAME,
-        "linear-in-pn",
-        "Figure 2",
-        least > STRAIGHT,
-        f"R² of lines of simulated time on PN, by size and memory: {'; '.join(said)}; above {STRAIGHT:g} "
+    return Claim(
+        study=NAME,
+        id="linear-in-pn",
+        source="Figure 2",
+        holds=least > STRAIGHT,
+        statistic=f"R² of lines of simulated time on PN, by size and memory: {'; '.join(said)}; above "
+        f"{STRAIGHT:g} "
         "counts as straight",
-        "elapsed time is linear in the number of processes down to the fewest",
+        text="elapsed time is linear in the number of processes down to the fewest",
     )
 
 

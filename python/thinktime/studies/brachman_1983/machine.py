@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from thinktime.stats.estimate import Estimate
 from thinktime.stats.series.batch_means import plain_mean
 from thinktime.studies.brachman_1983.tables import CASES, Case
-from thinktime.studies.study import Settings
+from thinktime.studies.laboratory import Settings
 
 if TYPE_CHECKING:
     from thinktime.sources.simulated import Simulated

@@ -8,12 +8,12 @@ from thinktime.documents import format as shown
 from thinktime.studies.brachman_1983.machine import Machine
 from thinktime.studies.brachman_1983.spent import blocks_per_interaction, measured, simulated
 from thinktime.studies.brachman_1983.tables import CASES, MEASURED, Case
-from thinktime.studies.cells import Figure
+from thinktime.studies.cells import Cell
 
 __all__ = ["told"]
 
 
-def told(machine: Machine, figures: Iterable[Figure]) -> Iterator[str]:
+def told(machine: Machine, figures: Iterable[Cell]) -> Iterator[str]:
     """Say of every cell of the runs that misses, doubtful ones with them, what its difference is made of."""
     known = {(case.table, tuple(case.row.values())): case for case in CASES}
     for figure in figures:
@@ -22,7 +22,7 @@ def told(machine: Machine, figures: Iterable[Figure]) -> Iterator[str]:
             yield _said(machine, case, figure)
 
 
-def _said(machine: Machine, case: Case, figure: Figure) -> str:
+def _said(machine: Machine, case: Case, figure: Cell) -> str:
     why = {
         "elapsed_s": _elapsed,
         "controller_utilization_percent": _utilisation,

@@ -9,7 +9,7 @@ from thinktime.studies.brachman_1983.devices import block_time_s, swap_time_s
 from thinktime.studies.brachman_1983.equation import configuration, in_order
 from thinktime.studies.brachman_1983.machine import Machine, interval
 from thinktime.studies.brachman_1983.tables import CASES, NAME
-from thinktime.studies.cells import Finding
+from thinktime.studies.cells import Claim
 from thinktime.studies.study import Chapter
 
 __all__ = ["chapter", "mixed_run"]
@@ -40,12 +40,12 @@ def chapter(machine: Machine) -> Chapter:
     )
     return Chapter(
         summary=summary,
-        pictures=(asked.figure(machine, "mixing", "Elapsed time of unequal sizes", LOADS, VARIANTS),),
+        charts=(asked.figure(machine, "mixing", "Elapsed time of unequal sizes", LOADS, VARIANTS),),
         tables=(asked.table(machine, "mixing-table", "Sizes with one mean", LOADS, VARIANTS),),
     )
 
 
-def mixed_run(machine: Machine) -> Finding:
+def mixed_run(machine: Machine) -> Claim:
     """Whether the simulated mixed run is near what equation 3.1 makes of the other simulated runs."""
     mixed = next(case for case in CASES if len(case.sizes_clicks) > 1)
     block_s = float(block_time_s(machine).mean())
@@ -59,12 +59,13 @@ def mixed_run(machine: Machine) -> Finding:
         found.append(float(predict(known, asked_for)["elapsed_b_s"]))
     expected = sum(found) / len(found)
     off = ours.value / expected - 1.0
-    return Finding(
-        NAME,
-        "mixed-sizes",
-        "Table VII, last row",
-        abs(off) <= NEAR,
-        f"simulated {ours.value:.0f} s, from the six runs of twelve equal processes {expected:.0f} s "
+    return Claim(
+        study=NAME,
+        id="mixed-sizes",
+        source="Table VII, last row",
+        holds=abs(off) <= NEAR,
+        statistic=f"simulated {ours.value:.0f} s, from the six runs of twelve equal processes "
+        f"{expected:.0f} s "
         f"({min(found):.0f} to {max(found):.0f}): {100 * off:+.1f} %; within {100 * NEAR:.0f} % is close",
-        "the run of six small and six large processes comes close to what equation 3.1 predicts of it",
+        text="the run of six small and six large processes comes close to what equation 3.1 predicts of it",
     )

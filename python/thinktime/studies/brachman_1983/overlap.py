@@ -6,7 +6,7 @@ from thinktime.studies.brachman_1983 import asked
 from thinktime.studies.brachman_1983.asked import Variant
 from thinktime.studies.brachman_1983.machine import Machine
 from thinktime.studies.brachman_1983.tables import NAME
-from thinktime.studies.cells import Finding
+from thinktime.studies.cells import Claim
 from thinktime.studies.study import Chapter
 
 __all__ = ["chapter"]
@@ -38,17 +38,17 @@ def chapter(machine: Machine) -> Chapter:
         f"by {asked.between(more)}.",
         f"With files and swap area on one drive it changes by {asked.between(costs)}.",
     )
-    finding = Finding(
-        NAME,
-        "overlapped-seeks",
-        "further work",
-        asked.verdict(gains),
-        "; ".join(f"{name} {asked.said(gain)}" for name, gain in gains.items()),
-        "overlapped seeks shorten the elapsed time",
+    finding = Claim(
+        study=NAME,
+        id="overlapped-seeks",
+        source="further work",
+        holds=asked.verdict(gains),
+        statistic="; ".join(f"{name} {asked.said(gain)}" for name, gain in gains.items()),
+        text="overlapped seeks shorten the elapsed time",
     )
     return Chapter(
-        findings=(finding,),
+        claims=(finding,),
         summary=summary,
-        pictures=(asked.figure(machine, "overlap", "Elapsed time by what the drives do", LOADS, VARIANTS),),
+        charts=(asked.figure(machine, "overlap", "Elapsed time by what the drives do", LOADS, VARIANTS),),
         tables=(asked.table(machine, "overlap-table", "Drives and seeks", LOADS, VARIANTS),),
     )

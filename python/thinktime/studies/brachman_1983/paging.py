@@ -14,7 +14,7 @@ from thinktime.studies.brachman_1983 import asked
 from thinktime.studies.brachman_1983.asked import Variant
 from thinktime.studies.brachman_1983.machine import Machine
 from thinktime.studies.brachman_1983.tables import NAME
-from thinktime.studies.cells import Finding
+from thinktime.studies.cells import Claim
 from thinktime.studies.study import Chapter
 
 __all__ = ["chapter"]
@@ -55,23 +55,23 @@ def chapter(machine: Machine) -> Chapter:
         *(f"With {name}, elapsed time changes by {asked.between(own)}." for name, own in gains.items()),
     )
     return Chapter(
-        findings=tuple(_finding(name, own) for name, own in gains.items()),
+        claims=tuple(_finding(name, own) for name, own in gains.items()),
         summary=summary,
-        pictures=tuple(_pictures(machine)),
+        charts=tuple(_pictures(machine)),
         tables=(
             asked.table(machine, "paging-table", "Swapping and paging", loads, VARIANTS, figures=FIGURES),
         ),
     )
 
 
-def _finding(name: str, gains: Mapping[str, Estimate]) -> Finding:
-    return Finding(
-        NAME,
-        f"{name.replace(', ', '-').replace(' % ', '-percent-')}",
-        "further work",
-        asked.verdict(gains),
-        "; ".join(f"{load} {asked.said(gain)}" for load, gain in gains.items()),
-        f"{name} in an interaction, takes less time than swapping",
+def _finding(name: str, gains: Mapping[str, Estimate]) -> Claim:
+    return Claim(
+        study=NAME,
+        id=f"{name.replace(', ', '-').replace(' % ', '-percent-')}",
+        source="further work",
+        holds=asked.verdict(gains),
+        statistic="; ".join(f"{load} {asked.said(gain)}" for load, gain in gains.items()),
+        text=f"{name} in an interaction, takes less time than swapping",
     )
 
 

@@ -16,7 +16,7 @@ from thinktime.stats.samples import proportion
 from thinktime.studies.brachman_1983.machine import Machine
 from thinktime.studies.brachman_1983.recomputed import COUNTS, loop_ms
 from thinktime.studies.brachman_1983.tables import DISK, LOOPS, PAPER
-from thinktime.studies.cells import Figure, Tolerance
+from thinktime.studies.cells import Cell, Tolerance
 
 __all__ = ["drive_figures", "loop_figures"]
 
@@ -29,7 +29,7 @@ ONE_LOOP = {"processes": 1, "interactions": 2}
 """Statistics begin when every process has written, so that the second interaction's loop is timed."""
 
 
-def loop_figures(machine: Machine) -> Iterator[Figure]:
+def loop_figures(machine: Machine) -> Iterator[Cell]:
     """Time single compute loops, and count how many have at most so many iterations (Table III)."""
     for row in PAPER.tables[LOOPS].rows:
         seconds = machine.values("user_s", replications=DRAWN, pc=int(row["pc_ms"]), **ONE_LOOP)
@@ -40,10 +40,10 @@ def loop_figures(machine: Machine) -> Iterator[Figure]:
             ours = Estimate(
                 value=100.0 * found.value, unit="%", n=found.n, method=found.method, low=low, high=high
             )
-            yield PAPER.figure(LOOPS, row, f"iterations_{count}_percent", ours, "fitted", POINTS)
+            yield PAPER.cell(LOOPS, row, f"iterations_{count}_percent", ours, "fitted", POINTS)
 
 
-def drive_figures(machine: Machine) -> Iterator[Figure]:
+def drive_figures(machine: Machine) -> Iterator[Cell]:
     """Read the drive off the manifest of a log (Table I): what the simulated machine was given."""
     drive = _drive(machine)
     byte_s = drive["transfer_s_per_byte"]
@@ -61,7 +61,7 @@ def drive_figures(machine: Machine) -> Iterator[Figure]:
     ):
         row = {"characteristic": characteristic}
         ours = Estimate(value=float(value), unit="", n=1, method="manifest of a simulated log")
-        figure = PAPER.figure(DISK, row, "value", ours, "fitted", allowed)
+        figure = PAPER.cell(DISK, row, "value", ours, "fitted", allowed)
         yield replace(figure, unit=PAPER.tables[DISK].remark(row, "unit"))
 
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from thinktime.documents.document import Cell, Column, Table
+from thinktime.documents import document
+from thinktime.documents.document import Column, Table
 from thinktime.models.swapping.swap_disk import Drive
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.brachman_1983.machine import INTERACTIONS
@@ -23,7 +24,7 @@ from thinktime.studies.brachman_1983.tables import (
     PAPER,
     SWAP_TIMES,
 )
-from thinktime.studies.cells import Figure, Tolerance
+from thinktime.studies.cells import Cell, Tolerance
 from thinktime.studies.study import Chapter
 
 __all__ = ["COUNTS", "TABLES", "chapter", "drive", "loop_ms", "printed"]
@@ -50,7 +51,7 @@ def chapter(_: object) -> Chapter:
         "cylinders of 40 (Tables IV and V). Blocks per interaction = (U T − Nswaps Tswap) / Tblock / "
         "(200 PN)."
     )
-    return Chapter(figures, (), summary, tables=(_throughput(),), method=method)
+    return Chapter(cells=figures, claims=(), summary=summary, tables=(_throughput(),), method=method)
 
 
 def printed(table: str, key: str, value: str | int, quantity: str) -> float:
@@ -75,13 +76,13 @@ def _drive(characteristic: str) -> float:
     return printed(DISK, "characteristic", characteristic, "value")
 
 
-def _disk() -> Iterator[Figure]:
+def _disk() -> Iterator[Cell]:
     row = {"characteristic": "average_access"}
     ours = _exact(_drive("average_seek") + _drive("average_latency"), 2, "ms")
-    yield PAPER.figure(DISK, row, "value", ours, "arithmetic", DIGITS)
+    yield PAPER.cell(DISK, row, "value", ours, "arithmetic", DIGITS)
 
 
-def _factors() -> Iterator[Figure]:
+def _factors() -> Iterator[Cell]:
     """Levels of Table II as the rows of Table VI have them."""
     table = PAPER.tables[FACTORS]
     keys = {"MM": "mm_clicks", "PN": "pn", "PS": "ps_clicks", "PC": "pc_ms"}
@@ -91,23 +92,23 @@ def _factors() -> Iterator[Figure]:
             {float(case.row[keys[str(row["factor"])]]) for case in CASES if case.table == FACTORIAL}
         )
         for number, (level, ours) in enumerate(zip(levels, found, strict=True), start=1):
-            yield Figure(
-                NAME,
-                FACTORS,
-                {**row, "level": number},
-                "levels",
-                table.remark(row, "unit"),
-                level,
-                ours,
-                None,
-                None,
-                sum(
+            yield Cell(
+                study=NAME,
+                table=FACTORS,
+                row={**row, "level": number},
+                quantity="levels",
+                unit=table.remark(row, "unit"),
+                published=level,
+                ours=ours,
+                low=None,
+                high=None,
+                n=sum(
                     float(case.row[keys[str(row["factor"])]]) == ours
                     for case in CASES
                     if case.table == FACTORIAL
                 ),
-                "arithmetic",
-                Tolerance("digits", 0.5),
+                kind="arithmetic",
+                tolerance=Tolerance("digits", 0.5),
                 places=0,
                 label=f"{row['factor']}, level {number}",
             )
@@ -123,18 +124,18 @@ def drive() -> Drive:
     )
 
 
-def _calculated() -> Iterator[Figure]:
+def _calculated() -> Iterator[Cell]:
     """Calculate the times of Tables IV and V from the drive."""
     for row in PAPER.tables[SWAP_TIMES].rows:
         found = drive().swap_time_s(int(row["ps_clicks"]))
         for quantity, value in (("calculated_min_ms", found.low), ("calculated_max_ms", found.high)):
             ours = _exact(1000.0 * (math.nan if value is None else value), 4, "ms")
-            yield PAPER.figure(SWAP_TIMES, row, quantity, ours, "arithmetic", DIGITS)
+            yield PAPER.cell(SWAP_TIMES, row, quantity, ours, "arithmetic", DIGITS)
     ours = _exact(1000.0 * drive().block_time_s(), 2, "ms")
-    yield PAPER.figure(BLOCK_TIME, {"quantity": "Tblock"}, "calculated_ms", ours, "arithmetic", DIGITS)
+    yield PAPER.cell(BLOCK_TIME, {"quantity": "Tblock"}, "calculated_ms", ours, "arithmetic", DIGITS)
 
 
-def _facts() -> Iterator[Figure]:
+def _facts() -> Iterator[Cell]:
     implied = [blocks_per_interaction(case) for case in CASES if case.table == FACTORIAL]
     known = [value for value in implied if value is not None]
     yield PAPER.fact("U-F18", _exact(float(np.mean(known)), len(known)), "arithmetic", ABOUT)
@@ -181,7 +182,7 @@ def loop_ms(pc_ms: int, cumulative: bool = True) -> float:
 
 def _throughput() -> Table:
     """Throughput and response time of the measured runs."""
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[tuple[document.Cell, ...]] = []
     for case in CASES:
         elapsed, implied = case.published("elapsed_s"), blocks_per_interaction(case)
         if elapsed is None or implied is None:

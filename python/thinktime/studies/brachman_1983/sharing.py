@@ -11,7 +11,7 @@ from thinktime.studies.brachman_1983.asked import Variant
 from thinktime.studies.brachman_1983.devices import block_time_s
 from thinktime.studies.brachman_1983.machine import Machine
 from thinktime.studies.brachman_1983.tables import NAME
-from thinktime.studies.cells import Finding
+from thinktime.studies.cells import Claim
 from thinktime.studies.study import Chapter
 
 __all__ = ["chapter"]
@@ -41,15 +41,15 @@ def chapter(machine: Machine) -> Chapter:
                 gains[f"{label}, {variant.name}"] = asked.change(machine, load, variants[0], variant)
     half = {name: gain for name, gain in gains.items() if name.endswith(HALF)}
     summary = (f"With half of each program pure and shared, elapsed time changes by {asked.between(half)}.",)
-    finding = Finding(
-        NAME,
-        "shared-text",
-        "further work",
-        asked.verdict(gains),
-        "; ".join(f"{name} {asked.said(gain)}" for name, gain in gains.items()),
-        "pure text that is shared shortens the elapsed time",
+    finding = Claim(
+        study=NAME,
+        id="shared-text",
+        source="further work",
+        holds=asked.verdict(gains),
+        statistic="; ".join(f"{name} {asked.said(gain)}" for name, gain in gains.items()),
+        text="pure text that is shared shortens the elapsed time",
     )
-    return Chapter(findings=(finding,), summary=summary, pictures=tuple(pictures), tables=tuple(tables))
+    return Chapter(claims=(finding,), summary=summary, charts=tuple(pictures), tables=tuple(tables))
 
 
 def _variants(size: int) -> tuple[Variant, ...]:

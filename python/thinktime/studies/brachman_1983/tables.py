@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from thinktime.studies.cells import Kind, Row, Tolerance
-from thinktime.studies.paper import Paper
+from thinktime.studies.old_paper import Paper
 from thinktime.studies.published import Shape
 
 __all__ = [
@@ -49,48 +49,76 @@ WORDS = "({ps_clicks}, {pc_ms}, {pn}, {nl}), MM {mm_clicks}"
 """The thesis names a run by (PS, PC, PN, NL)."""
 
 SHAPES = (
-    Shape(DISK, "Table I", "RL01 disk drive", ("characteristic",), {"value": ""}, ("unit",)),
-    Shape(FACTORS, "Table II", "factors and levels", ("factor",), {}, ("levels", "unit")),
     Shape(
-        LOOPS,
-        "Table III",
-        "compute loops of at most 5, 20, 200 and 5000 iterations",
-        ("pc_ms",),
-        {f"iterations_{count}_percent": "%" for count in (5, 20, 200, 5000)},
+        name=DISK,
+        place="Table I",
+        title="RL01 disk drive",
+        keys=("characteristic",),
+        quantities={"value": ""},
+        remarks=("unit",),
+    ),
+    Shape(
+        name=FACTORS,
+        place="Table II",
+        title="factors and levels",
+        keys=("factor",),
+        quantities={},
+        remarks=("levels", "unit"),
+    ),
+    Shape(
+        name=LOOPS,
+        place="Table III",
+        title="compute loops of at most 5, 20, 200 and 5000 iterations",
+        keys=("pc_ms",),
+        quantities={f"iterations_{count}_percent": "%" for count in (5, 20, 200, 5000)},
         words="PC {pc_ms} ms",
     ),
     Shape(
-        SWAP_TIMES,
-        "Table IV",
-        "one-way swap time",
-        ("ps_clicks",),
-        {"measured_ms": "ms", "calculated_min_ms": "ms", "calculated_max_ms": "ms"},
+        name=SWAP_TIMES,
+        place="Table IV",
+        title="one-way swap time",
+        keys=("ps_clicks",),
+        quantities={"measured_ms": "ms", "calculated_min_ms": "ms", "calculated_max_ms": "ms"},
         words="PS {ps_clicks} clicks",
     ),
     Shape(
-        BLOCK_TIME,
-        "Table V",
-        "time of a block",
-        ("quantity",),
-        {"measured_ms": "ms", "measured_plus_minus_ms": "ms", "calculated_ms": "ms"},
+        name=BLOCK_TIME,
+        place="Table V",
+        title="time of a block",
+        keys=("quantity",),
+        quantities={"measured_ms": "ms", "measured_plus_minus_ms": "ms", "calculated_ms": "ms"},
     ),
-    Shape(FACTORIAL, "Table VI", "the factorial experiment", RUN, MEASURED, words=WORDS),
-    Shape(SUPPLEMENT, "Table VII", "supplementary runs", RUN, MEASURED, words=WORDS),
     Shape(
-        PREDICTIONS,
-        "Table VIII",
-        "each run of 12 processes predicted from the other five",
-        ("measured_elapsed_s",),
-        {"measured_plus_minus_s": "s", "mean_prediction_s": "s", "standard_deviation_s": "s"},
+        name=FACTORIAL,
+        place="Table VI",
+        title="the factorial experiment",
+        keys=RUN,
+        quantities=MEASURED,
+        words=WORDS,
+    ),
+    Shape(
+        name=SUPPLEMENT,
+        place="Table VII",
+        title="supplementary runs",
+        keys=RUN,
+        quantities=MEASURED,
+        words=WORDS,
+    ),
+    Shape(
+        name=PREDICTIONS,
+        place="Table VIII",
+        title="each run of 12 processes predicted from the other five",
+        keys=("measured_elapsed_s",),
+        quantities={"measured_plus_minus_s": "s", "mean_prediction_s": "s", "standard_deviation_s": "s"},
         words="measured {measured_elapsed_s} s",
     ),
     Shape(
-        APPLICATIONS,
-        "Section 5.4",
-        "five applications",
-        ("example",),
-        {"ratio_printed": "", "change_percent_printed": "%"},
-        (
+        name=APPLICATIONS,
+        place="Section 5.4",
+        title="five applications",
+        keys=("example",),
+        quantities={"ratio_printed": "", "change_percent_printed": "%"},
+        remarks=(
             *("nl_a", "nl_b", "tblock_a_s", "tblock_b_s", "tswap_a_s", "tswap_b_s"),
             "extra_factor_numerator",
             "extra_factor_denominator",

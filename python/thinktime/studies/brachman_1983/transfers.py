@@ -64,9 +64,9 @@ def chapter(machine: Machine) -> Chapter:
         "IV and V for measured and simulated runs alike, whatever blocks and swaps took in the run itself."
     )
     return Chapter(
-        findings=(implied.finding(few, many),),
+        claims=(implied.finding(few, many),),
         summary=tuple(_summary(machine, few, many)),
-        pictures=(_figure(rows),),
+        charts=(_figure(rows),),
         tables=(implied.shares(machine), _rise(machine), _table(machine, rows), _switched(machine)),
         method=method,
     )

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from thinktime.stats.difference import difference
-from thinktime.studies.cells import Finding
+from thinktime.studies.cells import Claim
 from thinktime.studies.sekino_1969 import instruments, responses, think_time_answer, twin
 from thinktime.studies.sekino_1969.cpu_time import (
     CPU,
@@ -59,11 +59,11 @@ def chapter(machines: Machines) -> Chapter:
     )
     held = sum(finding.holds is True for finding in findings)
     summary = (f"Of {len(findings)} conclusions, {held} hold on the simulated machines.",)
-    return Chapter(findings=findings, summary=summary)
+    return Chapter(claims=findings, summary=summary)
 
 
-def _found(finding: str, source: str, holds: bool, statistic: str, text: str) -> Finding:
-    return Finding(NAME, finding, source, bool(holds), statistic, text)
+def _found(finding: str, source: str, holds: bool, statistic: str, text: str) -> Claim:
+    return Claim(study=NAME, id=finding, source=source, holds=bool(holds), statistic=statistic, text=text)
 
 
 def _listed(values: dict[int, float], form: str, unit: str) -> str:
@@ -79,7 +79,7 @@ def _faults(machines: Machines) -> dict[int, float]:
     return {users: faults(at(machines, users)).value for users in USERS}
 
 
-def _cpu_time(machines: Machines) -> Iterator[Finding]:
+def _cpu_time(machines: Machines) -> Iterator[Claim]:
     cpu, count = _mean(machines, CPU), _faults(machines)
     above = [users for users in USERS if users >= LEAST_USERS]
     points = {users: component(at(machines, users), CPU) for users in above}
@@ -123,7 +123,7 @@ def _implied() -> float:
     return 100.0 * fact("M-F13").value / fact("M-F16").value
 
 
-def _components(machines: Machines) -> Iterator[Finding]:
+def _components(machines: Machines) -> Iterator[Claim]:
     run = _mean(machines, RUN)
     middle = float(np.mean(list(run.values())))
     spread = max(abs(value / middle - 1.0) for value in run.values())
@@ -168,7 +168,7 @@ def _components(machines: Machines) -> Iterator[Finding]:
     )
 
 
-def _instruments(machines: Machines) -> Iterator[Finding]:
+def _instruments(machines: Machines) -> Iterator[Claim]:
     cpu = _mean(machines, CPU)
     least = min(cpu, key=cpu.__getitem__)
     quiet = instruments.reading(machines, DAILY, QUIET).cpu_ms.value
@@ -207,7 +207,7 @@ def _instruments(machines: Machines) -> Iterator[Finding]:
     )
 
 
-def _responses(machines: Machines) -> Iterator[Finding]:
+def _responses(machines: Machines) -> Iterator[Claim]:
     for users in (6, 10, 17):
         run = machines.multics(users)
         said, holds = [], True
@@ -269,7 +269,7 @@ MOSTLY = 0.8
 """Part of the printed cells that must lie in ranges of 95 %; those of a column depend on each other."""
 
 
-def _twin(machines: Machines) -> Iterator[Finding]:
+def _twin(machines: Machines) -> Iterator[Claim]:
     ctss_cpu = twin.report(machines, "average_cpu_time")
     multics_cpu = at(machines, twin.REPORT_USERS).cpu.value
     ratio = multics_cpu / float(np.nanmean(ctss_cpu))

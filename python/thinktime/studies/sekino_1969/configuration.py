@@ -10,7 +10,7 @@ import numpy as np
 
 from thinktime.sources.simulated import resolve, systems
 from thinktime.stats.estimate import Estimate
-from thinktime.studies.cells import Figure, Tolerance
+from thinktime.studies.cells import Cell, Tolerance
 from thinktime.studies.common_sections import parameters
 from thinktime.studies.sekino_1969.tables import CPM01, PAPER, SUMMARY, USERS, fact, printed
 from thinktime.studies.study import Chapter
@@ -108,10 +108,10 @@ def chapter(_: object) -> Chapter:
         )
         for name, changes in given.items()
     )
-    return Chapter(tuple(_stated()), summary=summary, tables=tables)
+    return Chapter(cells=tuple(_stated()), summary=summary, tables=tables)
 
 
-def _stated() -> Iterator[Figure]:
+def _stated() -> Iterator[Cell]:
     """Numbers of the text that the script was made with."""
     from thinktime.sources import scripts
 

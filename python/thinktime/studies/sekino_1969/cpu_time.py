@@ -9,13 +9,13 @@ import numpy as np
 
 from thinktime.documents import document
 from thinktime.documents import format as shown
-from thinktime.documents.document import Cell, Column, Table
+from thinktime.documents.document import Column, Table
 from thinktime.errors import WorkError
 from thinktime.stats.estimate import Estimate, NotApplicable
-from thinktime.studies.cells import Figure, Tolerance
+from thinktime.studies.cells import Cell, Tolerance
+from thinktime.studies.sekino_1969.charts import Point as Drawn
+from thinktime.studies.sekino_1969.charts import Printed, broken_lines, curves
 from thinktime.studies.sekino_1969.machines import Machines, scaled
-from thinktime.studies.sekino_1969.pictures import Point as Drawn
-from thinktime.studies.sekino_1969.pictures import Printed, broken_lines, curves
 from thinktime.studies.sekino_1969.recomputed import at_twenty_ms, implied_faults
 from thinktime.studies.sekino_1969.tables import PAPER, fact
 from thinktime.studies.study import Chapter
@@ -130,15 +130,15 @@ def chapter(machines: Machines) -> Chapter:
         f"{TIME.words}, shares {SHARE.words} points."
     )
     return Chapter(
-        figures,
+        cells=figures,
         summary=summary,
-        pictures=tuple(_pictures(machines)),
+        charts=tuple(_pictures(machines)),
         tables=(_table(machines), _lines(machines)),
         method=method,
     )
 
 
-def _facts(machines: Machines) -> Iterator[Figure]:
+def _facts(machines: Machines) -> Iterator[Cell]:
     least = at(machines, LEAST_USERS)
     each = least.per_event[1]
     run = [component(at(machines, users), RUN).value for users in USERS]
@@ -161,13 +161,13 @@ def _facts(machines: Machines) -> Iterator[Figure]:
             yield PAPER.fact(name, ours, "fitted", tolerance)
 
 
-def _missed(figure: Figure) -> str:
+def _missed(figure: Cell) -> str:
     published = figure.published or 0.0
     return f"Misses: {figure.label}, {shown.number(figure.ours)} for {shown.number(published)}."
 
 
 def _table(machines: Machines) -> Table:
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[tuple[document.Cell, ...]] = []
     for users in USERS:
         found = at(machines, users)
         times = [component(found, name) for name in COMPONENTS]
@@ -184,7 +184,7 @@ def _table(machines: Machines) -> Table:
 
 def _lines(machines: Machines) -> Table:
     """Show the broken lines of Figure 3."""
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[tuple[document.Cell, ...]] = []
     for name in COMPONENTS:
         found = line(machines, name)
         slope, intercept = (scaled(item, 1000.0) for item in (found.slope, found.intercept))

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from thinktime.documents.document import Cell, Column, Table
+from thinktime.documents import document
+from thinktime.documents.document import Column, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.stats.series import batch_means
-from thinktime.studies.cells import Figure, Tolerance
+from thinktime.studies.cells import Cell, Tolerance
 from thinktime.studies.sekino_1969.cpu_time import LEAST_USERS
 from thinktime.studies.sekino_1969.machines import Array, Machines, column, interval, scaled
 from thinktime.studies.sekino_1969.responses import average
@@ -125,14 +126,14 @@ def chapter(machines: Machines) -> Chapter:
         "samples of the same logs. Clock: the scripted user reads the time before and after in whole steps."
     )
     return Chapter(
-        tuple(_facts(machines)),
+        cells=tuple(_facts(machines)),
         summary=summary,
         tables=(_table(machines), _clocks(machines)),
         method=method,
     )
 
 
-def _facts(machines: Machines) -> Iterator[Figure]:
+def _facts(machines: Machines) -> Iterator[Cell]:
     inside = reading(machines, INSIDE)
     yield PAPER.fact("M-F11", inside.cpu_ms, "predicted", TIME)
     yield PAPER.fact("M-F12", inside.page_fault_ms, "predicted", TIME)
@@ -154,7 +155,7 @@ def _why(machines: Machines) -> Iterator[str]:
 
 
 def _table(machines: Machines) -> Table:
-    rows: list[tuple[Cell, ...]] = [
+    rows: list[tuple[document.Cell, ...]] = [
         (
             f"published, {DAILY}",
             fact("M-F08").value,
@@ -207,7 +208,7 @@ def _clock_said(machines: Machines) -> Iterator[str]:
 
 
 def _clocks(machines: Machines) -> Table:
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[tuple[document.Cell, ...]] = []
     for step in CLOCKS_S:
         means, errors = clock_error(machines, step)
         rows.append((f"{step:g}", interval(means), f"{errors.mean():+.2f}", f"{errors.std():.2f}"))

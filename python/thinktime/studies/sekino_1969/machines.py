@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from thinktime.stats.estimate import Estimate
 from thinktime.stats.series.batch_means import plain_mean
+from thinktime.studies.laboratory import Settings
 from thinktime.studies.sekino_1969.configuration import (
     CTSS,
     MULTICS,
@@ -25,7 +26,6 @@ from thinktime.studies.sekino_1969.configuration import (
     multics_parameters,
     pass_s,
 )
-from thinktime.studies.study import Settings
 
 if TYPE_CHECKING:
     from thinktime.log import Log

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from thinktime.documents.document import Cell, Column, Table
+from thinktime.documents import document
+from thinktime.documents.document import Column, Table
 from thinktime.stats.estimate import Estimate
-from thinktime.studies.cells import Figure, Tolerance
-from thinktime.studies.paper import rounded
+from thinktime.studies.cells import Cell, Tolerance
+from thinktime.studies.old_paper import rounded
 from thinktime.studies.sekino_1969.tables import (
     COLUMNS,
     COMPILED,
@@ -40,14 +41,14 @@ def chapter(_: object) -> Chapter:
         f"{' and '.join(map(str, COMPILED))}. CPM01: totals over {fact('M-F03').value:.0f} interactions, cut "
         "off after the third decimal. Shares: run time over CPU time."
     )
-    return Chapter(figures, (), summary, tables=(_components(),), method=method)
+    return Chapter(cells=figures, claims=(), summary=summary, tables=(_components(),), method=method)
 
 
 def _exact(value: float, inputs: int, unit: str = "") -> Estimate:
     return Estimate(value=value, unit=unit, n=inputs, method="recomputed from printed numbers")
 
 
-def _summaries() -> Iterator[Figure]:
+def _summaries() -> Iterator[Cell]:
     for column in COLUMNS:
         cells = {int(row["interaction"]): cell.value for row, cell in PAPER.tables[RESPONSES].printed(column)}
         if not cells:
@@ -61,7 +62,7 @@ def _summaries() -> Iterator[Figure]:
         }
         for statistic, (value, n) in found.items():
             row = {"statistic": statistic}
-            yield PAPER.figure(SUMMARY, row, column, _exact(value, n, "s"), "arithmetic", DIGITS)
+            yield PAPER.cell(SUMMARY, row, column, _exact(value, n, "s"), "arithmetic", DIGITS)
 
 
 def cpm01(quantity: str) -> float:
@@ -75,7 +76,7 @@ def truncated(value: float, places: int = 3) -> float:
     return math.floor(value * 10.0**places + 1e-6) / 10.0**places
 
 
-def _run_report() -> Iterator[Figure]:
+def _run_report() -> Iterator[Cell]:
     count = fact("M-F03").value
     run, swap = (truncated(cpm01(f"total_{part}_time") / count) for part in ("run", "swap"))
     found = {
@@ -88,10 +89,10 @@ def _run_report() -> Iterator[Figure]:
         ),
     }
     for quantity, ours in found.items():
-        yield PAPER.figure(CPM01, {"quantity": quantity}, "value", ours, "arithmetic", DIGITS)
+        yield PAPER.cell(CPM01, {"quantity": quantity}, "value", ours, "arithmetic", DIGITS)
 
 
-def _facts() -> Iterator[Figure]:
+def _facts() -> Iterator[Cell]:
     counts = [fact(name) for name in ("M-F04", "M-F05", "M-F03")]
     waiting, others, interactions = (count.value for count in counts)
     cells = len(PAPER.tables[RESPONSES].rows)
@@ -151,7 +152,7 @@ def at_twenty_ms() -> float:
 
 def _components() -> Table:
     """Show what the text implies of the components at 4, 17 and 20 users."""
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[tuple[document.Cell, ...]] = []
     for users, cpu in ((4, fact("M-F08").value), (17, 1000.0 * fact("M-F19").value), (20, at_twenty_ms())):
         run = fact("M-F13").value
         faults = implied_faults(cpu)

@@ -11,10 +11,10 @@ import numpy as np
 
 from thinktime.documents import document
 from thinktime.documents import format as shown
-from thinktime.documents.document import Cell, Column, Table
-from thinktime.studies.cells import Figure, Tolerance
+from thinktime.documents.document import Column, Table
+from thinktime.studies.cells import Cell, Tolerance
+from thinktime.studies.sekino_1969.charts import Point, Printed, curves
 from thinktime.studies.sekino_1969.machines import Array, Machines, column, interval
-from thinktime.studies.sekino_1969.pictures import Point, Printed, curves
 from thinktime.studies.sekino_1969.tables import (
     COLUMNS,
     COMPILED,
@@ -115,20 +115,20 @@ def chapter(machines: Machines) -> Chapter:
         f"{MEAN.words}; single cells are one run, and nothing is claimed of them but what is said above."
     )
     return Chapter(
-        figures,
+        cells=figures,
         summary=summary,
-        pictures=(_figure(machines),),
+        charts=(_figure(machines),),
         tables=(_spread(machines),),
         method=method,
     )
 
 
-def _cells(machines: Machines) -> Iterator[Figure]:
+def _cells(machines: Machines) -> Iterator[Cell]:
     for name, run in columns(machines).items():
         for interaction in range(1, INTERACTIONS + 1):
             ours = interval(_response(run, interaction), "s")
             row = {"interaction": interaction}
-            figure = PAPER.figure(RESPONSES, row, name, ours, kind_of(name), None)
+            figure = PAPER.cell(RESPONSES, row, name, ours, kind_of(name), None)
             yield replace(figure, label=named(interaction, _system(name)))
 
 
@@ -136,7 +136,7 @@ def _system(name: str) -> str:
     return "ctss" if name in CTSS_USERS else "multics"
 
 
-def _summaries(machines: Machines) -> Iterator[Figure]:
+def _summaries(machines: Machines) -> Iterator[Cell]:
     for name, run in columns(machines).items():
         whole = average(run)
         found = {
@@ -146,10 +146,10 @@ def _summaries(machines: Machines) -> Iterator[Figure]:
         }
         for statistic, values in found.items():
             row = {"statistic": statistic}
-            yield PAPER.figure(SUMMARY, row, name, interval(values, "s"), kind_of(name), MEAN)
+            yield PAPER.cell(SUMMARY, row, name, interval(values, "s"), kind_of(name), MEAN)
 
 
-def _facts(machines: Machines) -> Iterator[Figure]:
+def _facts(machines: Machines) -> Iterator[Cell]:
     ours = interval(average(machines.multics(PRINTED_AT)), "s")
     yield PAPER.fact("M-F17", ours, "predicted", MEAN)
 
@@ -171,7 +171,7 @@ def _inside(machines: Machines) -> tuple[int, int, float]:
 
 def _spread(machines: Machines) -> Table:
     """Where one run lies, cell by cell, beside what is printed."""
-    by_row: dict[int, list[Cell]] = {at: [] for at in range(1, INTERACTIONS + 1)}
+    by_row: dict[int, list[document.Cell]] = {at: [] for at in range(1, INTERACTIONS + 1)}
     level = 1.0
     for _, interaction, found, value in ranges(machines):
         level = min(level, found.level)
@@ -196,7 +196,7 @@ def _head(name: str, part: int) -> str:
     return f"{name}, {'one run, s' if part else 'printed, s'}"
 
 
-def _misses(machines: Machines, figures: tuple[Figure, ...]) -> Iterator[str]:
+def _misses(machines: Machines, figures: tuple[Cell, ...]) -> Iterator[str]:
     """Say of every mean that misses by how much, and what its response is made of."""
     for figure in figures:
         statistic = str(figure.row.get("statistic", ""))
@@ -217,7 +217,7 @@ def _misses(machines: Machines, figures: tuple[Figure, ...]) -> Iterator[str]:
             )
 
 
-def _spent(machines: Machines, figures: tuple[Figure, ...], figure: Figure) -> str:
+def _spent(machines: Machines, figures: tuple[Cell, ...], figure: Cell) -> str:
     """Say what the machine does meanwhile, which is why responses are short or long."""
     name = figure.quantity
     run = columns(machines)[name]
@@ -229,7 +229,7 @@ def _spent(machines: Machines, figures: tuple[Figure, ...], figure: Figure) -> s
     return f"{said} {_bent(figures, figure)}" if name in USERS else said
 
 
-def _bent(figures: tuple[Figure, ...], missed: Figure) -> str:
+def _bent(figures: tuple[Cell, ...], missed: Cell) -> str:
     """Say how a mean rises from each printed number of users to the next, printed and simulated."""
     known = [
         (USERS[other.quantity], other.published, other.ours)

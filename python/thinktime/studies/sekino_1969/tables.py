@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from thinktime.studies.cells import Kind, Row
-from thinktime.studies.paper import Paper
+from thinktime.studies.old_paper import Paper
 from thinktime.studies.published import Printed, Shape
 
 __all__ = [
@@ -52,22 +52,22 @@ _SECONDS = dict.fromkeys(COLUMNS, "s")
 
 SHAPES = (
     Shape(
-        RESPONSES,
-        "Table 1",
-        "response times of the waiting interactions of the first half of the script",
-        ("interaction",),
-        _SECONDS,
-        ("multics_command", "ctss_command"),
+        name=RESPONSES,
+        place="Table 1",
+        title="response times of the waiting interactions of the first half of the script",
+        keys=("interaction",),
+        quantities=_SECONDS,
+        remarks=("multics_command", "ctss_command"),
         words="interaction {interaction}",
     ),
-    Shape(SUMMARY, "Table 1", "sums and averages", ("statistic",), _SECONDS),
+    Shape(name=SUMMARY, place="Table 1", title="sums and averages", keys=("statistic",), quantities=_SECONDS),
     Shape(
-        CPM01,
-        "Run CPM01",
-        "the twin script 6MAD1 on CTSS",
-        ("quantity",),
-        {"value": ""},
-        ("unit",),
+        name=CPM01,
+        place="Run CPM01",
+        title="the twin script 6MAD1 on CTSS",
+        keys=("quantity",),
+        quantities={"value": ""},
+        remarks=("unit",),
         texts=("run_number", "date", "time", "disk_file_system_reloaded_recently"),
     ),
 )

@@ -11,9 +11,9 @@ from thinktime.documents import document
 from thinktime.documents.document import Cell, Column, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.stats.hypothesis import ALPHA, holm
-from thinktime.studies.cells import Finding, Tolerance
+from thinktime.studies.cells import Claim, Tolerance
+from thinktime.studies.sekino_1969.charts import Point, curves
 from thinktime.studies.sekino_1969.machines import Machines, interval
-from thinktime.studies.sekino_1969.pictures import Point, curves
 from thinktime.studies.sekino_1969.tables import NAME, PAPER, fact
 from thinktime.studies.sekino_1969.think_time import (
     ALONE,
@@ -68,9 +68,9 @@ def chapter(machines: Machines) -> Chapter:
         f"probabilities of all tests are adjusted together (Holm 1979), at a false-alarm rate of {ALPHA:g}."
     )
     return Chapter(
-        (PAPER.fact("M-F22", issues, "fitted", Tolerance("digits")),),
+        cells=(PAPER.fact("M-F22", issues, "fitted", Tolerance("digits")),),
         summary=summary,
-        pictures=tuple(_picture(machines, quantity) for quantity in UNITS),
+        charts=tuple(_picture(machines, quantity) for quantity in UNITS),
         tables=(_tests(every), _cells(machines)),
         method=method,
     )
@@ -223,7 +223,7 @@ def _picture(machines: Machines, quantity: str) -> document.Figure:
     )
 
 
-def findings(machines: Machines) -> Iterator[Finding]:
+def findings(machines: Machines) -> Iterator[Claim]:
     """Give the answer of the experiment, and whether ten issues could have given it."""
     every = {quantity: trends(machines, quantity) for quantity in UNITS}
     adjusted = _adjusted(every)
@@ -232,24 +232,25 @@ def findings(machines: Machines) -> Iterator[Finding]:
     ]
     others = [each for each in every[CPU] if each.users != ALONE]
     rising = [each for each in others if adjusted[CPU, each.users] < ALPHA and each.slope.value > 0.0]
-    yield Finding(
-        NAME,
-        "think-time-matters",
-        "think-time experiment",
-        bool(rising),
-        f"CPU time of an issue with each doubling of the think time: {', '.join(said)}; it rises at "
+    yield Claim(
+        study=NAME,
+        id="think-time-matters",
+        source="think-time experiment",
+        holds=bool(rising),
+        statistic=f"CPU time of an issue with each doubling of the think time: {', '.join(said)}; it "
+        f"rises at "
         f"{ALPHA:g}, all tests together, with {', '.join(str(each.users) for each in rising) or 'none'} of "
         f"{', '.join(str(each.users) for each in others)} users",
-        "CPU time of a command depends on the length of the think time (asked, not answered in 1969)",
+        text="CPU time of a command depends on the length of the think time (asked, not answered in 1969)",
     )
     powers = {each.words: each.power(1) for each in others}
-    yield Finding(
-        NAME,
-        "think-time-undecided",
-        "think-time experiment",
-        any(power < POWER for power in powers.values()),
-        f"probability of finding the trend with ten issues at each think time: "
+    yield Claim(
+        study=NAME,
+        id="think-time-undecided",
+        source="think-time experiment",
+        holds=any(power < POWER for power in powers.values()),
+        statistic=f"probability of finding the trend with ten issues at each think time: "
         f"{', '.join(f'{power:.2f} with {words}' for words, power in powers.items())}; below {POWER:g} "
         f"it may well find nothing; with another load at each think time {uncontrolled(machines):.2f}",
-        "ten issues of the command at each think time need not give a significant result",
+        text="ten issues of the command at each think time need not give a significant result",
     )

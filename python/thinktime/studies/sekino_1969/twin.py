@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from thinktime.documents.document import Cell, Column, Table
+from thinktime.documents import document
+from thinktime.documents.document import Column, Table
 from thinktime.stats.estimate import Estimate
-from thinktime.studies.cells import Figure, Kind, Tolerance
+from thinktime.studies.cells import Cell, Kind, Tolerance
 from thinktime.studies.sekino_1969.configuration import WARM_UP_S, ctss_parameters
 from thinktime.studies.sekino_1969.cpu_time import at
 from thinktime.studies.sekino_1969.machines import Array, Machines, column, interval
@@ -60,20 +61,18 @@ def chapter(machines: Machines) -> Chapter:
         "and the other users make of it. CPU time is run and swap time. Totals are those of "
         f"{fact('M-F03').value:.0f} interactions."
     )
-    return Chapter(figures, summary=summary, tables=(_beside(machines), _one(machines)), method=method)
+    return Chapter(cells=figures, summary=summary, tables=(_beside(machines), _one(machines)), method=method)
 
 
-def _run_report(machines: Machines) -> Iterator[Figure]:
+def _run_report(machines: Machines) -> Iterator[Cell]:
     users = Estimate(value=float(REPORT_USERS), unit="users", n=1, method="of the simulated run")
-    yield PAPER.figure(
-        CPM01, {"quantity": "simultaneous_users"}, "value", users, "fitted", Tolerance("digits")
-    )
+    yield PAPER.cell(CPM01, {"quantity": "simultaneous_users"}, "value", users, "fitted", Tolerance("digits"))
     for quantity, (_, _, kind, tolerance) in QUANTITIES.items():
         ours = interval(report(machines, quantity))
-        yield PAPER.figure(CPM01, {"quantity": quantity}, "value", ours, kind, tolerance)
+        yield PAPER.cell(CPM01, {"quantity": quantity}, "value", ours, kind, tolerance)
 
 
-def _facts(machines: Machines) -> Iterator[Figure]:
+def _facts(machines: Machines) -> Iterator[Cell]:
     at_15, at_17 = (average(machines.ctss(users)) for users in (TABLE_1_USERS, REPORT_USERS))
     yield PAPER.fact("M-F18", interval(at_15), "predicted", RESPONSE, end="low")
     yield PAPER.fact("M-F18", interval(at_17), "predicted", RESPONSE, end="high")
@@ -110,7 +109,7 @@ def _beside(machines: Machines) -> Table:
             interval(average(run)) for run in (machines.multics(REPORT_USERS), machines.ctss(REPORT_USERS))
         ),
     )
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[tuple[document.Cell, ...]] = []
     for (what, theirs), simulated in zip(stated.items(), ours, strict=True):
         ratios = (f"{theirs[0] / theirs[1]:.2f}", f"{simulated[0].value / simulated[1].value:.2f}")
         rows.append((what, *(f"{value:g}" for value in theirs), *simulated, *ratios))
@@ -128,12 +127,12 @@ def _beside(machines: Machines) -> Table:
 
 def _one(machines: Machines) -> Table:
     """Show the run report as one run would."""
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[tuple[document.Cell, ...]] = []
     for row in PAPER.tables[CPM01].rows:
         quantity = str(row["quantity"])
         cell = PAPER.tables[CPM01].cell(row, "value")
         theirs = f"{cell.value:.{cell.places}f}" if cell else PAPER.tables[CPM01].remark(row, "value")
-        ours: Cell = None
+        ours: document.Cell = None
         inside = ""
         if quantity in QUANTITIES and cell:
             found = one_run(report(machines, quantity))

@@ -1,24 +1,32 @@
-"""From 1 CPU with 256K to 2 CPUs with 384K: what each mechanism contributes, one at a time."""
+"""From 1 CPU with 256K to 2 CPUs with 384K: the contribution of each mechanism."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from thinktime.documents import charts, document
+from thinktime.documents import document
 from thinktime.documents import format as shown
-from thinktime.documents.charts import Axis
-from thinktime.documents.document import Cell, Column, Key, Table
+from thinktime.documents.document import Column, Key, Table
+from thinktime.documents.series import Point, Series
 from thinktime.stats.estimate import Estimate
-from thinktime.studies.cells import Finding
-from thinktime.studies.sekino_1971.machine import Machine, interval, parameters_of
-from thinktime.studies.sekino_1971.tables import FULL, NAME, OVERHEAD, SMALL, Configuration, cell, words
+from thinktime.studies.cells import Claim
+from thinktime.studies.estimates import interval
+from thinktime.studies.laboratory import Laboratory, Parameters
+from thinktime.studies.sekino_1971 import charts
+from thinktime.studies.sekino_1971.configurations import (
+    FULL,
+    OVERHEAD,
+    PAPER,
+    SMALL,
+    Configuration,
+    compared,
+    value_of,
+    words,
+)
 from thinktime.studies.study import Chapter
-
-__all__ = ["NO_GROWTH", "NO_INTERFERENCE", "NO_LOCKS", "RISING", "chapter", "path", "switches"]
 
 NO_INTERFERENCE: dict[str, Any] = {"interference": 0.0}
 NO_LOCKS: dict[str, Any] = {"locks": "none"}
@@ -49,7 +57,7 @@ SWITCHES: dict[str, dict[str, Any]] = {
     "a drum without queues by sector": {"drum_organisation": "first_come"},
     "eligibility by working sets": {"eligibility": "working_sets"},
 }
-"""What is changed alone on 2 CPUs with 384K."""
+"""Mechanisms changed alone on 2 CPUs with 384K."""
 
 SHOWN = {
     "page_fault_overhead_s": ("page fault, ms", 1000.0),
@@ -59,203 +67,186 @@ SHOWN = {
     "useful_share": ("useful, points", 100.0),
     "idle_share": ("idle, points", 100.0),
 }
-"""Responses of the tables: heading, and what they are multiplied by."""
+"""Responses of the tables: heading, and the factor to its unit."""
 RISING = {"page_fault": "user", "drum_interrupt": "system", "getwork": "memory"}
-"""Events whose overhead the paper says to rise, and their colours."""
+"""Events whose overhead rises, according to the memorandum, and their colours."""
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """Two machines that are given the same work.
-
-    Parameters
-    ----------
-    name : str
-        What makes them differ, as a reader calls it.
-    before, after : mapping
-        Parameters of the one and of the other.
-    """
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Two machines that are given the same work."""
 
     name: str
-    before: Mapping[str, Any]
-    after: Mapping[str, Any]
+    """Difference between them, for a reader."""
+    before: Parameters
+    after: Parameters
 
-    def change(self, machine: Machine, response: str, factor: float = 1.0) -> Estimate:
+    def change(self, laboratory: Laboratory, response: str, factor: float = 1.0) -> Estimate:
         r"""Mean change of a response, times `factor`.
 
         .. math:: \frac{1}{n} \sum_r (y_r - x_r)
 
         with Student's t over n replications of the same work on both (common random numbers).
         """
-        before, after = (machine.values(each, response) for each in (self.before, self.after))
+        before, after = (
+            compared(laboratory, parameters, response) for parameters in (self.before, self.after)
+        )
         return interval(after - before, factor=factor)
 
 
 def path() -> tuple[tuple[str, dict[str, Any]], ...]:
     """Parameters after each step, from the first configuration to the last."""
-    parameters = parameters_of(SMALL)
-    found = [(SMALL.words, parameters)]
+    parameters = SMALL.parameters
+    points = [(SMALL.words, parameters)]
     for name, changes in STEPS.items():
         merged = parameters | changes
         parameters = {key: value for key, value in merged.items() if value is not None}
-        found.append((name, parameters))
-    return tuple(found)
+        points.append((name, parameters))
+    return tuple(points)
 
 
-def steps() -> tuple[Compared, ...]:
+def steps() -> tuple[Comparison, ...]:
     """Every mechanism against the machine without it and without those that follow."""
-    return tuple(Compared(name, before, after) for (_, before), (name, after) in pairwise(path()))
+    return tuple(
+        Comparison(name=name, before=before, after=after) for (_, before), (name, after) in pairwise(path())
+    )
 
 
-def switches() -> tuple[Compared, ...]:
+def switches() -> tuple[Comparison, ...]:
     """Every mechanism changed alone on the whole machine."""
-    full = parameters_of(FULL)
-    return tuple(Compared(name, full, full | changes) for name, changes in SWITCHES.items())
+    full = FULL.parameters
+    return tuple(
+        Comparison(name=name, before=full, after=full | changes) for name, changes in SWITCHES.items()
+    )
 
 
-def whole() -> Compared:
-    """Compare the last configuration with the first."""
-    return Compared("all together", parameters_of(SMALL), parameters_of(FULL))
+def whole() -> Comparison:
+    """The last configuration against the first."""
+    return Comparison(name="all together", before=SMALL.parameters, after=FULL.parameters)
 
 
-def chapter(machine: Machine) -> Chapter:
-    """Switch mechanisms on along a path, and off alone."""
+def chapter(laboratory: Laboratory) -> Chapter:
+    """Mechanisms switched on along a path, and off alone."""
     summary = (
         f"From {SMALL.words} to {FULL.words} one mechanism after another is switched on. Each line of the "
-        "first table is what one adds to those before; the lines add up to the whole difference.",
-        *_rises(machine),
+        "first table is the contribution of one to those before; the lines add up to the whole difference.",
+        *_rises(laboratory),
         "The second table changes one mechanism alone on the whole machine. Where a line there is not the "
-        "opposite of its line in the first table, mechanisms meet: processors that slow each other down hold "
-        "locks for longer, and one that waits for a lock is active and interferes.",
+        "opposite of its line in the first table, mechanisms interact: processors that slow each other down "
+        "hold locks for longer, and one that waits for a lock is active and interferes.",
     )
-    tables = (
-        _table(machine, "steps", f"From {SMALL.words} to {FULL.words}, step by step", (*steps(), whole())),
-        _table(machine, "switches", f"{FULL.words}, one mechanism changed alone", switches()),
-    )
-    pictures = (_overheads(machine), _useful(machine))
     return Chapter(
-        findings=tuple(_findings(machine)),
+        claims=(
+            _claim(laboratory, "overhead-interference", NO_INTERFERENCE),
+            _claim(laboratory, "overhead-lockout", NO_LOCKS),
+        ),
         summary=summary,
-        pictures=pictures,
-        tables=tables,
+        charts=(_overheads(laboratory), _useful(laboratory)),
+        tables=(
+            _table(
+                laboratory, "steps", f"From {SMALL.words} to {FULL.words}, step by step", (*steps(), whole())
+            ),
+            _table(laboratory, "switches", f"{FULL.words}, one mechanism changed alone", switches()),
+        ),
         method="Differences of means over replications of the same work, with Student's t.",
     )
 
 
-def _table(machine: Machine, name: str, caption: str, compared: Sequence[Compared]) -> Table:
-    rows: list[tuple[Cell, ...]] = [
-        (each.name, *(each.change(machine, response, factor) for response, (_, factor) in SHOWN.items()))
-        for each in compared
-    ]
-    columns = (Column("change"), *(Column(heading, scaled=False) for heading, _ in SHOWN.values()))
-    note = (
-        "Changes of the overhead of a page fault, a drum interrupt and a getwork, and of the mean time "
-        "between page faults, useful work and idle time of a processor, with 95 % intervals."
+def _table(laboratory: Laboratory, name: str, caption: str, comparisons: Sequence[Comparison]) -> Table:
+    return Table(
+        name=name,
+        caption=caption,
+        columns=(Column("change"), *(Column(heading, scaled=False) for heading, _ in SHOWN.values())),
+        rows=tuple(
+            (item.name, *(item.change(laboratory, name, factor) for name, (_, factor) in SHOWN.items()))
+            for item in comparisons
+        ),
+        notes=(
+            "Changes of the overhead of a page fault, a drum interrupt and a getwork, and of the mean time "
+            "between page faults, useful work and idle time of a processor, with 95 % intervals.",
+        ),
     )
-    return Table(name=name, caption=caption, columns=columns, rows=tuple(rows), notes=(note,))
 
 
-def _rises(machine: Machine) -> Iterator[str]:
-    """Part the rise of each overhead from the first configuration to the last into its steps."""
+def _rises(laboratory: Laboratory) -> Iterator[str]:
+    """Rise of each overhead from the first configuration to the last, by steps."""
     for event in RISING:
         response = f"{event}_overhead_s"
-        rise = whole().change(machine, response, 1000.0).value
-        theirs = cell(OVERHEAD, FULL, event) - cell(OVERHEAD, SMALL, event)
+        rise = whole().change(laboratory, response, 1000.0).value
+        theirs = value_of(OVERHEAD, FULL, event) - value_of(OVERHEAD, SMALL, event)
         listed = ", ".join(
-            f"{step.name} {step.change(machine, response, 1000.0).value:+.2f}" for step in steps()
+            f"{step.name} {step.change(laboratory, response, 1000.0).value:+.2f}" for step in steps()
         )
         yield (
             f"The overhead of a {words(event)} changes by {rise:+.2f} ms, {theirs:+.2f} published: {listed}."
         )
 
 
-def _findings(machine: Machine) -> Iterator[Finding]:
-    """Whether interference and lockout each raise the overhead of the events."""
-    full = parameters_of(FULL)
-    causes = {
-        "interference": ("memory-cycle interference", NO_INTERFERENCE),
-        "lockout": ("lockout of supervisory data bases", NO_LOCKS),
-    }
-    for cause, (name, off) in causes.items():
-        compared = Compared(name, full | off, full)
-        found = {event: compared.change(machine, f"{event}_overhead_s", 1000.0) for event in RISING}
-        raises = [each.low is not None and each.low > 0.0 for each in found.values()]
-        said = "; ".join(f"{words(event)} {shown.estimate(each)} ms" for event, each in found.items())
-        yield Finding(
-            NAME,
-            f"overhead-{cause}",
-            "text on the growth of overheads",
-            all(raises),
-            f"overhead per event with it less without it, {FULL.words}: {said}",
-            f"with two processors {name} makes page faults, drum interrupts and getworks cost more",
-        )
+def _claim(laboratory: Laboratory, name: str, off: Parameters) -> Claim:
+    """Claim that a mechanism raises the overhead of each rising event."""
+    full = FULL.parameters
+    comparison = Comparison(name=name, before={**full, **off}, after=full)
+    changes = {event: comparison.change(laboratory, f"{event}_overhead_s", 1000.0) for event in RISING}
+    listed = "; ".join(f"{words(event)} {shown.estimate(change)} ms" for event, change in changes.items())
+    return PAPER.claim(
+        name,
+        list(changes.values()),
+        f"overhead per event with it less without it, {FULL.words}: {listed}",
+    )
 
 
-def _overheads(machine: Machine) -> document.Figure:
-    """Draw the overhead of each rising event after every step, and as published at both ends."""
+def _overheads(laboratory: Laboratory) -> document.Figure:
+    """Overhead of each rising event after every step, and as published at both ends."""
     along = path()
-    rows = _printed(SMALL)
-    for at, (name, parameters) in enumerate(along):
-        for event in RISING:
-            value = interval(machine.values(parameters, f"{event}_overhead_s"), factor=1000.0)
-            rows.append(_row(f"+ {name}" if at else name, words(event), value))
-    rows += _printed(FULL)
-    keys = tuple(Key(words(event), colour=colour, shape="circle") for event, colour in RISING.items())
-    listed = []
-    for event in RISING:
-        first, last = (machine.values(along[at][1], f"{event}_overhead_s").mean() for at in (0, -1))
-        listed.append(f"{words(event)} from {1000.0 * first:.2f} to {1000.0 * last:.2f} ms")
-    title, axis = "Overhead per event, one mechanism after another", "overhead per event, ms"
-    return document.Figure(
-        name="overhead-steps",
-        title=title,
-        chart=partial(charts.dots, rows, keys, Axis(axis), ("after", "event", "overhead, ms")),
-        data=_data("overhead-steps", title, rows, axis),
-        alt=f"{'; '.join(listed)}.",
-        keys=keys,
-    )
+    keys = {event: Key(words(event), colour=colour, shape="circle") for event, colour in RISING.items()}
+    simulated = {
+        (number, event): interval(compared(laboratory, parameters, f"{event}_overhead_s"), factor=1000.0)
+        for number, (_, parameters) in enumerate(along)
+        for event in RISING
+    }
 
+    def printed(configuration: Configuration) -> Iterator[Point]:
+        for event, key in keys.items():
+            value = value_of(OVERHEAD, configuration, event)
+            exact = Estimate(value=value, n=1, method="printed", low=value, high=value)
+            yield Point(key=key, label=f"{configuration.words}, published", y=exact)
 
-def _printed(configuration: Configuration) -> list[dict[str, Any]]:
-    """Rows of a chart for the overheads of Table 3."""
-    rows = []
-    for event in RISING:
-        value = cell(OVERHEAD, configuration, event)
-        exact = Estimate(value=value, unit="", n=1, method="printed", low=value, high=value)
-        rows.append(_row(f"{configuration.words}, published", words(event), exact))
-    return rows
-
-
-def _useful(machine: Machine) -> document.Figure:
-    """Draw the change of useful work that each step and each switch makes."""
-    groups = {"added to those before": steps(), "changed alone on the whole machine": switches()}
-    rows = [
-        _row(each.name, group, each.change(machine, "useful_share", 100.0))
-        for group, compared in groups.items()
-        for each in compared
+    points = [
+        Point(key=keys[event], label=f"+ {along[number][0]}" if number else along[0][0], y=value)
+        for (number, event), value in simulated.items()
     ]
-    keys = tuple(
-        Key(group, colour=colour, shape="circle")
-        for group, colour in zip(groups, ("system", "user"), strict=True)
+    ends = [
+        f"{words(event)} from {simulated[0, event].value:.2f} to "
+        f"{simulated[len(along) - 1, event].value:.2f} ms"
+        for event in RISING
+    ]
+    return charts.dots(
+        "overhead-steps",
+        "Overhead per event, one mechanism after another",
+        Series([*printed(SMALL), *points, *printed(FULL)]),
+        axis="overhead per event, ms",
+        heads=("after", "event", "overhead, ms"),
+        alt=f"{'; '.join(ends)}.",
     )
-    listed = "; ".join(f"{row['label']} {row['shown']}" for row in rows)
-    title, axis = "Useful work, and what changes it", "change of useful work, points of each processor"
-    return document.Figure(
-        name="useful-changes",
-        title=title,
-        chart=partial(charts.dots, rows, keys, Axis(axis), ("change", "how", "points")),
-        data=_data("useful-changes", title, rows, axis),
+
+
+def _useful(laboratory: Laboratory) -> document.Figure:
+    """Change of useful work by each step and each switch."""
+    groups = {
+        Key("added to those before", colour="system", shape="circle"): steps(),
+        Key("changed alone on the whole machine", colour="user", shape="circle"): switches(),
+    }
+    points = [
+        Point(key=key, label=item.name, y=item.change(laboratory, "useful_share", 100.0))
+        for key, comparisons in groups.items()
+        for item in comparisons
+    ]
+    listed = "; ".join(f"{point.label} {shown.cell(point.y, '')}" for point in points)
+    return charts.dots(
+        "useful-changes",
+        "Changes of useful work",
+        Series(points),
+        axis="change of useful work, points of each processor",
+        heads=("change", "how", "points"),
         alt=f"{listed} points.",
-        keys=keys,
     )
-
-
-def _row(label: str, series: str, value: Estimate) -> dict[str, Any]:
-    ends = {"value": value.value, "low": value.low, "high": value.high}
-    return {"label": label, "series": series, "shown": shown.estimate(value), **ends}
-
-
-def _data(name: str, title: str, rows: Sequence[Mapping[str, object]], heading: str) -> Table:
-    columns = (Column("change"), Column("of"), Column(heading, scaled=False))
-    cells = tuple((str(row["label"]), str(row["series"]), str(row["shown"])) for row in rows)
-    return Table(name=f"{name}-data", caption=title, columns=columns, rows=cells)

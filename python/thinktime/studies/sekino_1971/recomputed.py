@@ -1,63 +1,40 @@
-"""What the printed numbers say of each other: nothing here is simulated."""
+"""Consistency of the printed numbers: nothing here is simulated."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
 
-from thinktime.documents.document import Cell, Column, Table
-from thinktime.stats.estimate import Estimate
-from thinktime.studies.cells import Figure, Finding, Tolerance
-from thinktime.studies.paper import rounded
+from thinktime.documents.document import Column, Table
+from thinktime.studies.cells import Cell, Claim
+from thinktime.studies.common_sections import doubtful
+from thinktime.studies.estimates import exact, rounded
+from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.published import Printed
-from thinktime.studies.sekino_1971.tables import (
+from thinktime.studies.sekino_1971.configurations import (
     BETWEEN,
-    BETWEEN_MS,
     CAPACITY,
+    CONFIGURATIONS,
     EVENTS,
     FULL,
-    NAME,
+    LARGE,
     OVERHEAD,
-    OVERHEAD_MS,
     PAPER,
-    PERCENT,
     QUANTITIES,
     SMALL,
     STATES,
     SYSTEMS,
     Configuration,
-    printed,
+    line,
+    value_of,
     words,
 )
 from thinktime.studies.study import Chapter
 
-__all__ = ["TABLES", "chapter", "deviations", "identity", "known", "share"]
-
-TABLES = (CAPACITY, BETWEEN, OVERHEAD, "facts")
-DIGITS = Tolerance("digits")
-HALF_DIGIT = 0.05
-"""Half a unit of the last digit of Table 1, points."""
-
-
-def chapter(_: object) -> Chapter:
-    """Every printed number that follows from other printed numbers."""
-    figures = (*_identity(), *_facts())
-    off = deviations()
-    worst = max(off, key=lambda key: abs(off[key]))
-    sums = ", ".join(f"{configuration.words} {total:.1f}" for configuration, total in _totals())
-    summary = (
-        "The share of capacity that goes to an event is its overhead over the time between two such events: "
-        f"Table 1 is 100 x Table 3 / Table 2. {len(off)} cells of Table 1 can be recomputed so; the farthest "
-        f"off is {words(worst[1])} of {SYSTEMS[worst[0]].words}, by {off[worst]:+.3f} points.",
-        f"The lines of Table 1, idle and useful work among them, add to 100 % but for rounding: {sums}.",
-        _open(),
-    )
-    method = (
-        "Table 1 is recomputed from the printed digits of Tables 2 and 3 as they stand, and agrees if it "
-        "rounds to what is printed. Tables 2 and 3 are recomputed from the other two with all that the "
-        "rounding of these allows."
-    )
-    return Chapter(figures, (finding(),), summary, tables=(_table(),), method=method)
+GATE = "gate_fault"
+FIRST_LINE_MS = (108.0, 99.4, 147.0)
+SECOND_LINE_MS = (100.0, 27.4, 147.0)
+"""Table 2 ends with two lines of gate faults; one column per configuration."""
 
 
 def share(overhead_ms: float, between_ms: float) -> float:
@@ -65,133 +42,211 @@ def share(overhead_ms: float, between_ms: float) -> float:
     return 100.0 * overhead_ms / between_ms
 
 
-def known(table: str, configuration: str, event: str) -> Printed | None:
-    """Find the printed number of a line of Table 1, 2 or 3; None where the cell is empty."""
-    row = {"configuration": configuration, "event": event}
-    return PAPER.tables[table].cell(row, QUANTITIES[table])
-
-
-def identity(configuration: str, event: str) -> tuple[Printed | None, Printed | None, Printed | None]:
+def identity(configuration: Configuration, event: str) -> tuple[Printed | None, ...]:
     """Share, time between events and overhead of an event, as far as they are printed."""
-    first, second, third = (known(table, configuration, event) for table in (CAPACITY, BETWEEN, OVERHEAD))
-    return first, second, third
+    return tuple(line(table, configuration, event) for table in (CAPACITY, BETWEEN, OVERHEAD))
 
 
-def deviations() -> dict[tuple[str, str], float]:
-    """100 x Table 3 / Table 2 less Table 1, in points, by configuration and event."""
-    found = {}
-    for name in SYSTEMS:
-        for event in EVENTS:
-            part, between, overhead = identity(name, event)
-            if part and between and overhead:
-                found[name, event] = share(overhead.value, between.value) - part.value
-    return found
-
-
-def finding() -> Finding:
-    """Whether the identity holds to the printed digit."""
-    off = deviations()
-    most = max(map(abs, off.values()))
-    return Finding(
-        NAME,
-        "identity",
-        "Tables 1 to 3",
-        most <= HALF_DIGIT,
-        f"largest deviation of {len(off)} products {most:.3f} points; half a printed digit is {HALF_DIGIT:g}",
-        "overhead per event over the mean time between events is the share of capacity, to the printed digit",
+def chapter(_: Laboratory | None) -> Chapter:
+    """Every printed number that follows from other printed numbers."""
+    deviations = identity_deviations()
+    name, event = max(deviations, key=lambda key: abs(deviations[key]))
+    totals = ", ".join(f"{item.words} {total:.1f}" for item, total in _totals())
+    summary = (
+        "The share of capacity that goes to an event is its overhead over the time between two such events: "
+        f"Table 1 is 100 x Table 3 / Table 2. {len(deviations)} cells of Table 1 can be recomputed in this "
+        f"way; the farthest off is {words(event)} of {SYSTEMS[name].words}, by "
+        f"{deviations[name, event]:+.3f} points.",
+        f"The lines of Table 1, idle and useful work among them, add up to 100 % but for rounding: {totals}.",
+        _not_printed(),
+    )
+    method = (
+        "Table 1 is recomputed from the printed digits of Tables 2 and 3 as they stand, and agrees if it "
+        "rounds to what is printed. Tables 2 and 3 are recomputed from the other two with all that the "
+        "rounding of these allows."
+    )
+    return Chapter(
+        cells=(*_identity(), *_facts()),
+        claims=(identity_claim(),),
+        summary=summary,
+        tables=(_per_useful_second(),),
+        method=method,
     )
 
 
-def _identity() -> Iterator[Figure]:
-    for name in SYSTEMS:
+def identity_deviations() -> dict[tuple[str, str], float]:
+    """100 x Table 3 / Table 2 less Table 1, in points, by configuration and event."""
+    deviations = {}
+    for name, item in SYSTEMS.items():
+        for event in EVENTS:
+            printed, between, overhead = identity(item, event)
+            if printed and between and overhead:
+                deviations[name, event] = share(overhead.value, between.value) - printed.value
+    return deviations
+
+
+def identity_claim() -> Claim:
+    """Claim that the identity holds to the printed digit."""
+    most = max(map(abs, identity_deviations().values()))
+    return PAPER.claim(
+        "identity",
+        [most],
+        f"largest deviation of {len(identity_deviations())} products {most:.3f} points; half a printed "
+        f"digit is {PAPER.amount('identity'):g}",
+    )
+
+
+def _identity() -> Iterator[Cell]:
+    for name, item in SYSTEMS.items():
         for event in EVENTS:
             row = {"configuration": name, "event": event}
-            part, between, overhead = identity(name, event)
+            printed, between, overhead = identity(item, event)
             if between and overhead:
-                # As the digits stand: what rounding allows is more than the half digit that is claimed.
-                value = share(overhead.value, between.value)
-                ours = Estimate(value=value, unit="%", n=2, method="recomputed from printed numbers")
-                yield PAPER.figure(CAPACITY, row, PERCENT, ours, "arithmetic", DIGITS)
-            if part and overhead:
-                ours = rounded(lambda of, cost: 100.0 * cost / of, [part, overhead], "ms")
-                yield PAPER.figure(BETWEEN, row, BETWEEN_MS, ours, "arithmetic", DIGITS)
-            if part and between:
-                ours = rounded(lambda of, time: of * time / 100.0, [part, between], "ms")
-                yield PAPER.figure(OVERHEAD, row, OVERHEAD_MS, ours, "arithmetic", DIGITS)
+                # From the digits as they stand: rounding allows more than the half digit that is claimed.
+                ours = exact(share(overhead.value, between.value), "%", 2)
+                yield PAPER.recomputed(CAPACITY, row, QUANTITIES[CAPACITY], ours)
+            if printed and overhead:
+                ours = rounded(lambda part, cost: 100.0 * cost / part, [printed, overhead], "ms")
+                yield PAPER.recomputed(BETWEEN, row, QUANTITIES[BETWEEN], ours)
+            if printed and between:
+                ours = rounded(lambda part, time: part * time / 100.0, [printed, between], "ms")
+                yield PAPER.recomputed(OVERHEAD, row, QUANTITIES[OVERHEAD], ours)
 
 
-def _facts() -> Iterator[Figure]:
-    runs = PAPER.facts["N-F01"].context.removeprefix("MPM").split(" through MPM")
+def _facts() -> Iterator[Cell]:
+    runs = PAPER.facts["measurement-runs"].context.removeprefix("MPM").split(" through MPM")
     first, last = map(int, runs)
-    yield PAPER.fact("N-F01", _exact(last - first + 1.0, 2, "runs"), "arithmetic", DIGITS)
-    for name, configuration in (("N-F04", SMALL), ("N-F06", FULL)):
-        row = {"configuration": configuration.name, "event": "useful_work"}
-        useful = printed(CAPACITY, row, PERCENT).value
-        yield PAPER.fact(name, _exact(useful, 1, "%"), "arithmetic", DIGITS)
-    added = SYSTEMS["1cpu_384k"].core_kwords - SMALL.core_kwords
-    yield PAPER.fact("N-F07", _exact(float(added), 2, "Kwords"), "arithmetic", DIGITS)
-    gates = [identity(name, "gate_fault")[:2] for name in (SMALL.name, FULL.name)]
-    for configuration, (part, between) in zip((SMALL, FULL), gates, strict=True):
-        if part and between:
-            ours = rounded(lambda of, time: of * time / 100.0, [part, between], "ms")
-            yield _labelled(PAPER.fact("N-F08", ours, "arithmetic", DIGITS), configuration)
-
-
-def _labelled(figure: Figure, configuration: Configuration) -> Figure:
-    """Name the configuration by which a number of the text was recomputed."""
-    row = {**figure.row, "configuration": configuration.name}
-    return replace(figure, row=row, label=f"{figure.label}, {configuration.words}")
-
-
-def _exact(value: float, inputs: int, unit: str) -> Estimate:
-    return Estimate(value=value, unit=unit, n=inputs, method="recomputed from printed numbers")
+    yield PAPER.recomputed_fact("measurement-runs", exact(last - first + 1.0, "runs", 2))
+    for name, item in (("useful-work-1cpu-256k", SMALL), ("useful-work-2cpu-384k", FULL)):
+        yield PAPER.recomputed_fact(name, exact(value_of(CAPACITY, item, "useful_work"), "%", 1))
+    added = LARGE.core_kwords - SMALL.core_kwords
+    yield PAPER.recomputed_fact("memory-added", exact(float(added), "Kwords", 2))
+    for item in (SMALL, FULL):
+        printed, between, _ = identity(item, GATE)
+        if printed and between:
+            ours = rounded(lambda part, time: part * time / 100.0, [printed, between], "ms")
+            cell = PAPER.recomputed_fact("gate-fault-overhead", ours)
+            row = {**cell.row, "configuration": item.name}
+            yield replace(cell, row=row, label=f"{cell.label}, {item.words}")
 
 
 def _totals() -> Iterator[tuple[Configuration, float]]:
-    """Add up the columns of Table 1 that are printed."""
-    for name, configuration in SYSTEMS.items():
-        cells = [known(CAPACITY, name, state) for state in STATES]
-        values = [cell.value for cell in cells if cell is not None]
-        if len(values) == len(cells):
-            yield configuration, sum(values)
+    """Sums of the columns of Table 1 that are printed."""
+    for item in SYSTEMS.values():
+        values = [cell.value for state in STATES if (cell := line(CAPACITY, item, state)) is not None]
+        if len(values) == len(STATES):
+            yield item, sum(values)
 
 
-def _open() -> str:
-    """Say which cells the identity could fill: those of which two of three are printed."""
-    found: dict[int, list[str]] = {}
-    for name in SYSTEMS:
+def _not_printed() -> str:
+    """Cells that the identity could fill: those of which two of the three numbers are printed."""
+    events_by_count: dict[int, list[str]] = {}
+    for item in SYSTEMS.values():
         for event in EVENTS:
-            count = sum(cell is not None for cell in identity(name, event))
-            found.setdefault(count, []).append(f"{words(event)} of {SYSTEMS[name].words}")
-    two = found.get(2, [])
+            count = sum(number is not None for number in identity(item, event))
+            events_by_count.setdefault(count, []).append(f"{words(event)} of {item.words}")
+    two = events_by_count.get(2, [])
     if two:
         return f"Two of the three are printed, so that the third follows, of {'; '.join(two)}."
     return (
-        f"All three are printed of {len(found.get(3, []))} events, two of none, one of "
-        f"{len(found.get(1, []))}: the identity fills no cell that is not printed."
+        f"All three are printed of {len(events_by_count.get(3, []))} events, two of none, one of "
+        f"{len(events_by_count.get(1, []))}: the identity fills no cell that is not printed."
     )
 
 
-def _table() -> Table:
+def _per_useful_second() -> Table:
     """Events per useful second and per page fault, as they follow from Tables 1 and 2."""
-    rows: list[tuple[Cell, ...]] = []
-    for name, configuration in SYSTEMS.items():
-        useful = known(CAPACITY, name, "useful_work")
-        faults = identity(name, EVENTS[0])[1]
+    rows = []
+    for item in SYSTEMS.values():
+        useful, faults = line(CAPACITY, item, "useful_work"), line(BETWEEN, item, EVENTS[0])
         for event in EVENTS:
-            part, between, _ = identity(name, event)
-            if part and between and useful and faults:
-                a_second = 1000.0 / between.value / (useful.value / 100.0)
-                each = faults.value / between.value
-                costs = part.value / useful.value
-                cells = (f"{a_second:.1f}", f"{each:.2f}", f"{costs:.3f}")
-                rows.append((configuration.words, words(event), *cells))
-    columns = (
-        Column("configuration"),
-        Column("event"),
-        Column("per useful second", scaled=False),
-        Column("per page fault", scaled=False),
-        Column("overhead per useful time", scaled=False),
+            printed, between, _ = identity(item, event)
+            if printed and between and useful and faults:
+                rows.append(
+                    (
+                        item.words,
+                        words(event),
+                        f"{1000.0 / between.value / (useful.value / 100.0):.1f}",
+                        f"{faults.value / between.value:.2f}",
+                        f"{printed.value / useful.value:.3f}",
+                    )
+                )
+    return Table(
+        name="per-useful-second",
+        caption="Events and overhead that come with a second of useful work, by the printed numbers",
+        columns=(
+            Column("configuration"),
+            Column("event"),
+            Column("per useful second", scaled=False),
+            Column("per page fault", scaled=False),
+            Column("overhead per useful time", scaled=False),
+        ),
+        rows=tuple(rows),
     )
-    caption = "What a second of useful work takes with it, by the printed numbers"
-    return Table(name="per-useful-second", caption=caption, columns=columns, rows=tuple(rows))
+
+
+def doubts(_: Laboratory | None) -> Chapter:
+    """Printed numbers that can be read in two ways, or imply less than they seem to."""
+    return doubtful(
+        (
+            ("two lines of gate faults in Table 2", "108. 99.4 147. and 100. 27 . 4 147.", _gate_lines),
+            ("gate faults of 1 CPU, 384K", "99.4 in the first line; the column is not given", _gate_faults),
+            ("overhead of a gate fault", "3.67 ms in all columns, an estimate", _gate_overhead),
+            ("sum of the first column of Table 1", "lines that add up to less than 100 %", _sum),
+            ("runs", "MPM115 through MPM121, one of them in no column", _runs),
+            ("Drum IT and IT", "interrupts, the second without a word of which", _interrupts),
+        )
+    )
+
+
+def _gate_lines() -> str:
+    overhead = value_of(OVERHEAD, SMALL, GATE)
+    implied = []
+    for name, times in (("first", FIRST_LINE_MS), ("second", SECOND_LINE_MS)):
+        shares = ", ".join(f"{share(overhead, between):.1f}" for between in times)
+        implied.append(f"the {name} gives {shares} %")
+    printed = " and ".join(f"{value_of(CAPACITY, item, GATE):.1f}" for item in (SMALL, FULL))
+    return f"with {overhead:g} ms {'; '.join(implied)}; Table 1 has {printed} % in the outer columns"
+
+
+def _gate_faults() -> str:
+    implied = value_of(CAPACITY, SMALL, "useful_work") * FIRST_LINE_MS[0] / FIRST_LINE_MS[1]
+    return (
+        f"if gate faults come with useful work as often as with {SMALL.words}, {FIRST_LINE_MS[1]:g} ms "
+        f"between them mean {implied:.1f} % of useful work; nothing here is fitted to it"
+    )
+
+
+def _gate_overhead() -> str:
+    implied = [
+        f"{value_of(CAPACITY, item, GATE) * value_of(BETWEEN, item, GATE) / 100.0:.2f} ms with {item.words}"
+        for item in (SMALL, FULL)
+    ]
+    return f"share times time between events is {' and '.join(implied)}: the shares were made with it"
+
+
+def _sum() -> str:
+    sums = [f"{total:.1f} % with {item.words}" for item, total in _totals()]
+    reach = len(STATES) * PAPER.amount("identity")
+    return f"{', '.join(sums)}; the rounding of {len(STATES)} lines allows {reach:.1f} points"
+
+
+def _runs() -> str:
+    table = PAPER.tables[CONFIGURATIONS]
+    named = sorted(int(run) for row in table.rows for run in table.remark(row, "mpm_runs").split(";"))
+    stated = int(PAPER.facts["measurement-runs"].value.value)
+    missing = sorted(set(range(named[0], named[0] + stated)) - set(named))
+    listed = ", ".join(f"MPM{run}" for run in missing)
+    return f"{len(named)} runs stand in the {len(SYSTEMS)} columns, {stated} were made; {listed} is missing"
+
+
+def _interrupts() -> str:
+    ratios = []
+    for item in (SMALL, FULL):
+        faults, drum, others = (
+            value_of(BETWEEN, item, event) for event in ("page_fault", "drum_interrupt", "interrupt")
+        )
+        ratios.append(f"{faults / drum:.2f} and {faults / others:.2f} with {item.words}")
+    return (
+        f"per page fault there are {'; '.join(ratios)}: the first come with paging, the second are all others"
+    )

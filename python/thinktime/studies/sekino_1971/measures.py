@@ -1,0 +1,325 @@
+"""Tables 1 to 3 and the claims of the memorandum on the simulated machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from thinktime.documents import format as shown
+from thinktime.documents.document import Column, Table
+from thinktime.stats.estimate import Estimate
+from thinktime.studies.cells import Cell, Claim
+from thinktime.studies.estimates import given, interval
+from thinktime.studies.laboratory import Laboratory
+from thinktime.studies.sekino_1971 import charts
+from thinktime.studies.sekino_1971.configurations import (
+    BETWEEN,
+    CAPACITY,
+    CONFIGURATIONS,
+    EVENTS,
+    FULL,
+    LARGE,
+    OVERHEAD,
+    PAPER,
+    QUANTITIES,
+    SMALL,
+    STATES,
+    SYSTEMS,
+    Configuration,
+    compared,
+    line,
+    mean,
+    measured,
+    simulated,
+    value_of,
+    words,
+)
+from thinktime.studies.sekino_1971.mechanisms import NO_GROWTH, NO_INTERFERENCE, NO_LOCKS, RISING
+from thinktime.studies.study import Chapter
+
+
+def conclusions(laboratory: Laboratory) -> Chapter:
+    """Every claim of the memorandum, with the statistic by which it is judged."""
+    claims = (
+        _saturated(laboratory),
+        _throughput(laboratory),
+        _falls(laboratory),
+        _page_faults(laboratory),
+        *(_caused(laboratory, event) for event in ("getwork", "drum_interrupt")),
+        _doubles(laboratory),
+        *(_rises(laboratory, event) for event in RISING),
+        _gates(laboratory),
+    )
+    held = sum(claim.holds is True for claim in claims)
+    summary = (
+        f"Of {len(claims)} statements, {held} hold on the simulated machine. The section on mechanisms shows "
+        "the contributions of interference and lockout.",
+    )
+    return Chapter(claims=claims, summary=summary)
+
+
+def capacity(laboratory: Laboratory) -> Chapter:
+    """Tables 1 to 3, published and simulated."""
+    cells = (*_lines(laboratory), *_loads(laboratory), *_facts(laboratory))
+    return Chapter(
+        cells=cells,
+        summary=(
+            "One set of parameters serves the three configurations, which differ in processors, core, users "
+            f"and eligible processes only. The columns of {SMALL.words} in Tables 1 and 2 and all of "
+            "Table 3 were calibrated; the other columns of Tables 1 and 2 are predictions.",
+            *_useful_work(laboratory),
+        ),
+        charts=(charts.capacity(laboratory),),
+        tables=(_by_identity(laboratory),),
+        notes=_deviations(laboratory, cells),
+        method=(
+            "Means over replications with Student's t. Predicted shares agree within 4 points, useful work "
+            "and idle within 8 points, times between events within 20 %; fitted shares within 1 point, "
+            "fitted times within 10 %."
+        ),
+    )
+
+
+def _saturated(laboratory: Laboratory) -> Claim:
+    used = {item.words: mean(laboratory, item, "eligible_mean") / item.eligible for item in SYSTEMS.values()}
+    listed = ", ".join(f"{name} {100 * fraction:.1f} %" for name, fraction in used.items())
+    return PAPER.claim(
+        "saturated",
+        list(used.values()),
+        f"mean eligible processes, of the limit: {listed}; {100 * PAPER.amount('saturated'):.0f} % is "
+        f"saturated",
+    )
+
+
+def _throughput(laboratory: Laboratory) -> Claim:
+    pairs = {
+        item.words: (
+            interval(measured(laboratory, item, "useful_share"), factor=100.0),
+            value_of(CAPACITY, item, "useful_work"),
+        )
+        for item in (SMALL, FULL)
+    }
+    listed = ", ".join(
+        f"{name} {shown.estimate(ours)} % for {theirs:g} %" for name, (ours, theirs) in pairs.items()
+    )
+    allowed = PAPER.amount("percentile-throughput")
+    return PAPER.claim(
+        "percentile-throughput", list(pairs.values()), f"{listed}; within {allowed:g} points is equal"
+    )
+
+
+def _falls(laboratory: Laboratory) -> Claim:
+    full, small = (measured(laboratory, item, "useful_share") for item in (FULL, SMALL))
+    change = interval(full - small, factor=100.0)
+    theirs = value_of(CAPACITY, FULL, "useful_work") - value_of(CAPACITY, SMALL, "useful_work")
+    statistic = f"{shown.estimate(change)} points, {theirs:+.1f} published"
+    return PAPER.claim("throughput-falls", [change], statistic)
+
+
+def _by_core(laboratory: Laboratory, event: str) -> tuple[Estimate, str]:
+    """Time between events with 384K over that with 256K, and the same in words."""
+    large, small = (measured(laboratory, item, f"{event}_between_s") for item in (LARGE, SMALL))
+    ratio = interval(large / small)
+    text = (
+        f"time between {words(event)}s of {LARGE.words} over that of {SMALL.words}: {shown.estimate(ratio)}"
+    )
+    return ratio, text
+
+
+def _page_faults(laboratory: Laboratory) -> Claim:
+    ratio, text = _by_core(laboratory, "page_fault")
+    return PAPER.claim("core-page-faults", [ratio], text)
+
+
+def _caused(laboratory: Laboratory, event: str) -> Claim:
+    """Claim about an event that page faults cause."""
+    ratio, text = _by_core(laboratory, event)
+    times = {
+        item.words: [mean(laboratory, item, f"{name}_between_s") for name in ("page_fault", event)]
+        for item in SYSTEMS.values()
+    }
+    ours = ", ".join(f"{faults / events:.2f} with {name}" for name, (faults, events) in times.items())
+    theirs = ", ".join(
+        f"{value_of(BETWEEN, item, 'page_fault') / value_of(BETWEEN, item, event):.2f} with {item.words}"
+        for item in (SMALL, FULL)
+    )
+    statistic = f"{text}; per page fault {ours}; published {theirs}"
+    return PAPER.claim(f"core-{event.replace('_', '-')}s", [ratio], statistic)
+
+
+def _doubles(laboratory: Laboratory) -> Claim:
+    """Claim about page faults of both processors together, over those of one."""
+    full = measured(laboratory, FULL, "page_fault_between_s")
+    over_large, over_small = (
+        interval(FULL.cpus * measured(laboratory, item, "page_fault_between_s") / full)
+        for item in (LARGE, SMALL)
+    )
+    theirs = FULL.cpus * value_of(BETWEEN, SMALL, "page_fault") / value_of(BETWEEN, FULL, "page_fault")
+    low, high = PAPER.amount("second-processor-doubles-paging")
+    return PAPER.claim(
+        "second-processor-doubles-paging",
+        [over_large],
+        f"page faults per second of {FULL.words} over those of {LARGE.words}: {shown.estimate(over_large)}; "
+        f"{low:g} to {high:g} is double; over those of {SMALL.words} {shown.estimate(over_small)}, "
+        f"{theirs:.2f} published",
+    )
+
+
+def _rises(laboratory: Laboratory, event: str) -> Claim:
+    full = measured(laboratory, FULL, f"{event}_overhead_s")
+    ours, listed = [], []
+    for other in (SMALL, LARGE):
+        change = interval(full - measured(laboratory, other, f"{event}_overhead_s"), factor=1000.0)
+        theirs = value_of(OVERHEAD, FULL, event) - value_of(OVERHEAD, other, event)
+        ours.append(change)
+        listed.append(f"less {other.words} {shown.estimate(change)} ms, {theirs:+.2f} published")
+    return PAPER.claim(f"overhead-{event.replace('_', '-')}", ours[:1], f"{FULL.words} {'; '.join(listed)}")
+
+
+def _gates(laboratory: Laboratory) -> Claim:
+    estimated = value_of(OVERHEAD, SMALL, "gate_fault")
+    ours = {
+        item.words: interval(measured(laboratory, item, "gate_fault_overhead_s"), factor=1000.0)
+        for item in SYSTEMS.values()
+    }
+    listed = ", ".join(f"{name} {shown.estimate(value)} ms" for name, value in ours.items())
+    return PAPER.claim(
+        "gate-fault-overhead",
+        [(value, estimated) for value in ours.values()],
+        f"{listed}; {estimated:g} ms estimated for all; within "
+        f"{100 * PAPER.amount('gate-fault-overhead'):.0f} % is equal",
+    )
+
+
+def _lines(laboratory: Laboratory) -> Iterator[Cell]:
+    for table, quantity in QUANTITIES.items():
+        for row in PAPER.rows(table):
+            ours = simulated(laboratory, table, SYSTEMS[str(row["configuration"])], str(row["event"]))
+            yield PAPER.simulated(table, row, quantity, ours)
+
+
+def _loads(laboratory: Laboratory) -> Iterator[Cell]:
+    for row in PAPER.rows(CONFIGURATIONS):
+        configuration = SYSTEMS[str(row["configuration"])]
+        yield PAPER.simulated(CONFIGURATIONS, row, "n_users", given(float(configuration.users)))
+        eligible = interval(measured(laboratory, configuration, "eligible_mean"))
+        yield PAPER.simulated(CONFIGURATIONS, row, "mean_eligible_processes", eligible)
+
+
+def _facts(laboratory: Laboratory) -> Iterator[Cell]:
+    for configuration in SYSTEMS.values():
+        name = f"useful-work-{configuration.name.replace('_', '-')}"
+        yield PAPER.fact(name, simulated(laboratory, CAPACITY, configuration, "useful_work"))
+    yield PAPER.fact("gate-fault-overhead", simulated(laboratory, OVERHEAD, SMALL, "gate_fault"))
+
+
+def _useful_work(laboratory: Laboratory) -> Iterator[str]:
+    for item in SYSTEMS.values():
+        useful, waits = (mean(laboratory, item, name) for name in ("useful_share", "lock_wait_share"))
+        cell = line(CAPACITY, item, "useful_work")
+        published = f", {cell.value:.1f} % published" if cell else ", not published here"
+        locks = (
+            f"; {shown.quantity(waits, 'share')} pass in waiting for locks, inside the overheads"
+            if item.cpus > 1
+            else ""
+        )
+        yield (
+            f"{item.words}: {shown.quantity(useful, 'share')} of each processor is useful work"
+            f"{published}{locks}."
+        )
+
+
+def _by_identity(laboratory: Laboratory) -> Table:
+    """Shares by the printed overhead, where only that is printed, over our time between events."""
+    rows = []
+    for item in SYSTEMS.values():
+        for event in EVENTS:
+            overhead, between = (line(table, item, event) for table in (OVERHEAD, BETWEEN))
+            if overhead is None or line(CAPACITY, item, event) is not None:
+                continue
+            time = simulated(laboratory, BETWEEN, item, event)
+            share = 100.0 * overhead.value / (between.value if between else time.value)
+            ours = interval(measured(laboratory, item, f"{event}_share"), "share")
+            rows.append((item.words, words(event), f"{overhead.value:.2f}", time, f"{share:.1f}", ours))
+    return Table(
+        name="by-identity",
+        caption=(
+            "Cells that are not printed: the printed overhead over our time between events, and ours alone"
+        ),
+        columns=(
+            Column("configuration"),
+            Column("event"),
+            Column("overhead, ms, printed", scaled=False),
+            Column("time between, ms, ours", scaled=False),
+            Column("share by both, %", scaled=False),
+            Column("share, ours", unit="share"),
+        ),
+        rows=tuple(rows),
+    )
+
+
+def _deviations(laboratory: Laboratory, cells: Iterable[Cell]) -> dict[str, tuple[str, ...]]:
+    """For each published table, the components of the cells that miss."""
+    notes: dict[str, list[str]] = {}
+    for cell in cells:
+        if cell.verdict == "misses" and "configuration" in cell.row:
+            notes.setdefault(cell.table, []).append(_deviation(laboratory, cell))
+    return {table: tuple(lines) for table, lines in notes.items()}
+
+
+def _deviation(laboratory: Laboratory, cell: Cell) -> str:
+    item = SYSTEMS[str(cell.row["configuration"])]
+    if cell.table == CONFIGURATIONS:
+        return (
+            f"{item.words}: {item.eligible:g} is the limit, of which {100.0 * cell.ours / item.eligible:.1f} "
+            "% are reached: at times fewer processes have work."
+        )
+    event = str(cell.row["event"])
+    if cell.table == OVERHEAD:
+        components = _of_overhead(laboratory, item, event)
+    elif event in EVENTS:
+        components = _of_event(laboratory, item, event, of_share=cell.table == CAPACITY)
+    else:
+        components = _of_rest(laboratory, item)
+    head = f"{item.words}, {words(event)}: {cell.ours:.{cell.places}f} for {cell.published:g}"
+    return f"{head}; {', '.join(components)}."
+
+
+def _of_event(laboratory: Laboratory, item: Configuration, event: str, *, of_share: bool) -> Iterator[str]:
+    """Factors of a ratio: events per second = events per useful second x useful work."""
+    between, overhead = (line(table, item, event) for table in (BETWEEN, OVERHEAD))
+    useful = line(CAPACITY, item, "useful_work")
+    if not (between and overhead and useful):
+        return
+    time, cost, work = (
+        mean(laboratory, item, response)
+        for response in (f"{event}_between_s", f"{event}_overhead_s", "useful_share")
+    )
+    more = 100.0 * work / useful.value
+    if of_share:
+        yield f"an event costs {1000.0 * cost / overhead.value:.2f} times as much as published"
+    often = between.value / (1000.0 * time) / more
+    yield f"there are {often:.2f} times as many in a useful second as published"
+    yield f"and {more:.2f} times as much useful work"
+
+
+def _of_overhead(laboratory: Laboratory, item: Configuration, event: str) -> Iterator[str]:
+    """Overhead less interference and lockout, then less growth with core."""
+    parameters = item.parameters
+    response = f"{event}_overhead_s"
+    value = compared(laboratory, parameters, response).mean()
+    for name, changes in (("interference and lockout", NO_INTERFERENCE | NO_LOCKS), ("growth", NO_GROWTH)):
+        parameters = parameters | changes
+        rest = compared(laboratory, parameters, response).mean()
+        yield f"{1000.0 * (value - rest):.2f} ms of it are {name}"
+        value = rest
+
+
+def _of_rest(laboratory: Laboratory, item: Configuration) -> Iterator[str]:
+    """The four lines of Table 1 that differ most, in points."""
+    differences = {}
+    for state in STATES:
+        cell = line(CAPACITY, item, state)
+        if cell is not None:
+            differences[state] = simulated(laboratory, CAPACITY, item, state).value - cell.value
+    for state in sorted(differences, key=lambda name: -abs(differences[name]))[:4]:
+        yield f"{words(state)} {differences[state]:+.1f} points".replace("-", "\N{MINUS SIGN}")

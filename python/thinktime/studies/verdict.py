@@ -1,0 +1,152 @@
+"""Verdicts of the studies at full length, as committed: `make verdicts` computes them anew.
+
+Run as a module, every study is run with the committed seed and replications; the exit status is 1 if a
+verdict differs from `verdict.json`. With ``--update`` the files and the READMEs are written instead.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from thinktime.studies import STUDIES, load
+from thinktime.studies.cells import KINDS, Cell, tally
+from thinktime.studies.laboratory import Settings
+from thinktime.studies.study import Outcome, Study, run
+
+FILE_NAME = "verdict.json"
+BEGIN, END = "<!-- verdict.json, by `make verdicts` -->\n", "<!-- end of verdict.json -->\n"
+"""Lines of a README between which the verdict stands."""
+HOLDS = {True: "holds", False: "does not hold", None: "undecided"}
+
+
+def verdict(outcome: Outcome) -> dict[str, Any]:
+    """Verdict of a study that was run: cells that agree by kind, those that miss by name, and claims."""
+    return {
+        "study": outcome.study.name,
+        "seed": outcome.settings.seed,
+        "replications": outcome.settings.replications,
+        "cells": {
+            item.kind: {
+                "agree": item.agree,
+                "judged": item.judged,
+                "doubtful": item.doubtful,
+                "not_printed": item.empty,
+            }
+            for item in tally(outcome.cells)
+        },
+        "misses": [_name(cell) for cell in outcome.cells if cell.verdict == "misses"],
+        "claims": {claim.id: HOLDS[claim.holds] for claim in outcome.claims},
+    }
+
+
+def _name(cell: Cell) -> str:
+    row = " ".join(f"{key}={value}" for key, value in cell.row.items())
+    return f"{cell.table} {row}: {cell.quantity} ({cell.kind})"
+
+
+def committed(study: Study) -> dict[str, Any]:
+    """Verdict of a study as committed."""
+    text = (study.folder / FILE_NAME).read_text(encoding="utf-8")
+    result: dict[str, Any] = json.loads(text)
+    return result
+
+
+def written(computed: Mapping[str, Any]) -> str:
+    """Text of `verdict.json`."""
+    return json.dumps(computed, ensure_ascii=False, indent=2) + "\n"
+
+
+def in_words(computed: Mapping[str, Any], texts: Mapping[str, str]) -> str:
+    """Verdict as a README has it.
+
+    Parameters
+    ----------
+    computed : mapping
+        As of `verdict`.
+    texts : mapping of str to str
+        Text of each claim by its id.
+    """
+    claims = computed["claims"]
+    held = sum(holds == "holds" for holds in claims.values())
+    lines = [
+        f"At full length, with seed {computed['seed']} and {computed['replications']} replications:",
+        "",
+        "| cells | agree | of | doubtful | not printed |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for kind in KINDS:
+        if kind in computed["cells"]:
+            values = (computed["cells"][kind][key] for key in ("agree", "judged", "doubtful", "not_printed"))
+            lines.append(f"| {kind} | {' | '.join(map(str, values))} |")
+    lines += ["", f"{held} of {len(claims)} claims hold. The others:", ""]
+    lines += [f"- {holds}: {texts[name]}" for name, holds in claims.items() if holds != "holds"]
+    if held == len(claims):
+        lines[-2:] = [f"All {held} claims hold."]
+    return "\n".join(lines) + "\n"
+
+
+def in_readme(readme: str) -> str:
+    """Verdict that a README states.
+
+    Raises
+    ------
+    ValueError
+        It has no place for one.
+    """
+    return readme[readme.index(BEGIN) + len(BEGIN) : readme.index(END)]
+
+
+def _with_verdict(readme: str, words: str) -> str:
+    return readme.replace(f"{BEGIN}{in_readme(readme)}{END}", f"{BEGIN}{words}{END}")
+
+
+def _computed(names: Sequence[str]) -> Iterator[tuple[Outcome, dict[str, Any]]]:
+    for name in names:
+        study = load(name)
+        outcome = run(study, Settings(replications=study.replications))
+        yield outcome, verdict(outcome)
+
+
+def _update(outcome: Outcome, computed: Mapping[str, Any]) -> None:
+    folder = outcome.study.folder
+    (folder / FILE_NAME).write_text(written(computed), encoding="utf-8")
+    words = in_words(computed, outcome.study.statements)
+    readme = folder / "README.md"
+    readme.write_text(_with_verdict(readme.read_text(encoding="utf-8"), words), encoding="utf-8")
+
+
+def difference(path: Path, computed: Mapping[str, Any]) -> str:
+    """Lines in which the computed verdict differs from the committed one; empty if none."""
+    lines = path.read_text(encoding="utf-8").splitlines(), written(computed).splitlines()
+    return "\n".join(difflib.unified_diff(*lines, f"{path} as committed", "as computed now", lineterm=""))
+
+
+def main() -> None:
+    """Compute all verdicts, and compare them with the committed ones or write them anew."""
+    parser = argparse.ArgumentParser(prog="make verdicts", description=__doc__)
+    parser.add_argument("studies", nargs="*", help="by default all")
+    parser.add_argument("--update", action="store_true", help="write verdicts and READMEs anew")
+    arguments = parser.parse_args()
+    differs = False
+    for outcome, computed in _computed(arguments.studies or list(STUDIES)):
+        name = outcome.study.name
+        if arguments.update:
+            _update(outcome, computed)
+            print(f"{name}: written")
+        elif lines := difference(outcome.study.folder / FILE_NAME, computed):
+            differs = True
+            print(f"{name}: differs\n{lines}")
+        else:
+            print(f"{name}: as committed")
+        sys.stdout.flush()
+    sys.exit(differs)
+
+
+if __name__ == "__main__":
+    main()

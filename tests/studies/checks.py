@@ -1,0 +1,84 @@
+"""Properties of any study: every cell is computed, doubts have values, all forms have the same fields."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from thinktime.documents.render import render
+from thinktime.studies import cells_render
+from thinktime.studies.cells import Cell
+from thinktime.studies.published import read
+from thinktime.studies.study import Chapter, Outcome
+from thinktime.studies.study_report import report
+
+
+def cells(outcome: Outcome) -> Iterator[tuple[str, tuple[tuple[str, Any], ...], str, float | None]]:
+    """Every cell of the published tables: table, key, quantity, and the printed number."""
+    for shape in outcome.study.shapes:
+        table = read(outcome.study.folder / "published", shape)
+        for row in table.rows:
+            for quantity in shape.quantities:
+                cell = table.cell(row, quantity)
+                yield shape.name, tuple(row.items()), quantity, cell.value if cell else None
+
+
+def computed(outcome: Outcome, of_tables: Collection[str]) -> list[Cell]:
+    """Simulated cells of some tables: each must be there, with the printed number and one of ours."""
+    simulated = {
+        (cell.table, tuple(cell.row.items()), cell.quantity): cell
+        for cell in outcome.cells
+        if cell.kind != "arithmetic"
+    }
+    selected = []
+    for table, row, quantity, printed in cells(outcome):
+        if table in of_tables:
+            cell = simulated[table, row, quantity]
+            assert cell.published == printed
+            assert math.isfinite(cell.ours)
+            selected.append(cell)
+    assert selected
+    return selected
+
+
+def doubts_have_values(chapter: Chapter) -> None:
+    """Each doubt is decided by a number, and none by NaN."""
+    (table,) = chapter.tables
+    assert table.rows
+    for row in table.rows:
+        assert re.search(r"\d", str(row[2])), row
+        assert "nan" not in str(row[2])
+
+
+def json_has_the_fields(outcome: Outcome) -> None:
+    """Cells and claims have exactly their fields, and the tables of cells are those of the study."""
+    objects = json.loads(cells_render.to_json(outcome.cells, outcome.claims))
+    assert len(objects) == len(outcome.cells) + len(outcome.claims)
+    for item in objects:
+        assert item["study"] == outcome.study.name
+        if "finding" in item:
+            assert list(item) == ["study", "finding", "source", "holds", "statistic", "text"]
+        else:
+            assert list(item) == list(cells_render.HEADER)
+            assert item["table"] in outcome.study.tables
+
+
+def claims_have_statistics(outcome: Outcome) -> None:
+    """Claims have different names, and each a statistic with a number."""
+    names = [claim.id for claim in outcome.claims]
+    assert len(names) == len(set(names)) > 0
+    for claim in outcome.claims:
+        assert re.search(r"\d", claim.statistic), claim
+
+
+def report_is_consistent(outcome: Outcome) -> None:
+    """Tables of the report have different names, findings lead to its sections, and no NaN is shown."""
+    document = report(outcome)
+    names = [table.name for _, table in document.tables()]
+    assert len(names) == len(set(names))
+    sections = {section.name for section in document.sections}
+    assert {finding.section for finding in document.findings} <= sections | {""}
+    assert "nan" not in re.findall(r"\b\w+\b", render(document, "text"))

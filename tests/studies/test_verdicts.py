@@ -1,0 +1,71 @@
+"""README, `verdict.json` and `study.toml` of each study agree; `make verdicts` asserts the figures."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from thinktime.studies import STUDIES, load, verdict
+from thinktime.studies.cells import Cell, Claim, Tolerance
+from thinktime.studies.laboratory import Settings
+from thinktime.studies.study import Chapter, Outcome, Part
+
+CELL = Cell(
+    study="paper",
+    table="table01",
+    row={"users": 35},
+    quantity="time_s",
+    unit="s",
+    published=2.0,
+    ours=2.09,
+    low=2.0,
+    high=2.2,
+    n=8,
+    kind="predicted",
+    tolerance=Tolerance("relative", 0.05),
+)
+CLAIM = Claim(study="paper", id="order", source="Table 1", holds=True, statistic="1 s", text="it is faster")
+
+
+def outcome(*cells: Cell, claims: tuple[Claim, ...] = (CLAIM,)) -> Outcome:
+    part = Part(name="a", title="A", tables=("table01",), work=lambda _: Chapter())
+    study = replace(load("sekino-1971"), parts=(part,))
+    chapter = Chapter(cells=cells, claims=claims)
+    return Outcome(study=study, settings=Settings(), table="", chapters=((part, chapter),))
+
+
+@pytest.mark.parametrize("name", [name for name in STUDIES if load(name).statements])
+def test_readme_verdict_and_claims_of_a_study_agree(name: str) -> None:
+    study = load(name)
+    committed = verdict.committed(study)
+    readme = (study.folder / "README.md").read_text(encoding="utf-8")
+    assert verdict.in_readme(readme) == verdict.in_words(committed, study.statements)
+    assert set(committed["claims"]) == set(study.statements)
+    assert (committed["study"], committed["replications"]) == (study.name, study.replications)
+    assert {item.partition(" ")[0] for item in committed["misses"]} <= set(study.tables)
+    for counts in committed["cells"].values():
+        assert counts["agree"] <= counts["judged"]
+    missed = sum(counts["judged"] - counts["agree"] for counts in committed["cells"].values())
+    assert missed == len(committed["misses"])
+
+
+def test_a_verdict_that_differs_is_shown_line_by_line(tmp_path: Path) -> None:
+    path = tmp_path / "verdict.json"
+    path.write_text(verdict.written(verdict.verdict(outcome(CELL))), encoding="utf-8")
+    assert verdict.difference(path, verdict.verdict(outcome(CELL))) == ""
+    worse = outcome(replace(CELL, ours=3.0), claims=(replace(CLAIM, holds=None),))
+    shown = verdict.difference(path, verdict.verdict(worse))
+    assert '-      "agree": 1,' in shown
+    assert '+    "table01 users=35: time_s (predicted)"' in shown
+    assert '+    "order": "undecided"' in shown
+
+
+def test_words_count_what_agrees_and_name_what_does_not() -> None:
+    claims = (CLAIM, replace(CLAIM, id="other", holds=False))
+    computed = verdict.verdict(outcome(CELL, replace(CELL, ours=3.0), claims=claims))
+    words = verdict.in_words(computed, {"order": "it is faster", "other": "it is cheaper"})
+    assert "| predicted | 1 | 2 | 0 | 0 |" in words
+    assert "1 of 2 claims hold" in words
+    assert "- does not hold: it is cheaper" in words
