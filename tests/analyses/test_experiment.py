@@ -55,7 +55,7 @@ def test_effects_that_are_there_and_those_that_are_not(result):
     assert [factor.levels for factor in result.factors] == [tuple(levels) for levels in FACTORS.values()]
     assert sum(source.degrees for source in result.sources) == 11
     assert (result.n, result.replications, result.blocks.degrees, result.error.degrees) == (96, (8, 8), 7, 77)
-    assert {source.name for source in result.sources if source.own_error.p < 1e-4} == there
+    assert {source.name for source in result.sources if source.per_effect_error.p < 1e-4} == there
     squares = [source.squares for source in (*result.sources, result.blocks, result.error)]
     assert sum(squares) == pytest.approx(result.total_squares)
 

@@ -13,7 +13,7 @@ from thinktime.stats.designs import effect_sizes, linear_anova, residual_checks
 from thinktime.stats.designs.anova import anova, one_way
 from thinktime.stats.designs.contrasts import Component, contrast
 from thinktime.stats.designs.factorial import CellMeans, Factor, Responses
-from thinktime.stats.designs.per_effect_error import own_error
+from thinktime.stats.designs.per_effect_error import per_effect_error
 from thinktime.stats.designs.simultaneous import bonferroni, tukey
 from thinktime.stats.designs.transformations import BoxCox, box_cox
 
@@ -158,7 +158,7 @@ def test_own_errors_are_those_of_repeated_measures(cube):
     responses = Responses.of_cells(FACTORS, cube, blocked=True)
     theirs = AnovaRM(frame(responses), "y", "block", within=["a", "b", "c"]).fit().anova_table
     for axes, name in (((0,), "a"), ((1,), "b"), ((0, 2), "a:c"), ((1, 2), "b:c"), ((0, 1, 2), "a:b:c")):
-        ours = own_error(cube, axes)
+        ours = per_effect_error(cube, axes)
         assert ours.f == pytest.approx(theirs.loc[name, "F Value"], rel=1e-9)
         assert (ours.degrees, ours.error_degrees) == tuple(theirs.loc[name, ["Num DF", "Den DF"]])
         if ours.degrees == 1:
@@ -167,7 +167,7 @@ def test_own_errors_are_those_of_repeated_measures(cube):
     contrasts = np.array([[-1, 0, 1], [1, -2, 1]]) / np.sqrt([[2.0], [6.0]])
     covariance = np.cov(contrasts @ cube.mean(axis=(1, 2)))
     expected = np.trace(covariance) ** 2 / (2 * np.trace(covariance @ covariance))
-    assert own_error(cube, (0,)).epsilon == pytest.approx(expected, rel=1e-10)
+    assert per_effect_error(cube, (0,)).epsilon == pytest.approx(expected, rel=1e-10)
 
 
 def test_bonferroni_is_the_paired_t_test_of_scipy(cube):

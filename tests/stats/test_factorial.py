@@ -137,7 +137,7 @@ def test_blocks_out_of_the_error_are_the_workload_taken_out():
     assert out.error.degrees == left.error.degrees - 5
     assert out.error_mean_square < left.error_mean_square / 3
     assert relative_efficiency(out) > 3
-    with pytest.raises(ValueError, match="no blocks"):
+    with pytest.raises(ValueError, match="in the error"):
         relative_efficiency(left)
 
 
@@ -167,7 +167,7 @@ def test_what_does_not_vary_has_no_f():
     assert all(item.f is None for item in same.effects)
     exact = anova(Responses.of_cells(AB, np.ones((3, 2, 4)) * np.arange(3.0)[:, None, None]))
     assert exact.effects[0].f == math.inf
-    with pytest.raises(ValueError, match="two groups"):
+    with pytest.raises(ValueError, match="give 2 or more"):
         one_way([[1.0, 2.0]])
 
 

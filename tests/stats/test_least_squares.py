@@ -136,11 +136,11 @@ def test_bards_divisor_is_one_larger_than_that_without_bias():
 @pytest.mark.parametrize(
     ("x", "y", "weights", "message"),
     [
-        ([[1.0, 2.0]], [1.0, 2.0], None, "do not fit"),
-        ([[1.0, 2.0, 3.0]], [1.0], None, "do not fit"),
+        ([[1.0, 2.0]], [1.0, 2.0], None, "give rows of 2 columns"),
+        ([[1.0, 2.0, 3.0]], [1.0], None, "give rows of 2 columns"),
         ([[1.0, np.nan]], [1.0], None, "not finite"),
         ([[1.0, 2.0]], [np.inf], None, "not finite"),
-        ([[1.0, 2.0]], [1.0], [-1.0], "not negative"),
+        ([[1.0, 2.0]], [1.0], [-1.0], "from 0 up"),
     ],
 )
 def test_rows_that_cannot_be_meant_are_refused(x, y, weights, message):
@@ -153,5 +153,5 @@ def test_rows_that_cannot_be_meant_are_refused(x, y, weights, message):
 def test_nothing_cannot_be_fitted_nor_merged_with_other_columns():
     with pytest.raises(ValueError, match="no rows"):
         LeastSquares(2).solve()
-    with pytest.raises(ValueError, match="cannot merge 3 columns into 2"):
+    with pytest.raises(ValueError, match="give one of 2 columns"):
         LeastSquares(2).merge(LeastSquares(3))

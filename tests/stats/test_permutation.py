@@ -283,7 +283,7 @@ def test_a_design_of_too_few_assignments_finds_nothing_however_large():
 def test_a_treatment_of_whole_blocks_is_refused():
     with pytest.raises(Confounded, match="same in every unit of a block"):
         Reassignment(Assignments((1, 1, 0, 0), ((0,) * 4,)), dummies((1, 1, 2, 2)))
-    with pytest.raises(ValueError, match="zeros and ones"):
+    with pytest.raises(ValueError, match="give 0 or 1"):
         Assignments((1, 2))
     with pytest.raises(ValueError, match="one finite response"):
         Reassignment(Assignments((1, 0, 1, 0))).test([1.0, math.nan, 1.0, 1.0])

@@ -13,7 +13,7 @@ from thinktime.stats.designs import residual_checks
 from thinktime.stats.designs.anova import anova, one_way
 from thinktime.stats.designs.effect_sizes import partial_eta_squared, partial_omega_squared
 from thinktime.stats.designs.factorial import Factor, Responses
-from thinktime.stats.designs.per_effect_error import own_error
+from thinktime.stats.designs.per_effect_error import per_effect_error
 from thinktime.stats.designs.simultaneous import bonferroni, tukey
 from thinktime.stats.designs.transformations import box_cox
 
@@ -91,7 +91,7 @@ def test_own_errors_keep_their_rate_where_one_error_for_all_does_not():
     alarms = {"own": 0, "one": 0}
     for _ in range(runs):
         y = (random.normal(size=(8, 1)) + random.normal(size=(8, 3)) * [0.1, 0.1, 3.0]).T
-        alarms["own"] += own_error(y, (0,)).p < 0.05
+        alarms["own"] += per_effect_error(y, (0,)).p < 0.05
         alarms["one"] += anova(Responses.of_cells(factor, y, blocked=True)).effects[0].p < 0.05
     _, high = bounds(runs, 0.05)
     assert alarms["own"] <= high, alarms

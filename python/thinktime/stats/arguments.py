@@ -36,7 +36,14 @@ def shown(value: object) -> str:
     return text if len(text) <= SHOWN_MOST else f"{text[: SHOWN_MOST - 3]}..."
 
 
-def _array(values: object, name: str, wanted: str) -> Array:
+def numeric(values: object, name: str, wanted: str = "an array of numbers") -> Array:
+    """Numbers in an array of any shape, finite or not.
+
+    Raises
+    ------
+    TypeError
+        `values` are not numbers.
+    """
     try:
         array = np.asarray(values)
     except Exception:
@@ -64,7 +71,7 @@ def sample(values: ArrayLike, name: str = "values", *, least: int = 0) -> Array:
     InputError
         They have more than one axis, are fewer than `least`, or one is not finite.
     """
-    array = _array(values, name, "a list or array of numbers")
+    array = numeric(values, name, "a list or array of numbers")
     if array.ndim != 1:
         raise InputError(f"{name} has the shape {array.shape}; give numbers along one axis")
     if len(array) < least:
@@ -85,7 +92,7 @@ def table(values: ArrayLike, name: str, *, columns: int | None = None) -> Array:
     InputError
         They do not have two axes or `columns` columns, or one is not finite.
     """
-    array = _array(values, name, "a table of numbers")
+    array = numeric(values, name, "a table of numbers")
     if array.ndim != 2 or (columns is not None and array.shape[1] != columns):
         wanted = "two axes" if columns is None else f"two axes and {columns} columns"
         raise InputError(f"{name} has the shape {array.shape}; give a table of {wanted}")
@@ -252,7 +259,7 @@ def lifetimes(values: ArrayLike, least: int, purpose: str, *, zeros: bool = Fals
     InputError
         Fewer than `least` values, one that is not finite or negative, or all zero.
     """
-    data = np.sort(_array(values, "values", "a list or array of numbers"))
+    data = np.sort(numeric(values, "values", "a list or array of numbers"))
     if data.ndim != 1:
         raise InputError(f"values has the shape {data.shape}; give numbers along one axis")
     n = len(data)

@@ -27,7 +27,7 @@ from thinktime.stats.designs import anova as variance
 from thinktime.stats.designs import contrasts as polynomial
 from thinktime.stats.designs import effect_sizes, linear_anova, residual_checks, simultaneous
 from thinktime.stats.designs.factorial import CellMeans, Level, Responses
-from thinktime.stats.designs.per_effect_error import own_error
+from thinktime.stats.designs.per_effect_error import per_effect_error
 from thinktime.stats.designs.transformations import BoxCox, Transformation, box_cox
 from thinktime.stats.estimate import Estimate, NotApplicable
 from thinktime.stats.hypothesis import ALPHA
@@ -195,7 +195,7 @@ def _against_own_error(used: Responses, sources: tuple[Source, ...]) -> tuple[So
     y = used.array()
     names = [factor.name for factor in used.factors]
     return tuple(
-        replace(item, own_error=own_error(y, [names.index(name) for name in item.factors]))
+        replace(item, per_effect_error=per_effect_error(y, [names.index(name) for name in item.factors]))
         for item in sources
     )
 

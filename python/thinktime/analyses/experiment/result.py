@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from thinktime.stats.designs.factorial import Factor, Level
-from thinktime.stats.designs.per_effect_error import OwnError
+from thinktime.stats.designs.per_effect_error import PerEffectError
 from thinktime.stats.designs.transformations import BoxCox
 from thinktime.stats.estimate import Estimate, NotApplicable
 from thinktime.stats.hypothesis import SignificanceTest
@@ -33,7 +33,7 @@ class Source:
     """Part of the effect's and the error's squares that is the effect's, in this sample."""
     omega_squared: Estimate | None
     """The same part of the variances, nearly unbiased."""
-    own_error: OwnError | None = None
+    per_effect_error: PerEffectError | None = None
     """The effect against its own differences from block to block, which asks for no equal variances; None
     without blocks, or where cells are missing."""
 

@@ -173,7 +173,7 @@ def _own_errors(name: str, result: Experiment) -> Table:
     rows = tuple(
         (item.name, own.degrees, own.error_degrees, own.f, own.epsilon, own.p)
         for item in result.sources
-        if (own := item.own_error) is not None
+        if (own := item.per_effect_error) is not None
     )
     columns = ("source", "df", "error df", "F", "ε", "p")
     note = (

@@ -1,10 +1,10 @@
 r"""Analysis of variance of factorial designs, with or without blocks.
 
-A balanced design is swept: the mean over everything, then of each level, then of each pair of levels and
-so on is taken out of what the sweeps before have left, and the squares of what each sweep takes out are
-the sums of squares. Nothing is computed as the difference of two large numbers, hence leading digits
-that all responses share cost none (the data sets SmLs07 to SmLs09 of NIST's StRD). An unbalanced design
-goes by least squares (`stats.linear_anova`).
+A balanced design is swept: the mean of all responses, then of each level, then of each pair of levels and
+so on is subtracted from the remainder of the sweeps before, and the squares of these means are the sums of
+squares. Nothing is computed as the difference of two large numbers, hence leading digits that all
+responses share cost no accuracy (the data sets SmLs07 to SmLs09 of NIST's StRD). An unbalanced design is
+analysed by least squares (`linear_anova`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thinktime.stats import critical_values
+from thinktime.errors import InputError
+from thinktime.stats import arguments, critical_values
 from thinktime.stats.designs import linear_anova
 from thinktime.stats.designs.factorial import CellMeans, Factor, Responses
 
@@ -24,7 +25,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effect:
-    """One source of variation.
+    """Source of variation in an analysis of variance.
 
     Parameters
     ----------
@@ -35,7 +36,7 @@ class Effect:
     squares : float
         Sum of squares, in the response's unit squared.
     f : float or None
-        Mean square over that of the error; None where there is no error to compare with.
+        Mean square over that of the error; None where there is no error mean square.
     p : float or None
         Probability of an F at least as large if the source had no effect.
     """
@@ -53,13 +54,13 @@ class Effect:
 
     @property
     def mean_square(self) -> float:
-        """Sum of squares a degree of freedom."""
+        """Sum of squares per degree of freedom."""
         return self.squares / self.degrees
 
     def counts(self, error_mean_square: float, multiple: float = 10.0) -> bool:
-        """Whether the mean square is at least `multiple` times that of the error.
+        """True if the mean square is at least `multiple` times that of the error.
 
-        A rule that needs no normal errors, of Anderson and Sargent (1974, below Table 5): "at least an
+        A rule of Anderson and Sargent (1974, below Table 5) that needs no normal errors: "at least an
         order of magnitude larger".
         """
         return self.mean_square >= multiple * error_mean_square
@@ -67,22 +68,22 @@ class Effect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Anova:
-    """An analysis of variance.
+    """Table of an analysis of variance.
 
     Parameters
     ----------
     effects : tuple of Effect
         Main effects, then interactions of two factors, and so on.
     blocks : Effect or None
-        What was taken out of the error for the blocks; None where none was.
+        Differences between blocks; None where they are in the error.
     error : Effect
-        What is left.
+        Remainder.
     total_squares : float
-        Sum of squared deviations from the mean of everything.
+        Sum of squared deviations from the mean of all responses.
     n : int
-        Observations.
+        Number of observations.
     squares : str
-        How the sums of squares were computed.
+        Method of computation of the sums of squares.
     """
 
     effects: tuple[Effect, ...]
@@ -94,12 +95,12 @@ class Anova:
 
     @property
     def error_mean_square(self) -> float:
-        """Variance of one observation about its cell, as estimated; nan without degrees of freedom."""
+        """Estimated variance of one observation about its cell; nan without degrees of freedom."""
         return self.error.squares / self.error.degrees if self.error.degrees else float("nan")
 
     @property
     def r_squared(self) -> float:
-        """Part of the total squares that effects and blocks explain."""
+        """Fraction of the total squares that effects and blocks explain."""
         return 1.0 - self.error.squares / self.total_squares if self.total_squares > 0.0 else 0.0
 
     def effect(self, *factors: str) -> Effect:
@@ -119,7 +120,7 @@ class Anova:
 def anova(
     responses: Responses, *, blocks_out: bool = True, order: int | None = None, squares: str | None = None
 ) -> Anova:
-    r"""Test every effect and interaction.
+    r"""Analysis of variance of a factorial design, with a test of every effect and interaction.
 
     .. math:: F = \frac{SS / \nu}{SS_E / \nu_E}
 
@@ -127,22 +128,24 @@ def anova(
     ----------
     responses : Responses
     blocks_out : bool
-        Take the differences between blocks out of the error, where the responses have blocks. The error
-        then is how much effects differ from block to block; left in, it is that and the differences
-        between blocks.
+        Exclude the differences between blocks from the error, where the responses have blocks. The error
+        is then the variation of effects from block to block.
     order : int, optional
-        Most factors of an interaction; those of more go into the error. All by default.
+        Largest number of factors of an interaction; higher ones are in the error. All by default.
     squares : {"II", "III"}, optional
-        Which sums of squares an unbalanced design gets, see `linear_anova.Type`. By default III, or II
-        where cells are empty. All types agree for a balanced design.
+        Sums of squares of an unbalanced design, see `linear_anova.Type`. By default III, or II where
+        cells are empty. All types agree for a balanced design.
 
     Raises
     ------
-    ValueError
+    InputError
         `squares` is III and there are empty cells, `squares` is unknown, or `order` is below one.
+    TypeError
+        An argument is of the wrong kind.
     """
-    if order is not None and order < 1:
-        raise ValueError(f"order {order}: a main effect has order 1")
+    arguments.record(responses, Responses, "responses")
+    if order is not None:
+        order = arguments.whole(order, "order", least=1)
     used = replace(responses, blocks=None) if not blocks_out else responses
     terms = linear_anova.terms_up_to(len(used.factors), order)
     if used.balanced:
@@ -156,16 +159,23 @@ def anova(
 
 
 def one_way(groups: Sequence[ArrayLike], name: str = "group") -> Anova:
-    """Analysis of variance of groups of any sizes.
+    """Analysis of variance of one factor: groups of any sizes.
+
+    Parameters
+    ----------
+    groups : sequence of array of shape (n,)
+        Observations of each group.
+    name : str
+        Name of the factor.
 
     Raises
     ------
-    ValueError
-        There are fewer than two groups, or one is empty.
+    InputError
+        There are fewer than two groups, one is empty, or a value is not finite.
+    TypeError
+        A group is not made of numbers.
     """
-    arrays = [np.asarray(group, dtype=np.float64).ravel() for group in groups]
-    if len(arrays) < 2 or not all(len(group) for group in arrays):
-        raise ValueError("an analysis of variance needs two groups, none of them empty")
+    arrays = arguments.samples(groups, "groups", least=2, each=1)
     every = _centred(np.concatenate(arrays))
     ends = np.cumsum([len(group) for group in arrays])
     centred = np.split(every, ends[:-1])
@@ -185,18 +195,18 @@ def one_way(groups: Sequence[ArrayLike], name: str = "group") -> Anova:
 
 
 def effects_of_means(cells: CellMeans, order: int | None = None) -> tuple[Effect, ...]:
-    """Effects by the means of the cells alone, tested with the error that goes with them.
+    """Effects computed from the means of the cells alone, tested with the error given with them.
 
     Raises
     ------
-    ValueError
+    InputError
         A cell is missing or cells have different numbers of observations.
     """
     if gaps := cells.missing(np.ones(cells.means.shape, dtype=bool)):
-        raise ValueError(f"the mean of the cell {gaps[0]} is not known")
+        raise InputError(f"the mean of the cell {gaps[0]} is not known; give all means")
     replications = int(cells.counts.flat[0])
     if (cells.counts != replications).any():
-        raise ValueError("cells hold different numbers of observations")
+        raise InputError("cells hold different numbers of observations; give a balanced design")
     terms = linear_anova.terms_up_to(len(cells.factors), order)
     found = _swept(cells.means[..., None], terms, blocked=False)
     error = Effect(
@@ -212,7 +222,7 @@ def effects_of_means(cells: CellMeans, order: int | None = None) -> tuple[Effect
 
 
 def relative_efficiency(blocked: Anova) -> float:
-    r"""How many times the observations a design without blocks would need to know the effects as well.
+    r"""Relative efficiency of blocking: factor by which a design without blocks needs more observations.
 
     .. math:: E = \frac{SS_B + r (c - 1) MS_E}{(r c - 1) MS_E}
 
@@ -221,25 +231,28 @@ def relative_efficiency(blocked: Anova) -> float:
 
     Raises
     ------
-    ValueError
-        No blocks were taken out.
+    InputError
+        The analysis has no blocks.
+    TypeError
+        `blocked` is no `Anova`.
     """
-    if blocked.blocks is None:
-        raise ValueError("no blocks were taken out of the error")
-    rows = blocked.blocks.degrees + 1
+    blocks = arguments.record(blocked, Anova, "blocked").blocks
+    if blocks is None:
+        raise InputError("blocked has its blocks in the error; analyse with blocks_out")
+    rows = blocks.degrees + 1
     cells = blocked.n / rows
     error = blocked.error_mean_square
     if error == 0.0:
         return float("inf")
-    return (blocked.blocks.squares + rows * (cells - 1) * error) / ((blocked.n - 1) * error)
+    return (blocks.squares + rows * (cells - 1) * error) / ((blocked.n - 1) * error)
 
 
 def _names(factors: Sequence[Factor], term: Sequence[int]) -> tuple[str, ...]:
-    return tuple(factors[at].name for at in term)
+    return tuple(factors[index].name for index in term)
 
 
 def _centred(values: Array) -> Array:
-    """Deviations from the mean. That from one of the values first: it is exact where all are alike."""
+    """Deviations from the mean; from one value first, which is exact where all are equal."""
     shifted = values - values.flat[0]
     first = shifted - shifted.mean()
     result: Array = first - first.mean()
@@ -247,19 +260,19 @@ def _centred(values: Array) -> Array:
 
 
 def _swept(y: Array, terms: Sequence[tuple[int, ...]], *, blocked: bool) -> linear_anova.Sums:
-    """Sweep an array with one axis a factor and a last one for blocks or replications."""
+    """Sums of squares of an array with one axis per factor and a last one for blocks or replications."""
     rest = _centred(y)
     total = float(np.sum(rest**2))
-    found = []
+    sums = []
     axes = [*terms, *([(y.ndim - 1,)] if blocked else [])]
     for kept in axes:
         over = tuple(axis for axis in range(y.ndim) if axis not in kept)
         taken = rest.mean(axis=over, keepdims=True) if over else rest
         rest = rest - taken
         degrees = int(np.prod([y.shape[axis] - 1 for axis in kept]))
-        found.append((degrees, float(np.sum(taken**2)) * (y.size // taken.size)))
-    blocks = found.pop() if blocked else None
-    return linear_anova.Sums(terms=tuple(found), blocks=blocks, error=float(np.sum(rest**2)), total=total)
+        sums.append((degrees, float(np.sum(taken**2)) * (y.size // taken.size)))
+    blocks = sums.pop() if blocked else None
+    return linear_anova.Sums(terms=tuple(sums), blocks=blocks, error=float(np.sum(rest**2)), total=total)
 
 
 def _table(

@@ -1,4 +1,4 @@
-r"""Contrasts: sums of cell means, weighted so that they ask one question each.
+r"""Contrasts: weighted sums of cell means, each of which answers one question.
 
 .. math:: L = \sum c \bar y, \qquad SS = \frac{L^2}{\sum c^2 / n}
 
@@ -18,7 +18,8 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.stats import critical_values
+from thinktime.errors import InputError
+from thinktime.stats import arguments, critical_values
 from thinktime.stats.designs.factorial import CellMeans, Factor
 from thinktime.stats.estimate import Estimate, NotApplicable
 
@@ -26,12 +27,12 @@ Array = NDArray[np.float64]
 
 NAMES = ("mean", "linear", "quadratic", "cubic", "quartic")
 LARGEST_COEFFICIENT = 10_000
-"""Beyond it whole numbers help nobody, and the largest coefficient is one instead."""
+"""Largest whole-number coefficient: beyond it coefficients are scaled to a largest one of 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Component:
-    """One factor's part in a contrast: the polynomial of `degree` over its levels."""
+    """Factor of a contrast: the polynomial of `degree` over the levels of one factor."""
 
     factor: str
     degree: int
@@ -48,12 +49,12 @@ class Component:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contrast:
-    """A contrast of cell means.
+    """Contrast of cell means, with its test.
 
     Parameters
     ----------
     components : tuple of Component
-        The product of these is the contrast; factors that are not named are averaged over.
+        The contrast is their product; it averages over factors that are not named.
     estimate : Estimate
         The contrast scaled to a difference between two weighted means: for two levels their difference,
         for a linear contrast of three levels the last less the first, for a quadratic one the ends less
@@ -61,7 +62,7 @@ class Contrast:
     squares : float
         Sum of squares, with one degree of freedom.
     f : float
-        Over the error mean square.
+        Sum of squares over the error mean square.
     p : float
         Probability of an F at least as large if the contrast of the true means were zero.
     """
@@ -81,7 +82,7 @@ class Contrast:
 def orthogonal_polynomials(
     scores: Sequence[int | float], degree: int | None = None
 ) -> tuple[tuple[float, ...], ...]:
-    """Coefficients of the contrasts linear, quadratic, ... at these places of the levels.
+    """Coefficients of the linear, quadratic, ... contrasts of levels at these positions.
 
     Computed by Gram and Schmidt in exact fractions of the decimal numbers given and scaled to whole
     numbers without a common divisor: the textbook's tables at equal distances, and exactly orthogonal at
@@ -90,9 +91,16 @@ def orthogonal_polynomials(
     Parameters
     ----------
     scores : sequence of numbers
-        Different places, in any order.
+        Different positions, in any order.
     degree : int, optional
         Highest degree; by default one less than the number of levels.
+
+    Raises
+    ------
+    InputError
+        Positions are equal or not finite, or `degree` is less than 1.
+    TypeError
+        An argument is of the wrong kind.
 
     Examples
     --------
@@ -101,16 +109,21 @@ def orthogonal_polynomials(
     >>> orthogonal_polynomials([1, 2, 4])
     ((-4.0, -1.0, 5.0), (2.0, -3.0, 1.0))
     """
-    places = [Fraction(str(score)) for score in scores]
+    given = arguments.sequence(scores, "scores", "a list of numbers")
+    for place, score in enumerate(given):
+        arguments.number(score, f"scores[{place}]")
+    if degree is not None:
+        degree = arguments.whole(degree, "degree", least=1)
+    places = [Fraction(str(score)) for score in given]
     if len(set(places)) != len(places):
-        raise ValueError(f"levels at {list(scores)} are not all different")
+        raise InputError(f"scores is {arguments.shown(given)}; give positions that differ")
     most = len(places) - 1 if degree is None else min(degree, len(places) - 1)
     basis = [[Fraction(1)] * len(places)]
     for power in range(1, most + 1):
         column = [place**power for place in places]
-        for known in basis:
-            share = _inner(column, known) / _inner(known, known)
-            column = [entry - share * other for entry, other in zip(column, known, strict=True)]
+        for vector in basis:
+            share = _inner(column, vector) / _inner(vector, vector)
+            column = [entry - share * other for entry, other in zip(column, vector, strict=True)]
         basis.append(column)
     return tuple(_whole(column) for column in basis[1:])
 
@@ -120,15 +133,32 @@ def contrast(
 ) -> Contrast | NotApplicable:
     """Contrast that is the product of `components`.
 
-    Not applicable where it needs the mean of a cell that is not known, or an error that is not.
+    Not applicable where it needs the mean of a cell or an error that is not known.
+
+    Parameters
+    ----------
+    cells : CellMeans
+    components : sequence of Component
+        Of different factors.
+    unit : str
+        Unit of the response.
+    level : float
+        Confidence of the interval.
+
+    Raises
+    ------
+    InputError
+        A factor is not in the design, its coefficients do not fit its levels, or `level` is out of range.
+    TypeError
+        An argument is of the wrong kind.
     """
+    arguments.record(cells, CellMeans, "cells")
+    components, level = arguments.records(components, Component, "components"), arguments.level(level)
     weight = weights(cells, components)
     used = weight != 0.0
     if gaps := cells.missing(used):
         more = f" and {len(gaps) - 1} more" if len(gaps) > 1 else ""
-        return NotApplicable(
-            f"the mean of the cell {gaps[0]}{more} is not known", "run the cells that are missing"
-        )
+        return NotApplicable(f"the mean of the cell {gaps[0]}{more} is not known", "run the missing cells")
     if cells.error_degrees < 1 or not cells.error_mean_square > 0.0:
         return NotApplicable("there is no error to compare with", "replicate the cells")
     value = float(np.sum(weight[used] * cells.means[used]))
@@ -160,7 +190,7 @@ def contrast(
 def polynomial_contrasts(
     cells: CellMeans, *, degree: int = 2, order: int = 2, unit: str = "", level: float = 0.95
 ) -> tuple[tuple[tuple[Component, ...], Contrast | NotApplicable], ...]:
-    """All polynomial contrasts of single factors and all products of them, each with its answer.
+    """Polynomial contrasts of single factors and all products of them, each with its components.
 
     Parameters
     ----------
@@ -168,12 +198,21 @@ def polynomial_contrasts(
     degree : int
         Highest degree for one factor.
     order : int
-        Most factors in one product.
+        Largest number of factors in a product.
     unit : str
-        Of the response.
+        Unit of the response.
     level : float
-        Confidence of the intervals, each by itself.
+        Confidence of each interval by itself.
+
+    Raises
+    ------
+    InputError
+        A number is out of range.
+    TypeError
+        An argument is of the wrong kind.
     """
+    arguments.record(cells, CellMeans, "cells")
+    order, level = arguments.whole(order, "order", least=1), arguments.level(level)
     single = [_components(factor, degree) for factor in cells.factors]
     products = [
         components
@@ -181,7 +220,7 @@ def polynomial_contrasts(
         for chosen in itertools.combinations(single, size)
         for components in itertools.product(*chosen)
     ]
-    return tuple((each, contrast(cells, each, unit=unit, level=level)) for each in products)
+    return tuple((item, contrast(cells, item, unit=unit, level=level)) for item in products)
 
 
 def _components(factor: Factor, degree: int) -> list[Component]:
@@ -193,11 +232,17 @@ def _components(factor: Factor, degree: int) -> list[Component]:
 
 
 def weights(cells: CellMeans, components: Sequence[Component]) -> Array:
-    """Weight of each cell's mean: of each factor's, the positive ones sum to one, and the others to -1."""
+    """Weights of the cell means: those of each factor that are positive sum to 1, the others to -1."""
     vectors = [np.full(len(factor.levels), 1.0 / len(factor.levels)) for factor in cells.factors]
     for component in components:
-        row = np.asarray(component.coefficients, dtype=np.float64)
-        vectors[cells.position(component.factor)] = 2.0 * row / np.abs(row).sum()
+        row = arguments.sample(component.coefficients, "coefficients")
+        position = cells.position(component.factor)
+        if len(row) != len(vectors[position]) or not row.any():
+            raise InputError(
+                f"coefficients of {component.factor} is {arguments.shown(component.coefficients)}; give "
+                f"{len(vectors[position])} numbers, not all 0"
+            )
+        vectors[position] = 2.0 * row / np.abs(row).sum()
     result: Array = reduce(np.multiply.outer, vectors)
     return result
 
@@ -207,7 +252,7 @@ def _inner(left: Sequence[Fraction], right: Sequence[Fraction]) -> Fraction:
 
 
 def _whole(column: Sequence[Fraction]) -> tuple[float, ...]:
-    """Scaled to whole numbers without a common divisor, rising at the last level."""
+    """Coefficients scaled to whole numbers without a common divisor."""
     scale = math.lcm(*(entry.denominator for entry in column))
     numbers = [int(entry * scale) for entry in column]
     divisor = math.gcd(*numbers)

@@ -1,35 +1,56 @@
-r"""How large an effect is, beside whether there is one.
+r"""Effect sizes of an analysis of variance, with confidence intervals.
 
-Both sizes estimate the same part of one: variance of the effect over variance of effect and error,
+Both sizes estimate the same fraction, variance of the effect over variance of effect and error:
 :math:`\lambda / (\lambda + N)` with noncentrality :math:`\lambda` of F and N observations.
 """
 
 from __future__ import annotations
 
+import math
+
 from scipy import special
 
+from thinktime.errors import InputError
+from thinktime.stats import arguments
 from thinktime.stats.estimate import Estimate
 
 HALVINGS = 80
 BEYOND = 1e8
-"""Degrees times F from which on the effect's chi-square is as good as its noncentrality.
+"""Degrees times F from which the effect's chi-square is equal to its noncentrality in practice.
 
-The c.d.f. is summed in some square root of that many terms: an F of 1e22, as responses without error give,
-would take for ever.
+The time to sum the distribution function grows with the square root of that product: for an F of 1e22, which
+responses without error give, it would not end.
 """
 
 
 def partial_eta_squared(f: float, degrees: int, error_degrees: int, n: int, level: float = 0.95) -> Estimate:
-    r"""Partial eta squared: the effect's part of its own and the error's sum of squares.
+    r"""Partial eta squared: sum of squares of the effect over that of effect and error.
 
     .. math:: \eta_p^2 = \frac{SS}{SS + SS_E} = \frac{\nu F}{\nu F + \nu_E}
 
-    of this sample, hence too large for what a new one would show; see `partial_omega_squared`. Interval
-    by the noncentral F (Steiger 2004, Psychological Methods 9, 164, equations 30 to 33), N being all `n`
-    observations.
+    Biased upwards as an estimate for the population, see `partial_omega_squared`. Interval by the noncentral
+    F (Steiger 2004, Psychological Methods 9, 164, equations 30 to 33), with N the number of observations.
+
+    Parameters
+    ----------
+    f : float
+        F of the effect.
+    degrees, error_degrees : int
+        Degrees of freedom of effect and error.
+    n : int
+        Number of observations.
+    level : float
+        Confidence of the interval.
+
+    Raises
+    ------
+    InputError
+        A number is out of range.
+    TypeError
+        An argument is of the wrong kind.
     """
-    value = degrees * f / (degrees * f + error_degrees)
     low, high = _ends(f, degrees, error_degrees, n, level)
+    value = degrees * f / (degrees * f + error_degrees)
     return Estimate(
         value=value, unit="", n=n, method="partial eta squared, noncentral F", low=low, high=high, level=level
     )
@@ -42,11 +63,11 @@ def partial_omega_squared(
 
     .. math:: \omega_p^2 = \frac{\nu (F - 1)}{\nu (F - 1) + N}
 
-    (Olejnik and Algina 2003, Psychological Methods 8, 434), N as in `partial_eta_squared`, whose interval
-    it shares.
+    (Olejnik and Algina 2003, Psychological Methods 8, 434). Arguments, interval and errors are those of
+    `partial_eta_squared`.
     """
-    value = degrees * (f - 1.0) / (degrees * (f - 1.0) + n)
     low, high = _ends(f, degrees, error_degrees, n, level)
+    value = degrees * (f - 1.0) / (degrees * (f - 1.0) + n)
     return Estimate(
         value=value,
         unit="",
@@ -61,18 +82,29 @@ def partial_omega_squared(
 def noncentrality_interval(
     f: float, degrees: int, error_degrees: int, level: float = 0.95
 ) -> tuple[float, float]:
-    """Interval of the noncentrality of F, two-sided; both ends are 0 where f is smaller than chance gives."""
+    """Two-sided interval of the noncentrality of F; both ends are 0 where F is smaller than by chance.
+
+    Parameters and errors are those of `partial_eta_squared`.
+    """
+    if not isinstance(f, float) or math.isnan(f):
+        f = arguments.number(f, "f")
+    if f < 0.0:
+        raise InputError(f"f is {f:g}; give a number from 0 up")
+    degrees = arguments.whole(degrees, "degrees", least=1)
+    error_degrees = arguments.whole(error_degrees, "error_degrees", least=1)
+    level = arguments.level(level)
     tail = (1.0 - level) / 2.0
     return tuple(_noncentrality(f, degrees, error_degrees, p) for p in (1.0 - tail, tail))  # type: ignore[return-value]
 
 
 def _ends(f: float, degrees: int, error_degrees: int, n: int, level: float) -> tuple[float, float]:
+    n = arguments.whole(n, "n", least=1)
     low, high = noncentrality_interval(f, degrees, error_degrees, level)
     return low / (low + n), high / (high + n)
 
 
 def _noncentrality(f: float, degrees: int, error_degrees: int, p: float) -> float:
-    """Noncentrality with which F is at most f with probability p; that probability falls as it grows."""
+    """Noncentrality for which F is at most f with probability p; the probability falls as it grows."""
     if float(special.fdtr(degrees, error_degrees, f)) <= p:
         return 0.0
     if degrees * f > BEYOND:

@@ -1,7 +1,7 @@
 """Sums of squares of unbalanced designs, as differences between least-squares fits.
 
-Where cells hold different numbers of observations the effects overlap, and what each is charged with
-is a matter of definition: the type. Nothing here is needed for a balanced design.
+Where cells hold different numbers of observations the effects overlap, and their sums of squares are a
+matter of definition: the type. A balanced design does not need it.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from thinktime.errors import InputError
+from thinktime.stats import arguments
 from thinktime.stats.designs.factorial import Codes, Responses
 from thinktime.stats.regression.least_squares import LeastSquares
 
@@ -23,20 +25,20 @@ Array = NDArray[np.float64]
 Term = tuple[int, ...]
 
 RANK_BELOW = 1e-10
-"""A column of which less than this part is its own is a combination of others."""
+"""A column of which less than this fraction is independent of others is a combination of them."""
 
 Type = Literal["II", "III"]
-"""II: what an effect explains beyond all effects that do not contain it (main effects beside each other,
-interactions beyond the main effects). III: what it explains beyond all others, with levels coded to sum to
-zero, so that main effects are about unweighted means of cells; it needs every cell (Searle 1987,
-*Linear Models for Unbalanced Data*, chapter 8)."""
+"""II: squares that an effect explains beyond all effects that do not contain it (main effects beyond each
+other, interactions beyond the main effects). III: squares that it explains beyond all others, with levels
+coded to sum to zero, so that main effects concern unweighted means of cells; it needs every cell (Searle
+1987, *Linear Models for Unbalanced Data*, chapter 8)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sums:
-    """Degrees of freedom and sum of squares of each term and of the blocks; those of the error and in all.
+    """Degrees of freedom and sums of squares of the terms, the blocks, the error and in total.
 
-    `rank` is that of the whole model, the constant included; None where the terms' degrees add up to it.
+    `rank` is that of the model, the constant included; None where the terms' degrees add up to it.
     """
 
     terms: tuple[tuple[int, float], ...]
@@ -46,22 +48,20 @@ class Sums:
     rank: int | None = None
 
 
-def chosen_type(responses: Responses, asked: str | None) -> Type:
-    """Return the type asked for, or III, or II where cells are empty.
+def chosen_type(responses: Responses, requested: str | None) -> Type:
+    """Type requested; by default III, or II where cells are empty.
 
     Raises
     ------
-    ValueError
-        Type III is asked for and cells are empty, or the type is unknown.
+    InputError
+        Type III is requested and cells are empty, or the type is unknown.
     """
-    if asked not in (None, "II", "III"):
-        raise ValueError(f"sums of squares of type {asked}: the types are II and III")
+    if requested is not None:
+        arguments.choice(requested, ("II", "III"), "squares")
     empty = int(np.count_nonzero(responses.counts() == 0))
-    if asked == "III" and empty:
-        raise ValueError(
-            f"type III sums of squares mean nothing with empty cells, and {empty} are empty: use II"
-        )
-    return "II" if asked == "II" or empty else "III"
+    if requested == "III" and empty:
+        raise InputError(f"squares is 'III', which needs every cell, and {empty} are empty; give 'II'")
+    return "II" if requested == "II" or empty else "III"
 
 
 def terms_up_to(factors: int, order: int | None) -> list[Term]:
@@ -72,12 +72,12 @@ def terms_up_to(factors: int, order: int | None) -> list[Term]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Errors:
-    """What a model leaves of responses in its cells and blocks.
+    """Residuals of a model in its cells and blocks.
 
     Parameters
     ----------
     of : callable
-        Residuals of any responses in the same places.
+        Residuals of any responses in the same cells and blocks.
     degrees : int
         Degrees of freedom of the residuals.
     """
@@ -89,8 +89,8 @@ class Errors:
 def errors(responses: Responses, order: int | None = None, *, blocks_out: bool = True) -> Errors:
     """Errors of the model with interactions up to `order` and, where there are any, blocks.
 
-    With all interactions cells and blocks are swept; else what an orthonormal basis of the model explains
-    is taken away.
+    With all interactions cells and blocks are swept; else the projection on an orthonormal basis of the
+    model is subtracted.
     """
     if order is None or order >= len(responses.factors):
 
@@ -115,10 +115,9 @@ def errors(responses: Responses, order: int | None = None, *, blocks_out: bool =
 
 
 def sums(responses: Responses, terms: Sequence[Term], kind: Type) -> Sums:
-    """Compute the sums of squares of `terms`, and of the blocks beside them.
+    """Sums of squares of `terms`, and of the blocks where there are any.
 
-    Degrees of freedom are differences of ranks: an interaction that empty cells leave no room for gets
-    fewer, or none.
+    Degrees of freedom are differences of ranks: an interaction has fewer, or none, where cells are empty.
     """
     groups = [np.ones((responses.n, 1))]
     groups += [_columns(responses, term) for term in terms]
@@ -130,7 +129,7 @@ def sums(responses: Responses, terms: Sequence[Term], kind: Type) -> Sums:
     target = responses.y - responses.y[0]
     rows = LeastSquares(int(ends[-1]))
     rows.absorb(np.hstack(groups), target - target.mean())
-    whole = list(range(len(groups)))
+    every = list(range(len(groups)))
     last = len(groups) - 1
 
     def fitted(kept: Sequence[int]) -> tuple[int, float]:
@@ -141,16 +140,16 @@ def sums(responses: Responses, terms: Sequence[Term], kind: Type) -> Sums:
         small, large = fitted(others), fitted([*others, group])
         return large[0] - small[0], max(small[1] - large[1], 0.0)
 
-    found = []
+    result = []
     for number, term in enumerate(terms, start=1):
-        others = [group for group in whole if group != number]
+        others = [group for group in every if group != number]
         if kind == "II":
-            containing = {at for at, other in enumerate(terms, start=1) if set(term) <= set(other)}
+            containing = {index for index, other in enumerate(terms, start=1) if set(term) <= set(other)}
             others = [group for group in others if group not in containing]
-        found.append(beyond(number, others))
-    blocks = beyond(last, whole[:-1]) if blocked else None
-    rank, error = fitted(whole)
-    return Sums(terms=tuple(found), blocks=blocks, error=error, total=fitted([0])[1], rank=rank)
+        result.append(beyond(number, others))
+    blocks = beyond(last, every[:-1]) if blocked else None
+    rank, error = fitted(every)
+    return Sums(terms=tuple(result), blocks=blocks, error=error, total=fitted([0])[1], rank=rank)
 
 
 def _block_columns(blocks: Codes) -> Array:
@@ -160,7 +159,7 @@ def _block_columns(blocks: Codes) -> Array:
 
 def _columns(responses: Responses, term: Term) -> Array:
     """Columns of an interaction: all products of a column of each of its factors."""
-    coded = [_coded(responses.codes[:, at], responses.shape[at]) for at in term]
+    coded = [_coded(responses.codes[:, index], responses.shape[index]) for index in term]
     return reduce(lambda left, right: (left[:, :, None] * right[:, None, :]).reshape(len(left), -1), coded)
 
 

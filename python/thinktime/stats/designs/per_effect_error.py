@@ -1,4 +1,4 @@
-"""Effects of a blocked design, each tested against its own differences from block to block."""
+"""Effects of a blocked design, each tested against its own variation from block to block."""
 
 from __future__ import annotations
 
@@ -8,25 +8,26 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.stats import critical_values
+from thinktime.errors import InputError
+from thinktime.stats import arguments, critical_values
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OwnError:
-    """An effect over its own error.
+class PerEffectError:
+    """Test of an effect against its own error.
 
     Parameters
     ----------
     f : float
     degrees, error_degrees : int
-        Before the correction.
+        Degrees of freedom before the correction.
     epsilon : float
-        What both are multiplied by: 1 where the effect's parts vary equally and independently between
+        Correction of both: 1 where the components of the effect vary equally and independently between
         blocks, at least 1 / degrees.
     p : float
-        After the correction.
+        Probability after the correction.
     """
 
     f: float
@@ -36,47 +37,61 @@ class OwnError:
     p: float
 
 
-def own_error(y: Array, axes: Sequence[int]) -> OwnError | None:
-    r"""Test the effect of the factors on `axes`; None where it is the same in every block.
+def per_effect_error(y: Array, axes: Sequence[int]) -> PerEffectError | None:
+    r"""Test of the effect of the factors on `axes`; None where it is the same in every block.
 
-    One error for all effects supposes that all differences between cells vary equally from block to
-    block. With common random numbers, and cells of unlike load, they do not. Here the effect :math:`e_b`
+    One error for all effects assumes that all differences between cells vary equally from block to
+    block. With common random numbers, and cells of different load, they do not. Here the effect :math:`e_b`
     is computed in each of the r blocks, and its mean is compared with its own spread:
 
     .. math:: F = \frac{r\,|\bar e|^2 / \nu}{\sum_b |e_b - \bar e|^2 / (\nu (r - 1))}, \qquad
               \epsilon = \frac{(\mathrm{tr}\,\Sigma)^2}{\nu\, \mathrm{tr}\,\Sigma^2}
 
-    with :math:`\Sigma` the covariance of the :math:`e_b`, and both degrees of freedom multiplied by
+    with the covariance :math:`\Sigma` of the :math:`e_b`, and both degrees of freedom multiplied by
     epsilon (Greenhouse and Geisser 1959, Psychometrika 24, 95). For one degree of freedom it is the
     paired t test.
 
     Parameters
     ----------
     y : ndarray
-        One axis a factor and a last one for the blocks, two at least.
+        One axis per factor and a last one for the blocks, at least two.
     axes : sequence of int
-        Factors of the effect.
+        Axes of the factors of the effect.
+
+    Raises
+    ------
+    InputError
+        There are fewer than two blocks, a value is not finite, or `axes` are not axes of factors.
+    TypeError
+        An argument is of the wrong kind.
     """
-    blocks = y.shape[-1]
-    if blocks < 2:
-        raise ValueError(f"{blocks} block: differences between blocks cannot be seen")
+    y = arguments.numeric(y, "y")
+    blocks = y.shape[-1] if y.ndim else 0
+    if y.ndim < 2 or blocks < 2 or not np.isfinite(y).all():
+        raise InputError(
+            f"y has the shape {y.shape}; give finite responses of two blocks or more along the last axis"
+        )
+    axes = arguments.sequence(axes, "axes", "a list of axes")
+    axes = [arguments.whole(axis, "axes", most=y.ndim - 2) for axis in axes]
+    if not axes or len(set(axes)) != len(axes):
+        raise InputError(f"axes is {axes}; give one or more different axes")
     averaged = y - y.flat[0]
     others = tuple(axis for axis in range(y.ndim - 1) if axis not in axes)
     effect = averaged.mean(axis=others) if others else averaged
     for axis in range(effect.ndim - 1):
         effect = effect - effect.mean(axis=axis, keepdims=True)
-    parts = effect.reshape(-1, blocks)
+    components = effect.reshape(-1, blocks)
     degrees = int(np.prod([y.shape[axis] - 1 for axis in axes]))
-    mean = parts.mean(axis=1)
-    off = parts - mean[:, None]
-    spread = float(np.sum(off**2))
+    mean = components.mean(axis=1)
+    deviations = components - mean[:, None]
+    spread = float(np.sum(deviations**2))
     if spread <= 1e-24 * float(np.sum(averaged**2)):
         return None
     f = blocks * float(mean @ mean) * (blocks - 1) / spread
-    covariance = off @ off.T
+    covariance = deviations @ deviations.T
     epsilon = float(np.trace(covariance)) ** 2 / (degrees * float(np.sum(covariance**2)))
     error = degrees * (blocks - 1)
-    return OwnError(
+    return PerEffectError(
         f=f,
         degrees=degrees,
         error_degrees=error,

@@ -1,4 +1,4 @@
-"""Transformations of a response, and which one its errors ask for (Box and Cox 1964)."""
+"""Power transformations of a response, and their choice by likelihood (Box and Cox 1964)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from thinktime.errors import InputError
+from thinktime.stats import arguments
 from thinktime.stats.designs import linear_anova
 from thinktime.stats.designs.factorial import Responses
 from thinktime.stats.estimate import Estimate, NotApplicable
@@ -18,7 +20,7 @@ from thinktime.stats.estimate import Estimate, NotApplicable
 Array = NDArray[np.float64]
 
 POWERS = {1.0: "none", 0.5: "sqrt", 0.0: "log10", -0.5: "reciprocal_sqrt", -1.0: "reciprocal"}
-"""Powers that a reader can make sense of, and their names."""
+"""Powers that are easy to interpret, and their names."""
 FORM = re.compile(r"(?P<name>\w+)(?:\(y(?: *\+ *(?P<shift>\d+(?:\.\d*)?))?\))?")
 LAMBDA_MAX = 4.0
 STEP = 0.05
@@ -41,17 +43,19 @@ class Transformation:
 
     @classmethod
     def parse(cls, text: str) -> Transformation:
-        """Read ``log10``, ``sqrt(y)``, ``log10(y + 0.5)``, ``none`` and the like; names are in `POWERS`.
+        """Transformation named by ``log10``, ``sqrt(y)``, ``log10(y + 0.5)``, ``none``; see `POWERS`.
 
         Raises
         ------
-        ValueError
-            It is none of these.
+        InputError
+            The text is none of these.
+        TypeError
+            `text` is no text.
         """
-        powers = {known: power for power, known in POWERS.items()}
-        match = FORM.fullmatch(text.strip())
+        powers = {name: power for power, name in POWERS.items()}
+        match = FORM.fullmatch(arguments.record(text, str, "text").strip())
         if match is None or match["name"] not in powers:
-            raise ValueError(
+            raise InputError(
                 f"no transformation is called {text!r}; there are {', '.join(powers)}, with a shift as in "
                 "'log10(y + 0.5)'"
             )
@@ -59,7 +63,7 @@ class Transformation:
 
     @property
     def name(self) -> str:
-        """How it is written: ``log10(y + 0.5)``."""
+        """Formula: ``log10(y + 0.5)``."""
         inner = f"y + {self.shift:g}" if self.shift else "y"
         if self.power == 1.0:
             return inner
@@ -68,18 +72,21 @@ class Transformation:
         return f"({inner})^{self.power:.2g}" if self.shift else f"y^{self.power:.2g}"
 
     def apply(self, y: Array) -> Array:
-        """Transform values; those of a negative power get their sign turned, so that order is kept.
+        """Transformed values; a negative power changes the sign too, so that order is kept.
 
         Raises
         ------
-        ValueError
-            A value is not positive after the shift, and the transformation needs it to be.
+        InputError
+            A value is not positive after the shift, and the transformation needs positive ones.
+        TypeError
+            `y` are not numbers.
         """
+        y = arguments.numeric(y, "y")
         shifted = y + self.shift
         if self.power == 1.0:
             return shifted
         if not (shifted > 0.0).all():
-            raise ValueError(f"{self.name} needs positive values, and the least is {float(y.min()):g}")
+            raise InputError(f"{self.name} needs positive values, and the least is {float(y.min()):g}")
         result: Array = (
             np.log10(shifted) if self.power == 0.0 else math.copysign(1.0, self.power) * shifted**self.power
         )
@@ -88,14 +95,14 @@ class Transformation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoxCox:
-    """Which power makes the errors most nearly normal with one variance.
+    """Power that makes the errors most nearly normal with one variance.
 
     Parameters
     ----------
     power : Estimate
         Lambda with its likelihood interval; an open end lies beyond the powers that were tried.
     offered : Transformation
-        None (power 1) if the interval holds 1; else the simplest power in the interval, or lambda.
+        Power 1 (none) if the interval includes 1; else the simplest power in the interval, or lambda.
     """
 
     power: Estimate
@@ -117,20 +124,32 @@ def box_cox(
               \{\lambda : \ell(\lambda) \ge \ell(\hat\lambda) - \chi^2_1 / 2\}
 
     with :math:`\dot y` the geometric mean and :math:`\nu` the error's degrees of freedom in place of n
-    (their equation 18), without which the interval of a design of many cells is too short.
+    (their equation 18), without which the interval of a design of many cells is too short. Not applicable
+    where a response is not positive after the shift, there is no error, or a cell does not vary.
 
     Parameters
     ----------
     responses : Responses
     order : int, optional
-        Most factors of an interaction in the model; all by default.
+        Largest number of factors of an interaction in the model; all by default.
     blocks_out : bool
-        Whether blocks are in the model.
+        Include blocks in the model.
     shift : float
-        Added to the responses first.
+        Number added to the responses first.
     level : float
         Confidence of the interval.
+
+    Raises
+    ------
+    InputError
+        A number is out of range.
+    TypeError
+        An argument is of the wrong kind.
     """
+    arguments.record(responses, Responses, "responses")
+    shift, level = arguments.number(shift, "shift"), arguments.level(level)
+    if order is not None:
+        order = arguments.whole(order, "order", least=1)
     y = responses.y + shift
     if not (y > 0.0).all():
         least = float(responses.y.min())
@@ -163,7 +182,7 @@ def box_cox(
 
 
 def _likelihood(errors: linear_anova.Errors, y: Array) -> Callable[[float], float]:
-    """Profile likelihood of a power."""
+    """Profile likelihood as a function of the power."""
     log = np.log(y)
     logs = log - log.mean()
 
@@ -177,12 +196,12 @@ def _likelihood(errors: linear_anova.Errors, y: Array) -> Callable[[float], floa
 
 
 def _highest(likelihood: Callable[[float], float], grid: Array, values: Array) -> float:
-    """Golden-section search about the best point of the grid."""
-    at = int(values.argmax())
-    low, high = float(grid[max(at - 1, 0)]), float(grid[min(at + 1, len(grid) - 1)])
-    part = (math.sqrt(5.0) - 1.0) / 2.0
+    """Golden-section search about the best point of the grid; equal to SciPy's within its tolerance."""
+    best = int(values.argmax())
+    low, high = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, len(grid) - 1)])
+    section = (math.sqrt(5.0) - 1.0) / 2.0
     for _ in range(HALVINGS):
-        left, right = high - part * (high - low), low + part * (high - low)
+        left, right = high - section * (high - low), low + section * (high - low)
         if likelihood(left) < likelihood(right):
             low = left
         else:
@@ -193,7 +212,7 @@ def _highest(likelihood: Callable[[float], float], grid: Array, values: Array) -
 def _crossing(
     likelihood: Callable[[float], float], bound: float, best: float, outward: Array
 ) -> float | None:
-    """Power between `best` and the first of `outward` below the bound; None if none is."""
+    """Power between `best` and the first of `outward` below the bound, by bisection; None if none is."""
     inside = best
     for outside in map(float, outward):
         if likelihood(outside) < bound:
@@ -209,7 +228,7 @@ def _crossing(
 
 
 def _offered(power: Estimate) -> float:
-    """No transformation if the interval allows; else the simple power in it nearest to lambda."""
+    """Power 1 if the interval includes it; else the simple power in it nearest to lambda."""
     low = -math.inf if power.low is None else power.low
     high = math.inf if power.high is None else power.high
     if low <= 1.0 <= high:

@@ -1,10 +1,10 @@
-"""Which assignments of two treatments to units were possible: counted, listed or drawn.
+"""Possible assignments of two treatments to units: counted, listed or drawn.
 
-An assignment is a row of zeros (control) and ones (treated), one a unit. A design says what every possible
-assignment has in common: how many units of each group are treated, for none, one or several groupings.
+An assignment is a row of zeros (control) and ones (treated), one per unit. A design fixes the number of
+treated units in each group, for none, one or several groupings of the units.
 
 ================  ===========================================  ===============================
-design            groupings                                    what is kept
+design            groupings                                    fixed by the design
 ================  ===========================================  ===============================
 switchback        none                                         nothing: a coin for each unit
 complete          one group of all units                       the number of treated units
@@ -23,29 +23,39 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from thinktime.errors import InputError
+from thinktime.stats import arguments
+
 Rows = NDArray[np.int8]
 _State = tuple[int, ...]
 
 LISTED_MAX = 50_000
-"""Most assignments that are listed; of more, some are drawn."""
+"""Largest number of assignments that are listed; of more, a random sample is drawn."""
 STATES_MAX = 400_000
-"""Most partial sums that are kept in mind to count assignments with several groupings."""
+"""Largest number of partial sums that are stored to count assignments with several groupings."""
 
 
-class TooManyError(ValueError):
-    """There are too many assignments to count."""
+class TooManyError(InputError):
+    """The assignments are too many to count or list."""
 
 
 @dataclass(frozen=True, slots=True)
 class Assignments:
-    """All assignments that treat as many units of every group as the observed one does.
+    """Assignments that treat as many units of every group as the observed one does.
 
     Parameters
     ----------
     observed : tuple of int
         The assignment that was made: 0 or 1 for each unit.
     groupings : tuple of sequences
-        Each gives every unit the group that it belongs to.
+        Each gives the group of every unit.
+
+    Raises
+    ------
+    InputError
+        `observed` holds something other than 0 and 1, or a grouping does not fit it.
+    TypeError
+        An argument is no sequence.
 
     Examples
     --------
@@ -60,22 +70,30 @@ class Assignments:
     groupings: tuple[Sequence[Hashable], ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse what is no assignment."""
-        if set(self.observed) - {0, 1}:
-            raise ValueError("an assignment is made of zeros and ones")
-        if any(len(grouping) != len(self.observed) for grouping in self.groupings):
-            raise ValueError("every grouping names a group for each unit")
+        """Check the assignment and the groupings."""
+        observed = arguments.sequence(self.observed, "observed", "a list of 0 and 1")
+        if not all(isinstance(item, (int, np.integer)) and item in (0, 1) for item in observed):
+            raise InputError(f"observed is {arguments.shown(self.observed)}; give 0 or 1 for each unit")
+        groupings = [
+            arguments.sequence(item, "a grouping") for item in arguments.sequence(self.groupings, "groupings")
+        ]
+        if any(len(grouping) != len(observed) for grouping in groupings):
+            raise InputError(f"a grouping does not have {len(observed)} items; give a group for each unit")
+        for grouping in groupings:
+            if not all(isinstance(group, Hashable) for group in grouping):
+                raise TypeError("a grouping holds a group that cannot be hashed; give texts or numbers")
+        object.__setattr__(self, "observed", tuple(map(int, observed)))
 
     def count(self) -> int:
-        r"""Count them exactly.
+        r"""Number of assignments, exactly.
 
-        Without groupings there are :math:`2^n`; with one, :math:`\prod_g \binom{n_g}{k_g}` of k treated
-        among n units; with several the partial sums of all groups are followed from unit to unit.
+        Without groupings :math:`2^n`; with one, :math:`\prod_g \binom{n_g}{k_g}` of k treated among n units;
+        with several, by following the partial sums of all groups from unit to unit.
 
         Raises
         ------
         TooManyError
-            The groupings cross each other in more ways than can be followed.
+            The groupings cross in more ways than can be followed.
         """
         if not self.groupings:
             return int(2 ** len(self.observed))
@@ -85,7 +103,7 @@ class Assignments:
         return _Walk(self).count()
 
     def listed(self) -> Rows:
-        """All of them, a row each.
+        """Array of all assignments, one row each.
 
         Raises
         ------
@@ -93,29 +111,29 @@ class Assignments:
             There are more than `LISTED_MAX`.
         """
         if self.count() > LISTED_MAX:
-            raise TooManyError(f"{self.count()} assignments are too many to list; draw some")
+            raise TooManyError(f"{self.count()} assignments are too many to list; draw a sample")
         return _Walk(self).listed()
 
     def drawn(self, count: int, random: np.random.Generator) -> Rows:
-        """`count` of them at random, each as likely as any other, with replacement.
+        """Random sample of `count` assignments, all equally likely, with replacement.
 
         Raises
         ------
         TooManyError
-            The groupings cross each other in more ways than can be followed.
+            The groupings cross in more ways than can be followed.
         """
         n = len(self.observed)
         if not self.groupings:
             return random.integers(0, 2, (count, n)).astype(np.int8)
         if len(self.groupings) > 1:
             return _Walk(self).drawn(count, random)
-        found = np.tile(np.asarray(self.observed, dtype=np.int8), (count, 1))
+        result = np.tile(np.asarray(self.observed, dtype=np.int8), (count, 1))
         for members in _members(self.groupings[0]).values():
-            found[:, members] = random.permuted(found[:, members], axis=1)
-        return found
+            result[:, members] = random.permuted(result[:, members], axis=1)
+        return result
 
     def treated(self, grouping: Sequence[Hashable]) -> dict[Hashable, int]:
-        """How many units of each group are treated."""
+        """Number of treated units in each group."""
         return {
             group: sum(self.observed[unit] for unit in units) for group, units in _members(grouping).items()
         }
@@ -123,17 +141,17 @@ class Assignments:
 
 def _members(grouping: Sequence[Hashable]) -> dict[Hashable, list[int]]:
     """Units of each group."""
-    found: dict[Hashable, list[int]] = {}
+    result: dict[Hashable, list[int]] = {}
     for unit, group in enumerate(grouping):
-        found.setdefault(group, []).append(unit)
-    return found
+        result.setdefault(group, []).append(unit)
+    return result
 
 
 class _Walk:
-    """A walk from unit to unit that knows in how many ways it can still be ended.
+    """Walk from unit to unit, with the number of ways to complete it from every state.
 
-    A state is the number of treated units that each group still needs. Units go group by group of the
-    first grouping, so that few groups are open at any time.
+    A state is the number of treated units that each group still needs. Units are visited group by group of
+    the first grouping, so that few groups are open unit any time.
     """
 
     def __init__(self, assignments: Assignments) -> None:
@@ -141,7 +159,7 @@ class _Walk:
         slots: list[dict[Hashable, int]] = []
         for grouping in assignments.groupings:
             needs = assignments.treated(grouping)
-            slots.append({group: len(start) + at for at, group in enumerate(needs)})
+            slots.append({group: len(start) + place for place, group in enumerate(needs)})
             start += needs.values()
         pairs = [tuple(zip(slots, assignments.groupings, strict=True))] * len(assignments.observed)
         of_unit = [tuple(slot[grouping[unit]] for slot, grouping in pair) for unit, pair in enumerate(pairs)]
@@ -155,74 +173,76 @@ class _Walk:
 
     def listed(self) -> Rows:
         partial: dict[_State, Rows] = {self._start: np.zeros((1, 0), dtype=np.int8)}
-        for at in range(len(self._order)):
+        for unit in range(len(self._order)):
             joined: dict[_State, list[Rows]] = {}
             for state, rows in partial.items():
-                for choice, following in self._choices(at, state):
+                for choice, following in self._choices(unit, state):
                     column = np.full((len(rows), 1), choice, dtype=np.int8)
                     joined.setdefault(following, []).append(np.hstack([rows, column]))
             partial = {state: np.vstack(parts) for state, parts in joined.items()}
-        (found,) = partial.values()
-        return self._in_place(found)
+        (result,) = partial.values()
+        return self._in_place(result)
 
     def drawn(self, count: int, random: np.random.Generator) -> Rows:
-        """Draw unit by unit: a choice is as likely as the assignments that it leaves are many."""
-        found = np.zeros((count, len(self._order)), dtype=np.int8)
+        """Sample drawn unit by unit: the chance of a choice is its share of the remaining assignments."""
+        result = np.zeros((count, len(self._order)), dtype=np.int8)
         members: dict[_State, NDArray[np.int64]] = {self._start: np.arange(count)}
-        for at in range(len(self._order)):
+        for unit in range(len(self._order)):
             joined: dict[_State, list[NDArray[np.int64]]] = {}
             for state, rows in members.items():
-                ends = dict(self._choices(at, state))
-                ways = self._ways[at + 1][ends[1]] if 1 in ends else 0
-                chosen = random.random(len(rows)) < ways / self._ways[at][state]
-                found[rows[chosen], at] = 1
+                ends = dict(self._choices(unit, state))
+                ways = self._ways[unit + 1][ends[1]] if 1 in ends else 0
+                chosen = random.random(len(rows)) < ways / self._ways[unit][state]
+                result[rows[chosen], unit] = 1
                 for choice, following in ends.items():
                     joined.setdefault(following, []).append(rows[chosen == bool(choice)])
             members = {state: np.concatenate(parts) for state, parts in joined.items()}
-        return self._in_place(found)
+        return self._in_place(result)
 
-    def _choices(self, at: int, state: _State) -> list[tuple[int, _State]]:
-        """Choices for a unit from which the walk can be ended, and where they lead."""
+    def _choices(self, unit: int, state: _State) -> list[tuple[int, _State]]:
+        """Choices for a unit from which the walk can be completed, with the states that follow."""
         return [
             (choice, following)
             for choice in (0, 1)
-            if (following := self._after(at, state, choice)) in self._ways[at + 1]
+            if (following := self._after(unit, state, choice)) in self._ways[unit + 1]
         ]
 
-    def _after(self, at: int, state: _State, choice: int) -> _State:
+    def _after(self, unit: int, state: _State, choice: int) -> _State:
         if not choice:
             return state
         left = list(state)
-        for slot in self._slots[at]:
+        for slot in self._slots[unit]:
             left[slot] -= 1
         return tuple(left)
 
     def _reached(self) -> list[set[_State]]:
-        """States that can be reached at each unit without asking too much or too little of a group."""
+        """States that can be reached unit each unit with feasible needs of every group."""
         units = Counter(slot for slots in self._slots for slot in slots)
         reached: list[set[_State]] = [{self._start}]
-        for at, slots in enumerate(self._slots):
+        for unit, slots in enumerate(self._slots):
             units.subtract(slots)
-            following = {self._after(at, state, choice) for state in reached[-1] for choice in (0, 1)}
+            following = {self._after(unit, state, choice) for state in reached[-1] for choice in (0, 1)}
             reached.append(
                 {state for state in following if all(0 <= state[slot] <= units[slot] for slot in slots)}
             )
             if sum(map(len, reached)) > STATES_MAX:
-                raise TooManyError("the groups cross each other in too many ways to count the assignments")
+                raise TooManyError(
+                    "the groupings cross in too many ways to count the assignments; use fewer groups"
+                )
         return reached
 
     def _counted(self, reached: list[set[_State]]) -> list[dict[_State, int]]:
-        """Add up the ways from the last unit back to the first; states without one are left out."""
+        """Numbers of ways from each state to the end; states without one are left out."""
         levels: list[dict[_State, int]] = [{} for _ in reached]
         levels[-1] = dict.fromkeys(reached[-1], 1)
-        for at in range(len(self._order) - 1, -1, -1):
-            for state in reached[at]:
-                ways = sum(levels[at + 1].get(self._after(at, state, choice), 0) for choice in (0, 1))
+        for unit in range(len(self._order) - 1, -1, -1):
+            for state in reached[unit]:
+                ways = sum(levels[unit + 1].get(self._after(unit, state, choice), 0) for choice in (0, 1))
                 if ways:
-                    levels[at][state] = ways
+                    levels[unit][state] = ways
         return levels
 
     def _in_place(self, rows: Rows) -> Rows:
-        found = np.empty_like(rows)
-        found[:, self._order] = rows
-        return found
+        result = np.empty_like(rows)
+        result[:, self._order] = rows
+        return result

@@ -1,11 +1,11 @@
-r"""Randomisation tests: what the data would have shown under every assignment that was possible.
+r"""Randomisation tests: the observed effect compared with those under all possible assignments.
 
-If a treatment does nothing, every unit's response is what it would have been under the other treatment, and
-the assignment that was made is one of those that were possible, each as likely (Fisher, *The Design of
-Experiments*, 5 to 21). So the share of assignments that show as much as the one made is an exact
-probability, with no assumption about the distribution of the responses.
+If a treatment has no effect, every unit's response is the same under both treatments, and the assignment
+made is one of those possible, all equally likely (Fisher, *The Design of Experiments*, 5 to 21). So the
+fraction of assignments that show at least as large an effect is an exact probability, with no assumption
+about the distribution of the responses.
 
-Block effects and covariates :math:`W` that the treatment did not touch are taken out by least squares. With
+Block effects and covariates :math:`W` that the treatment did not affect are removed by least squares. With
 :math:`M = I - W(W'W)^{-1}W'` and the assignment z,
 
 .. math:: \hat\tau_z = \frac{z' M y}{z' M z}, \qquad
@@ -24,21 +24,22 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thinktime.stats import critical_values
+from thinktime.errors import InputError
+from thinktime.stats import arguments, critical_values
 from thinktime.stats.randomisation.assignments import LISTED_MAX, Assignments
 
 _Array = NDArray[np.float64]
 
 DRAWS = 9_999
-"""Assignments drawn where there are too many to list."""
+"""Number of assignments drawn where there are too many to list."""
 TIED = 1e-9
-"""Statistics that differ by less than this part of the largest are equal: sums differ by rounding."""
+"""Statistics that differ by less than this fraction of the largest are equal: sums differ by rounding."""
 LEFT_LEAST = 1e-9
-"""An assignment of which less than this part is left after the blocks is one of whole blocks."""
+"""An assignment of which less than this fraction is left after the blocks is one of whole blocks."""
 
 
-class Confounded(ValueError):  # noqa: N818
-    """The treatment cannot be told from the blocks or covariates."""
+class Confounded(InputError):  # noqa: N818
+    """The effect of the treatment cannot be separated from the blocks or covariates."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,20 +49,20 @@ class Permutation:
     Parameters
     ----------
     effect : float
-        Estimate of treated less control, in the unit of the responses.
+        Estimate of treated minus control, in the unit of the responses.
     t : float
-        Its statistic.
+        Student's statistic of the effect.
     p : float
-        Share of the possible assignments whose statistic is at least as far from zero.
+        Fraction of the possible assignments whose statistic is at least as far from zero.
     smallest_p : float
-        Least p that any responses could give: one over the number of assignments that look the same,
+        Smallest p that any responses could give: the fraction of assignments that equal the one made,
         mirror images included.
     assignments : int
-        Assignments compared, the one that was made among them.
+        Number of assignments compared, including the one made.
     possible : int
-        Assignments that the design allows.
+        Number of assignments that the design allows.
     exact : bool
-        Whether all possible ones were compared; else as many were drawn.
+        True if all possible ones were compared; else a sample was drawn.
     error : float
         Standard error of p by drawing; 0 where exact.
     """
@@ -77,8 +78,8 @@ class Permutation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Interval:
-    """All effects that the test does not reject; an end is infinite where it can reject none."""
+class EffectRange:
+    """Effects that the test does not reject; an end is infinite where it can reject none."""
 
     low: float
     high: float
@@ -86,7 +87,7 @@ class Interval:
 
 
 class Reassignment:
-    """The possible assignments, ready to be tried on responses.
+    """Randomisation test of one design: its possible assignments, applied to responses.
 
     Parameters
     ----------
@@ -94,24 +95,28 @@ class Reassignment:
     nuisance : array of shape (units, columns), optional
         W without the constant, which is always in it: indicators of blocks, covariates.
     draws : int
-        Assignments that are drawn where there are more than can be listed.
+        Number of assignments drawn where there are too many to list.
     seed : int
-        Of the draws.
+        Seed of the draws.
 
     Raises
     ------
     Confounded
-        Nothing of the assignment is left when W is taken out.
+        Nothing of the assignment is left when W is removed.
     TooManyError
         See `Assignments`.
+    InputError
+        `nuisance` does not fit the units, or a number is out of range.
+    TypeError
+        An argument is of the wrong kind.
 
     Examples
     --------
-    Fisher's tea: of 8 cups 4 had milk first, and all were told right.
+    Fisher's tea: of 8 cups 4 had milk first, and all were identified correctly.
 
     >>> cups = (1, 0, 1, 1, 0, 0, 1, 0)
-    >>> found = Reassignment(Assignments(cups, ([0] * 8,))).test(cups)
-    >>> found.assignments, round(found.p, 4)
+    >>> result = Reassignment(Assignments(cups, ([0] * 8,))).test(cups)
+    >>> result.assignments, round(result.p, 4)
     (70, 0.0286)
     """
 
@@ -123,7 +128,11 @@ class Reassignment:
         draws: int = DRAWS,
         seed: int = 1,
     ) -> None:
+        arguments.record(assignments, Assignments, "assignments")
+        draws, seed = arguments.whole(draws, "draws", least=1), arguments.whole(seed, "seed")
         observed = np.asarray(assignments.observed, dtype=np.float64)
+        if not len(observed):
+            raise InputError("assignments has no units; give two or more")
         n = len(observed)
         basis, rank = _basis(n, nuisance)
         self.possible = assignments.count()
@@ -138,31 +147,31 @@ class Reassignment:
         made = observed - basis @ (basis.T @ observed)
         self.length = float(np.linalg.norm(made))
         if self.length <= LEFT_LEAST * math.sqrt(n):
-            raise Confounded("the treatment is the same in every unit of a block, or goes along with it")
+            raise Confounded("the treatment is the same in every unit of a block, or varies with it")
         self._made = made / self.length
         left = rows - (rows @ basis) @ basis.T
         lengths = np.linalg.norm(left, axis=1)
         usable = lengths > LEFT_LEAST * math.sqrt(n)
         if self.exact:
-            # Of a coin for each unit, all heads and the like would have told nothing and been thrown again.
+            # With a coin for each unit, assignments such as all heads carry no information and are not used.
             self.possible = int(usable.sum())
         self.rows = left[usable] / lengths[usable, None]
         self.lengths = lengths[usable]
         alike = np.abs(self.rows @ self._made) >= 1.0 - TIED
         self.smallest_p = float(np.mean(alike))
-        """Least two-sided p that any responses could give."""
+        """Smallest two-sided p that any responses could give."""
 
     def effect(self, y: ArrayLike) -> float:
-        """Estimate treated less control."""
-        return float(self._made @ np.asarray(y, dtype=np.float64)) / self.length
+        """Estimate of treated minus control."""
+        return float(self._made @ self._responses(y)) / self.length
 
     def effects(self, y: ArrayLike) -> _Array:
-        """Estimates under all assignments compared: what chance alone would have shown."""
-        found: _Array = self.rows @ np.asarray(y, dtype=np.float64) / self.lengths
-        return found
+        """Estimates under all assignments compared: the distribution under chance alone."""
+        result: _Array = self.rows @ self._responses(y) / self.lengths
+        return result
 
     def residual_deviation(self, y: ArrayLike) -> float | None:
-        """Return the standard deviation of what W and treatment leave; None without degrees of freedom."""
+        """Residual standard deviation after W and treatment; None without degrees of freedom."""
         if self.degrees < 1:
             return None
         left = self._left(y)
@@ -170,7 +179,7 @@ class Reassignment:
         return math.sqrt(float(left @ left) / self.degrees)
 
     def t(self, y: ArrayLike) -> float:
-        """Student's statistic of the effect; infinite where nothing is left over."""
+        """Student's statistic of the effect; infinite where there is no residual."""
         left = self._left(y)
         along, total = float(self._made @ left), float(left @ left)
         rest = total - along * along
@@ -179,25 +188,27 @@ class Reassignment:
         return along * math.sqrt(self.degrees / rest)
 
     def p_of_t(self, y: ArrayLike) -> float | None:
-        """Two-sided p by Student's t: normal errors of the units; None without degrees of freedom."""
+        """Two-sided p by Student's t, for normal errors; None without degrees of freedom."""
         if self.degrees < 1:
             return None
         return critical_values.f_tail(self.t(y) ** 2, 1.0, float(self.degrees))
 
     def test(self, y: ArrayLike) -> Permutation:
-        """Test that the treatment does nothing to any unit.
+        """Test that the treatment has no effect on any unit.
 
         Raises
         ------
-        ValueError
-            The responses are not one a unit, or not finite.
+        InputError
+            The responses are not one per unit, or not finite.
+        TypeError
+            `y` are not numbers.
         """
         values = self._left(y)
         statistics = np.abs(self.rows @ values)
         made = abs(float(self._made @ values))
         scale = float(np.max(np.abs(np.asarray(y, dtype=np.float64)), initial=0.0))
         if float(np.linalg.norm(values)) <= 1e-12 * scale * math.sqrt(len(values)):
-            p = 1.0  # nothing varies beyond rounding: all assignments show the same
+            p = 1.0  # responses vary by rounding only: all assignments are equal
         else:
             p = float(np.mean(statistics >= made - TIED * float(np.max(statistics, initial=made))))
         error = 0.0 if self.exact else math.sqrt(p * (1.0 - p) / len(self.rows))
@@ -212,23 +223,29 @@ class Reassignment:
             error=error,
         )
 
-    def interval(self, y: ArrayLike, level: float = 0.95) -> Interval:
-        r"""All effects :math:`\tau`, the same for every unit, that the test of :math:`y - \tau z` keeps.
+    def interval(self, y: ArrayLike, level: float = 0.95) -> EffectRange:
+        r"""Range of effects :math:`\tau`, equal for all units, that the test of :math:`y - \tau z` accepts.
 
         An assignment with :math:`a = \tilde z'y`, :math:`c = \tilde z'z` (:math:`\tilde z = Mz / |Mz|`)
-        shows as much as the one made, with :math:`c_0 = |M z_0|` and :math:`b = a - \hat\tau c`, for
+        has a statistic as large as the one made, with :math:`c_0 = |M z_0|`, :math:`b = a - \hat\tau c`, for
 
         .. math:: \tau - \hat\tau \in \left[\tfrac{b}{c + c_0},\ \tfrac{b}{c - c_0}\right]
 
-        (ends in growing order); so p falls away from the estimate, and the ends are order statistics: no
-        search is needed. The level is kept: rather more than less, as there are finitely many assignments.
+        (ends in growing order); so p decreases away from the estimate, and the ends are order statistics: no
+        search is needed. The coverage is at least `level`, as there are finitely many assignments.
+
+        Raises
+        ------
+        InputError, TypeError
+            As `test`, or `level` is out of range.
         """
+        level = arguments.level(level)
         estimate = self.effect(y)
-        low, high = self.ends(np.asarray(y, dtype=np.float64)[:, None], level)
-        return Interval(low=estimate + float(low[0]), high=estimate + float(high[0]), level=level)
+        low, high = self.ends(self._responses(y)[:, None], level)
+        return EffectRange(low=estimate + float(low[0]), high=estimate + float(high[0]), level=level)
 
     def ends(self, y: _Array, level: float, rows: _Array | None = None) -> tuple[_Array, _Array]:
-        """Return ends of the intervals of many responses, a column each, as distances from the estimates."""
+        """Ends of the intervals of many responses, one column each, relative to the estimates."""
         used = self.rows if rows is None else rows
         made = self._made @ y / self.length
         c = used @ self._made * self.length
@@ -243,19 +260,28 @@ class Reassignment:
         highest = -np.partition(-high, rejected, axis=0)[rejected]
         return lowest, highest
 
+    def _responses(self, y: ArrayLike) -> _Array:
+        values = arguments.sample(y, "y")
+        if len(values) != len(self.basis):
+            raise InputError(f"y has {len(values)} responses; give {len(self.basis)}, one per unit")
+        return values
+
     def _left(self, y: ArrayLike) -> _Array:
-        values = np.asarray(y, dtype=np.float64)
-        if values.shape != (len(self.basis),) or not np.isfinite(values).all():
-            raise ValueError("a randomisation test needs one finite response a unit")
-        found: _Array = values - self.basis @ (self.basis.T @ values)
-        return found
+        values = self._responses(y)
+        result: _Array = values - self.basis @ (self.basis.T @ values)
+        return result
 
 
 def _basis(n: int, nuisance: ArrayLike | None) -> tuple[_Array, int]:
     """Orthonormal columns of the constant and W, and their number."""
     columns = np.ones((n, 1))
     if nuisance is not None:
-        given = np.asarray(nuisance, dtype=np.float64).reshape(n, -1)
+        given = arguments.numeric(nuisance, "nuisance")
+        if given.ndim not in (1, 2) or len(given) != n or not np.isfinite(given).all():
+            raise InputError(
+                f"nuisance has the shape {given.shape}; give finite numbers, one row for each of {n} units"
+            )
+        given = given.reshape(n, -1)
         spread = np.ptp(given, axis=0) if given.size else np.zeros(given.shape[1])
         varying = given[:, spread > 0.0]
         columns = np.hstack([columns, varying / np.abs(varying).max(axis=0, initial=1e-300)])

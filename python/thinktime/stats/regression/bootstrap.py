@@ -1,4 +1,4 @@
-"""Moving-block bootstrap: resampling that keeps what follows what."""
+"""Moving-block bootstrap: resampling that keeps the order of adjoining rows."""
 
 from __future__ import annotations
 
@@ -7,21 +7,22 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from thinktime.errors import InputError
 from thinktime.stats import critical_values
 from thinktime.stats.regression.least_squares import Fit
 
 Matrix = NDArray[np.float64]
 
 CELLS_MAX = 1 << 15
-"""Rows that each have sums of their own: 11 MB of them for six columns."""
+"""Largest number of cells that have their own sums: 11 MB for six columns."""
 BLOCKS_MAX = 1 << 12
-"""Blocks in a resample; more would tell no more about its spread."""
+"""Largest number of blocks in a resample; more would not improve the estimate of its spread."""
 DRAWN_AT_ONCE = 1 << 17
-"""Figures of drawn blocks that are held at a time."""
+"""Numbers of drawn blocks that are in memory at a time."""
 
 
 def block_length(n: int) -> int:
-    """Length of a block: n^(1/3) times two, the order that is best for a variance (Künsch 1989)."""
+    """Length of a block in rows: 2 n^(1/3), the best order for a variance (Künsch 1989)."""
     return max(1, min(math.ceil(2.0 * n ** (1.0 / 3.0)), n // 4)) if n >= 4 else 1
 
 
@@ -35,8 +36,8 @@ class BlockBootstrap:
 
     on sums over blocks, so that its cost does not depend on n. Sums are kept by cells of adjoining rows:
     of one row each up to `CELLS_MAX` rows, so that any row may start a block; of more rows in a longer
-    log, where blocks are whole cells, so that memory does not depend on n either. A block may reach over
-    a gap in the record: what it holds on both sides was recorded in that order.
+    log, where blocks are whole cells, so that memory does not depend on n either. A block may span a gap
+    in the record: the rows on both sides were recorded in that order.
 
     Parameters
     ----------
@@ -45,21 +46,21 @@ class BlockBootstrap:
     triangle : array
         R of the rows that were fitted.
     rows : int, optional
-        Rows that will come, where they are more than were fitted.
+        Number of rows to come, where they are more than were fitted.
     block : int, optional
         Rows in a block, rounded up to whole cells; see `block_length`.
 
     Raises
     ------
-    ValueError
-        The rows leave no degrees of freedom or columns are aliased.
+    InputError
+        The rows leave no degrees of freedom, or columns are aliased.
     """
 
     def __init__(
         self, fit: Fit, triangle: Matrix, *, rows: int | None = None, block: int | None = None
     ) -> None:
         if fit.aliased or fit.degrees < 1:
-            raise ValueError("a bootstrap needs independent columns and more rows than columns")
+            raise InputError("fit has aliased columns or no degrees of freedom; give one without")
         self._fit = fit
         self._inverse = np.linalg.inv(triangle)
         columns = len(fit.coefficients)
@@ -85,29 +86,29 @@ class BlockBootstrap:
         if carried is not None:
             scores += carried @ self._inverse
         augmented = np.column_stack([z, scores])
-        # What is left of a cell that was begun, then whole cells, then one that others will end.
+        # The rest of a cell that was begun, then whole cells, then the beginning of the next cell.
         first = min(-self._seen % self._cell, len(residuals))
-        whole = (len(residuals) - first) // self._cell * self._cell
-        for part, cells in (
+        full = (len(residuals) - first) // self._cell * self._cell
+        for rows, cells in (
             (augmented[:first], 1),
-            (augmented[first : first + whole], whole // self._cell),
-            (augmented[first + whole :], 1),
+            (augmented[first : first + full], full // self._cell),
+            (augmented[first + full :], 1),
         ):
-            if len(part):
-                self._add(part.reshape(cells, -1, augmented.shape[1]))
+            if len(rows):
+                self._add(rows.reshape(cells, -1, augmented.shape[1]))
 
     def _add(self, cells: Matrix) -> None:
         """Add rows of cells: (cells, rows of each, z and z r)."""
         columns = len(self._fit.coefficients)
         z = cells[:, :, :columns]
         squares = z.transpose(0, 2, 1) @ z
-        at = self._seen // self._cell
-        self._sums[at : at + len(cells), : columns**2] += squares.reshape(len(cells), -1)
-        self._sums[at : at + len(cells), columns**2 :] += cells[:, :, columns:].sum(axis=1)
+        start = self._seen // self._cell
+        self._sums[start : start + len(cells), : columns**2] += squares.reshape(len(cells), -1)
+        self._sums[start : start + len(cells), columns**2 :] += cells[:, :, columns:].sum(axis=1)
         self._seen += cells.shape[0] * cells.shape[1]
 
     def replicated(self, replications: int = 999, seed: int = 1) -> Matrix:
-        """Return coefficients of resampled rows, a row a replication."""
+        """Coefficients of resampled rows, one row per replication."""
         columns = len(self._fit.coefficients)
         running = np.vstack([np.zeros(self._sums.shape[1]), np.cumsum(self._sums, axis=0)])
         blocks = running[self._held :] - running[: -self._held]
@@ -119,7 +120,7 @@ class BlockBootstrap:
             rows = drawn[first : first + at_once]
             rows[:] = blocks[random.integers(0, len(blocks), (len(rows), count))].sum(axis=1)
         squares = drawn[:, : columns**2].reshape(replications, columns, columns)
-        # A resample may lack all rows that tell a column: the shortest solution then stands for it.
+        # A resample may lack all rows that determine a column: the shortest solution then stands for it.
         inverted = np.linalg.pinv(squares, rcond=1e-10, hermitian=True)
         steps = np.einsum("rij,rj->ri", inverted, drawn[:, columns**2 :])
         result: Matrix = self._fit.coefficients + steps @ self._inverse.T
@@ -131,7 +132,7 @@ class BlockBootstrap:
         """Lower and upper ends of the coefficients' intervals.
 
         Percentiles of the replications, each end's distance from the estimate widened by t over z for
-        the number of blocks: a bootstrap of few blocks knows its own spread no better than that.
+        the number of blocks: with few blocks the spread is itself uncertain.
         """
         estimate, replicated = self._fit.coefficients, self.replicated(replications, seed)
         tail = (1.0 - level) / 2.0

@@ -1,4 +1,4 @@
-"""Covariance of regression coefficients that holds when errors are correlated or of unequal size."""
+"""Covariance of regression coefficients whose errors are correlated or of unequal variance."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from thinktime.stats.regression.least_squares import Fit
 Matrix = NDArray[np.float64]
 
 LEFT_LEAST = 1e-6
-"""Leverage closer to one than this is rounding error."""
+"""A leverage within this distance of one is one but for rounding."""
 PAST_MOST = 0.97
-"""Nearer to one, what is not known of a would be all that S is made of."""
+"""Largest coefficient a: nearer to one, S would consist of the error of a."""
 
 
 def default_lags(n: int) -> int:
-    """Lags that are taken into account: 1.3 sqrt(n), at most n - 1.
+    """Number of lags for n rows: 1.3 sqrt(n), at most n - 1.
 
     The rule of Lazarus, Lewis, Stock and Watson (2018, Journal of Business and Economic Statistics 36,
-    541, equation 4), longer than older rules and meant for `critical.fixed_b`: the two together cover
-    at nearly the nominal rate where older rules cover too rarely.
+    541, equation 4), longer than older rules and meant for `critical_values.fixed_b`: together they
+    cover at nearly the nominal rate, where older rules cover too rarely.
     """
     return max(0, min(math.ceil(1.3 * math.sqrt(n)), n - 1)) if n else 0
 
@@ -36,8 +36,8 @@ class LongRunCovariance:
 
     with Bartlett weights (Newey and West 1987, Econometrica 55, 703, equation 5), so that S is never
     negative. Computed as the sum over all windows of L + 1 rows, those that reach over the ends
-    included, of the square of the window's sum, over L + 1: the same number, in time that does not
-    depend on L. Products across a `gap` are left out.
+    included, of the square of the window's sum, over L + 1: the same value, in time that does not depend
+    on L. Products across a `gap` are left out.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class LongRunCovariance:
         self._tail = np.zeros((0, columns))
 
     def absorb(self, rows: Matrix) -> None:
-        """Add rows that follow directly on those before."""
+        """Add rows that directly follow those before."""
         joined = np.vstack([self._tail, rows])
         running = np.vstack([np.zeros(joined.shape[1]), np.cumsum(joined, axis=0)])
         ends = np.arange(len(self._tail) + 1, len(joined) + 1)
@@ -62,17 +62,17 @@ class LongRunCovariance:
         self._tail = joined[max(0, len(joined) - self.lags) :]
 
     def gap(self) -> None:
-        """Say that what follows does not follow directly: another session, or dropped intervals."""
+        """Begin a new segment: the next rows do not directly follow those before."""
         self._sum += self._beyond()
         self._tail = self._tail[:0]
 
     def value(self) -> Matrix:
-        """S of all rows so far."""
+        """Matrix S of all rows so far."""
         result: Matrix = self._sum + self._beyond()
         return result
 
     def _beyond(self) -> Matrix:
-        """Windows that reach beyond the last row: they hold the last L, L - 1, ... 1 rows, or all."""
+        """Contribution of windows beyond the last row, which hold the last L, L - 1, ... 1 rows, or all."""
         suffixes = np.cumsum(self._tail[::-1], axis=0)
         result: Matrix = suffixes.T @ suffixes
         if len(suffixes):
@@ -95,15 +95,15 @@ class NeweyWest:
         Bandwidth L; see `default_lags`.
     leverage : bool
         Divide each residual by 1 - h, h its row's leverage, instead of the factor n / (n - k). A row
-        that almost alone fixes a coefficient has a residual near zero whatever its error was; so scaled
+        that almost alone determines a coefficient has a residual near zero whatever its error; so scaled
         it is the residual of the fit without that row (HC3 of MacKinnon and White 1985, Journal of
-        Econometrics 29, 305). A row that quite alone fixes one has no such fit; its error is taken to be
-        as large as the others', the standard deviation of the residuals.
+        Econometrics 29, 305). For a row that alone determines one there is no such fit; its error is taken
+        to be the standard deviation of the residuals.
     prewhitened : bool
-        Take each column of u as following its own past, :math:`u_{t} = a u_{t-1} + v_t`, S from v, and
+        Model each column of u as an autoregression, :math:`u_{t} = a u_{t-1} + v_t`, compute S from v, and
         multiply it by 1 / (1 - a) from both sides (Andrews and Monahan 1992, Econometrica 60, 953; a at
-        most 0.97). Where errors are correlated over many rows the plain S is too small; this one is not,
-        and where they are not correlated it is no worse. The first row after a gap is its own v.
+        most 0.97). Where errors are correlated over many rows the plain S is too small and this one is not;
+        where they are not correlated it is no worse. The first row after a gap is its own v.
     """
 
     def __init__(self, fit: Fit, lags: int, *, leverage: bool = False, prewhitened: bool = False) -> None:
@@ -131,11 +131,11 @@ class NeweyWest:
         x : array of shape (rows, columns)
         residuals : array of shape (rows,)
         segments : array of shape (rows,), optional
-            Rows of one unbroken stretch of time share a number, from one call to the next too; without
+            Rows of one unbroken stretch of time share a number, also from one call to the next; without
             it all rows are one stretch.
         carried : array of shape (rows, columns), optional
-            What else each row adds to u; see `outliers.Trimmed.carried`. Rows that were not fitted are
-            zeros in x and residuals.
+            Further contribution of each row to u; see `robust.Trimmed.carried`. Rows that were not fitted
+            are zeros in x and residuals.
         """
         if not len(residuals):
             return
@@ -153,7 +153,7 @@ class NeweyWest:
             self._segment = int(numbers[first])
 
     def _paired(self, scores: Matrix) -> Matrix:
-        """Each row beside the one before it; zeros where there is none."""
+        """Each row joined with the one before it; zeros where there is none."""
         joined = np.vstack([self._before, scores])
         follows, leads = joined[1:], joined[:-1]
         self._squares += np.einsum("ij,ij->j", leads, leads)
@@ -164,23 +164,23 @@ class NeweyWest:
         return paired
 
     def covariance(self) -> Matrix:
-        """V of all rows so far."""
+        """Covariance V of the coefficients from all rows so far."""
         bread = self._fit.unscaled_covariance
         factor = 1.0 if self._leverage else self._fit.n / self._fit.degrees
         result: Matrix = bread @ self._meat() @ bread * factor
         return result
 
     def _meat(self) -> Matrix:
-        """S."""
-        whole = self._long_run.value()
+        """Matrix S."""
+        total = self._long_run.value()
         if not self._prewhitened:
-            return whole
+            return total
         past = np.divide(
             self._products, self._squares, out=np.zeros_like(self._squares), where=self._squares > 0
         )
         past = np.clip(past, -PAST_MOST, PAST_MOST)
         rest = np.hstack([np.eye(len(past)), -np.diag(past)])
-        result: Matrix = (rest @ whole @ rest.T) / np.outer(1.0 - past, 1.0 - past)
+        result: Matrix = (rest @ total @ rest.T) / np.outer(1.0 - past, 1.0 - past)
         return result
 
     def _scaled(self, x: Matrix, residuals: Matrix) -> Matrix:

@@ -1,8 +1,8 @@
-"""One more pass over the rows that gives a least-squares solution nearly all digits of its data.
+"""Iterative refinement: further passes over the rows that restore the digits of a least-squares solution.
 
-QR loses the digits of the condition number, and of its square times the size of the residuals: eight
-of sixteen on NIST's Wampler sets. The loss is in one place, the rounding of residuals. With those in
-twice the working precision, corrections by the factor that is already there win the digits back.
+QR loses the digits of the condition number, and of its square times the size of the residuals: eight of
+sixteen on NIST's Wampler sets. The loss occurs in the rounding of residuals. With residuals in twice the
+working precision, corrections by the existing factor restore the digits.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ STEPS_MAX = 10
 HUGE = 2.0**996
 """Values beyond it would overflow when they are split."""
 CONDITION_LEAST = 100.0
-"""Below it QR loses four of sixteen digits at most, and passes over the rows would win next to nothing."""
+"""Below it QR loses at most four of sixteen digits, and further passes would gain next to nothing."""
 
 
 def refine(rows: LeastSquares, fit: Fit, chunks: Chunks) -> Fit:
-    r"""Improve `fit`, the unweighted solution of `rows`, by passes over the same rows.
+    r"""Fit with nearly all digits: `fit`, the unweighted solution of `rows`, corrected by further passes.
 
     Corrected seminormal equations (Björck 1987, Linear Algebra and its Applications 88, 31) with
     residuals and their products in twice the working precision (as Demmel, Hida, Riedy and Li 2009, ACM
@@ -38,14 +38,14 @@ def refine(rows: LeastSquares, fit: Fit, chunks: Chunks) -> Fit:
 
     .. math:: R'R\, \delta = X'(y - X b), \qquad b \leftarrow b + \delta
 
-    until a correction is no longer smaller than the one before. Mostly two passes.
+    until a correction is no longer smaller than the one before; usually two passes.
 
     Parameters
     ----------
     rows : LeastSquares
     fit : Fit
-        Solution of `rows` for all columns. One with aliased columns is returned as it is, and so is one
-        whose columns are so far from dependent (condition number below 100) that nothing was lost.
+        Solution of `rows` for all columns. It is returned unchanged if columns are aliased, or so far from
+        dependent (condition number below 100) that nothing was lost.
     chunks : callable
         Starts a pass over the rows that `rows` absorbed, in any order.
     """
@@ -71,7 +71,7 @@ def refine(rows: LeastSquares, fit: Fit, chunks: Chunks) -> Fit:
 
 
 def _pass(coefficients: Matrix, chunks: Chunks) -> tuple[Matrix | None, float]:
-    """X'(y - Xb) with an error of one rounding, and the sum of squared residuals."""
+    """Gradient X'(y - Xb) with an error of one rounding, and the sum of squared residuals."""
     parts: list[list[float]] = [[] for _ in coefficients]
     squares: list[float] = []
     for x, y in chunks():
@@ -79,24 +79,24 @@ def _pass(coefficients: Matrix, chunks: Chunks) -> tuple[Matrix | None, float]:
             return None, math.nan
         high, low = _residuals(x, y, coefficients)
         squares.append(float(high @ high))
-        for at, found in enumerate(parts):
-            product, error = _product(x[:, at], high)
-            found += _total(product, error + x[:, at] * low)
-    return np.array([math.fsum(found) for found in parts]), math.fsum(squares)
+        for column, terms in zip(x.T, parts, strict=True):
+            product, error = _product(column, high)
+            terms += _total(product, error + column * low)
+    return np.array([math.fsum(terms) for terms in parts]), math.fsum(squares)
 
 
 def _residuals(x: Matrix, y: Matrix, coefficients: Matrix) -> tuple[Matrix, Matrix]:
-    """Compute y - X b as the unevaluated sum of two numbers."""
+    """Residuals y - X b, each the unevaluated sum of two numbers."""
     high, low = y, np.zeros_like(y)
-    for at, coefficient in enumerate(coefficients):
-        product, error = _product(x[:, at], np.full(len(y), -coefficient))
+    for column, coefficient in zip(x.T, coefficients, strict=True):
+        product, error = _product(column, np.full(len(y), -coefficient))
         high, lost = _sum(high, product)
         low = low + (lost + error)
     return _sum(high, low)
 
 
 def _total(high: Matrix, low: Matrix) -> tuple[float, float]:
-    """Sum of all, as two numbers: halves are added to halves, and what is rounded off is kept."""
+    """Sum of all as two numbers: halves are added to halves, and rounding errors are kept."""
     while len(high) > 1:
         half = len(high) // 2
         rest_high, rest_low = high[2 * half :], low[2 * half :]
@@ -107,14 +107,14 @@ def _total(high: Matrix, low: Matrix) -> tuple[float, float]:
 
 
 def _sum(a: Matrix, b: Matrix) -> tuple[Matrix, Matrix]:
-    """Return the rounded sum and its error (Knuth)."""
+    """Rounded sum and its error (Knuth)."""
     total = a + b
     other = total - a
     return total, (a - (total - other)) + (b - other)
 
 
 def _product(a: Matrix, b: Matrix) -> tuple[Matrix, Matrix]:
-    """Return the rounded product and its error (Dekker)."""
+    """Rounded product and its error (Dekker)."""
     product = a * b
     a_high, a_low = _halves(a)
     b_high, b_low = _halves(b)

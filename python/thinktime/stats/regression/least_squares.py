@@ -1,4 +1,4 @@
-r"""Least squares by QR factors that merge.
+r"""Least squares on streams of rows, by QR factors that merge.
 
 A chunk of rows enters as the triangular factor of :math:`[X\ y]`; two factors stacked and factored
 again give the factor of both. Memory is that of one chunk, chunks may come in any order and from
@@ -16,25 +16,28 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
 
+from thinktime.errors import InputError
+from thinktime.stats import arguments
+
 Matrix = NDArray[np.float64]
 
 CACHED_ROWS = 512
 ALIASED_BELOW = 1e-13
-"""A column of which less than this part is left after removing the others adds only rounding error."""
+"""A column of which less than this fraction is left after removing the others adds only rounding error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:
-    """A least-squares solution.
+    """Least-squares solution.
 
     Parameters
     ----------
     coefficients : ndarray
-        One a column; nan for an aliased column, whose effect cannot be told from those before it.
+        One per column; nan for an aliased column, whose effect cannot be separated from those before it.
     aliased : tuple of int
         Positions of columns that are linear combinations of columns before them, to working precision.
     n : int
-        Rows.
+        Number of rows.
     residual_squares : float
         Sum of squared residuals.
     total_squares : float
@@ -57,7 +60,7 @@ class Fit:
 
     @property
     def degrees(self) -> int:
-        """Degrees of freedom of the residuals: n less the number of coefficients."""
+        """Degrees of freedom of the residuals: n minus the number of coefficients."""
         return self.n - self.rank
 
     @property
@@ -66,7 +69,7 @@ class Fit:
         return 1.0 - self.residual_squares / self.total_squares if self.total_squares > 0 else 0.0
 
     def residual_deviation(self, *, as_printed: bool = False) -> float:
-        r"""S, the standard deviation of the residuals.
+        r"""Standard deviation s of the residuals.
 
         With m request types besides the constant, :math:`\sqrt{\sum r^2 / (n - m - 1)}`, unbiased for the
         variance. Bard (1971), equation 6, prints :math:`n - m` though m + 1 coefficients are fitted;
@@ -74,25 +77,25 @@ class Fit:
 
         Raises
         ------
-        ValueError
+        InputError
             There are no degrees of freedom left.
         """
         degrees = self.degrees + (1 if as_printed else 0)
         if degrees < 1:
-            raise ValueError(f"{self.n} rows for {self.rank} coefficients leave no degrees of freedom")
+            raise InputError(f"{self.n} rows for {self.rank} coefficients leave no degrees of freedom")
         return math.sqrt(self.residual_squares / degrees)
 
     def covariance(self) -> Matrix:
-        """Textbook covariance of the coefficients: independent errors of one variance."""
+        """Covariance of the coefficients for independent errors of one variance."""
         scaled: Matrix = self.unscaled_covariance * self.residual_deviation() ** 2
         return scaled
 
 
 class LeastSquares:
-    """Accumulates rows of X and y; solves at any time, for all columns or some.
+    """Accumulator of rows of X and y that can be solved at any time, for all columns or some.
 
-    Add a column of ones for a constant. Two accumulators of the same columns merge into that of all
-    their rows.
+    Add a column of ones for a constant. Two accumulators of the same columns merge into one of all their
+    rows.
 
     Parameters
     ----------
@@ -108,18 +111,21 @@ class LeastSquares:
     """
 
     def __init__(self, columns: int) -> None:
-        self.columns = columns
+        self.columns = arguments.whole(columns, "columns")
         self.n = 0
-        self._factor: Matrix = np.zeros((0, columns + 1))
+        self._factor: Matrix = np.zeros((0, self.columns + 1))
         self._weight = 0.0
         self._mean = 0.0
         self._squares = 0.0
 
     @classmethod
-    def of(cls, x: Matrix, y: Matrix, weights: Matrix | None = None) -> LeastSquares:
+    def of(cls, x: ArrayLike, y: ArrayLike, weights: ArrayLike | None = None) -> LeastSquares:
         """Accumulator that has absorbed these rows; see `absorb`."""
-        rows = cls(x.shape[1])
-        rows.absorb(x, y, weights)
+        matrix = arguments.numeric(x, "x")
+        if matrix.ndim != 2:
+            raise InputError(f"x has the shape {matrix.shape}; give a table of two axes")
+        rows = cls(matrix.shape[1])
+        rows.absorb(matrix, y, weights)
         return rows
 
     def absorb(self, x: ArrayLike, y: ArrayLike, weights: ArrayLike | None = None) -> None:
@@ -134,18 +140,23 @@ class LeastSquares:
 
         Raises
         ------
-        ValueError
+        InputError
             Shapes do not fit, a value is not finite, or a weight is negative.
+        TypeError
+            An argument is not made of numbers.
         """
-        matrix, target = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+        matrix, target = arguments.numeric(x, "x"), arguments.numeric(y, "y")
         if matrix.ndim != 2 or matrix.shape[1] != self.columns or target.shape != matrix.shape[:1]:
-            raise ValueError(f"x {matrix.shape} and y {target.shape} do not fit {self.columns} columns")
+            raise InputError(
+                f"x has the shape {matrix.shape} and y {target.shape}; give rows of {self.columns} columns, "
+                "and one y for each"
+            )
         rows = np.column_stack([matrix, target])
         if not np.isfinite(rows).all():
-            raise ValueError("rows hold a value that is not finite; leave out what was not measured")
-        weight = np.ones(len(target)) if weights is None else np.asarray(weights, dtype=np.float64)
-        if weight.shape != target.shape or not (weight >= 0).all():
-            raise ValueError("weights must be one a row and not negative")
+            raise InputError("x or y holds a value that is not finite; leave out rows that were not measured")
+        weight = np.ones(len(target)) if weights is None else arguments.numeric(weights, "weights")
+        if weight.shape != target.shape or not ((weight >= 0) & np.isfinite(weight)).all():
+            raise InputError("weights is not one finite number from 0 up per row; give such numbers")
         if not len(target) or not weight.any():
             return
         mean = float(np.average(target, weights=weight))
@@ -158,11 +169,14 @@ class LeastSquares:
 
         Raises
         ------
-        ValueError
+        InputError
             `other` has another number of columns.
+        TypeError
+            `other` is no `LeastSquares`.
         """
+        arguments.record(other, LeastSquares, "other")
         if other.columns != self.columns:
-            raise ValueError(f"cannot merge {other.columns} columns into {self.columns}")
+            raise InputError(f"other has {other.columns} columns; give one of {self.columns} columns")
         if other.n:
             self._join(other._factor, other.n, other._weight, other._mean, other._squares)
 
@@ -177,9 +191,14 @@ class LeastSquares:
     def triangle(self, keep: Sequence[int] | None = None) -> tuple[Matrix, Matrix, float]:
         """R of the columns `keep`, Q'y, and the residual sum of squares of the fit on them.
 
-        A fit, a non-negative fit or a selection on R and Q'y is that on all rows.
+        A fit, a non-negative fit or a selection on R and Q'y equals the one on all rows.
+
+        Raises
+        ------
+        InputError
+            There is no such column.
         """
-        kept = list(range(self.columns)) if keep is None else list(keep)
+        kept = self._kept(keep)
         factor = _triangle(self._factor[:, [*kept, self.columns]])
         size = len(kept)
         padded = np.zeros((size + 1, size + 1))
@@ -187,18 +206,18 @@ class LeastSquares:
         return padded[:size, :size], padded[:size, size], float(padded[size, size] ** 2)
 
     def solve(self, keep: Sequence[int] | None = None) -> Fit:
-        """Fit y on the columns `keep`, all by default; coefficients come in the order of `keep`.
+        """Fit of y on the columns `keep`, all by default; coefficients are in the order of `keep`.
 
         Raises
         ------
-        ValueError
-            No rows were absorbed.
+        InputError
+            No rows were absorbed, or there is no such column.
         """
         if not self.n:
-            raise ValueError("there are no rows to fit")
-        kept = list(range(self.columns)) if keep is None else list(keep)
+            raise InputError("there are no rows to fit; absorb some first")
+        kept = self._kept(keep)
         present, aliased = self._independent(kept)
-        triangle, projected, rest = self.triangle([kept[at] for at in present])
+        triangle, projected, rest = self.triangle([kept[index] for index in present])
         coefficients = np.full(len(kept), np.nan)
         covariance = np.full((len(kept), len(kept)), np.nan)
         if present:
@@ -214,27 +233,33 @@ class LeastSquares:
             unscaled_covariance=covariance,
         )
 
+    def _kept(self, keep: Sequence[int] | None) -> list[int]:
+        if keep is None:
+            return list(range(self.columns))
+        items = arguments.sequence(keep, "keep", "a list of columns")
+        return [arguments.whole(item, "keep", most=self.columns - 1) for item in items]
+
     def _independent(self, kept: list[int]) -> tuple[list[int], list[int]]:
-        """Positions in `kept` of columns that add something to those before them, and of the others."""
+        """Positions in `kept` of columns independent of those before them, and of the others."""
         factor = self._factor[:, kept]
         lengths = np.linalg.norm(factor, axis=0)
         basis: list[Matrix] = []
         present: list[int] = []
         aliased: list[int] = []
-        for at in range(len(kept)):
-            if lengths[at] == 0.0:
-                aliased.append(at)
+        for index in range(len(kept)):
+            if lengths[index] == 0.0:
+                aliased.append(index)
                 continue
-            rest = factor[:, at] / lengths[at]
+            rest = factor[:, index] / lengths[index]
             for _ in range(2):  # twice is enough for orthogonality to working precision
                 for direction in basis:
                     rest = rest - direction * (direction @ rest)
             left = float(np.linalg.norm(rest))
             if left > ALIASED_BELOW and len(present) < len(factor):
                 basis.append(rest / left)
-                present.append(at)
+                present.append(index)
             else:
-                aliased.append(at)
+                aliased.append(index)
         return present, aliased
 
 
@@ -245,8 +270,8 @@ def _triangle(rows: Matrix) -> Matrix:
     """
     blocks = len(rows) // CACHED_ROWS
     if blocks > 1 and rows.shape[1] < CACHED_ROWS // 4:
-        whole = rows[: blocks * CACHED_ROWS].reshape(blocks, CACHED_ROWS, rows.shape[1])
-        factors = np.asarray(np.linalg.qr(whole, mode="r")).reshape(-1, rows.shape[1])
+        full = rows[: blocks * CACHED_ROWS].reshape(blocks, CACHED_ROWS, rows.shape[1])
+        factors = np.asarray(np.linalg.qr(full, mode="r")).reshape(-1, rows.shape[1])
         return _triangle(np.vstack([factors, rows[blocks * CACHED_ROWS :]]))
     factor = np.asarray(np.linalg.qr(rows, mode="r"), dtype=np.float64)
     signs = np.where(np.diagonal(factor) < 0.0, -1.0, 1.0)
