@@ -285,7 +285,7 @@ def test_a_treatment_of_whole_blocks_is_refused():
         Reassignment(Assignments((1, 1, 0, 0), ((0,) * 4,)), dummies((1, 1, 2, 2)))
     with pytest.raises(ValueError, match="give 0 or 1"):
         Assignments((1, 2))
-    with pytest.raises(ValueError, match="one finite response"):
+    with pytest.raises(ValueError, match=r"y\[1\] is nan"):
         Reassignment(Assignments((1, 0, 1, 0))).test([1.0, math.nan, 1.0, 1.0])
 
 
