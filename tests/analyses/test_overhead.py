@@ -6,6 +6,9 @@ from known_logs import starts
 from scipy.signal import lfilter
 
 from thinktime.analyses.overhead import analysis as overhead
+from thinktime.analyses.overhead.regression import FitOptions
+from thinktime.analyses.overhead.section import WORDS, reason
+from thinktime.documents.wording import worded
 from thinktime.stats.estimate import NotApplicable
 
 FORK, FAULT, SWITCH, BASE = 400e-6, 4e-6, 3e-6, 0.01
@@ -67,6 +70,10 @@ def cost(result, request):
     return next(item for item in result.costs if item.request == request)
 
 
+def said(result, words):
+    return any(words in text for text in worded(result.caveats, WORDS))
+
+
 def test_costs_that_were_put_in_come_out(log_of):
     result = overhead.analyse(log_of(machine(), direct_costs=FACTS))
     assert result.costs[0].request == "base"
@@ -78,7 +85,7 @@ def test_costs_that_were_put_in_come_out(log_of):
         assert found.value == pytest.approx(truth, rel=0.03)
     assert result.r_squared > 0.95
     assert sum(item.share.value for item in result.costs) == pytest.approx(1.0, abs=1e-6)
-    assert result.explained == ("system_s", "irq_s", "softirq_s")
+    assert result.target_columns == ("system_s", "irq_s", "softirq_s")
     assert result.recorder.value == pytest.approx(0.001)
 
 
@@ -87,7 +94,7 @@ def test_units_say_what_a_cost_is_for(log_of):
     assert cost(result, "forks").seconds.unit == "s/fork"
     assert cost(result, "forks").rate.unit == "fork/s"
     assert cost(result, "base").seconds.unit == "s/s"
-    assert result.system_time.unit == "s/s"
+    assert result.target_mean.unit == "s/s"
 
 
 def test_direct_costs_stand_beside_and_disagreement_is_said(log_of):
@@ -99,7 +106,10 @@ def test_direct_costs_stand_beside_and_disagreement_is_said(log_of):
     assert not fault.overlaps
     assert fault.ratio == pytest.approx(4.0, rel=0.03)
     assert cost(result, "context_switches").direct.seconds.low is None
-    assert any("minor page faults differ from the direct measurement" in text for text in result.caveats)
+    assert any(
+        "minor page faults differ from the direct measurement" in text
+        for text in worded(result.caveats, WORDS)
+    )
 
 
 def test_outliers_are_dropped_once_and_counted(log_of):
@@ -109,7 +119,7 @@ def test_outliers_are_dropped_once_and_counted(log_of):
     result = overhead.analyse(log_of(made))
     starts_us = {point.start_us for point in result.points if point.outlier}
     assert starts_us >= {int(made["start"].dt.epoch("us")[int(at)]) for at in late}
-    assert result.outliers_positive >= 12
+    assert result.outliers_above >= 12
     assert result.n + result.outliers == 500
     assert cost(result, "forks").seconds.value == pytest.approx(FORK, rel=0.03)
 
@@ -121,7 +131,7 @@ def test_columns_that_cannot_be_used_are_named_with_the_reason(log_of):
     # Constant per second up to the rounding of the counts.
     made["net_packets_in"] = np.round(made["length_s"] * 0)
     result = overhead.analyse(log_of(made))
-    reasons = {item.request: item.reason for item in result.left_out}
+    reasons = {item.request: reason(item.reason) for item in result.left_out}
     assert "never happened" in reasons["page_faults_major"]
     assert "never happened" in reasons["net_packets"]
     assert "300 of 400 intervals" in reasons["disk_operations"]
@@ -133,10 +143,8 @@ def test_a_rate_that_moves_with_another_is_left_out_and_said(log_of):
     made = machine()
     made["interrupts"] = 2 * made["context_switches"]
     result = overhead.analyse(log_of(made))
-    reason = next(
-        item.reason for item in result.left_out if item.request in ("interrupts", "context_switches")
-    )
-    assert "moves together" in reason
+    left_out = next(item for item in result.left_out if item.request in ("interrupts", "context_switches"))
+    assert "moves together" in reason(left_out.reason)
 
 
 def test_what_competes_for_the_cpu_is_no_cost(log_of):
@@ -157,7 +165,7 @@ def test_a_negative_cost_has_one_without_beside_it(log_of):
     assert found.seconds.value == pytest.approx(-0.3, abs=0.02)
     assert found.non_negative == 0.0
     assert all(item.non_negative >= 0.0 for item in result.costs)
-    assert any("user time came out negative" in text for text in result.caveats)
+    assert said(result, "user time came out negative")
 
 
 def test_ticks_that_are_off_are_said_and_can_be_scaled(log_of):
@@ -166,10 +174,10 @@ def test_ticks_that_are_off_are_said_and_can_be_scaled(log_of):
     log = log_of(made)
     by_ticks, scaled = overhead.analyse(log), overhead.analyse(log, scaled=True)
     assert by_ticks.tick_check.disagreement == pytest.approx(1 / 1.5 - 1)
-    assert any("costs are in tick-sampled time" in text for text in by_ticks.caveats)
+    assert said(by_ticks, "costs are in tick-sampled time")
     assert scaled.scaled
     assert cost(scaled, "forks").seconds.value == pytest.approx(1.5 * FORK, rel=0.03)
-    assert any("exact time is used for the total" in text for text in scaled.caveats)
+    assert said(scaled, "exact time is used for the total")
 
 
 def test_scaling_without_exact_time_does_not_apply(log_of):
@@ -182,9 +190,9 @@ def test_bards_divisor_as_printed(log_of):
     log = log_of(machine())
     names = ("forks", "page_faults_minor", "context_switches")
     # A threshold that drops nothing, so that both fits are of the same rows.
-    ours = overhead.analyse(log, requests=names, threshold=100.0)
-    printed = overhead.analyse(log, requests=names, threshold=100.0, as_printed=True)
-    assert (ours.residual_s / printed.residual_s) ** 2 == pytest.approx(397 / 396)
+    ours = overhead.analyse(log, requests=names, fit_options=FitOptions(threshold=100.0))
+    printed = overhead.analyse(log, requests=names, fit_options=FitOptions(threshold=100.0, as_printed=True))
+    assert (ours.residual_deviation / printed.residual_deviation) ** 2 == pytest.approx(397 / 396)
 
 
 NOTHING = dict.fromkeys(("system_s", "softirq_s", "irq_s"), np.full(400, np.nan))
@@ -214,9 +222,11 @@ def test_a_burst_of_one_request_is_said_to_hang_on_few_intervals(log_of):
     made = machine()
     made["page_faults_major"][100:103] = 1e5
     made["system_s"][100:103] += 0.5
-    result = overhead.analyse(log_of(made), threshold=50.0)
+    result = overhead.analyse(log_of(made), fit_options=FitOptions(threshold=50.0))
     assert cost(result, "page_faults_major").concentration > 0.75
-    assert any("major page faults hangs on five intervals" in text for text in result.caveats)
+    assert any(
+        "major page faults depends on five intervals" in text for text in worded(result.caveats, WORDS)
+    )
 
 
 def test_points_are_thinned_but_outliers_stay(log_of):

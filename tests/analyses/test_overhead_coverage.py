@@ -12,9 +12,9 @@ import pytest
 from scipy import stats
 from scipy.signal import lfilter
 
+from thinktime.analyses.overhead.analysis import stability
 from thinktime.analyses.overhead.design import Design, Target
-from thinktime.analyses.overhead.regression import Options, fit
-from thinktime.analyses.overhead.stability import stability
+from thinktime.analyses.overhead.regression import FitOptions, fit
 from thinktime.log import Log, observations
 from thinktime.log.observations import Observations, Quantity
 from thinktime.sources.simulated import simulate
@@ -72,7 +72,8 @@ def design(seen, pieces=1):
             yield Observations(seen.start_us[part], seen.length_s[part], seen.segments[part], columns, 0)
 
     terms = tuple(Quantity(name, name, "", (name,)) for name in REQUESTS)
-    return Design(started, Target("system time", "s", ("cp_s",)), terms, (), ())
+    target = Target(label="system time", unit="s", columns=("cp_s",))
+    return Design(pieces=started, target=target, terms=terms)
 
 
 @functools.cache
@@ -81,7 +82,7 @@ def hits():
     found = {name: np.zeros(len(COSTS)) for name in ("newey_west", "bootstrap", "textbook")}
     outliers = 0
     for seed in range(RUNS):
-        made = fit(design(period(seed)), Options(select=False))
+        made = fit(design(period(seed)), FitOptions(), select=False)
         off = np.abs(made.coefficients - COSTS)
         low, high = made.bootstrap
         found["newey_west"] += off <= made.robust_reach()
@@ -118,7 +119,7 @@ def p_of_parts(costs_after, runs):
     found = []
     for seed in range(runs):
         first, last = period(1000 + seed, n=2000), period(2000 + seed, costs=costs_after, n=2000)
-        made = fit(design(joined(first, last)), Options(select=False))
+        made = fit(design(joined(first, last)), FitOptions(), select=False)
         whole = stability(made, [_Named(name) for name in ("base", *REQUESTS)])
         found.append((whole.independent.p, whole.robust.p, min(one.robust.p for one in whole.spreads)))
     return np.array(found)
@@ -153,7 +154,7 @@ def test_a_cost_that_changed_by_a_third_is_seen():
 
 def test_a_regression_does_not_depend_on_the_pieces_that_it_is_read_in():
     seen = period(7)
-    whole, pieces = (fit(design(seen, count), Options(select=True)) for count in (1, 17))
+    whole, pieces = (fit(design(seen, count), FitOptions(), select=True) for count in (1, 17))
     assert pieces.keep == whole.keep
     for name in ("coefficients", "covariance", "bootstrap", "concentration", "correlations", "huber"):
         np.testing.assert_allclose(getattr(pieces, name), getattr(whole, name), rtol=1e-9, err_msg=name)
@@ -189,7 +190,7 @@ def simulated(tmp_path_factory):
         columns = {name: values[rows] for name, values in seen.columns.items()}
         part = Observations(seen.start_us[rows], seen.length_s[rows], seen.segments[rows], columns, 0)
         found.append(
-            (fit(design(part), Options(select=False)), np.array([told[name] for name in TRUE_COSTS]))
+            (fit(design(part), FitOptions(), select=False), np.array([told[name] for name in TRUE_COSTS]))
         )
     return found
 

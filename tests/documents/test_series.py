@@ -4,7 +4,7 @@ import pytest
 
 from thinktime.documents import charts
 from thinktime.documents.charts import Axis
-from thinktime.documents.document import Col, Column, Key, Table
+from thinktime.documents.document import Col, Cols, Column, Key, Table
 from thinktime.documents.format import plain
 from thinktime.documents.series import Point, Series
 from thinktime.documents.wording import worded
@@ -112,7 +112,7 @@ def test_table_of_records_reads_each_cell_by_its_column():
     table = Table.of(
         [("cp67", (1, 2)), ("ctss", (3, 4))],
         Col("log", lambda item: item[0]),
-        *Col.each(["first", "second"], lambda item: item[1], unit="s"),
+        Cols(["first", "second"], lambda item: item[1], unit="s"),
         name="t",
         caption="T",
     )

@@ -131,8 +131,8 @@ def analysed(x, y, rows=5):
             yield Observations(part, ones, np.zeros(len(part), dtype=np.int64), own, 0)
 
     terms = tuple(Quantity(name, name, "", (name,)) for name in names)
-    design = Design(pieces, Target("y", "", ("y",)), terms, (), ())
-    return regression.fit(design, regression.Options(select=False, threshold=1e9)).coefficients
+    design = Design(pieces=pieces, target=Target(label="y", unit="", columns=("y",)), terms=terms)
+    return regression.fit(design, regression.FitOptions(threshold=1e9), select=False).coefficients
 
 
 def test_the_overhead_analysis_keeps_the_digits():

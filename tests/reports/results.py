@@ -5,7 +5,7 @@ from __future__ import annotations
 from thinktime.analyses.arrivals import analysis as arrivals
 from thinktime.analyses.capacity import analysis as capacity
 from thinktime.analyses.disks import analysis as iostat
-from thinktime.analyses.overhead import analysis as overhead
+from thinktime.analyses.overhead import result as overhead
 from thinktime.analyses.rates import analysis as rates
 from thinktime.analyses.response import analysis as response
 from thinktime.analyses.saturation import analysis as saturation
@@ -16,7 +16,7 @@ from thinktime.analyses.service import ageing, stability
 from thinktime.analyses.service import analysis as service
 from thinktime.analyses.throughput import analysis as throughput
 from thinktime.analyses.waits import analysis as trace
-from thinktime.stats.estimate import Estimate
+from thinktime.stats.estimate import Caveat, Estimate
 from thinktime.stats.hypothesis import SignificanceTest
 from thinktime.stats.regression.collinearity import Dependency
 
@@ -80,71 +80,93 @@ def make_cost(request: str, label: str, seconds: float, share: float) -> overhea
     direct = None
     if request != "context_switches" and request != "base":
         direct = overhead.DirectCost(
-            estimate(seconds * 1.02, "s"), overlaps=request == "forks", ratio=1 / 1.02
+            seconds=estimate(seconds * 1.02, "s"), overlaps=request == "forks", ratio=1 / 1.02
         )
     return overhead.Cost(
-        request,
-        label,
-        (request,),
-        cost,
-        cost,
-        cost,
-        estimate(share),
-        estimate(100.0, f"{label}/s"),
-        30.0,
-        1.5,
-        seconds,
-        seconds,
-        direct,
+        request=request,
+        label=label,
+        columns=(request,),
+        seconds=cost,
+        textbook=cost,
+        bootstrap=cost,
+        share=estimate(share),
+        rate=estimate(100.0, f"{label}/s"),
+        f_to_enter=30.0,
+        variance_inflation=1.5,
+        non_negative=seconds,
+        robust=seconds,
+        direct=direct,
+        concentration=0.0,
     )
 
 
 def make_stability(costs: list[overhead.Cost]) -> overhead.Stability:
-    """Four parts that agree but for forks, whose cost in the last part is a fifth higher."""
+    """Four subsets that agree but for forks, whose cost in the last one is a fifth higher."""
 
     def test(label: str, p: float) -> SignificanceTest:
         return SignificanceTest(
-            hypothesis=f"the cost of {label} is the same in all parts", statistic=1.5, p=p, n=119, method="F"
+            hypothesis=f"the cost of {label} is the same in all subsets",
+            statistic=1.5,
+            p=p,
+            n=119,
+            method="F",
         )
 
     def spread(cost: overhead.Cost) -> overhead.CostSpread:
         moved = cost.request == "forks"
         factors = (1.0, 1.0, 1.0, 1.2 if moved else 1.0)
         return overhead.CostSpread(
-            cost.request,
-            cost.label,
-            tuple(estimate(cost.seconds.value * factor, cost.seconds.unit) for factor in factors),
-            cost.seconds.value * (0.1 if moved else 0.02),
-            cost.seconds.value * 0.02,
-            test(cost.label, 0.001 if moved else 0.4),
-            test(cost.label, 0.01 if moved else 0.6),
+            request=cost.request,
+            label=cost.label,
+            seconds=tuple(estimate(cost.seconds.value * factor, cost.seconds.unit) for factor in factors),
+            deviation=cost.seconds.value * (0.1 if moved else 0.02),
+            nominal=cost.seconds.value * 0.02,
+            independent=test(cost.label, 0.001 if moved else 0.4),
+            robust=test(cost.label, 0.01 if moved else 0.6),
         )
 
-    parts = tuple(overhead.Part(n * 60_000_000, n * 60_000_000 + 58_000_000, 30, 0.96) for n in range(4))
+    subsets = tuple(
+        overhead.Subset(start_us=n * 60_000_000, end_us=n * 60_000_000 + 58_000_000, n=30, r_squared=0.96)
+        for n in range(4)
+    )
     every = test("every request", 0.03)
-    return overhead.Stability(parts, tuple(map(spread, costs)), every, every)
+    return overhead.Stability(
+        subsets=subsets, spreads=tuple(map(spread, costs)), independent=every, robust=every
+    )
 
 
 def make_overhead() -> overhead.Overhead:
     costs = [make_cost("base", "base", 0.02, 0.1)]
     costs += [make_cost(name, label, seconds, share) for name, (label, seconds, share) in COSTS.items()]
     points = tuple(
-        overhead.Point(number * 1_000_000, 0.2 + 0.01 * number, 0.21 + 0.0098 * number, number == 7)
+        overhead.Point(
+            start_us=number * 1_000_000,
+            observed=0.2 + 0.01 * number,
+            fitted=0.21 + 0.0098 * number,
+            outlier=number == 7,
+        )
         for number in range(20)
     )
     return overhead.Overhead(
         target="system time",
         costs=tuple(costs),
-        left_out=(overhead.LeftOut("interrupts", "interrupt", "F to enter 1.2 is below 4"),),
-        system_time=estimate(0.4, "s/s"),
-        explained=("system_s",),
+        left_out=(
+            overhead.LeftOut(
+                request="interrupts",
+                label="interrupt",
+                reason=Caveat("explains_nothing_more", f=1.2),
+                tested=True,
+            ),
+        ),
+        target_mean=estimate(0.4, "s/s"),
+        target_columns=("system_s",),
         scaled=False,
         r_squared=0.97,
-        residual_s=0.012,
+        residual_deviation=0.012,
         threshold=2.5,
         n=119,
         outliers=1,
-        outliers_positive=1,
+        outliers_above=1,
         f_to_enter=4.0,
         correlations=(0.2, 0.1, 0.05, 0.0),
         lags=5,
@@ -158,10 +180,12 @@ def make_overhead() -> overhead.Overhead:
             Dependency(condition_index=12.0, proportions=(0.9, 0.8, 0.8, 0.7)),
         ),
         stability=make_stability(costs),
-        tick_check=overhead.TickCheck(estimate(1.2, "s/s"), estimate(1.25, "s/s"), -0.04),
+        tick_check=overhead.TickCheck(
+            ticks=estimate(1.2, "s/s"), exact=estimate(1.25, "s/s"), disagreement=-0.04
+        ),
         recorder=estimate(0.003, "s/s"),
         points=points,
-        caveats=("Errors are correlated.",),
+        caveats=(Caveat("correlated_residuals", correlation=0.4),),
     )
 
 

@@ -10,9 +10,9 @@ import synthetic
 from thinktime.analyses.overhead import analysis as overhead
 from thinktime.analyses.overhead import comparison as overhead_comparison
 from thinktime.analyses.overhead import comparison_section as compared
-from thinktime.analyses.overhead import omission as overhead_omission
-from thinktime.analyses.overhead import section_answers as overhead_answers
-from thinktime.analyses.overhead import subtraction as overhead_parts
+from thinktime.analyses.overhead.omission import omit
+from thinktime.analyses.overhead.subtraction import subtract
+from thinktime.analyses.overhead.variant_sections import omission_section, subtraction_section
 from thinktime.documents.document import Section
 from thinktime.documents.render import render_section
 from thinktime.log import Log
@@ -29,26 +29,26 @@ def drawn(section: Section) -> str:
 
 
 def test_costs_with_and_without_a_request_stand_side_by_side(log: Log) -> None:
-    found = overhead_omission.omit(log, ["forks"])
+    found = omit(log, ["forks"])
     assert not isinstance(found, NotApplicable)
-    section = overhead_answers.omission(found)
+    section = omission_section(found)
     text = drawn(section)
-    assert "Without fork, what it costs is charged to what goes along with it." in text
+    assert "Without fork, its cost is charged to the requests that accompany it." in text
     assert "Costs with and without fork" in text
     assert [row[3] for row in section.tables[0].rows] == [cost.ratio for cost in found.costs]
 
 
 def test_a_part_stands_by_itself_among_the_shares(log: Log) -> None:
-    found = overhead_parts.part(log, ["softirq_s"])
+    found = subtract(log, ["softirq_s"])
     assert not isinstance(found, NotApplicable)
-    section = overhead_answers.parted(found)
-    assert "Softirq apart from what requests cost" in drawn(section)
+    section = subtraction_section(found)
+    assert "Costs of requests, with and without softirq" in drawn(section)
     assert section.tables[0].rows[-1][0] == "softirq"
 
 
 def test_costs_of_logs_are_compared_with_their_tests(log: Log, tmp_path: Path) -> None:
     other = Log.open(synthetic.write(tmp_path / "other", synthetic.make(users=10)))
-    found = overhead_comparison.compare([log, other], ["before", "after"], without=["interrupts"])
+    found = overhead_comparison.compare([log, other], ["before", "after"], drop=["interrupts"])
     assert not isinstance(found, NotApplicable)
     text = drawn(compared.section(found))
     assert "before less" not in text
@@ -60,7 +60,7 @@ def test_costs_of_logs_are_compared_with_their_tests(log: Log, tmp_path: Path) -
 def test_another_target_is_named_wherever_system_time_would_be(log: Log, column: str) -> None:
     from thinktime.analyses.overhead import section
 
-    result = overhead.analyse(log, explained=[column], without=[column])
+    result = overhead.analyse(log, target=[column], drop=[column])
     assert not isinstance(result, NotApplicable)
     text = drawn(section.section(result))
     assert "system time" not in text.partition("Beware")[0].lower()
@@ -68,6 +68,6 @@ def test_another_target_is_named_wherever_system_time_would_be(log: Log, column:
 
 
 def test_a_question_that_the_log_cannot_answer_says_why(log: Log) -> None:
-    refused = overhead_omission.omit(log, ["page_faults_major"])
+    refused = omit(log, ["page_faults_major"])
     assert isinstance(refused, NotApplicable)
-    assert "what is to be omitted" in overhead_answers.omission(refused).not_applicable
+    assert "no cost to drop" in omission_section(refused).not_applicable

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
 from typing import Any, Generic, Literal, TypeVar
 
 from thinktime.stats.estimate import Estimate
 
 Record = TypeVar("Record")
+Read = TypeVar("Read", contravariant=True)
 
 DATA_IN = "--format json and csv"
 """Where all figures of a report are."""
@@ -38,7 +38,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Col(Generic[Record]):
+class Col(Generic[Read]):
     """A column of a table made by `Table.of`: heading, unit, and the function that gives its cell.
 
     Parameters
@@ -52,23 +52,31 @@ class Col(Generic[Record]):
     """
 
     name: str
-    of: Callable[[Record], Cell]
+    of: Callable[[Read], Cell]
     _: KW_ONLY
     unit: str = ""
     scaled: bool = True
 
-    @staticmethod
-    def each(
-        names: Iterable[str], of: Callable[[Record], Sequence[Cell]], *, unit: str = "", scaled: bool = True
-    ) -> list[Col[Record]]:
-        """Columns under `names` with the cells that `of` gives in the same order: one for each log, say."""
-        return [
-            Col(name, partial(_item, of, index), unit=unit, scaled=scaled) for index, name in enumerate(names)
-        ]
 
+@dataclass(frozen=True, slots=True)
+class Cols(Generic[Read]):
+    """Several columns of one kind in a table made by `Table.of`: one for each log, say.
 
-def _item(of: Callable[[Record], Sequence[Cell]], index: int, record: Record) -> Cell:
-    return of(record)[index]
+    Parameters
+    ----------
+    names : iterable of str
+        Headings.
+    of : callable of record
+        Cells of one record, in the order of the headings.
+    unit, scaled
+        As of `Column`.
+    """
+
+    names: Iterable[str]
+    of: Callable[[Read], Iterable[Cell]]
+    _: KW_ONLY
+    unit: str = ""
+    scaled: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +96,7 @@ class Table:
     def of(
         cls,
         records: Iterable[Record],
-        *columns: Col[Record],
+        *columns: Col[Record] | Cols[Record],
         name: str,
         caption: str,
         notes: Sequence[str] = (),
@@ -102,11 +110,22 @@ class Table:
         >>> table.rows
         (('1', 1), ('2', 4))
         """
+        heads: list[Column] = []
+        for item in columns:
+            names = (item.name,) if isinstance(item, Col) else item.names
+            heads.extend(Column(heading, unit=item.unit, scaled=item.scaled) for heading in names)
         return cls(
             name=name,
             caption=caption,
-            columns=tuple(Column(item.name, unit=item.unit, scaled=item.scaled) for item in columns),
-            rows=tuple(tuple(item.of(record) for item in columns) for record in records),
+            columns=tuple(heads),
+            rows=tuple(
+                tuple(
+                    cell
+                    for item in columns
+                    for cell in ((item.of(record),) if isinstance(item, Col) else item.of(record))
+                )
+                for record in records
+            ),
             notes=tuple(notes),
             folded=folded,
         )

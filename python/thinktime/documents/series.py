@@ -85,8 +85,10 @@ class Series:
 
     @property
     def legend(self) -> tuple[Key, ...]:
-        """Keys that need explaining: none where all points have the same."""
-        return self.keys if len(self.keys) > 1 else ()
+        """Keys that need explaining: those with measured points, if there are several."""
+        measured = {point.key for point in self.points if point.y is not None}
+        keys = tuple(key for key in self.keys if key in measured)
+        return keys if len(keys) > 1 else ()
 
     def of(self, key: Key) -> list[Point]:
         """Measured points of one key."""
@@ -99,6 +101,13 @@ class Series:
     def values(self, *fields: str) -> list[float]:
         """Numbers that an axis must hold: any of ``value``, ``low``, ``high`` of every point."""
         return [row[field] for row in self.rows() for field in fields]
+
+    def log_axis(self, title: str, symbol: str = "", *fields: str) -> Axis:
+        """Logarithmic axis for the points above zero: their values and upper ends, or other `fields`."""
+        rows = [row for row in self.rows() if row["value"] > 0]
+        return Axis.logarithmic(
+            title, [row[field] for row in rows for field in fields or ("value", "high")], symbol
+        )
 
     # Tables
 

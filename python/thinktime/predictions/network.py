@@ -11,7 +11,7 @@ import numpy as np
 
 from thinktime.documents import format as shown
 from thinktime.documents.charts import Axis
-from thinktime.documents.document import Col, Document, Figure, Finding, Key, Section, Table
+from thinktime.documents.document import Col, Cols, Document, Figure, Finding, Key, Section, Table
 from thinktime.documents.series import Point, Series
 from thinktime.documents.wording import capital
 from thinktime.errors import InputError
@@ -207,8 +207,8 @@ def _populations(result: NetworkPrediction) -> Table:
         Col("users", lambda item: item.users),
         Col("throughput", lambda item: item.throughput),
         Col("response", lambda item: item.response),
-        *Col.each([f"{name}, utilisation" for name in names], lambda item: item.utilisations),
-        *Col.each([f"{name}, number" for name in names], lambda item: item.queues),
+        Cols([f"{name}, utilisation" for name in names], lambda item: item.utilisations),
+        Cols([f"{name}, number" for name in names], lambda item: item.queues),
         name="network-users",
         caption="Predicted, by number of users",
         notes=("Number: interactions at a station, waiting or in service.",),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from thinktime.documents import charts
 from thinktime.documents import format as shown
-from thinktime.documents.document import Cell, Col, Document, Figure, Finding, Key, Section, Table
+from thinktime.documents.document import Cell, Col, Cols, Document, Figure, Finding, Key, Section, Table
 from thinktime.documents.series import Point, Series
 from thinktime.documents.wording import capital
 from thinktime.models.paging import eligible_limit, throughput
@@ -273,7 +273,7 @@ def _levels(prediction: Prediction) -> Table:
     return Table.of(
         range(1, len(prediction["throughput_per_s"]) + 1),
         Col("eligible", lambda number: str(number)),
-        *Col.each(headings.values(), cells),
+        Cols(tuple(headings.values()), cells),
         name="paging-levels",
         caption="By number of processes that are always eligible",
     )

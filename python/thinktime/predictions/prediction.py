@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from thinktime.documents import format as shown
-from thinktime.documents.document import Cell, Col, Section, Table
+from thinktime.documents.document import Cell, Col, Cols, Section, Table
 from thinktime.documents.wording import capital
 from thinktime.stats.estimate import Estimate
 
@@ -132,7 +132,7 @@ def _figures(name: str, prediction: Prediction, labels: Mapping[str, str], n: in
     ]
     return Table.of(
         rows,
-        *Col.each(("quantity", "meaning", "predicted"), lambda row: row),
+        Cols(("quantity", "meaning", "predicted"), lambda row: row),
         name=f"{name}-figures",
         caption="Predicted",
     )

@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from thinktime.documents import format as shown
-from thinktime.documents.document import Cell, Col, Section, Table
+from thinktime.documents.document import Cell, Col, Cols, Section, Table
 from thinktime.predictions import prediction as predicted
 from thinktime.predictions.prediction import modelled
 from thinktime.stats.estimate import Estimate
@@ -114,7 +114,7 @@ def _changes(prediction: Prediction, changes: Sequence[tuple[str, Prediction]]) 
         (("as it is", prediction), *changes),
         Col("machine", lambda item: item[0]),
         Col("change in throughput", lambda item: modelled(item[1]["throughput_per_s"] / base - 1.0, "share")),
-        *Col.each(
+        Cols(
             COMPARED.values(),
             lambda item: [predicted.estimate(item[1].quantity(name)) for name in COMPARED],
         ),

@@ -17,7 +17,7 @@ from thinktime.reports.summary_facts import SATURATED, Evidence, crowd_of
 from thinktime.stats.estimate import NotApplicable
 
 if TYPE_CHECKING:
-    from thinktime.analyses.overhead.analysis import DirectCost
+    from thinktime.analyses.overhead.result import DirectCost
 
 __all__ = ["findings"]
 

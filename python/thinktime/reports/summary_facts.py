@@ -14,7 +14,7 @@ from thinktime.stats.estimate import Estimate, NotApplicable
 if TYPE_CHECKING:
     from thinktime.analyses.capacity.analysis import Capacity, Event
     from thinktime.analyses.disks.result import Iostat
-    from thinktime.analyses.overhead.analysis import Cost, Overhead
+    from thinktime.analyses.overhead.result import Cost, Overhead
     from thinktime.analyses.rates.analysis import Rates
     from thinktime.analyses.response.analysis import Response, ResponseGroup
     from thinktime.analyses.saturation.analysis import Saturation

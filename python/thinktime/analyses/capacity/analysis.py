@@ -11,6 +11,7 @@ from thinktime.analyses.capacity import events as of_events
 from thinktime.analyses.capacity.result import Capacity, Check, Condition, Event, Part
 from thinktime.analyses.capacity.states import LOCKS, RECORDER, States, gauges, read, told_cpus
 from thinktime.analyses.overhead import analysis as overhead_analysis
+from thinktime.analyses.overhead.regression import FitOptions
 from thinktime.analyses.timeline import analysis as timeline
 from thinktime.log import observations
 from thinktime.log.meters import Meter, meters
@@ -18,7 +19,7 @@ from thinktime.stats.estimate import Estimate, NotApplicable
 from thinktime.stats.series import batch_means
 
 if TYPE_CHECKING:
-    from thinktime.analyses.overhead.analysis import Overhead
+    from thinktime.analyses.overhead.result import Overhead
     from thinktime.log import Log
 
 __all__ = ["Capacity", "Check", "Condition", "Event", "Part", "analyse"]
@@ -74,7 +75,11 @@ def analyse(
         overhead = None
         events = tuple(of_events.metered(states, meter, cpus, level) for meter in states.meters)
     else:
-        overhead = overhead_analysis.analyse(log, level=level) if overhead is None else overhead
+        overhead = (
+            overhead_analysis.analyse(log, fit_options=FitOptions(level=level))
+            if overhead is None
+            else overhead
+        )
         events = () if isinstance(overhead, NotApplicable) else of_events.regressed(overhead, cpus)
     system = states.share(states.of_use("system"), level)
     return Capacity(

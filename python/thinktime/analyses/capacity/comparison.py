@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from thinktime.analyses.capacity.analysis import analyse
 from thinktime.analyses.capacity.result import Capacity
 from thinktime.analyses.overhead import comparison as overhead_comparison
+from thinktime.analyses.overhead.regression import FitOptions
 from thinktime.log.meters import meters
 from thinktime.stats.difference import difference
 from thinktime.stats.estimate import Estimate, NotApplicable
 
 if TYPE_CHECKING:
-    from thinktime.analyses.overhead.analysis import Overhead
+    from thinktime.analyses.overhead.result import Overhead
     from thinktime.log import Log
 
 __all__ = ["Comparison", "Line", "Setting", "compare"]
@@ -137,7 +138,11 @@ def _overheads(
     found: list[Overhead | NotApplicable | None] = [None] * len(logs)
     if len(plain) < 2:
         return found
-    both = overhead_comparison.compare([logs[at] for at in plain], [names[at] for at in plain], level=level)
+    both = overhead_comparison.compare(
+        [logs[at] for at in plain],
+        [names[at] for at in plain],
+        fit_options=FitOptions(level=level),
+    )
     # Logs of two systems may have no request in common: then each is fitted by itself.
     if not isinstance(both, NotApplicable) and both.requests is not None:
         for at, result in zip(plain, both.results, strict=True):

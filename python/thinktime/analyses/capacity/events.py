@@ -15,7 +15,7 @@ from thinktime.stats.estimate import Estimate, NotApplicable
 from thinktime.stats.series import batch_means
 
 if TYPE_CHECKING:
-    from thinktime.analyses.overhead.analysis import Overhead
+    from thinktime.analyses.overhead.result import Overhead
 
 __all__ = ["checks", "metered", "regressed", "unattributed"]
 

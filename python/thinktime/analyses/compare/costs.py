@@ -16,11 +16,11 @@ from thinktime.analyses.compare.treatments import Assigned
 from thinktime.analyses.compare.variables import Wanted
 from thinktime.analyses.overhead.analysis import BASE, N_LEAST, ROWS_PER_REQUEST
 from thinktime.analyses.overhead.design import Design, Target, build
-from thinktime.analyses.overhead.regression import Options, fit
+from thinktime.analyses.overhead.regression import FitOptions, fit
 from thinktime.log import observations
 from thinktime.log.observations import Observations, Quantity
 from thinktime.stats.difference import difference
-from thinktime.stats.estimate import Estimate
+from thinktime.stats.estimate import Estimate, NotApplicable
 
 if TYPE_CHECKING:
     from thinktime.log import Log
@@ -67,15 +67,15 @@ def costs(log: Log, asked: CostAsked) -> tuple[CostChange, ...] | str:
 def _target_of(log: Log) -> Target | None:
     """System time, as what a regression explains; None where the log has none."""
     columns = observations.role_columns(log, "system_time")
-    return Target("system time", "s", columns) if columns else None
+    return Target(label="system time", unit="s", columns=columns) if columns else None
 
 
 def _regressed(design: Design, level: float) -> dict[str, Estimate] | str:
     """Costs by name of request, the base among them, with intervals that hold under autocorrelation."""
     rows = N_LEAST + ROWS_PER_REQUEST * len(design.terms)
-    found = fit(design, Options(select=False, rows_least=rows, level=level))
-    if isinstance(found, str):
-        return found
+    found = fit(design, FitOptions(level=level), select=False, rows_least=rows)
+    if isinstance(found, NotApplicable):
+        return found.reason
     reach = found.robust_reach()
     estimates = {}
     for at, column in enumerate(found.keep):
@@ -123,8 +123,8 @@ def _sides(
     """Costs under the control and under the treatment, each from its own observations."""
     assigned = asked.assigned
     design = build(log, asked.wanted.work, target, assigned.needs)
-    if isinstance(design, str):
-        return design
+    if isinstance(design, NotApplicable):
+        return design.reason
     sides = []
     for treated in (False, True):
         costs = _regressed(replace(design, pieces=_Only(design, assigned, treated)), asked.bench.level)

@@ -18,6 +18,7 @@ from thinktime.analyses.compare.logs_result import BeforeAfter, LogCost, LogEffe
 from thinktime.analyses.compare.unit_means import Cell
 from thinktime.analyses.compare.variables import Wanted, wanted
 from thinktime.analyses.overhead import comparison as overhead_comparison
+from thinktime.analyses.overhead.regression import FitOptions
 from thinktime.analyses.throughput import comparison as throughput_comparison
 from thinktime.analyses.throughput.comparison import Comparison
 from thinktime.errors import InputError
@@ -280,7 +281,7 @@ def _costs(logs: Sequence[Log], asked: Wanted, level: float) -> tuple[LogCost, .
     if not asked.work:
         return "no request was measured in both logs"
     names = [str(log.path) for log in logs]
-    found = overhead_comparison.compare(logs, names, requests=asked.work, level=level)
+    found = overhead_comparison.compare(logs, names, requests=asked.work, fit_options=FitOptions(level=level))
     if isinstance(found, NotApplicable):
         return found.reason
     return tuple(

@@ -10,8 +10,8 @@ from thinktime.analyses.definition import Question, log_names, option
 from thinktime.errors import InputError
 
 if TYPE_CHECKING:
-    from thinktime.analyses.overhead.analysis import Overhead
     from thinktime.analyses.overhead.comparison import Comparison
+    from thinktime.analyses.overhead.result import Overhead
     from thinktime.documents.document import Section
     from thinktime.log import Log
     from thinktime.stats.estimate import NotApplicable
@@ -95,7 +95,7 @@ class OverheadQuestion(Question):
         """Tests of equal costs in several logs."""
         from thinktime.analyses.overhead.comparison import compare
 
-        return compare(logs, log_names(logs), without=options.drop, **_arguments(options))
+        return compare(logs, log_names(logs), drop=options.drop, **_arguments(options))
 
     def comparison_section(self, result: Comparison | NotApplicable, options: OverheadOptions) -> Section:
         """Section of the comparison."""
@@ -112,9 +112,9 @@ class OverheadQuestion(Question):
         InputError
             ``subtract`` together with ``drop``, ``target`` or several logs.
         """
-        from thinktime.analyses.overhead import section_answers
         from thinktime.analyses.overhead.omission import omit
-        from thinktime.analyses.overhead.subtraction import part
+        from thinktime.analyses.overhead.subtraction import subtract
+        from thinktime.analyses.overhead.variant_sections import omission_section, subtraction_section
 
         chosen = options or OverheadOptions()
         if chosen.subtract and (chosen.drop or chosen.target or len(logs) > 1):
@@ -124,16 +124,17 @@ class OverheadQuestion(Question):
         if len(logs) > 1:
             return self.comparison_section(self.compare(logs, chosen), chosen)
         if chosen.drop:
-            return section_answers.omission(omit(logs[0], chosen.drop, **_arguments(chosen)))
+            return omission_section(omit(logs[0], chosen.drop, **_arguments(chosen)))
         if chosen.subtract:
-            return section_answers.parted(part(logs[0], chosen.subtract, **_arguments(chosen)))
+            return subtraction_section(subtract(logs[0], chosen.subtract, **_arguments(chosen)))
         return self.section(self.analyse(logs[0], chosen), chosen)
 
 
 def _arguments(options: OverheadOptions) -> dict[str, Any]:
-    arguments: dict[str, Any] = {
+    from thinktime.analyses.overhead.regression import FitOptions
+
+    return {
         "requests": options.requests,
-        "f_to_enter": options.f_to_enter,
-        "subsets": options.subsets,
+        "target": options.target,
+        "fit_options": FitOptions(f_to_enter=options.f_to_enter, subsets=options.subsets),
     }
-    return arguments if options.target is None else {**arguments, "explained": options.target}

@@ -1,70 +1,72 @@
-"""What each kind of request costs the system, by regression (Bard 1971)."""
+"""Costs of each kind of request in system CPU time, by regression (Bard 1971)."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from thinktime.analyses.overhead.caveats import overhead_caveats
 from thinktime.analyses.overhead.design import Design, Target, build, candidates, check_names
-from thinktime.analyses.overhead.regression import Options, Regression, fit
-from thinktime.analyses.overhead.residual_pass import Point
+from thinktime.analyses.overhead.regression import FitOptions, Regression, fit
 from thinktime.analyses.overhead.result import (
     Cost,
     CostSpread,
     DirectCost,
     LeftOut,
     Overhead,
-    Part,
     Stability,
+    Subset,
     TickCheck,
 )
-from thinktime.analyses.overhead.stability import stability
-from thinktime.analyses.overhead.tick_check import BESIDE, recorder_time, tick_check
+from thinktime.analyses.results import check_level, check_log
 from thinktime.errors import InputError
 from thinktime.log import observations
 from thinktime.log.observations import Quantity, role_columns
 from thinktime.stats import critical_values
-from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.stats.critical_values import student_t
+from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
+from thinktime.stats.hypothesis import adjusted
+from thinktime.stats.regression.equality import same_coefficient, same_coefficients, same_mean
+from thinktime.stats.series.batch_means import Batches
 
 if TYPE_CHECKING:
+    from thinktime.analyses.overhead.residual_pass import SubsetFit
     from thinktime.log import Log
 
-__all__ = [
-    "Cost",
-    "CostSpread",
-    "DirectCost",
-    "LeftOut",
-    "Overhead",
-    "Part",
-    "Point",
-    "Stability",
-    "TickCheck",
-    "analyse",
-]
+_Array = NDArray[np.float64]
 
 N_LEAST = 20
 ROWS_PER_REQUEST = 3
 BASE = Quantity("base", "base (time not charged to requests)", "s", ())
+CHECKED = ("cpu_exact_s", "recorder_cpu_s")
+"""Columns that are read in addition to those of the regression."""
+TICKS_OFF = 0.05
+RECORDER_SHARE = 0.01
+INFLATED = 10.0
+CONDITION_MAX = 30.0
+CORRELATED = 0.3
+POOR_FIT = 0.5
+ROWS_PER_COST = 10
+OUTLIERS_MANY = 0.05
+DIRECT_FACTOR = 2.0
+CONCENTRATED = 0.75
+DEPENDENT = 0.5
+"""Share of the variance of a cost that must come from one direction for it to be called dependent there."""
 
 
 def analyse(
     log: Log,
     *,
     requests: Sequence[str] | None = None,
-    without: Sequence[str] = (),
-    explained: Sequence[str] | None = None,
-    less: Sequence[str] = (),
-    f_to_enter: float = 4.0,
-    threshold: float = 2.5,
-    as_printed: bool = False,
+    drop: Sequence[str] = (),
+    target: Sequence[str] | None = None,
+    subtract: Sequence[str] = (),
     scaled: bool = False,
-    subsets: int = 4,
-    seed: int = 1,
-    level: float = 0.95,
+    fit_options: FitOptions | None = None,
 ) -> Overhead | NotApplicable:
     r"""Cost of each kind of request in system CPU time (Bard 1971, equation 2).
 
@@ -76,11 +78,11 @@ def analyse(
     is made once more on the rest; R^2 by equation 5. A request's share of system time is :math:`\theta_i
     \bar x_i / \bar\tau` (Table 8).
 
-    Bard gives no intervals since errors are neither independent nor of one size. Here the interval
-    to rely on is Newey and West's, prewhitened, with residuals scaled by leverage and fixed-b critical
-    values (`stats.covariance`, `stats.critical`); the textbook interval and that of the moving-block
-    bootstrap stand beside it. None of them knows of what was not measured: activities that go along with
-    a request are charged to it.
+    Bard gives no intervals since errors are neither independent nor of one size. The interval to rely on is
+    Newey and West's, prewhitened, with residuals scaled by leverage and fixed-b critical values
+    (`stats.regression.covariance`, `stats.critical_values`); the textbook interval and that of the
+    moving-block bootstrap are given for comparison. No interval allows for activities that were not
+    measured: those that accompany a request are charged to it.
 
     The log is read several times, in pieces; memory does not grow with it.
 
@@ -88,116 +90,95 @@ def analyse(
     ----------
     log : Log
     requests : sequence of str, optional
-        Names of the requests to fit, without selection: columns, sums of `observations.SUMS`, or
-        ``user_time``. By default every candidate is offered to the selection.
-    without : sequence of str
-        Names of requests that are left out, as if they had not been measured (Table 4).
-    explained : sequence of str, optional
-        Counters to explain instead of system time: a part of it (Table 6), or what else requests may cause.
-    less : sequence of str
-        Counters that are taken off what is explained.
-    f_to_enter : float
-        Least F at which a request is taken; Bard names no level, 4 is the usual one.
-    threshold : float
-        Outlier rule, multiples of s.
-    as_printed : bool
-        Divisor n - m of equation 6 as printed, instead of n - m - 1.
+        Requests to fit, without selection: columns, sums of `observations.SUMS`, or ``user_time``. By
+        default every candidate is offered to the selection.
+    drop : sequence of str
+        Requests that are left out, as if they had not been measured (Table 4).
+    target : sequence of str, optional
+        Counters to regress instead of system time, summed: a part of it (Table 6), or anything else that
+        requests may cause.
+    subtract : sequence of str
+        Counters subtracted from the dependent variable.
     scaled : bool
-        Explain the system's share of ticks times the exact busy time, instead of ticks alone: better
+        Regress the system's share of ticks times the exact busy time, instead of ticks alone: better
         where ticks and exact time disagree.
-    subsets : int
-        Parts of the log that are also fitted by themselves, at least 2.
-    seed : int
-        Of the bootstrap.
-    level : float
-        Confidence of the intervals.
+    fit_options : FitOptions, optional
+        F to enter, outlier rule, subsets, seed and level.
 
     Raises
     ------
     InputError
-        The log has no such request or counter.
+        The log has no such request or counter, or an option has no meaning.
     """
-    if subsets < 2:
-        raise InputError(f"subsets: {subsets}, which must be at least 2: one part has no spread")
-    names = _names(log, requests, without)
-    target = _target(log, explained, less, scaled=scaled)
-    beside = (*BESIDE, *role_columns(log, "user_time"))
-    design = target if isinstance(target, str) else build(log, names, target, beside)
-    if isinstance(design, str):
-        return NotApplicable(design, _remedy(design))
-    options = Options(
-        select=requests is None,
-        rows_least=N_LEAST + (ROWS_PER_REQUEST * len(names) if requests is not None else 0),
-        f_to_enter=f_to_enter,
-        threshold=threshold,
-        as_printed=as_printed,
-        subsets=subsets,
-        seed=seed,
-        level=level,
-    )
-    regression = fit(design, options)
-    if isinstance(regression, str):
-        return NotApplicable(regression, _remedy(regression))
+    check_log(log)
+    options = fit_options or FitOptions()
+    check_level(options.level)
+    if options.subsets < 2:
+        raise InputError(f"subsets is {options.subsets}, but must be at least 2: one subset has no spread")
+    check_names(log, (*(requests or ()), *drop))
+    names = [name for name in (candidates(log) if requests is None else requests) if name not in drop]
+    explained = _target(log, target, subtract, scaled=scaled)
+    if isinstance(explained, NotApplicable):
+        return explained
+    design = build(log, names, explained, (*CHECKED, *role_columns(log, "user_time")))
+    if isinstance(design, NotApplicable):
+        return design
+    rows_least = N_LEAST + (0 if requests is None else ROWS_PER_REQUEST * len(names))
+    regression = fit(design, options, select=requests is None, rows_least=rows_least)
+    if isinstance(regression, NotApplicable):
+        return regression
     return _result(log, design, regression, options)
 
 
-def _names(log: Log, requests: Sequence[str] | None, without: Sequence[str]) -> tuple[str, ...]:
-    """Candidates by name, those `without` left out."""
-    check_names(log, (*(requests or ()), *without))
-    return tuple(name for name in (candidates(log) if requests is None else requests) if name not in without)
-
-
-def _target(log: Log, explained: Sequence[str] | None, less: Sequence[str], *, scaled: bool) -> Target | str:
-    """Find what is to be explained, or say why that cannot be."""
+def _target(
+    log: Log, columns: Sequence[str] | None, subtract: Sequence[str], *, scaled: bool
+) -> Target | NotApplicable:
+    """Dependent variable: system time, or the counters that were named."""
     counters = {column.name: column for column in log.schema("samples") if column.kind == "counter"}
-    for name in (*(explained or ()), *less):
+    for name in (*(columns or ()), *subtract):
         if name not in counters:
             raise InputError(
                 f"{log.path}: samples have no counter {name!r}; the counters are {', '.join(counters)}"
             )
-    columns = role_columns(log, "system_time") if explained is None else tuple(explained)
-    if not columns:
-        return "no column of the samples has the role system_time"
-    label = "system time" if explained is None else " and ".join(observations.label(name) for name in columns)
-    if less:
-        label += f" without {' and '.join(observations.label(name) for name in less)}"
-    ticks = (*columns, *role_columns(log, "user_time")) if scaled else ()
-    unit = counters[columns[0]].unit if columns[0] in counters else "s"
-    return Target(label, unit, columns, tuple(less), ticks)
+    used = role_columns(log, "system_time") if columns is None else tuple(columns)
+    if not used:
+        return NotApplicable(
+            "no column of the samples has the role system_time",
+            "record with a source that measures it (`thinktime record`)",
+        )
+    label = "system time" if columns is None else " and ".join(observations.label(name) for name in used)
+    if subtract:
+        label += f" without {' and '.join(observations.label(name) for name in subtract)}"
+    return Target(
+        label=label,
+        unit=counters[used[0]].unit if used[0] in counters else "s",
+        columns=used,
+        subtract=tuple(subtract),
+        ticks=(*used, *role_columns(log, "user_time")) if scaled else (),
+    )
 
 
-def _remedy(reason: str) -> str:
-    if "too few" in reason:
-        return "record longer, or with a shorter interval"
-    if "never changed" in reason:
-        return "record under a load that varies"
-    if "told apart" in reason:
-        return "record longer, under mixed load"
-    return "record with a source that measures it (`thinktime record`)"
-
-
-def _result(log: Log, design: Design, regression: Regression, options: Options) -> Overhead:
-    trimmed, level = regression.trimmed, regression.level
-    target = design.target
+def _result(log: Log, design: Design, regression: Regression, options: FitOptions) -> Overhead:
+    trimmed, target = regression.trimmed, design.target
     mean = regression.means[-1].with_unit(f"{target.unit}/s")
     degrees, factor = critical_values.long_run(regression.lags / trimmed.fit.n, trimmed.fit.degrees)
     diagnosis = regression.diagnosis()
-    whole = target.columns == role_columns(log, "system_time") and not target.less
+    whole = target.columns == role_columns(log, "system_time") and not target.subtract
     busy = [*target.columns, *role_columns(log, "user_time")]
     costs = _costs(design, regression, mean, _direct_costs(log) if whole else {})
     result = Overhead(
         target=target.label,
+        target_columns=target.columns,
+        target_mean=mean,
+        scaled=bool(target.ticks),
         costs=costs,
         left_out=_left_out(design, regression, options.f_to_enter),
-        system_time=mean,
-        explained=target.columns,
-        scaled=bool(target.ticks),
         r_squared=trimmed.fit.r_squared,
-        residual_s=trimmed.fit.residual_deviation(as_printed=options.as_printed),
+        residual_deviation=trimmed.fit.residual_deviation(as_printed=options.as_printed),
         threshold=options.threshold,
         n=trimmed.fit.n,
         outliers=trimmed.outliers,
-        outliers_positive=trimmed.positive,
+        outliers_above=trimmed.positive,
         f_to_enter=options.f_to_enter,
         correlations=tuple(regression.correlations[~np.isnan(regression.correlations)].tolist()),
         lags=regression.lags,
@@ -208,90 +189,87 @@ def _result(log: Log, design: Design, regression: Regression, options: Options) 
         condition_number=diagnosis.condition_number,
         dependencies=diagnosis.dependencies,
         stability=stability(regression, costs),
-        tick_check=tick_check(design, busy, level) if whole else None,
-        recorder=recorder_time(design, level) if whole else None,
+        tick_check=_tick_check(design, busy, options.level) if whole else None,
+        recorder=_recorder_time(design, options.level) if whole else None,
         points=regression.points,
         caveats=(),
     )
-    return dataclasses.replace(result, caveats=overhead_caveats(result))
+    return dataclasses.replace(result, caveats=_caveats(result))
 
 
 def _costs(
     design: Design, regression: Regression, mean: Estimate, direct: dict[str, Estimate]
 ) -> tuple[Cost, ...]:
-    level, n = regression.level, regression.trimmed.fit.n
     robust, textbook = regression.robust_reach(), regression.textbook_reach()
     low, high = regression.bootstrap
     inflation = regression.diagnosis().variance_inflation
     floor = regression.non_negative()
     costs = []
-    for at, column in enumerate(regression.keep):
+    for index, column in enumerate(regression.keep):
         term = BASE if column == 0 else design.terms[column - 1]
-        value = float(regression.coefficients[at])
-        amount = design.target.unit
-        unit = f"{amount}/{term.unit}" if term.unit else amount
-
-        def figure(
-            ends: tuple[float, float], method: str, value: float = value, unit: str = unit
-        ) -> Estimate:
-            return Estimate(
-                value=value, unit=unit, n=n, method=method, low=ends[0], high=ends[1], level=level
-            )
-
-        seconds = figure(
-            (value - float(robust[at]), value + float(robust[at])),
-            f"least squares, Newey-West with {regression.lags} lags, prewhitened, leverage, fixed-b",
+        value = float(regression.coefficients[index])
+        unit = f"{design.target.unit}/{term.unit}" if term.unit else design.target.unit
+        plain = Estimate(
+            value=value,
+            unit=unit,
+            n=regression.trimmed.fit.n,
+            method="least squares, independent errors",
+            level=regression.level,
         )
-        rate = regression.means[at]
+        seconds = dataclasses.replace(
+            _with_reach(plain, float(robust[index])),
+            method=f"least squares, Newey-West with {regression.lags} lags, prewhitened, leverage, fixed-b",
+        )
+        rate = regression.means[index]
         costs.append(
             Cost(
                 request=term.name,
                 label=term.label,
                 columns=term.columns,
                 seconds=seconds,
-                textbook=figure(
-                    (value - float(textbook[at]), value + float(textbook[at])),
-                    "least squares, independent errors",
-                ),
-                bootstrap=figure(
-                    (float(low[at]), float(high[at])),
-                    f"least squares, moving-block bootstrap with blocks of {regression.block}",
+                textbook=_with_reach(plain, float(textbook[index])),
+                bootstrap=dataclasses.replace(
+                    plain,
+                    low=float(low[index]),
+                    high=float(high[index]),
+                    method=f"least squares, moving-block bootstrap with blocks of {regression.block}",
                 ),
                 share=_share(seconds, rate.value / mean.value),
                 rate=rate.with_unit("" if column == 0 else f"{term.unit}/s"),
-                f_to_enter=regression.entry_f[at],
-                variance_inflation=None if column == 0 else inflation[at],
-                non_negative=float(floor[at]),
-                robust=float(regression.huber[at]),
-                direct=_beside(seconds, direct.get(term.name)),
-                concentration=float(regression.concentration[at]),
+                f_to_enter=regression.entry_f[index],
+                variance_inflation=None if column == 0 else inflation[index],
+                non_negative=float(floor[index]),
+                robust=float(regression.huber[index]),
+                direct=_direct(seconds, direct.get(term.name)),
+                concentration=float(regression.concentration[index]),
             )
         )
     return tuple(costs)
 
 
+def _with_reach(estimate: Estimate, reach: float) -> Estimate:
+    """Estimate with a symmetric interval."""
+    return dataclasses.replace(estimate, low=estimate.value - reach, high=estimate.value + reach)
+
+
 def _share(seconds: Estimate, factor: float) -> Estimate:
-    """Part of what is explained: the cost's interval at the rates that were seen."""
-    low = None if seconds.low is None else seconds.low * factor
-    high = None if seconds.high is None else seconds.high * factor
-    method = "cost x mean rate / mean of what is explained, given the rates"
-    return Estimate(
+    """Share of the target: the cost's interval at the observed rates."""
+    return dataclasses.replace(
+        seconds,
         value=seconds.value * factor,
         unit="",
-        n=seconds.n,
-        method=method,
-        low=low,
-        high=high,
-        level=seconds.level,
+        method="cost x mean rate / mean of the target, given the rates",
+        low=None if seconds.low is None else seconds.low * factor,
+        high=None if seconds.high is None else seconds.high * factor,
     )
 
 
 def _direct_costs(log: Log) -> dict[str, Estimate]:
     """Directly measured costs by request; of several sessions the last one that measured it."""
-    found = {}
+    costs = {}
     for session in log.manifest.get("sessions", []):
         for item in session.get("direct_costs") or []:
-            found[str(item["request"])] = Estimate(
+            costs[str(item["request"])] = Estimate(
                 value=float(item["seconds"]),
                 unit="s",
                 n=int(item.get("n") or 0),
@@ -299,38 +277,234 @@ def _direct_costs(log: Log) -> dict[str, Estimate]:
                 low=None if item.get("low") is None else float(item["low"]),
                 high=None if item.get("high") is None else float(item["high"]),
             )
-    return found
+    return costs
 
 
-def _beside(seconds: Estimate, direct: Estimate | None) -> DirectCost | None:
+def _direct(seconds: Estimate, direct: Estimate | None) -> DirectCost | None:
     if direct is None or direct.value <= 0.0:
         return None
     low, high = (direct.value if end is None else end for end in (direct.low, direct.high))
-    inside = (seconds.low is None or seconds.low <= high) and (seconds.high is None or seconds.high >= low)
-    return DirectCost(dataclasses.replace(direct, unit=seconds.unit), inside, seconds.value / direct.value)
+    return DirectCost(
+        seconds=direct.with_unit(seconds.unit),
+        overlaps=(seconds.low is None or seconds.low <= high)
+        and (seconds.high is None or seconds.high >= low),
+        ratio=seconds.value / direct.value,
+    )
 
 
 def _left_out(design: Design, regression: Regression, f_to_enter: float) -> tuple[LeftOut, ...]:
-    found = [LeftOut(item.name, item.label, reason) for item, reason in design.left_out]
+    left_out = [
+        LeftOut(request=item.name, label=item.label, reason=reason) for item, reason in design.left_out
+    ]
     for rejected in regression.selection.rejected:
         item = design.terms[rejected.column - 1]
         if rejected.f is None:
-            reason = (
-                f"moves together with what is in: only {rejected.tolerance:.0%} of its variation is its own"
-            )
+            reason = Caveat("moves_together", tolerance=rejected.tolerance)
         elif rejected.negative and rejected.f >= f_to_enter:
-            reason = (
-                f"goes along with less {design.target.label} (F = {rejected.f:.2g}): it competes for "
-                "the CPU, which is no cost"
-            )
+            reason = Caveat("competes", target=design.target.label, f=rejected.f)
         else:
-            reason = f"explains nothing more (F = {rejected.f:.2g})"
-        found.append(LeftOut(item.name, item.label, reason, tested=True))
+            reason = Caveat("explains_nothing_more", f=rejected.f)
+        left_out.append(LeftOut(request=item.name, label=item.label, reason=reason, tested=True))
     if not regression.selection.rejected:
         used = set(regression.keep)
-        found += [
-            LeftOut(item.name, item.label, "is a combination of the others")
+        left_out += [
+            LeftOut(request=item.name, label=item.label, reason=Caveat("combination"))
             for column, item in enumerate(design.terms, start=1)
             if column not in used
         ]
-    return tuple(found)
+    return tuple(left_out)
+
+
+def stability(regression: Regression, costs: Sequence[Cost]) -> Stability | None:
+    """Tests whether the costs of the subsets are equal, under two sets of assumptions.
+
+    Bard (1971) split a data set and found that coefficients vary much more than the regression model
+    says, which is why he printed no intervals. Two tests express that. The first assumes the model
+    (independent errors of one variance): a rejection means that textbook intervals do not hold. The second
+    allows for correlated errors of any size: a rejection means that the cost itself is not the same in all
+    subsets.
+    """
+    subsets = regression.subsets
+    if not subsets:
+        return None
+    fits = [subset.fit for subset in subsets]
+    single = [
+        same_mean(
+            [subset.fit.coefficients[[index]] for subset in subsets],
+            [subset.covariance[index : index + 1, index : index + 1] for subset in subsets],
+            [subset.degrees for subset in subsets],
+            f"the cost of {cost.label} is the same in all subsets",
+        )
+        for index, cost in enumerate(costs)
+    ]
+    spreads = []
+    for index, (cost, robust) in enumerate(zip(costs, adjusted(single), strict=True)):
+        values = np.array([fit.coefficients[index] for fit in fits])
+        variances = [fit.covariance()[index, index] for fit in fits]
+        spreads.append(
+            CostSpread(
+                request=cost.request,
+                label=cost.label,
+                seconds=tuple(_subset_cost(subset, index, cost, regression.level) for subset in subsets),
+                deviation=float(values.std(ddof=1)),
+                nominal=math.sqrt(float(np.mean(variances))),
+                independent=same_coefficient(fits, index, robust.hypothesis),
+                robust=robust,
+            )
+        )
+    every = "all costs are the same in all subsets"
+    return Stability(
+        subsets=tuple(
+            Subset(
+                start_us=subset.start_us,
+                end_us=subset.end_us,
+                n=subset.fit.n,
+                r_squared=subset.fit.r_squared,
+            )
+            for subset in subsets
+        ),
+        spreads=tuple(spreads),
+        independent=same_coefficients(fits, regression.trimmed.fit, every),
+        robust=same_mean(
+            [subset.fit.coefficients for subset in subsets],
+            [subset.covariance for subset in subsets],
+            [subset.degrees for subset in subsets],
+            every,
+        ),
+    )
+
+
+def _subset_cost(subset: SubsetFit, index: int, cost: Cost, level: float) -> Estimate:
+    variance = max(float(subset.covariance[index, index]), 0.0)
+    estimate = Estimate(
+        value=float(subset.fit.coefficients[index]),
+        unit=cost.seconds.unit,
+        n=subset.fit.n,
+        method=f"least squares, Newey-West with {subset.lags} lags, prewhitened, leverage, fixed-b",
+        level=level,
+    )
+    return _with_reach(estimate, student_t(level, subset.degrees) * math.sqrt(variance))
+
+
+def _tick_check(design: Design, columns: Sequence[str], level: float) -> TickCheck | None:
+    """Busy time by ticks, the sum of `columns`, against exact busy time; None where not measured."""
+
+    def rows() -> Iterable[tuple[_Array, _Array]]:
+        for piece in design.pieces([*columns, "cpu_exact_s"]):
+            both = np.column_stack([piece.total(columns), piece.columns["cpu_exact_s"]])
+            measured = ~np.isnan(both).any(axis=1)
+            yield both[measured], piece.length_s[measured]
+
+    batches = _batches(rows, 2)
+    if batches is None:
+        return None
+    ticks, exact = (batches.interval(column, level).with_unit("s/s") for column in (0, 1))
+    if exact.value <= 0.0:
+        return None
+    return TickCheck(ticks=ticks, exact=exact, disagreement=ticks.value / exact.value - 1.0)
+
+
+def _recorder_time(design: Design, level: float) -> Estimate | None:
+    """CPU time of the recorder per second; None where not measured."""
+
+    def rows() -> Iterable[tuple[_Array, _Array]]:
+        for piece in design.pieces(["recorder_cpu_s"]):
+            measured = ~np.isnan(piece.columns["recorder_cpu_s"])
+            yield piece.columns["recorder_cpu_s"][measured, None], piece.length_s[measured]
+
+    batches = _batches(rows, 1)
+    return None if batches is None else batches.interval(0, level).with_unit("s/s")
+
+
+def _batches(rows: Callable[[], Iterable[tuple[_Array, _Array]]], columns: int) -> Batches | None:
+    """Batches of the rows in two passes: their number decides how they are batched."""
+    n = sum(len(lengths) for _, lengths in rows())
+    if not n:
+        return None
+    batches = Batches(n, columns)
+    for amounts, lengths in rows():
+        batches.absorb(amounts, lengths)
+    return batches
+
+
+def _caveats(result: Overhead) -> tuple[Caveat, ...]:
+    """Everything in `result` that weakens its costs, most serious first."""
+    return (*_about_measuring(result), *_about_fit(result), *_about_costs(result))
+
+
+def _about_measuring(result: Overhead) -> Iterator[Caveat]:
+    check = result.tick_check
+    if check and abs(check.disagreement) > TICKS_OFF:
+        yield Caveat("ticks_disagree", disagreement=check.disagreement, scaled=result.scaled)
+    if result.recorder and result.recorder.value > RECORDER_SHARE * result.target_mean.value:
+        yield Caveat("recorder_included", share=result.recorder.value / result.target_mean.value)
+
+
+def _about_fit(result: Overhead) -> Iterator[Caveat]:
+    terms, every = len(result.costs), result.n + result.outliers
+    if terms == 1:
+        yield Caveat("nothing_explained")
+    elif result.r_squared < POOR_FIT:
+        yield Caveat("poor_fit", r_squared=result.r_squared)
+    if result.n < ROWS_PER_COST * terms:
+        yield Caveat("few_intervals", n=result.n, costs=terms)
+    if abs(result.autocorrelation) > CORRELATED:
+        yield Caveat("correlated_residuals", correlation=result.autocorrelation)
+    if result.outliers > OUTLIERS_MANY * every:
+        yield Caveat("many_outliers", outliers=result.outliers, n=every, above=result.outliers_above)
+
+
+def _about_costs(result: Overhead) -> Iterator[Caveat]:
+    costs, requests = result.costs, result.costs[1:]
+    if inflated := [cost.label for cost in costs if (cost.variance_inflation or 0.0) > INFLATED]:
+        yield Caveat("inflated", labels=inflated)
+    yield from _about_dependencies(result)
+    if negative := [cost.label for cost in costs if _is_negative(cost)]:
+        yield Caveat("negative", labels=negative)
+    if concentrated := [cost.label for cost in requests if cost.concentration > CONCENTRATED]:
+        yield Caveat("concentrated", labels=concentrated)
+    yield from _about_stability(result)
+    if unsure := [
+        cost.label for cost in requests if (cost.seconds.low or 0.0) <= 0.0 <= (cost.seconds.high or 0.0)
+    ]:
+        yield Caveat("holds_zero", labels=unsure)
+    if differing := [cost.label for cost in costs if _differs_from_direct(cost)]:
+        yield Caveat("differs_from_direct", labels=differing, factor=DIRECT_FACTOR)
+    if requests:
+        yield Caveat("holds_accompanying_work")
+
+
+def _is_negative(cost: Cost) -> bool:
+    """True if the cost is negative; for the base, only if its interval excludes zero."""
+    if cost.request == "base":
+        return cost.seconds.high is not None and cost.seconds.high < 0.0
+    return cost.seconds.value < 0.0
+
+
+def _differs_from_direct(cost: Cost) -> bool:
+    direct = cost.direct
+    return direct is not None and not direct.overlaps and not 1 / DIRECT_FACTOR < direct.ratio < DIRECT_FACTOR
+
+
+def _about_dependencies(result: Overhead) -> Iterator[Caveat]:
+    for direction in result.dependencies:
+        together = [
+            cost.label
+            for cost, share in zip(result.costs, direction.proportions, strict=True)
+            if share > DEPENDENT
+        ]
+        if direction.condition_index > CONDITION_MAX and len(together) > 1:
+            yield Caveat("dependent", labels=together, condition_index=direction.condition_index)
+
+
+def _about_stability(result: Overhead) -> Iterator[Caveat]:
+    stability = result.stability
+    if stability is None:
+        return
+    subsets = len(stability.subsets)
+    if moved := [spread.label for spread in stability.spreads[1:] if spread.robust.rejected()]:
+        yield Caveat("cost_unstable", labels=moved, subsets=subsets)
+    elif stability.robust.rejected():
+        yield Caveat("costs_unstable_together", subsets=subsets)
+    elif stability.independent.rejected():
+        yield Caveat("textbook_unstable", subsets=subsets)

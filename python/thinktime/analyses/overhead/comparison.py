@@ -1,9 +1,9 @@
-"""Whether requests cost the same in several logs: periods, versions, machines."""
+"""Tests whether requests cost the same in several logs: periods, versions, machines."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.analyses.overhead.analysis import analyse
+from thinktime.analyses.results import Result, check_logs
 from thinktime.stats.critical_values import student_t
-from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.hypothesis import SignificanceTest, adjusted
 from thinktime.stats.regression.equality import same_mean
 
@@ -20,13 +21,12 @@ if TYPE_CHECKING:
     from thinktime.analyses.overhead.result import Cost, Overhead
     from thinktime.log import Log
 
-__all__ = ["ComparedCost", "Comparison", "compare"]
-
 NOT_REQUESTS = ("base", "user_time")
 """Terms that depend on what users do, and not only on the system."""
+NOT_COUNTED = Caveat("not_counted")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedCost:
     """One cost in each log."""
 
@@ -37,12 +37,23 @@ class ComparedCost:
     differences: tuple[Estimate, ...]
     """Cost of each log but the first less that of the first; each interval by itself at its level."""
     test: SignificanceTest
-    """Whether it is the same in all logs; p adjusted over all costs (Holm)."""
+    """Of equal costs in all logs; p adjusted over all costs (Holm)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotCompared:
+    """A request that is in the regression of some log and cannot be in that of another."""
+
+    request: str
+    reasons: tuple[tuple[str, Caveat], ...]
+    """Name of each log that cannot have it, and why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Comparison(Result):
     """The same regression of several logs, cost by cost."""
+
+    MAIN = "costs"
 
     names: tuple[str, ...]
     results: tuple[Overhead, ...]
@@ -50,71 +61,68 @@ class Comparison:
     costs: tuple[ComparedCost, ...]
     """``base`` first."""
     every: SignificanceTest
-    """Whether all costs are the same in all logs."""
+    """Of equal costs in all logs, all costs at once."""
     requests: SignificanceTest | None
-    """Whether the costs of requests are, base and user time left out; None without a request."""
-    not_compared: tuple[tuple[str, str], ...]
-    """Requests that are in the regression of some log and cannot be in that of another, and why."""
-    caveats: tuple[str, ...]
+    """The same for the costs of requests, without base and user time; None without a request."""
+    not_compared: tuple[NotCompared, ...]
+    caveats: tuple[Caveat, ...]
 
 
 def compare(
     logs: Sequence[Log], names: Sequence[str], *, requests: Sequence[str] | None = None, **options: Any
 ) -> Comparison | NotApplicable:
-    """Fit the same regression to each log and test whether its costs are the same.
+    """Costs of several logs by the same regression, with tests of their equality.
 
     Each cost is tested by itself and all are tested together, with the covariances of Newey and West and
-    their equivalent degrees of freedom (`stats.equality.same_mean`). Logs are taken as independent of each
-    other.
+    their equivalent degrees of freedom (`stats.regression.equality.same_mean`). Logs are taken as
+    independent of each other.
 
     Parameters
     ----------
     logs : sequence of Log
         Two or more.
     names : sequence of str
-        What they are called.
+        A name for each.
     requests : sequence of str, optional
-        See `overhead.analyse`. By default each log's are chosen by forward selection, and all of those
-        that every log can tell are fitted to every log.
+        See `overhead.analysis.analyse`. By default each log's are chosen by forward selection, and all of
+        those that every log can estimate are fitted to every log.
     **options
-        Of `overhead.analyse`.
+        Of `overhead.analysis.analyse`.
 
     Raises
     ------
-    ValueError
-        There are fewer than two logs.
+    InputError
+        There are fewer than two logs, or two have the same name.
     """
-    if len(logs) < 2:
-        raise ValueError("two logs at least are needed to compare them")
-    found = _fitted(logs, names, requests, options)
-    if isinstance(found, NotApplicable):
-        return found
-    chosen, refused = _chosen(found, names)
+    check_logs(logs, names)
+    first = _fitted(logs, names, requests, options)
+    if isinstance(first, NotApplicable):
+        return first
+    chosen, refused = _chosen(first, names)
     if refused and not set(chosen) - set(NOT_REQUESTS):
         return NotApplicable(
-            "no request is counted in all of the logs", "compare logs of one kind, or ask of each by itself"
+            "no request is counted in all of the logs", "compare logs of one kind, or analyse each by itself"
         )
-    alike = all(set(result.requests) == set(chosen) for result in found)
-    results = found if alike else _fitted(logs, names, chosen, options)
+    alike = all(set(result.requests) == set(chosen) for result in first)
+    results = first if alike else _fitted(logs, names, chosen, options)
     if isinstance(results, NotApplicable):
         return results
     kept = ["base", *(name for name in chosen if all(result.cost(name) for result in results))]
-    level = results[0].system_time.level
+    level = results[0].target_mean.level
     single = [
         _same(results, [name], f"the cost of {_cost(results[0], name).label} is the same") for name in kept
     ]
-    costs = tuple(
-        _compared(results, name, test, level) for name, test in zip(kept, adjusted(single), strict=True)
-    )
     of_requests = [name for name in kept if name not in NOT_REQUESTS]
     return Comparison(
         names=tuple(names),
         results=results,
-        costs=costs,
+        costs=tuple(
+            _compared(results, name, test, level) for name, test in zip(kept, adjusted(single), strict=True)
+        ),
         every=_same(results, kept, "all costs are the same"),
         requests=_same(results, of_requests, "the costs of requests are the same") if of_requests else None,
         not_compared=refused,
-        caveats=_caveats(results, names, refused),
+        caveats=tuple(_caveats(results, names, refused)),
     )
 
 
@@ -130,46 +138,40 @@ def _fitted(
     return tuple(results)
 
 
-def _chosen(
-    results: Sequence[Overhead], names: Sequence[str]
-) -> tuple[list[str], tuple[tuple[str, str], ...]]:
-    """Choose the requests that some log needs and every log can tell; name the others, and why not."""
-    wanted = dict.fromkeys(request for result in results for request in result.requests)
+def _chosen(results: Sequence[Overhead], names: Sequence[str]) -> tuple[list[str], tuple[NotCompared, ...]]:
+    """Requests that some log needs and every log can estimate; and the others."""
     chosen, refused = [], []
-    for request in wanted:
+    for request in dict.fromkeys(request for result in results for request in result.requests):
         reasons = [
-            f"{item.reason} in {name}"
-            if "in this log" not in item.reason
-            else item.reason.replace("this log", name)
+            (name, item.reason)
             for result, name in zip(results, names, strict=True)
             for item in result.left_out
             if item.request == request and not item.tested
         ]
         reasons += [
-            f"not counted in {name}"
+            (name, NOT_COUNTED)
             for result, name in zip(results, names, strict=True)
             if request not in (*result.requests, *(item.request for item in result.left_out))
         ]
         if reasons:
-            refused.append((request, "; ".join(reasons)))
+            refused.append(NotCompared(request=request, reasons=tuple(reasons)))
         else:
             chosen.append(request)
     return chosen, tuple(refused)
 
 
 def _cost(result: Overhead, name: str) -> Cost:
-    found = result.cost(name)
-    if found is None:
+    cost = result.cost(name)
+    if cost is None:
         raise ValueError(f"the regression has no cost of {name}")
-    return found
+    return cost
 
 
 def _covariance(result: Overhead, names: Sequence[str]) -> NDArray[np.float64]:
     order = [cost.request for cost in result.costs]
-    at = [order.index(name) for name in names]
-    whole = np.array(result.covariance)
-    part: NDArray[np.float64] = whole[np.ix_(at, at)]
-    return part
+    chosen = [order.index(name) for name in names]
+    selected: NDArray[np.float64] = np.array(result.covariance)[np.ix_(chosen, chosen)]
+    return selected
 
 
 def _same(results: Sequence[Overhead], names: Sequence[str], hypothesis: str) -> SignificanceTest:
@@ -182,10 +184,9 @@ def _same(results: Sequence[Overhead], names: Sequence[str], hypothesis: str) ->
 
 
 def _compared(results: Sequence[Overhead], name: str, test: SignificanceTest, level: float) -> ComparedCost:
-    first = _cost(results[0], name)
     return ComparedCost(
         request=name,
-        label=first.label,
+        label=_cost(results[0], name).label,
         seconds=tuple(_cost(result, name).seconds for result in results),
         differences=tuple(_difference(results[0], result, name, level) for result in results[1:]),
         test=test,
@@ -200,12 +201,11 @@ def _difference(first: Overhead, other: Overhead, name: str, level: float) -> Es
     degrees = total**2 / spent if spent > 0.0 else first.degrees + other.degrees
     a, b = _cost(first, name).seconds, _cost(other, name).seconds
     value, reach = b.value - a.value, student_t(level, degrees) * math.sqrt(total)
-    method = "difference of two regressions, Newey-West, Welch"
     return Estimate(
         value=value,
         unit=a.unit,
         n=a.n + b.n,
-        method=method,
+        method="difference of two regressions, Newey-West, Welch",
         low=value - reach,
         high=value + reach,
         level=level,
@@ -213,19 +213,11 @@ def _difference(first: Overhead, other: Overhead, name: str, level: float) -> Es
 
 
 def _caveats(
-    results: Sequence[Overhead], names: Sequence[str], refused: Sequence[tuple[str, str]]
-) -> tuple[str, ...]:
-    caveats = []
+    results: Sequence[Overhead], names: Sequence[str], refused: tuple[NotCompared, ...]
+) -> Iterator[Caveat]:
     if refused:
-        caveats.append(
-            f"Not compared: {'; '.join(f'{request} ({reason})' for request, reason in refused)}. In the logs "
-            "that have such requests, their cost is charged to what goes along with them."
-        )
+        yield Caveat("not_compared", items=refused)
     for result, name in zip(results, names, strict=True):
         stability = result.stability
         if stability is not None and stability.robust.rejected():
-            caveats.append(
-                f"Costs differ already between parts of {name} (p = {stability.robust.p:.2g}): a difference "
-                "between logs of that size need not come from what was changed."
-            )
-    return tuple(caveats)
+            yield Caveat("unstable_within", name=name, p=stability.robust.p)

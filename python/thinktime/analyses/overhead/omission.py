@@ -1,4 +1,4 @@
-"""What becomes of the costs when one kind of request was not measured (Bard 1971, Tables 4 and 5)."""
+"""Costs fitted with and without some kinds of request (Bard 1971, Tables 4 and 5)."""
 
 from __future__ import annotations
 
@@ -9,141 +9,153 @@ from typing import TYPE_CHECKING, Any
 
 from thinktime.analyses.overhead.analysis import analyse
 from thinktime.analyses.overhead.design import check_names
+from thinktime.analyses.overhead.regression import FitOptions
+from thinktime.analyses.results import Result
 from thinktime.stats.estimate import Estimate, NotApplicable
 
 if TYPE_CHECKING:
     from thinktime.analyses.overhead.result import Cost, Overhead
     from thinktime.log import Log
 
-__all__ = ["Adjusted", "Along", "Omission", "OmittedCost", "adjusted", "omit"]
-
 EVERY_ROW = 1e9
-"""Outlier rule that leaves out no row."""
+"""Outlier threshold that no row reaches."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OmittedCost:
-    """One cost of the same log, fitted with and without the omitted requests."""
+    """One cost of the same log, fitted with and without the dropped requests."""
 
     request: str
     label: str
-    with_: Estimate
-    without: Estimate
+    full: Estimate
+    """With the dropped requests in the regression."""
+    reduced: Estimate
     ratio: float
-    """With over without: what a cost that was fitted without is multiplied by (Table 5)."""
+    """Full over reduced: factor for a cost that was fitted without them (Table 5)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Along:
-    """How many of an omitted request come with one of each that is left: why its cost goes there."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Companion:
+    """Dropped requests that accompany one of each request that is left: why their cost goes there."""
 
     request: str
     label: str
-    omitted: str
+    dropped: str
     number: Estimate
-    """Omitted requests a request, the others held equal; a second for ``base``."""
+    """Dropped requests per request, the others held equal; per second for ``base``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Omission:
-    """The regression of one log with and without some requests."""
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Omission(Result):
+    """Regression of one log with and without some requests."""
 
-    omitted: tuple[str, ...]
-    whole: Overhead
+    MAIN = "costs"
+
+    dropped: tuple[str, ...]
+    full: Overhead
     reduced: Overhead
     costs: tuple[OmittedCost, ...]
     """``base`` first, then in the order of entry."""
-    along: tuple[Along, ...]
+    companions: tuple[Companion, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Adjusted:
-    """A cost that was fitted without the omitted requests, and what it would be with them."""
+    """Cost that was fitted without the dropped requests, and its value with them."""
 
     request: str
     label: str
     fitted: Estimate
     ratio: float | None
-    """None where the omission does not know the request."""
+    """None where the omission does not have the request."""
     adjusted: Estimate | None
     """Its interval is that of the fit, given the ratio."""
 
 
-def omit(log: Log, omitted: Sequence[str], **options: Any) -> Omission | NotApplicable:
-    r"""Fit a log with and without some requests, all others being the same (Table 4).
+def omit(log: Log, drop: Sequence[str], **options: Any) -> Omission | NotApplicable:
+    r"""Costs with and without the requests `drop`, all others being the same (Table 4).
 
-    What is not measured is charged to what goes along with it. On the same rows, with :math:`\delta_j` the
-    coefficient of request j in the regression of the omitted request on the others,
+    A cost that is not measured is charged to the requests that accompany it. On the same rows, with
+    :math:`\delta_j` the coefficient of request j in the regression of the dropped request on the others,
 
-    .. math:: \theta_j^{without} = \theta_j^{with} + \delta_j\, \theta_{omitted}
+    .. math:: \theta_j^{reduced} = \theta_j^{full} + \delta_j\, \theta_{dropped}
 
-    so that `Along.number` tells where the cost goes. Each of the two fits drops its own outliers, which
+    so that `Companion.number` shows where the cost goes. Each of the two fits drops its own outliers, which
     the identity does not allow for.
 
     Parameters
     ----------
     log : Log
         One in which the requests were measured.
-    omitted : sequence of str
+    drop : sequence of str
         Their names.
     **options
-        Of `overhead.analyse`; without ``requests`` they are chosen once, with all.
+        Of `overhead.analysis.analyse`; without ``requests`` they are selected once, with all.
 
     Raises
     ------
     InputError
         The log has no such request.
     """
-    check_names(log, omitted)
-    whole = analyse(log, **options)
-    if isinstance(whole, NotApplicable):
-        return whole
-    if missing := [name for name in omitted if whole.cost(name) is None]:
-        reasons = {item.request: item.reason for item in whole.left_out}
-        why = "; ".join(f"{name} {reasons.get(name, 'is not among the requests')}" for name in missing)
+    check_names(log, drop)
+    full = analyse(log, **options)
+    if isinstance(full, NotApplicable):
+        return full
+    if missing := [name for name in drop if full.cost(name) is None]:
+        reasons = {item.request: item.reason.kind.replace("_", " ") for item in full.left_out}
+        why = "; ".join(f"{name} ({reasons.get(name, 'not among the requests')})" for name in missing)
         return NotApplicable(
-            f"the regression does not hold what is to be omitted: {why}",
-            f"omit one of {', '.join(whole.requests)}",
+            f"the regression has no cost to drop for {why}", f"drop one of {', '.join(full.requests)}"
         )
-    left = [name for name in whole.requests if name not in omitted]
+    left = [name for name in full.requests if name not in drop]
     reduced = analyse(log, **{**options, "requests": left})
     if isinstance(reduced, NotApplicable):
         return reduced
-    pairs = [(cost, whole.cost(cost.request)) for cost in reduced.costs]
+    pairs = [(cost, full.cost(cost.request)) for cost in reduced.costs]
     return Omission(
-        omitted=tuple(omitted),
-        whole=whole,
+        dropped=tuple(drop),
+        full=full,
         reduced=reduced,
-        costs=tuple(_pair(full, cost) for cost, full in pairs if full is not None),
-        along=tuple(item for name in omitted for item in _along(log, whole, name, left, options)),
+        costs=tuple(_pair(with_all, cost) for cost, with_all in pairs if with_all is not None),
+        companions=tuple(item for name in drop for item in _companions(log, full, name, left, options)),
     )
 
 
-def _pair(full: Cost, cost: Cost) -> OmittedCost:
-    ratio = full.seconds.value / cost.seconds.value if cost.seconds.value else float("nan")
-    return OmittedCost(cost.request, cost.label, full.seconds, cost.seconds, ratio)
+def _pair(full: Cost, reduced: Cost) -> OmittedCost:
+    ratio = full.seconds.value / reduced.seconds.value if reduced.seconds.value else float("nan")
+    return OmittedCost(
+        request=reduced.request,
+        label=reduced.label,
+        full=full.seconds,
+        reduced=reduced.seconds,
+        ratio=ratio,
+    )
 
 
-def _along(
-    log: Log, whole: Overhead, name: str, left: Sequence[str], options: dict[str, Any]
-) -> tuple[Along, ...]:
-    omitted = whole.cost(name)
-    if omitted is None:
+def _companions(
+    log: Log, full: Overhead, name: str, left: Sequence[str], options: dict[str, Any]
+) -> tuple[Companion, ...]:
+    dropped = full.cost(name)
+    if dropped is None:
         return ()
-    kept = {key: value for key, value in options.items() if key in ("seed", "level")}
-    found = analyse(log, explained=omitted.columns, requests=left, threshold=EVERY_ROW, **kept)
-    if isinstance(found, NotApplicable):
+    given = options.get("fit_options") or FitOptions()
+    every_row = FitOptions(threshold=EVERY_ROW, seed=given.seed, level=given.level)
+    result = analyse(log, target=dropped.columns, requests=left, fit_options=every_row)
+    if isinstance(result, NotApplicable):
         return ()
-    return tuple(Along(cost.request, cost.label, name, cost.seconds) for cost in found.costs)
+    return tuple(
+        Companion(request=cost.request, label=cost.label, dropped=name, number=cost.seconds)
+        for cost in result.costs
+    )
 
 
 def adjusted(result: Overhead, omission: Omission) -> tuple[Adjusted, ...]:
-    r"""Adjust the costs of a log in which requests were not measured by another in which they were.
+    r"""Costs of a log in which requests were not measured, adjusted by a log in which they were.
 
-    .. math:: \theta_j^{adjusted} = \theta_j \cdot \frac{\theta_j^{with}}{\theta_j^{without}}
+    .. math:: \theta_j^{adjusted} = \theta_j \cdot \frac{\theta_j^{full}}{\theta_j^{reduced}}
 
-    with the ratio of `omission`; the base is left as it is (Bard 1971, Table 5). It stands on the
-    requests going along with each other in both logs as they do in the one of `omission`.
+    with the ratio of `omission`; the base is left as it is (Bard 1971, Table 5). Assumes that requests
+    accompany each other in both logs as they do in the one of `omission`.
     """
     ratios = {cost.request: cost.ratio for cost in omission.costs}
     ratios["base"] = 1.0
@@ -151,16 +163,15 @@ def adjusted(result: Overhead, omission: Omission) -> tuple[Adjusted, ...]:
 
 
 def _adjusted(cost: Cost, ratio: float | None) -> Adjusted:
-    if ratio is None:
-        return Adjusted(cost.request, cost.label, cost.seconds, None, None)
-    low, high = (None if end is None else end * ratio for end in (cost.seconds.low, cost.seconds.high))
-    if low is not None and high is not None and low > high:
-        low, high = high, low
-    value = dataclasses.replace(
-        cost.seconds,
-        value=cost.seconds.value * ratio,
-        low=low,
-        high=high,
-        method=f"{cost.seconds.method}, times {ratio:.3g}",
-    )
-    return Adjusted(cost.request, cost.label, cost.seconds, ratio, value)
+    value = None
+    if ratio is not None:
+        ends = [None if end is None else end * ratio for end in (cost.seconds.low, cost.seconds.high)]
+        low, high = ends if ratio >= 0.0 else reversed(ends)
+        value = dataclasses.replace(
+            cost.seconds,
+            value=cost.seconds.value * ratio,
+            low=low,
+            high=high,
+            method=f"{cost.seconds.method}, times {ratio:.3g}",
+        )
+    return Adjusted(request=cost.request, label=cost.label, fitted=cost.seconds, ratio=ratio, adjusted=value)

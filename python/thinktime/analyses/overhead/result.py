@@ -1,18 +1,16 @@
-"""What the overhead regression says."""
+"""Results of the overhead regression."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from thinktime.analyses.overhead.residual_pass import Point
-from thinktime.stats.estimate import Estimate
+from thinktime.analyses.results import Result
+from thinktime.stats.estimate import Caveat, Estimate
 from thinktime.stats.hypothesis import SignificanceTest
 from thinktime.stats.regression.collinearity import Dependency
 
-__all__ = ["Cost", "CostSpread", "DirectCost", "LeftOut", "Overhead", "Part", "Stability", "TickCheck"]
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DirectCost:
     """Cost of one request, measured by itself on the same machine."""
 
@@ -20,10 +18,10 @@ class DirectCost:
     overlaps: bool
     """Whether its interval and that of the regression have a point in common."""
     ratio: float
-    """Regression's cost over the direct one."""
+    """Cost by regression over the direct one."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
     """One term of the regression."""
 
@@ -33,94 +31,93 @@ class Cost:
     columns: tuple[str, ...]
     """Columns of the samples that were added up; empty for ``base``."""
     seconds: Estimate
-    """System CPU time a request [s], or per second of user time [s/s], or per second of real time for
-    ``base`` [s/s]; in the unit of the target where another was explained. Its interval is the one to rely
-    on."""
+    """System CPU time per request [s], per second of user time [s/s], or per second of real time for
+    ``base`` [s/s]; in the unit of the target if that is another. Its interval is the one to rely on."""
     textbook: Estimate
     """The same with the textbook interval (independent errors of one variance)."""
     bootstrap: Estimate | None
     """The same with the moving-block bootstrap interval."""
     share: Estimate
-    """Part of the mean system time, 0 to 1: cost x mean rate / mean system time (Bard 1971, Table 8)."""
+    """Share of the mean target, 0 to 1: cost x mean rate / mean target (Bard 1971, Table 8)."""
     rate: Estimate
     """Mean rate over the observations used [request/s]; 1 for ``base``."""
     f_to_enter: float | None
-    """F at which forward selection took it; None for ``base``."""
+    """F at which forward selection took it; None for ``base`` and for requests that were named."""
     variance_inflation: float | None
-    """1 / (1 - R^2 of this rate on the others); above 10 the costs can hardly be told apart."""
+    """1 / (1 - R^2 of this rate on the others); above 10 the costs can hardly be separated."""
     non_negative: float
     """Cost in the fit that allows no negative cost; the same where none is."""
     robust: float
     """Cost by Huber's M-estimate, outliers included."""
     direct: DirectCost | None
-    """Direct measurement beside it, where the manifest has one."""
-    concentration: float = 0.0
-    """Part of what is known of this cost that comes from the five intervals which tell most, 0 to 1."""
+    """Direct measurement, where the manifest has one."""
+    concentration: float
+    """Share of the information on this cost that comes from the five most informative intervals, 0 to 1."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOut:
-    """A candidate that is not in the regression, and why."""
+    """A candidate that is not in the regression."""
 
     request: str
     label: str
-    reason: str
+    reason: Caveat
     tested: bool = False
-    """Whether it could have been in the regression, and was not chosen."""
+    """Whether it could have been in the regression, and was not selected."""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A part of the log, fitted by itself."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subset:
+    """A stretch of the log, fitted by itself."""
 
     start_us: int
     """Start of its first interval, microseconds since 1970 UTC."""
     end_us: int
     """Start of its last interval."""
     n: int
-    """Observations, outliers of the whole fit left out."""
+    """Observations, outliers of the fit to the whole log left out."""
     r_squared: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CostSpread:
-    """One cost, fitted on each part of the log by itself."""
+    """One cost, fitted on each subset of the log by itself."""
 
     request: str
     label: str
     seconds: tuple[Estimate, ...]
-    """The cost in each part, with Newey and West's interval."""
+    """Cost in each subset, with Newey and West's interval."""
     deviation: float
-    """Standard deviation of the cost between the parts."""
+    """Standard deviation of the cost between the subsets."""
     nominal: float
-    """Standard error of one part's cost if errors were independent and of one variance: root mean square."""
+    """Standard error of one subset's cost under independent errors of one variance: root mean square."""
     independent: SignificanceTest
-    """Whether the parts have one cost, if errors are independent and of one variance."""
+    """Test that the subsets have one cost, for independent errors of one variance."""
     robust: SignificanceTest
-    """The same, if errors are correlated and of any size; p adjusted over all costs (Holm)."""
+    """The same for correlated errors of any size; p adjusted over all costs (Holm)."""
 
     @property
     def ratio(self) -> float:
-        """Spread over what the regression model says: about 1 if it holds."""
+        """Spread over the standard error of the regression model: about 1 if the model holds."""
         return self.deviation / self.nominal if self.nominal > 0.0 else float("inf")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Stability:
-    """Bard's test of the regression model: whether parts of the log give the same costs."""
+    """Bard's test of the regression model: whether subsets of the log give the same costs."""
 
-    parts: tuple[Part, ...]
+    subsets: tuple[Subset, ...]
     spreads: tuple[CostSpread, ...]
     """``base`` first, then in the order of entry."""
     independent: SignificanceTest
-    """All costs at once, if errors are independent and of one variance (Chow)."""
+    """All costs at once, for independent errors of one variance (Chow)."""
     robust: SignificanceTest
-    """All costs at once, if errors are correlated and of any size."""
+    """All costs at once, for correlated errors of any size."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TickCheck:
-    """The tick-sampled CPU time against the exact one."""
+    """Tick-sampled CPU time against exact CPU time."""
 
     ticks: Estimate
     """Busy CPU time by ticks [s/s]."""
@@ -130,32 +127,45 @@ class TickCheck:
     """Ticks over exact, less one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Overhead:
-    """System CPU time, or another time, explained by request rates (Bard 1971, equation 2)."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """One observation: the target per second, observed and fitted."""
+
+    start_us: int
+    observed: float
+    fitted: float
+    outlier: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Overhead(Result):
+    """System CPU time, or another target, regressed on request rates (Bard 1971, equation 2)."""
+
+    MAIN = "costs"
 
     target: str
-    """What is explained, in words: ``system time``."""
+    """Label of the dependent variable: ``system time``."""
+    target_columns: tuple[str, ...]
+    """Columns whose sum is the target."""
+    target_mean: Estimate
+    """Mean of the target [s/s for a time, else amount per second]."""
+    scaled: bool
+    """Whether the target is the system's share of ticks times the exact busy time."""
     costs: tuple[Cost, ...]
     """``base`` first, then in the order of entry."""
     left_out: tuple[LeftOut, ...]
-    system_time: Estimate
-    """Mean of what is explained: system time [s/s], or the amount a second of another target."""
-    explained: tuple[str, ...]
-    """Columns whose sum is explained."""
-    scaled: bool
-    """Whether it is the system's share of ticks times the exact busy time."""
     r_squared: float
-    residual_s: float
-    """s of equation 6, in the unit of `system_time`."""
+    residual_deviation: float
+    """s of equation 6, in the unit of `target_mean`."""
     threshold: float
     """Observations further off than this times s of the first fit were left out."""
     n: int
     """Observations used, outliers left out."""
     outliers: int
-    outliers_positive: int
+    outliers_above: int
+    """Outliers with more of the target than fitted."""
     f_to_enter: float
-    """The least F at which a candidate was taken."""
+    """Least F at which a candidate was taken."""
     correlations: tuple[float, ...]
     """Correlation of a residual with the one 1, 2, ... intervals later; empty where it is not defined."""
     lags: int
@@ -167,19 +177,19 @@ class Overhead:
     degrees: float
     """Equivalent degrees of freedom of `covariance`."""
     robust_n: int
-    """Observations that the robust costs are of: all, or as many as fit into memory."""
+    """Observations behind the robust costs: all, or as many as fit into memory."""
     condition_number: float
     """Of the columns used, each scaled to length one; above 30 is a caveat."""
     dependencies: tuple[Dependency, ...]
     """Directions in which the rates hardly differ, with the costs that suffer; in the order of `costs`."""
     stability: Stability | None
-    """None where a part would be too short."""
+    """None where a subset would be too short."""
     tick_check: TickCheck | None
     recorder: Estimate | None
-    """CPU time of the recorder itself [s/s], which is part of what was measured."""
+    """CPU time of the recorder itself [s/s], which is included in what was measured."""
     points: tuple[Point, ...]
     """Observed and fitted, thinned evenly to at most 1000, outliers kept."""
-    caveats: tuple[str, ...]
+    caveats: tuple[Caveat, ...]
 
     @property
     def autocorrelation(self) -> float:

@@ -1,63 +1,212 @@
-"""What each kind of request costs the system."""
+"""Section of the overhead regression."""
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from thinktime.analyses.overhead.section_figures import intervals, spread
-from thinktime.analyses.overhead.section_tables import DIRECT, REGRESSION, tables
-from thinktime.documents import charts
 from thinktime.documents import format as shown
-from thinktime.documents.document import Cell, Column, Figure, Key, Section, Table
-from thinktime.documents.wording import bare, capital, ends, listed, noun, p_value, refused, share
-from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.documents.charts import Axis, Chart
+from thinktime.documents.document import Cell, Col, Cols, Figure, Key, Section, Table
+from thinktime.documents.series import Point, Series
+from thinktime.documents.wording import (
+    bare,
+    capital,
+    ends,
+    listed,
+    noun,
+    p_value,
+    percent,
+    refused,
+    share,
+    worded,
+)
+from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 
 if TYPE_CHECKING:
-    from thinktime.analyses.overhead.analysis import Cost, Overhead
-
-__all__ = ["requests", "section", "subject"]
+    from thinktime.analyses.overhead.result import Cost, CostSpread, Overhead
 
 TITLE = "What does each request cost the system?"
 SYSTEM_TIME = "system time"
 NOT_REQUESTS = {"base", "user_time"}
-"""Terms of the regression that are no request: their costs are times a second, not times a request."""
+"""Terms of the regression that are no requests: their costs are per second, not per request."""
+NAMED_MOST = 4
+REGRESSION = Key("by regression", colour="regression", shape="circle")
+DIRECT = Key("measured directly", colour="direct", shape="diamond")
+METHODS = (
+    Key("Newey-West", colour="regression", shape="circle"),
+    Key("block bootstrap", colour="disk", shape="circle"),
+    Key("textbook", colour="other", shape="circle"),
+    Key("robust", colour="direct", shape="diamond"),
+    Key("none negative", colour="memory", shape="square"),
+)
+USED, OUTLIER = (
+    Key("used", colour="system", shape="circle"),
+    Key("left out", colour="other", shape="circle"),
+)
+SHARE = Key("share", colour="system")
+COLOURS = ("user", "system", "disk", "memory", "net", "iowait", "interrupt", "steal")
+"""Colours of subsets, and of the logs of a comparison."""
+CUT = (-2.0, 4.0)
+"""Ends of an axis relative to a cost; values beyond are in the table."""
+RELATIVE_FORMAT = ".2~f"
+
+REASONS: Mapping[str, Callable[..., str]] = {
+    "not_measured": lambda log="this log": f"not measured in {log}",
+    "rarely_measured": lambda measured, rows, log="this log": (
+        f"measured in only {measured} of {rows} intervals of {log}"
+    ),
+    "never_happened": lambda log="this log": f"never happened in {log}",
+    "constant": lambda log="this log": (
+        f"constant in {log}, so that its cost cannot be separated from the base"
+    ),
+    "moves_together": lambda tolerance: (
+        f"moves together with those in the regression: only {tolerance:.0%} of its variation is its own"
+    ),
+    "competes": lambda target, f: (
+        f"is negatively associated with {target} (F = {f:.2g}): it competes for the CPU rather than "
+        "causing work"
+    ),
+    "explains_nothing_more": lambda f: f"explains nothing more (F = {f:.2g})",
+    "combination": lambda log="": f"is a combination of the others{log and ' in '}{log}",
+    "not_counted": lambda log="this log": f"not counted in {log}",
+}
+"""Words for the reasons why a request is not in the regression, of this log or of the one named."""
+
+
+def _names(labels: Sequence[str]) -> str:
+    return ", ".join(labels)
+
+
+WORDS: Mapping[str, Callable[..., str]] = {
+    "ticks_disagree": lambda disagreement, scaled: (
+        f"Tick-sampled CPU time differs from exact CPU time by {disagreement:+.0%}; "
+        + ("the exact time is used for the total" if scaled else "costs are in tick-sampled time")
+        + ", and its division into user and system time is known by ticks only."
+    ),
+    "recorder_included": lambda share: (
+        f"The recorder's own CPU time is {share:.1%} of the system time measured; it is included in the base."
+    ),
+    "nothing_explained": lambda: "No kind of request explains the system time: only the base is left.",
+    "poor_fit": lambda r_squared: (
+        f"The requests explain only {r_squared:.0%} of the variation of system time: much of its cause was "
+        "not measured, or the load hardly varied."
+    ),
+    "few_intervals": lambda n, costs: f"Only {n} intervals for {costs} costs: record longer.",
+    "correlated_residuals": lambda correlation: (
+        f"Successive residuals are correlated ({correlation:.2f}): the textbook intervals are too narrow; "
+        "the others allow for it."
+    ),
+    "many_outliers": lambda outliers, n, above: (
+        f"{outliers} of {n} intervals were dropped as outliers ({above} with more system time than fitted): "
+        "work that is not measured."
+    ),
+    "inflated": lambda labels: (
+        f"The rates of {_names(labels)} move together with others: their costs can be separated only in "
+        "part, though the sum is sound."
+    ),
+    "dependent": lambda labels, condition_index: (
+        f"The costs of {_names(labels)} can be separated only in part: one of their rates hardly varies "
+        f"given the others (condition index {condition_index:.0f})."
+    ),
+    "negative": lambda labels: (
+        f"The cost of {_names(labels)} came out negative, which no cost is: it offsets another that is too "
+        "high. The fit without negative costs is given too."
+    ),
+    "concentrated": lambda labels: (
+        f"The cost of {_names(labels)} depends on five intervals that hold most of its variation: another "
+        "log may well give another cost."
+    ),
+    "cost_unstable": lambda labels, subsets: (
+        f"The cost of {_names(labels)} differs between {subsets} subsets of the log by more than its "
+        "interval allows: such requests do not always ask for the same work (Bard 1971)."
+    ),
+    "costs_unstable_together": lambda subsets: (
+        f"Costs taken together differ between {subsets} subsets of the log by more than their intervals "
+        "allow, though no single one is shown to (Bard 1971)."
+    ),
+    "textbook_unstable": lambda subsets: (
+        f"Costs differ between {subsets} subsets of the log by more than textbook intervals allow, though "
+        "not by more than the others do: errors are not independent, and textbook intervals do not hold."
+    ),
+    "holds_zero": lambda labels: (
+        f"The interval of {_names(labels)} includes zero: the cost is not significant."
+    ),
+    "differs_from_direct": lambda labels, factor: (
+        f"Costs of {_names(labels)} differ from the direct measurement by more than a factor of {factor:g}: "
+        "the regression charges a request with all work that accompanies it."
+    ),
+    "holds_accompanying_work": lambda: (
+        "A cost includes all work that accompanies such a request and is not counted itself: it is the time "
+        "that comes with one more of them, not the length of a path in the kernel."
+    ),
+}
 
 
 def requests(result: Overhead) -> list[Cost]:
-    """Costs that are of a request, by falling share of the system time."""
+    """Costs of requests, by decreasing share of the system time."""
     costs = [cost for cost in result.costs if cost.request not in NOT_REQUESTS]
     return sorted(costs, key=lambda cost: -cost.share.value)
 
 
 def subject(result: Overhead) -> str:
-    """Name what a cost is an amount of."""
+    """Name of the amount that a cost is."""
     return "CPU time" if result.target == SYSTEM_TIME else result.target
+
+
+def name_of(cost: Cost | CostSpread) -> str:
+    """Noun of one request."""
+    return noun(cost.request, cost.label)
+
+
+def unit_of(result: Overhead) -> str:
+    """Unit of a cost, without the request that it is of."""
+    return bare(result.costs[0].seconds).unit
+
+
+def reason(caveat: Caveat, log: str = "") -> str:
+    """Words for the reason why a request is not in the regression of a log."""
+    values = {**caveat.values, "log": log} if log else caveat.values
+    return REASONS[caveat.kind](**values)
+
+
+def relative_dots(series: Series, base: str) -> Chart:
+    """Chart of values relative to `base`."""
+    return series.dots(Axis(f"relative to {base}", format=RELATIVE_FORMAT), cut=CUT)
 
 
 def section(result: Overhead | NotApplicable) -> Section:
     """Section of the overhead regression."""
     if isinstance(result, NotApplicable):
         return refused("overhead", TITLE, result)
-    figures = (_costs(result), intervals(result), _shares(result), _fit(result), spread(result))
+    figures = (
+        _cost_figure(result),
+        _interval_figure(result),
+        _share_figure(result),
+        _fit_figure(result),
+        _spread_figure(result),
+    )
     return Section(
         name="overhead",
         title=TITLE,
         summary=tuple(_sentences(result)),
-        tables=tables(result),
+        tables=tuple(_tables(result)),
         figures=tuple(figure for figure in figures if figure is not None),
-        caveats=result.caveats,
+        caveats=worded(result.caveats, WORDS),
         method=_method(result),
     )
 
 
 def _method(result: Overhead) -> str:
-    chosen = any(cost.f_to_enter is not None for cost in result.costs)
+    selected = any(cost.f_to_enter is not None for cost in result.costs)
     how = (
-        f"forward selection (F to enter {result.f_to_enter:g})" if chosen else "the requests that were named"
+        f"forward selection (F to enter {result.f_to_enter:g})"
+        if selected
+        else "the requests that were named"
     )
     return (
-        f"{capital(result.target)} a second is explained by request rates: least squares with {how}, "
+        f"{capital(result.target)} per second is regressed on request rates: least squares with {how}, "
         f"one refit without residuals beyond {result.threshold:g} standard deviations (Bard 1971, equations "
         f"2 and 6, Table 8). The intervals to rely on are Newey and West's (bandwidth {result.lags} "
         "intervals), which allow for correlated errors of unequal size; blocks of the bootstrap are "
@@ -65,47 +214,42 @@ def _method(result: Overhead) -> str:
     )
 
 
-def _sentences(result: Overhead) -> list[str]:
-    sentences = []
+# Sentences
+
+
+def _sentences(result: Overhead) -> Iterator[str]:
     costs = requests(result)
     if costs:
-        named = [
-            f"{noun(cost.request, cost.label)} {shown.estimate(bare(cost.seconds))}" for cost in costs[:4]
-        ]
-        sentences.append(f"{capital(subject(result))} of one request: {listed(named)}.")
+        named = [f"{name_of(cost)} {shown.estimate(bare(cost.seconds))}" for cost in costs[:NAMED_MOST]]
+        yield f"{capital(subject(result))} of one request: {listed(named)}."
     else:
-        sentences.append(f"No kind of request explains the {result.target} of this log.")
-    sentences.append(
+        yield f"No kind of request explains the {result.target} of this log."
+    yield (
         f"The regression explains {shown.quantity(result.r_squared, 'share')} of the variance of the "
         f"{result.target} (R²) over {shown.count(result.n, 'observation')}; "
         f"{shown.count(result.outliers, 'outlier')} {'was' if result.outliers == 1 else 'were'} left out."
     )
-    sentences += _trust(result)
-    checked = [cost for cost in costs if cost.direct is not None]
-    if checked:
-        named = [_agreement(cost) for cost in checked]
-        sentences.append(f"Measured directly on the same machine: {listed(named)}.")
-    return sentences
+    yield from _reliability(result)
+    if checked := [_agreement(cost) for cost in costs if cost.direct is not None]:
+        yield f"Measured directly on the same machine: {listed(checked)}."
 
 
-def _trust(result: Overhead) -> list[str]:
-    """Say what the three intervals and the parts of the log tell about the regression model."""
-    sentences = []
-    wider = [_width(cost.seconds) / _width(cost.textbook) for cost in result.costs if _width(cost.textbook)]
-    if wider:
-        sentences.append(
-            f"The intervals that allow for correlated errors are {shown.number(min(wider), 2)} to "
-            f"{shown.number(max(wider), 2)} times as wide as the textbook's (correlation of a residual with "
+def _reliability(result: Overhead) -> Iterator[str]:
+    """Evidence of the intervals and of the subsets on the regression model."""
+    ratios = [_width(cost.seconds) / _width(cost.textbook) for cost in result.costs if _width(cost.textbook)]
+    if ratios:
+        yield (
+            f"The intervals that allow for correlated errors are {shown.number(min(ratios), 2)} to "
+            f"{shown.number(max(ratios), 2)} times as wide as the textbook's (correlation of a residual with "
             f"the next {shown.number(result.autocorrelation)})."
         )
     if result.stability is not None:
         test = result.stability.robust
-        word = "differ" if test.rejected() else "are not shown to differ"
-        sentences.append(
-            f"Fitted on each of {len(result.stability.parts)} parts of the log, costs {word} by more than "
-            f"chance ({p_value(test.p)})."
+        verb = "differ" if test.rejected() else "are not shown to differ"
+        yield (
+            f"Fitted to each of {len(result.stability.subsets)} subsets of the log, costs {verb} by more "
+            f"than chance ({p_value(test.p)})."
         )
-    return sentences
 
 
 def _width(value: Estimate) -> float:
@@ -114,171 +258,345 @@ def _width(value: Estimate) -> float:
 
 
 def _agreement(cost: Cost) -> str:
-    direct = cost.direct
-    if direct is None:
-        return noun(cost.request, cost.label)
-    word = (
+    assert cost.direct is not None
+    verdict = (
         "the intervals overlap"
-        if direct.overlaps
-        else f"the regression gives {shown.number(direct.ratio)} times that"
+        if cost.direct.overlaps
+        else f"the regression gives {shown.number(cost.direct.ratio)} times that"
     )
-    return f"{noun(cost.request, cost.label)} {shown.estimate(bare(direct.seconds))} ({word})"
+    return f"{name_of(cost)} {shown.estimate(bare(cost.direct.seconds))} ({verdict})"
 
 
-def _costs(result: Overhead) -> Figure | None:
-    rows: list[dict[str, object]] = []
-    cells: list[tuple[Cell, ...]] = []
-    for cost in requests(result):
-        if cost.seconds.value > 0:
-            rows.append(_row(noun(cost.request, cost.label), REGRESSION.name, cost.seconds))
-        if cost.direct is not None and cost.direct.seconds.value > 0:
-            rows.append(_row(noun(cost.request, cost.label), DIRECT.name, cost.direct.seconds))
-        cells.append(
-            (
-                noun(cost.request, cost.label),
-                bare(cost.seconds),
-                bare(cost.direct.seconds) if cost.direct else None,
-            )
+# Tables
+
+
+def _tables(result: Overhead) -> Iterator[Table]:
+    """Every table, most important first."""
+    yield _cost_table(result)
+    if any(cost.direct for cost in result.costs):
+        yield _direct_table(result)
+    yield _interval_table(result)
+    yield _fit_table(result)
+    if result.stability is not None:
+        yield _stability_table(result)
+    if result.dependencies and len(result.costs) > 1:
+        yield _dependency_table(result)
+    if result.left_out:
+        yield Table.of(
+            result.left_out,
+            Col("request", lambda item: item.label),
+            Col("why", lambda item: reason(item.reason)),
+            name="overhead-left-out",
+            caption="Requests that are not in the regression",
         )
-    if not rows:
+
+
+def _cost_table(result: Overhead) -> Table:
+    return Table.of(
+        result.costs,
+        Col("request", name_of),
+        Col("cost", lambda cost: cost.seconds),
+        Col(f"of {result.target}", lambda cost: share(cost.share), unit="share"),
+        Col("rate", lambda cost: cost.rate),
+        Col("F to enter", lambda cost: cost.f_to_enter),
+        Col("VIF", lambda cost: cost.variance_inflation),
+        name="overhead-table",
+        caption=f"{capital(result.target)} by request",
+        notes=[
+            "VIF: variance inflation factor; above 10 a cost cannot be separated from those of the other "
+            "requests."
+        ],
+    )
+
+
+def _interval_table(result: Overhead) -> Table:
+    unit = unit_of(result)
+    return Table.of(
+        result.costs,
+        Col("request", name_of),
+        Col("Newey-West", lambda cost: bare(cost.seconds), unit=unit),
+        Col("block bootstrap", lambda cost: cost.bootstrap and bare(cost.bootstrap), unit=unit),
+        Col("textbook", lambda cost: bare(cost.textbook), unit=unit),
+        Col("robust", lambda cost: cost.robust, unit=unit),
+        Col("none negative", lambda cost: cost.non_negative, unit=unit),
+        name="overhead-intervals",
+        caption="The same cost, estimated in five ways",
+        notes=[
+            f"All intervals at {percent(result.costs[0].seconds.level)}. Newey-West, the one to rely on, and "
+            "the bootstrap allow for errors that are correlated and of unequal size; the textbook's holds "
+            "for independent errors of one size.",
+            f"Robust: Huber's M-estimate on {shown.count(result.robust_n, 'observation')}, outliers "
+            "included. None negative: the least-squares fit in which no cost is below zero.",
+        ],
+    )
+
+
+def _direct_table(result: Overhead) -> Table:
+    return Table.of(
+        [(cost, cost.direct) for cost in result.costs if cost.direct is not None],
+        Col("request", lambda item: name_of(item[0])),
+        Col(REGRESSION.name, lambda item: bare(item[0].seconds)),
+        Col(DIRECT.name, lambda item: bare(item[1].seconds)),
+        Col("ratio", lambda item: item[1].ratio),
+        Col("overlap", lambda item: "yes" if item[1].overlaps else "no"),
+        Col("how", lambda item: item[1].seconds.method),
+        name="overhead-direct",
+        caption="By regression and measured directly",
+    )
+
+
+def _fit_table(result: Overhead) -> Table:
+    check, unit = result.tick_check, result.target_mean.unit
+    rows: list[tuple[str, Cell]] = [
+        (f"Mean {result.target}", shown.estimate(result.target_mean)),
+        ("R²", shown.number(result.r_squared)),
+        ("Residual standard deviation s", shown.quantity(result.residual_deviation, unit)),
+        ("Observations used", shown.number(result.n)),
+        (
+            f"Outliers beyond {result.threshold:g} s left out, of them above the fit",
+            f"{result.outliers}, {result.outliers_above}",
+        ),
+        ("Correlation of a residual with the next", shown.number(result.autocorrelation)),
+        ("Condition number", shown.number(result.condition_number)),
+        ("Busy CPU time, tick-sampled", None if check is None else shown.estimate(check.ticks)),
+        ("Busy CPU time, exact", None if check is None else shown.estimate(check.exact)),
+        (
+            "Ticks over exact CPU time, less one",
+            None if check is None else shown.quantity(check.disagreement, "share"),
+        ),
+        (
+            "The recorder's own CPU time, included",
+            result.recorder and shown.estimate(result.recorder),
+        ),
+    ]
+    return Table.of(
+        rows,
+        Col("quantity", lambda row: row[0]),
+        Col("value", lambda row: row[1]),
+        name="overhead-fit-table",
+        caption="How well the regression fits",
+    )
+
+
+def _stability_table(result: Overhead) -> Table:
+    stability = result.stability
+    assert stability is not None
+    unit, names = unit_of(result), [key.name for key in _subset_keys(result)]
+    table = Table.of(
+        stability.spreads,
+        Col("request", name_of),
+        Cols(names, lambda item: [bare(value) for value in item.seconds], unit=unit),
+        Col("spread over nominal", lambda item: item.ratio),
+        Col("textbook", lambda item: item.independent.p, unit="p"),
+        Col("robust", lambda item: item.robust.p, unit="p"),
+        name="overhead-stability",
+        caption="Do subsets of the log give the same costs?",
+        notes=[
+            "Spread over nominal: standard deviation of a cost between the subsets, over its standard error "
+            "in one subset by the textbook; about 1 if the textbook's assumptions hold.",
+            "p: probability of subsets at least as different if each cost is the same throughout. Textbook: "
+            "errors independent and of one size, so that a small p may mean no more than that they are not. "
+            "Robust: errors may be correlated and of any size; for the single costs adjusted for their "
+            "number (Holm).",
+        ],
+    )
+    nothing = (None,) * (len(names) + 1)
+    total = ("all costs", *nothing, stability.independent.p, stability.robust.p)
+    return replace(table, rows=(*table.rows, total))
+
+
+def _dependency_table(result: Overhead) -> Table:
+    return Table.of(
+        result.dependencies[::-1],
+        Col("condition index", lambda item: shown.number(item.condition_index)),
+        Cols([name_of(cost) for cost in result.costs], lambda item: item.proportions, unit="share"),
+        name="overhead-dependencies",
+        caption="Which costs cannot be separated from each other?",
+        notes=[
+            "A row is a direction in which the rates vary together, the least variable first; a cell is the "
+            "share of a cost's variance that comes from it. Two costs with more than half at a condition "
+            "index above 30 can hardly be separated (Belsley, Kuh and Welsch 1980)."
+        ],
+        folded=True,
+    )
+
+
+# Figures
+
+
+def _cost_figure(result: Overhead) -> Figure | None:
+    unit = unit_of(result)
+    series = Series(
+        [
+            Point(key=key, label=name_of(cost), y=value and bare(value))
+            for cost in requests(result)
+            for key, value in (
+                (REGRESSION, cost.seconds),
+                (DIRECT, None if cost.direct is None else cost.direct.seconds),
+            )
+        ],
+        unit=unit,
+    )
+    if not any(value > 0.0 for value in series.values("value")):
         return None
-    unit = bare(result.costs[0].seconds).unit
-    axis = charts.Axis.logarithmic(
-        f"{subject(result)} of one request",
-        [row[end] for row in rows for end in ("value", "high")],
-        unit if unit == "s" else "",
-    )
-    floor = axis.low or 0.0
-    drawn = [{**row, "low": max(float(str(row["low"])), floor)} for row in rows]
-    direct = any(row["series"] == DIRECT.name for row in rows)
-    keys = (REGRESSION, DIRECT) if direct else (REGRESSION,)
-    table = Table(
-        name="overhead-costs-data",
-        caption=f"{capital(subject(result))} of one request",
-        columns=(Column("request"), Column(REGRESSION.name, unit=unit), Column(DIRECT.name, unit=unit)),
-        rows=tuple(cells),
-    )
-    named = [f"{row[0]} {shown.cell(row[1])}" for row in cells]
-    alt = f"{capital(listed(named))}. Lines are the intervals; the scale is logarithmic."
+    axis = series.log_axis(f"{subject(result)} of one request", unit if unit == "s" else "")
     return Figure(
         name="overhead-costs",
         title="What one request costs",
-        chart=partial(charts.dots, drawn, keys, axis),
-        data=table,
-        alt=alt,
-        keys=keys if direct else (),
+        chart=series.dots(axis),
+        data=series.table("overhead-costs-data", f"{capital(subject(result))} of one request", "request"),
+        alt=f"{capital(series.listed(REGRESSION))}. Lines are the intervals; the scale is logarithmic.",
+        keys=series.legend,
     )
 
 
-def _row(label: str, series: str, value: Estimate) -> dict[str, object]:
-    low, high = ends(value)
-    return {
-        "label": label,
-        "series": series,
-        "value": value.value,
-        "low": low,
-        "high": high,
-        "shown": shown.estimate(bare(value)),
-    }
-
-
-def _shares(result: Overhead) -> Figure | None:
-    ordered = sorted(result.costs, key=lambda cost: -cost.share.value)
-    if len(ordered) < 2:
+def _interval_figure(result: Overhead) -> Figure | None:
+    """Each cost with its three intervals and two other fits, relative to the cost."""
+    costs = [cost for cost in result.costs if cost.seconds.value > 0.0]
+    if not costs:
         return None
-    rows = []
-    for cost in ordered:
-        low, high = ends(cost.share)
-        rows.append(
-            {
-                "label": noun(cost.request, cost.label),
-                "series": "share",
-                "value": cost.share.value,
-                "low": low,
-                "high": high,
-                "shown": shown.estimate(share(cost.share) or cost.share),
-            }
-        )
-    table = Table(
-        name="overhead-shares-data",
-        caption=f"Share of the {result.target}",
-        columns=(Column("term"), Column("share", unit="share")),
-        rows=tuple((noun(cost.request, cost.label), share(cost.share)) for cost in ordered),
-    )
-    named = [
-        f"{noun(cost.request, cost.label)} {shown.quantity(cost.share.value, 'share')}" for cost in ordered
-    ]
-    alt = f"{capital(listed(named))}."
-    chart = partial(
-        charts.dots,
-        rows,
-        (Key("share", colour="system"),),
-        charts.Axis(f"share of the mean {result.target}", format=".0%"),
+    series = Series(
+        [
+            Point(
+                key=key,
+                label=name_of(cost),
+                y=value and bare(value),
+                relative_to=cost.seconds.value,
+            )
+            for cost in costs
+            for key, value in zip(METHODS, _by_method(cost), strict=True)
+        ],
+        unit=unit_of(result),
+        order=METHODS,
     )
     return Figure(
+        name="overhead-intervals-chart",
+        title="How certain is each cost?",
+        chart=relative_dots(series, "the cost by least squares"),
+        data=series.table("overhead-intervals-data", "Costs by method", "request"),
+        alt=(
+            f"Relative to the cost by least squares; {series.listed()} by Newey and West. A line is an "
+            "interval; it is cut where it is farther than three times the cost away."
+        ),
+        keys=METHODS,
+    )
+
+
+def _by_method(cost: Cost) -> tuple[Estimate | None, ...]:
+    def point(value: float) -> Estimate:
+        return Estimate(value=value, unit=cost.seconds.unit, n=cost.seconds.n, method="point only")
+
+    return (cost.seconds, cost.bootstrap, cost.textbook, point(cost.robust), point(cost.non_negative))
+
+
+def _share_figure(result: Overhead) -> Figure | None:
+    if len(result.costs) < 2:
+        return None
+    return share_figure(
+        [(name_of(cost), cost.share) for cost in result.costs],
+        result.target,
         name="overhead-shares",
         title=f"Where the {result.target} goes",
-        chart=chart,
-        data=table,
-        alt=alt,
         half=True,
     )
 
 
-def _fit(result: Overhead) -> Figure | None:
+def share_figure(
+    items: Sequence[tuple[str, Estimate]], target: str, *, name: str, title: str, half: bool
+) -> Figure:
+    """Shares of the target, the largest first."""
+    ordered = sorted(items, key=lambda item: -item[1].value)
+    series = Series([Point(key=SHARE, label=label, y=share(value)) for label, value in ordered], unit="share")
+    return Figure(
+        name=name,
+        title=title,
+        chart=series.dots(Axis(f"share of the mean {target}", format=".0%")),
+        data=series.table(f"{name}-data", f"Share of the {target}", "term"),
+        alt=f"{capital(series.listed(interval=False))}.",
+        half=half,
+    )
+
+
+def _fit_figure(result: Overhead) -> Figure | None:
     if len(result.points) < 3:
         return None
-    unit = result.system_time.unit
-    rows = [
-        {
-            "x": point.fitted,
-            "y": point.observed,
-            "series": "left out" if point.outlier else "used",
-            "shown": f"observed {shown.quantity(point.observed, unit)}, "
-            f"fitted {shown.quantity(point.fitted, unit)}",
-        }
-        for point in result.points
-    ]
+    unit = result.target_mean.unit
+    series = Series(
+        [
+            Point(
+                key=OUTLIER if point.outlier else USED,
+                x=point.fitted,
+                y=point.observed,
+                words=f"observed {shown.quantity(point.observed, unit)}, "
+                f"fitted {shown.quantity(point.fitted, unit)}",
+            )
+            for point in result.points
+        ],
+        order=(USED, OUTLIER) if result.outliers else (USED,),
+    )
     top = max(max(point.fitted, point.observed) for point in result.points)
-    exact = [{"x": 0.0, "y": 0.0}, {"x": top, "y": top}]
-    keys = (
-        (Key("used", colour="system", shape="circle"), Key("left out", colour="other", shape="circle"))
-        if result.outliers
-        else (Key("used", colour="system", shape="circle"),)
-    )
-    table = Table(
-        name="overhead-fit-data",
-        caption=f"{capital(result.target)} of each interval, observed and fitted",
-        columns=(
-            Column("observation"),
-            Column("observed", unit=unit),
-            Column("fitted", unit=unit),
-            Column("left out"),
-        ),
-        rows=tuple(
-            (number, point.observed, point.fitted, "yes" if point.outlier else "no")
-            for number, point in enumerate(result.points, start=1)
-        ),
-    )
-    chart = partial(
-        charts.scatter,
-        rows,
-        exact,
-        keys,
-        charts.Axis(f"fitted [{unit}]", low=0.0),
-        charts.Axis(f"observed {result.target} [{unit}]", low=0.0),
-    )
-    alt = (
-        "Each point is an interval; on the dashed line the fit is exact. R² = "
-        f"{shown.number(result.r_squared)}, residual "
-        f"standard deviation {shown.quantity(result.residual_s, unit)}."
-    )
+    x = Axis(f"fitted [{unit}]", low=0.0)
+    y = Axis(f"observed {result.target} [{unit}]", low=0.0)
     return Figure(
         name="overhead-fit",
         title=f"Observed {result.target} against the fit",
-        chart=chart,
-        data=table,
-        alt=alt,
-        keys=keys if result.outliers else (),
+        chart=series.scatter(x, y, [(0.0, 0.0), (top, top)]),
+        data=Table.of(
+            list(enumerate(result.points, start=1)),
+            Col("observation", lambda item: item[0]),
+            Col("observed", lambda item: item[1].observed, unit=unit),
+            Col("fitted", lambda item: item[1].fitted, unit=unit),
+            Col("left out", lambda item: "yes" if item[1].outlier else "no"),
+            name="overhead-fit-data",
+            caption=f"{capital(result.target)} of each interval, observed and fitted",
+        ),
+        alt=(
+            "Each point is an interval; on the dashed line the fit is exact. R² = "
+            f"{shown.number(result.r_squared)}, residual "
+            f"standard deviation {shown.quantity(result.residual_deviation, unit)}."
+        ),
+        keys=series.keys if result.outliers else (),
         half=True,
+    )
+
+
+def _subset_keys(result: Overhead) -> tuple[Key, ...]:
+    subsets = result.stability.subsets if result.stability is not None else ()
+    return tuple(
+        Key(f"subset {number}", colour=COLOURS[(number - 1) % len(COLOURS)], shape="circle")
+        for number in range(1, len(subsets) + 1)
+    )
+
+
+def _spread_figure(result: Overhead) -> Figure | None:
+    """Costs of every subset, relative to that of the whole log."""
+    stability = result.stability
+    if stability is None or len(stability.subsets) > len(COLOURS):
+        return None
+    whole = {cost.request: cost.seconds.value for cost in result.costs if cost.seconds.value > 0.0}
+    spreads = [item for item in stability.spreads if item.request in whole]
+    if not spreads:
+        return None
+    keys = _subset_keys(result)
+    series = Series(
+        [
+            Point(key=key, label=name_of(item), y=bare(value), relative_to=whole[item.request])
+            for item in spreads
+            for key, value in zip(keys, item.seconds, strict=True)
+        ],
+        unit=unit_of(result),
+    )
+    named = [
+        f"{name_of(item)} {shown.number(item.ratio, 2)} times ({p_value(item.robust.p)})" for item in spreads
+    ]
+    return Figure(
+        name="overhead-spread",
+        title="Does each subset of the log give the same cost?",
+        chart=relative_dots(series, "the cost in the whole log"),
+        data=series.table("overhead-spread-data", "Costs in each subset of the log", "request"),
+        alt=(
+            f"Spread between subsets over the textbook's standard error: {listed(named)}; p allows for "
+            "correlated errors."
+        ),
+        keys=keys,
     )

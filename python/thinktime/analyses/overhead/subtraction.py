@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from thinktime.analyses.overhead.analysis import analyse
+from thinktime.analyses.results import Result
 from thinktime.log import observations
 from thinktime.stats.estimate import Estimate, NotApplicable
 from thinktime.stats.series.batch_means import Batches
@@ -18,49 +19,49 @@ if TYPE_CHECKING:
     from thinktime.analyses.overhead.result import Cost, Overhead
     from thinktime.log import Log
 
-__all__ = ["Parted", "PartedCost", "part"]
 
-
-@dataclass(frozen=True, slots=True)
-class PartedCost:
-    """One cost, the part of it, and the rest."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubtractedCost:
+    """One cost, the part of it that is subtracted, and the rest."""
 
     request: str
     label: str
     whole: Estimate
-    part: Estimate
+    subtracted: Estimate
     rest: float
-    """Whole less part."""
+    """Whole less the part subtracted."""
     share: Estimate
-    """Share of the system time that the rest takes, from the regression of the rest; 0 to 1."""
+    """Share of the rest in the whole target, from the regression of the rest; 0 to 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parted:
-    """System time by request, with a part of it taken out and counted by itself."""
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Subtraction(Result):
+    """System time by request, with a part of it subtracted and counted by itself."""
+
+    MAIN = "costs"
 
     columns: tuple[str, ...]
-    """What is taken out."""
+    """Counters that are subtracted."""
     label: str
     whole: Overhead
-    part: Overhead
+    subtracted: Overhead
     rest: Overhead
-    costs: tuple[PartedCost, ...]
+    costs: tuple[SubtractedCost, ...]
     """``base`` first, then in the order of entry."""
     share: Estimate
-    """Share of the system time that the part takes in all; 0 to 1."""
+    """Share of the target that the subtracted part takes in all; 0 to 1."""
 
 
-def part(log: Log, columns: Sequence[str], **options: Any) -> Parted | NotApplicable:
-    r"""Separate a part of the system time from what requests cost (Table 9).
+def subtract(log: Log, columns: Sequence[str], **options: Any) -> Subtraction | NotApplicable:
+    r"""Costs of requests without a part of the system time, and that part by itself (Table 9).
 
-    The system time, the part and the rest are each explained by the same requests. A request's share of
+    The system time, the part and the rest are each regressed on the same requests. A request's share of
     the system time without the part is
 
     .. math:: (\theta_i - \phi_i)\, \bar x_i / \bar\tau
 
     and the part's own share :math:`\bar\tau_{part} / \bar\tau`. Shares and their intervals are those of the
-    regression of the rest, whose coefficient is :math:`\theta_i - \phi_i` but for the outliers, which
+    regression of the rest, whose coefficient is :math:`\theta_i - \phi_i` except for the outliers, which
     each regression drops for itself.
 
     Parameters
@@ -69,49 +70,62 @@ def part(log: Log, columns: Sequence[str], **options: Any) -> Parted | NotApplic
     columns : sequence of str
         Counters that are part of the system time: ``dispatch_s``.
     **options
-        Of `overhead.analyse`; without ``requests`` they are chosen once, for the whole.
+        Of `overhead.analysis.analyse`; without ``requests`` they are selected once, for the whole.
     """
     whole = analyse(log, **options)
     if isinstance(whole, NotApplicable):
         return whole
     same = {**options, "requests": whole.requests}
-    alone = analyse(log, **{**same, "explained": columns})
-    rest = analyse(log, **{**same, "less": columns})
-    if isinstance(alone, NotApplicable):
-        return alone
+    part = analyse(log, **{**same, "target": columns})
+    rest = analyse(log, **{**same, "subtract": columns})
+    if isinstance(part, NotApplicable):
+        return part
     if isinstance(rest, NotApplicable):
         return rest
-    costs = []
-    for cost in whole.costs:
-        own, other = alone.cost(cost.request), rest.cost(cost.request)
-        if own is not None and other is not None:
-            costs.append(_parted(cost, own, other, rest.system_time.value / whole.system_time.value))
-    share = _share(log, columns, whole.explained, whole.system_time.level)
-    return Parted(tuple(columns), alone.target, whole, alone, rest, tuple(costs), share)
-
-
-def _parted(whole: Cost, own: Cost, rest: Cost, factor: float) -> PartedCost:
-    low, high = (None if end is None else end * factor for end in (rest.share.low, rest.share.high))
-    share = dataclasses.replace(
-        rest.share,
-        value=rest.share.value * factor,
-        low=low,
-        high=high,
-        method="cost of the rest x mean rate / mean system time, given the rates",
+    factor = rest.target_mean.value / whole.target_mean.value
+    triples = [(cost, part.cost(cost.request), rest.cost(cost.request)) for cost in whole.costs]
+    return Subtraction(
+        columns=tuple(columns),
+        label=part.target,
+        whole=whole,
+        subtracted=part,
+        rest=rest,
+        costs=tuple(
+            _subtracted(cost, of_part, of_rest, factor)
+            for cost, of_part, of_rest in triples
+            if of_part is not None and of_rest is not None
+        ),
+        share=_share(log, columns, whole.target_columns, whole.target_mean.level),
     )
-    difference = whole.seconds.value - own.seconds.value
-    return PartedCost(whole.request, whole.label, whole.seconds, own.seconds, difference, share)
 
 
-def _share(log: Log, columns: Sequence[str], explained: Sequence[str], level: float) -> Estimate:
-    """Part over whole, in two passes: how many rows there are decides how they are batched."""
-    names = [*columns, *explained]
+def _subtracted(whole: Cost, part: Cost, rest: Cost, factor: float) -> SubtractedCost:
+    low, high = (None if end is None else end * factor for end in (rest.share.low, rest.share.high))
+    return SubtractedCost(
+        request=whole.request,
+        label=whole.label,
+        whole=whole.seconds,
+        subtracted=part.seconds,
+        rest=whole.seconds.value - part.seconds.value,
+        share=dataclasses.replace(
+            rest.share,
+            value=rest.share.value * factor,
+            low=low,
+            high=high,
+            method="cost of the rest x mean rate / mean system time, given the rates",
+        ),
+    )
+
+
+def _share(log: Log, columns: Sequence[str], target: Sequence[str], level: float) -> Estimate:
+    """Part over whole, in two passes: the number of rows decides how they are batched."""
+    names = [*columns, *target]
     n = 0
-    for seen in observations.chunks(log, names):
-        n += int(np.count_nonzero(~np.isnan(seen.total(columns)) & ~np.isnan(seen.total(explained))))
+    for piece in observations.chunks(log, names):
+        n += int(np.count_nonzero(~np.isnan(piece.total(columns)) & ~np.isnan(piece.total(target))))
     sums = Batches(n, 1)
-    for seen in observations.chunks(log, names):
-        own, whole = seen.total(columns), seen.total(explained)
-        known = ~np.isnan(own) & ~np.isnan(whole)
-        sums.absorb(own[known, None], whole[known])
+    for piece in observations.chunks(log, names):
+        part, whole = piece.total(columns), piece.total(target)
+        measured = ~np.isnan(part) & ~np.isnan(whole)
+        sums.absorb(part[measured, None], whole[measured])
     return sums.interval(0, level)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from thinktime.analyses.overhead.regression import FitOptions
 from thinktime.documents import document
 from thinktime.documents.document import Column, Table
 from thinktime.stats import critical_values
@@ -16,14 +17,14 @@ from thinktime.stats.estimate import Estimate
 from thinktime.stats.series.batch_means import plain_mean
 from thinktime.studies.bard_1971.installation import COLUMNS, Installation, Recorded, applicable, scaled
 from thinktime.studies.bard_1971.recomputed import CALLS, OBSERVED, TIMES, fact
-from thinktime.studies.bard_1971.regression import THRESHOLD, adjusted, cp_time, theta
+from thinktime.studies.bard_1971.regression import AS_PRINTED, adjusted, cp_time, theta
 from thinktime.studies.bard_1971.tables import EXPERIMENT, FREE_FRET, PAPER, printed
 from thinktime.studies.cells import Cell, Kind, Tolerance
 from thinktime.studies.study import Chapter
 
 if TYPE_CHECKING:
     from thinktime.analyses.compare.analysis import Comparison
-    from thinktime.analyses.overhead.analysis import Overhead
+    from thinktime.analyses.overhead.result import Overhead
 
 __all__ = [
     "TABLES",
@@ -78,7 +79,7 @@ def old_fit(installation: Installation) -> Overhead:
     requests = list(COLUMNS.values())
     return installation.once(
         "III-3, old free-fret",
-        lambda: applicable(overhead.analyse(log, requests=requests, threshold=THRESHOLD, as_printed=True)),
+        lambda: applicable(overhead.analyse(log, requests=requests, fit_options=AS_PRINTED)),
     )
 
 
@@ -116,7 +117,9 @@ def calls(installation: Installation) -> Overhead:
     return installation.once(
         "calls",
         lambda: applicable(
-            overhead.analyse(log, explained=("free_calls",), requests=requests, as_printed=True)
+            overhead.analyse(
+                log, target=("free_calls",), requests=requests, fit_options=FitOptions(as_printed=True)
+            )
         ),
     )
 
@@ -130,7 +133,10 @@ def time_in(installation: Installation, way: str, request: str) -> Estimate:
         f"time in free-fret, {way}",
         lambda: applicable(
             overhead.analyse(
-                log, explained=("free_s", "fret_s"), requests=list(COLUMNS.values()), as_printed=True
+                log,
+                target=("free_s", "fret_s"),
+                requests=list(COLUMNS.values()),
+                fit_options=FitOptions(as_printed=True),
             )
         ),
     )

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from thinktime.analyses.overhead.regression import FitOptions
 from thinktime.stats.hypothesis import ALPHA, SignificanceTest, combined
 from thinktime.stats.regression.equality import same_mean
 from thinktime.studies.bard_1971.installation import COLUMNS, PERIODS, Installation, applicable
@@ -171,7 +172,7 @@ def _quality(installation: Installation) -> Iterator[Claim]:
         ", ".join(f"{name} {value:.1f} %" for name, value in part.items()),
         f"the outlier rule rejects {OUTLIERS[0]:g} to {OUTLIERS[1]:g} % of the observations",
     )
-    positive = {name: fit.outliers_positive / max(fit.outliers, 1) for name, fit in fits.items()}
+    positive = {name: fit.outliers_above / max(fit.outliers, 1) for name, fit in fits.items()}
     yield _found(
         "outliers-positive",
         "text on Table 5",
@@ -187,7 +188,7 @@ def _selection(installation: Installation) -> Claim:
     from thinktime.analyses.overhead import analysis as overhead
 
     log = installation.periods["III-3"].log
-    fit = applicable(overhead.analyse(log, as_printed=True))
+    fit = applicable(overhead.analyse(log, fit_options=FitOptions(as_printed=True)))
     wanted = set(COLUMNS.values())
     steps = ", ".join(
         f"{item.request} (F {item.f_to_enter:.0f})" for item in fit.costs[1:] if item.f_to_enter
@@ -213,7 +214,7 @@ def _stability(installation: Installation) -> Iterator[Claim]:
         ratios += own
         p.append(stability.independent.p)
         said.append(
-            f"{period}: spread between {len(stability.parts)} parts {min(own):.1f} to {max(own):.1f} "
+            f"{period}: spread between {len(stability.subsets)} subsets {min(own):.1f} to {max(own):.1f} "
             f"times the nominal error, p {stability.independent.p:.1g}; with correlated errors of any "
             f"size, p {stability.robust.p:.2g}"
         )

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from thinktime.analyses.overhead.regression import FitOptions
 from thinktime.documents.document import Column, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.bard_1971.installation import COLUMNS, PERIODS, Installation, applicable, scaled
@@ -27,8 +28,8 @@ from thinktime.studies.cells import Cell, Kind, Row, Tolerance
 from thinktime.studies.study import Chapter
 
 if TYPE_CHECKING:
-    from thinktime.analyses.overhead.analysis import Cost, Overhead
     from thinktime.analyses.overhead.omission import Omission
+    from thinktime.analyses.overhead.result import Cost, Overhead
 
 __all__ = [
     "TABLES",
@@ -52,6 +53,7 @@ POINTS = Tolerance("absolute", 5.0)
 OUTLIERS = 0.01
 """Part of the observations by which the number of outliers may be off."""
 THRESHOLD = 2.5
+AS_PRINTED = FitOptions(threshold=THRESHOLD, as_printed=True)
 _SPOOL = "Spool I/O goes along with printed lines: how CP time divides between the two is known least."
 NOTES = {
     OMISSION: (_SPOOL,),
@@ -97,12 +99,12 @@ def cp_time(installation: Installation, period: str, *, vmio: bool = True) -> Ov
     from thinktime.analyses.overhead import analysis as overhead
 
     if period == "III-3":
-        return omission(installation).whole if vmio else omission(installation).reduced
+        return omission(installation).full if vmio else omission(installation).reduced
     requests = [name for name in COLUMNS.values() if vmio or name != "vmio"]
     log = installation.periods[period].log
     return installation.once(
         f"cp time {period} {vmio}",
-        lambda: applicable(overhead.analyse(log, requests=requests, threshold=THRESHOLD, as_printed=True)),
+        lambda: applicable(overhead.analyse(log, requests=requests, fit_options=AS_PRINTED)),
     )
 
 
@@ -114,9 +116,7 @@ def omission(installation: Installation) -> Omission:
     return installation.once(
         "omission",
         lambda: applicable(
-            overhead_omission.omit(
-                log, ["vmio"], requests=list(COLUMNS.values()), threshold=THRESHOLD, as_printed=True
-            )
+            overhead_omission.omit(log, ["vmio"], requests=list(COLUMNS.values()), fit_options=AS_PRINTED)
         ),
     )
 
@@ -132,9 +132,8 @@ def dispatch(installation: Installation, period: str = "III-3") -> Overhead:
             overhead.analyse(
                 log,
                 requests=list(COLUMNS.values()),
-                explained=("dispatch_s",),
-                threshold=THRESHOLD,
-                as_printed=True,
+                target=("dispatch_s",),
+                fit_options=AS_PRINTED,
             )
         ),
     )
@@ -199,9 +198,9 @@ def _omission(installation: Installation) -> Iterator[Cell]:
 def _along(installation: Installation) -> Table:
     """Show how many VMIO come with each of the others: there their cost goes when they are left out."""
     found = omission(installation)
-    vmio = next(item for item in found.whole.costs if item.request == "vmio").seconds.value
+    vmio = next(item for item in found.full.costs if item.request == "vmio").seconds.value
     rows = tuple(
-        (item.label, item.number, f"{1000.0 * vmio * item.number.value:.2f}") for item in found.along
+        (item.label, item.number, f"{1000.0 * vmio * item.number.value:.2f}") for item in found.companions
     )
     columns = (
         Column("request"),
@@ -273,7 +272,7 @@ def _weight(fit: Overhead, request: str) -> float:
     found = cost(fit, request)
     if found is None:
         return math.nan
-    return 0.1 * found.rate.value / fit.system_time.value
+    return 0.1 * found.rate.value / fit.target_mean.value
 
 
 def _shares(installation: Installation) -> Iterator[Cell]:
@@ -302,7 +301,7 @@ def _apart(installation: Installation, columns: dict[str, str]) -> Iterator[Cell
         )
         ours = scaled(less, _weight(fit, request), "% of CP time")
         yield replace(PAPER.cell(SHARES_APART, row, columns[request], ours, "predicted", POINTS), doubt="")
-    ours = scaled(taken.system_time, 100.0 / fit.system_time.value, "% of CP time")
+    ours = scaled(taken.target_mean, 100.0 / fit.target_mean.value, "% of CP time")
     yield PAPER.cell(SHARES_APART, row, "dispatch_percent", ours, "predicted", POINTS)
 
 

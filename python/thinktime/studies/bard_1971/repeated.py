@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from thinktime.documents.document import Cell, Column, Table
 from thinktime.studies.bard_1971.installation import COLUMNS, Installation, Recorded, applicable
-from thinktime.studies.bard_1971.regression import THRESHOLD, cost
+from thinktime.studies.bard_1971.regression import AS_PRINTED, cost
 from thinktime.studies.bard_1971.saturation import (
     DIMENSIONS,
     DRUM,
@@ -20,7 +20,7 @@ from thinktime.studies.bard_1971.saturation import (
 from thinktime.studies.study import Chapter
 
 if TYPE_CHECKING:
-    from thinktime.analyses.overhead.analysis import Overhead
+    from thinktime.analyses.overhead.result import Overhead
     from thinktime.analyses.saturation.analysis import Saturation
 
 __all__ = ["chapter"]
@@ -57,7 +57,7 @@ def _fit(run: Recorded) -> Overhead:
     from thinktime.analyses.overhead import analysis as overhead
 
     requests = list(COLUMNS.values())
-    return applicable(overhead.analyse(run.log, requests=requests, threshold=THRESHOLD, as_printed=True))
+    return applicable(overhead.analyse(run.log, requests=requests, fit_options=AS_PRINTED))
 
 
 def _frontier(run: Recorded) -> Saturation:
