@@ -37,7 +37,7 @@ def test_the_ending_chooses_the_form_and_nothing_is_written_over(log: Log, tmp_p
     assert first.startswith(b"<!doctype html>")
     again = run("report", log.path, "-o", page, "--format", "json")
     assert again.returncode == 2
-    assert f"{page}: is there already; --force" in again.stderr
+    assert f"{page}: already exists; use --force" in again.stderr
     assert page.read_bytes() == first
     forced = run("report", log.path, "-o", page, "--format", "json", "--force")
     assert forced.returncode == 0
@@ -49,7 +49,7 @@ def test_the_ending_chooses_the_form_and_nothing_is_written_over(log: Log, tmp_p
     ("arguments", "message"),
     [
         (["report", "{tmp}/none"], "none"),
-        (["report", "{log}", "-o", "{tmp}/no/such/report.html"], "there is no folder"),
+        (["report", "{log}", "-o", "{tmp}/no/such/report.html"], "does not exist; create it"),
         (["report", "{log}", "-o", "{tmp}"], "is a folder"),
         (["analyse", "nothing", "{log}"], "the questions are capacity, timeline"),
         (["analyse", "rates", "{tmp}"], "manifest"),

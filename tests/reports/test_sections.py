@@ -19,7 +19,7 @@ from thinktime.documents.render import text as render_text
 from thinktime.log import Log
 from thinktime.reports.cards import highlights
 from thinktime.reports.summary import findings
-from thinktime.reports.summary_facts import Evidence
+from thinktime.reports.summary_facts import LogFacts
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 
 NAMES = tuple(results.make_all())
@@ -184,22 +184,21 @@ def test_what_a_log_cannot_tell_of_its_disks_stands_in_the_report() -> None:
     assert section(result, ["matrix"]).not_applicable == "Nothing looked. Look."
 
 
-def evidence(log: Log, **other: object) -> Evidence:
-    return Evidence(recording.analyse(log), {**results.make_all(), **other})
+def evidence(log: Log, **other: object) -> LogFacts:
+    return LogFacts.of({**results.make_all(), "recording": recording.analyse(log), **other})
 
 
 def test_the_findings_tell_the_story(log: Log) -> None:
     told = " ".join(" ".join(finding.text.split()) for finding in findings(evidence(log)))
     for part in (
         "were busy 63.0 % of the time: 44.0 % in user programs, 19.0 % in the system",
-        "saturates on the CPU, used up in 31.0 ± 1.",
+        "limit is the CPU, exhausted in 31.0 ± 1.",
         "idle while a drive was busy 33.5 ± 1.7 % of the time, with 2.57 ± 0.13 requests at the controller",
         "a fork costs 400 ± 20 µs",
         "Measured directly in the same run: minor page fault 4.08 ± 0.20 µs",
-        "An input with 12 users is answered in 1.569 ± 0.078 s (median), one in ten takes longer than "
-        "3.14 ± 0.16 s",
+        "The median response time with 12 users is 1.569 ± 0.078 s, the 90th percentile 3.14 ± 0.16 s",
         "The median response time with 12 users is 2.85 ± 0.14 times that with 1 user",
-        "Find who makes the minor page faults: they are 50.0 % of the system's CPU time",
+        "Find out who causes the minor page faults: they take 50.0 % of the system's CPU time",
     ):
         assert part in told
 
@@ -208,9 +207,9 @@ def test_what_is_metered_needs_no_regression(log: Log) -> None:
     metered = replace(results.make_capacity(), metered=True)
     known = evidence(log, capacity=metered)
     told = " ".join(" ".join(finding.text.split()) for finding in findings(known))
-    assert "By the meters, a minor page fault took 4.00 ± 0.20 µs and a fork took 400 ± 20 µs" in told
+    assert "meters, a minor page fault took 4.00 ± 0.20 µs and a fork took 400 ± 20 µs" in told
     assert "the regression explains" not in told
-    assert "Find who makes the minor page faults: they are 47.4 % of the system's CPU time" in told
+    assert "Find out who causes the minor page faults: they take 47.4 % of the system's CPU time" in told
     card = next(card for card in highlights(known) if card.name == "cost")
     assert (card.label, card.section) == ("CPU time of one minor page fault", "capacity")
 
@@ -219,7 +218,7 @@ def test_a_load_that_saturates_nothing_is_not_called_saturated(log: Log) -> None
     calm = replace(results.make_saturation(), saturated_share={"cpu": results.estimate(0.01)})
     known = evidence(log, saturation=calm)
     told = " ".join(finding.text for finding in findings(known))
-    assert "does not saturate it" in told
+    assert "does not saturate the machine" in told
     assert next(card for card in highlights(known) if card.name == "limit").value == "nothing"
 
 

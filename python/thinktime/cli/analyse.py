@@ -67,19 +67,19 @@ def _command(asked: Question) -> Callable[..., None]:
     shared = ("paths", "output", "form", "force")
 
     def run(**values: Any) -> None:
-        from thinktime.cli import writing
+        from thinktime.cli import output as files
 
         paths, output, form, force = (values.pop(name) for name in shared)
-        chosen = form or writing.form_of(output)
+        chosen = form or files.form_of(output)
         options = _options(asked, values)
-        writing.check(output, force, chosen)
+        files.check(output, force, chosen)
         for path in values.values():
             if isinstance(path, Path) and asked.writes(path, options):
-                writing.check(path, force, "text")
+                files.check(path, force, "text")
         inputs = asked.open(paths if isinstance(paths, list) else [paths])
-        writing.write(output, _rendered(asked, inputs, options, chosen))
+        files.write(output, _rendered(asked, inputs, options, chosen))
         for path, text in asked.files(inputs, options).items():
-            writing.write(path, text)
+            files.write(path, text)
 
     parameters = [*_arguments(asked.accepts), *_declared(asked.options), *_OUTPUT]
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

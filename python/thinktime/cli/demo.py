@@ -1,4 +1,4 @@
-"""`thinktime demo`: from nothing to a report on this machine, in about three minutes."""
+"""`thinktime demo`: a report on this machine under a growing load, in about three minutes."""
 
 from __future__ import annotations
 
@@ -19,27 +19,25 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 STEPS = 11
-"""Numbers of users that are played, at the most."""
+"""Most steps in the number of users."""
 
 BEFORE_S = 25.0
-"""Seconds of the demo that are not the play: direct costs, floor, rehearsal, report."""
+"""Seconds of the demo around the play: direct costs, baseline, rehearsal, report."""
 
 
 def command(
     output: Annotated[
         Path, typer.Option("-o", "--output", metavar="LOG", help="Folder of the log; LOG.html is the report.")
     ] = Path("demo"),
-    minutes: Annotated[float, typer.Option("--minutes", help="How long all of it may take.")] = 3.0,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of all random numbers.")] = 1,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace a log and a report that are there.")
-    ] = False,
+    minutes: Annotated[float, typer.Option("--minutes", help="Duration of the whole demo.")] = 3.0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of all random numbers.")] = 1,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing log and report.")] = False,
 ) -> None:
-    """Play ever more synthetic users on this machine, record it, and tell where its capacity went.
+    """Play a growing number of synthetic users on this machine, record it, and report.
 
-    Measures what a fork, a page fault and a context switch cost here; finds how many users this machine
-    should hold; plays up to half as many again; and writes the report. Needs no privileges and leaves
-    nothing behind but the log and the report.
+    Measures the cost of a fork, a page fault and a context switch; estimates how many users this machine
+    holds; plays up to 50 percent more; and writes the report. Needs no privileges, and leaves only the log
+    and the report behind.
 
     Examples:
 
@@ -52,7 +50,7 @@ def command(
     page = output.with_name(output.name + ".html")
     for path in (output, page):
         if path.exists() and not force:
-            raise InputError(f"{path}: is there already; --force writes it anew, -o chooses another name")
+            raise InputError(f"{path}: already exists; use --force to overwrite it, or another name with -o")
     from thinktime.sources.terminals import Interruption, Terminals
 
     with Terminals() as terminals, Interruption() as interruption:
@@ -63,7 +61,7 @@ def command(
 def _play(
     terminals: Terminals, interruption: Interruption, output: Path, play_s: float, seed: int, force: bool
 ) -> None:
-    from thinktime.cli.showing import Showing
+    from thinktime.cli.progress import StageProgress
     from thinktime.sources.terminals import Plan, builtin_workload, play_into
 
     workload = builtin_workload("mixed")
@@ -75,11 +73,11 @@ def _play(
         # Other interactions than those of the play, so that the play is no repetition.
         seed=seed + 1_000_000,
     )
-    with Showing("measuring what one fork, fault and switch cost", interruption) as showing:
-        costs = terminals.measure_direct(workload["array_bytes"], showing)
-    with Showing("rehearsing", interruption) as showing:
-        prepared = terminals.prepare(replace(rehearsal, floor_s=0.0), showing)
-        demand = terminals.rehearse(rehearsal, prepared, showing)
+    with StageProgress("measuring what one fork, fault and switch cost", interruption) as progress:
+        costs = terminals.measure_direct(workload["array_bytes"], progress)
+    with StageProgress("rehearsing", interruption) as progress:
+        prepared = terminals.prepare(replace(rehearsal, floor_s=0.0), progress)
+        demand = terminals.rehearse(rehearsal, prepared, progress)
     scale = _scale(demand, _cpus())
     plan = replace(
         rehearsal,
@@ -94,11 +92,11 @@ def _play(
         err=True,
     )
     # The floor is measured at the think time of the play: thinking longer, a machine answers more slowly.
-    with Showing("measuring the floor", interruption) as showing:
-        prepared = terminals.prepare(plan, showing)
+    with StageProgress("measuring the floor", interruption) as progress:
+        prepared = terminals.prepare(plan, progress)
     facts = {"direct_costs": costs, "demand": demand | {"saturation_users": scale.saturation}}
-    with Showing("playing", interruption) as showing:
-        played = play_into(terminals, plan, prepared, output, force, 0.5, showing, facts)
+    with StageProgress("playing", interruption) as progress:
+        played = play_into(terminals, plan, prepared, output, force, 0.5, progress, facts)
     if played["outcome"]["stopped"]:
         print("thinktime: stopped before the end; the report covers what was played", file=sys.stderr)
 
@@ -109,7 +107,7 @@ def _cpus() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How many users, thinking how long, take this machine from idle to well past saturation."""
+    """Users and think time that take this machine from idle to well past saturation."""
 
     users: str
     steps: int

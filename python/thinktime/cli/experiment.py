@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from thinktime.cli.progress import counted
 from thinktime.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ Form = Literal["text", "json", "csv"]
 def command(
     design: Annotated[
         Path,
-        typer.Argument(metavar="DESIGN.toml", help="The design; or a folder of runs, to analyse it again."),
+        typer.Argument(metavar="DESIGN.toml", help="The design; or a folder of runs to analyse again."),
     ],
     output: Annotated[
         Path | None,
@@ -37,30 +37,30 @@ def command(
     ] = None,
     replications: Annotated[
         int | None,
-        typer.Option("--replications", min=2, help="Of each cell, in place of the design's."),
+        typer.Option("--replications", min=2, help="Replications of each cell, instead of the design's."),
     ] = None,
     resume: Annotated[
         bool,
-        typer.Option("--resume", help="Go on with runs that are there: only what is missing is simulated."),
+        typer.Option("--resume", help="Continue existing runs: simulate only the missing replications."),
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace runs that are there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace existing runs.")] = False,
     response: Annotated[
         list[str] | None,
-        typer.Option("--response", metavar="NAME", help="Analyse this one; may be given often."),
+        typer.Option("--response", metavar="NAME", help="Analyse this response only; repeatable."),
     ] = None,
     threads: Annotated[
         int | None,
-        typer.Option("--threads", min=1, help="By default one a core; figures do not depend on it."),
+        typer.Option("--threads", min=1, help="By default, one per core; the results do not depend on it."),
     ] = None,
     form: Annotated[
-        Form, typer.Option("--format", help="How the figures are printed; json and csv are unrounded.")
+        Form, typer.Option("--format", help="Format of the results; json and csv are unrounded.")
     ] = "text",
 ) -> None:
-    """Run a factorial experiment on a simulated system, and print what each factor does to each response.
+    """Run a factorial experiment on a simulated system, and estimate the effect of each factor.
 
     Every combination of levels is simulated, by default with the same workloads, so that workloads are
-    blocks. Each cell is a log of its own. A run that was interrupted, at whatever moment, goes on with
-    --resume; with more --replications a finished one is extended.
+    blocks. Each cell is a separate log. An interrupted experiment continues with --resume, which also
+    extends a finished one with more --replications.
 
     The design is a file in TOML: system, seed, replications (8), blocks (true), trace (false), responses
     (all), transformation ("log10", say), and the tables [parameters], the same in all cells, and [factors],
@@ -75,11 +75,11 @@ def command(
       thinktime experiment scheduling --response mean_response_s --format json | jq '.findings'
     """
     from thinktime.analyses.experiment.page import analysed
-    from thinktime.cli import writing
+    from thinktime.cli import output as files
     from thinktime.documents.render import render
 
     if output is not None:
-        writing.check(output, force, "text")
+        files.check(output, force, "text")
     runs = _opened(design) if (design / "runs.json").exists() else None
     if runs is None:
         runs = _run(design, folder, replications, resume=resume, force=force, threads=threads)
@@ -88,7 +88,7 @@ def command(
     document = analysed(runs, response or ())
     sys.stdout.write(render(document, form))
     if output is not None:
-        writing.write(output, render(document, writing.form_of(output)))
+        files.write(output, render(document, files.form_of(output)))
 
 
 def _opened(folder: Path) -> Runs:
@@ -116,29 +116,16 @@ def _run(
     experiments.check(read)
     folder = folder or path.with_suffix("")
     runs = experiments.prepare(read, folder, resume=resume, force=force)
-    with _bar() as progress:
-        experiments.run(read, runs, threads=threads, progress=progress)
+    with counted("simulating") as show:
+        experiments.run(read, runs, threads=threads, progress=None if show is None else _shown(show))
     return Runs.open(folder)
 
 
-@contextmanager
-def _bar() -> Iterator[Callable[[Progress], object] | None]:
-    """Show how many cells are done, on a terminal, and nothing in a pipe."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
+def _shown(show: Callable[..., None]) -> Callable[[Progress], object]:
+    """Callback that shows how many cells are done, and their replications as a bar."""
 
-    columns = (TextColumn("{task.description}"), BarColumn(30), TimeRemainingColumn())
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("simulating", total=None)
+    def progress(state: Progress) -> None:
+        cells = f"{state.cells_done} of {state.cells} cells"
+        show(state.replications_done, total=state.replications, stage=cells)
 
-        def show(progress: Progress) -> None:
-            cells = f"{progress.cells_done} of {progress.cells} cells"
-            bar.update(
-                task, description=cells, total=progress.replications, completed=progress.replications_done
-            )
-
-        yield show
+    return progress

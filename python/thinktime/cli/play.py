@@ -142,14 +142,14 @@ def _think(text: str) -> dict[str, Any]:
 
 
 def _play(plan: Plan, output: Path, force: bool, interval_s: float | None) -> dict[str, Any]:
-    from thinktime.cli.showing import Showing
+    from thinktime.cli.progress import StageProgress
     from thinktime.sources.terminals import Interruption, Terminals, play_into
 
     with Terminals() as terminals, Interruption() as interruption:
-        with Showing("measuring the floor", interruption) as showing:
-            prepared = terminals.prepare(plan, showing)
-        with Showing("playing", interruption) as showing:
-            return play_into(terminals, plan, prepared, output, force, interval_s, showing)
+        with StageProgress("measuring the floor", interruption) as progress:
+            prepared = terminals.prepare(plan, progress)
+        with StageProgress("playing", interruption) as progress:
+            return play_into(terminals, plan, prepared, output, force, interval_s, progress)
 
 
 def _print(played: dict[str, Any], output: Path, form: Form) -> None:

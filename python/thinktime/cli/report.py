@@ -1,4 +1,4 @@
-"""`thinktime report`: the whole story of a log in one page."""
+"""`thinktime report`: the answers to all questions about a log, in one page."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from thinktime.cli import writing
+from thinktime.cli import output as files
 
 __all__ = ["command"]
 
@@ -17,19 +17,19 @@ def command(
     output: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--output", help="File to write, - for standard output. Its ending chooses the format."
+            "-o", "--output", help="File to write, or - for standard output; its ending chooses the format."
         ),
     ] = None,
     form: Annotated[
-        writing.Form | None,
-        typer.Option("--format", help="html by default with -o FILE, text without."),
+        files.Form | None,
+        typer.Option("--format", help="By the ending of FILE, otherwise text."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Write over the file if there is one.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
-    """Tell the whole story of a log: what the machine is, how busy, what limits it, what a request costs.
+    """Report on a log: how busy the machine is, what limits it, what each kind of request costs.
 
-    Without -o, the report is printed as text. An HTML report is one file that works offline: nothing is
-    loaded from anywhere, and the same log gives the same bytes.
+    Without -o, the report is printed as text. An HTML report is a single file that works offline, and the
+    same log gives the same bytes.
 
     Examples:
 
@@ -41,12 +41,12 @@ def command(
 
       thinktime report run --format json | jq '.findings[].text'
     """
-    chosen = form or writing.form_of(output)
-    writing.check(output, force, chosen)
-    writing.write(output, _rendered(logs, chosen))
+    chosen = form or files.form_of(output)
+    files.check(output, force, chosen)
+    files.write(output, _rendered(logs, chosen))
 
 
-def _rendered(logs: list[Path], form: writing.Form) -> str:
+def _rendered(logs: list[Path], form: files.Form) -> str:
     from thinktime import reports
     from thinktime.documents.render import render
     from thinktime.log import Log

@@ -1,4 +1,4 @@
-"""`thinktime scripts`: what scripted users do, on which system."""
+"""`thinktime scripts`: scripts of simulated users, and their demands on each system."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ __all__ = ["command"]
 
 def command(
     name: Annotated[
-        str | None, typer.Argument(metavar="SCRIPT", help="Print this one, to begin one of your own with.")
+        str | None, typer.Argument(metavar="SCRIPT", help="Script to print, as the start of one of your own.")
     ] = None,
     check: Annotated[
-        Path | None, typer.Option("--check", metavar="FILE.toml", help="Say whether a file is a script.")
+        Path | None, typer.Option("--check", metavar="FILE.toml", help="Check a script file.")
     ] = None,
     form: Annotated[
-        Literal["text", "json", "csv"], typer.Option("--format", help="How the tables are printed.")
+        Literal["text", "json", "csv"], typer.Option("--format", help="Format of the tables.")
     ] = "text",
 ) -> None:
-    """List the scripts of users that simulated systems play, print one, or check one of your own.
+    """List, print or check scripts of simulated users.
 
-    A script says what a user types, for which reply the user waits, how long the user thinks, and what each
-    interaction asks of a system.
+    A script holds what a user types, which replies the user waits for, how long the user thinks, and what
+    each interaction demands of a system.
 
     Examples:
 
@@ -70,7 +70,7 @@ def command(
 def _scripts(scripts: tuple[Script, ...]) -> Table:
     from thinktime.documents.document import Column, Table
 
-    columns = ("script", "interactions", "waiting", "commands", "heavy", "systems", "what it is")
+    columns = ("script", "interactions", "waiting", "commands", "heavy", "systems", "description")
     rows = tuple(
         (
             script.name,
@@ -91,7 +91,7 @@ def _scripts(scripts: tuple[Script, ...]) -> Table:
 def _demands(demands: tuple[Demand, ...]) -> Table:
     from thinktime.documents.document import Column, Table
 
-    columns = ("system", "demand", "unit", "default", "what it is")
+    columns = ("system", "demand", "unit", "default", "description")
     rows = tuple(
         (
             demand.system,
@@ -102,5 +102,5 @@ def _demands(demands: tuple[Demand, ...]) -> Table:
         )
         for demand in demands
     )
-    caption = "What an interaction can ask of each system"
+    caption = "Demands of an interaction, by system"
     return Table(name="demands", caption=caption, columns=tuple(Column(name) for name in columns), rows=rows)

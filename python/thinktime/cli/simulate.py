@@ -158,16 +158,16 @@ def _section(simulated: Simulated, output: Path | None) -> Section:
 
     responses = simulated.responses if output is None else Runs.open(output).responses()
     figures = {name: over_replications(responses, name, unit) for name, unit in simulated.units.items()}
-    course = replications.Course(
-        simulated.system,
-        simulated.seed,
-        len(responses),
-        simulated.parameters["length"],
-        simulated.warm_up_s,
-        simulated.warm_up_settled,
-        simulated.laws,
+    run = replications.RunSummary(
+        system=simulated.system,
+        seed=simulated.seed,
+        replications=len(responses),
+        length_s=simulated.parameters["length"],
+        warm_up_s=simulated.warm_up_s,
+        warm_up_settled=simulated.warm_up_settled,
+        laws=simulated.laws,
     )
-    return replications.section(course, figures, simulated.descriptions)
+    return replications.section(run, figures, simulated.descriptions)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from thinktime.documents.document import Document, Figure, Finding, Section, Tab
 
 if TYPE_CHECKING:
     from thinktime.log import Log
-    from thinktime.reports.summary_facts import Evidence
+    from thinktime.reports.summary_facts import LogFacts
 
 __all__ = ["build"]
 
@@ -26,7 +26,7 @@ def build(logs: Sequence[Log]) -> Document:
         A part of a log cannot be read.
     """
     if not logs:
-        raise ValueError("a report needs a log")
+        raise ValueError("logs: a report needs at least one")
     documents = [_of_one(log) for log in logs]
     return documents[0] if len(documents) == 1 else _joined(logs, documents)
 
@@ -36,7 +36,7 @@ def _of_one(log: Log) -> Document:
     from thinktime.analyses.recording import section as recording
     from thinktime.reports.cards import highlights
     from thinktime.reports.summary import findings
-    from thinktime.reports.summary_facts import Evidence
+    from thinktime.reports.summary_facts import LogFacts
 
     results, sections = {}, []
     for question in QUESTIONS:
@@ -47,23 +47,22 @@ def _of_one(log: Log) -> Document:
         section = question.section(result, options)
         if not (question.silent and section.not_applicable):
             sections.append(section)
-    recorded = results["recording"]
-    known = Evidence(recorded, results)
+    facts = LogFacts.of(results)
     return Document(
-        title=f"Where {recording.host_name(recorded.host)} spends its time",
-        subtitle=_subtitle(known),
-        findings=findings(known),
+        title=f"Where {recording.host_name(facts.recording.host)} spends its time",
+        subtitle=_subtitle(facts),
+        findings=findings(facts),
         sections=tuple(sections),
-        facts=recording.facts(recorded),
-        highlights=highlights(known),
+        facts=recording.facts(facts.recording),
+        highlights=highlights(facts),
     )
 
 
-def _subtitle(known: Evidence) -> str:
+def _subtitle(facts: LogFacts) -> str:
     from thinktime.analyses.recording import section as recording
     from thinktime.documents import format as shown
 
-    result = known.recording
+    result = facts.recording
     intervals = shown.count(result.intervals, "interval")
     start = f" from {recording.moment(result.first_start)}" if result.first_start else ""
     host = recording.host_words(result.host)
@@ -71,7 +70,7 @@ def _subtitle(known: Evidence) -> str:
 
 
 def _joined(logs: Sequence[Log], documents: Sequence[Document]) -> Document:
-    """Several documents below each other, after what their comparison says; names say which log is meant."""
+    """Documents of several logs one after another, after the comparison; names tell the logs apart."""
     sections = _comparisons(logs)
     findings: list[Finding] = []
     facts: list[tuple[str, str]] = []
@@ -85,7 +84,7 @@ def _joined(logs: Sequence[Log], documents: Sequence[Document]) -> Document:
         )
         facts.extend((f"Log {number}: {name}", value) for name, value in document.facts)
     return Document(
-        title=f"{len(logs)} logs beside each other",
+        title=f"{len(logs)} logs compared",
         subtitle="; ".join(f"log {number} is {log.path}" for number, log in enumerate(logs, start=1)),
         findings=tuple(findings),
         sections=tuple(sections),
@@ -94,7 +93,7 @@ def _joined(logs: Sequence[Log], documents: Sequence[Document]) -> Document:
 
 
 def _comparisons(logs: Sequence[Log]) -> list[Section]:
-    """Sections that compare the logs, as far as they can be compared."""
+    """Sections of the questions for which the logs can be compared."""
     from thinktime.analyses import QUESTIONS
 
     sections = []

@@ -1,4 +1,4 @@
-"""Cards at the top of a report: one figure each."""
+"""Cards at the top of a report: one value each."""
 
 from __future__ import annotations
 
@@ -7,50 +7,48 @@ from dataclasses import replace
 from thinktime.documents import format as shown
 from thinktime.documents.document import Cell, Highlight
 from thinktime.documents.wording import bare, noun
-from thinktime.reports.summary_facts import SATURATED, Evidence, crowd_of
-
-__all__ = ["highlights"]
+from thinktime.reports.summary_facts import SATURATED, LogFacts, crowd_of
 
 
-def highlights(known: Evidence) -> tuple[Highlight, ...]:
-    """Cards for which there is a figure."""
+def highlights(facts: LogFacts) -> tuple[Highlight, ...]:
+    """Cards that have a value."""
     cards = (
-        _busy(known),
-        _users(known),
-        _limit(known),
-        _response(known),
-        _throughput(known),
-        _cost(known),
+        _busy(facts),
+        _users(facts),
+        _limit(facts),
+        _response(facts),
+        _throughput(facts),
+        _cost(facts),
     )
     return tuple(card for card in cards if card is not None)
 
 
-def _busy(known: Evidence) -> Highlight | None:
-    if known.capacity is None:
+def _busy(facts: LogFacts) -> Highlight | None:
+    if facts.capacity is None:
         return None
-    user = shown.quantity(known.capacity.user.value, "share")
-    note = f"{user} user programs, {shown.quantity(known.capacity.system.value, 'share')} system"
+    user = shown.quantity(facts.capacity.user.value, "share")
+    note = f"{user} user programs, {shown.quantity(facts.capacity.system.value, 'share')} system"
     return Highlight(
-        name="busy", label="CPU busy", value=known.busy, unit="share", note=note, section="capacity"
+        name="busy", label="CPU busy", value=facts.busy, unit="share", note=note, section="capacity"
     )
 
 
-def _users(known: Evidence) -> Highlight | None:
-    gauge = known.gauge("active_users")
+def _users(facts: LogFacts) -> Highlight | None:
+    gauge = facts.gauge("active_users")
     if gauge is None:
         return None
     mean, highest = gauge
-    note = f"at most; {shown.number(mean)} on average"
+    note = f"maximum; mean {shown.number(mean)}"
     return Highlight(
         name="users", label="Active users", value=round(highest), unit="user", note=note, section="timeline"
     )
 
 
-def _limit(known: Evidence) -> Highlight | None:
-    if known.limit is None:
+def _limit(facts: LogFacts) -> Highlight | None:
+    if facts.limit is None:
         return None
-    name, part = known.limit
-    often = f"used up in {shown.quantity(part.value, 'share')} of the intervals"
+    name, part = facts.limit
+    often = f"exhausted in {shown.quantity(part.value, 'share')} of the intervals"
     if part.value < SATURATED:
         return Highlight(
             name="limit",
@@ -64,15 +62,15 @@ def _limit(known: Evidence) -> Highlight | None:
     return Highlight(name="limit", label="Limited by", value=value, unit="", note=often, section="saturation")
 
 
-def _response(known: Evidence) -> Highlight | None:
-    group = known.crowd
+def _response(facts: LogFacts) -> Highlight | None:
+    group = facts.crowd
     if group is None or group.response is None:
         return None
-    whom = f"with {crowd_of(group)}" if known.populations else "all interactions"
+    whom = f"with {crowd_of(group)}" if facts.populations else "all interactions"
     note = f"{whom}; median {shown.quantity(group.response.p50.value, 's')}"
     return Highlight(
         name="response",
-        label="Nine in ten answered within",
+        label="90th percentile of response",
         value=group.response.p90,
         unit="s",
         note=note,
@@ -80,12 +78,12 @@ def _response(known: Evidence) -> Highlight | None:
     )
 
 
-def _throughput(known: Evidence) -> Highlight | None:
-    groups = [(group, group.throughput) for group in known.populations if group.throughput is not None]
+def _throughput(facts: LogFacts) -> Highlight | None:
+    groups = [(group, group.throughput) for group in facts.populations if group.throughput is not None]
     if not groups:
         return None
     best, value = max(groups, key=lambda pair: pair[1].value)
-    note = f"at most, with {crowd_of(best)}"
+    note = f"maximum, with {crowd_of(best)}"
     return Highlight(
         name="throughput",
         label="Interactions completed",
@@ -96,16 +94,16 @@ def _throughput(known: Evidence) -> Highlight | None:
     )
 
 
-def _cost(known: Evidence) -> Highlight | None:
-    if known.metered:
-        event = known.metered[0]
+def _cost(facts: LogFacts) -> Highlight | None:
+    if facts.metered:
+        event = facts.metered[0]
         label = f"CPU time of one {event.label}"
         note = f"metered; {shown.quantity(event.share.value, 'share')} of the capacity"
         return Highlight(
             name="cost", label=label, value=event.overhead, unit="s", note=note, section="capacity"
         )
-    cost = next((cost for cost in known.costs if cost.request == "forks"), None) or next(
-        iter(known.costs), None
+    cost = next((cost for cost in facts.costs if cost.request == "forks"), None) or next(
+        iter(facts.costs), None
     )
     if cost is None:
         return None

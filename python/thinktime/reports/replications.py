@@ -1,4 +1,4 @@
-"""What the replications of a simulation gave."""
+"""Responses of the replications of a simulation."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ from thinktime.documents import format as shown
 from thinktime.documents.document import Column, Section, Table
 from thinktime.stats.estimate import Estimate, NotApplicable
 
-__all__ = ["Course", "section"]
 
-
-@dataclass(frozen=True, slots=True)
-class Course:
-    """How the replications were run."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSummary:
+    """System, seed, length and warm-up of the replications, and the laws they were checked against."""
 
     system: str
     seed: int
@@ -27,9 +25,9 @@ class Course:
 
 
 def section(
-    course: Course, figures: Mapping[str, Estimate | NotApplicable], descriptions: Mapping[str, str]
+    run: RunSummary, figures: Mapping[str, Estimate | NotApplicable], descriptions: Mapping[str, str]
 ) -> Section:
-    """Section of the responses, a row each."""
+    """Section of the responses, one row each."""
     rows = tuple(
         (
             name,
@@ -38,39 +36,39 @@ def section(
         )
         for name, figure in figures.items()
     )
-    spread = "over the replications, Student's t" if course.replications > 1 else "none: one replication"
+    spread = "over the replications, Student's t" if run.replications > 1 else "none: one replication"
     return Section(
         name="replications",
-        title=f"What did {course.system} do?",
+        title=f"What did {run.system} do?",
         summary=(
-            f"{shown.count(course.replications, 'replication')} of {shown.duration(course.length_s)}, "
-            f"seed {course.seed}, {_warm_up(course)}.",
+            f"{shown.count(run.replications, 'replication')} of {shown.duration(run.length_s)}, "
+            f"seed {run.seed}, {_warm_up(run)}.",
         ),
         tables=(
             Table(
                 name="responses",
                 caption="Responses",
-                columns=(Column("response"), Column("mean"), Column("what it is")),
+                columns=(Column("response"), Column("mean"), Column("description")),
                 rows=rows,
             ),
         ),
         figures=(),
-        caveats=_caveats(course),
+        caveats=_caveats(run),
         method=f"Intervals: {spread}."
-        + (f" Every replication was checked: {', '.join(course.laws)}." if course.laws else ""),
+        + (f" Every replication was checked: {', '.join(run.laws)}." if run.laws else ""),
     )
 
 
-def _warm_up(course: Course) -> str:
-    if course.warm_up_settled is not None:
-        return f"warm-up of {shown.duration(course.warm_up_s)} found by MSER-5"
-    if course.warm_up_s == 0.0:
+def _warm_up(run: RunSummary) -> str:
+    if run.warm_up_settled is not None:
+        return f"warm-up of {shown.duration(run.warm_up_s)} found by MSER-5"
+    if run.warm_up_s == 0.0:
         return "no warm-up cut: statistics begin with the empty system"
-    return f"warm-up of {shown.duration(course.warm_up_s)} as given"
+    return f"warm-up of {shown.duration(run.warm_up_s)} as given"
 
 
-def _caveats(course: Course) -> tuple[str, ...]:
-    if course.warm_up_settled is False:
+def _caveats(run: RunSummary) -> tuple[str, ...]:
+    if run.warm_up_settled is False:
         return (
             "MSER-5 puts the end of the warm-up into the second half of a run: the run is too short to tell "
             "start-up from steady state. Make it longer (-p length=...).",

@@ -1,7 +1,7 @@
-"""The summary in plain words: what this machine is, how busy, what limits it, what a request costs.
+"""Summary in plain words: how busy the machine is, what limits it, what a request costs, what to do next.
 
-Every sentence is made from results alone; where a result is missing, its sentence is left out and the
-last part says what to do to get it.
+Every sentence is drawn from results alone; where a result is missing, its sentence is left out, and the
+last sentences say how to obtain it.
 """
 
 from __future__ import annotations
@@ -13,25 +13,24 @@ from thinktime.analyses.recording.section import host_name, host_words
 from thinktime.documents import format as shown
 from thinktime.documents.document import Finding
 from thinktime.documents.wording import bare, capital, listed, noun, one_of, share
-from thinktime.reports.summary_facts import SATURATED, Evidence, crowd_of
+from thinktime.reports.summary_facts import SATURATED, LogFacts, crowd_of
 from thinktime.stats.estimate import NotApplicable
 
 if TYPE_CHECKING:
     from thinktime.analyses.overhead.result import DirectCost
 
-__all__ = ["findings"]
 
 HEAVY = 0.25
-"""Part of the system time above which one kind of request is worth a look."""
+"""Share of the system time above which one kind of request is worth pointing out."""
 WAITING = 0.1
-"""Part of the CPU time spent idle while a drive is busy above which it is worth a sentence."""
+"""Share of CPU time spent idle while a drive is busy above which it is worth a sentence."""
 STRETCHED = 2.0
-"""Stretch factor above which users wait for each other more than for their own work."""
+"""Stretch factor above which users wait for each other longer than for their own work."""
 
 
-def findings(known: Evidence) -> tuple[Finding, ...]:
-    """Sentences below the cards: what is, what to beware of, what to look at next."""
-    if not known.recording.intervals and known.response is None:
+def findings(facts: LogFacts) -> tuple[Finding, ...]:
+    """Findings below the cards: the state of the machine, warnings, next steps."""
+    if not facts.recording.intervals and facts.response is None:
         return (
             Finding(
                 "The log holds no samples and no interactions: nothing was measured.",
@@ -45,24 +44,24 @@ def findings(known: Evidence) -> tuple[Finding, ...]:
             ),
         )
     news = (
-        _busy(known),
-        _limit(known),
-        _waiting(known),
-        _cost(known),
-        _direct(known),
-        _response(known),
-        _crowding(known),
-        _scheduling(known),
+        _busy(facts),
+        _limit(facts),
+        _waiting(facts),
+        _cost(facts),
+        _direct(facts),
+        _response(facts),
+        _crowding(facts),
+        _scheduling(facts),
     )
-    return (*(finding for finding in news if finding is not None), *_warnings(known), *_next(known))
+    return (*(finding for finding in news if finding is not None), *_warnings(facts), *_next(facts))
 
 
-def _busy(known: Evidence) -> Finding | None:
-    if known.capacity is None:
+def _busy(facts: LogFacts) -> Finding | None:
+    if facts.capacity is None:
         return None
-    host = known.recording.host
-    busy, user = shown.quantity(known.busy, "share"), shown.quantity(known.capacity.user.value, "share")
-    system = shown.quantity(known.capacity.system.value, "share")
+    host = facts.recording.host
+    busy, user = shown.quantity(facts.busy, "share"), shown.quantity(facts.capacity.user.value, "share")
+    system = shown.quantity(facts.capacity.system.value, "share")
     return Finding(
         f"The CPUs of {host_name(host)} ({host_words(host)}) were busy {busy} of the time: {user} in user "
         f"programs, {system} in the system.",
@@ -70,20 +69,22 @@ def _busy(known: Evidence) -> Finding | None:
     )
 
 
-def _limit(known: Evidence) -> Finding | None:
-    if known.limit is None:
+def _limit(facts: LogFacts) -> Finding | None:
+    if facts.limit is None:
         return None
-    name, part = known.limit
+    name, part = facts.limit
     often = shown.estimate(share(part) or part)
     if part.value < SATURATED:
-        text = f"This load does not saturate it: {name} was used up in only {often} of the intervals."
+        text = (
+            f"This load does not saturate the machine: {name} was exhausted in only {often} of the intervals."
+        )
         return Finding(text, section="saturation")
-    return Finding(f"It saturates on {name}, used up in {often} of the intervals.", section="saturation")
+    return Finding(f"The limit is {name}, exhausted in {often} of the intervals.", section="saturation")
 
 
-def _waiting(known: Evidence) -> Finding | None:
-    """Say how much CPU time a disk costs by keeping the CPU idle; a hint alone is no finding."""
-    disks = known.iostat
+def _waiting(facts: LogFacts) -> Finding | None:
+    """CPU time that was idle while a disk was busy; a hint alone is not reported."""
+    disks = facts.disks
     if disks is None or isinstance(disks.cpu, NotApplicable) or disks.cpu.is_hint:
         return None
     waiting = share(disks.cpu.waiting)
@@ -98,29 +99,29 @@ def _waiting(known: Evidence) -> Finding | None:
     )
 
 
-def _cost(known: Evidence) -> Finding | None:
-    if known.metered:
+def _cost(facts: LogFacts) -> Finding | None:
+    if facts.metered:
         each = [
             f"{one_of(event.label)} took {shown.estimate(event.overhead)}"
-            for event in known.metered[:3]
+            for event in facts.metered[:3]
             if event.overhead is not None
         ]
-        return Finding(f"By the meters, {listed(each)} of system CPU time.", section="capacity")
-    if known.overhead is None or not known.costs:
+        return Finding(f"According to the meters, {listed(each)} of system CPU time.", section="capacity")
+    if facts.overhead is None or not facts.costs:
         return None
     named = [
         f"{one_of(noun(cost.request, cost.label))} costs {shown.estimate(bare(cost.seconds))}"
-        for cost in known.costs[:3]
+        for cost in facts.costs[:3]
     ]
-    explained = shown.quantity(known.overhead.r_squared, "share")
+    explained = shown.quantity(facts.overhead.r_squared, "share")
     return Finding(
-        f"Of system CPU time, {listed(named)}; the regression explains {explained} of its variance.",
+        f"In system CPU time, {listed(named)}; the regression explains {explained} of its variance.",
         section="overhead",
     )
 
 
-def _direct(known: Evidence) -> Finding | None:
-    pairs = [(cost, cost.direct) for cost in known.costs if cost.direct is not None]
+def _direct(facts: LogFacts) -> Finding | None:
+    pairs = [(cost, cost.direct) for cost in facts.costs if cost.direct is not None]
     named = [f"{noun(cost.request, cost.label)} {_agreement(direct)}" for cost, direct in pairs]
     return (
         Finding(f"Measured directly in the same run: {listed(named)}.", section="overhead") if named else None
@@ -134,111 +135,124 @@ def _agreement(direct: DirectCost) -> str:
     return f"{seconds} (the regression gives {shown.number(direct.ratio)} times that)"
 
 
-def _response(known: Evidence) -> Finding | None:
-    group = known.crowd
+def _response(facts: LogFacts) -> Finding | None:
+    group = facts.crowd
     if group is None or group.response is None:
         return None
-    crowd = f" with {crowd_of(group)}" if known.populations else ""
+    crowd = f" with {crowd_of(group)}" if facts.populations else ""
     stretch = ""
     if group.stretch is not None:
-        stretch = f"; it takes {shown.number(group.stretch.value)} times the service that it receives"
+        stretch = f"; the stretch factor (response over service) is {shown.number(group.stretch.value)}"
     return Finding(
-        f"An input{crowd} is answered in {shown.estimate(group.response.p50)} (median), "
-        f"one in ten takes longer than {shown.estimate(group.response.p90)}{stretch}.",
+        f"The median response time{crowd} is {shown.estimate(group.response.p50)}, "
+        f"the 90th percentile {shown.estimate(group.response.p90)}{stretch}.",
         section="response",
     )
 
 
-def _crowding(known: Evidence) -> Finding | None:
-    if known.response is None or known.response.growth is None or len(known.populations) < 2:
+def _crowding(facts: LogFacts) -> Finding | None:
+    if facts.response is None or facts.response.growth is None or len(facts.populations) < 2:
         return None
-    first, last = known.populations[0], known.populations[-1]
-    growth = shown.estimate(known.response.growth)
+    first, last = facts.populations[0], facts.populations[-1]
+    growth = shown.estimate(facts.response.growth)
     return Finding(
         f"The median response time with {crowd_of(last)} is {growth} times that with {crowd_of(first)}.",
         section="response",
     )
 
 
-def _scheduling(known: Evidence) -> Finding | None:
-    if known.service is None or not known.service.ageing:
+def _scheduling(facts: LogFacts) -> Finding | None:
+    if facts.service is None or not facts.service.ageing:
         return None
-    overall = known.service.ageing[0]
+    overall = facts.service.ageing[0]
     first, last = overall.curve[0], overall.curve[-1]
     course = (
-        f"{shown.quantity(first.residual.value, 's')} of CPU time are still to come at the start of an "
-        f"input, {shown.quantity(last.residual.value, 's')} after {shown.quantity(last.service_s, 's')}"
+        f"the mean remaining CPU time is {shown.quantity(first.residual.value, 's')} at the start of an "
+        f"input and {shown.quantity(last.residual.value, 's')} after {shown.quantity(last.service_s, 's')}"
     )
     if overall.rule == "least attained service":
-        text = f"Long inputs stay long: {course}. Serving first who received least keeps short ones fast."
+        text = (
+            f"The longer an input has run, the longer it is likely to run on: {course}. Serving the input "
+            "with the least service so far first keeps short ones fast."
+        )
     elif overall.rule == "first come, first served":
         text = (
-            f"What has been begun is soon done: {course}. Finishing it first keeps the mean response short."
+            f"The longer an input has run, the sooner it is likely to end: {course}. Finishing inputs in "
+            "order of arrival keeps the mean response time short."
         )
     else:
         return None
     return Finding(text, section="service")
 
 
-def _warnings(known: Evidence) -> list[Finding]:
-    said = known.recording
+def _warnings(facts: LogFacts) -> list[Finding]:
+    said = facts.recording
     found = []
     if 0 < said.intervals < SHORT:
-        text = f"Only {shown.count(said.intervals, 'interval')} were recorded: most intervals below are wide."
+        text = f"Only {shown.count(said.intervals, 'interval')} recorded: most confidence intervals are wide."
         found.append(Finding(text, section="recording", tone="warning"))
     if said.ticks_biased and said.busy_ticks_s and said.busy_exact_s:
         off = shown.quantity(said.busy_ticks_s / said.busy_exact_s - 1, "share")
-        text = f"Tick-sampled CPU time is off by {off}: something runs in step with the clock tick."
+        text = (
+            f"Tick-sampled CPU time differs by {off} from the exact time: a load runs in step with the tick."
+        )
         found.append(Finding(text, section="recording", tone="warning"))
     if said.dropped:
-        text = f"{shown.count(said.dropped, 'interval')} had to be dropped."
+        text = f"{shown.count(said.dropped, 'interval')} were dropped."
         found.append(Finding(text, section="recording", tone="warning"))
     return found
 
 
-def _next(known: Evidence) -> list[Finding]:
-    """List what to look at next, the most promising first."""
-    steps: list[tuple[str, str]] = [*_relief(known)]
-    heavy = next((cost for cost in known.costs if cost.share.value >= HEAVY), None)
+def _next(facts: LogFacts) -> list[Finding]:
+    """Next steps, the most promising first."""
+    steps: list[tuple[str, str]] = [*_relief(facts)]
+    heavy = next((cost for cost in facts.costs if cost.share.value >= HEAVY), None)
     if heavy is not None:
         part = shown.quantity(heavy.share.value, "share")
         what = shown.plural(noun(heavy.request, heavy.label))
-        steps.append((f"Find who makes the {what}: they are {part} of the system's CPU time.", "overhead"))
-    if known.capacity is not None and known.metered and known.capacity.system.value > 0.0:
-        event = known.metered[0]
-        of_system = event.share.value / known.capacity.system.value
+        steps.append(
+            (f"Find out who causes the {what}: they take {part} of the system's CPU time.", "overhead")
+        )
+    if facts.capacity is not None and facts.metered and facts.capacity.system.value > 0.0:
+        event = facts.metered[0]
+        of_system = event.share.value / facts.capacity.system.value
         if of_system >= HEAVY:
             part, what = shown.quantity(of_system, "share"), shown.plural(event.label)
             steps.append(
-                (f"Find who makes the {what}: they are {part} of the system's CPU time.", "capacity")
+                (f"Find out who causes the {what}: they take {part} of the system's CPU time.", "capacity")
             )
-    if known.response is None:
-        steps.append(("Response times are not in this log: `thinktime play` measures them.", "response"))
-    if 0 < known.recording.intervals < 4 * SHORT:
+    if facts.response is None:
+        steps.append(("This log has no response times: `thinktime play` measures them.", "response"))
+    if 0 < facts.recording.intervals < 4 * SHORT:
         steps.append(
             (
-                "Record for longer: four times the intervals halve the width of the intervals below.",
+                "Record longer: four times as many intervals halve the width of the confidence intervals.",
                 "recording",
             )
         )
     return [Finding(text, section=section, tone="next") for text, section in steps]
 
 
-def _relief(known: Evidence) -> list[tuple[str, str]]:
-    """Say what would take the limit away."""
-    if known.limit is None:
+def _relief(facts: LogFacts) -> list[tuple[str, str]]:
+    """Next step that follows from the limit."""
+    if facts.limit is None:
         return []
-    name, part = known.limit
+    name, part = facts.limit
     if part.value < SATURATED:
         return [
             (
-                "To see what limits it, record a heavier load, or add users with `thinktime play`.",
+                "To find the limit, record a heavier load, or add users with `thinktime play`.",
                 "saturation",
             )
         ]
     if name != "the CPU":
-        return [(f"{capital(name)} is the limit: more CPU would not help first.", "saturation")]
-    by_users = known.capacity is None or known.capacity.user.value > known.capacity.system.value
+        return [(f"{capital(name)} is the limit: a faster CPU would not help yet.", "saturation")]
+    by_users = facts.capacity is None or facts.capacity.user.value > facts.capacity.system.value
     if by_users:
-        return [("The CPU is the limit and user programs have most of it: see who they are.", "users")]
-    return [("The CPU is the limit and the system has most of it: see which requests cost it.", "overhead")]
+        return [("The CPU is the limit, and user programs use most of it: see whose they are.", "users")]
+    return [
+        (
+            "The CPU is the limit, and the system uses most of it: see which requests cost the most.",
+            "overhead",
+        )
+    ]

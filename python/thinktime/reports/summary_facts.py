@@ -1,10 +1,10 @@
-"""What the summary of a report argues from: the results of one log, and the few figures drawn from them."""
+"""Facts that the summary of a report is drawn from: the results of one log, and figures derived from them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
 
 from thinktime.analyses.overhead.section import requests
 from thinktime.analyses.recording.analysis import Recording
@@ -13,70 +13,43 @@ from thinktime.stats.estimate import Estimate, NotApplicable
 
 if TYPE_CHECKING:
     from thinktime.analyses.capacity.analysis import Capacity, Event
-    from thinktime.analyses.disks.result import Iostat
+    from thinktime.analyses.disks.result import Iostat as Disks
     from thinktime.analyses.overhead.result import Cost, Overhead
     from thinktime.analyses.rates.analysis import Rates
     from thinktime.analyses.response.analysis import Response, ResponseGroup
     from thinktime.analyses.saturation.analysis import Saturation
     from thinktime.analyses.service.analysis import Service
 
-__all__ = ["SATURATED", "Evidence", "crowd_of"]
-
 LIMITS = {"cpu": "the CPU", "disk": "a disk", "memory": "memory"}
 SATURATED = 0.1
-"""Part of the intervals in which a resource must be used up to be called the limit of this load."""
+"""Share of the intervals in which a resource must be exhausted to be called the limit of this load."""
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """Everything that is known about one log."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogFacts:
+    """Results of one log that the summary uses; None where a question does not apply."""
 
     recording: Recording
-    results: Mapping[str, object]
-    """Result of each analysis by its name, `NotApplicable` included."""
+    capacity: Capacity | None
+    overhead: Overhead | None
+    rates: Rates | None
+    service: Service | None
+    response: Response | None
+    saturation: Saturation | None
+    disks: Disks | None
 
-    def _result(self, name: str) -> object | None:
-        result = self.results.get(name)
-        return None if isinstance(result, NotApplicable) else result
-
-    @property
-    def capacity(self) -> Capacity | None:
-        """Capacity breakdown, where it applies."""
-        return cast("Capacity | None", self._result("capacity"))
-
-    @property
-    def overhead(self) -> Overhead | None:
-        """Overhead regression, where it applies."""
-        return cast("Overhead | None", self._result("overhead"))
-
-    @property
-    def rates(self) -> Rates | None:
-        """Rates, where they apply."""
-        return cast("Rates | None", self._result("rates"))
-
-    @property
-    def service(self) -> Service | None:
-        """Service times, where there are any."""
-        return cast("Service | None", self._result("service"))
-
-    @property
-    def response(self) -> Response | None:
-        """Response times, where they apply."""
-        return cast("Response | None", self._result("response"))
-
-    @property
-    def saturation(self) -> Saturation | None:
-        """Pareto frontier, where it applies."""
-        return cast("Saturation | None", self._result("saturation"))
-
-    @property
-    def iostat(self) -> Iostat | None:
-        """Disks and who waits for them, where the log tells."""
-        return cast("Iostat | None", self._result("disks"))
+    @classmethod
+    def of(cls, results: Mapping[str, Any]) -> LogFacts:
+        """Facts from the results of all questions, by name."""
+        applicable = {
+            item.name: None if isinstance(results[item.name], NotApplicable) else results[item.name]
+            for item in fields(cls)
+        }
+        return cls(**applicable)
 
     @property
     def busy(self) -> float:
-        """Part of the CPU capacity that was used."""
+        """Share of the CPU capacity that was used."""
         return 0.0 if self.capacity is None else self.capacity.user.value + self.capacity.system.value
 
     def gauge(self, column: str) -> tuple[float, float] | None:
@@ -88,22 +61,22 @@ class Evidence:
 
     @property
     def metered(self) -> list[Event]:
-        """Events whose time the source measured and that happened, by falling share of the capacity."""
+        """Metered events that happened, by decreasing share of the capacity."""
         events = self.capacity.events if self.capacity is not None and self.capacity.metered else ()
         return sorted((event for event in events if event.overhead), key=lambda event: -event.share.value)
 
     @property
     def costs(self) -> list[Cost]:
-        """Costs of requests that are told from zero, by falling share of the system time.
+        """Costs significantly above zero, by decreasing share of the system time.
 
-        None where events are metered: what a meter says needs no regression.
+        Empty where events are metered: a meter needs no regression.
         """
-        found = requests(self.overhead) if self.overhead and not self.metered else []
-        return [cost for cost in found if (cost.seconds.low or 0.0) > 0]
+        costs = requests(self.overhead) if self.overhead and not self.metered else []
+        return [cost for cost in costs if (cost.seconds.low or 0.0) > 0]
 
     @property
     def limit(self) -> tuple[str, Estimate] | None:
-        """Resource that was used up most often, and in which part of the intervals."""
+        """Resource that was exhausted most often, and its share of the intervals."""
         if self.saturation is None:
             return None
         parts = self.saturation.saturated_share.items()
@@ -119,13 +92,13 @@ class Evidence:
 
     @property
     def populations(self) -> list[ResponseGroup]:
-        """Numbers of users with enough completed interactions to speak of, growing."""
+        """Groups by number of users with enough completed interactions, in increasing order."""
         groups = self.response.by_population if self.response else ()
         return [group for group in groups if group.response is not None and not few(group.response.n)]
 
     @property
     def crowd(self) -> ResponseGroup | None:
-        """Largest number of users to speak of, or all interactions together."""
+        """Group with the most users and enough interactions, or all interactions together."""
         if self.response is None:
             return None
         group = self.populations[-1] if self.populations else self.response.overall
@@ -133,6 +106,6 @@ class Evidence:
 
 
 def crowd_of(group: ResponseGroup) -> str:
-    """Write how many users a group of interactions had: 3 to 4 users."""
+    """Number of users of a group of interactions, in words: 3 to 4 users."""
     low, high = group.population_low, group.population_high
     return users(group.label if low is None or high is None else range_of(low, high))

@@ -1,8 +1,10 @@
-"""A line on the terminal that shows how far a play is, and nothing in a pipe."""
+"""Progress of long work: a line on the terminal, nothing in a pipe."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -12,18 +14,47 @@ if TYPE_CHECKING:
 
     from thinktime.sources.terminals import Interruption, Progress
 
-__all__ = ["Showing"]
+
+def _bar(*, refreshes_itself: bool = True) -> Bar:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(30), TimeRemainingColumn())
+    return Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=refreshes_itself)
 
 
-class Showing:
-    """Shows the progress of one stage; called with it, says whether to go on.
+@contextmanager
+def counted(stage: str, total: int | None = None) -> Iterator[Callable[..., None] | None]:
+    """Callback ``(done, total=None, stage=None)`` that moves a bar; None where there is no terminal.
 
     Parameters
     ----------
     stage : str
-        What is being done, for the line's beginning.
+        Work that is under way, shown before the bar.
+    total : int, optional
+        Number of steps, where it is known before the work.
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
+    with _bar() as bar:
+        task = bar.add_task(stage, total=total)
+
+        def show(done: int, total: int | None = None, stage: str | None = None) -> None:
+            bar.update(task, completed=done, total=total, description=stage)
+
+        yield show
+
+
+class StageProgress:
+    """Progress of one stage of a play; called with it, returns whether to go on.
+
+    Parameters
+    ----------
+    stage : str
+        Work that is under way, shown first on the line.
     interruption : Interruption
-        Whether the user wants an end.
+        Whether the user has asked to stop.
     """
 
     def __init__(self, stage: str, interruption: Interruption) -> None:
@@ -32,15 +63,10 @@ class Showing:
         self._bar: Bar | None = None
         self._task: TaskID | None = None
 
-    def __enter__(self) -> Showing:
+    def __enter__(self) -> StageProgress:
         if sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
-            from rich.progress import Progress as Bar
-
-            columns = (TextColumn("{task.description}"), BarColumn(20), TimeRemainingColumn())
-            # The play itself refreshes the line: no thread of rich's beside it.
-            self._bar = Bar(*columns, console=Console(stderr=True), transient=True, auto_refresh=False)
+            # The play refreshes the line itself: a refreshing thread would be one more load on the machine.
+            self._bar = _bar(refreshes_itself=False)
             self._task = self._bar.add_task(self._stage, total=None)
             self._bar.start()
             self._bar.refresh()
@@ -53,7 +79,7 @@ class Showing:
             self._bar.stop()
 
     def __call__(self, progress: Progress) -> bool:
-        """Show `progress`; False when an end is wanted."""
+        """Show `progress`; False when the user has asked to stop."""
         if self._bar is not None and self._task is not None:
             total = progress.end_s or None
             self._bar.update(

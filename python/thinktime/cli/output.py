@@ -1,4 +1,4 @@
-"""Where a report goes: a file, whole or not at all, or standard output."""
+"""Output of commands: a file, written completely or not at all, or standard output."""
 
 from __future__ import annotations
 
@@ -17,37 +17,39 @@ SUFFIXES: dict[str, Form] = {".html": "html", ".htm": "html", ".txt": "text", ".
 
 
 def form_of(output: Path | None) -> Form:
-    """Format that the name of a file asks for."""
+    """Format by the ending of a file's name; text for standard output."""
     if _target(output) is None or output is None:
         return "text"
     return SUFFIXES.get(output.suffix.lower(), "html")
 
 
 def check(output: Path | None, force: bool, form: Form) -> None:
-    """Refuse before the work, not after it.
+    """Refuse an output that cannot be written, before the work rather than after it.
 
     Raises
     ------
     InputError
-        The file is there already, or cannot be made; or a page would go to a terminal.
+        The file exists and `force` is not given, its folder does not exist, or a page would go to a terminal.
     """
     if form == "html" and output is None and sys.stdout.isatty():
-        raise InputError("--format html: a page is not for a terminal; give a file with -o report.html")
+        raise InputError("--format html: cannot be shown on a terminal; give a file with -o report.html")
     target = _target(output)
     if target is None:
         return
     if target.is_dir():
         raise InputError(f"{target}: is a folder; give the name of a file with -o")
     if target.exists() and not force:
-        raise InputError(f"{target}: is there already; --force writes over it, -o chooses another name")
+        raise InputError(
+            f"{target}: already exists; use --force to overwrite it, or choose another name with -o"
+        )
     if not target.parent.is_dir():
         raise InputError(
-            f"{target}: there is no folder {target.parent}; make it, or choose another name with -o"
+            f"{target}: the folder {target.parent} does not exist; create it, or choose another name with -o"
         )
 
 
 def write(output: Path | None, text: str) -> None:
-    """Write all or nothing: a report that was cut short would look complete.
+    """Write the text to the output, completely or not at all: a truncated report would look complete.
 
     Raises
     ------
