@@ -67,19 +67,19 @@ def _command(asked: Question) -> Callable[..., None]:
     shared = ("paths", "output", "form", "force")
 
     def run(**values: Any) -> None:
-        from thinktime.cli import output as files
+        from thinktime.cli import destination
 
         paths, output, form, force = (values.pop(name) for name in shared)
-        chosen = form or files.form_of(output)
+        chosen = form or destination.form_of(output)
         options = _options(asked, values)
-        files.check(output, force, chosen)
+        destination.check(output, force, chosen)
         for path in values.values():
             if isinstance(path, Path) and asked.writes(path, options):
-                files.check(path, force, "text")
+                destination.check(path, force, "text")
         inputs = asked.open(paths if isinstance(paths, list) else [paths])
-        files.write(output, _rendered(asked, inputs, options, chosen))
+        destination.write(output, _rendered(asked, inputs, options, chosen))
         for path, text in asked.files(inputs, options).items():
-            files.write(path, text)
+            destination.write(path, text)
 
     parameters = [*_arguments(asked.accepts), *_declared(asked.options), *_OUTPUT]
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

@@ -75,11 +75,11 @@ def command(
       thinktime experiment scheduling --response mean_response_s --format json | jq '.findings'
     """
     from thinktime.analyses.experiment.page import analysed
-    from thinktime.cli import output as files
+    from thinktime.cli import destination
     from thinktime.documents.render import render
 
     if output is not None:
-        files.check(output, force, "text")
+        destination.check(output, force, "text")
     runs = _opened(design) if (design / "runs.json").exists() else None
     if runs is None:
         runs = _run(design, folder, replications, resume=resume, force=force, threads=threads)
@@ -88,7 +88,7 @@ def command(
     document = analysed(runs, response or ())
     sys.stdout.write(render(document, form))
     if output is not None:
-        files.write(output, render(document, files.form_of(output)))
+        destination.write(output, render(document, destination.form_of(output)))
 
 
 def _opened(folder: Path) -> Runs:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from thinktime.cli import output as files
+from thinktime.cli import destination
 
 __all__ = ["command"]
 
@@ -21,7 +21,7 @@ def command(
         ),
     ] = None,
     form: Annotated[
-        files.Form | None,
+        destination.Form | None,
         typer.Option("--format", help="By the ending of FILE, otherwise text."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
@@ -41,12 +41,12 @@ def command(
 
       thinktime report run --format json | jq '.findings[].text'
     """
-    chosen = form or files.form_of(output)
-    files.check(output, force, chosen)
-    files.write(output, _rendered(logs, chosen))
+    chosen = form or destination.form_of(output)
+    destination.check(output, force, chosen)
+    destination.write(output, _rendered(logs, chosen))
 
 
-def _rendered(logs: list[Path], form: files.Form) -> str:
+def _rendered(logs: list[Path], form: destination.Form) -> str:
     from thinktime import reports
     from thinktime.documents.render import render
     from thinktime.log import Log

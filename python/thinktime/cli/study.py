@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from thinktime.cli import output as files
+from thinktime.cli import destination
 
 if TYPE_CHECKING:
     from thinktime.studies.laboratory import Progress
@@ -31,7 +31,7 @@ def command(
         ),
     ] = None,
     form: Annotated[
-        files.Form | None, typer.Option("--format", help="html by default with -o FILE, text without.")
+        destination.Form | None, typer.Option("--format", help="html by default with -o FILE, text without.")
     ] = None,
     seed: Annotated[int, typer.Option("--seed", metavar="S", help="Seed of all random numbers.")] = 1,
     replications: Annotated[
@@ -73,8 +73,8 @@ def command(
     from thinktime.studies.study import run
 
     study = load(paper)
-    chosen = form or files.form_of(output)
-    files.check(output, force, chosen)
+    chosen = form or destination.form_of(output)
+    destination.check(output, force, chosen)
     with _progress() as progress:
         settings = Settings(
             seed=seed,
@@ -85,7 +85,7 @@ def command(
         outcome = run(study, settings, table)
         progress(1.0, "writing")
         text = _rendered(outcome, chosen)
-    files.write(output, text)
+    destination.write(output, text)
 
 
 def _list() -> None:
@@ -97,7 +97,7 @@ def _list() -> None:
         typer.echo(f"{name}\n  {study.title}\n  {study.paper}\n  {tables}")
 
 
-def _rendered(outcome: Outcome, form: files.Form) -> str:
+def _rendered(outcome: Outcome, form: destination.Form) -> str:
     from thinktime.documents.render import render
     from thinktime.studies import cells_render
     from thinktime.studies.study_report import report

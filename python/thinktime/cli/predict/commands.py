@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from thinktime.cli import output as files
-from thinktime.cli import parameters
+from thinktime.cli import destination, parameters
 from thinktime.errors import InputError
 from thinktime.models.swapping.response_time import Swapping
 from thinktime.models.swapping.swap_disk import Configuration
@@ -43,7 +42,7 @@ Output: TypeAlias = Annotated[
     typer.Option("-o", "--output", metavar="FILE", help="Write to FILE; its ending chooses the format."),
 ]
 Form: TypeAlias = Annotated[
-    files.Form | None,
+    destination.Form | None,
     typer.Option(
         "--format", help="By the ending of FILE, otherwise text; json and csv are unrounded, in SI units."
     ),
@@ -51,12 +50,12 @@ Form: TypeAlias = Annotated[
 Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Overwrite FILE if it exists.")]
 
 
-def _write(answer: Section | Document, output: Path | None, form: files.Form | None) -> None:
+def _write(answer: Section | Document, output: Path | None, form: destination.Form | None) -> None:
     """Print the answer, or write it to a file; a page of a section has its first sentences as findings."""
     from thinktime.documents.document import Document, Finding
     from thinktime.documents.render import render, render_section
 
-    chosen = form or files.form_of(output)
+    chosen = form or destination.form_of(output)
     if isinstance(answer, Document):
         text = render(answer, chosen)
     elif chosen == "html":
@@ -70,7 +69,7 @@ def _write(answer: Section | Document, output: Path | None, form: files.Form | N
         text = render(page, chosen)
     else:
         text = render_section(answer, chosen)
-    files.write(output, text)
+    destination.write(output, text)
 
 
 def disk_bound(
@@ -109,7 +108,7 @@ def disk_bound(
     from thinktime.models.swapping import disk_bound as model
     from thinktime.predictions import disk_bound as prediction
 
-    files.check(output, force, form or files.form_of(output))
+    destination.check(output, force, form or destination.form_of(output))
     a, b = of_options(CONFIGURATION, texts), of_options(CONFIGURATION, texts, "b")
     for path, given in zip(files or (), ("A", "B", ""), strict=False):
         if given == "A":
@@ -171,7 +170,7 @@ def swap_overhead(
     """
     from thinktime.predictions.swap_overhead import predict, section
 
-    files.check(output, force, form or files.form_of(output))
+    destination.check(output, force, form or destination.form_of(output))
     given = of_options(LOAD, texts)
     check_complete(LOAD, given, remedy="--help shows an example")
     _write(section(predict(Load(**given.values))), output, form)
@@ -208,7 +207,7 @@ def swapping(
     from thinktime.models.swapping.response_time import predict
     from thinktime.predictions.swapping import section
 
-    files.check(output, force, form or files.form_of(output))
+    destination.check(output, force, form or destination.form_of(output))
     now = of_options(SWAPPING, texts)
     if file is not None:
         now = now.over(of_file(SWAPPING, file))
@@ -287,7 +286,7 @@ def paging(
     """
     from thinktime.predictions.paging import Simulation, document
 
-    files.check(output, force, form or files.form_of(output))
+    destination.check(output, force, form or destination.form_of(output))
     texts = {"core": core, "users": users, "cpus": cpus, "max_eligible": max_eligible}
     values = {name: _values(text, name) for name, text in texts.items() if text is not None}
     single = {name: listed[0] for name, listed in values.items() if len(listed) == 1}
@@ -357,7 +356,7 @@ def network(
     from thinktime import toml
     from thinktime.predictions.network import Network, document
 
-    files.check(output, force, form or files.form_of(output))
+    destination.check(output, force, form or destination.form_of(output))
     table = {} if file is None else toml.read(file)
     if unknown := set(table) - {"stations", "think_time", "users"}:
         raise InputError(f"{file}: {unknown.pop()}: is no key of a network; give stations, think_time, users")
