@@ -146,6 +146,7 @@ def _declared(record: type) -> list[inspect.Parameter]:
     parameters = []
     for name, face in options_of(record).items():
         default = getattr(defaults, name)
+        annotation: Any
         if face.repeated:
             annotation, default = list[str] | None, None
         elif face.parse is not None:
@@ -158,8 +159,14 @@ def _declared(record: type) -> list[inspect.Parameter]:
 
 def _typer_option(face: OptionHelp, annotation: Any) -> Any:
     kinds = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
-    bounds = {"min": face.least, "max": face.most} if {int, float} & set(kinds) else {}
-    return typer.Option(face.flag, metavar=face.metavar, help=face.help, **bounds)
+    numeric = bool({int, float} & set(kinds))
+    return typer.Option(
+        face.flag,
+        metavar=face.metavar,
+        help=face.help,
+        min=face.least if numeric else None,
+        max=face.most if numeric else None,
+    )
 
 
 def _options(asked: Question, values: dict[str, Any]) -> Any:

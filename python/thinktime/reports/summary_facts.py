@@ -41,7 +41,7 @@ class LogFacts:
     @classmethod
     def of(cls, results: Mapping[str, Any]) -> LogFacts:
         """Facts from the results of all questions, by name."""
-        applicable = {
+        applicable: dict[str, Any] = {
             item.name: None if isinstance(results[item.name], NotApplicable) else results[item.name]
             for item in fields(cls)
         }
