@@ -20,7 +20,7 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("docs")
     record = [sys.executable, "-c", "from thinktime.cli import main; main()", "record", "-o", "run"]
     subprocess.run(
-        [*record, "--interval", "0.1", "--duration", "1s"], cwd=folder, check=True, capture_output=True
+        [*record, "--interval", "0.1s", "--duration", "1s"], cwd=folder, check=True, capture_output=True
     )
     return folder
 

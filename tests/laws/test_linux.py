@@ -38,15 +38,15 @@ def thinktime(*arguments):
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
     path = tmp_path_factory.mktemp("laws") / "recorded"
-    thinktime("record", "-o", path, "--interval", "0.2", "--duration", "4s")
+    thinktime("record", "-o", path, "--interval", "0.2s", "--duration", "4s")
     return Log.open(path)
 
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory):
     path = tmp_path_factory.mktemp("laws") / "played"
-    play = ["play", "mixed", "--users", "1..3", "--hold", "2s", "--think", "0.2s"]
-    thinktime(*play, "--interval", "0.2", "--seed", "7", "-o", path)
+    play = ["play", "mixed", "--users", "1..3", "--step", "2s", "--think", "exponential(mean=0.2s)"]
+    thinktime(*play, "--interval", "0.2s", "--seed", "7", "-o", path)
     return Log.open(path)
 
 

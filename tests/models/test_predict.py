@@ -165,7 +165,7 @@ def test_swap_overhead_with_one_and_with_several_loaded(run):
             [*DISK, "--processes", "4", "--loaded-b", "8"],
             "machine B: loaded is 8, but there are 4",
         ),
-        ([*DISK, "--swap-time-b", "fast"], "--swap-time-b fast: is no time"),
+        ([*DISK, "--swap-time-b", "fast"], '--swap-time-b: "fast" is not a duration'),
         ([*DISK, "--block-time-b", "5ms+-6ms"], "block_time_s has an interval from -0.001"),
         ([*DISK, "--block-time-b", "5+-1+-1ms"], "give one interval, such as 40ms+-2ms"),
         (

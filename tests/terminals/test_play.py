@@ -81,11 +81,11 @@ def start(tmp_path: Path) -> Iterator[Start]:
         player.process.communicate()
 
 
-SHORT = ("--think", "50ms", "--floor", "0.5s", "--no-record")
+SHORT = ("--think", "exponential(mean=50ms)", "--baseline", "0.5s", "--no-record")
 
 
 def test_every_interaction_is_a_row_and_nothing_is_left(start: Start) -> None:
-    player = start("mixed", "--users", "1..3", "--hold", "0.5s", *SHORT, "--format", "json")
+    player = start("mixed", "--users", "1..3", "--step", "0.5s", *SHORT, "--format", "json")
     status, output, errors = player.end()
     assert status == 0, errors
     assert errors == "", "no progress in a pipe"
@@ -106,7 +106,7 @@ def test_every_interaction_is_a_row_and_nothing_is_left(start: Start) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_play_in_good_order(start: Start, number: signal.Signals) -> None:
-    player = start("prototype", "--users", "4", "--hold", "1h", *SHORT)
+    player = start("prototype", "--users", "4", "--step", "1h", *SHORT)
     player.wait_for_users(4)
     _wait_for_rows(player)
     player.process.send_signal(number)
@@ -121,7 +121,7 @@ def test_a_signal_ends_the_play_in_good_order(start: Start, number: signal.Signa
 
 
 def test_a_signal_before_the_play_makes_no_log(start: Start) -> None:
-    player = start("prototype", "--users", "1", "--think", "50ms", "--floor", "1h", "--no-record")
+    player = start("prototype", "--users", "1", "--think", "exponential(mean=50ms)", "--baseline", "1h", "--no-record")
     player.wait_for_users(1)
     player.process.send_signal(signal.SIGINT)
     status, _output, errors = player.end()
@@ -132,7 +132,7 @@ def test_a_signal_before_the_play_makes_no_log(start: Start) -> None:
 
 
 def test_a_killed_player_leaves_no_process_and_no_file(start: Start) -> None:
-    player = start("mixed", "--users", "5", "--hold", "1h", *SHORT)
+    player = start("mixed", "--users", "5", "--step", "1h", *SHORT)
     player.wait_for_users(5)
     _wait_for_rows(player)
     player.process.kill()
@@ -156,7 +156,7 @@ def _wait_for_rows(player: Player) -> None:
 def test_a_user_types_the_same_whoever_else_plays(start: Start, tmp_path: Path) -> None:
     scripts = []
     for users in ("1", "4"):
-        player = start("mixed", "--users", users, "--hold", "2s", *SHORT, "--seed", "9", "--force")
+        player = start("mixed", "--users", users, "--step", "2s", *SHORT, "--seed", "9", "--force")
         assert player.end()[0] == 0
         rows = Log.open(player.log).interactions().collect()
         first = rows.filter(pl.col("user") == "user:1").sort("due")
@@ -173,7 +173,7 @@ def test_driver_and_recorder_see_the_same_cpu_time(start: Start) -> None:
     by the end may be missing from the recorder's sum: the interval is 0.2 s.
     """
     player = start(
-        "prototype", "--users", "2", "--hold", "3s", "--think", "50ms", "--floor", "0", "--interval", "0.2s"
+        "prototype", "--users", "2", "--step", "3s", "--think", "exponential(mean=50ms)", "--baseline", "0", "--interval", "0.2s"
     )
     status, _output, errors = player.end()
     assert status == 0, errors
@@ -197,18 +197,18 @@ def test_driver_and_recorder_see_the_same_cpu_time(start: Start) -> None:
         (("prototype", "--users", "0"), ("--users 0", "at least 1 user", "1..12")),
         (("prototype", "--users", "5..2"), ("--users 5..2", "5 is above 2", "1..12")),
         (("prototype", "--users", "many"), ("--users many", "no whole number")),
-        (("prototype", "--hold=-3s"), ("--hold -3s", "no time", "20s")),
-        (("prototype", "--hold", "0s"), ("--hold", "no time to play", "20s")),
-        (("prototype", "--think", "sometimes"), ("--think sometimes", "500ms")),
-        (("prototype", "--think", "normal:2s"), ("--think normal:2s", "uniform:1s..3s")),
-        (("prototype", "--think", "uniform:3s..1s"), ("--think", "low 3 is above high 1")),
-        (("prototype", "--open", "--think", "0s"), ("--think", "open play")),
+        (("prototype", "--step=-3s"), ("--step", "-3s", "not a duration")),
+        (("prototype", "--step", "0s"), ("--step", "no time to play", "20s")),
+        (("prototype", "--think", "sometimes"), ("--think", "sometimes", "exponential(mean=20)")),
+        (("prototype", "--think", "normal(mean=2s)"), ("--think", "`normal`", "`lognormal`")),
+        (("prototype", "--think", "uniform(low=3s,high=1s)"), ("--think uniform", "high = 1", "from 3")),
+        (("prototype", "--open-loop", "--think", "0s"), ("--think", "open-loop play")),
         (("prototype", "--burst", "13"), ("burst", "12, 30, 60, 186 or 354")),
         (("mixed", "--burst", "12"), ("--burst 12", "several classes")),
         (("prototyp",), ("prototyp", "prototype, mixed, empty")),
         (("nowhere.json",), ("nowhere.json", "cannot be read", "workload in JSON")),
         (("prototype", "--scratch", "/nowhere"), ("/nowhere", "no folder")),
-        (("prototype", "--array", "huge"), ("--array huge", "MiB")),
+        (("prototype", "--array", "huge"), ("--array", "huge", "MiB")),
         (("prototype", "--interval", "1ms"), ("interval", "0.1")),
     ],
 )
@@ -249,7 +249,7 @@ def test_a_log_that_is_there_is_kept(tmp_path: Path) -> None:
         "--users",
         "1",
     ]
-    command += ["--hold", "0.2s", "--floor", "0", "--no-record", "-o", str(tmp_path / "run"), "--force"]
+    command += ["--step", "0.2s", "--baseline", "0", "--no-record", "-o", str(tmp_path / "run"), "--force"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2, done.stderr
     assert (tmp_path / "run" / "precious").read_text() == "mine"
@@ -260,7 +260,7 @@ def test_the_shown_workload_can_be_played_back(tmp_path: Path, start: Start) -> 
     shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     path = tmp_path / "mine.json"
     path.write_text(shown)
-    player = start(str(path), "--users", "1", "--hold", "0.3s", *SHORT)
+    player = start(str(path), "--users", "1", "--step", "0.3s", *SHORT)
     assert player.end()[0] == 0
     played = Log.open(player.log).manifest["sessions"][0]["terminals"]["workload"]
     assert played == json.loads(shown)

@@ -10,7 +10,6 @@ from thinktime.quantity import parse_bytes, parse_seconds
     ("text", "seconds"),
     [
         ("20s", 20.0),
-        ("0.5", 0.5),
         ("500ms", 0.5),
         ("1.5m", 90.0),
         ("2min", 120.0),
@@ -19,23 +18,23 @@ from thinktime.quantity import parse_bytes, parse_seconds
     ],
 )
 def test_times_as_people_write_them(text: str, seconds: float) -> None:
-    assert parse_seconds(text, "--hold") == pytest.approx(seconds)
+    assert parse_seconds(text, "--step") == seconds
 
 
 @pytest.mark.parametrize(
-    ("text", "size"), [("100", 100), ("64MB", 64_000_000), ("1KiB", 1024), ("2G", 2_000_000_000), ("0", 0)]
+    ("text", "size"), [("100", 100), ("64MB", 64_000_000), ("1KiB", 1024), ("2TB", 2_000_000_000_000), ("0", 0)]
 )
 def test_sizes_as_people_write_them(text: str, size: int) -> None:
     assert parse_bytes(text, "--array") == size
 
 
-@pytest.mark.parametrize("text", ["", "-1s", "soon", "1 fortnight", "nan", "inf", "1e999s", "0x10"])
+@pytest.mark.parametrize("text", ["", "20", "-1s", "soon", "1 fortnight", "nan", "inf", "1e999s", "0x10"])
 def test_no_time_is_refused_with_item_and_remedy(text: str) -> None:
-    with pytest.raises(InputError, match=r"^--hold .*give a number"):
-        parse_seconds(text, "--hold")
+    with pytest.raises(InputError, match=r"^--step: .*give a number"):
+        parse_seconds(text, "--step")
 
 
 @pytest.mark.parametrize("text", ["", "-1", "big", "1PB", "1e999"])
 def test_no_size_is_refused_with_item_and_remedy(text: str) -> None:
-    with pytest.raises(InputError, match=r"^--array .*give bytes"):
+    with pytest.raises(InputError, match=r"^--array: .*give bytes"):
         parse_bytes(text, "--array")

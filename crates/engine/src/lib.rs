@@ -35,6 +35,7 @@
 //! A [`Stream`] is addressed by (seed, replication, component, user). Adding a component, or drawing more
 //! from one, changes no other stream: systems that are compared see the same users (common random numbers).
 
+mod alias;
 mod balance;
 pub mod cache;
 mod calendar;
@@ -53,12 +54,14 @@ mod time;
 mod warm_up;
 mod ziggurat;
 
+pub use alias::Alias;
 pub use balance::{Balance, Busy, Imbalance};
 pub use calendar::{Calendar, Priority, Slot};
-pub use distribution::{Alias, Distribution, DistributionError};
+pub use distribution::Distribution;
 pub use model::{Model, run};
 pub use random::{Address, Component, Stream, Streams};
 pub use replicate::{Identical, Pool, replicate};
 pub use tally::{Batches, Level, Tally};
+pub use thinktime_quantities::DistributionError;
 pub use time::{Span, Time};
 pub use warm_up::{Truncation, common_cut, mser};

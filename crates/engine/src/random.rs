@@ -2,8 +2,8 @@
 
 use rand_core::{Rng, SeedableRng};
 use rand_distr::{Distribution as _, StandardNormal};
-
-use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use thinktime_quantities::random::{self, below, unit};
 
 use crate::ziggurat::{EDGES, LAYERS, TAIL};
 
@@ -26,37 +26,25 @@ impl Streams {
 
     /// The streams of `component`.
     pub fn address(&self, component: Component<'_>) -> Address {
-        let mut state = fold(0, self.seed);
-        state = fold(state, self.replication);
-        state = fold(state, component.0.len() as u64);
-        for chunk in component.0.as_bytes().chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            state = fold(state, u64::from_le_bytes(word));
-        }
-        Address(state)
+        let address = random::Address::default().of(self.seed).of(self.replication);
+        Address(address.named(component.0))
     }
 }
 
 /// The beginning of an address: the streams below it differ in what comes after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Address(u64);
+pub struct Address(random::Address);
 
 impl Address {
     /// The addresses of one thing among many, such as a job.
     pub fn of(self, number: u64) -> Address {
-        Address(fold(self.0, number))
+        Address(self.0.of(number))
     }
 
     /// The stream of `user`.
     pub fn stream(self, user: u64) -> Stream {
-        Stream(Xoshiro256PlusPlus::seed_from_u64(fold(self.0, user)))
+        Stream(Xoshiro256PlusPlus::seed_from_u64(self.0.of(user).seed()))
     }
-}
-
-/// The hash `state` with `word` added, by SplitMix64's bijection: every bit of the word matters.
-fn fold(state: u64, word: u64) -> u64 {
-    SplitMix64::seed_from_u64(state ^ SplitMix64::seed_from_u64(word).next_u64()).next_u64()
 }
 
 /// A sequence of random numbers: xoshiro256++ (Blackman and Vigna 2021), period 2^256 - 1.
@@ -74,10 +62,10 @@ impl Stream {
         &mut self.0
     }
 
-    /// Uniform on the open interval (0, 1): 53 bits, never an end, so that a logarithm is finite.
+    /// Uniform between 0 and 1: 53 bits, never 0, so that a logarithm is finite.
     #[inline]
     pub fn uniform(&mut self) -> f64 {
-        ((self.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
+        unit(self.next_u64())
     }
 
     /// Exponential with mean 1, by the ziggurat.
@@ -112,7 +100,7 @@ impl Stream {
     /// Uniform on 0..bound. The bias of the multiplication is below bound / 2^64.
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
-        ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
+        below(self.next_u64(), bound)
     }
 }
 

@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 mod arrays;
 mod convert;
 mod log;
+mod quantities;
 mod recorder;
 mod script;
 mod simulation;
@@ -15,6 +16,7 @@ mod theory;
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     log::register(module)?;
+    quantities::register(module)?;
     recorder::register(module)?;
     script::register(module)?;
     simulation::register(module)?;

@@ -7,14 +7,17 @@ use std::sync::{Mutex, PoisonError};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use thinktime_quantities::Distribution;
 use thinktime_terminals::TerminalsError;
+use thinktime_terminals::direct::DirectCost;
 use thinktime_terminals::driver::{Progress, Verdict};
 use thinktime_terminals::nursery::{self, Nursery};
-use thinktime_terminals::play::{self, PlayOptions};
-use thinktime_terminals::population::Course;
+use thinktime_terminals::play::{self, Demand, PlayOptions, Played, Prepared};
+use thinktime_terminals::population::Schedule;
 use thinktime_terminals::workload::{Workload, table_iii};
 
-use crate::log::{NativeLogWriter, json, log_error, to_json};
+use crate::convert::Plain;
+use crate::log::{NativeLogWriter, log_error};
 
 create_exception!(_native, NativePlayError, PyRuntimeError, "The users cannot be played.");
 
@@ -23,9 +26,9 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<NativeNursery>()?;
     module.add_function(wrap_pyfunction!(serve_nursery, module)?)?;
     module.add_function(wrap_pyfunction!(workload, module)?)?;
-    module.add_function(wrap_pyfunction!(check_workload, module)?)?;
+    module.add_function(wrap_pyfunction!(read_workload, module)?)?;
     module.add_function(wrap_pyfunction!(compute_loop, module)?)?;
-    module.add_function(wrap_pyfunction!(course, module)?)
+    module.add_function(wrap_pyfunction!(schedule, module)?)
 }
 
 fn play_error(error: TerminalsError) -> PyErr {
@@ -36,32 +39,36 @@ fn play_error(error: TerminalsError) -> PyErr {
     }
 }
 
-/// A built-in workload, as JSON.
+/// A built-in workload.
 #[pyfunction]
-fn workload(name: &str) -> PyResult<String> {
-    to_json(&Workload::named(name).map_err(play_error)?)
+fn workload(name: &str) -> PyResult<Plain<Workload>> {
+    Workload::named(name).map(Plain).map_err(play_error)
 }
 
-/// A workload from JSON, with its defaults filled in and checked.
+/// The workload in the text of a JSON file, with its defaults filled in and checked.
 #[pyfunction]
-fn check_workload(text: &str) -> PyResult<String> {
-    let workload: Workload = json(text)?;
+fn read_workload(text: &str) -> PyResult<Plain<Workload>> {
+    let workload: Workload = serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_str(text))
+        .map_err(|error| PyValueError::new_err(error.to_string()))?;
     workload.check().map_err(play_error)?;
-    to_json(&workload)
+    Ok(Plain(workload))
 }
 
-/// The distribution of Brachman's Table III for a mean CPU burst in milliseconds, as JSON.
+/// The distribution of Brachman's Table III for a mean CPU burst in milliseconds.
 #[pyfunction]
-fn compute_loop(burst_ms: u32) -> PyResult<String> {
-    to_json(&table_iii(burst_ms).map_err(play_error)?)
+fn compute_loop(burst_ms: u32) -> PyResult<Plain<Distribution>> {
+    table_iii(burst_ms).map(Plain).map_err(play_error)
 }
 
-/// When how many users play, as JSON; refuses what cannot be played.
+/// The numbers of users over time.
+///
+/// # Errors
+/// They cannot be played.
 #[pyfunction]
-#[pyo3(signature = (users, hold_s, ramp_s = None))]
-fn course(users: &str, hold_s: f64, ramp_s: Option<f64>) -> PyResult<String> {
+#[pyo3(signature = (users, step_s, ramp_s = None))]
+fn schedule(users: &str, step_s: f64, ramp_s: Option<f64>) -> PyResult<Plain<Schedule>> {
     let users = users.parse().map_err(play_error)?;
-    to_json(&Course::new(users, hold_s, ramp_s).map_err(play_error)?)
+    Schedule::new(users, step_s, ramp_s).map(Plain).map_err(play_error)
 }
 
 /// Serves as the nursery of the process that started this one; never returns.
@@ -87,52 +94,52 @@ impl NativeNursery {
         Ok(NativeNursery(Mutex::new(Some(nursery))))
     }
 
-    /// Calibrates the compute loop and measures the floor.
-    fn prepare(&self, py: Python<'_>, options: &str, on_progress: Py<PyAny>) -> PyResult<String> {
-        let options: PlayOptions = json(options)?;
-        let prepared =
-            self.observed(py, on_progress, |nursery, observe| play::prepare(nursery, &options, observe))?;
-        to_json(&prepared)
+    /// Calibrates the compute loop and measures the baseline.
+    fn prepare(
+        &self,
+        py: Python<'_>,
+        options: Plain<PlayOptions>,
+        on_progress: Py<PyAny>,
+    ) -> PyResult<Plain<Prepared>> {
+        self.observed(py, on_progress, |nursery, observe| play::prepare(nursery, &options.0, observe))
     }
 
-    /// Plays without a log, to learn what an interaction demands.
+    /// Plays without a log, to learn the demand of an interaction.
     fn rehearse(
         &self,
         py: Python<'_>,
-        options: &str,
-        prepared: &str,
+        options: Plain<PlayOptions>,
+        prepared: Plain<Prepared>,
         on_progress: Py<PyAny>,
-    ) -> PyResult<String> {
-        let (options, prepared): (PlayOptions, play::Prepared) = (json(options)?, json(prepared)?);
-        let demand = self.observed(py, on_progress, |nursery, observe| {
-            play::rehearse(nursery, &options, &prepared, observe)
-        })?;
-        to_json(&demand)
+    ) -> PyResult<Plain<Demand>> {
+        self.observed(py, on_progress, |nursery, observe| {
+            play::rehearse(nursery, &options.0, &prepared.0, observe)
+        })
     }
 
-    /// Plays into the log. `on_progress` gets the progress as JSON, and ends the play by returning False.
+    /// Plays into the log. `on_progress` gets the progress as a dict, and ends the play by returning False.
     fn play(
         &self,
         py: Python<'_>,
-        options: &str,
-        prepared: &str,
+        options: Plain<PlayOptions>,
+        prepared: Plain<Prepared>,
         writer: &NativeLogWriter,
         on_progress: Py<PyAny>,
-    ) -> PyResult<String> {
-        let (options, prepared): (PlayOptions, play::Prepared) = (json(options)?, json(prepared)?);
+    ) -> PyResult<Plain<Played>> {
         let writer = writer.shared();
-        let played = self.observed(py, on_progress, |nursery, observe| {
-            play::play(nursery, &options, &prepared, &writer, observe)
-        })?;
-        to_json(&played)
+        self.observed(py, on_progress, |nursery, observe| {
+            play::play(nursery, &options.0, &prepared.0, &writer, observe)
+        })
     }
 
-    /// Measures what one fork, page fault and context switch cost, in a process with an array like a user's.
-    fn measure_direct(&self, py: Python<'_>, array_bytes: u64, on_progress: Py<PyAny>) -> PyResult<String> {
-        let costs = self.observed(py, on_progress, |nursery, observe| {
-            play::measure_direct(nursery, array_bytes, observe)
-        })?;
-        to_json(&costs)
+    /// Measures the cost of one fork, page fault and context switch, in a process with an array like a user's.
+    fn measure_direct(
+        &self,
+        py: Python<'_>,
+        array_bytes: u64,
+        on_progress: Py<PyAny>,
+    ) -> PyResult<Plain<Vec<DirectCost>>> {
+        self.observed(py, on_progress, |nursery, observe| play::measure_direct(nursery, array_bytes, observe))
     }
 
     /// Ends every process that was started, and waits until they are gone.
@@ -149,7 +156,7 @@ impl NativeNursery {
         py: Python<'_>,
         on_progress: Py<PyAny>,
         act: impl FnOnce(&Nursery, &mut dyn FnMut(&Progress) -> Verdict) -> Result<T, TerminalsError> + Send,
-    ) -> PyResult<T> {
+    ) -> PyResult<Plain<T>> {
         let mut raised = None;
         let done = py.detach(|| {
             // A panic in a play leaves the nursery as usable as it was.
@@ -166,13 +173,13 @@ impl NativeNursery {
         });
         match raised {
             Some(error) => Err(error),
-            None => done,
+            None => done.map(Plain),
         }
     }
 }
 
 fn show(py: Python<'_>, on_progress: &Py<PyAny>, progress: &Progress) -> PyResult<Verdict> {
     py.check_signals()?;
-    let go_on = on_progress.call1(py, (to_json(progress)?,))?.extract::<bool>(py)?;
+    let go_on = on_progress.call1(py, (Plain(progress),))?.extract::<bool>(py)?;
     Ok(if go_on { Verdict::GoOn } else { Verdict::Stop })
 }

@@ -20,7 +20,6 @@ pub mod notify;
 mod options;
 pub mod proc;
 pub mod processes;
-pub mod quantity;
 mod record;
 mod rows;
 mod sessions;
@@ -32,6 +31,6 @@ mod users;
 
 pub use control::{Control, Progress, SignalGuard};
 pub use error::RecorderError;
-pub use options::{INTERVAL_MIN, Method, OptionsText, RecordOptions};
+pub use options::{INTERVAL_MIN, Method, OptionsText, RecordOptions, days};
 pub use processes::By;
 pub use record::{RecordSummary, record, record_to};

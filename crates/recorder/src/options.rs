@@ -95,7 +95,7 @@ impl TryFrom<OptionsText> for RecordOptions {
             method: text.method,
             root: text.root.unwrap_or(default.root),
             keep_bytes: text.keep_bytes,
-            keep_age: text.keep_days.map(crate::quantity::days).transpose()?,
+            keep_age: text.keep_days.map(days).transpose()?,
         })
     }
 }
@@ -103,6 +103,14 @@ impl TryFrom<OptionsText> for RecordOptions {
 /// The shortest interval: below it, the figures of the tick (10 ms) are mostly rounding.
 pub const INTERVAL_MIN: Duration = Duration::from_millis(100);
 const JITTER_MAX: f64 = 0.45;
+
+/// A number of days as a time.
+pub fn days(days: f64) -> Result<Duration, RecorderError> {
+    Duration::try_from_secs_f64(days * 86400.0)
+        .ok()
+        .filter(|age| !age.is_zero())
+        .ok_or_else(|| wrong("keep-days", days, "a number of days above zero is needed"))
+}
 
 fn wrong(option: &'static str, given: impl ToString, problem: &str) -> RecorderError {
     RecorderError::Option { option, given: given.to_string(), problem: problem.into() }

@@ -152,7 +152,7 @@ fn what_is_wrong_with_a_value_is_named_with_its_line() {
         ),
         (
             edited("types", "multics = { pages = \"exponential(mean=-3)\" }\ntypes"),
-            "my.toml, line 16: interaction 1 (edm), multics: pages: exponential: mean = -3.0: is out of range; \
+            "my.toml, line 16: interaction 1 (edm), multics: pages: exponential: mean = -3: is out of range; \
              give a number above 0 and at most 1000000000 [pages]",
         ),
         (

@@ -12,15 +12,15 @@ use std::sync::Arc;
 use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::time::ClockId;
+use thinktime_quantities::Distribution;
 
 use crate::compute::{nanoseconds, thread_cpu_ns};
-use crate::distribution::Distribution;
 use crate::error::{Doing, TerminalsError};
 use crate::interaction::{Interaction, wall_offset_us};
 use crate::message::{Program, Report, Service};
 use crate::nursery::Nursery;
-use crate::population::Course;
-use crate::random::{Part, Stream};
+use crate::population::Schedule;
+use crate::random::{Draw, Part, Stream};
 use crate::terminal::{self, Listener};
 
 /// How often the observer is asked, and so how soon a play can be ended.
@@ -55,10 +55,10 @@ pub enum Verdict {
 #[derive(Clone, Debug)]
 pub struct Play<'a> {
     pub program: &'a Program,
-    pub course: &'a Course,
+    pub schedule: &'a Schedule,
     pub think: &'a Distribution,
     /// Inputs are due at intervals of `think`, whatever the system does.
-    pub open: bool,
+    pub open_loop: bool,
 }
 
 /// What happened in a play, in figures.
@@ -129,7 +129,7 @@ struct Driver<'a> {
     outcome: Outcome,
 }
 
-/// Plays the course to its end, or until the observer says stop.
+/// Plays the schedule to its end, or until the observer says stop.
 pub fn drive(
     nursery: &Nursery,
     play: &Play<'_>,
@@ -171,7 +171,7 @@ fn to_ns(seconds: f64) -> u64 {
 impl Driver<'_> {
     fn run(mut self, sink: &mut Sink<'_>, observe: &mut Observer<'_>) -> Result<Outcome, TerminalsError> {
         let cpu_before_ns = thread_cpu_ns();
-        let end_ns = self.start_ns + to_ns(self.play.course.end_s);
+        let end_ns = self.start_ns + to_ns(self.play.schedule.end_s);
         let mut tick_ns = self.start_ns;
         let mut events = Vec::with_capacity(64);
         loop {
@@ -199,7 +199,7 @@ impl Driver<'_> {
     fn progress(&self, now_ns: u64) -> Progress {
         Progress {
             elapsed_s: (now_ns - self.start_ns) as f64 * 1e-9,
-            end_s: self.play.course.end_s,
+            end_s: self.play.schedule.end_s,
             users: self.population(now_ns),
             started: self.started,
             completed: self.outcome.completed,
@@ -215,7 +215,7 @@ impl Driver<'_> {
     /// Users that should play now.
     fn wanted(&self, now_ns: u64) -> usize {
         let elapsed_s = (now_ns - self.start_ns) as f64 * 1e-9;
-        let steps = &self.play.course.steps;
+        let steps = &self.play.schedule.steps;
         let begun = steps.partition_point(|step| step.at_s <= elapsed_s);
         steps[..begun].iter().map(|step| step.users as usize).max().unwrap_or(0)
     }
@@ -252,7 +252,7 @@ impl Driver<'_> {
     /// The time at which something must be done even if nothing is heard.
     fn next_act_ns(&self, latest_ns: u64) -> u64 {
         let due_ns = self.due.peek().map_or(u64::MAX, |Reverse((due_ns, _))| *due_ns);
-        let elapsed_steps = self.play.course.steps.iter().map(|step| self.start_ns + to_ns(step.at_s));
+        let elapsed_steps = self.play.schedule.steps.iter().map(|step| self.start_ns + to_ns(step.at_s));
         let now_ns = nanoseconds(ClockId::Monotonic);
         let step_ns = elapsed_steps.filter(|&at_ns| at_ns > now_ns).min().unwrap_or(u64::MAX);
         latest_ns.min(due_ns).min(step_ns)
@@ -314,7 +314,7 @@ impl Driver<'_> {
     /// The prompt has come: the interaction is complete, and the user begins to think.
     fn prompted(&mut self, at: usize, now_ns: u64) {
         let seat = &mut self.seats[at];
-        let mut due_from_ns = if self.play.open { seat.due_ns } else { now_ns };
+        let mut due_from_ns = if self.play.open_loop { seat.due_ns } else { now_ns };
         if let Some(mut interaction) = seat.current.take() {
             interaction.completion_ns = Some(now_ns);
             self.outcome.completed += 1;
@@ -417,7 +417,7 @@ impl Driver<'_> {
                 self.outcome.unfinished += 1;
                 self.finished.push(current);
             }
-            if self.play.open && !matches!(seat.phase, Phase::Starting | Phase::Gone) {
+            if self.play.open_loop && !matches!(seat.phase, Phase::Starting | Phase::Gone) {
                 if matches!(seat.phase, Phase::Busy) {
                     seat.think(self.play, seat.due_ns);
                 }

@@ -24,7 +24,6 @@
 mod busy;
 pub mod compute;
 pub mod direct;
-pub mod distribution;
 pub mod driver;
 mod error;
 pub mod interaction;

@@ -1,4 +1,4 @@
-//! A whole play: calibrate, measure the floor, play, and write it all to the log.
+//! A whole play: calibrate, measure the baseline, play, and write it all to the log.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -8,17 +8,17 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use thinktime_log::{Row, SharedWriter, TableId, Value, vocabulary};
+use thinktime_quantities::Distribution;
 
 use crate::compute::{Calibration, calibrate};
 use crate::direct::DirectCost;
-use crate::distribution::Distribution;
 use crate::driver::{Observer, Outcome, Play, Progress, Verdict, drive};
 use crate::error::{Doing, TerminalsError};
 use crate::interaction::{Interaction, schema, user_label, wall_offset_us};
 use crate::interval::{MedianInterval, median_interval};
 use crate::message::{Program, Report};
 use crate::nursery::Nursery;
-use crate::population::{Course, Users};
+use crate::population::{Schedule, Users};
 use crate::workload::Workload;
 
 /// What the caller chooses.
@@ -28,43 +28,42 @@ pub struct PlayOptions {
     pub workload: Workload,
     pub users: Users,
     /// How long each number of users plays, s.
-    pub hold_s: f64,
+    pub step_s: f64,
     /// The users come evenly spaced over this time, instead of in steps.
     #[serde(default)]
     pub ramp_s: Option<f64>,
-    /// Think time; in an open play, the time between two inputs of a user.
+    /// Think time; in an open-loop play, the time between two inputs of a user.
     pub think: Distribution,
     #[serde(default)]
-    pub open: bool,
+    pub open_loop: bool,
     pub seed: u64,
     /// Folder of the scratch files.
     pub scratch: PathBuf,
-    /// How long empty interactions are played before, to find the floor; 0 leaves it out.
-    pub floor_s: f64,
+    /// How long empty interactions are played before, to measure the baseline; 0 leaves it out.
+    pub baseline_s: f64,
 }
 
 impl PlayOptions {
-    /// Refuses what cannot be played, and gives the course of the play.
-    pub fn check(&self) -> Result<Course, TerminalsError> {
+    /// Refuses what cannot be played, and gives the schedule of the play.
+    pub fn check(&self) -> Result<Schedule, TerminalsError> {
         self.workload.check()?;
-        self.think.check("--think")?;
-        if self.open && self.think.mean() < 0.001 {
+        if self.open_loop && self.think.mean() < 0.001 {
             let problem = format!("{} s between the inputs of a user", self.think.mean());
             return Err(TerminalsError::input(
                 "--think",
                 problem,
-                "an open play needs a mean of 1 ms or more",
+                "an open-loop play needs a mean of 1 ms or more",
             ));
         }
-        if !(0.0..=3600.0).contains(&self.floor_s) {
-            let problem = format!("{} s is no time to play", self.floor_s);
-            return Err(TerminalsError::input("--floor", problem, "give 0 to 3600 seconds"));
+        if !(0.0..=3600.0).contains(&self.baseline_s) {
+            let problem = format!("{} s is no time to play", self.baseline_s);
+            return Err(TerminalsError::input("--baseline", problem, "give 0 to 3600 seconds"));
         }
         if !self.scratch.is_dir() {
             let item = format!("--scratch {}", self.scratch.display());
             return Err(TerminalsError::input(item, "is no folder", "name a folder that you may write"));
         }
-        Course::new(self.users, self.hold_s, self.ramp_s)
+        Schedule::new(self.users, self.step_s, self.ramp_s)
     }
 
     fn program(&self, calibration: &Calibration) -> Program {
@@ -77,9 +76,9 @@ impl PlayOptions {
     }
 }
 
-/// What an interaction that asks for nothing takes: the floor under every response time.
+/// Times of an interaction that asks for nothing: the least that any response time can be.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Floor {
+pub struct Baseline {
     /// Interactions.
     pub n: usize,
     /// Users who played them, with the think time of the play.
@@ -98,10 +97,10 @@ pub struct Floor {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Prepared {
     pub calibration: Calibration,
-    pub floor: Option<Floor>,
+    pub baseline: Option<Baseline>,
 }
 
-/// Calibrates the compute loop and measures the floor.
+/// Calibrates the compute loop and measures the baseline.
 pub fn prepare(
     nursery: &Nursery,
     options: &PlayOptions,
@@ -109,28 +108,28 @@ pub fn prepare(
 ) -> Result<Prepared, TerminalsError> {
     options.check()?;
     let calibration = calibrate();
-    let floor = match options.floor_s > 0.0 {
-        true => Some(floor(nursery, options, &calibration, observe)?),
+    let baseline = match options.baseline_s > 0.0 {
+        true => Some(baseline(nursery, options, &calibration, observe)?),
         false => None,
     };
-    Ok(Prepared { calibration, floor })
+    Ok(Prepared { calibration, baseline })
 }
 
-/// Users who play the floor. They give enough interactions in a few seconds, and leave the machine idle
-/// between them: the think time itself doubles the floor (cold caches, CPUs that must wake up).
-const FLOOR_USERS: u32 = 20;
+/// Users who play the baseline. They give enough interactions in a few seconds, and leave the machine idle
+/// between them: the think time itself doubles the baseline (cold caches, CPUs that must wake up).
+const BASELINE_USERS: u32 = 20;
 
-fn floor(
+fn baseline(
     nursery: &Nursery,
     options: &PlayOptions,
     calibration: &Calibration,
     observe: &mut Observer<'_>,
-) -> Result<Floor, TerminalsError> {
+) -> Result<Baseline, TerminalsError> {
     let mut program = options.program(calibration);
     program.workload = Workload { array_bytes: options.workload.array_bytes, ..Workload::named("empty")? };
-    let users = Users { from: FLOOR_USERS, to: FLOOR_USERS, by: 1 };
-    let course = Course::new(users, options.floor_s, None)?;
-    let play = Play { program: &program, course: &course, think: &options.think, open: false };
+    let users = Users { from: BASELINE_USERS, to: BASELINE_USERS, by: 1 };
+    let schedule = Schedule::new(users, options.baseline_s, None)?;
+    let play = Play { program: &program, schedule: &schedule, think: &options.think, open_loop: false };
     let mut done = Vec::new();
     let outcome = drive(
         nursery,
@@ -146,9 +145,9 @@ fn floor(
     }
     let of =
         |value: fn(&Interaction) -> Option<f64>| median_interval(done.iter().filter_map(value).collect());
-    Ok(Floor {
+    Ok(Baseline {
         n: done.len(),
-        users: FLOOR_USERS,
+        users: BASELINE_USERS,
         response_s: of(Interaction::response_s),
         response_max_s: done.iter().filter_map(Interaction::response_s).fold(0.0, f64::max),
         reaction_s: of(Interaction::reaction_s),
@@ -181,9 +180,10 @@ pub fn rehearse(
     prepared: &Prepared,
     observe: &mut Observer<'_>,
 ) -> Result<Demand, TerminalsError> {
-    let course = options.check()?;
+    let schedule = options.check()?;
     let program = options.program(&prepared.calibration);
-    let play = Play { program: &program, course: &course, think: &options.think, open: options.open };
+    let play =
+        Play { program: &program, schedule: &schedule, think: &options.think, open_loop: options.open_loop };
     let workload = &options.workload;
     let (mut beyond_loop_s, mut responses_s) = (Vec::new(), Vec::new());
     let outcome = drive(
@@ -208,7 +208,7 @@ pub fn rehearse(
     }
     let n = beyond_loop_s.len();
     if n < 2 {
-        let problem = format!("only {n} interactions were finished in {} s", course.end_s);
+        let problem = format!("only {n} interactions were finished in {} s", schedule.end_s);
         return Err(TerminalsError::input("rehearsal", problem, "rehearse longer, or with less think time"));
     }
     let mean = |values: &[f64]| values.iter().sum::<f64>() / n as f64;
@@ -253,11 +253,12 @@ pub fn play(
     writer: &SharedWriter,
     observe: &mut Observer<'_>,
 ) -> Result<Played, TerminalsError> {
-    let course = options.check()?;
+    let schedule = options.check()?;
     let program = options.program(&prepared.calibration);
     let mut book = Book::open(writer)?;
-    writer_of(writer)?.set("terminals", facts(options, prepared, &course, None))?;
-    let play = Play { program: &program, course: &course, think: &options.think, open: options.open };
+    writer_of(writer)?.set("terminals", facts(options, prepared, &schedule, None))?;
+    let play =
+        Play { program: &program, schedule: &schedule, think: &options.think, open_loop: options.open_loop };
     // The observer sees a change of the population, the next entry into the log takes it along.
     let changes = RefCell::new(Vec::new());
     let mut noted = 0;
@@ -276,7 +277,7 @@ pub fn play(
     if outcome.lost > 0 {
         writer_of(writer)?.incident("user_lost", "a user's process died before the play ended")?;
     }
-    writer_of(writer)?.set("terminals", facts(options, prepared, &course, Some(&outcome)))?;
+    writer_of(writer)?.set("terminals", facts(options, prepared, &schedule, Some(&outcome)))?;
     Ok(Played { outcome, steps: book.figures() })
 }
 
@@ -291,16 +292,16 @@ fn writer_of(
     writer.lock().map_err(|_| TerminalsError::nursery("lost its log: another writer of it has failed"))
 }
 
-fn facts(options: &PlayOptions, prepared: &Prepared, course: &Course, outcome: Option<&Outcome>) -> Json {
+fn facts(options: &PlayOptions, prepared: &Prepared, schedule: &Schedule, outcome: Option<&Outcome>) -> Json {
     let workload = &options.workload;
     let compute_s = workload.iteration_s * workload.mean(|class| class.compute_iterations.mean());
     let mut facts = json!({
         "workload": workload,
         "seed": options.seed,
         "users": options.users,
-        "course": course,
+        "course": schedule,
         "think": options.think,
-        "open": options.open,
+        "open": options.open_loop,
         "expected": {
             "think_s": options.think.mean(),
             "compute_s": compute_s,
@@ -311,7 +312,7 @@ fn facts(options: &PlayOptions, prepared: &Prepared, course: &Course, outcome: O
             "fresh_pages": workload.mean(|class| class.fresh_pages.mean()),
         },
         "calibration": prepared.calibration,
-        "floor": prepared.floor,
+        "floor": prepared.baseline,
     });
     if let (Some(outcome), Json::Object(facts)) = (outcome, &mut facts) {
         let sessions: BTreeMap<String, String> =

@@ -79,21 +79,21 @@ pub struct Step {
     pub users: u32,
 }
 
-/// The whole course of a play. The number of users never falls: a user who plays goes on to the end.
+/// The whole schedule of a play. The number of users never falls: a user who plays goes on to the end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Course {
+pub struct Schedule {
     pub steps: Vec<Step>,
     pub end_s: f64,
 }
 
-impl Course {
-    /// Each number of users for `hold_s`. With `ramp_s`, the users come evenly spaced over that time
-    /// instead, and all of them stay for `hold_s`.
-    pub fn new(users: Users, hold_s: f64, ramp_s: Option<f64>) -> Result<Course, TerminalsError> {
-        check_seconds("--hold", hold_s)?;
+impl Schedule {
+    /// Each number of users for `step_s`. With `ramp_s`, the users come evenly spaced over that time
+    /// instead, and all of them stay for `step_s`.
+    pub fn new(users: Users, step_s: f64, ramp_s: Option<f64>) -> Result<Schedule, TerminalsError> {
+        check_seconds("--step", step_s)?;
         let levels: Vec<u32> = (users.from..=users.to).step_by(users.by as usize).collect();
         let spacing_s = match ramp_s {
-            None => hold_s,
+            None => step_s,
             Some(ramp_s) => {
                 check_seconds("--ramp", ramp_s)?;
                 ramp_s / (levels.len().max(2) - 1) as f64
@@ -101,8 +101,8 @@ impl Course {
         };
         let steps: Vec<Step> =
             levels.iter().enumerate().map(|(k, &users)| Step { at_s: k as f64 * spacing_s, users }).collect();
-        let end_s = steps[steps.len() - 1].at_s + hold_s;
-        Ok(Course { steps, end_s })
+        let end_s = steps[steps.len() - 1].at_s + step_s;
+        Ok(Schedule { steps, end_s })
     }
 }
 
@@ -137,19 +137,19 @@ mod tests {
             let message = text.parse::<Users>().expect_err("must be refused").to_string();
             assert!(message.contains(text) && message.contains("1..12"), "{message}");
         }
-        for hold_s in [-1.0, 0.0, f64::NAN, f64::INFINITY, 1e9] {
-            assert!(Course::new("1..3".parse().expect("a range"), hold_s, None).is_err(), "{hold_s}");
+        for step_s in [-1.0, 0.0, f64::NAN, f64::INFINITY, 1e9] {
+            assert!(Schedule::new("1..3".parse().expect("a range"), step_s, None).is_err(), "{step_s}");
         }
     }
 
     #[test]
     fn steps_and_ramps() {
         let users: Users = "1..10..3".parse().expect("a range");
-        let steps = Course::new(users, 20.0, None).expect("valid");
+        let steps = Schedule::new(users, 20.0, None).expect("valid");
         let at: Vec<(f64, u32)> = steps.steps.iter().map(|step| (step.at_s, step.users)).collect();
         assert_eq!(at, [(0.0, 1), (20.0, 4), (40.0, 7), (60.0, 10)]);
         assert_eq!(steps.end_s, 80.0);
-        let ramp = Course::new(users, 20.0, Some(30.0)).expect("valid");
+        let ramp = Schedule::new(users, 20.0, Some(30.0)).expect("valid");
         let at: Vec<f64> = ramp.steps.iter().map(|step| step.at_s).collect();
         assert_eq!(at, [0.0, 10.0, 20.0, 30.0]);
         assert_eq!(ramp.end_s, 50.0);

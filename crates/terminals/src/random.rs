@@ -4,6 +4,11 @@
 //! part of an interaction, changes no other stream, so runs with different populations share the random
 //! numbers of the users that they have in common.
 
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::SplitMix64;
+use thinktime_quantities::random::{below, mix, unit};
+use thinktime_quantities::{Distribution, Law};
+
 /// Which part of the play a stream drives. The numbers are part of the contract: a new part gets a new one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
@@ -18,43 +23,106 @@ pub enum Part {
     FreshPages = 8,
 }
 
+/// The increment of SplitMix64's state.
 const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
-
-/// The output function of SplitMix64 (Steele, Lea, Flood 2014): a bijection that mixes every bit.
-fn mix(word: u64) -> u64 {
-    let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    word ^ (word >> 31)
-}
 
 /// A SplitMix64 sequence. Its period of 2^64 and its quality are ample for the few numbers of an interaction.
 #[derive(Clone, Debug)]
-pub struct Stream {
-    state: u64,
-}
+pub struct Stream(SplitMix64);
 
 impl Stream {
     /// The stream at an address.
+    ///
+    /// The hash is not that of `thinktime_quantities::random::Address`: users who were played from a seed must
+    /// do the same again, and they were hashed with the plain output function, without its increment, for words.
     pub fn at(seed: u64, user: u32, part: Part, interaction: u64) -> Stream {
+        let output = |word: u64| mix(word.wrapping_sub(GAMMA));
         let state = [u64::from(user), part as u64, interaction]
             .into_iter()
-            .fold(mix(seed.wrapping_add(GAMMA)), |state, word| mix(state.wrapping_add(GAMMA) ^ mix(word)));
-        Stream { state }
+            .fold(mix(seed), |state, word| output(state.wrapping_add(GAMMA) ^ output(word)));
+        Stream(SplitMix64::seed_from_u64(state))
     }
 
     pub fn next_u64(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(GAMMA);
-        mix(self.state)
+        self.0.next_u64()
     }
 
-    /// Uniform on the open interval (0, 1): 53 bits, never an end, so that a logarithm is finite.
+    /// Uniform between 0 and 1: 53 bits, never 0, so that a logarithm is finite.
     pub fn uniform(&mut self) -> f64 {
-        ((self.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
+        unit(self.next_u64())
     }
 
-    /// Uniform on 0..bound. The bias of the multiplication is below bound / 2^64.
+    /// Uniform on 0..bound.
     pub fn below(&mut self, bound: u64) -> u64 {
-        ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
+        below(self.next_u64(), bound)
+    }
+
+    /// Exponential with mean 1, by inversion: one number each, so that a change of the mean changes no other time.
+    fn exponential(&mut self) -> f64 {
+        -self.uniform().ln()
+    }
+
+    /// Normal with mean 0 and variance 1 (Box and Muller 1958).
+    fn normal(&mut self) -> f64 {
+        (2.0 * self.exponential()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
+    }
+
+    /// An index by its weight; weights sum to 1.
+    fn choose(&mut self, weights: impl ExactSizeIterator<Item = f64>) -> usize {
+        let (drawn, last) = (self.uniform(), weights.len() - 1);
+        let mut below = 0.0;
+        let mut reached = weights.map(|weight| {
+            below += weight;
+            below >= drawn
+        });
+        reached.position(|reached| reached).unwrap_or(last)
+    }
+}
+
+/// Drawing from a distribution. Methods by inversion, unlike the simulation's: a real user types a few times a
+/// minute, and what each kind takes from its stream is easy to follow.
+pub trait Draw {
+    fn draw(&self, stream: &mut Stream) -> f64;
+
+    /// A whole amount: the draw rounded to the nearest number.
+    fn draw_count(&self, stream: &mut Stream) -> u64 {
+        self.draw(stream).round() as u64
+    }
+}
+
+impl Draw for Distribution {
+    fn draw(&self, stream: &mut Stream) -> f64 {
+        match self.law() {
+            Law::Deterministic { value } => *value,
+            Law::Exponential { mean, max } => (mean * stream.exponential()).min(max.unwrap_or(f64::INFINITY)),
+            Law::Hyperexponential { weights, means } => {
+                means[stream.choose(weights.iter().copied())] * stream.exponential()
+            }
+            Law::Erlang { shape, mean } => {
+                let stages: f64 = (0..*shape).map(|_| stream.exponential()).sum();
+                mean / f64::from(*shape) * stages
+            }
+            Law::Lognormal { mean, sd } => {
+                let square = (sd / mean).powi(2).ln_1p();
+                (mean.ln() - square / 2.0 + square.sqrt() * stream.normal()).exp()
+            }
+            Law::Weibull { shape, scale } => scale * stream.exponential().powf(1.0 / shape),
+            Law::BoundedPareto { shape, low, high } => {
+                // The inverse of the c.d.f. (1 - (low/t)^a) / (1 - (low/high)^a).
+                let reach = 1.0 - (low / high).powf(*shape);
+                (low * (1.0 - stream.uniform() * reach).powf(-1.0 / shape)).min(*high)
+            }
+            Law::Uniform { low, high } => low + (high - low) * stream.uniform(),
+            Law::Geometric { mean } if *mean <= 0.0 => 0.0,
+            Law::Geometric { mean } => (stream.uniform().ln() / (mean / (1.0 + mean)).ln()).floor(),
+            Law::Integers { low, high } => f64::from(*low) + stream.below(u64::from(high - low) + 1) as f64,
+            Law::Discrete { values, weights } => values[stream.choose(weights.iter().copied())],
+            Law::Empirical { values, cumulative } => {
+                let piece = stream.choose(cumulative.windows(2).map(|ends| ends[1] - ends[0]));
+                values[piece] + (values[piece + 1] - values[piece]) * stream.uniform()
+            }
+            Law::Mixture { weights, of } => of[stream.choose(weights.iter().copied())].draw(stream),
+        }
     }
 }
 
@@ -62,20 +130,13 @@ impl Stream {
 mod tests {
     use super::*;
 
+    /// What users of seed 1 drew when this was written: a play is repeated from its seed.
     #[test]
-    fn sequence_is_splitmix64_of_the_published_test_vector() {
-        // Reference output of Vigna's splitmix64.c for the seed 1234567.
-        let mut stream = Stream { state: 1_234_567 };
-        let first: Vec<u64> = (0..5).map(|_| stream.next_u64()).collect();
+    fn addresses_are_pinned() {
+        let first = |part| Stream::at(1, 2, part, 3).next_u64();
         assert_eq!(
-            first,
-            [
-                6_457_827_717_110_365_317,
-                3_203_168_211_198_807_973,
-                9_817_491_932_198_370_423,
-                4_593_380_528_125_082_431,
-                16_408_922_859_458_223_821,
-            ]
+            [Part::Think, Part::Class, Part::Compute].map(first),
+            [6_410_233_506_196_959_738, 18_399_335_151_356_097_337, 2_188_065_144_490_386_444]
         );
     }
 
@@ -108,10 +169,68 @@ mod tests {
         assert!(product.abs() < 5.0 / (12.0 * f64::from(n).sqrt()), "lag-one covariance {product}");
     }
 
+    fn samples() -> impl Iterator<Item = Distribution> {
+        [
+            "2.5",
+            "uniform(low=1,high=3)",
+            "exponential(mean=2)",
+            "exponential(mean=1,max=3)",
+            "geometric(mean=6)",
+            "integers(low=2,high=8)",
+            "discrete(values=[5,20,200,5000],weights=[0.01,0.04,0.52,0.43])",
+            "hyperexponential(weights=[0.9,0.1],means=[0.1,5])",
+            "erlang(shape=3,mean=1)",
+            "lognormal(mean=0.5,sd=0.4)",
+            "weibull(shape=1.5,scale=2)",
+            "bounded_pareto(shape=1.5,low=0.1,high=5)",
+            "empirical(values=[0,0.1,0.2,2],cumulative=[0,0.7,0.778,1])",
+            "mixture(weights=[0.8,0.2],of=[exponential(mean=0.1),4])",
+        ]
+        .into_iter()
+        .map(|text| text.parse().expect("a distribution"))
+    }
+
+    /// H0: the mean of n draws is `mean()`. By the central limit theorem the mean is within 5 standard
+    /// errors (estimated from the draws) with a false-alarm rate of 6e-7 a distribution.
+    fn mean_agrees(distribution: &Distribution, claimed: f64) -> bool {
+        let n = 200_000;
+        let draws: Vec<f64> =
+            (0..n).map(|k| distribution.draw(&mut Stream::at(7, 1, Part::Compute, k))).collect();
+        let mean = draws.iter().sum::<f64>() / n as f64;
+        let variance = draws.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1) as f64;
+        (mean - claimed).abs() <= 5.0 * (variance / n as f64).sqrt() + 1e-12
+    }
+
     #[test]
-    fn uniform_never_reaches_an_end() {
-        let mut stream = Stream { state: 0 };
-        assert!((0..100_000).map(|_| stream.uniform()).all(|u| u > 0.0 && u < 1.0));
+    fn draws_have_the_mean_that_is_claimed() {
+        for distribution in samples() {
+            assert!(mean_agrees(&distribution, distribution.mean()), "{distribution:?}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_mean_would_be_noticed() {
+        // The canary: five percent off must fail.
+        for distribution in samples() {
+            assert!(!mean_agrees(&distribution, 1.05 * distribution.mean()), "{distribution:?}");
+        }
+    }
+
+    #[test]
+    fn geometric_has_its_share_of_zeros() {
+        // P(0) = 1/(1 + mean) = 1/7; 5 sd of the binomial: false alarm 6e-7.
+        let geometric = Distribution::new(Law::Geometric { mean: 6.0 }).expect("valid");
+        let n = 100_000u64;
+        let zeros = (0..n).filter(|&k| geometric.draw(&mut Stream::at(1, 1, Part::File, k)) == 0.0).count();
+        let p = 1.0 / 7.0;
+        let sd = (p * (1.0 - p) / n as f64).sqrt();
+        assert!((zeros as f64 / n as f64 - p).abs() < 5.0 * sd);
+    }
+
+    #[test]
+    fn uniform_is_never_zero() {
+        let mut stream = Stream::at(0, 0, Part::Think, 0);
+        assert!((0..100_000).map(|_| stream.uniform()).all(|u| u > 0.0 && u <= 1.0));
         assert!((0..1000).all(|_| stream.below(3) < 3));
     }
 }

@@ -23,9 +23,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::distribution::Distribution;
+use thinktime_quantities::{Distribution, Law};
+
 use crate::error::TerminalsError;
-use crate::random::{Part, Stream};
+use crate::random::{Draw, Part, Stream};
 
 /// Bytes of a block of the scratch file (the block of UNIX V6).
 pub const BLOCK_BYTES: usize = 512;
@@ -41,10 +42,10 @@ pub struct Class {
     /// How often, relative to the other classes.
     pub weight: f64,
     /// Iterations of the compute loop.
-    #[serde(default)]
+    #[serde(default = "none")]
     pub compute_iterations: Distribution,
     /// Blocks read or written.
-    #[serde(default)]
+    #[serde(default = "none")]
     pub file_blocks: Distribution,
     /// Probability that a block is written, not read.
     #[serde(default = "write_share")]
@@ -56,20 +57,25 @@ pub struct Class {
     #[serde(default)]
     pub sync_share: f64,
     /// Wait inside the interaction, s.
-    #[serde(default)]
+    #[serde(default = "none")]
     pub pause_s: Distribution,
     /// Strings to the terminal.
-    #[serde(default)]
+    #[serde(default = "none")]
     pub output_lines: Distribution,
     /// Child processes, one after the other; each ends at once.
-    #[serde(default)]
+    #[serde(default = "none")]
     pub forks: Distribution,
     /// Probability that a child executes /bin/true instead of ending by itself.
     #[serde(default)]
     pub exec_share: f64,
     /// Pages of fresh memory that are touched and given back.
-    #[serde(default)]
+    #[serde(default = "none")]
     pub fresh_pages: Distribution,
+}
+
+/// The default of every amount: the interaction does not ask for it.
+fn none() -> Distribution {
+    Distribution::deterministic(0.0)
 }
 
 fn write_share() -> f64 {
@@ -96,16 +102,16 @@ impl Class {
         Class {
             name: name.into(),
             weight,
-            compute_iterations: Distribution::NONE,
-            file_blocks: Distribution::NONE,
+            compute_iterations: none(),
+            file_blocks: none(),
             write_share: write_share(),
             seek_share: seek_share(),
             sync_share: 0.0,
-            pause_s: Distribution::NONE,
-            output_lines: Distribution::NONE,
-            forks: Distribution::NONE,
+            pause_s: none(),
+            output_lines: none(),
+            forks: none(),
             exec_share: 0.0,
-            fresh_pages: Distribution::NONE,
+            fresh_pages: none(),
         }
     }
 
@@ -150,16 +156,6 @@ impl Class {
                     "give a number from 0 to 1",
                 ));
             }
-        }
-        for (name, distribution) in [
-            ("compute_iterations", &self.compute_iterations),
-            ("file_blocks", &self.file_blocks),
-            ("pause_s", &self.pause_s),
-            ("output_lines", &self.output_lines),
-            ("forks", &self.forks),
-            ("fresh_pages", &self.fresh_pages),
-        ] {
-            distribution.check(&format!("{item}.{name}"))?;
         }
         Ok(())
     }
@@ -215,7 +211,9 @@ pub fn table_iii(burst_ms: u32) -> Result<Distribution, TerminalsError> {
             "use 12, 30, 60, 186 or 354",
         )
     })?;
-    Ok(Distribution::Cumulative { values: vec![5.0, 20.0, 200.0, 5000.0], percent: row.1.to_vec() })
+    let below = [&[0.0], &row.1[..3]].concat();
+    let weights = row.1.iter().zip(below).map(|(to, from)| (to - from) / 100.0).collect();
+    Ok(of(Law::Discrete { values: vec![5.0, 20.0, 200.0, 5000.0], weights }))
 }
 
 impl Workload {
@@ -297,16 +295,33 @@ impl Workload {
     }
 }
 
+/// A law of a built-in workload, whose parameters the tests check.
+fn of(law: Law) -> Distribution {
+    Distribution::new(law).unwrap_or_else(|error| panic!("a built-in workload: {error}"))
+}
+
 fn loop_of(burst_ms: u32) -> Distribution {
-    table_iii(burst_ms).unwrap_or_default()
+    table_iii(burst_ms).unwrap_or_else(|error| panic!("a built-in workload: {error}"))
+}
+
+fn geometric(mean: f64) -> Distribution {
+    of(Law::Geometric { mean })
+}
+
+fn integers(low: u32, high: u32) -> Distribution {
+    of(Law::Integers { low, high })
+}
+
+fn exponential(mean: f64, max: f64) -> Distribution {
+    of(Law::Exponential { mean, max: Some(max) })
 }
 
 fn prototype() -> Class {
     Class {
         compute_iterations: loop_of(12),
-        file_blocks: Distribution::Geometric { mean: 6.0 },
-        pause_s: Distribution::Exponential { mean: 0.1, max: Some(3.0) },
-        output_lines: Distribution::Integers { low: 2, high: 8 },
+        file_blocks: geometric(6.0),
+        pause_s: exponential(0.1, 3.0),
+        output_lines: integers(2, 8),
         ..Class::new("interaction", 1.0)
     }
 }
@@ -317,41 +332,41 @@ fn mixed() -> Vec<Class> {
     vec![
         Class {
             compute_iterations: loop_of(12),
-            file_blocks: Distribution::Geometric { mean: 4.0 },
-            pause_s: Distribution::Exponential { mean: 0.01, max: Some(1.0) },
-            output_lines: Distribution::Integers { low: 1, high: 5 },
+            file_blocks: geometric(4.0),
+            pause_s: exponential(0.01, 1.0),
+            output_lines: integers(1, 5),
             ..Class::new("edit", 45.0)
         },
         Class {
             // 135 ms of CPU time; less variable than a row of Table III of that mean, so that the demand of
             // a few hundred interactions is near its mean.
-            compute_iterations: Distribution::Exponential { mean: 1500.0, max: Some(10_000.0) },
-            output_lines: Distribution::Integers { low: 1, high: 3 },
+            compute_iterations: exponential(1500.0, 10_000.0),
+            output_lines: integers(1, 3),
             ..Class::new("compute", 15.0)
         },
         Class {
             compute_iterations: loop_of(30),
-            file_blocks: Distribution::Geometric { mean: 20.0 },
-            output_lines: Distribution::Integers { low: 1, high: 9 },
-            forks: Distribution::Geometric { mean: 80.0 },
-            fresh_pages: Distribution::Geometric { mean: 500.0 },
+            file_blocks: geometric(20.0),
+            output_lines: integers(1, 9),
+            forks: geometric(80.0),
+            fresh_pages: geometric(500.0),
             ..Class::new("compile", 15.0)
         },
         Class {
             compute_iterations: loop_of(30),
-            output_lines: Distribution::Integers { low: 1, high: 3 },
-            fresh_pages: Distribution::Geometric { mean: 8000.0 },
+            output_lines: integers(1, 3),
+            fresh_pages: geometric(8000.0),
             ..Class::new("load", 10.0)
         },
         Class {
-            file_blocks: Distribution::Geometric { mean: 200.0 },
+            file_blocks: geometric(200.0),
             sync_share: 0.02,
-            output_lines: Distribution::Integers { low: 1, high: 3 },
+            output_lines: integers(1, 3),
             ..Class::new("copy", 8.0)
         },
         // Context switches without forks: each line wakes the terminal's reader. A fork brings some too, and
         // only because these come without forks can a regression tell the two costs apart.
-        Class { output_lines: Distribution::Geometric { mean: 300.0 }, ..Class::new("list", 7.0) },
+        Class { output_lines: geometric(300.0), ..Class::new("list", 7.0) },
     ]
 }
 
@@ -434,7 +449,6 @@ mod tests {
         assert!(with(&|class| class.name = "two words".into()).contains("classes[0].name"));
         assert!(with(&|class| class.weight = 0.0).contains("classes[0].weight"));
         assert!(with(&|class| class.sync_share = 2.0).contains("sync_share"));
-        assert!(with(&|class| class.forks = Distribution::exponential(-1.0)).contains("forks"));
         let mut twice = good.clone();
         twice.classes.push(good.classes[0].clone());
         assert!(twice.check().expect_err("twice").to_string().contains("twice"));

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use thinktime_log::{LogWriter, OpenMode, Session, SharedWriter};
+use thinktime_quantities::Distribution;
 use thinktime_terminals::TerminalsError;
-use thinktime_terminals::distribution::Distribution;
 use thinktime_terminals::driver::{Outcome, Play, Progress, Verdict, drive};
 use thinktime_terminals::interaction::Interaction;
 use thinktime_terminals::nursery::Nursery;
 use thinktime_terminals::play::{PlayOptions, measure_direct, play, prepare, rehearse};
-use thinktime_terminals::population::Course;
+use thinktime_terminals::population::Schedule;
 use thinktime_terminals::workload::{Class, Workload};
 use thinktime_terminals::{Program, compute::calibrate};
 
@@ -23,7 +23,7 @@ fn class_named(name: &str) -> Class {
 }
 
 fn constant(value: f64) -> Distribution {
-    Distribution::Constant { value }
+    Distribution::deterministic(value)
 }
 
 struct Run {
@@ -32,12 +32,12 @@ struct Run {
 }
 
 /// Plays until so many interactions are completed, however long that takes on this machine.
-fn run(workload: Workload, users: &str, completed: u64, think: Distribution, open: bool) -> Run {
+fn run(workload: Workload, users: &str, completed: u64, think: Distribution, open_loop: bool) -> Run {
     let nursery = Nursery::open().expect("a nursery");
     let program =
         Program { seed: 1, workload, steps_per_s: calibrate().steps_per_s, scratch: std::env::temp_dir() };
-    let course = Course::new(users.parse().expect("users"), 3600.0, None).expect("a course");
-    let play = Play { program: &program, course: &course, think: &think, open };
+    let schedule = Schedule::new(users.parse().expect("users"), 3600.0, None).expect("a schedule");
+    let play = Play { program: &program, schedule: &schedule, think: &think, open_loop };
     let mut interactions = Vec::new();
     let outcome = drive(
         &nursery,
@@ -114,9 +114,9 @@ fn a_user_does_the_same_whoever_else_plays() {
 fn prototype_received_what_was_drawn_for_it() {
     // Exact counts: blocks, output bytes and fresh pages of each interaction are those of the plan.
     let mut class = class_named("all");
-    class.file_blocks = Distribution::Geometric { mean: 6.0 };
+    class.file_blocks = "geometric(mean=6.0)".parse().expect("a distribution");
     class.sync_share = 0.05;
-    class.output_lines = Distribution::Integers { low: 0, high: 8 };
+    class.output_lines = "integers(low=0,high=8)".parse().expect("a distribution");
     class.fresh_pages = constant(100.0);
     let Run { interactions, outcome } = run(one_class(class.clone()), "2", 40, constant(0.02), false);
     assert!(outcome.completed >= 40);
@@ -189,9 +189,9 @@ fn a_dead_user_leaves_an_unfinished_row_and_the_play_goes_on() {
     class.pause_s = constant(3600.0);
     let program =
         Program { seed: 1, workload: one_class(class), steps_per_s: 1e9, scratch: std::env::temp_dir() };
-    let course = Course::new("2".parse().expect("users"), 3.0, None).expect("a course");
+    let schedule = Schedule::new("2".parse().expect("users"), 3.0, None).expect("a schedule");
     let think = constant(0.01);
-    let play = Play { program: &program, course: &course, think: &think, open: false };
+    let play = Play { program: &program, schedule: &schedule, think: &think, open_loop: false };
     let mut interactions: Vec<Interaction> = Vec::new();
     let mut killed = false;
     let outcome = drive(
@@ -243,9 +243,9 @@ fn a_scratch_folder_that_cannot_be_used_is_named() {
         steps_per_s: 1e9,
         scratch: "/proc/nowhere".into(),
     };
-    let course = Course::new("1".parse().expect("users"), 5.0, None).expect("a course");
+    let schedule = Schedule::new("1".parse().expect("users"), 5.0, None).expect("a schedule");
     let think = constant(0.01);
-    let play = Play { program: &program, course: &course, think: &think, open: false };
+    let play = Play { program: &program, schedule: &schedule, think: &think, open_loop: false };
     let error = drive(&nursery, &play, &mut |_| Ok(()), &mut |_| Verdict::GoOn).expect_err("cannot play");
     assert!(matches!(&error, TerminalsError::User { user: 1, .. }), "{error}");
     assert!(error.to_string().contains("/proc/nowhere"), "{error}");
@@ -266,9 +266,9 @@ fn nothing_is_left_when_the_nursery_closes() {
                 steps_per_s: 1e9,
                 scratch: std::env::temp_dir(),
             };
-            let course = Course::new("5".parse().expect("users"), 0.3, None).expect("a course");
+            let schedule = Schedule::new("5".parse().expect("users"), 0.3, None).expect("a schedule");
             let think = constant(0.01);
-            let play = Play { program: &program, course: &course, think: &think, open: false };
+            let play = Play { program: &program, schedule: &schedule, think: &think, open_loop: false };
             let played = drive(&nursery, &play, &mut |_| Ok(()), &mut |_| Verdict::GoOn).is_ok();
             let during = children_of(own);
             nursery.close();
@@ -303,17 +303,17 @@ fn direct_costs_are_plausible_and_tell_their_method() {
     assert!((0.05e-6..100e-6).contains(&costs[2].seconds), "{costs:?}");
 }
 
-fn options(floor_s: f64) -> PlayOptions {
+fn options(baseline_s: f64) -> PlayOptions {
     PlayOptions {
         workload: Workload::named("prototype").expect("built in"),
         users: "1..3".parse().expect("users"),
-        hold_s: 0.6,
+        step_s: 0.6,
         ramp_s: None,
         think: Distribution::exponential(0.05),
-        open: false,
+        open_loop: false,
         seed: 7,
         scratch: std::env::temp_dir(),
-        floor_s,
+        baseline_s,
     }
 }
 
@@ -328,9 +328,13 @@ fn a_play_fills_the_log() {
     let options = options(1.0);
     let mut levels = Vec::new();
     let prepared = prepare(&nursery, &options, &mut |_| Verdict::GoOn).expect("prepares");
-    let floor = prepared.floor.clone().expect("was asked for");
+    let baseline = prepared.baseline.clone().expect("was asked for");
     // Nothing is faster than an interaction that asks for nothing.
-    assert!(floor.n > 5 && floor.response_s.median > 0.0 && floor.service_s.median < floor.response_s.median);
+    assert!(
+        baseline.n > 5
+            && baseline.response_s.median > 0.0
+            && baseline.service_s.median < baseline.response_s.median
+    );
     let played = play(&nursery, &options, &prepared, &writer, &mut |progress: &Progress| {
         levels.push(progress.users);
         Verdict::GoOn
@@ -365,9 +369,9 @@ fn the_observer_ends_the_play_at_once() {
         steps_per_s: 1e9,
         scratch: std::env::temp_dir(),
     };
-    let course = Course::new("2".parse().expect("users"), 3600.0, None).expect("a course");
+    let schedule = Schedule::new("2".parse().expect("users"), 3600.0, None).expect("a schedule");
     let think = constant(3600.0);
-    let play = Play { program: &program, course: &course, think: &think, open: false };
+    let play = Play { program: &program, schedule: &schedule, think: &think, open_loop: false };
     let outcome = drive(&nursery, &play, &mut |_| Ok(()), &mut |progress| match progress.elapsed_s < 0.3 {
         true => Verdict::GoOn,
         false => Verdict::Stop,
@@ -382,11 +386,11 @@ fn a_rehearsal_learns_the_demand() {
     // draw's spread out, so that even a few interactions come close to the expected 9 ms. 30 percent is the
     // allowed drift of the machine since calibration, as above.
     let mut class = class_named("compute");
-    class.compute_iterations = Distribution::Integers { low: 0, high: 200 };
+    class.compute_iterations = "integers(low=0,high=200)".parse().expect("a distribution");
     let options = PlayOptions {
         workload: one_class(class),
         users: "1".parse().expect("users"),
-        hold_s: 2.0,
+        step_s: 2.0,
         think: constant(0.01),
         ..options(0.0)
     };

@@ -68,7 +68,7 @@ def _play(
     rehearsal = Plan(
         workload=workload,
         users=str(2 * _cpus()),
-        hold_s=8.0,
+        step_s=8.0,
         think={"kind": "exponential", "mean": 0.1},
         # Other interactions than those of the play, so that the play is no repetition.
         seed=seed + 1_000_000,
@@ -76,13 +76,13 @@ def _play(
     with StageProgress("measuring what one fork, fault and switch cost", interruption) as progress:
         costs = terminals.measure_direct(workload["array_bytes"], progress)
     with StageProgress("rehearsing", interruption) as progress:
-        prepared = terminals.prepare(replace(rehearsal, floor_s=0.0), progress)
+        prepared = terminals.prepare(replace(rehearsal, baseline_s=0.0), progress)
         demand = terminals.rehearse(rehearsal, prepared, progress)
     scale = _scale(demand, _cpus())
     plan = replace(
         rehearsal,
         users=scale.users,
-        hold_s=play_s / scale.steps,
+        step_s=play_s / scale.steps,
         think={"kind": "exponential", "mean": scale.think_s},
         seed=seed,
     )
@@ -91,8 +91,8 @@ def _play(
         f"of think time, {_cpus()} CPUs should hold about {scale.saturation:.0f} users: playing {plan.users}",
         err=True,
     )
-    # The floor is measured at the think time of the play: thinking longer, a machine answers more slowly.
-    with StageProgress("measuring the floor", interruption) as progress:
+    # The baseline is measured at the think time of the play: thinking longer, a machine answers more slowly.
+    with StageProgress("measuring the baseline", interruption) as progress:
         prepared = terminals.prepare(plan, progress)
     facts = {"direct_costs": costs, "demand": demand | {"saturation_users": scale.saturation}}
     with StageProgress("playing", interruption) as progress:

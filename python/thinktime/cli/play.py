@@ -16,8 +16,6 @@ from thinktime.quantity import parse_bytes, parse_seconds
 if TYPE_CHECKING:
     from thinktime.sources.terminals import Plan
 
-__all__ = ["command"]
-
 Form = Literal["text", "json", "csv"]
 
 
@@ -29,8 +27,8 @@ def command(
         str,
         typer.Option("--users", metavar="N|A..B|A..B..STEP", help="How many users; a range goes in steps."),
     ] = "12",
-    hold: Annotated[
-        str, typer.Option("--hold", metavar="TIME", help="Time for each number of users.")
+    step: Annotated[
+        str, typer.Option("--step", metavar="TIME", help="Time for each number of users.")
     ] = "20s",
     ramp: Annotated[
         str, typer.Option("--ramp", metavar="TIME", help="Let the users come evenly over TIME, not in steps.")
@@ -39,13 +37,13 @@ def command(
         str,
         typer.Option(
             "--think",
-            metavar="TIME|KIND:TIME",
-            help="Mean think time (exponential); or constant:2s, uniform:1s..3s.",
+            metavar="DISTRIBUTION",
+            help="Think time: 2s for all, exponential(mean=2s), uniform(low=1s,high=3s), or any other kind.",
         ),
-    ] = "2s",
+    ] = "exponential(mean=2s)",
     open_loop: Annotated[
         bool,
-        typer.Option("--open", help="Open play: each user types every --think, whatever the system does."),
+        typer.Option("--open-loop", help="Each user types every --think, whatever the system does."),
     ] = False,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of all random numbers.")] = 1,
     output: Annotated[Path, typer.Option("-o", "--output", metavar="LOG", help="Folder of the log.")] = Path(
@@ -66,8 +64,9 @@ def command(
     scratch: Annotated[
         Path | None, typer.Option("--scratch", metavar="DIR", help="Where the users' scratch files live.")
     ] = None,
-    floor: Annotated[
-        str, typer.Option("--floor", metavar="TIME", help="Time to measure the floor before; 0 for none.")
+    baseline: Annotated[
+        str,
+        typer.Option("--baseline", metavar="TIME", help="Time to play empty interactions first; 0 for none."),
     ] = "4s",
     force: Annotated[bool, typer.Option("--force", help="Replace a log that is there.")] = False,
     form: Annotated[Form, typer.Option("--format", help="How the figures are printed.")] = "text",
@@ -81,9 +80,9 @@ def command(
 
     Examples:
 
-      thinktime play prototype --users 1..12 --hold 20s
+      thinktime play prototype --users 1..12 --step 20s
 
-      thinktime play mixed --users 10..40..10 --hold 30s --think 1s -o evening
+      thinktime play mixed --users 10..40..10 --step 30s --think "exponential(mean=1s)" -o evening
 
       thinktime play prototype --show > mine.json; thinktime play mine.json --users 4
     """
@@ -96,15 +95,15 @@ def command(
     plan = Plan(
         workload=chosen,
         users=users,
-        hold_s=parse_seconds(hold, "--hold"),
+        step_s=parse_seconds(step, "--step"),
         ramp_s=parse_seconds(ramp, "--ramp") if ramp else None,
         think=_think(think),
-        open=open_loop,
+        open_loop=open_loop,
         seed=seed,
         scratch=scratch or Path(tempfile.gettempdir()),
-        floor_s=parse_seconds(floor, "--floor"),
+        baseline_s=parse_seconds(baseline, "--baseline"),
     )
-    plan.course()
+    plan.schedule()
     interval_s = parse_seconds(interval, "--interval") if record else None
     if output.exists() and not force:
         raise InputError(f"{output}: is there already; --force replaces a log, -o chooses another name")
@@ -127,18 +126,12 @@ def _workload(name: str, burst_ms: int | None, array: str) -> dict[str, Any]:
 
 
 def _think(text: str) -> dict[str, Any]:
-    """Return the distribution that `text` means: ``2s``, ``constant:2s`` or ``uniform:1s..3s``."""
-    kind, colon, rest = text.partition(":")
-    if not colon:
-        return {"kind": "exponential", "mean": parse_seconds(text, "--think")}
-    if kind == "exponential":
-        return {"kind": "exponential", "mean": parse_seconds(rest, "--think")}
-    if kind == "constant":
-        return {"kind": "constant", "value": parse_seconds(rest, "--think")}
-    if kind == "uniform" and ".." in rest:
-        low, high = (parse_seconds(end, "--think") for end in rest.split("..", 1))
-        return {"kind": "uniform", "low": low, "high": high}
-    raise InputError(f"--think {text}: unknown; give 2s, constant:2s, exponential:2s or uniform:1s..3s")
+    from thinktime._native import parse_distribution
+
+    try:
+        return parse_distribution(text)
+    except ValueError as error:
+        raise InputError(f"--think {error}") from None
 
 
 def _play(plan: Plan, output: Path, force: bool, interval_s: float | None) -> dict[str, Any]:
@@ -146,7 +139,7 @@ def _play(plan: Plan, output: Path, force: bool, interval_s: float | None) -> di
     from thinktime.sources.terminals import Interruption, Terminals, play_into
 
     with Terminals() as terminals, Interruption() as interruption:
-        with StageProgress("measuring the floor", interruption) as progress:
+        with StageProgress("measuring the baseline", interruption) as progress:
             prepared = terminals.prepare(plan, progress)
         with StageProgress("playing", interruption) as progress:
             return play_into(terminals, plan, prepared, output, force, interval_s, progress)
@@ -174,7 +167,7 @@ def _print(played: dict[str, Any], output: Path, form: Form) -> None:
     share = outcome["driver_cpu_s"] / max(outcome["elapsed_s"], 1e-9)
     typer.echo(
         f"{outcome['completed']} interactions, {outcome['unfinished']} unfinished"
-        + (f", {outcome['dropped']} dropped, {outcome['late']} late" if played["open"] else "")
+        + (f", {outcome['dropped']} dropped, {outcome['late']} late" if played["open_loop"] else "")
         + (f", {outcome['lost']} users lost" if outcome["lost"] else "")
         + f"; the driver took {100 * share:.1f} % of a CPU"
     )

@@ -6,7 +6,6 @@ the short form of one, ``exponential(mean=20)``, or a number, which is determini
 
 from __future__ import annotations
 
-import ast
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -172,21 +171,14 @@ def _read(specification: Any, item: str) -> Weighted:
 
 
 def _short_form(text: str, item: str) -> Any:
-    """``kind(name=value, ...)`` as a table; a number as a number."""
+    """Table that ``kind(name=value, ...)`` stands for, or the number."""
+    from thinktime._native import expand_distribution
+
     try:
-        return _table(ast.parse(text.strip(), mode="eval").body)
-    except (SyntaxError, ValueError):
-        example = "exponential(mean=20)"
-        raise InputError(f"{item} is {text!r}; give a number of seconds or a form like {example}") from None
-
-
-def _table(node: ast.expr) -> Any:
-    if isinstance(node, ast.List):
-        return [_table(element) for element in node.elts]
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.args:
-        parameters = {keyword.arg: _table(keyword.value) for keyword in node.keywords if keyword.arg}
-        return {"kind": node.func.id, **parameters}
-    return ast.literal_eval(node)
+        return expand_distribution(text)
+    except ValueError as error:
+        example = "give a number of seconds or a form like exponential(mean=20)"
+        raise InputError(f"{item} is {text!r}: {error}; {example}") from None
 
 
 def _number(value: Any, name: str, item: str, *, zero: bool = False) -> float:

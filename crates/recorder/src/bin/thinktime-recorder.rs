@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use thinktime_log::OpenMode;
+use thinktime_quantities::{parse_duration, parse_size};
 use thinktime_recorder::{
-    By, Control, Method, Progress, RecordOptions, RecorderError, SignalGuard, notify::Notifier, quantity,
+    By, Control, Method, Progress, RecordOptions, RecorderError, SignalGuard, days, notify::Notifier,
     record_to,
 };
 
@@ -53,16 +54,22 @@ enum How {
     Taskstats,
 }
 
+/// A duration as clap shows and stores it.
+fn duration(text: &str) -> Result<Duration, String> {
+    parse_duration(text)
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string()))
+}
+
 #[derive(clap::Args)]
 struct Record {
     /// Folder of the log.
     #[arg(short, long, default_value = "run")]
     output: PathBuf,
     /// Mean time between samples, at least 0.1s.
-    #[arg(short, long, default_value = "5s", value_parser = quantity::duration)]
+    #[arg(short, long, default_value = "5s", value_parser = duration)]
     interval: Duration,
     /// End by itself after this time.
-    #[arg(short, long, value_parser = quantity::duration)]
+    #[arg(short, long, value_parser = duration)]
     duration: Option<Duration>,
     /// By what users are told apart.
     #[arg(long, default_value = "uid")]
@@ -77,7 +84,7 @@ struct Record {
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// Remove the oldest parts so that the log stays within this size, as in 2GB.
-    #[arg(long, value_parser = quantity::bytes)]
+    #[arg(long, value_parser = parse_size)]
     keep_bytes: Option<u64>,
     /// Remove parts older than this many days.
     #[arg(long)]
@@ -121,7 +128,7 @@ impl Record {
             },
             root: self.root.clone(),
             keep_bytes: self.keep_bytes,
-            keep_age: self.keep_days.map(quantity::days).transpose()?,
+            keep_age: self.keep_days.map(days).transpose()?,
         })
     }
 }

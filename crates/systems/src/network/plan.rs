@@ -114,7 +114,7 @@ impl StationPlan {
 
     pub fn to_json(&self) -> Value {
         let servers = self.servers();
-        let service = self.service.as_ref().map(Distribution::to_json);
+        let service = self.service.as_ref().map(|law| law.to_json());
         json!({"name": self.name, "discipline": self.discipline.name(), "servers": servers, "service": service})
     }
 

@@ -178,7 +178,7 @@ fn errors_in_stations() {
         (with("servers", json!(0)), "stations[0].servers: 0 was given; give a whole number from 1 to"),
         (
             with("service", json!("exponential(mean=-1)")),
-            "stations[0].service: exponential: mean = -1.0: is out of",
+            "stations[0].service: exponential: mean = -1: is out of",
         ),
         (
             with("servise", json!(1)),

@@ -13,8 +13,6 @@ from thinktime.log import LogError, LogWriter
 from thinktime.sources.linux import Recording, RecordOptions, session
 from thinktime.sources.terminals.users import OnProgress, Plan, Terminals
 
-__all__ = ["play_into"]
-
 
 def play_into(
     terminals: Terminals,
@@ -39,8 +37,8 @@ def play_into(
     Returns
     -------
     dict
-        As `Terminals.play`, with ``open`` (whether the play was) and ``recording`` (the recorder's summary,
-        or None).
+        As `Terminals.play`, with ``open_loop`` (whether the play was) and ``recording`` (the recorder's
+        summary, or None).
 
     Raises
     ------
@@ -57,7 +55,7 @@ def play_into(
         with recording:
             played = terminals.play(plan, prepared, writer, on_progress)
     summary = recording.summary if isinstance(recording, Recording) else None
-    return played | {"open": plan.open, "recording": summary}
+    return played | {"open_loop": plan.open_loop, "recording": summary}
 
 
 def _open(path: Path, force: bool, options: RecordOptions, plan: Plan, recorded: bool) -> LogWriter:

@@ -10,7 +10,6 @@ and any number of threads.
 
 from __future__ import annotations
 
-import json
 import signal
 import sys
 import tempfile
@@ -18,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from thinktime import _native
 from thinktime.errors import InputError, WorkError
@@ -26,19 +25,10 @@ from thinktime.errors import InputError, WorkError
 if TYPE_CHECKING:
     from thinktime.log import LogWriter
 
-__all__ = [
-    "Interruption",
-    "OnProgress",
-    "Plan",
-    "Progress",
-    "Terminals",
-    "builtin_workload",
-    "compute_loop",
-    "read_workload",
-]
+Result = TypeVar("Result")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
     """How far a play is."""
 
@@ -57,7 +47,7 @@ OnProgress = Callable[[Progress], bool]
 """Is shown the progress five times a second; False ends the play."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """What is to be played.
 
@@ -67,46 +57,47 @@ class Plan:
         Classes of interactions with their distributions, as `builtin_workload` gives them.
     users : str
         ``"12"``, ``"1..12"`` or ``"1..12..3"``.
-    hold_s : float
+    step_s : float
         How long each number of users plays, s.
-    think : dict
-        Distribution of the think time, s: ``{"kind": "exponential", "mean": 2.0}``.
+    think : dict or str
+        Distribution of the think time, s: ``{"kind": "exponential", "mean": 2.0}`` or
+        ``"exponential(mean=2s)"``.
     seed : int
         Of all random streams: one for each (user, part, interaction).
-    open : bool
+    open_loop : bool
         Inputs come at intervals of `think` whatever the system does.
     ramp_s : float, optional
         The users come evenly spaced over this time, instead of in steps.
     scratch : Path
         Folder of the scratch files, which have no names and vanish with their processes.
-    floor_s : float
-        How long empty interactions are played before, s; 0 leaves the floor out.
+    baseline_s : float
+        Duration of the empty interactions played before, s; 0 leaves the baseline out.
     """
 
     workload: dict[str, Any]
     users: str
-    hold_s: float
-    think: dict[str, Any]
+    step_s: float
+    think: dict[str, Any] | str
     seed: int
-    open: bool = False
+    open_loop: bool = False
     ramp_s: float | None = None
     scratch: Path = field(default_factory=lambda: Path(tempfile.gettempdir()))
-    floor_s: float = 4.0
+    baseline_s: float = 4.0
 
-    def course(self) -> dict[str, Any]:
-        """Return when how many users play: ``{"steps": [{"at_s", "users"}], "end_s"}``.
+    def schedule(self) -> dict[str, Any]:
+        """Numbers of users over time: ``{"steps": [{"at_s", "users"}], "end_s"}``.
 
         Raises
         ------
         InputError
-            Users, hold or ramp cannot be played.
+            `users`, `step_s` or `ramp_s` cannot be played.
         """
-        course: dict[str, Any] = json.loads(_checked(_native.course, self.users, self.hold_s, self.ramp_s))
-        return course
+        return _checked(_native.schedule, self.users, self.step_s, self.ramp_s)
 
-    def _json(self) -> str:
-        names = ("workload", "users", "hold_s", "think", "seed", "open", "ramp_s", "floor_s")
-        return json.dumps({name: getattr(self, name) for name in names} | {"scratch": str(self.scratch)})
+    def options(self) -> dict[str, Any]:
+        """All fields as the native player takes them."""
+        names = ("workload", "users", "step_s", "think", "seed", "open_loop", "ramp_s", "baseline_s")
+        return {name: getattr(self, name) for name in names} | {"scratch": str(self.scratch)}
 
 
 def builtin_workload(name: str) -> dict[str, Any]:
@@ -117,8 +108,7 @@ def builtin_workload(name: str) -> dict[str, Any]:
     InputError
         There is none of that name.
     """
-    workload: dict[str, Any] = json.loads(_checked(_native.workload, name))
-    return workload
+    return _checked(_native.workload, name)
 
 
 def compute_loop(burst_ms: int) -> dict[str, Any]:
@@ -129,8 +119,7 @@ def compute_loop(burst_ms: int) -> dict[str, Any]:
     InputError
         `burst_ms` is none of 12, 30, 60, 186 and 354.
     """
-    distribution: dict[str, Any] = json.loads(_checked(_native.compute_loop, burst_ms))
-    return distribution
+    return _checked(_native.compute_loop, burst_ms)
 
 
 def read_workload(path: Path) -> dict[str, Any]:
@@ -146,14 +135,13 @@ def read_workload(path: Path) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read: {error}; name a workload in JSON") from None
     try:
-        workload: dict[str, Any] = json.loads(_checked(_native.check_workload, text))
+        return _checked(_native.read_workload, text)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
-    return workload
 
 
-def _checked(call: Callable[..., str], *arguments: object) -> str:
-    """Call the native module; what it refuses is an InputError, what it fails at a WorkError."""
+def _checked(call: Callable[..., Result], *arguments: object) -> Result:
+    """Return the result of a native function; a refused argument is an InputError, a failure a WorkError."""
     try:
         return call(*arguments)
     except _native.NativePlayError as error:
@@ -190,12 +178,12 @@ class Terminals:
         self._nursery.close()
 
     def prepare(self, plan: Plan, on_progress: OnProgress) -> dict[str, Any]:
-        """Calibrate the compute loop and measure the floor: an interaction that asks for nothing.
+        """Calibrate the compute loop and measure the baseline: interactions that ask for nothing.
 
         Returns
         -------
         dict
-            ``calibration`` (speed of the compute loop with a 95 % interval) and ``floor`` (response,
+            ``calibration`` (speed of the compute loop with a 95 % interval) and ``baseline`` (response,
             reaction and service time of empty interactions at the think time of the plan).
 
         Raises
@@ -205,9 +193,7 @@ class Terminals:
         WorkError
             `on_progress` said False, or a user's process could not do its work.
         """
-        text = _checked(self._nursery.prepare, plan._json(), _decoded(on_progress))
-        prepared: dict[str, Any] = json.loads(text)
-        return prepared
+        return _checked(self._nursery.prepare, plan.options(), _typed(on_progress))
 
     def rehearse(self, plan: Plan, prepared: dict[str, Any], on_progress: OnProgress) -> dict[str, Any]:
         """Play `plan` without a log, to learn what an interaction demands of this machine.
@@ -224,9 +210,7 @@ class Terminals:
         InputError, WorkError
             As `prepare`.
         """
-        arguments = (plan._json(), json.dumps(prepared), _decoded(on_progress))
-        demand: dict[str, Any] = json.loads(_checked(self._nursery.rehearse, *arguments))
-        return demand
+        return _checked(self._nursery.rehearse, plan.options(), prepared, _typed(on_progress))
 
     def play(
         self, plan: Plan, prepared: dict[str, Any], writer: LogWriter, on_progress: OnProgress
@@ -244,9 +228,8 @@ class Terminals:
         InputError, WorkError
             As `prepare`.
         """
-        arguments = (plan._json(), json.dumps(prepared), writer.native, _decoded(on_progress))
-        played: dict[str, Any] = json.loads(_checked(self._nursery.play, *arguments))
-        return played
+        arguments = (plan.options(), prepared, writer.native, _typed(on_progress))
+        return _checked(self._nursery.play, *arguments)
 
     def measure_direct(self, array_bytes: int, on_progress: OnProgress) -> list[dict[str, Any]]:
         """Measure what one fork, minor page fault and context switch cost here, with an exact CPU clock.
@@ -259,13 +242,11 @@ class Terminals:
             and switches that a fork brings are taken out of its ``seconds``, not of its
             ``gross_seconds``.
         """
-        text = _checked(self._nursery.measure_direct, array_bytes, _decoded(on_progress))
-        costs: list[dict[str, Any]] = json.loads(text)
-        return costs
+        return _checked(self._nursery.measure_direct, array_bytes, _typed(on_progress))
 
 
-def _decoded(on_progress: OnProgress) -> Callable[[str], bool]:
-    return lambda text: on_progress(Progress(**json.loads(text)))
+def _typed(on_progress: OnProgress) -> Callable[[dict[str, Any]], bool]:
+    return lambda progress: on_progress(Progress(**progress))
 
 
 class Interruption:

@@ -1,36 +1,40 @@
-//! The theory of each law: moments and cumulative distribution function.
+//! Moments and cumulative distribution function of each kind, in closed form.
 
 use libm::{erfc, lgamma};
 
 use super::{Distribution, Law};
 
-/// E T, E T^2, E T^3, and so on, in seconds to that power.
+/// E T, E T^2, E T^3.
 type Raw = [f64; 3];
 
 impl Distribution {
-    /// Mean [s].
+    /// Mean.
     pub fn mean(&self) -> f64 {
         match &self.0 {
             Law::Deterministic { value, .. } => *value,
-            Law::Exponential { mean, .. } | Law::Erlang { mean, .. } | Law::Lognormal { mean, .. } => *mean,
+            Law::Exponential { mean, max: None }
+            | Law::Erlang { mean, .. }
+            | Law::Lognormal { mean, .. }
+            | Law::Geometric { mean } => *mean,
             _ => self.raw()[0],
         }
     }
 
-    /// Variance [s^2]; none where it is too large for a number.
+    /// Variance; none where it is too large for a number.
     pub fn variance(&self) -> Option<f64> {
         let variance = match &self.0 {
             Law::Deterministic { .. } => 0.0,
-            Law::Exponential { mean, .. } => mean * mean,
+            Law::Exponential { mean, max: None } => mean * mean,
             Law::Erlang { shape, mean, .. } => mean * mean / f64::from(*shape),
             Law::Lognormal { sd, .. } => sd * sd,
             Law::Uniform { low, high } => (high - low).powi(2) / 12.0,
+            Law::Geometric { mean } => mean * (1.0 + mean),
             _ => self.central()[0],
         };
         variance.is_finite().then_some(variance)
     }
 
-    /// Standard deviation [s].
+    /// Standard deviation.
     pub fn sd(&self) -> Option<f64> {
         self.variance().map(f64::sqrt)
     }
@@ -40,7 +44,7 @@ impl Distribution {
     pub fn skewness(&self) -> Option<f64> {
         let skewness = match &self.0 {
             Law::Deterministic { .. } => f64::NAN,
-            Law::Exponential { .. } => 2.0,
+            Law::Exponential { max: None, .. } => 2.0,
             Law::Erlang { shape, .. } => 2.0 / f64::from(*shape).sqrt(),
             Law::Lognormal { mean, sd, .. } => {
                 let cv = sd / mean;
@@ -92,7 +96,8 @@ impl Distribution {
     fn raw(&self) -> Raw {
         match &self.0 {
             Law::Deterministic { value, .. } => [1, 2, 3].map(|n| value.powi(n)),
-            Law::Exponential { mean, .. } => exponential(*mean),
+            Law::Exponential { mean, max: None } => exponential(*mean),
+            Law::Exponential { mean, max: Some(max) } => cut_exponential(*mean, *max),
             Law::Hyperexponential { weights, means, .. } => {
                 mixed(weights, means.iter().map(|mean| exponential(*mean)))
             }
@@ -100,7 +105,8 @@ impl Distribution {
                 let (k, stage) = (f64::from(*shape), mean / f64::from(*shape));
                 [*mean, mean * stage * (k + 1.0), mean * stage * stage * (k + 1.0) * (k + 2.0)]
             }
-            Law::Lognormal { mu, sigma, .. } => {
+            Law::Lognormal { mean, sd } => {
+                let (mu, sigma) = logarithm(*mean, *sd);
                 [1.0, 2.0, 3.0].map(|n: f64| (n * mu + (n * sigma).powi(2) / 2.0).exp())
             }
             Law::Weibull { shape, scale } => {
@@ -110,6 +116,11 @@ impl Distribution {
                 [1.0, 2.0, 3.0].map(|n| bounded_pareto(*shape, *low, *high, n))
             }
             Law::Uniform { low, high } => piece(*low, *high),
+            Law::Geometric { mean } => {
+                let m = *mean;
+                [m, m * (1.0 + 2.0 * m), m * (1.0 + 6.0 * m + 6.0 * m * m)]
+            }
+            Law::Integers { low, high } => integers(f64::from(*low), f64::from(*high)),
             Law::Discrete { values, weights, .. } => {
                 mixed(weights, values.iter().map(|value| [1, 2, 3].map(|n| value.powi(n))))
             }
@@ -121,20 +132,24 @@ impl Distribution {
         }
     }
 
-    /// P(T <= t), of the law before rounding to nanoseconds.
+    /// P(T <= t), of the law itself: a drawn time may be rounded.
     pub fn cumulative(&self, t: f64) -> f64 {
         if t < 0.0 {
             return 0.0;
         }
         match &self.0 {
             Law::Deterministic { value, .. } => f64::from(t >= *value),
+            Law::Exponential { max: Some(max), .. } if t >= *max => 1.0,
             Law::Exponential { mean, .. } => -(-t / mean).exp_m1(),
             Law::Hyperexponential { weights, means, .. } => {
                 weights.iter().zip(means).map(|(weight, mean)| -weight * (-t / mean).exp_m1()).sum()
             }
             Law::Erlang { shape, mean, .. } => erlang(*shape, t * f64::from(*shape) / mean),
-            Law::Lognormal { mean, sigma, .. } if *sigma == 0.0 => f64::from(t >= *mean),
-            Law::Lognormal { mu, sigma, .. } => erfc(-(t.ln() - mu) / (sigma * 2f64.sqrt())) / 2.0,
+            Law::Lognormal { mean, sd } if *sd == 0.0 => f64::from(t >= *mean),
+            Law::Lognormal { mean, sd } => {
+                let (mu, sigma) = logarithm(*mean, *sd);
+                erfc(-(t.ln() - mu) / (sigma * 2f64.sqrt())) / 2.0
+            }
             Law::Weibull { shape, scale } => -(-(t / scale).powf(*shape)).exp_m1(),
             Law::BoundedPareto { shape, low, high } => {
                 let within = t.clamp(*low, *high);
@@ -142,6 +157,11 @@ impl Distribution {
             }
             Law::Uniform { low, high } if low == high => f64::from(t >= *low),
             Law::Uniform { low, high } => ((t - low) / (high - low)).clamp(0.0, 1.0),
+            Law::Geometric { mean } => 1.0 - (mean / (1.0 + mean)).powf(t.floor() + 1.0),
+            Law::Integers { low, high } => {
+                let (low, high) = (f64::from(*low), f64::from(*high));
+                ((t.floor() - low + 1.0) / (high - low + 1.0)).clamp(0.0, 1.0)
+            }
             Law::Discrete { values, weights, .. } => {
                 values.iter().zip(weights).filter(|(value, _)| **value <= t).map(|(_, weight)| weight).sum()
             }
@@ -155,6 +175,33 @@ impl Distribution {
 
 fn exponential(mean: f64) -> Raw {
     [mean, 2.0 * mean.powi(2), 6.0 * mean.powi(3)]
+}
+
+/// E min(T, max)^n = n int_0^max t^(n-1) e^(-t/mean) dt, by parts.
+fn cut_exponential(mean: f64, max: f64) -> Raw {
+    let x = max / mean;
+    // 1 - e^-x (1 + x + ... + x^(n-1) / (n-1)!): a gamma distribution function, with no cancellation for n = 1.
+    let rest = (-x).exp();
+    let first = -(-x).exp_m1();
+    let (second, third) = (first - rest * x, first - rest * (x + x * x / 2.0));
+    [mean * first, 2.0 * mean.powi(2) * second, 6.0 * mean.powi(3) * third]
+}
+
+/// Whole numbers from `low` to `high`: those from 0 to n = high - low, moved.
+fn integers(low: f64, high: f64) -> Raw {
+    let n = high - low;
+    let (first, second, third) = (n / 2.0, n * (2.0 * n + 1.0) / 6.0, n * n * (n + 1.0) / 4.0);
+    [
+        low + first,
+        low * low + 2.0 * low * first + second,
+        low.powi(3) + 3.0 * low * low * first + 3.0 * low * second + third,
+    ]
+}
+
+/// Mean and standard deviation of the logarithm of a lognormal time.
+fn logarithm(mean: f64, sd: f64) -> (f64, f64) {
+    let square = (sd / mean).powi(2).ln_1p();
+    (mean.ln() - square / 2.0, square.sqrt())
 }
 
 /// Uniform from `low` to `high`: (high^(n+1) - low^(n+1)) / ((n+1) (high - low)), multiplied out.

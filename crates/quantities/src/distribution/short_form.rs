@@ -2,10 +2,16 @@
 
 use serde_json::{Map, Number, Value};
 
-/// Descriptions within descriptions at most: deeper than any mixture makes sense.
-pub const DEEPEST: usize = 16;
+use crate::parse_duration;
 
-/// The table that the short form `text` stands for, or what is wrong with it.
+/// Most levels of descriptions within descriptions: no mixture needs more, and reading must not exhaust the stack.
+const DEEPEST: usize = 16;
+
+/// The table, list or number that the short form `text` stands for. Only the notation is read: kinds and
+/// parameters are not checked.
+///
+/// # Errors
+/// The notation is wrong; the message says at which character, and what is expected there.
 pub fn expand(text: &str) -> Result<Value, String> {
     let mut reader = Reader { text, at: 0, depth: 0 };
     let value = reader.value()?;
@@ -68,11 +74,13 @@ impl Reader<'_> {
     fn number(&mut self) -> Result<Value, String> {
         let start = self.at;
         let word = self.word(|c| c.is_ascii_alphanumeric() || "+-._".contains(c));
-        if let Some(number) = word.parse().ok().and_then(Number::from_f64) {
+        let seconds = || word.parse().ok().or_else(|| parse_duration(word).ok());
+        let whole = word.parse::<i64>().map(Number::from);
+        if let Some(number) = whole.ok().or_else(|| seconds().and_then(Number::from_f64)) {
             return Ok(Value::Number(number));
         }
         self.at = start;
-        Err(self.expected("a number, a list or a name"))
+        Err(self.expected("a number, a duration, a list or a name"))
     }
 
     fn list(&mut self) -> Result<Value, String> {
