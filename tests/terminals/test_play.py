@@ -81,7 +81,8 @@ def start(tmp_path: Path) -> Iterator[Start]:
         player.process.communicate()
 
 
-SHORT = ("--think", "exponential(mean=50ms)", "--baseline", "0.5s", "--no-record")
+QUICK = ("--think", "exponential(mean=50ms)")
+SHORT = (*QUICK, "--baseline", "0.5s", "--no-record")
 
 
 def test_every_interaction_is_a_row_and_nothing_is_left(start: Start) -> None:
@@ -121,7 +122,7 @@ def test_a_signal_ends_the_play_in_good_order(start: Start, number: signal.Signa
 
 
 def test_a_signal_before_the_play_makes_no_log(start: Start) -> None:
-    player = start("prototype", "--users", "1", "--think", "exponential(mean=50ms)", "--baseline", "1h", "--no-record")
+    player = start("prototype", "--users", "1", *QUICK, "--baseline", "1h", "--no-record")
     player.wait_for_users(1)
     player.process.send_signal(signal.SIGINT)
     status, _output, errors = player.end()
@@ -173,7 +174,17 @@ def test_driver_and_recorder_see_the_same_cpu_time(start: Start) -> None:
     by the end may be missing from the recorder's sum: the interval is 0.2 s.
     """
     player = start(
-        "prototype", "--users", "2", "--step", "3s", "--think", "exponential(mean=50ms)", "--baseline", "0", "--interval", "0.2s"
+        "prototype",
+        "--users",
+        "2",
+        "--step",
+        "3s",
+        "--think",
+        "exponential(mean=50ms)",
+        "--baseline",
+        "0",
+        "--interval",
+        "0.2s",
     )
     status, _output, errors = player.end()
     assert status == 0, errors

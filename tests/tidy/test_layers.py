@@ -10,15 +10,16 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "python" / "thinktime"
 
 CRATES = {
+    "quantities": set(),
     "log": set(),
-    "engine": set(),
+    "engine": {"quantities"},
     "script": {"engine"},
     "systems": {"engine", "log", "script"},
-    "recorder": {"log"},
-    "terminals": {"log"},
+    "recorder": {"log", "quantities"},
+    "terminals": {"log", "quantities"},
     "theory": set(),
     "stats": set(),
-    "python": {"log", "recorder", "script", "stats", "systems", "terminals", "theory"},
+    "python": {"log", "quantities", "recorder", "script", "stats", "systems", "terminals", "theory"},
 }
 """What each crate of ours may depend on."""
 

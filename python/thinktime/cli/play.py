@@ -19,64 +19,66 @@ if TYPE_CHECKING:
 Form = Literal["text", "json", "csv"]
 
 
+Users = Annotated[
+    str, typer.Option("--users", metavar="N|A..B|A..B..STEP", help="Number of users; a range goes in steps.")
+]
+Think = Annotated[
+    str,
+    typer.Option(
+        "--think",
+        metavar="DISTRIBUTION",
+        help="Think time: 2s every time, exponential(mean=2s), uniform(low=1s,high=3s), or another kind.",
+    ),
+]
+Burst = Annotated[
+    int | None,
+    typer.Option("--burst", metavar="MS", help="CPU burst of the prototype: 12, 30, 60, 186 or 354."),
+]
+Baseline = Annotated[
+    str, typer.Option("--baseline", metavar="TIME", help="Time to play empty interactions first; 0 for none.")
+]
+Output = Annotated[Path, typer.Option("-o", "--output", metavar="LOG", help="Folder of the log.")]
+Workload = Annotated[
+    str, typer.Argument(help="prototype, mixed or empty; or a workload of your own, a file in JSON.")
+]
+
+
 def command(
-    workload: Annotated[
-        str, typer.Argument(help="prototype, mixed or empty; or a workload of your own, a file in JSON.")
-    ],
-    users: Annotated[
-        str,
-        typer.Option("--users", metavar="N|A..B|A..B..STEP", help="How many users; a range goes in steps."),
-    ] = "12",
+    workload: Workload,
+    users: Users = "12",
     step: Annotated[
         str, typer.Option("--step", metavar="TIME", help="Time for each number of users.")
     ] = "20s",
     ramp: Annotated[
-        str, typer.Option("--ramp", metavar="TIME", help="Let the users come evenly over TIME, not in steps.")
+        str, typer.Option("--ramp", metavar="TIME", help="Add the users evenly over TIME, not in steps.")
     ] = "",
-    think: Annotated[
-        str,
-        typer.Option(
-            "--think",
-            metavar="DISTRIBUTION",
-            help="Think time: 2s for all, exponential(mean=2s), uniform(low=1s,high=3s), or any other kind.",
-        ),
-    ] = "exponential(mean=2s)",
+    think: Think = "exponential(mean=2s)",
     open_loop: Annotated[
-        bool,
-        typer.Option("--open-loop", help="Each user types every --think, whatever the system does."),
+        bool, typer.Option("--open-loop", help="Each user types every --think, whatever the system does.")
     ] = False,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of all random numbers.")] = 1,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="LOG", help="Folder of the log.")] = Path(
-        "run"
-    ),
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of all random numbers.")] = 1,
+    output: Output = Path("run"),
     interval: Annotated[
-        str, typer.Option("--interval", metavar="TIME", help="Recording interval, mean.")
+        str, typer.Option("--interval", metavar="TIME", help="Mean recording interval.")
     ] = "0.5s",
     record: Annotated[bool, typer.Option("--record/--no-record", help="Record this machine too.")] = True,
-    burst: Annotated[
-        int | None,
-        typer.Option("--burst", metavar="MS", help="CPU burst of the prototype: 12, 30, 60, 186 or 354."),
-    ] = None,
+    burst: Burst = None,
     array: Annotated[
-        str,
-        typer.Option("--array", metavar="SIZE", help="Resident array of each process, such as 64MB."),
+        str, typer.Option("--array", metavar="SIZE", help="Resident array of each process, such as 64MB.")
     ] = "",
     scratch: Annotated[
-        Path | None, typer.Option("--scratch", metavar="DIR", help="Where the users' scratch files live.")
+        Path | None, typer.Option("--scratch", metavar="DIR", help="Folder of the users' scratch files.")
     ] = None,
-    baseline: Annotated[
-        str,
-        typer.Option("--baseline", metavar="TIME", help="Time to play empty interactions first; 0 for none."),
-    ] = "4s",
-    force: Annotated[bool, typer.Option("--force", help="Replace a log that is there.")] = False,
-    form: Annotated[Form, typer.Option("--format", help="How the figures are printed.")] = "text",
+    baseline: Baseline = "4s",
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing log.")] = False,
+    form: Annotated[Form, typer.Option("--format", help="Format of the printed figures.")] = "text",
     show: Annotated[bool, typer.Option("--show", help="Print the workload as JSON; play nothing.")] = False,
 ) -> None:
     """Play synthetic interactive users on this machine, each a process on a terminal of its own.
 
-    An interaction is a line typed at a prompt and all the work it asks for, up to the next prompt. Each
-    one becomes a row of the log's table `interactions`; the machine's counters are recorded beside it,
-    with each user's session as a user. Ctrl-C ends the play and keeps the log.
+    An interaction is a line typed at a prompt and all the work it requests, up to the next prompt. Each
+    interaction becomes a row of the log's table `interactions`. The machine's counters are recorded in the
+    same log, with each user's session as a user. Ctrl-C ends the play and keeps the log.
 
     Examples:
 
@@ -106,7 +108,9 @@ def command(
     plan.schedule()
     interval_s = parse_seconds(interval, "--interval") if record else None
     if output.exists() and not force:
-        raise InputError(f"{output}: is there already; --force replaces a log, -o chooses another name")
+        raise InputError(
+            f"{output}: already exists; use --force to replace a log, or -o to choose another name"
+        )
     played = _play(plan, output, force, interval_s)
     _print(played, output, form)
 

@@ -144,6 +144,10 @@ fn errors_name_the_parameter_what_was_given_and_what_is_allowed() {
     for (description, expected) in cases {
         assert_eq!(error(description), expected.replace("FORMS", FORMS));
     }
+}
+
+#[test]
+fn errors_of_the_notation_name_the_place() {
     let place = |text: &str| error(json!(text));
     assert!(
         place("exponential(20)").contains("'=' is expected") || place("exponential(20)").contains("named")
