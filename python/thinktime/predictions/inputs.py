@@ -234,7 +234,11 @@ def check_complete(inputs: Sequence[Input], given: Given, *, of: str = "", remed
 
 def seconds(given: object, item: str) -> float | Estimate:
     """Time in seconds, of ``50ms``, a number of seconds, or ``39.8ms+-2.5ms``."""
-    return _known(given, item, lambda text: parse_seconds(text, item), "s")
+
+    def time(text: str) -> float:
+        return parse_seconds(text, item) if UNIT.search(text) else _plain(text, item)
+
+    return _known(given, item, time, "s")
 
 
 def number(given: object, item: str) -> float | Estimate:
