@@ -1,7 +1,8 @@
-"""What every model returns: figures, and what must hold for them to be true."""
+"""Result of every model: predicted quantities, and the assumptions that they rest on."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -9,20 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.errors import InputError
+from thinktime.stats import arguments
 
 
 @dataclass(frozen=True, slots=True)
 class Assumption:
-    """What a model takes for granted.
+    """Assumption of a model.
 
     Parameters
     ----------
     text : str
         The assumption, as a statement.
     met : bool or None
-        Whether the inputs meet it; None when they cannot tell.
+        True if the inputs meet it; None if they do not decide it.
     found : str
-        The figures of the inputs that say so, where there are any: ``A 95 %, B 64 %``.
+        Values of the inputs that decide it, where there are any: ``A 95 %, B 64 %``.
     """
 
     text: str
@@ -32,18 +34,18 @@ class Assumption:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Quantity:
-    """A predicted figure, or one a class, station or population.
+    """Predicted number, or one per class, station or population.
 
     Parameters
     ----------
     name : str
-        What it is, with its unit at the end where it has one: ``response_s``.
+        Name, with its unit at the end where it has one: ``response_s``.
     value : float or array
         In `unit`; an array is read-only.
     unit : str
         SI unit or noun; empty for a pure number.
     low, high : float or None
-        Ends of its interval where inputs came with intervals; the model's own error is not in it.
+        Ends of its interval where inputs have intervals; the error of the model is not included.
     """
 
     name: str
@@ -60,18 +62,18 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Prediction:
-    """What a model says, how, and under which assumptions.
+    """Prediction of a model, with its method, source and assumptions.
 
     Parameters
     ----------
     method : str
-        The model in a few words.
+        Name of the model.
     source : str
-        Where its formula is published.
+        Publication of its formula.
     quantities : tuple of Quantity
-        The figures; ``prediction["response_s"]`` is the value of one.
+        Predicted numbers; ``prediction["response_s"]`` is the value of one.
     assumptions : tuple of Assumption
-        What must hold.
+        Conditions under which they hold.
     """
 
     method: str
@@ -84,29 +86,55 @@ class Prediction:
         return self.quantity(name).value
 
     def quantity(self, name: str) -> Quantity:
-        """Return the quantity `name`, with its unit and interval."""
+        """Quantity `name`, with its unit and interval.
+
+        Raises
+        ------
+        KeyError
+            The model does not predict it; the message lists the names.
+        """
         for quantity in self.quantities:
             if quantity.name == name:
                 return quantity
-        known = ", ".join(quantity.name for quantity in self.quantities)
-        raise KeyError(f"{self.method} does not predict {name!r}; it predicts {known}")
+        names = ", ".join(quantity.name for quantity in self.quantities)
+        raise KeyError(f"{self.method} does not predict {name!r}; it predicts {names}")
 
     @property
     def holds(self) -> bool | None:
-        """Whether all assumptions are met: False when one is not, None when one is not known."""
+        """True if all assumptions are met; False if one is not, None if one is not known."""
         met = {assumption.met for assumption in self.assumptions}
         return False if False in met else None if None in met else True
 
 
 def positive(name: str, value: float) -> float:
-    """`value` if it is a finite number above zero; an InputError that names it if not."""
+    """Finite number above zero.
+
+    Raises
+    ------
+    TypeError
+        `value` is no number.
+    InputError
+        It is not finite, or not above zero.
+    """
+    if not arguments.is_number(value):
+        arguments.number(value, name)
     if not 0.0 < value < float("inf"):
         raise InputError(f"{name} is {value}; give a finite number above 0")
     return float(value)
 
 
 def at_least_zero(name: str, value: float) -> float:
-    """`value` if it is a finite number from zero up; an InputError that names it if not."""
+    """Finite number from zero up.
+
+    Raises
+    ------
+    TypeError
+        `value` is no number.
+    InputError
+        It is not finite, or negative.
+    """
+    if not arguments.is_number(value):
+        arguments.number(value, name)
     if not 0.0 <= value < float("inf"):
         raise InputError(f"{name} is {value}; give a finite number from 0 up")
     return float(value)
@@ -115,8 +143,18 @@ def at_least_zero(name: str, value: float) -> float:
 POPULATION_MAX = 2**32 - 1
 
 
-def count(name: str, value: int, least: int = 1) -> int:
-    """`value` if it is a whole number from `least` up; an InputError that names it if not."""
-    if int(value) != value or not least <= value <= POPULATION_MAX:
-        raise InputError(f"{name} is {value}; give a whole number from {least} to {POPULATION_MAX}")
+def count(name: str, value: float, least: int = 1, most: int = POPULATION_MAX) -> int:
+    """Whole number from `least` to `most`.
+
+    Raises
+    ------
+    TypeError
+        `value` is no number.
+    InputError
+        It is not whole, or outside.
+    """
+    if not arguments.is_number(value):
+        arguments.number(value, name)
+    if not (math.isfinite(value) and int(value) == value and least <= value <= most):
+        raise InputError(f"{name} is {value}; give a whole number from {least} to {most}")
     return int(value)

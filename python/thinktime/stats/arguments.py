@@ -133,6 +133,11 @@ def sequence(values: Iterable[Any], name: str, wanted: str = "a list") -> list[A
         raise TypeError(f"{name} is {shown(values)}; give {wanted}") from None
 
 
+def is_number(value: object) -> bool:
+    """True for one real number, finite or not; False for a truth value or an array."""
+    return isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
+
+
 def number(value: float, name: str, *, low: float = -math.inf, high: float = math.inf) -> float:
     """Finite number from `low` to `high`, ends included.
 
@@ -143,7 +148,7 @@ def number(value: float, name: str, *, low: float = -math.inf, high: float = mat
     InputError
         It is not finite, or outside.
     """
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+    if not is_number(value):
         raise TypeError(f"{name} is {shown(value)} ({type(value).__name__}); give one number")
     if not (math.isfinite(value) and low <= value <= high):
         raise InputError(f"{name} is {shown(value)}; give {_range(low, high)}")

@@ -1,4 +1,4 @@
-"""The machine repairman: a finite number of users who think, and one station that serves them."""
+"""Machine repairman model: a finite number of users who think, and one station that serves them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DISCIPLINES = ("fcfs", "ps")
 
 
 def exponential_if_fcfs(discipline: str, variation: float | None, where: str = "") -> Assumption:
-    """Return what product form asks of a station whose service times have this coefficient of variation."""
+    """Condition of product form on a station whose service times have this coefficient of variation."""
     if discipline == "ps":
         return Assumption(f"the station{where} is shared; its service times may have any distribution", True)
     met = None if variation is None else variation == 1.0
@@ -28,18 +28,18 @@ def machine_repairman(
     discipline: str = "fcfs",
     variation: float | None = None,
 ) -> Prediction:
-    r"""Users who think and wait for one station: M/M/c//N.
+    r"""Prediction for users who think and wait for one station: M/M/c//N.
 
     .. math:: p_j \propto \prod_{i=1}^{j} \frac{(N - i + 1) S}{Z \min(i, c)}, \quad
               X = \frac1S \sum_j p_j \min(j, c), \quad R = \frac NX - Z
 
-    The distribution of think times does not count, nor, when the station is shared (`discipline` ``"ps"``),
-    that of service times. Scherr, *An Analysis of Time-Shared Computer Systems* (1967).
+    The distribution of think times has no influence, nor, when the station is shared (`discipline` ``"ps"``),
+    has that of service times. Scherr, *An Analysis of Time-Shared Computer Systems* (1967).
 
     Parameters
     ----------
     users, servers : int
-        How many.
+        Numbers of users and servers.
     think_s, service_s : float
         Mean think time and mean service time, in seconds.
     discipline : str
@@ -52,11 +52,15 @@ def machine_repairman(
     InputError
         Fewer than one user or server, a negative think time, a service time not above 0, or an unknown
         discipline.
+    TypeError
+        An argument is of the wrong kind.
     """
-    if discipline not in DISCIPLINES:
+    if not isinstance(discipline, str) or discipline not in DISCIPLINES:
         raise InputError(f"discipline is {discipline!r}; give one of {', '.join(DISCIPLINES)}")
     think, service = at_least_zero("think_s", think_s), positive("service_s", service_s)
     rates = [float(busy) for busy in range(1, min(count("servers", servers), count("users", users)) + 1)]
+    if variation is not None:
+        at_least_zero("variation", variation)
     throughputs, _, numbers = _native.mva_rates([], think, [service], [rates], users)
     throughput, number = float(np.frombuffer(throughputs)[-1]), float(np.frombuffer(numbers)[-1])
     quantities = (

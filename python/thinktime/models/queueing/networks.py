@@ -1,9 +1,9 @@
-"""Closed networks of stations that users visit between thinks: exact mean value analysis."""
+"""Closed networks of stations that users visit between thinks: exact and approximate mean value analysis."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
@@ -11,40 +11,49 @@ from numpy.typing import NDArray
 
 from thinktime import _native
 from thinktime.errors import InputError, WorkError
-from thinktime.models.prediction import Assumption, Prediction, Quantity, at_least_zero, count
+from thinktime.models.prediction import Assumption, Prediction, Quantity, at_least_zero, count, positive
 from thinktime.models.queueing.finite_source import DISCIPLINES, exponential_if_fcfs
+from thinktime.stats import arguments
 
 Array = NDArray[np.float64]
 
 SOURCE = "Reiser and Lavenberg, Journal of the ACM 27 (1980)"
 SOURCE_RATES = "Chandy, Herzog and Woo, IBM Journal of Research and Development 19 (1975)"
 NUMBERS_MAX = 25_000_000
-"""Numbers that a recursion over several classes may keep (200 MB)."""
+"""Largest number of values that a recursion over several classes may store (200 MB)."""
 
+NO_TIME = "no station has a demand, and think_s is 0; give at least one time above 0"
 ROUTING = Assumption("where a user goes next, and how long a service takes, does not depend on the others")
 PLAIN = (ROUTING, Assumption("stations share their server, or serve in order of arrival exponential times"))
 
 
 @dataclass(frozen=True, slots=True)
 class Station:
-    """A station of a closed network.
+    """Station of a closed network.
 
     Parameters
     ----------
     name : str
-        How messages call it.
+        Name, for messages.
     demand_s : float or tuple of float
-        Service that an interaction needs here, over all its visits, in seconds; with several classes, a
-        value a class.
+        Service time of an interaction at the station, over all its visits [s]; with several classes, one
+        value per class.
     servers : float
         Number of servers; ``math.inf`` for a delay, at which nobody waits.
     rates : tuple of float, optional
-        Instead of `servers`: seconds of work done in a second with 1, 2, ... interactions here; the last
-        holds for more.
+        Instead of `servers`: seconds of work done per second with 1, 2, ... interactions at the station;
+        the last value holds for more.
     discipline : str
         ``"ps"`` or ``"fcfs"``.
     variation : float, optional
         Coefficient of variation of the service times, if known.
+
+    Raises
+    ------
+    InputError
+        A number is out of range, or the discipline unknown.
+    TypeError
+        An argument is of the wrong kind.
     """
 
     name: str
@@ -56,49 +65,63 @@ class Station:
     variation: float | None = None
 
     def __post_init__(self) -> None:
+        """Check every field; lists of demands and rates become tuples."""
+        if not isinstance(self.name, str):
+            raise TypeError(
+                f"name is {arguments.shown(self.name)}; give the name of the station, then demand_s"
+            )
+        place = f"station {self.name}:"
+        if isinstance(self.demand_s, Iterable):
+            demands = arguments.sequence(self.demand_s, f"{place} demand_s", "a time, or one per class")
+            object.__setattr__(self, "demand_s", tuple(demands))
         for demand in self.demands:
-            at_least_zero(f"station {self.name}: demand_s", demand)
+            at_least_zero(f"{place} demand_s", demand)
         if self.servers != math.inf:
-            count(f"station {self.name}: servers", int(self.servers) if self.servers >= 1 else 0)
-        if self.rates is not None and not (self.rates and all(0.0 < rate < math.inf for rate in self.rates)):
-            raise InputError(f"station {self.name}: rates are {self.rates}; give one or more, each above 0")
-        if self.discipline not in DISCIPLINES:
-            known = ", ".join(DISCIPLINES)
-            raise InputError(f"station {self.name}: discipline is {self.discipline!r}; give one of {known}")
+            count(f"{place} servers", at_least_zero(f"{place} servers", self.servers))
+        if self.rates is not None:
+            rates = arguments.sequence(self.rates, f"{place} rates", "a list of rates")
+            if not rates:
+                raise InputError(f"{place} rates is empty; give one or more")
+            object.__setattr__(self, "rates", tuple(positive(f"{place} rates", rate) for rate in rates))
+        if not isinstance(self.discipline, str) or self.discipline not in DISCIPLINES:
+            names = ", ".join(DISCIPLINES)
+            raise InputError(f"{place} discipline is {self.discipline!r}; give one of {names}")
+        if self.variation is not None:
+            at_least_zero(f"{place} variation", self.variation)
 
     @property
     def demands(self) -> tuple[float, ...]:
-        """A demand a class, in seconds."""
+        """Demand of each class [s]."""
         return self.demand_s if isinstance(self.demand_s, tuple) else (self.demand_s,)
 
     @property
     def delay(self) -> bool:
-        """Whether nobody waits here."""
+        """True if nobody waits at the station."""
         return self.rates is None and self.servers == math.inf
 
     def rates_with(self, population: int) -> list[float]:
-        """Rates with 1, 2, ... interactions, as many as can differ."""
+        """Rates with 1, 2, ... interactions, up to the number at which they stop to differ."""
         if self.rates is not None:
             return list(self.rates)
         return [float(busy) for busy in range(1, max(1, min(int(self.servers), population)) + 1)]
 
     @property
     def capacity(self) -> float:
-        """Seconds of work in a second, at most."""
+        """Largest number of seconds of work per second."""
         return self.servers if self.rates is None else max(self.rates)
 
 
 def mva(
     stations: Sequence[float | Station], users: int, think_s: float = 0.0, *, course: bool = False
 ) -> Prediction:
-    r"""Solve a closed network with one class of users exactly.
+    r"""Exact prediction for a closed network with one class of users.
 
     .. math:: R_k(n) = D_k (1 + Q_k(n-1)), \quad X(n) = \frac{n}{Z + \sum_k R_k(n)}, \quad
               Q_k(n) = X(n) R_k(n)
 
-    for n = 1 to N at stations of one server; stations with several servers or other rates are joined to
-    them by their throughput with each number of users (Norton's theorem). No step subtracts, so that every
-    figure is right to about 12 digits whatever N.
+    for n = 1 to N at stations of one server; stations with several servers or other rates are combined
+    with them by their throughput for each number of users (Norton's theorem). No step subtracts, so that all
+    quantities are right to about 12 digits for any N.
 
     Parameters
     ----------
@@ -109,27 +132,33 @@ def mva(
     think_s : float
         Mean think time, in seconds.
     course : bool
-        Whether every figure is an array with a value for each number of users from 1 to N, and those of
-        stations with a row each; if not, they are for N users.
+        Give every quantity for each number of users from 1 to N, as an array, instead of for N users only;
+        those of stations have one row per number.
 
     Returns
     -------
     Prediction
-        ``throughput_per_s``, ``response_s``, and arrays with a value a station: ``residence_s``, ``queue``
-        (mean number in service or waiting), ``utilisation`` (of a delay: the mean number in it).
+        ``throughput_per_s``, ``response_s``, and arrays with one value per station: ``residence_s``,
+        ``queue`` (mean number in service or waiting), ``utilisation`` (of a delay: the mean number in it).
 
     Raises
     ------
     InputError
-        A negative or infinite time, fewer than one user, or nothing that takes time.
+        A negative or infinite time, fewer than one user, or no time above 0.
+    TypeError
+        An argument is of the wrong kind.
     """
     users, think = count("users", users), at_least_zero("think_s", think_s)
+    stations = arguments.sequence(stations, "stations", "a list of demands or stations")
+    for index, station in enumerate(stations):
+        if not isinstance(station, Station):
+            at_least_zero(f"demand of station {index + 1}", station)
     demands = [station for station in stations if not isinstance(station, Station)]
     if len(demands) < len(stations):
         return _with_stations(stations, users, think, course)
     total = think + sum(demands)
-    if not (0.0 < total < math.inf and min(demands, default=0.0) >= 0.0):
-        raise _no_demands(demands)
+    if total == 0.0:
+        raise InputError(NO_TIME)
     if course:
         throughputs, queues = map(np.frombuffer, _native.mva_course(demands, think, users))
         quantities = _course(throughputs, queues.reshape(users, -1), np.array(demands), users, think)
@@ -150,17 +179,10 @@ def mva(
     )
 
 
-def _no_demands(demands: Sequence[float]) -> InputError:
-    """Say which of the demands is wrong."""
-    for at, demand in enumerate(demands, 1):
-        at_least_zero(f"demand of station {at}", demand)
-    return InputError("no station has a demand, and think_s is 0; give at least one time above 0")
-
-
 def _course(
     throughput: Array, queues: Array, demands: Array, users: int, think_s: float
 ) -> tuple[Quantity, ...]:
-    """Figures with 1, 2, ... users, from throughputs and mean numbers."""
+    """Quantities with 1, 2, ... users, from throughputs and mean numbers."""
     by_station = throughput[:, None]
     return (
         Quantity("throughput_per_s", throughput, "1/s"),
@@ -178,7 +200,7 @@ def _with_stations(given: Sequence[float | Station], users: int, think_s: float,
             raise InputError(f"station {station.name}: demand_s has {len(station.demands)} values; give one")
     demands = np.array([station.demands[0] for station in stations])
     if think_s + demands.sum() == 0.0:
-        raise _no_demands(demands.tolist())
+        raise InputError(NO_TIME)
     rates = [[] if station.delay else station.rates_with(users) for station in stations]
     fixed = [k for k, station in enumerate(stations) if rates[k] == [1.0]]
     rated = [k for k, station in enumerate(stations) if rates[k] and rates[k] != [1.0]]
@@ -211,8 +233,8 @@ def _with_stations(given: Sequence[float | Station], users: int, think_s: float,
 
 def _named(stations: Sequence[float | Station]) -> list[Station]:
     return [
-        station if isinstance(station, Station) else Station(f"number {at}", float(station))
-        for at, station in enumerate(stations, 1)
+        station if isinstance(station, Station) else Station(f"number {number}", float(station))
+        for number, station in enumerate(stations, 1)
     ]
 
 
@@ -228,19 +250,19 @@ def _assumptions(stations: Sequence[Station]) -> tuple[Assumption, ...]:
 
 
 def mva_classes(stations: Sequence[Station], users: Sequence[int], think_s: Sequence[float]) -> Prediction:
-    r"""Solve a closed network with several classes of users exactly.
+    r"""Exact prediction for a closed network with several classes of users.
 
     .. math:: R_{kr}(n) = D_{kr} (1 + Q_k(n - 1_r)), \quad
               X_r(n) = \frac{n_r}{Z_r + \sum_k R_{kr}(n)}, \quad Q_k(n) = \sum_r X_r(n) R_{kr}(n)
 
-    over all vectors n up to the users; at stations with several servers or other rates, over the
+    over all vectors n up to the numbers of users; at stations with several servers or other rates, over the
     probabilities of each number there. Time and memory grow with the product of the classes' users + 1, and
-    double with each station that has rates: beyond what memory holds, use `approximate.schweitzer`.
+    double with each station that has rates: for networks too large for memory use `linearizer`.
 
     Parameters
     ----------
     stations : sequence of Station
-        Each with a demand a class.
+        Each with one demand per class.
     users : sequence of int
         Number of users of each class.
     think_s : sequence of float
@@ -249,15 +271,17 @@ def mva_classes(stations: Sequence[Station], users: Sequence[int], think_s: Sequ
     Returns
     -------
     Prediction
-        ``throughput_per_s`` and ``response_s`` with a value a class; ``residence_s``, ``queue`` and
-        ``utilisation`` with a row a station and a column a class.
+        ``throughput_per_s`` and ``response_s`` with one value per class; ``residence_s``, ``queue`` and
+        ``utilisation`` with one row per station and one column per class.
 
     Raises
     ------
     InputError
-        Numbers of classes that differ, a class that takes no time, or more populations than memory holds.
+        Numbers of classes that differ, a class that takes no time, or too many populations for memory.
+    TypeError
+        An argument is of the wrong kind.
     """
-    demands, population, think = as_classes(stations, users, think_s)
+    stations, demands, population, think = as_classes(stations, users, think_s)
     total = sum(population)
     rates = [None if station.delay else station.rates_with(total) for station in stations]
     _check_size(rates, population)
@@ -273,40 +297,43 @@ def mva_classes(stations: Sequence[Station], users: Sequence[int], think_s: Sequ
 
 
 def _check_size(rates: Sequence[list[float] | None], population: Sequence[int]) -> None:
-    levels = sum(len(one) for one in rates if one is not None and len(one) > 1)
-    networks = 2 ** sum(one is not None and len(one) > 1 for one in rates)
+    levels = sum(len(item) for item in rates if item is not None and len(item) > 1)
+    networks = 2 ** sum(item is not None and len(item) > 1 for item in rates)
     numbers = math.prod(n + 1 for n in population) * (len(rates) + levels + networks)
     if numbers > NUMBERS_MAX:
         raise InputError(
-            f"users are {list(population)}: the recursion would keep {numbers} numbers, more than"
-            f" {NUMBERS_MAX}; give fewer users or classes, or use the approximation of Schweitzer"
+            f"users is {list(population)}: the recursion would store {numbers} numbers, more than"
+            f" {NUMBERS_MAX}; give fewer users or classes, or use an approximation (linearizer)"
         )
 
 
 def as_classes(
     stations: Sequence[Station], users: Sequence[int], think_s: Sequence[float]
-) -> tuple[Array, list[int], Array]:
-    """Demands as rows of stations, users and think times, checked against each other."""
+) -> tuple[list[Station], Array, list[int], Array]:
+    """Stations, demands as rows of stations, users and think times, checked against each other."""
+    stations = arguments.records(stations, Station, "stations")
+    users = arguments.sequence(users, "users", "a list of numbers, one per class")
+    think_s = arguments.sequence(think_s, "think_s", "a list of times, one per class")
     classes = len(users)
     if not classes or len(think_s) != classes:
         raise InputError(
-            f"users has {classes} classes and think_s {len(think_s)}; give one value of each a class"
+            f"users has {classes} classes and think_s {len(think_s)}; give one value of each per class"
         )
     for station in stations:
         if len(station.demands) != classes:
             given = len(station.demands)
             raise InputError(
-                f"station {station.name}: demand_s has {given} values; give {classes}, one a class"
+                f"station {station.name}: demand_s has {given} values; give {classes}, one per class"
             )
     population = [count(f"users[{r}]", n, 0) for r, n in enumerate(users)]
-    think = np.array([at_least_zero(f"think_s[{r}]", one) for r, one in enumerate(think_s)])
+    think = np.array([at_least_zero(f"think_s[{r}]", time) for r, time in enumerate(think_s)])
     demands = np.array([station.demands for station in stations]).reshape(len(stations), classes)
     for r in range(classes):
         if think[r] + demands[:, r].sum() == 0.0:
             raise InputError(
                 f"class {r}: it has neither demand nor think time; give at least one time above 0"
             )
-    return demands, population, think
+    return stations, demands, population, think
 
 
 def class_quantities(
@@ -314,7 +341,7 @@ def class_quantities(
     throughput: Array,
     residence: Array,
 ) -> tuple[Quantity, ...]:
-    """Figures of classes from their throughputs and their residence times at stations."""
+    """Quantities of classes from their throughputs and their residence times at stations."""
     demands = np.array([station.demands for station in stations]).reshape(residence.shape)
     capacities = np.array([1.0 if station.delay else station.capacity for station in stations])
     return (
@@ -327,7 +354,7 @@ def class_quantities(
 
 
 def class_assumptions(stations: Sequence[Station]) -> tuple[Assumption, ...]:
-    """Return what product form asks of stations that several classes visit."""
+    """Conditions of product form on stations that several classes visit."""
     in_order = [station.name for station in stations if station.discipline == "fcfs" and not station.delay]
     alike = tuple(
         Assumption(f"a visit to station {name} takes each class as long, on average") for name in in_order
@@ -338,7 +365,7 @@ def class_assumptions(stations: Sequence[Station]) -> tuple[Assumption, ...]:
 STEPS_MAX = 100_000
 TOLERANCE = 1e-11
 CORRECTIONS = 3
-"""How often the linearizer corrects its differences: as published."""
+"""Number of corrections of the linearizer's differences, as published."""
 
 MEASURED = (
     "against exact solutions of 200 random networks of 2 classes, 2 to 5 stations of one server, and 1 to 12"
@@ -348,25 +375,25 @@ SERVERS = Assumption("stations of several servers may be taken as a faster one a
 
 
 def schweitzer(stations: Sequence[Station], users: Sequence[int], think_s: Sequence[float]) -> Prediction:
-    r"""Solve a closed network with several classes approximately: Bard and Schweitzer's fixed point.
+    r"""Approximate prediction for several classes of users: Bard and Schweitzer's fixed point.
 
     .. math:: R_{kr} = D_{kr} \left(1 + Q_k - \frac{Q_{kr}}{N_r}\right), \quad
               X_r = \frac{N_r}{Z_r + \sum_k R_{kr}}, \quad Q_{kr} = X_r R_{kr}
 
-    A user who arrives is taken to see what all users make, less its own share. Time does not depend on the
-    number of users. A station of m servers is a server m times as fast and a delay of D (m - 1) / m
-    (Seidmann, Schweitzer and Shalev-Oren, Large Scale Systems 12 (1987)).
+    An arriving user is assumed to see the mean queues of all users minus its own share. Time does not depend
+    on the number of users. A station of m servers is approximated by a server m times as fast and a delay of
+    D (m - 1) / m (Seidmann, Schweitzer and Shalev-Oren, Large Scale Systems 12 (1987)).
 
-    Parameters and results are those of `networks.mva_classes`.
+    Parameters and results are those of `mva_classes`.
 
     Raises
     ------
     InputError
-        As there; or a station with `rates`.
+        As for `mva_classes`, or a station with `rates`.
     WorkError
         The fixed point was not reached.
     """
-    queueing, delay, population, think = _inputs(stations, users, think_s)
+    stations, queueing, delay, population, think = _inputs(stations, users, think_s)
     classes = len(population)
     nothing = np.zeros((len(stations), classes, classes))
     (residence,), _ = _core(queueing, delay, population[None], think, nothing)
@@ -376,26 +403,27 @@ def schweitzer(stations: Sequence[Station], users: Sequence[int], think_s: Seque
 
 
 def linearizer(stations: Sequence[Station], users: Sequence[int], think_s: Sequence[float]) -> Prediction:
-    r"""Solve a closed network with several classes approximately: Chandy and Neuse's linearizer.
+    r"""Approximate prediction for several classes of users: Chandy and Neuse's linearizer.
 
-    Schweitzer's fixed point takes the share of class r at station k, :math:`Y_{kr} = Q_{kr} / N_r`, not to
-    change when one user of class s is missing. Here it changes by
+    Schweitzer's fixed point assumes that the share of class r at station k, :math:`Y_{kr} = Q_{kr} / N_r`,
+    does not change when one user of class s is removed. Here it changes by
 
     .. math:: F_{krs} = Y_{kr}(N - 1_s) - Y_{kr}(N)
 
-    which is computed from fixed points for N and for each :math:`N - 1_s` with the F of before, three times.
-    Costs the square of the number of classes as much. Several servers are taken as in `schweitzer`.
+    which is computed from fixed points for N and for each :math:`N - 1_s` with the previous F, three times.
+    The time is that of `schweitzer` times the square of the number of classes; several servers are treated
+    in the same way.
 
-    Parameters and results are those of `networks.mva_classes`. Chandy and Neuse, CACM 25 (1982), 126-134.
+    Parameters and results are those of `mva_classes`. Chandy and Neuse, CACM 25 (1982), 126-134.
 
     Raises
     ------
     InputError
-        As there; or a station with `rates`.
+        As for `mva_classes`, or a station with `rates`.
     WorkError
         A fixed point was not reached.
     """
-    queueing, delay, population, think = _inputs(stations, users, think_s)
+    stations, queueing, delay, population, think = _inputs(stations, users, think_s)
     classes = len(population)
     all_and_less = np.concatenate([population[None], np.maximum(population - np.eye(classes), 0.0)])
     change = np.zeros((len(stations), classes, classes))
@@ -410,26 +438,26 @@ def linearizer(stations: Sequence[Station], users: Sequence[int], think_s: Seque
 
 def _inputs(
     stations: Sequence[Station], users: Sequence[int], think_s: Sequence[float]
-) -> tuple[Array, Array, Array, Array]:
-    """Demands that wait and demands that do not, users and think times."""
-    demands, population, think = as_classes(stations, users, think_s)
+) -> tuple[list[Station], Array, Array, Array, Array]:
+    """Stations, demands with and without waiting, users and think times."""
+    stations, demands, population, think = as_classes(stations, users, think_s)
     for station in stations:
         if station.rates is not None:
             raise InputError(f"station {station.name}: rates cannot be approximated; give servers")
     queueing = demands / np.array([station.servers for station in stations])[:, None]
-    return queueing, demands - queueing, np.array(population, dtype=np.float64), think
+    return stations, queueing, demands - queueing, np.array(population, dtype=np.float64), think
 
 
 def _core(queueing: Array, delay: Array, users: Array, think: Array, change: Array) -> tuple[Array, Array]:
     """Residence times and shares in queues, of each population (a row of `users`), station and class."""
-    # Those seen by class s: all of each class r but one of class s, each with its share at the station.
+    # A user of class s sees all users of each class r but one of class s, each with its share at the station.
     here = (users > 0.0)[:, None, :]
-    own = np.einsum("kss->ks", change)
-    moved = np.einsum("pr,krs->pks", users, change) - here * own
+    diagonal = np.einsum("kss->ks", change)
+    moved = np.einsum("pr,krs->pks", users, change) - here * diagonal
     share = np.full((len(users), *queueing.shape), 1.0 / max(1, len(queueing))) * (queueing > 0.0)
     for _ in range(STEPS_MAX):
-        seen = (share * users[:, None, :]).sum(axis=2, keepdims=True) - here * share + moved
-        waited: Array = queueing * (1.0 + np.maximum(seen, 0.0))
+        met = (share * users[:, None, :]).sum(axis=2, keepdims=True) - here * share + moved
+        waited: Array = queueing * (1.0 + np.maximum(met, 0.0))
         residence = waited + delay
         before, share = share, waited / (think + residence.sum(axis=1))[:, None, :]
         if np.abs(share - before).max(initial=0.0) <= TOLERANCE:

@@ -1,4 +1,4 @@
-"""One station at which interactions arrive in a Poisson stream, and are served in order of arrival."""
+"""Open stations: Poisson arrivals, service in order of arrival."""
 
 from __future__ import annotations
 
@@ -9,20 +9,23 @@ import numpy as np
 from thinktime.models.distributions import Distribution, Specification, distribution
 from thinktime.models.prediction import Assumption, Prediction, Quantity, at_least_zero, count, positive
 
+SERVERS_MAX = 1_000_000
+"""Largest number of servers or places: the recursion takes a step for each."""
+
 POISSON = Assumption("interactions arrive in a Poisson stream")
 EXPONENTIAL = Assumption("service times are exponential")
 GENERAL = Assumption("service times are independent of each other and of the arrivals")
 
 
 def unsaturated(utilisation: float) -> Assumption:
-    """Return the assumption of a steady state."""
+    """Assumption of a steady state."""
     return Assumption("the utilisation is below 1", utilisation < 1.0)
 
 
 def station_figures(
     arrivals_per_s: float, service_s: float, response_s: float, servers: int = 1
 ) -> tuple[Quantity, ...]:
-    """Figures of an open station from its mean response time; infinite when saturated."""
+    """Quantities of an open station from its mean response time; infinite when saturated."""
     throughput = min(arrivals_per_s, servers / service_s if service_s else math.inf)
     number = arrivals_per_s * response_s if arrivals_per_s else 0.0
     waiting = response_s - service_s
@@ -36,16 +39,25 @@ def station_figures(
 
 
 def mm1(arrivals_per_s: float, service_s: float) -> Prediction:
-    r"""M/M/1: one server, exponential service times.
+    r"""Prediction for M/M/1: one server, exponential service times.
 
     .. math:: R = \frac{S}{1 - \lambda S}
 
-    in seconds; an infinite R when saturated. The same for any discipline that does not look at service times.
+    in seconds; R is infinite when saturated. Valid for any discipline that ignores service times.
+
+    Parameters
+    ----------
+    arrivals_per_s : float
+        Arrival rate [1/s].
+    service_s : float
+        Mean service time [s].
 
     Raises
     ------
     InputError
         A negative rate or time.
+    TypeError
+        An argument is no number.
     """
     rate, service = at_least_zero("arrivals_per_s", arrivals_per_s), at_least_zero("service_s", service_s)
     load = rate * service
@@ -58,20 +70,22 @@ def mm1(arrivals_per_s: float, service_s: float) -> Prediction:
 
 
 def mmc(arrivals_per_s: float, service_s: float, servers: int) -> Prediction:
-    r"""M/M/c: several servers, exponential service times, one queue.
+    r"""Prediction for M/M/c: several servers, exponential service times, one queue.
 
     .. math:: R = S + \frac{C S}{c - a}, \quad C = \frac{c B}{c - a (1 - B)}, \quad a = \lambda S
 
-    with Erlang's loss probability B by its recursion over the servers, which adds only positive numbers.
-    `waiting_probability` is C, Erlang's delay formula.
+    with Erlang's loss probability B by recursion over the servers, which adds only positive numbers.
+    `waiting_probability` is C, Erlang's delay formula. Other parameters are those of `mm1`.
 
     Raises
     ------
     InputError
         A negative rate or time, or fewer than one server.
+    TypeError
+        An argument is no number.
     """
     rate, service = at_least_zero("arrivals_per_s", arrivals_per_s), at_least_zero("service_s", service_s)
-    count("servers", servers)
+    servers = count("servers", servers, most=SERVERS_MAX)
     offered = rate * service
     lost = 1.0
     for server in range(1, servers + 1):
@@ -90,7 +104,7 @@ def mmc(arrivals_per_s: float, service_s: float, servers: int) -> Prediction:
 
 
 def mmck(arrivals_per_s: float, service_s: float, capacity: int, servers: int = 1) -> Prediction:
-    r"""M/M/c/K: at most `capacity` in service and waiting; who finds no place is lost.
+    r"""Prediction for M/M/c/K: at most `capacity` in service and waiting; further arrivals are lost.
 
     .. math:: p_j \propto \prod_{i=1}^{j} \frac{\lambda S}{\min(i, c)}, \quad X = \lambda (1 - p_K)
 
@@ -98,9 +112,12 @@ def mmck(arrivals_per_s: float, service_s: float, capacity: int, servers: int = 
     ------
     InputError
         A negative rate or time, fewer than one server, or a capacity below the number of servers.
+    TypeError
+        An argument is no number.
     """
     rate, service = positive("arrivals_per_s", arrivals_per_s), positive("service_s", service_s)
-    count("capacity", capacity, count("servers", servers))
+    servers = count("servers", servers)
+    capacity = count("capacity", capacity, servers, most=SERVERS_MAX)
     number = np.arange(capacity + 1.0)
     steps = np.log(rate * service / np.minimum(number[1:], servers))
     logs = np.concatenate([[0.0], np.cumsum(steps)])
@@ -126,7 +143,7 @@ def mmck(arrivals_per_s: float, service_s: float, capacity: int, servers: int = 
 
 
 def mg1(arrivals_per_s: float, service: Specification | Distribution) -> Prediction:
-    r"""M/G/1, first come first served: Pollaczek and Khinchine's formula.
+    r"""Prediction for M/G/1, first come first served, by the Pollaczek-Khinchine formula.
 
     .. math:: R = E[S] + \frac{\lambda E[S^2]}{2 (1 - \lambda E[S])}
 
@@ -134,6 +151,8 @@ def mg1(arrivals_per_s: float, service: Specification | Distribution) -> Predict
     ------
     InputError
         A negative rate, or a specification that is no distribution.
+    TypeError
+        An argument is of the wrong kind.
     """
     rate, times = at_least_zero("arrivals_per_s", arrivals_per_s), distribution(service, "service")
     load = rate * times.mean

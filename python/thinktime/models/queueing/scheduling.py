@@ -1,7 +1,6 @@
-"""M/G/1 under disciplines that interrupt or choose: who pays for whose short response.
+"""Response times of M/G/1 under disciplines that preempt or select.
 
-Each gives the mean response time, and those of the service times in `sizes_s`: what an interaction that
-needs this much waits and is served, on average.
+Each gives the mean response time, and that of interactions of each service time in `sizes_s`.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from thinktime.errors import InputError
 from thinktime.models.distributions import Distribution, Specification, distribution
 from thinktime.models.prediction import Assumption, Prediction, Quantity, at_least_zero
 from thinktime.models.queueing.open_stations import GENERAL, POISSON, station_figures, unsaturated
+from thinktime.stats import arguments
 
 Array = NDArray[np.float64]
 
@@ -26,16 +26,27 @@ KNOWN = Assumption("the scheduler knows the service time of each interaction whe
 def mg1_ps(
     arrivals_per_s: float, service: Specification | Distribution, sizes_s: ArrayLike = ()
 ) -> Prediction:
-    r"""M/G/1, processor sharing: the limit of round robin as the time slice shrinks.
+    r"""Prediction for M/G/1, processor sharing: the limit of round robin as the time slice shrinks.
 
     .. math:: R(x) = \frac{x}{1 - \rho}
 
-    whatever the distribution, of which only the mean counts.
+    whatever the distribution, of which only the mean matters.
+
+    Parameters
+    ----------
+    arrivals_per_s : float
+        Arrival rate [1/s].
+    service : specification or Distribution
+        Service times, as `distributions.distribution` takes them.
+    sizes_s : array of shape (n,), optional
+        Service times whose mean response times are predicted too [s].
 
     Raises
     ------
     InputError
         A negative rate or size, or a specification that is no distribution.
+    TypeError
+        An argument is of the wrong kind.
     """
     rate, times, sizes = _inputs(arrivals_per_s, service, sizes_s)
     load = rate * times.mean
@@ -49,18 +60,20 @@ def mg1_ps(
 def mg1_las(
     arrivals_per_s: float, service: Specification | Distribution, sizes_s: ArrayLike = ()
 ) -> Prediction:
-    r"""M/G/1, least attained service (FB with infinitely many levels): who had least goes on.
+    r"""Prediction for M/G/1, least attained service first (FB with infinitely many levels).
 
     .. math:: R(x) = \frac{W(x) + x}{1 - \rho(x)}, \quad
               W(x) = \frac{\lambda E[\min(S, x)^2]}{2 (1 - \rho(x))}, \quad \rho(x) = \lambda E[\min(S, x)]
 
     and R is the mean of R(x) over the distribution of x, by quadrature. Interactions so small that
-    :math:`\rho(x) < 1` are served even when the station is saturated.
+    :math:`\rho(x) < 1` are served even when the station is saturated. Parameters are those of `mg1_ps`.
 
     Raises
     ------
     InputError
         A negative rate or size, or a specification that is no distribution.
+    TypeError
+        An argument is of the wrong kind.
     """
     rate, times, sizes = _inputs(arrivals_per_s, service, sizes_s)
 
@@ -78,18 +91,20 @@ def mg1_las(
 def mg1_srpt(
     arrivals_per_s: float, service: Specification | Distribution, sizes_s: ArrayLike = ()
 ) -> Prediction:
-    r"""M/G/1, shortest remaining processing time: no scheduler has a shorter mean response time.
+    r"""Prediction for M/G/1, shortest remaining processing time first, which minimises the mean response.
 
     .. math:: R(x) = \frac{\lambda (E[S^2; S \le x] + x^2 P(S > x))}{2 (1 - \rho(x)) (1 - \rho(x^-))}
               + \int_0^x \frac{dt}{1 - \rho(t)}, \quad \rho(x) = \lambda E[S; S \le x]
 
-    Of equal times the first to come goes on. Schrage and Miller, Operations Research 14 (1966), 670-684;
-    that it is optimal: Schrage, Operations Research 16 (1968), 687-690.
+    Equal times are served in order of arrival. Schrage and Miller, Operations Research 14 (1966), 670-684;
+    for its optimality Schrage, Operations Research 16 (1968), 687-690. Parameters are those of `mg1_ps`.
 
     Raises
     ------
     InputError
         A negative rate or size, or a specification that is no distribution.
+    TypeError
+        An argument is of the wrong kind.
     """
     rate, times, sizes = _inputs(arrivals_per_s, service, sizes_s)
 
@@ -120,7 +135,7 @@ def mg1_srpt(
 
 
 def _largest_served(share: Callable[[Array], Array], sizes: Array) -> float:
-    """Return the largest of the sizes that is served at all."""
+    """Largest of the sizes that is served at all."""
     served = sizes[share(sizes) > 0.0]
     return float(served.max()) if len(served) else -math.inf
 
@@ -131,7 +146,7 @@ def mg1_priorities(
     *,
     preemptive: bool,
 ) -> Prediction:
-    r"""M/G/1 with priorities, the first class before all others; first come first served within a class.
+    r"""Prediction for M/G/1 with priorities, highest first; first come first served within a class.
 
     With :math:`\sigma_k = \sum_{i \le k} \rho_i`, without preemption (Cobham 1954)
 
@@ -143,19 +158,32 @@ def mg1_priorities(
     .. math:: R_k = \frac{E[S_k]}{1 - \sigma_{k-1}} + \frac{\sum_{i \le k} \lambda_i E[S_i^2]}
               {2 (1 - \sigma_{k-1})(1 - \sigma_k)}
 
-    A class with :math:`\sigma_k \ge 1` is saturated, those before it are not: in :math:`W_0` it then counts
-    with the share of the server that they leave. Figures are arrays with a value a class.
+    A class with :math:`\sigma_k \ge 1` is saturated, those before it are not: in :math:`W_0` it then has the
+    share of the server that they leave. Quantities are arrays with one value per class.
+
+    Parameters
+    ----------
+    arrivals_per_s : sequence of float
+        Arrival rate of each class [1/s].
+    services : sequence of specification or Distribution
+        Service times of each class.
+    preemptive : bool
+        True if a class interrupts those after it.
 
     Raises
     ------
     InputError
         No class, not as many services as rates, a negative rate, or a bad specification.
+    TypeError
+        An argument is of the wrong kind.
     """
-    if not arrivals_per_s or len(arrivals_per_s) != len(services):
+    given = arguments.sequence(arrivals_per_s, "arrivals_per_s", "a list of rates")
+    services = arguments.sequence(services, "services", "a list of distributions")
+    if not given or len(given) != len(services):
         raise InputError(
-            f"{len(arrivals_per_s)} arrival rates and {len(services)} services; give one of each a class"
+            f"{len(given)} arrival rates and {len(services)} services; give one of each per class"
         )
-    rates = np.array([at_least_zero(f"arrivals_per_s[{k}]", rate) for k, rate in enumerate(arrivals_per_s)])
+    rates = np.array([at_least_zero(f"arrivals_per_s[{k}]", rate) for k, rate in enumerate(given)])
     times = [distribution(service, f"services[{k}]") for k, service in enumerate(services)]
     mean, second = (np.array([time.moment(k) for time in times]) for k in (1, 2))
     upto = np.cumsum(rates * mean)
@@ -187,7 +215,9 @@ def mg1_priorities(
 def _inputs(
     arrivals_per_s: float, service: Specification | Distribution, sizes_s: ArrayLike
 ) -> tuple[float, Distribution, Array]:
-    sizes = np.atleast_1d(np.asarray(sizes_s, dtype=np.float64))
+    sizes = np.atleast_1d(arguments.numeric(sizes_s, "sizes_s", "a list of times"))
+    if sizes.ndim != 1:
+        raise InputError(f"sizes_s has the shape {sizes.shape}; give times along one axis")
     if sizes.size and not (np.isfinite(sizes).all() and (sizes >= 0.0).all()):
         raise InputError(f"sizes_s has {sizes.min()}; give finite times from 0 up")
     return at_least_zero("arrivals_per_s", arrivals_per_s), distribution(service, "service"), sizes
