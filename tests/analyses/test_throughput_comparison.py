@@ -16,7 +16,7 @@ from thinktime.analyses.throughput.comparison_section import section
 from thinktime.cli import main
 from thinktime.log import loads
 from thinktime.stats import critical_values
-from thinktime.stats.estimate import NotApplicable
+from thinktime.stats.estimate import Caveat, NotApplicable
 from thinktime.stats.series import batch_means, standardised
 from thinktime.stats.series.batch_means import KEPT_MOST, GrowingBatches, join_batches
 
@@ -230,8 +230,10 @@ def test_loads_that_one_log_hardly_reached_are_left_out_and_said(log_of):
     ]
     found = throughput_comparison.compare(logs, ["few", "many"])
     assert [(item.low, item.high) for item in found.standard] == [(2.0, 2.0)]
-    assert any("% of the time of few" in text for text in found.caveats)
-    assert any("One range of load" in text for text in found.caveats)
+    assert "few" in {
+        caveat.values["name"] for caveat in found.caveats if caveat.kind == "little_common_load"
+    }
+    assert Caveat("few_in_range", ranges=1, n_few=10) in found.caveats
     nothing = throughput_comparison.compare(logs, ["few", "many"], n_few=200)
     assert isinstance(nothing, NotApplicable)
     assert "--width" in nothing.remedy
@@ -370,7 +372,7 @@ def test_who_asks_for_whole_means_is_told_what_to_compare(log_of, monkeypatch, c
     [
         (["--by", "no_such"], "--by no_such"),
         (["--by", "forks", "--width", 1], "the most is 200"),
-        (["{log}"], "is given twice"),
+        (["{log}"], "given twice"),
     ],
 )
 def test_bad_use_of_throughput_is_told(log_of, monkeypatch, capsys, arguments, message):

@@ -12,7 +12,7 @@ from thinktime.analyses.results import Result, check_level, check_log
 from thinktime.analyses.throughput import load_sums
 from thinktime.log import interactions
 from thinktime.log.loads import bounds
-from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.series import batch_means, standardised
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Throughput(Result):
     n_few: int
     peak: tuple[float, float] | None
     """Range of load of the reliable group with most user time."""
-    caveats: tuple[str, ...]
+    caveats: tuple[Caveat, ...]
     whole: Whole | None = None
 
     def _records(self) -> list[dict[str, object]]:
@@ -232,24 +232,14 @@ def _peak(groups: Sequence[Group], names: list[str]) -> tuple[float, float] | No
     return (best[1].load_low, best[1].load_high) if best else None
 
 
-def _caveats(groups: Sequence[Group], n_few: int, load: str, interval_s: float) -> tuple[str, ...]:
+def _caveats(groups: Sequence[Group], n_few: int, load: str, interval_s: float) -> tuple[Caveat, ...]:
     caveats = []
-    if few := [group for group in groups if group.few]:
-        caveats.append(
-            f"{len(few)} of {len(groups)} groups have fewer than {n_few} observations; "
-            "their means are unreliable."
-        )
+    if few := sum(group.few for group in groups):
+        caveats.append(Caveat("few_observations", few=few, groups=len(groups), n_few=n_few))
     if len(groups) == 1:
-        caveats.append("The load never changed, so nothing can be said about other loads.")
+        caveats.append(Caveat("constant_load"))
     if load == "population":
-        caveats.append("Load is the number of synthetic users playing, taken from the interactions.")
-        return tuple(caveats)
+        return (*caveats, Caveat("played_users"))
     if interval_s < BRIEF_S:
-        caveats.append(
-            f"Active users are those of {interval_s:.2g} s: who thinks all through one is not counted in it."
-        )
-    caveats.append(
-        "Load was not assigned at random: what else differed between times of low and of high load "
-        "(kind of work, time of day) is in these means too."
-    )
-    return tuple(caveats)
+        caveats.append(Caveat("short_intervals", interval_s=interval_s))
+    return (*caveats, Caveat("not_randomised"))

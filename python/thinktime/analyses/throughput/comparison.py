@@ -18,7 +18,7 @@ from thinktime.analyses.throughput import load_sums
 from thinktime.analyses.throughput.analysis import Measure, Throughput, no_load, summarised, whole_mean
 from thinktime.analyses.throughput.load_sums import SPREAD_MIN, stretches_for
 from thinktime.log import interactions, loads
-from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.hypothesis import ALPHA, holm
 from thinktime.stats.series import batch_means, standardised
 from thinktime.stats.series.standardised import Mean
@@ -109,7 +109,7 @@ class Comparison(Result):
     standard: tuple[Standard, ...]
     overall: tuple[Contrast, ...]
     by_load: tuple[Contrast, ...]
-    caveats: tuple[str, ...]
+    caveats: tuple[Caveat, ...]
 
     def reversed_measures(self) -> tuple[Contrast, ...]:
         """Differences at equal load with the opposite sign to that of the whole means: Simpson's paradox."""
@@ -376,27 +376,14 @@ def _by_load(
 
 def _caveats(
     curves: tuple[Curve, ...], standard: tuple[Standard, ...], results: Sequence[Throughput]
-) -> tuple[str, ...]:
-    held = [sum(item.shares[at] for item in standard) for at in range(len(curves))]
+) -> tuple[Caveat, ...]:
     caveats = []
-    for curve, part in zip(curves, held, strict=True):
-        if part < COVERED:
-            caveats.append(
-                f"Only {100 * part:.0f} % of the time of {curve.name} lies at loads that all logs reached "
-                "often enough; the rest is not in the comparison."
-            )
-    caveats.append(
-        "Load is equal, work need not be: what users did, and when, may have changed between the logs "
-        "together with the machine, and is in the differences."
-    )
+    for index, curve in enumerate(curves):
+        covered = sum(item.shares[index] for item in standard)
+        if covered < COVERED:
+            caveats.append(Caveat("little_common_load", name=curve.name, share=covered))
+    caveats.append(Caveat("unequal_work"))
     few = sum(group.few for result in results for group in result.groups)
     if few:
-        caveats.append(
-            f"{_ranges(few)} fewer than {results[0].n_few} observations; their means are unreliable and "
-            "are not tested."
-        )
+        caveats.append(Caveat("few_in_range", ranges=few, n_few=results[0].n_few))
     return tuple(caveats)
-
-
-def _ranges(count: int) -> str:
-    return "One range of load of a log has" if count == 1 else f"{count} ranges of load of the logs have"

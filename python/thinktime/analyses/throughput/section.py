@@ -1,25 +1,44 @@
-"""How much useful work is done as the load grows."""
+"""Section of the throughput: curves of CPU time and interactions against the load, and their tables."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from thinktime.documents import charts
 from thinktime.documents import format as shown
-from thinktime.documents.document import Cell, Column, Figure, Key, Section, Table
-from thinktime.documents.wording import capital, ends, range_of, refused
-from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.documents.charts import Axis
+from thinktime.documents.document import Cell, Col, Figure, Key, Section, Table
+from thinktime.documents.series import Point, Series
+from thinktime.documents.wording import capital, range_of, refused, worded
+from thinktime.stats.estimate import NotApplicable
 
 if TYPE_CHECKING:
     from thinktime.analyses.throughput.analysis import Group, Measure, Throughput
 
 TITLE = "How much work gets done as users are added?"
+METHOD = (
+    "Intervals are grouped by load, and means are taken in each group (Bard 1971). Useful work is the users' "
+    "own: their CPU time and completed interactions; system time is overhead."
+)
 TIMES = {
     "user_time": Key("user", colour="user"),
     "system_time": Key("system", colour="system"),
     "idle_time": Key("idle", colour="other"),
+}
+WORDS: Mapping[str, Callable[..., str]] = {
+    "few_observations": lambda few, groups, n_few: (
+        f"{few} of {groups} groups have fewer than {n_few} observations; their means are unreliable."
+    ),
+    "constant_load": lambda: "The load never changed, so nothing can be said about other loads.",
+    "played_users": lambda: "Load is the number of synthetic users playing, taken from the interactions.",
+    "short_intervals": lambda interval_s: (
+        f"A user who thinks throughout an interval ({interval_s:.2g} s) does not count as active in it."
+    ),
+    "not_randomised": lambda: (
+        "Load was not assigned at random: other differences between times of low and of high load (kind of "
+        "work, time of day) are in these means too."
+    ),
 }
 
 
@@ -28,192 +47,199 @@ def section(result: Throughput | NotApplicable, *, whole: bool = False) -> Secti
 
     Parameters
     ----------
-    log : Log
     result : Throughput or NotApplicable
     whole : bool
-        Whether means over the whole log were asked for.
+        Whether means over the whole log are shown too.
     """
     if isinstance(result, NotApplicable):
         return refused("throughput", TITLE, result)
-    figures = [figure for figure in (_times(result), _interactions(result)) if figure is not None]
-    few = any(group.few for group in result.groups)
-    notes = (f"* fewer than {result.n_few} observations: unreliable.",) if few else ()
+    times = [item for item in result.measures if item.name in TIMES]
+    interactions = [item for item in result.measures if item.name == "interactions"]
+    figures = (_times(result, times), _interactions(result, interactions))
     return Section(
         name="throughput",
         title=TITLE,
         summary=tuple(_sentences(result)),
-        tables=(*_tables(result, notes), *_whole(result)) if whole else _tables(result, notes),
-        figures=tuple(figures),
-        caveats=result.caveats,
-        method="Intervals are grouped by load, and means are taken in each group (Bard 1971). Useful is what "
-        "users asked for: "
-        "their own CPU time and completed interactions; system time is overhead.",
+        tables=(*_tables(result), *(_whole(result) if whole else ())),
+        figures=tuple(figure for figure in figures if figure is not None),
+        caveats=worded(result.caveats, WORDS),
+        method=METHOD,
     )
 
 
 def _sentences(result: Throughput) -> list[str]:
-    load = _load(result)
+    load = load_name(result)
     sentences = []
     if result.peak is not None:
-        most = _noun(range_of(*result.peak), load)
-        sentences.append(f"User programs got most CPU time with {most}.")
+        peak = range_of(*result.peak)
+        noun = load.removesuffix("s") if peak == "1" else load
+        sentences.append(f"User programs got most CPU time with {peak} {noun}.")
     reliable = [
         (group, mean) for group in result.groups if (mean := group.user_time_per_user) and not group.few
     ]
     if len(reliable) > 1:
         (first, alone), (last, crowd) = reliable[0], reliable[-1]
+        noun = load.removesuffix("s") if load_range(first) == "1" else load
         sentences.append(
-            f"With {_noun(_range(first), load)} each got {shown.estimate(alone)} of CPU time, with "
-            f"{_range(last)} each got {shown.estimate(crowd)}."
+            f"With {load_range(first)} {noun} each got {shown.estimate(alone)} of CPU time, with "
+            f"{load_range(last)} each got {shown.estimate(crowd)}."
         )
     sentences.append(f"{shown.count(result.n, 'interval')} were compared.")
     return sentences
 
 
-def _load(result: Throughput) -> str:
-    """Name what the load is counted in: `active users`; the population that was played is `users`."""
+def load_name(result: Throughput) -> str:
+    """Unit of the load in words: `active users`; for the population that was played, `users`."""
     return "users" if result.load == "population" else result.load.replace("_", " ")
 
 
-def _noun(amount: str, load: str) -> str:
-    return f"{amount} {load.removesuffix('s') if amount == '1' else load}"
-
-
-def _range(group: Group) -> str:
+def load_range(group: Group) -> str:
+    """Range of load of a group: `3 to 4`."""
     return range_of(group.load_low, group.load_high)
 
 
-def _label(group: Group) -> str:
-    return _range(group) + (" *" if group.few else "")
+def load_label(group: Group) -> str:
+    """Range of load, with a star where there are few observations."""
+    return load_range(group) + (" *" if group.few else "")
 
 
-def _tables(result: Throughput, notes: tuple[str, ...]) -> tuple[Table, ...]:
-    """Work and time by load, and the requests apart: they are many."""
-    load = _load(result)
-    work = [(at, item) for at, item in enumerate(result.measures) if item.useful or item.name in TIMES]
-    rest = [(at, item) for at, item in enumerate(result.measures) if (at, item) not in work]
-    table = _data(result, "throughput-groups", f"Work and CPU time by {load}", work)
-    rows = tuple(
-        (*row, group.user_time_per_user) for row, group in zip(table.rows, result.groups, strict=True)
+def _tables(result: Throughput) -> tuple[Table, ...]:
+    """Work and time by load; requests in a table of their own, for they are many."""
+    load = load_name(result)
+    work = [item for item in result.measures if item.useful or item.name in TIMES]
+    requests = [item for item in result.measures if item not in work]
+    few = any(group.few for group in result.groups)
+    first = _by_load(
+        result,
+        work,
+        Col("User time per user", lambda group: group.user_time_per_user, unit="s/s"),
+        name="throughput-groups",
+        caption=f"Work and CPU time by {load}",
+        notes=(f"* fewer than {result.n_few} observations: unreliable.",) if few else (),
     )
-    columns = (*table.columns, Column("User time a user", unit="s/s"))
-    first = replace(table, columns=columns, rows=rows, notes=notes)
-    if not rest:
+    if not requests:
         return (first,)
-    return (first, replace(_data(result, "throughput-requests", f"Requests by {load}", rest), folded=True))
+    return (
+        first,
+        _by_load(result, requests, name="throughput-requests", caption=f"Requests by {load}", folded=True),
+    )
+
+
+def _by_load(
+    result: Throughput,
+    measures: Sequence[Measure],
+    *more: Col[Group],
+    name: str,
+    caption: str,
+    notes: Sequence[str] = (),
+    folded: bool = False,
+) -> Table:
+    """Table of the means of some measures, with a row for each group."""
+    return Table.of(
+        result.groups,
+        Col(load_name(result), load_label),
+        Col("n", lambda group: group.n),
+        *(
+            Col(capital(item.label), partial(_mean, index=result.measures.index(item)), unit=item.unit)
+            for item in measures
+        ),
+        *more,
+        name=name,
+        caption=caption,
+        notes=notes,
+        folded=folded,
+    )
+
+
+def _mean(group: Group, index: int) -> Cell:
+    return group.means[index]
 
 
 def _whole(result: Throughput) -> tuple[Table, ...]:
-    """Means whatever the load, with why they are not compared with another log's."""
+    """Means whatever the load, with the reason why they are not compared with another log's."""
     if result.whole is None:
         return ()
-    load = _load(result)
     note = (
-        f"At a mean load of {shown.number(result.whole.load_mean)} {load}. Whole means must not be compared "
-        "with another log's: they differ with the load, whatever the machine does (Bard 1971, Table 7). "
-        "`thinktime analyse throughput LOG LOG` compares logs at equal load."
+        f"At a mean load of {shown.number(result.whole.load_mean)} {load_name(result)}. Whole means must not "
+        "be compared with another log's: they differ with the load, whatever the machine does (Bard 1971, "
+        "Table 7). `thinktime analyse throughput LOG LOG` compares logs at equal load."
     )
-    rows: tuple[tuple[Cell, ...], ...] = tuple(
-        (capital(item.label), mean) for item, mean in zip(result.measures, result.whole.means, strict=True)
+    table = Table.of(
+        list(zip(result.measures, result.whole.means, strict=True)),
+        Col("measure", lambda pair: capital(pair[0].label)),
+        Col("mean", lambda pair: pair[1]),
+        name="throughput-whole",
+        caption="Means over the whole log: not for comparing",
+        notes=(note,),
     )
-    columns = (Column("measure"), Column("mean"))
-    return (
-        Table(
-            name="throughput-whole",
-            caption="Means over the whole log: not for comparing",
-            columns=columns,
-            rows=rows,
-            notes=(note,),
-        ),
-    )
+    return (table,)
 
 
-def _points(result: Throughput, at: int, name: str) -> list[dict[str, object]]:
-    rows: list[dict[str, object]] = []
-    for group in result.groups:
-        mean = group.means[at]
-        if mean is not None:
-            low, high = ends(mean)
-            rows.append(
-                {
-                    "x": group.load_mean,
-                    "series": name,
-                    "value": mean.value,
-                    "low": low,
-                    "high": high,
-                    "shown": shown.estimate(mean),
-                    "few": group.few,
-                }
-            )
-    return rows
-
-
-def _data(result: Throughput, name: str, caption: str, wanted: list[tuple[int, Measure]]) -> Table:
-    columns = (
-        Column(_load(result)),
-        Column("n"),
-        *(Column(capital(item.label), unit=item.unit) for _, item in wanted),
-    )
-    rows: list[tuple[Cell, ...]] = [
-        (_label(group), group.n, *(group.means[at] for at, _ in wanted)) for group in result.groups
+def points(groups: Sequence[Group], index: int, key: Key) -> list[Point]:
+    """Points of the curve of one measure, by its index."""
+    return [
+        Point(key=key, y=group.means[index], x=group.load_mean, label=load_range(group), few=group.few)
+        for group in groups
+        if group.means[index] is not None
     ]
-    return Table(name=name, caption=caption, columns=columns, rows=tuple(rows))
 
 
-def _times(result: Throughput) -> Figure | None:
+def hollow(groups: Sequence[Group]) -> str:
+    """Sentence that explains hollow points, if there are any."""
+    few = any(group.few for group in groups)
+    return " Hollow points: too few intervals to rely on." if few else ""
+
+
+def _times(result: Throughput, measures: Sequence[Measure]) -> Figure | None:
     """CPU time by use, against the load."""
-    wanted = [(at, item) for at, item in enumerate(result.measures) if item.name in TIMES]
-    if not wanted or len(result.groups) < 2:
+    if not measures or len(result.groups) < 2:
         return None
-    keys = tuple(TIMES[item.name] for _, item in wanted)
-    rows = [row for at, item in wanted for row in _points(result, at, TIMES[item.name].name)]
-    load = _load(result)
-    table = _data(result, "throughput-time-data", f"CPU time by use, against {load}", wanted)
-    y = charts.Axis.from_zero("CPU time a second of real time [s/s]", rows)
-    chart = partial(charts.curves, rows, keys, charts.Axis(load), y)
-    alt = ". ".join(_change(result, at, capital(item.label)) for at, item in wanted) + "." + _hollow(result)
-    return Figure(
-        name="throughput-time", title=f"CPU time against {load}", chart=chart, data=table, alt=alt, half=True
-    )
-
-
-def _interactions(result: Throughput) -> Figure | None:
-    wanted = [(at, item) for at, item in enumerate(result.measures) if item.name == "interactions"]
-    if not wanted or len(result.groups) < 2:
-        return None
-    at, item = wanted[0]
-    rows = _points(result, at, item.label)
-    if len(rows) < 2:
-        return None
-    load = _load(result)
-    table = _data(result, "throughput-interactions-data", f"Interactions against {load}", wanted)
-    chart = partial(
-        charts.curves,
-        rows,
-        (Key(item.label, colour="users"),),
-        charts.Axis(load),
-        charts.Axis.from_zero("interactions completed [1/s]", rows),
+    load = load_name(result)
+    keys = tuple(TIMES[item.name] for item in measures)
+    series = _series(result, measures, keys)
+    alt = ". ".join(
+        f"{capital(item.label)}: {_course(series, key)}" for item, key in zip(measures, keys, strict=True)
     )
     return Figure(
-        name="throughput-interactions",
-        title=f"Interactions against {load}",
-        chart=chart,
-        data=table,
-        alt=_change(result, at, capital(item.label)) + "." + _hollow(result),
+        name="throughput-time",
+        title=f"CPU time against {load}",
+        chart=series.curves(Axis(load), Axis.from_zero("CPU time per second [s/s]", series.rows())),
+        data=_by_load(
+            result, measures, name="throughput-time-data", caption=f"CPU time by use, against {load}"
+        ),
+        alt=f"{alt}.{hollow(result.groups)}",
         half=True,
     )
 
 
-def _change(result: Throughput, at: int, label: str) -> str:
-    pairs = [(group, mean) for group in result.groups if (mean := group.means[at]) is not None]
-    measured: list[tuple[Group, Estimate]] = [pair for pair in pairs if not pair[0].few] or pairs
-    if not measured:
-        return f"{label}: not measured"
-    (first, start), (last, end) = measured[0], measured[-1]
-    return f"{label}: {shown.estimate(start)} with {_range(first)}, {shown.estimate(end)} with {_range(last)}"
-
-
-def _hollow(result: Throughput) -> str:
-    return (
-        " Hollow points: too few intervals to rely on." if any(group.few for group in result.groups) else ""
+def _interactions(result: Throughput, measures: Sequence[Measure]) -> Figure | None:
+    """Interactions completed per second, against the load."""
+    if not measures or len(result.groups) < 2:
+        return None
+    load, label = load_name(result), measures[0].label
+    key = Key(label, colour="users")
+    series = _series(result, measures, (key,))
+    if len(series.points) < 2:
+        return None
+    return Figure(
+        name="throughput-interactions",
+        title=f"Interactions against {load}",
+        chart=series.curves(Axis(load), Axis.from_zero("interactions completed [1/s]", series.rows())),
+        data=_by_load(
+            result, measures, name="throughput-interactions-data", caption=f"Interactions against {load}"
+        ),
+        alt=f"{capital(label)}: {_course(series, key)}.{hollow(result.groups)}",
+        half=True,
     )
+
+
+def _series(result: Throughput, measures: Sequence[Measure], keys: tuple[Key, ...]) -> Series:
+    pairs = zip(measures, keys, strict=True)
+    return Series(
+        [point for item, key in pairs for point in points(result.groups, result.measures.index(item), key)],
+        order=keys,
+    )
+
+
+def _course(series: Series, key: Key) -> str:
+    return series.course(key) if series.of(key) else "not measured"
