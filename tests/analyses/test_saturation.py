@@ -10,7 +10,7 @@ from thinktime.analyses import QUESTIONS
 from thinktime.analyses.capacity import analysis as capacity
 from thinktime.analyses.overhead import analysis as overhead
 from thinktime.analyses.saturation import analysis as saturation
-from thinktime.stats.estimate import NotApplicable
+from thinktime.stats.estimate import Caveat, NotApplicable
 
 CPUS, FAULT_S, OPERATION_S, DISK_RATE = 2.0, 20e-6, 5e-6, 300.0
 
@@ -99,13 +99,13 @@ def test_a_load_that_grows_moves_the_frontier_and_that_is_said(log_of):
     result = saturation.analyse(log_of(made))
     assert result.growth.settled is False
     assert result.growth.volume > 1.0
-    assert any("still moved outwards" in text for text in result.caveats)
+    assert Caveat("still_growing") in result.caveats
 
 
 def test_an_idle_machine_shows_its_load_not_its_limit(log_of):
     result = saturation.analyse(log_of(bounded(pressure=0.05)))
     assert result.limits["none"] == len(result.points)
-    assert any("the load that came" in text for text in result.caveats)
+    assert "mostly_unlimited" in {caveat.kind for caveat in result.caveats}
 
 
 def test_memory_comes_before_cpu_and_disk(log_of):
@@ -156,7 +156,8 @@ def test_what_was_not_measured_is_unknown_and_said(log_of):
     }
     result = saturation.analyse(log_of(made))
     assert {point.limit for point in result.points} == {"unknown"}
-    assert any("idle CPU time, disk busy time" in text for text in result.caveats)
+    (caveat,) = (caveat for caveat in result.caveats if caveat.kind == "not_measured")
+    assert caveat.values["resources"][:2] == ["idle CPU time", "disk busy time"]
 
 
 def test_other_kinds_of_work_can_be_named(log_of):

@@ -230,9 +230,7 @@ def test_loads_that_one_log_hardly_reached_are_left_out_and_said(log_of):
     ]
     found = throughput_comparison.compare(logs, ["few", "many"])
     assert [(item.low, item.high) for item in found.standard] == [(2.0, 2.0)]
-    assert "few" in {
-        caveat.values["name"] for caveat in found.caveats if caveat.kind == "little_common_load"
-    }
+    assert "few" in {caveat.values["name"] for caveat in found.caveats if caveat.kind == "little_common_load"}
     assert Caveat("few_in_range", ranges=1, n_few=10) in found.caveats
     nothing = throughput_comparison.compare(logs, ["few", "many"], n_few=200)
     assert isinstance(nothing, NotApplicable)

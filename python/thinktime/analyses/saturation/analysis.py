@@ -18,7 +18,7 @@ from thinktime.analyses.saturation.frontier_pair import Dimension, FrontierPair,
 from thinktime.analyses.saturation.resources import Ceiling, Thresholds
 from thinktime.errors import InputError
 from thinktime.log import observations
-from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.frontier import maximal
 from thinktime.stats.samples import proportion_in_blocks
 
@@ -77,7 +77,7 @@ class Saturation(Result):
     blocks: int
     thresholds: Thresholds
     ceilings: tuple[Ceiling, ...]
-    caveats: tuple[str, ...]
+    caveats: tuple[Caveat, ...]
 
     def _records(self) -> list[dict[str, object]]:
         """Points, with each kind of work and each ceiling in a column of its own."""
@@ -256,30 +256,20 @@ def _shares(blocks: Blocks, level: float) -> dict[str, Estimate]:
 
 def _caveats(
     blocks: Blocks, points: tuple[FrontierPoint, ...], pairs: tuple[FrontierPair, ...], trend: Growth
-) -> tuple[str, ...]:
+) -> tuple[Caveat, ...]:
     caveats = []
     free = sum(point.limit == "none" for point in points)
     if free > len(points) / 2:
-        caveats.append(
-            f"At {free} of {len(points)} frontier points no resource was used up: there the frontier shows "
-            "the load that came, not the most that the machine can do."
-        )
+        caveats.append(Caveat("mostly_unlimited", free=free, points=len(points)))
     if trend.settled is False:
-        caveats.append("The frontier still moved outwards in the second half: more than this is possible.")
+        caveats.append(Caveat("still_growing"))
     if trend.settled is None:
-        caveats.append(
-            f"Fewer than {INTERVALS_LEAST} intervals: too few to say whether the frontier has settled."
-        )
+        caveats.append(Caveat("too_few_to_settle", least=INTERVALS_LEAST))
     if missing := [name for name, measured in blocks.measured.items() if not measured]:
-        caveats.append(f"Not measured: {', '.join(missing)}; points that they limit are labelled otherwise.")
+        caveats.append(Caveat("not_measured", resources=missing))
     caveats += [
-        f"Of the area below the curve of {item.x.label} and {item.y.label}, {item.hollow:.0%} is a mixture "
-        "of what was done and was not done itself: the curve takes the frontier for concave."
+        Caveat("hollow", x=item.x.label, y=item.y.label, share=item.hollow)
         for item in pairs
         if item.hollow > HOLLOW
     ]
-    caveats.append(
-        f"Saturation shorter than an interval ({blocks.interval_s:.3g} s) cannot be seen. The band of a "
-        "frontier tells how much it hangs on single blocks of the log, and nothing of a load that never came."
-    )
-    return tuple(caveats)
+    return (*caveats, Caveat("resolution", interval_s=blocks.interval_s))

@@ -17,7 +17,7 @@ from thinktime.analyses.saturation.frontier_growth import growth
 from thinktime.analyses.saturation.frontier_pair import Dimension, FrontierPair, Projection, pair
 from thinktime.analyses.saturation.resources import Thresholds
 from thinktime.stats import frontier
-from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.hypothesis import SignificanceTest, adjusted
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class FrontierComparison(Result):
     pairs: tuple[ComparedPair, ...]
     block: int
     """Number of intervals in a block of the resamples."""
-    caveats: tuple[str, ...]
+    caveats: tuple[Caveat, ...]
 
 
 def compare(
@@ -297,31 +297,21 @@ def _test(
     )
 
 
-def _caveats(names: Sequence[str], read: Sequence[Blocks], seed: int, level: float) -> tuple[str, ...]:
+def _caveats(names: Sequence[str], read: Sequence[Blocks], seed: int, level: float) -> tuple[Caveat, ...]:
     caveats = []
     lengths = [blocks.interval_s for blocks in read]
     if max(lengths) > ALIKE * min(lengths):
-        caveats.append(
-            "The logs' intervals differ in length: shorter ones see shorter bursts, so their frontier lies "
-            "further out for that reason alone."
-        )
+        caveats.append(Caveat("unequal_intervals"))
     moving = [
         name
         for name, blocks in zip(names, read, strict=True)
         if growth(blocks, seed, level).settled is not True
     ]
     if moving:
-        caveats.append(
-            f"The frontier of {', '.join(moving)} still moved outwards or is too short to say: more is "
-            "possible than was seen."
-        )
+        caveats.append(Caveat("still_growing", names=moving))
     for name, blocks in zip(names, read, strict=True):
         used_up = blocks.used_up.sum(axis=0)
         free = sum(used_up[blocks.limits.index(limit)] for limit in ("none", "unknown"))
         if free >= used_up.sum():
-            caveats.append(f"In {name} no resource was ever used up: its frontier shows the load that came.")
-    caveats.append(
-        "The test takes blocks as exchangeable between the logs: days of other load count as a difference "
-        "too."
-    )
-    return tuple(caveats)
+            caveats.append(Caveat("never_limited", name=name))
+    return (*caveats, Caveat("exchangeable_blocks"))

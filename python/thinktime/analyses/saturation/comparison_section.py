@@ -1,15 +1,16 @@
-"""Whose frontier lies outside: what machines did at most, compared."""
+"""Section of several logs' frontiers: which lies outside, and by how much."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from thinktime.analyses.saturation.section import axis
+from thinktime.analyses.saturation.section import axis, place
 from thinktime.documents import charts
 from thinktime.documents import format as shown
-from thinktime.documents.document import Cell, Column, Figure, Key, Section, Table
-from thinktime.documents.wording import capital, refused, share
+from thinktime.documents.document import Cell, Col, Figure, Key, Section, Table
+from thinktime.documents.wording import capital, p_value, refused, share, worded
 from thinktime.stats.estimate import NotApplicable
 
 if TYPE_CHECKING:
@@ -23,6 +24,23 @@ VERDICTS = {
     "crosses": "crosses that of",
     "no difference": "does not differ significantly from that of",
 }
+WORDS: Mapping[str, Callable[..., str]] = {
+    "unequal_intervals": lambda: (
+        "The logs' intervals differ in length: shorter ones show shorter bursts, so their frontier lies "
+        "further out for that reason alone."
+    ),
+    "still_growing": lambda names: (
+        f"The frontier of {', '.join(names)} still moved outwards or is too short to say: more is possible "
+        "than was seen."
+    ),
+    "never_limited": lambda name: (
+        f"In {name} no resource was ever used up: its frontier shows the load that was offered."
+    ),
+    "exchangeable_blocks": lambda: (
+        "The test assumes that blocks are exchangeable between the logs: days of different load count as a "
+        "difference too."
+    ),
+}
 
 
 def section(result: FrontierComparison | NotApplicable) -> Section:
@@ -30,19 +48,19 @@ def section(result: FrontierComparison | NotApplicable) -> Section:
     if isinstance(result, NotApplicable):
         return refused("saturation", TITLE, result)
     keys = tuple(
-        Key(name, colour=COLOURS[at % len(COLOURS)], shape="line") for at, name in enumerate(result.names)
+        Key(name, colour=COLOURS[index % len(COLOURS)], shape="line")
+        for index, name in enumerate(result.names)
     )
-    figures = tuple(_figure(result, at, keys) for at in range(len(result.frontiers[0])))
     counts = ", ".join(
         f"{name} {shown.count(n, 'observation')}" for name, n in zip(result.names, result.n, strict=True)
     )
     return Section(
         name="saturation",
         title=TITLE,
-        summary=tuple(_sentence(item) for item in result.pairs),
+        summary=tuple(map(_sentence, result.pairs)),
         tables=(_table(result), _prices(result)),
-        figures=figures,
-        caveats=result.caveats,
+        figures=tuple(_figure(result, index, keys) for index in range(len(result.frontiers[0]))),
+        caveats=worded(result.caveats, WORDS),
         method=(
             f"Frontiers are compared at an equal number of observations ({counts}): a longer log reaches "
             "further out by chance alone. Distances are from the origin, over all directions; intervals and "
@@ -52,113 +70,84 @@ def section(result: FrontierComparison | NotApplicable) -> Section:
 
 
 def _sentence(item: ComparedPair) -> str:
-    text = (
+    further = shown.estimate(share(item.further) or item.further)
+    return (
         f"In {item.x.label} and {item.y.label} the frontier of {item.after} {VERDICTS[item.verdict]} "
-        f"{item.before}"
+        f"{item.before}: {further} further from the origin ({p_value(item.test.p)})."
     )
-    further = share(item.further)
-    assert further is not None
-    return f"{text}: {shown.estimate(further)} further from the origin ({_probability(item.test.p)})."
-
-
-def _probability(p: float) -> str:
-    text = shown.probability(p)
-    return f"p {text}" if text.startswith("<") else f"p = {text}"
 
 
 def _table(result: FrontierComparison) -> Table:
-    columns = (
-        Column("frontier"),
-        Column("of"),
-        Column("beside"),
-        Column("lies"),
-        Column("further out", unit="share"),
-        Column("at least", unit="share"),
-        Column("at most", unit="share"),
-        Column("more at equal amounts of the first"),
-        Column("p", unit="p"),
-    )
-    rows: list[tuple[Cell, ...]] = [
-        (
-            f"{item.x.label} and {item.y.label}",
-            item.after,
-            item.before,
-            item.verdict,
-            share(item.further),
-            share(item.least),
-            share(item.most),
-            item.gap,
-            item.test.p,
-        )
-        for item in result.pairs
-    ]
-    notes = (
-        "Intervals of the least and the most hold for all directions together; probabilities are adjusted "
-        "over all rows (Holm).",
-    )
-    return Table(
+    return Table.of(
+        result.pairs,
+        Col("frontier", lambda item: f"{item.x.label} and {item.y.label}"),
+        Col("of", lambda item: item.after),
+        Col("compared with", lambda item: item.before),
+        Col("lies", lambda item: item.verdict),
+        Col("further out", lambda item: share(item.further), unit="share"),
+        Col("at least", lambda item: share(item.least), unit="share"),
+        Col("at most", lambda item: share(item.most), unit="share"),
+        Col("more at equal amounts of the first", lambda item: item.gap),
+        Col("p", lambda item: item.test.p, unit="p"),
         name="saturation-compared",
         caption="Frontiers at an equal number of observations",
-        columns=columns,
-        rows=tuple(rows),
-        notes=notes,
+        notes=(
+            "Intervals of the least and the most hold for all directions together; probabilities are "
+            "adjusted over all rows (Holm).",
+        ),
     )
 
 
 def _prices(result: FrontierComparison) -> Table:
+    def prices(index: int) -> list[Cell]:
+        trades = [pairs[index].overall for pairs in result.frontiers]
+        return [trade.rate if trade else None for trade in trades]
+
     pairs = result.frontiers[0]
-    columns = (Column("given up for one more"), *(Column(name) for name in result.names))
-    rows: list[tuple[Cell, ...]] = []
-    for at, pair in enumerate(pairs):
-        prices = [own[at].overall for own in result.frontiers]
-        rows.append(
-            (f"{pair.x.label} for {pair.y.label}", *(price.rate if price else None for price in prices))
-        )
-    return Table(
+    return Table.of(
+        range(len(pairs)),
+        Col("given up for one more", lambda index: f"{pairs[index].x.label} for {pairs[index].y.label}"),
+        *Col.each(result.names, prices),
         name="saturation-prices",
-        caption="What one more costs, from end to end of each frontier",
-        columns=columns,
-        rows=tuple(rows),
+        caption="Cost of one more, from end to end of each frontier",
     )
 
 
-def _figure(result: FrontierComparison, at: int, keys: tuple[Key, ...]) -> Figure:
-    pairs = [own[at] for own in result.frontiers]
-    x, y = pairs[0].x, pairs[0].y
-    named = list(zip(result.names, pairs, strict=True))
-    curves = [{"x": a, "y": b, "series": name} for name, pair in named for a, b in pair.curve]
-    bands = [
-        {"x": a, "low": low, "high": high, "series": name}
-        for name, pair in named
-        for a, low, high in pair.band
-    ]
-    points = [
-        {
-            "x": a,
-            "y": b,
-            "series": name,
-            "shown": f"{shown.quantity(a, x.unit)}, {shown.quantity(b, y.unit)}",
-        }
-        for name, pair in named
-        for a, b in pair.points
-    ]
-    data = Table(
-        name=f"saturation-{at + 1}-data",
-        caption=f"Frontiers of {x.label} and {y.label}",
-        columns=(Column("log"), Column(x.label, unit=x.unit), Column(y.label, unit=y.unit)),
-        rows=tuple((name, a, b) for name, pair in named for a, b in pair.points),
+def _figure(result: FrontierComparison, index: int, keys: tuple[Key, ...]) -> Figure:
+    """Frontiers of all logs in one pair of kinds of work."""
+    pairs = [(name, pairs[index]) for name, pairs in zip(result.names, result.frontiers, strict=True)]
+    first = pairs[0][1]
+    points = [(name, x, y) for name, pair in pairs for x, y in pair.points]
+    chart = partial(
+        charts.frontiers,
+        curves=[{"x": x, "y": y, "series": name} for name, pair in pairs for x, y in pair.curve],
+        bands=[
+            {"x": x, "low": low, "high": high, "series": name}
+            for name, pair in pairs
+            for x, low, high in pair.band
+        ],
+        points=[{"x": x, "y": y, "series": name, "shown": place(first, x, y)} for name, x, y in points],
+        series=keys,
+        x=axis(first.x),
+        y=axis(first.y),
     )
-    ends = [(name, pair.curve[-1][0], pair.curve[0][1]) for name, pair in named]
     most = "; ".join(
-        f"{name} at most {shown.quantity(a, x.unit)} and {shown.quantity(b, y.unit)}" for name, a, b in ends
+        f"{name} at most {shown.quantity(pair.curve[-1][0], first.x.unit)} and "
+        f"{shown.quantity(pair.curve[0][1], first.y.unit)}"
+        for name, pair in pairs
     )
-    chart = partial(charts.frontiers, curves, bands, points, keys, axis(x), axis(y))
-    title = f"{capital(x.label)} against {y.label}"
     return Figure(
-        name=f"saturation-{at + 1}",
-        title=title,
+        name=f"saturation-{index + 1}",
+        title=f"{capital(first.x.label)} against {first.y.label}",
         chart=chart,
-        data=data,
+        data=Table.of(
+            points,
+            Col("log", lambda point: point[0]),
+            Col(first.x.label, lambda point: point[1], unit=first.x.unit),
+            Col(first.y.label, lambda point: point[2], unit=first.y.unit),
+            name=f"saturation-{index + 1}-data",
+            caption=f"Frontiers of {first.x.label} and {first.y.label}",
+        ),
         alt=f"{capital(most)}.",
         keys=keys,
         half=True,

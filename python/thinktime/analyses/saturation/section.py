@@ -1,19 +1,21 @@
-"""What the machine can do at most, and which resource stops it."""
+"""Section of the saturation: limits, frontiers of pairs of kinds of work, and trade-offs."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
 from thinktime.documents import charts
 from thinktime.documents import format as shown
-from thinktime.documents.document import Cell, Column, Figure, Key, Section, Table
-from thinktime.documents.wording import bare, capital, listed, percent, refused, share
+from thinktime.documents.document import Cell, Col, Figure, Key, Section, Table
+from thinktime.documents.wording import bare, capital, listed, percent, refused, share, worded
 from thinktime.stats.estimate import NotApplicable
 
 if TYPE_CHECKING:
-    from thinktime.analyses.saturation.analysis import Saturation
-    from thinktime.analyses.saturation.frontier_pair import Dimension, FrontierPair
+    from thinktime.analyses.saturation.analysis import FrontierPoint, Saturation
+    from thinktime.analyses.saturation.frontier_pair import Dimension, FrontierPair, Region, TradeOff
+    from thinktime.analyses.saturation.resources import Ceiling
 
 TITLE = "What limits this machine?"
 KEYS: dict[str, Key] = {
@@ -31,24 +33,47 @@ NAMES: dict[str, str] = {
     "none": "nothing",
     "unknown": "not measured",
 }
+WORDS: Mapping[str, Callable[..., str]] = {
+    "mostly_unlimited": lambda free, points: (
+        f"At {free} of {points} frontier points no resource was used up: there the frontier shows the load "
+        "that was offered, not the most that the machine can do."
+    ),
+    "still_growing": lambda: (
+        "The frontier still moved outwards in the second half: more than this is possible."
+    ),
+    "too_few_to_settle": lambda least: (
+        f"Fewer than {least} intervals: too few to say whether the frontier has settled."
+    ),
+    "not_measured": lambda resources: (
+        f"Not measured: {', '.join(resources)}; points that these limit are labelled otherwise."
+    ),
+    "hollow": lambda x, y, share: (
+        f"Of the area below the curve of {x} and {y}, {share:.0%} is a mixture of work that was done and was "
+        "not done itself: the curve assumes a concave frontier."
+    ),
+    "resolution": lambda interval_s: (
+        f"Saturation shorter than an interval ({interval_s:.3g} s) cannot be seen. The band of a frontier "
+        "shows how much it depends on single blocks of the log, and says nothing of a load that never came."
+    ),
+}
 
 
 def named(limit: str) -> str:
-    """Name a limit: one of the resources that are always looked at, or that of a ceiling."""
+    """Name of a limit: a resource that is always examined, or the resource of a ceiling."""
     return NAMES.get(limit, f"the {limit}")
 
 
 def _keys(result: Saturation) -> dict[str, Key]:
-    """Give each limit its colour."""
-    own = {
+    """Key of each limit."""
+    ceilings = {
         ceiling.resource: Key(
             f"limited by the {ceiling.resource}",
-            colour=CEILING_COLOURS[at % len(CEILING_COLOURS)],
+            colour=CEILING_COLOURS[index % len(CEILING_COLOURS)],
             shape="circle",
         )
-        for at, ceiling in enumerate(result.ceilings)
+        for index, ceiling in enumerate(result.ceilings)
     }
-    return {**KEYS, **own}
+    return {**KEYS, **ceilings}
 
 
 def section(result: Saturation | NotApplicable) -> Section:
@@ -58,14 +83,14 @@ def section(result: Saturation | NotApplicable) -> Section:
     keys = _keys(result)
     numbered = enumerate(result.pairs, start=1)
     figures = tuple(_figure(pair, number, keys) for number, pair in numbered if pair.points)
-    tables = [_limits(result), _regions(result), _trade_offs(result), _ceilings(result), _frontier(result)]
+    optional = (_regions(result), _trade_offs(result), _ceilings(result))
     return Section(
         name="saturation",
         title=TITLE,
         summary=tuple(_sentences(result)),
-        tables=tuple(table for table in tables if table is not None),
+        tables=(_limits(result), *(table for table in optional if table.rows), _frontier(result)),
         figures=figures,
-        caveats=result.caveats,
+        caveats=worded(result.caveats, WORDS),
         method=_method(result),
     )
 
@@ -81,8 +106,8 @@ def _method(result: Saturation) -> str:
         text += f", what has a ceiling above {percent(at.ceiling_above)} of it"
     return text + (
         f", in intervals of {shown.quantity(result.interval_s, 's')}. The broken line is the least concave "
-        "curve above the points, the fine one what was done itself; slopes are the broken line's. Bands and "
-        f"intervals are from resamples of {shown.count(result.blocks, 'block')} of "
+        "curve above the points, the fine one the work actually done; slopes are the broken line's. Bands "
+        f"and intervals are from resamples of {shown.count(result.blocks, 'block')} of "
         f"{shown.count(result.block, 'interval')}."
     )
 
@@ -106,7 +131,7 @@ def _sentences(result: Saturation) -> list[str]:
         f"{capital(named(limit))} was used up in {shown.estimate(share(part) or part)} of all intervals."
         for limit, part in sorted(used_up, key=lambda item: -item[1].value)
     ]
-    # A border that resamples often lack stands in the table only.
+    # A border that many resamples lack is in the table only.
     sentences += [_along(pair) for pair in result.pairs if len(pair.regions) > 1 and _sure(pair)]
     if not used_up:
         sentences.append("No resource was used up in any interval: this load does not saturate the machine.")
@@ -115,7 +140,7 @@ def _sentences(result: Saturation) -> list[str]:
         sentences.append("The frontier still moves outwards: the machine can do more than was seen here.")
     elif settled:
         sentences.append(
-            "More data fill the frontier in rather than move it outwards: it is near what the machine can do."
+            "More data fill the frontier in rather than move it outwards: it is near the machine's limit."
         )
     return sentences
 
@@ -125,7 +150,7 @@ def _sure(pair: FrontierPair) -> bool:
 
 
 def _along(pair: FrontierPair) -> str:
-    """Say where along a frontier which resource limits."""
+    """Limits along a frontier, in the order of x."""
     parts = []
     for region in pair.regions:
         if region.border is None:
@@ -143,177 +168,161 @@ def axis(item: Dimension) -> charts.Axis:
     return charts.Axis(f"{item.label} [{shown.plural(item.unit)}]", format="~s", low=0.0)
 
 
-def _figure(pair: FrontierPair, number: int, known: dict[str, Key]) -> Figure:
-    keys = tuple(known[limit] for limit in known if limit in pair.limits)
-    points = [
-        {"x": x, "y": y, "series": known[limit].name, "shown": _place(pair, x, y)}
-        for (x, y), limit in zip(pair.points, pair.limits, strict=True)
-    ]
-    cloud = [{"x": x, "y": y, "shown": _place(pair, x, y)} for x, y in pair.cloud]
-    band = [{"x": x, "low": low, "high": high} for x, low, high in pair.band]
-    curve, corners = ([{"x": x, "y": y} for x, y in line] for line in (pair.curve, pair.staircase))
+def place(pair: FrontierPair, x: float, y: float) -> str:
+    """Coordinates of a point in words."""
+    return f"{shown.quantity(x, pair.x.unit)}, {shown.quantity(y, pair.y.unit)}"
+
+
+def _figure(pair: FrontierPair, number: int, keys: Mapping[str, Key]) -> Figure:
+    """Frontier of two kinds of work among all intervals."""
+    limited = list(zip(pair.points, pair.limits, strict=True))
+    present = tuple(key for limit, key in keys.items() if limit in pair.limits)
     name = f"saturation-{number}"
-    table = Table(
+    table = Table.of(
+        limited,
+        Col(pair.x.label, lambda item: item[0][0], unit=pair.x.unit),
+        Col(pair.y.label, lambda item: item[0][1], unit=pair.y.unit),
+        Col("limit", lambda item: named(item[1])),
         name=f"{name}-data",
         caption=f"Frontier of {pair.x.label} and {pair.y.label}",
-        columns=(
-            Column(pair.x.label, unit=pair.x.unit),
-            Column(pair.y.label, unit=pair.y.unit),
-            Column("limit"),
-        ),
-        rows=tuple((x, y, named(limit)) for (x, y), limit in zip(pair.points, pair.limits, strict=True)),
     )
-    most_x = max(pair.points)
-    most_y = max(pair.points, key=lambda point: point[1])
+    chart = partial(
+        charts.frontier,
+        cloud=[{"x": x, "y": y, "shown": place(pair, x, y)} for x, y in pair.cloud],
+        points=[
+            {"x": x, "y": y, "series": keys[limit].name, "shown": place(pair, x, y)}
+            for (x, y), limit in limited
+        ],
+        curve=[{"x": x, "y": y} for x, y in pair.curve],
+        band=[{"x": x, "low": low, "high": high} for x, low, high in pair.band],
+        series=present,
+        x=axis(pair.x),
+        y=axis(pair.y),
+        corners=[{"x": x, "y": y} for x, y in pair.staircase],
+    )
+    return Figure(
+        name=name,
+        title=f"{capital(pair.x.label)} against {pair.y.label}",
+        chart=chart,
+        data=table,
+        alt=_alt(pair),
+        keys=(Key("all intervals", colour="other", shape="circle"), *present),
+        half=True,
+    )
+
+
+def _alt(pair: FrontierPair) -> str:
+    most_x, most_y = max(x for x, _ in pair.points), max(y for _, y in pair.points)
     alt = (
-        f"At most {shown.quantity(most_x[0], pair.x.unit)} of {pair.x.label}; at most "
-        f"{shown.quantity(most_y[1], pair.y.unit)}. {shown.count(len(pair.points), 'interval')} on the "
+        f"At most {shown.quantity(most_x, pair.x.unit)} of {pair.x.label}; at most "
+        f"{shown.quantity(most_y, pair.y.unit)}. {shown.count(len(pair.points), 'interval')} on the "
         "frontier, its hull as a line."
     )
     if pair.overall is not None:
         price = shown.estimate(bare(pair.overall.rate))
         alt += f" From end to end, one {pair.y.unit.partition('/')[0]} costs {price}."
-    chart = partial(charts.frontier, cloud, points, curve, band, keys, axis(pair.x), axis(pair.y), corners)
-    title = f"{capital(pair.x.label)} against {pair.y.label}"
-    return Figure(
-        name=name,
-        title=title,
-        chart=chart,
-        data=table,
-        alt=alt,
-        keys=(Key("all intervals", colour="other", shape="circle"), *keys),
-        half=True,
-    )
-
-
-def _place(pair: FrontierPair, x: float, y: float) -> str:
-    return f"{shown.quantity(x, pair.x.unit)}, {shown.quantity(y, pair.y.unit)}"
+    return alt
 
 
 def _limits(result: Saturation) -> Table:
-    rows: list[tuple[Cell, ...]] = [
-        (named(limit), count, share(result.saturated_share.get(limit)))
-        for limit, count in result.limits.items()
-        if count or limit != "unknown"
-    ]
-    columns = (
-        Column("used up"),
-        Column("intervals on the frontier"),
-        Column("of all intervals", unit="share"),
-    )
-    return Table(
+    return Table.of(
+        [limit for limit, count in result.limits.items() if count or limit != "unknown"],
+        Col("used up", named),
+        Col("intervals on the frontier", lambda limit: result.limits[limit]),
+        Col("of all intervals", lambda limit: share(result.saturated_share.get(limit)), unit="share"),
         name="saturation-limits",
-        caption="What was used up",
-        columns=columns,
-        rows=tuple(rows),
+        caption="Resources used up",
         notes=(f"{shown.count(result.n, 'observation')}.",),
     )
 
 
-def _regions(result: Saturation) -> Table | None:
-    rows: list[tuple[Cell, ...]] = []
-    for pair in result.pairs:
-        for region in pair.regions if len(pair.regions) > 1 else ():
-            low, high = (shown.quantity(end, pair.x.unit) for end in (region.low, region.high))
-            what = f"{pair.x.label} and {pair.y.label}"
-            where = f"{pair.x.label} {low} to {high}"
-            rows.append((what, where, named(region.limit), region.border, region.n, region.agreeing))
-    if not rows:
-        return None
-    columns = (
-        Column("frontier"),
-        Column("where"),
-        Column("limit"),
-        Column("ends at"),
-        Column("intervals near the curve"),
-        Column("of them with this limit", unit="share"),
-    )
-    return Table(
+def _regions(result: Saturation) -> Table:
+    """Regions of frontiers that have more than one."""
+
+    def where(item: tuple[FrontierPair, Region]) -> str:
+        pair, region = item
+        low, high = (shown.quantity(end, pair.x.unit) for end in (region.low, region.high))
+        return f"{pair.x.label} {low} to {high}"
+
+    return Table.of(
+        [(pair, region) for pair in result.pairs if len(pair.regions) > 1 for region in pair.regions],
+        Col("frontier", lambda item: f"{item[0].x.label} and {item[0].y.label}"),
+        Col("where", where),
+        Col("limit", lambda item: named(item[1].limit)),
+        Col("ends at", lambda item: item[1].border),
+        Col("intervals near the curve", lambda item: item[1].n),
+        Col("of them with this limit", lambda item: item[1].agreeing, unit="share"),
         name="saturation-regions",
-        caption="What limits where on the frontier",
-        columns=columns,
-        rows=tuple(rows),
+        caption="Limits along the frontier",
     )
 
 
-def _ceilings(result: Saturation) -> Table | None:
-    if not result.ceilings:
-        return None
-    rows: list[tuple[Cell, ...]] = []
-    for at, ceiling in enumerate(result.ceilings):
-        reached = [part for point in result.points if (part := point.ceilings[at]) is not None]
-        of = " + ".join(ceiling.columns)
-        rows.append((ceiling.resource, of, ceiling.per_s, max(reached, default=None), ceiling.description))
-    columns = (
-        Column("resource"),
-        Column("counted by"),
-        Column("greatest rate per second"),
-        Column("most that was reached", unit="share"),
-        Column("known from"),
+def _trade_offs(result: Saturation) -> Table:
+    def where(item: tuple[FrontierPair, TradeOff]) -> str:
+        pair, trade = item
+        if trade is pair.overall:
+            return "from end to end"
+        return f"{shown.quantity(trade.low, pair.x.unit)} to {shown.quantity(trade.high, pair.x.unit)}"
+
+    rows = [
+        (pair, trade)
+        for pair in result.pairs
+        for trade in (*pair.trade_offs, *((pair.overall,) if pair.overall else ()))
+    ]
+    return Table.of(
+        rows,
+        Col("given up for one more", lambda item: f"{item[0].x.label} for {item[0].y.label}"),
+        Col("where", where),
+        Col("limit", lambda item: named(item[1].limit) if item[1].limit else ""),
+        Col("price", lambda item: item[1].rate),
+        Col("the other way", lambda item: item[1].slope),
+        name="saturation-trade-offs",
+        caption="Cost of one kind of work in another, on the frontier",
+        folded=len(rows) > 8,
     )
-    return Table(
+
+
+def _ceilings(result: Saturation) -> Table:
+    def reached(item: tuple[int, Ceiling]) -> Cell:
+        parts = [point.ceilings[item[0]] for point in result.points]
+        return max((part for part in parts if part is not None), default=None)
+
+    return Table.of(
+        list(enumerate(result.ceilings)),
+        Col("resource", lambda item: item[1].resource),
+        Col("counted by", lambda item: " + ".join(item[1].columns)),
+        Col("greatest rate per second", lambda item: item[1].per_s),
+        Col("largest share reached", reached, unit="share"),
+        Col("known from", lambda item: item[1].description),
         name="saturation-ceilings",
         caption="Greatest rates that are known, not measured",
-        columns=columns,
-        rows=tuple(rows),
     )
 
 
 def _frontier(result: Saturation) -> Table:
-    columns = (
-        Column("point"),
-        *(Column(item.label, unit=item.unit) for item in result.dimensions),
-        Column("limit"),
-        Column("CPU idle", unit="share"),
-        Column("disk busy", unit="share"),
-        Column("memory stalled", unit="share"),
-        Column("swapping", unit="page/s"),
-        *(Column(f"of the {ceiling.resource}'s ceiling", unit="share") for ceiling in result.ceilings),
-    )
-    rows: list[tuple[Cell, ...]] = [
-        (
-            number,
-            *point.values,
-            named(point.limit),
-            point.idle,
-            point.disk_busy,
-            point.memory_stall,
-            point.swapping,
-            *point.ceilings,
-        )
-        for number, point in enumerate(result.points, start=1)
-    ]
-    return Table(
+    def ceilings(item: tuple[int, FrontierPoint]) -> tuple[Cell, ...]:
+        return item[1].ceilings
+
+    return Table.of(
+        list(enumerate(result.points, start=1)),
+        Col("point", lambda item: item[0]),
+        *(
+            Col(dimension.label, partial(_value, index=index), unit=dimension.unit)
+            for index, dimension in enumerate(result.dimensions)
+        ),
+        Col("limit", lambda item: named(item[1].limit)),
+        Col("CPU idle", lambda item: item[1].idle, unit="share"),
+        Col("disk busy", lambda item: item[1].disk_busy, unit="share"),
+        Col("memory stalled", lambda item: item[1].memory_stall, unit="share"),
+        Col("swapping", lambda item: item[1].swapping, unit="page/s"),
+        *Col.each(
+            [f"of the {ceiling.resource}'s ceiling" for ceiling in result.ceilings], ceilings, unit="share"
+        ),
         name="saturation-frontier",
         caption="Intervals on the frontier",
-        columns=columns,
-        rows=tuple(rows),
-        folded=len(rows) > 12,
+        folded=len(result.points) > 12,
     )
 
 
-def _trade_offs(result: Saturation) -> Table | None:
-    rows: list[tuple[Cell, ...]] = []
-    for pair in result.pairs:
-        trades = [*pair.trade_offs, *([pair.overall] if pair.overall else [])]
-        for trade in trades:
-            low, high = shown.quantity(trade.low, pair.x.unit), shown.quantity(trade.high, pair.x.unit)
-            what = "from end to end" if trade is pair.overall else f"{low} to {high}"
-            limit = named(trade.limit) if trade.limit else ""
-            rows.append((f"{pair.x.label} for {pair.y.label}", what, limit, trade.rate, trade.slope))
-    if not rows:
-        return None
-    columns = (
-        Column("given up for one more"),
-        Column("where"),
-        Column("limit"),
-        Column("price"),
-        Column("the other way"),
-    )
-    return Table(
-        name="saturation-trade-offs",
-        caption="What one kind of work costs in another, on the frontier",
-        columns=columns,
-        rows=tuple(rows),
-        folded=len(rows) > 8,
-    )
+def _value(item: tuple[int, FrontierPoint], index: int) -> Cell:
+    return item[1].values[index]
