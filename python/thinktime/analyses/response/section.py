@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 from thinktime.documents import format as shown
 from thinktime.documents.charts import Axis
-from thinktime.documents.document import Cell, Col, Figure, Key, Section, Table
+from thinktime.documents.document import Cell, Col, Cols, Figure, Key, Section, Table
 from thinktime.documents.series import Point, Series
 from thinktime.documents.wording import few, range_of, refused, users, worded
 from thinktime.stats.estimate import Estimate, NotApplicable
@@ -51,7 +50,7 @@ def section(result: Response | NotApplicable) -> Section:
         return refused("response", TITLE, result)
     figures = (_quantiles(result), _stretch(result))
     groups = (*result.by_population, result.overall)
-    tables = [
+    tables: list[Table | None] = [
         _waits("response-population", "Response time by number of users", "users", groups),
         _work("response-population-work", "Service and throughput by number of users", "users", groups),
     ]
@@ -113,11 +112,12 @@ def _quantiles(result: Response) -> Figure | None:
     series = Series([point for key in KEYS for group in measured if (point := _wait(group, key))], order=KEYS)
     if len({point.x for point in series.points}) < 2:
         return None
+    names = [key.name for key in KEYS]
     table = Table.of(
         measured,
         Col("users", _label),
-        Col("n", lambda group: _quantity(group, "n")),
-        *(Col(key.name, partial(_quantity, name=key.name), unit="s") for key in KEYS),
+        Col("n", lambda group: group.response.n if group.response else None),
+        Cols(names, lambda group: _quantities(group.response, names), unit="s"),
         name="response-users-data",
         caption="Response time by number of users",
     )
@@ -209,16 +209,15 @@ def _waits(name: str, caption: str, heading: str, groups: Sequence[ResponseGroup
         Col(heading, _label),
         Col("arrived", lambda group: group.arrived),
         Col("unfinished", lambda group: group.unfinished),
-        *(Col(kind, partial(_quantity, name=kind), unit="s") for kind in QUANTITIES),
+        Cols(QUANTITIES, lambda group: _quantities(group.response, QUANTITIES), unit="s"),
         *((output,) if any(map(_output_first, groups)) else ()),
         name=name,
         caption=caption,
     )
 
 
-def _quantity(group: ResponseGroup, name: str) -> Cell:
-    value: Cell = None if group.response is None else getattr(group.response, name)
-    return value
+def _quantities(wait: Waiting | None, names: Sequence[str]) -> list[Cell]:
+    return [None if wait is None else getattr(wait, name) for name in names]
 
 
 def _first_output(group: ResponseGroup) -> Cell:
@@ -268,12 +267,7 @@ def _parts(group: ResponseGroup) -> Table | None:
         waits,
         Col("from the input", lambda item: item[0]),
         Col("n", lambda item: item[1].n),
-        *(Col(kind, partial(_part, name=kind), unit="s") for kind in QUANTITIES),
+        Cols(QUANTITIES, lambda item: _quantities(item[1], QUANTITIES), unit="s"),
         name="response-parts",
         caption="Parts of the wait, all interactions",
     )
-
-
-def _part(item: tuple[str, Waiting], name: str) -> Cell:
-    value: Cell = getattr(item[1], name)
-    return value

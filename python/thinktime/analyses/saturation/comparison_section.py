@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from thinktime.analyses.saturation.section import axis, place
 from thinktime.documents import charts
 from thinktime.documents import format as shown
-from thinktime.documents.document import Cell, Col, Figure, Key, Section, Table
+from thinktime.documents.document import Cell, Col, Cols, Figure, Key, Section, Table
 from thinktime.documents.wording import capital, p_value, refused, share, worded
 from thinktime.stats.estimate import NotApplicable
 
@@ -107,7 +107,7 @@ def _prices(result: FrontierComparison) -> Table:
     return Table.of(
         range(len(pairs)),
         Col("given up for one more", lambda index: f"{pairs[index].x.label} for {pairs[index].y.label}"),
-        *Col.each(result.names, prices),
+        Cols(result.names, prices),
         name="saturation-prices",
         caption="Cost of one more, from end to end of each frontier",
     )

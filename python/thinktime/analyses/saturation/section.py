@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from thinktime.documents import charts
 from thinktime.documents import format as shown
-from thinktime.documents.document import Cell, Col, Figure, Key, Section, Table
+from thinktime.documents.document import Cell, Col, Cols, Figure, Key, Section, Table
 from thinktime.documents.wording import bare, capital, listed, percent, refused, share, worded
 from thinktime.stats.estimate import NotApplicable
 
@@ -300,9 +300,6 @@ def _ceilings(result: Saturation) -> Table:
 
 
 def _frontier(result: Saturation) -> Table:
-    def ceilings(item: tuple[int, FrontierPoint]) -> tuple[Cell, ...]:
-        return item[1].ceilings
-
     return Table.of(
         list(enumerate(result.points, start=1)),
         Col("point", lambda item: item[0]),
@@ -315,8 +312,10 @@ def _frontier(result: Saturation) -> Table:
         Col("disk busy", lambda item: item[1].disk_busy, unit="share"),
         Col("memory stalled", lambda item: item[1].memory_stall, unit="share"),
         Col("swapping", lambda item: item[1].swapping, unit="page/s"),
-        *Col.each(
-            [f"of the {ceiling.resource}'s ceiling" for ceiling in result.ceilings], ceilings, unit="share"
+        Cols(
+            [f"of the {ceiling.resource}'s ceiling" for ceiling in result.ceilings],
+            lambda item: item[1].ceilings,
+            unit="share",
         ),
         name="saturation-frontier",
         caption="Intervals on the frontier",

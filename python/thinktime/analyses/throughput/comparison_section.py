@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from thinktime.analyses.throughput.section import hollow, load_label, points
 from thinktime.documents import format as shown
 from thinktime.documents.charts import Axis
-from thinktime.documents.document import Cell, Col, Figure, Key, Section, Table
+from thinktime.documents.document import Cell, Col, Cols, Figure, Key, Section, Table
 from thinktime.documents.series import Series
 from thinktime.documents.wording import capital, listed, p_value, range_of, refused, worded
 from thinktime.stats.estimate import NotApplicable
 
 if TYPE_CHECKING:
     from thinktime.analyses.throughput.analysis import Group, Measure
-    from thinktime.analyses.throughput.comparison import Comparison, Contrast, Curve, Standard
+    from thinktime.analyses.throughput.comparison import Comparison, Contrast, Curve
 
 TITLE = "Do the periods differ in the work that gets done at the same load?"
 COLOURS = ("memory", "system", "user", "iowait", "net", "queue", "steal", "regression")
@@ -136,7 +136,7 @@ def _means(result: Comparison) -> Table:
     return Table.of(
         range(len(result.measures)),
         Col("measure", lambda index: capital(result.measures[index].label)),
-        *Col.each(
+        Cols(
             [curve.name for curve in result.curves],
             lambda index: [curve.equal_load[index] for curve in result.curves],
         ),
@@ -173,14 +173,11 @@ def _by_load(result: Comparison) -> Table:
 
 
 def _standard(result: Comparison) -> Table:
-    def shares(item: Standard) -> tuple[float, ...]:
-        return item.shares
-
     return Table.of(
         result.standard,
         Col(_load(result), lambda item: range_of(item.low, item.high)),
         Col("weight", lambda item: item.weight, unit="share"),
-        *Col.each([f"time of {curve.name}" for curve in result.curves], shares, unit="share"),
+        Cols([f"time of {curve.name}" for curve in result.curves], lambda item: item.shares, unit="share"),
         name="throughput-standard",
         caption="Common distribution of loads, and each log's own",
         folded=True,
@@ -195,7 +192,7 @@ def _whole(result: Comparison) -> Table:
     return Table.of(
         range(len(result.measures)),
         Col("measure", lambda index: capital(result.measures[index].label)),
-        *Col.each(headings, means),
+        Cols(headings, means),
         name="throughput-whole",
         caption="Whole means: not to be compared",
         notes=(RULE,),
