@@ -7,7 +7,7 @@ from known_logs import frame, starts
 
 from thinktime.analyses.disks import disk_saturation
 from thinktime.log import Log, LogWriter
-from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 
 PARAMETERS = {
     "memory": 650,
@@ -135,4 +135,4 @@ def test_a_real_machine_says_pages_and_not_swaps(log_of):
         assert known.low < known.value < known.high
     assert "counts pages swapped" in found.swap_time.reason
     assert isinstance(found.loaded, NotApplicable)
-    assert any("not told apart" in caveat for caveat in found.caveats)
+    assert Caveat("mixed_requests") in found.caveats

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from identities import LAWS
 
-from thinktime.analyses.disks import analysis as iostat
+from thinktime.analyses.disks import analysis as disk_analysis
 from thinktime.log import Log, LogWriter
 from thinktime.stats.estimate import NotApplicable
 
@@ -56,9 +56,9 @@ def test_a_log_of_this_machine_obeys(law, log, request):
     law(request.getfixturevalue(log))
 
 
-def test_iostat_counts_what_the_table_of_disks_holds(recorded):
+def test_disks_count_what_the_table_of_disks_holds(recorded):
     """The analysis against plain sums: all operations, and busy time over the measured time."""
-    result = iostat.analyse(recorded)
+    result = disk_analysis.analyse(recorded)
     disks, seconds = recorded.disks().collect(), recorded.samples().collect()["length_s"].sum()
     assert {drive.name for drive in result.drives} == set(disks["device"])
     for drive in result.drives:

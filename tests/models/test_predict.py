@@ -189,7 +189,7 @@ def test_swap_overhead_with_one_and_with_several_loaded(run):
         (["disk-bound", "--from", "{log}", "--loaded", "4"], "no swap time of A: the log counts no swaps"),
         (
             ["disk-bound", "--from", "{log}", "--swap-time", "1ms"],
-            "does not say how many processes were in memory",
+            "does not record how many processes were in memory",
         ),
         (["disk-bound", "--from", "{log}", "--device", "sdb", *BASE], "no device 'sdb'; choose one of sda"),
         (["swap-overhead", "--elapsed", "0", "--swap-time", "1ms", "--swaps", "5"], "elapsed_s is 0"),

@@ -70,7 +70,7 @@ def test_nothing_is_written_over(run, tmp_path):
     (tmp_path / "paging.json").write_text("mine")
     status, _, errors = run("-o", "paging.json")
     assert status == 2
-    assert "is there already" in errors
+    assert "already exists" in errors
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from thinktime.analyses.arrivals import analysis as arrivals
 from thinktime.analyses.capacity import analysis as capacity
-from thinktime.analyses.disks import analysis as iostat
+from thinktime.analyses.disks import result as disks
 from thinktime.analyses.overhead import result as overhead
 from thinktime.analyses.rates import analysis as rates
 from thinktime.analyses.response import analysis as response
@@ -443,71 +443,99 @@ def make_trace() -> trace.Trace:
     )
 
 
-def make_compared(sampled: float, exact: float, unit: str = "") -> iostat.Compared:
-    return iostat.Compared(
-        estimate(sampled, unit), estimate(exact, unit), estimate(sampled - exact, unit), differs=False
+def make_compared(sampled: float, exact: float, unit: str = "") -> disks.Compared:
+    return disks.Compared(
+        sampled=estimate(sampled, unit),
+        exact=estimate(exact, unit),
+        difference=estimate(sampled - exact, unit),
+        differs=False,
     )
 
 
-def make_drive(name: str, busy: float) -> iostat.Drive:
-    return iostat.Drive(
-        name,
-        estimate(20.5 * busy, "request/s"),
-        12_300.0,
-        estimate(10_496.0 * busy, "byte/s"),
-        6_297_600.0,
-        estimate(11.5 * busy, "operation/s"),
-        estimate(9.25 * busy, "operation/s"),
-        estimate(8.75 * busy, "seek/s"),
-        estimate(512.0 + busy, "byte"),
-        estimate(0.0386 * busy, "s"),
-        estimate(0.0013 * busy, "s"),
-        estimate(0.0398 * busy, "s"),
-        estimate(0.21 * busy, "s"),
-        make_compared(busy, busy - 0.011),
-        iostat.Maker(0.0675, 0.0012),
+def make_drive(name: str, busy: float) -> disks.Drive:
+    return disks.Drive(
+        name=name,
+        requests=estimate(20.5 * busy, "request/s"),
+        requests_total=12_300.0,
+        amount=estimate(10_496.0 * busy, "byte/s"),
+        amount_total=6_297_600.0,
+        reads=estimate(11.5 * busy, "operation/s"),
+        writes=estimate(9.25 * busy, "operation/s"),
+        seeks=estimate(8.75 * busy, "seek/s"),
+        bytes_per_request=estimate(512.0 + busy, "byte"),
+        access=estimate(0.0386 * busy, "s"),
+        transfer=estimate(0.0013 * busy, "s"),
+        service=estimate(0.0398 * busy, "s"),
+        response=estimate(0.21 * busy, "s"),
+        utilisation=make_compared(busy, busy - 0.011),
+        maker=disks.Maker(access_s=0.0675, transfer_s=0.0012),
     )
 
 
-def make_iostat() -> iostat.Iostat:
-    def amount(name: str, label: str, rate: float, unit: str) -> iostat.Amount:
-        return iostat.Amount(name, label, estimate(rate, f"{unit}/s"), 600.0 * rate)
+def make_disks() -> disks.Disks:
+    def amount(name: str, label: str, rate: float, unit: str) -> disks.Amount:
+        return disks.Amount(name=name, label=label, rate=estimate(rate, f"{unit}/s"), total=600.0 * rate)
 
     lengths = tuple(estimate(part) for part in (0.052, 0.148, 0.31, 0.22, 0.17, 0.1))
     states = (("user", 0.41, 0.405), ("system", 0.22, 0.223), ("idle", 0.37, 0.372), ("busy", 0.63, 0.628))
-    periods = tuple(
-        iostat.Period(0, 30.0 * k, 30.0, 6.0 + k, 3.0, 0.5, (2.5 + k / 9,), (0.9, 0.4), 0.3)
-        for k in range(20)
-    )
-    return iostat.Iostat(
-        (0,),
-        120,
-        600.0,
-        (amount("block_reads", "reads", 6.5, "block"), amount("cache_hits", "cache hits", 19.5, "block")),
-        estimate(0.75),
-        (iostat.Queue("controller", make_compared(2.62, 2.57, "request"), lengths, True, 36_000),),
-        (make_drive("swap", 0.91), make_drive("files", 0.43)),
-        make_compared(0.948, 0.945),
-        iostat.Cpu(
-            tuple(iostat.CpuState(name, make_compared(first, second)) for name, first, second in states),
-            estimate(0.335),
-            False,
-            estimate(0.125),
+    return disks.Disks(
+        sessions=(0,),
+        intervals=120,
+        time_s=600.0,
+        cache=(
+            amount("block_reads", "reads", 6.5, "block"),
+            amount("cache_hits", "cache hits", 19.5, "block"),
         ),
-        iostat.StateMatrix(
-            ("user", "idle"),
-            ("none", "swap", "files", "both"),
-            tuple(tuple(estimate(0.01 * k + 0.11 * row) for k in range(1, 5)) for row in (1, 2)),
-            (estimate(0.54), estimate(0.98)),
-            tuple(estimate(0.351 + 0.02 * k) for k in range(4)),
-            36_000,
+        hit_ratio=estimate(0.75),
+        queues=(
+            disks.Queue(
+                place="controller",
+                mean=make_compared(2.62, 2.57, "request"),
+                distribution=lengths,
+                open_ended=True,
+                readings=36_000,
+            ),
         ),
-        (amount("terminal_out_characters", "terminal characters out", 112.0, "character"),),
-        iostat.Swapping(
-            (amount("swap_ins", "swaps in", 1.31, "swap"),), estimate(157.0, "click"), estimate(0.382, "s")
+        drives=(make_drive("swap", 0.91), make_drive("files", 0.43)),
+        controller=make_compared(0.948, 0.945),
+        cpu=disks.Cpu(
+            states=tuple(
+                disks.CpuState(name=name, share=make_compared(first, second))
+                for name, first, second in states
+            ),
+            waiting=estimate(0.335),
+            is_hint=False,
+            stalled=estimate(0.125),
         ),
-        periods,
-        (),
+        matrix=disks.StateMatrix(
+            cpu=("user", "idle"),
+            drives=("none", "swap", "files", "both"),
+            shares=tuple(tuple(estimate(0.01 * k + 0.11 * row) for k in range(1, 5)) for row in (1, 2)),
+            cpu_totals=(estimate(0.54), estimate(0.98)),
+            drive_totals=tuple(estimate(0.351 + 0.02 * k) for k in range(4)),
+            ticks=36_000,
+        ),
+        terminal=(amount("terminal_out_characters", "terminal characters out", 112.0, "character"),),
+        swapping=disks.Swapping(
+            amounts=(amount("swap_ins", "swaps in", 1.31, "swap"),),
+            size=estimate(157.0, "click"),
+            between=estimate(0.382, "s"),
+        ),
+        periods=tuple(
+            disks.Period(
+                session=0,
+                start_s=30.0 * k,
+                length_s=30.0,
+                reads=6.0 + k,
+                writes=3.0,
+                hit_ratio=0.5,
+                queues=(2.5 + k / 9,),
+                utilisations=(0.9, 0.4),
+                waiting=0.3,
+            )
+            for k in range(20)
+        ),
+        caveats=(),
     )
 
 
@@ -548,7 +576,7 @@ def make_all() -> dict[str, object]:
         "response": make_response(),
         "overhead": make_overhead(),
         "saturation": make_saturation(),
-        "disks": make_iostat(),
+        "disks": make_disks(),
         "service": make_service(),
         "arrivals": make_arrivals(),
         "waits": make_trace(),

@@ -90,5 +90,5 @@ def test_a_part_of_the_disks_over_a_stretch_of_the_log(log: Log) -> None:
     done = run("analyse", "disks", log.path, *arguments, "--format", "json")
     assert done.returncode == 0, done.stderr
     tables = {table["name"]: table for table in json.loads(done.stdout)["tables"]}
-    assert set(tables) == {"iostat-busy", "iostat-periods"}
-    assert [row[0] for row in tables["iostat-periods"]["rows"]] == [20.0, 30.0, 40.0, 50.0]
+    assert set(tables) == {"disks-busy", "disks-periods"}
+    assert [row[0] for row in tables["disks-periods"]["rows"]] == [20.0, 30.0, 40.0, 50.0]

@@ -66,7 +66,7 @@ def test_every_analysis_has_its_section(parsed: dict[str, Any]) -> None:
         "decomposition",
         "overhead",
         "saturation",
-        "iostat",
+        "disks",
         "service",
         "arrivals",
         "trace",

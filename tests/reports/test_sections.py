@@ -144,9 +144,9 @@ def test_response_speaks_only_of_loads_with_enough_interactions() -> None:
 def test_disks_show_sampled_beside_exact_and_measured_beside_the_makers() -> None:
     text = said(made("disks"))
     assert "swap 91.0 ± 4.5 89.9 ± 4.5 1.100 ± 0.055" in text
-    assert "Of the blocks asked for, 75.0 ± 3.8 % were found in the cache." in text
+    assert "Of the blocks requested, 75.0 ± 3.8 % were in the cache." in text
     assert "The CPU was idle while a drive was busy 33.5 ± 1.7 % of the time." in text
-    table = next(table for table in made("disks").tables if table.name == "iostat-drives")
+    table = next(table for table in made("disks").tables if table.name == "disks-drives")
     names = [column.name for column in table.columns]
     assert table.rows[0][names.index("access, maker's")] == 0.0675
     queue, states = made("disks").figures
@@ -158,11 +158,11 @@ def test_disks_show_sampled_beside_exact_and_measured_beside_the_makers() -> Non
 
 
 def test_parts_of_the_disks_can_be_asked_for_alone() -> None:
-    from thinktime.analyses.disks.section import PARTS, section
+    from thinktime.analyses.disks.section import TOPICS, section
 
-    result = results.make_iostat()
+    result = results.make_disks()
     whole = section(result)
-    alone = [section(result, [part]) for part in PARTS]
+    alone = [section(result, [part]) for part in TOPICS]
     assert sorted(table.name for one in alone for table in one.tables) == sorted(
         table.name for table in whole.tables
     )
@@ -170,7 +170,7 @@ def test_parts_of_the_disks_can_be_asked_for_alone() -> None:
         figure.name for figure in whole.figures
     )
     queue = section(result, ["queue"])
-    assert [table.name for table in queue.tables] == ["iostat-queue", "iostat-lengths"]
+    assert [table.name for table in queue.tables] == ["disks-queue", "disks-lengths"]
     assert len(queue.summary) == 1
 
 
@@ -178,8 +178,8 @@ def test_what_a_log_cannot_tell_of_its_disks_stands_in_the_report() -> None:
     from thinktime.analyses.disks.section import section
 
     none = NotApplicable("nothing looked", "look")
-    result = replace(results.make_iostat(), matrix=none, hit_ratio=none)
-    absent = next(table for table in section(result).tables if table.name == "iostat-absent")
+    result = replace(results.make_disks(), matrix=none, hit_ratio=none)
+    absent = next(table for table in section(result).tables if table.name == "disks-absent")
     assert [row[0] for row in absent.rows] == ["CPU state by drive state", "cache hits"]
     assert section(result, ["matrix"]).not_applicable == "Nothing looked. Look."
 

@@ -8,11 +8,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from thinktime.analyses.disks import disk_saturation
+from thinktime.analyses.disks.section import WORDS
 from thinktime.documents import format as shown
 from thinktime.documents.document import Cell, Col, Section, Table
+from thinktime.documents.wording import worded
 from thinktime.models.uncertain import point
 from thinktime.predictions import prediction as predicted
-from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 
 if TYPE_CHECKING:
     from thinktime.log import Log
@@ -72,7 +74,7 @@ class LogInputs:
     """By field of `Configuration`."""
     missing: Mapping[str, NotApplicable]
     """Inputs that the model needs and the log lacks, and why."""
-    caveats: tuple[str, ...]
+    caveats: tuple[Caveat, ...]
 
 
 def of_log(log: Log, *, device: str = "") -> LogInputs | NotApplicable:
@@ -142,7 +144,7 @@ def section(
     prediction: Prediction,
     machines: tuple[Configuration, Configuration],
     sources: tuple[Mapping[str, str], Mapping[str, str]],
-    warnings: Sequence[str] = (),
+    caveats: Sequence[Caveat] = (),
 ) -> Section:
     """Section of a prediction by `models.swapping.disk_bound`.
 
@@ -153,8 +155,8 @@ def section(
         Inputs of the model for A and B.
     sources : (mapping, mapping)
         Where each input of A and of B comes from, by field.
-    warnings : sequence of str
-        Caveats of the log from which inputs were taken.
+    caveats : sequence of Caveat
+        Of the log from which inputs were taken.
     """
     measured = [value.n for machine in machines for value in machine.known() if isinstance(value, Estimate)]
     return predicted.section(
@@ -164,7 +166,7 @@ def section(
         LABELS,
         summary=_sentences(prediction, machines[1]),
         tables=(_inputs(machines, sources),),
-        warnings=warnings,
+        warnings=worded(caveats, WORDS),
         n=min(measured, default=0),
     )
 

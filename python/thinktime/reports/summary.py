@@ -95,7 +95,7 @@ def _waiting(facts: LogFacts) -> Finding | None:
         queue = f", with {shown.estimate(disks.queues[0].mean.best)} at the controller on average"
     return Finding(
         f"The CPU was idle while a drive was busy {shown.estimate(waiting)} of the time{queue}.",
-        section="iostat",
+        section="disks",
     )
 
 

@@ -13,7 +13,7 @@ from thinktime.stats.estimate import Estimate, NotApplicable
 
 if TYPE_CHECKING:
     from thinktime.analyses.capacity.analysis import Capacity, Event
-    from thinktime.analyses.disks.result import Iostat as Disks
+    from thinktime.analyses.disks.result import Disks
     from thinktime.analyses.overhead.result import Cost, Overhead
     from thinktime.analyses.rates.analysis import Rates
     from thinktime.analyses.response.analysis import Response, ResponseGroup

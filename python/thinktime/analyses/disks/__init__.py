@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from thinktime.analyses.definition import Question, option, seconds
 
 if TYPE_CHECKING:
-    from thinktime.analyses.disks.result import Iostat
+    from thinktime.analyses.disks.result import Disks
     from thinktime.documents.document import Section
     from thinktime.log import Log
     from thinktime.stats.estimate import NotApplicable
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 def _topic(text: str, flag: str) -> str:
     """Name of a topic of the section."""
-    from thinktime.analyses.disks.section import PARTS
+    from thinktime.analyses.disks.section import TOPICS
     from thinktime.errors import InputError
 
-    if text not in PARTS:
-        raise InputError(f"{flag} {text}: there is no such topic; the topics are {', '.join(PARTS)}")
+    if text not in TOPICS:
+        raise InputError(f"{flag} {text}: there is no such topic; the topics are {', '.join(TOPICS)}")
     return text
 
 
@@ -62,7 +62,7 @@ class DisksQuestion(Question):
     examples = ("run --show queue --show matrix --from 30s", "run --show periods --every 10s")
     options = DisksOptions
 
-    def analyse(self, log: Log, options: DisksOptions) -> Iostat | NotApplicable:
+    def analyse(self, log: Log, options: DisksOptions) -> Disks | NotApplicable:
         """Result for one log."""
         from thinktime.analyses.disks.analysis import analyse
 
@@ -74,7 +74,7 @@ class DisksQuestion(Question):
             every_s=options.every_s,
         )
 
-    def section(self, result: Iostat | NotApplicable, options: DisksOptions) -> Section:
+    def section(self, result: Disks | NotApplicable, options: DisksOptions) -> Section:
         """Section of the result."""
         from thinktime.analyses.disks.section import section
 

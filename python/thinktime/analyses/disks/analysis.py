@@ -1,57 +1,27 @@
-"""What the disks did, how many requests waited for them, and what the CPU did meanwhile."""
+"""Disk traffic, requests waiting at the disks, and states of the CPU meanwhile."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from thinktime.analyses.disks import caveats as iostat_caveats
-from thinktime.analyses.disks import data as iostat_data
-from thinktime.analyses.disks import drives as iostat_drives
-from thinktime.analyses.disks import states as iostat_states
-from thinktime.analyses.disks.data import Reading, Watched
-from thinktime.analyses.disks.drives import DRIVE_COLUMN, TOTALS, Device
-from thinktime.analyses.disks.result import (
-    Amount,
-    Compared,
-    Cpu,
-    CpuState,
-    Drive,
-    Iostat,
-    Maker,
-    Period,
-    Queue,
-    StateMatrix,
-    Swapping,
-)
+from thinktime.analyses.disks import drives as drive_figures
+from thinktime.analyses.disks import intervals as sampled_intervals
+from thinktime.analyses.disks import states
+from thinktime.analyses.disks.drives import ALL_DISKS, DRIVE_COLUMN, TOTALS, Device
+from thinktime.analyses.disks.intervals import Intervals, Reading
+from thinktime.analyses.disks.result import Amount, Compared, Disks, Period, Swapping
 from thinktime.analyses.disks.states import Ticks
+from thinktime.analyses.results import check_level, check_log
 from thinktime.errors import InputError
-from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 
 if TYPE_CHECKING:
     from thinktime.log import Log
-
-__all__ = [
-    "Amount",
-    "Compared",
-    "Cpu",
-    "CpuState",
-    "Drive",
-    "Iostat",
-    "Maker",
-    "Period",
-    "Queue",
-    "StateMatrix",
-    "Swapping",
-    "analyse",
-]
-
-Array = NDArray[np.float64]
 
 CACHE = {
     "block_reads": "reads",
@@ -59,7 +29,7 @@ CACHE = {
     "cache_hits": "cache hits",
     "block_writes": "writes",
 }
-"""Counters of a kernel that tells its block cache from its drives."""
+"""Counters of a kernel that distinguishes its block cache from its drives."""
 KERNEL = {
     "disk_reads": "reads, all disks",
     "disk_writes": "writes, all disks",
@@ -67,7 +37,7 @@ KERNEL = {
     "disk_write_bytes": "written, all disks",
     "page_faults_major": "page faults that waited for a disk",
 }
-"""Counters of a kernel that does not."""
+"""Counters of a kernel that does not distinguish them."""
 TERMINAL = {
     "terminal_in_characters": "terminal characters in",
     "terminal_out_characters": "terminal characters out",
@@ -76,10 +46,12 @@ SWAPS = {"swap_ins": "swaps in", "swap_outs": "swaps out", "swapped_clicks": "sw
 PAGES = {"swap_in_pages": "pages swapped in", "swap_out_pages": "pages swapped out"}
 COUNTERS = {**CACHE, **KERNEL, **TERMINAL, **SWAPS, **PAGES}
 PERIODS = 20
-"""Lines of the running report where nobody says how long one is."""
+"""Lines of the running report if the length of a period is not given."""
 SAMPLING = (
-    "a source whose kernel looks at the drives at its clock ticks, such as `thinktime simulate unix6`, has it"
+    "use a source whose kernel samples the drives at its clock ticks, such as `thinktime simulate unix6`"
 )
+FEW_INTERVALS = 16
+"""Intervals below which batch means are not possible."""
 
 
 def analyse(
@@ -90,14 +62,14 @@ def analyse(
     end_s: float | None = None,
     every_s: float | None = None,
     level: float = 0.95,
-) -> Iostat | NotApplicable:
+) -> Disks | NotApplicable:
     r"""Counters and samples of disk traffic, as iostat of Sixth Edition UNIX printed them (Brachman 1983).
 
-    Amounts are differences of kernel counters over the measured time. Of what is only looked at by the clock
-    interrupt (is a drive busy, what does the CPU, how many requests are at the controller) each figure is
-    the part of the ticks that found it; ticks follow their own past, so that intervals of confidence are by
-    batch means over the sample intervals, and over replications where a simulation made several. Where
-    exact sums are kept too, they stand beside, with the difference: what sampling at ticks missed.
+    Amounts are differences of kernel counters over the measured time. Quantities that only the clock
+    interrupt observes (is a drive busy, the state of the CPU, the number of requests at the controller) are
+    fractions of the ticks; successive ticks are correlated, so confidence intervals are by batch means over
+    the sample intervals, or over replications where a simulation made several. Where exact sums are kept
+    too, both are given, with their difference: the error of sampling at ticks.
 
     Parameters
     ----------
@@ -105,7 +77,7 @@ def analyse(
     session : int, optional
         Number of one session, from 0; by default all are pooled.
     start_s, end_s : float
-        Look only at intervals that lie wholly within this stretch of their session [s].
+        Use only intervals that lie wholly within this stretch of their session [s].
     every_s : float, optional
         Length of a period of the running report [s]; by default a twentieth of the time.
     level : float
@@ -115,148 +87,214 @@ def analyse(
     ------
     InputError
         There is no such session, or the stretch or the period has no length.
+    TypeError
+        `log` is not an open log.
     """
+    check_log(log)
+    check_level(level)
     if every_s is not None and not every_s > 0.0:
-        raise InputError(f"a period of {every_s:g} s has no length")
-    known = [column.name for column in log.schema("samples")]
-    names = [name for name in known if DRIVE_COLUMN.fullmatch(name) or name.startswith("ticks")]
-    names += [*COUNTERS, *TOTALS.values(), *iostat_states.cpu_columns(log)]
-    watched = iostat_data.read(log, names, session=session, start_s=start_s, end_s=end_s, level=level)
-    if not len(watched):
-        asked = "" if session is None and watched.is_whole else " in what was asked for"
+        raise InputError(f"every_s is {every_s:g}: a period must be longer than 0 s")
+    columns = [column.name for column in log.schema("samples")]
+    names = [name for name in columns if DRIVE_COLUMN.fullmatch(name) or name.startswith("ticks")]
+    names += [*COUNTERS, *TOTALS.values(), *states.cpu_columns(log)]
+    intervals = sampled_intervals.read(log, names, session=session, start_s=start_s, end_s=end_s, level=level)
+    if not len(intervals):
+        where = "" if session is None and intervals.is_whole else " in the selected stretch"
         return NotApplicable(
-            f"the log has no samples{asked}", "record with `thinktime record`, or ask for more"
+            f"the log has no samples{where}", "record with `thinktime record`, or select more"
         )
-    devices = iostat_drives.devices(log, watched)
-    seen = iostat_states.ticks(watched)
-    if not devices and not seen.states and not seen.lengths and not any(map(watched.has, CACHE)):
+    devices = drive_figures.devices(log, intervals)
+    ticks = states.read_ticks(intervals)
+    if not devices and not ticks.states and not ticks.lengths and not any(map(intervals.has, CACHE)):
         return NotApplicable(
-            "the log says nothing of disks",
-            "record with `thinktime record` where /proc/diskstats is there, or simulate a system with drives",
+            "the log has no data on disks",
+            "record with `thinktime record` where /proc/diskstats exists, or simulate a system with drives",
         )
-    return _result(log, watched, devices, seen, every_s)
+    return _result(log, intervals, devices, ticks, every_s)
 
 
 def _result(
-    log: Log, watched: Watched, devices: tuple[Device, ...], seen: Ticks, every_s: float | None
-) -> Iostat:
-    said = iostat_drives.makers(log, watched)
+    log: Log, intervals: Intervals, devices: tuple[Device, ...], ticks: Ticks, every_s: float | None
+) -> Disks:
+    makers = drive_figures.makers(log, intervals)
     drives = [
-        iostat_drives.drive(
-            device, watched, None if device.number is None else seen.busy(device.number), said
+        drive_figures.drive(
+            device, intervals, None if device.number is None else ticks.busy(device.number), makers
         )
         for device in devices
     ]
-    own = iostat_states.queue(log, watched, seen)
-    queues = [own] if own else [iostat_states.device_queue(device, watched) for device in devices]
-    held = [item for item in queues if item is not None]
-    processor = iostat_states.cpu(log, watched, seen)
+    at_controller = states.queue(log, intervals, ticks)
+    at_devices = [states.device_queue(device, intervals) for device in devices]
+    queues = [item for item in ([at_controller] if at_controller else at_devices) if item is not None]
+    processor = states.cpu(log, intervals, ticks)
     waiting = None if processor is None else processor[1]
-    cache = _amounts(log, watched, CACHE) or _amounts(log, watched, KERNEL)
-    result = Iostat(
-        watched.sessions,
-        len(watched),
-        float(watched.length_s.sum()),
-        cache or NotApplicable("the log counts neither reads nor writes", "record /proc/diskstats"),
-        _hit_ratio(watched),
-        tuple(item for item, _ in held) or NotApplicable("the log has no length of a queue", SAMPLING),
-        tuple(item for item, _ in drives) or NotApplicable("the log does not tell drives apart", SAMPLING),
-        iostat_states.controller(watched, seen, devices)
-        or NotApplicable("no sample says whether any drive was busy", SAMPLING),
-        NotApplicable("the log has no CPU time by state", "record with `thinktime record`")
+    cache = _amounts(log, intervals, CACHE) or _amounts(log, intervals, KERNEL)
+    result = Disks(
+        sessions=intervals.sessions,
+        intervals=len(intervals),
+        time_s=float(intervals.length_s.sum()),
+        cache=cache or NotApplicable("the log counts neither reads nor writes", "record /proc/diskstats"),
+        hit_ratio=_hit_ratio(intervals),
+        queues=tuple(item for item, _ in queues)
+        or NotApplicable("the log has no length of a queue", SAMPLING),
+        drives=tuple(item for item, _ in drives)
+        or NotApplicable("the log does not distinguish drives", SAMPLING),
+        controller=states.controller(intervals, ticks, devices)
+        or NotApplicable("no sample shows whether any drive was busy", SAMPLING),
+        cpu=NotApplicable("the log has no CPU time by state", "record with `thinktime record`")
         if processor is None
         else processor[0],
-        iostat_states.matrix(watched, seen, devices)
-        or NotApplicable("nothing looked at CPU and drives at the same instants", SAMPLING),
-        _amounts(log, watched, TERMINAL)
+        matrix=states.matrix(intervals, ticks, devices)
+        or NotApplicable("CPU and drives were not sampled at the same instants", SAMPLING),
+        terminal=_amounts(log, intervals, TERMINAL)
         or NotApplicable("the log counts no terminal characters", "simulate a system with a terminal"),
-        _swapping(log, watched),
-        _periods(
-            watched, every_s, [reading for _, reading in held], [reading for _, reading in drives], waiting
+        swapping=_swapping(log, intervals),
+        periods=_periods(
+            intervals, every_s, [item for _, item in queues], [item for _, item in drives], waiting
         ),
-        (),
+        caveats=(),
     )
-    return dataclasses.replace(result, caveats=iostat_caveats.caveats(result, watched, devices, seen))
+    caveats = (*_damage(intervals, devices, ticks), *_sampling(result), *_kernel(result, devices))
+    return dataclasses.replace(result, caveats=caveats)
 
 
-def _amounts(log: Log, watched: Watched, labels: dict[str, str]) -> tuple[Amount, ...]:
-    """Those of the counters that the log has."""
+def _damage(intervals: Intervals, devices: Sequence[Device], ticks: Ticks) -> Iterator[Caveat]:
+    """Caveats on impossible values, which are left out, and on too few intervals."""
+    if intervals.dropped:
+        yield Caveat("dropped_rows", rows=intervals.dropped)
+    if intervals.negative:
+        yield Caveat("negative_counts", counts=intervals.negative)
+    if ticks.contradictory:
+        yield Caveat("contradictory_ticks", intervals=ticks.contradictory, total=len(intervals))
+    for device in devices:
+        if device.overfull:
+            yield Caveat("overfull", intervals=device.overfull, total=len(intervals), device=device.name)
+    if len(intervals) < FEW_INTERVALS and not intervals.is_replicated:
+        yield Caveat("few_intervals", intervals=len(intervals))
+
+
+def _sampling(result: Disks) -> Iterator[Caveat]:
+    """Caveats on the error of sampling."""
+    queues = () if isinstance(result.queues, NotApplicable) else result.queues
+    compared: list[tuple[str, str, Compared]] = [
+        ("queue", queue.place, queue.mean) for queue in queues if not queue.is_lower_bound
+    ]
+    if not isinstance(result.drives, NotApplicable):
+        compared += [("drive", drive.name, drive.utilisation) for drive in result.drives]
+    if not isinstance(result.cpu, NotApplicable):
+        compared += [("cpu", state.name, state.share) for state in result.cpu.states]
+    different = tuple(
+        (kind, name, both.difference.value)
+        for kind, name, both in compared
+        if both.differs and both.difference
+    )
+    if different:
+        yield Caveat("sampling_error", differences=different)
+    for queue in queues:
+        if queue.is_lower_bound:
+            yield Caveat("lower_bound", longest=len(queue.distribution) - 1, place=queue.place)
+
+
+def _kernel(result: Disks, devices: Sequence[Device]) -> Iterator[Caveat]:
+    """Caveats on the meaning of a real kernel's counters."""
+    if not isinstance(result.cpu, NotApplicable) and result.cpu.is_hint and result.cpu.waiting is not None:
+        yield Caveat("iowait")
+    counted = [device for device in devices if device.number is None and device.name != ALL_DISKS]
+    if any(np.isfinite(device.get("busy_s")).any() for device in counted):
+        yield Caveat("parallel_requests")
+    if any(device.name == ALL_DISKS for device in devices):
+        yield Caveat("all_disks")
+
+
+def _amounts(log: Log, intervals: Intervals, labels: dict[str, str]) -> tuple[Amount, ...]:
+    """Rates and totals of the counters that the log has."""
     units = {column.name: column.unit for column in log.schema("samples")}
-    found = []
-    for name, words in labels.items():
-        rate = watched.rate(watched.column(name), f"{units.get(name, '')}/s")
+    amounts = []
+    for name, label in labels.items():
+        rate = intervals.rate(intervals.column(name), f"{units.get(name, '')}/s")
         if rate is not None:
-            found.append(Amount(name, words, rate, float(np.nansum(watched.column(name)))))
-    return tuple(found)
+            total = float(np.nansum(intervals.column(name)))
+            amounts.append(Amount(name=name, label=label, rate=rate, total=total))
+    return tuple(amounts)
 
 
-def _hits(watched: Watched) -> Reading:
-    hits = watched.column("cache_hits")
-    return Reading(hits, hits + watched.column("block_reads"))
+def _hits(intervals: Intervals) -> Reading:
+    hits = intervals.column("cache_hits")
+    return Reading(hits, hits + intervals.column("block_reads"))
 
 
-def _hit_ratio(watched: Watched) -> Estimate | NotApplicable:
-    if not watched.has("cache_hits") or not watched.has("block_reads"):
+def _hit_ratio(intervals: Intervals) -> Estimate | NotApplicable:
+    if not intervals.has("cache_hits") or not intervals.has("block_reads"):
         return NotApplicable("the log counts no hits of a block cache", "simulate a system that does")
-    return watched.ratio(_hits(watched), "") or NotApplicable("no block was read", "look at a longer stretch")
+    return intervals.ratio(_hits(intervals), "") or NotApplicable(
+        "no block was read", "select a longer stretch"
+    )
 
 
-def _swapping(log: Log, watched: Watched) -> Swapping | NotApplicable:
-    amounts = _amounts(log, watched, SWAPS)
+def _swapping(log: Log, intervals: Intervals) -> Swapping | NotApplicable:
+    amounts = _amounts(log, intervals, SWAPS)
     if not amounts:
-        pages = _amounts(log, watched, PAGES)
+        pages = _amounts(log, intervals, PAGES)
         if not pages:
             return NotApplicable("the log counts no swaps", "record with `thinktime record`")
-        return Swapping(pages, None, None)
-    both = watched.column("swap_ins") + watched.column("swap_outs")
+        return Swapping(amounts=pages, size=None, between=None)
+    both = intervals.column("swap_ins") + intervals.column("swap_outs")
     units = {column.name: column.unit for column in log.schema("samples")}
     count = int(np.nansum(both))
-    size = watched.ratio(
-        Reading(watched.column("swapped_clicks"), both, count), units.get("swapped_clicks", "")
+    size = intervals.ratio(
+        Reading(intervals.column("swapped_clicks"), both, n=count), units.get("swapped_clicks", "")
     )
-    return Swapping(amounts, size, watched.ratio(Reading(watched.length_s, both, count), "s"))
+    between = intervals.ratio(Reading(intervals.length_s, both, n=count), "s")
+    return Swapping(amounts=amounts, size=size, between=between)
 
 
 def _periods(
-    watched: Watched,
+    intervals: Intervals,
     every_s: float | None,
     queues: Sequence[Reading],
     drives: Sequence[Reading],
     waiting: Reading | None,
 ) -> tuple[Period, ...]:
-    """Sum the intervals into periods: one belongs to the period in which it begins."""
+    """Sums of the intervals by period: each belongs to the period in which it begins."""
     if every_s is None:
-        first_of = np.concatenate([[True], np.diff(watched.session) != 0])
-        order = np.arange(len(watched)) - np.maximum.accumulate(
-            np.where(first_of, np.arange(len(watched)), 0)
+        first_of = np.concatenate([[True], np.diff(intervals.session) != 0])
+        order = np.arange(len(intervals)) - np.maximum.accumulate(
+            np.where(first_of, np.arange(len(intervals)), 0)
         )
-        number = order // math.ceil(len(watched) / PERIODS)
+        number = order // math.ceil(len(intervals) / PERIODS)
     else:
-        number = np.floor(watched.since_s / every_s + 1e-9).astype(np.int64)
-    unique, at = np.unique(np.column_stack([watched.session, number]), axis=0, return_inverse=True)
-    at = at.reshape(-1)
+        number = np.floor(intervals.since_s / every_s + 1e-9).astype(np.int64)
+    unique, place = np.unique(np.column_stack([intervals.session, number]), axis=0, return_inverse=True)
+    place = place.reshape(-1)
 
-    def summed(reading: Reading) -> list[float | None]:
+    def ratios(reading: Reading) -> list[float | None]:
         known = np.isfinite(reading.amounts) & np.isfinite(reading.per)
-        amounts = np.bincount(at[known], reading.amounts[known], minlength=len(unique))
-        per = np.bincount(at[known], reading.per[known], minlength=len(unique))
+        amounts = np.bincount(place[known], reading.amounts[known], minlength=len(unique))
+        per = np.bincount(place[known], reading.per[known], minlength=len(unique))
         return [a / p if p > 0 else None for a, p in zip(amounts.tolist(), per.tolist(), strict=True)]
 
-    def rate(*names: str) -> list[float | None]:
-        name = next((name for name in names if watched.has(name)), names[0])
-        return summed(Reading(watched.column(name), watched.length_s))
+    def rates(*names: str) -> list[float | None]:
+        name = next((name for name in names if intervals.has(name)), names[0])
+        return ratios(Reading(intervals.column(name), intervals.length_s))
 
-    nothing: list[float | None] = [None] * len(unique)
-    first = np.full(len(unique), np.inf)
-    np.minimum.at(first, at, watched.since_s)
-    columns = (
-        rate("block_reads", "disk_reads"),
-        rate("block_writes", "disk_writes"),
-        summed(_hits(watched)),
-        list(zip(*(summed(item) for item in queues), strict=True)) or [()] * len(unique),
-        list(zip(*(summed(item) for item in drives), strict=True)) or [()] * len(unique),
-        nothing if waiting is None else summed(waiting),
+    start_s = np.full(len(unique), np.inf)
+    np.minimum.at(start_s, place, intervals.since_s)
+    length_s = np.bincount(place, intervals.length_s, minlength=len(unique))
+    reads, writes = rates("block_reads", "disk_reads"), rates("block_writes", "disk_writes")
+    hits = ratios(_hits(intervals))
+    by_queue, by_drive = [ratios(item) for item in queues], [ratios(item) for item in drives]
+    idle = [None] * len(unique) if waiting is None else ratios(waiting)
+    return tuple(
+        Period(
+            session=int(unique[index, 0]),
+            start_s=float(start_s[index]),
+            length_s=float(length_s[index]),
+            reads=reads[index],
+            writes=writes[index],
+            hit_ratio=hits[index],
+            queues=tuple(values[index] for values in by_queue),
+            utilisations=tuple(values[index] for values in by_drive),
+            waiting=idle[index],
+        )
+        for index in range(len(unique))
     )
-    lengths = np.bincount(at, watched.length_s, minlength=len(unique)).tolist()
-    sessions = unique[:, 0].tolist()
-    return tuple(Period(*row) for row in zip(sessions, first.tolist(), lengths, *columns, strict=True))

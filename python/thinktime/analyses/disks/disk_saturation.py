@@ -1,4 +1,4 @@
-"""What a log says of a machine whose disk is saturated: the inputs of the models that predict another."""
+"""Inputs that a log has for the models of machines whose disk is saturated."""
 
 from __future__ import annotations
 
@@ -6,24 +6,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from thinktime.analyses.disks import analysis as iostat
-from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.analyses.disks import analysis
+from thinktime.analyses.results import Result
+from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.series import batch_means
 
 if TYPE_CHECKING:
-    from thinktime.analyses.disks.analysis import Drive, Iostat
+    from thinktime.analyses.disks.analysis import Disks, Drive
     from thinktime.log import Log
-
-__all__ = ["DiskSaturation", "Facts", "analyse"]
 
 BY_HAND = "give it by hand"
 UNIX6 = "unix6"
 """The simulated system whose swaps are of whole processes."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What is known of the machine and its load without measuring; None where it is not."""
+    """Facts on the machine and its load that need no measurement; None where unknown."""
 
     memory: int | None = None
     """For users, in the unit of `size`."""
@@ -40,9 +39,9 @@ class Facts:
     one_swap_at_a_time: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class DiskSaturation:
-    """Times of a disk's requests, how busy it was, and for whom."""
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class DiskSaturation(Result):
+    """Times of a disk's requests, its utilisation, and its load."""
 
     place: str
     """The drive or device that serves the files."""
@@ -63,15 +62,15 @@ class DiskSaturation:
     blocks: Estimate | NotApplicable
     """File requests that reached the disk in that time."""
     facts: Facts
-    caveats: tuple[str, ...]
+    caveats: tuple[Caveat, ...]
 
 
 def analyse(log: Log, *, device: str = "", level: float = 0.95) -> DiskSaturation | NotApplicable:
-    """Collect what a log has of the inputs of a model of disk saturation (Brachman 1983, section 2).
+    """Inputs of a model of disk saturation as far as a log has them (Brachman 1983, section 2).
 
     Service times are busy time over requests, which is access and transfer without queueing where a drive
     serves one request at a time. Where files and swaps are on drives of their own, as in the thesis, each
-    drive gives one of the two times; where they share one, a simulation knows them apart and a real log
+    drive gives one of the two times; where they share one, a simulation distinguishes them and a real log
     does not.
 
     Parameters
@@ -82,46 +81,46 @@ def analyse(log: Log, *, device: str = "", level: float = 0.95) -> DiskSaturatio
     level : float
         Confidence of the intervals.
     """
-    found = iostat.analyse(log, level=level)
-    if isinstance(found, NotApplicable):
-        return found
-    if isinstance(found.drives, NotApplicable):
-        return found.drives
+    disks = analysis.analyse(log, level=level)
+    if isinstance(disks, NotApplicable):
+        return disks
+    if isinstance(disks.drives, NotApplicable):
+        return disks.drives
     sessions: list[Mapping[str, Any]] = log.manifest.get("sessions") or []
     parameters = _parameters(sessions)
     if isinstance(parameters, NotApplicable):
         return parameters
     numbered = {column.name for column in log.schema("samples")} >= {"drive0_busy_s", "drive0_requests"}
-    files = _chosen(found.drives, device, parameters.get("file_drive") if numbered else None)
+    files = _chosen(disks.drives, device, parameters.get("file_drive") if numbered else None)
     if isinstance(files, NotApplicable):
         return files
-    swaps = _numbered(found.drives, parameters.get("swap_drive")) if numbered else None
+    swaps = _numbered(disks.drives, parameters.get("swap_drive")) if numbered else None
     apart = None if swaps is None or swaps is files else swaps
-    runs = _Runs(sessions, level)
+    runs = _Runs(sessions=sessions, level=level)
     return DiskSaturation(
         place=files.name,
         block_time=_block_time(files, runs, shared=numbered and apart is None),
-        swap_time=_swap_time(found, apart, runs, paged=parameters.get("memory_management") == "paging"),
-        utilisation=_utilisation(found, files, numbered),
-        queue_length=_queue(found, files, numbered),
+        swap_time=_swap_time(disks, apart, runs, paged=parameters.get("memory_management") == "paging"),
+        utilisation=_utilisation(disks, files, numbered),
+        queue_length=_queue(disks, files, numbered),
         loaded=runs.mean("loaded_mean", "process", "how many processes were in memory"),
         think=runs.mean("think_mean_s", "s", "how long users think"),
         elapsed=runs.mean("elapsed_s", "s", "how long the whole load took"),
         blocks=runs.mean("file_transfers", "request", "how many file requests the load made"),
         facts=_facts(sessions, parameters),
-        caveats=(*found.caveats, *_caveats(found, numbered)),
+        caveats=(*disks.caveats, *_caveats(disks, numbered)),
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Runs:
-    """What the replications of a simulation say of themselves."""
+    """Responses that the replications of a simulation recorded."""
 
     sessions: Sequence[Mapping[str, Any]]
     level: float
 
     def mean(self, name: str, unit: str, words: str) -> Estimate | NotApplicable:
-        """Mean of response `name` over the replications, Student's t; `words` say what it is."""
+        """Mean of response `name` over the replications, Student's t; `words` describe it."""
         values = [
             float(item["value"])
             for session in self.sessions
@@ -129,29 +128,29 @@ class _Runs:
             if item.get("name") == name and isinstance(item.get("value"), (int, float))
         ]
         if not values:
-            return NotApplicable(f"the log does not say {words}", BY_HAND)
+            return NotApplicable(f"the log does not record {words}", BY_HAND)
         if len(set(values)) == 1:
             return Estimate(value=values[0], unit=unit, n=len(values), method="the same in all replications")
         return batch_means.plain_mean(values, self.level).with_unit(unit)
 
 
 def _parameters(sessions: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | NotApplicable:
-    """Parameters of the simulated system, its name added; none for what is no simulation."""
-    found: list[dict[str, Any]] = []
+    """Parameters of the simulated system, with its name; empty for a recorded machine."""
+    by_session: list[dict[str, Any]] = []
     for session in sessions:
         machine = session.get("machine") or {}
-        own = machine.get("parameters")
-        if not isinstance(own, Mapping):
-            found.append({})
+        parameters = machine.get("parameters")
+        if not isinstance(parameters, Mapping):
+            by_session.append({})
             continue
-        # With one drive, that is the one of files and of swaps.
-        only = {"file_drive": 0, "swap_drive": 0} if own.get("drives") == 1 else {}
-        found.append({**own, **only, "system": machine.get("system")})
-    if any(one != found[0] for one in found):
+        # A single drive serves files and swaps.
+        only = {"file_drive": 0, "swap_drive": 0} if parameters.get("drives") == 1 else {}
+        by_session.append({**parameters, **only, "system": machine.get("system")})
+    if any(parameters != by_session[0] for parameters in by_session):
         return NotApplicable(
             "the sessions of the log are of different configurations", "use a log of one configuration"
         )
-    return found[0] if found else {}
+    return by_session[0] if by_session else {}
 
 
 def _numbered(drives: Sequence[Drive], number: object) -> Drive | None:
@@ -159,7 +158,7 @@ def _numbered(drives: Sequence[Drive], number: object) -> Drive | None:
 
 
 def _chosen(drives: Sequence[Drive], device: str, number: object) -> Drive | NotApplicable:
-    """Drive that is named, else that of the simulated files, else the busiest."""
+    """Drive with this name, else that of the simulated files, else the busiest."""
     for drive in drives:
         if drive.name == device:
             return drive
@@ -172,19 +171,19 @@ def _chosen(drives: Sequence[Drive], device: str, number: object) -> Drive | Not
 
 def _block_time(files: Drive, runs: _Runs, *, shared: bool) -> Estimate | NotApplicable:
     if shared:
-        # Swaps on the same drive are in its mean; the simulation kept the two apart.
+        # The mean of the drive includes swaps; the simulation kept the two apart.
         return runs.mean("block_time_s", "s", "how much of the drive's time went to files")
     return files.service or NotApplicable(f"no request of {files.name} ended", "use a longer log")
 
 
-def _swap_time(found: Iostat, swaps: Drive | None, runs: _Runs, *, paged: bool) -> Estimate | NotApplicable:
+def _swap_time(disks: Disks, swaps: Drive | None, runs: _Runs, *, paged: bool) -> Estimate | NotApplicable:
     if paged:
         return NotApplicable(
             "the system pages, and swaps no whole process", "use a log of memory_management=swapping"
         )
-    if isinstance(found.swapping, NotApplicable):
-        return found.swapping
-    counters = {amount.name: amount.total for amount in found.swapping.amounts}
+    if isinstance(disks.swapping, NotApplicable):
+        return disks.swapping
+    counters = {amount.name: amount.total for amount in disks.swapping.amounts}
     if not {"swap_ins", "swap_outs"} & set(counters):
         return NotApplicable(
             "the log counts pages swapped, and not how long a whole process takes to swap",
@@ -197,28 +196,28 @@ def _swap_time(found: Iostat, swaps: Drive | None, runs: _Runs, *, paged: bool) 
     return swaps.service or NotApplicable(f"no request of {swaps.name} ended", "use a longer log")
 
 
-def _utilisation(found: Iostat, files: Drive, numbered: bool) -> Estimate | NotApplicable:
+def _utilisation(disks: Disks, files: Drive, numbered: bool) -> Estimate | NotApplicable:
     both = files.utilisation
-    if numbered and not isinstance(found.controller, NotApplicable):
-        both = found.controller
-    return both.best or NotApplicable(f"the log does not say how busy {files.name} was", BY_HAND)
+    if numbered and not isinstance(disks.controller, NotApplicable):
+        both = disks.controller
+    return both.best or NotApplicable(f"the log does not record how busy {files.name} was", BY_HAND)
 
 
-def _queue(found: Iostat, files: Drive, numbered: bool) -> Estimate | NotApplicable:
-    if isinstance(found.queues, NotApplicable):
-        return found.queues
+def _queue(disks: Disks, files: Drive, numbered: bool) -> Estimate | NotApplicable:
+    if isinstance(disks.queues, NotApplicable):
+        return disks.queues
     place = "controller" if numbered else files.name
-    mean = next((queue.mean.best for queue in found.queues if queue.place == place), None)
+    mean = next((queue.mean.best for queue in disks.queues if queue.place == place), None)
     return mean or NotApplicable(f"the log does not count the requests waiting at {place}", BY_HAND)
 
 
 def _facts(sessions: Sequence[Mapping[str, Any]], parameters: Mapping[str, Any]) -> Facts:
-    """Return what the configuration says, and what the described system is."""
+    """Facts of the configuration, and of the simulated system itself."""
     if parameters.get("system") != UNIX6:
         return Facts()
     prototypes = parameters.get("workload") == "prototypes"
-    processes, each = parameters.get("processes"), parameters.get("interactions")
-    # Of text that all share, the number of processes that fit is no quotient.
+    processes, interactions = parameters.get("processes"), parameters.get("interactions")
+    # With text that all processes share, the number that fit is not the quotient of the sizes.
     alone = not parameters.get("text")
     size = parameters.get("size")
     return Facts(
@@ -226,7 +225,7 @@ def _facts(sessions: Sequence[Mapping[str, Any]], parameters: Mapping[str, Any])
         size=(tuple(map(float, size)) if isinstance(size, list) else size) if alone else None,
         processes=processes,
         burst_s=_burst(sessions, parameters) if prototypes else None,
-        interactions=processes * each if prototypes and processes and each else None,
+        interactions=processes * interactions if prototypes and processes and interactions else None,
         interactive=True if prototypes else None,
         equal_demands=True,
         single_controller=True,
@@ -243,12 +242,8 @@ def _burst(sessions: Sequence[Mapping[str, Any]], parameters: Mapping[str, Any])
     return float(pc) * (1e-3 if units.get("pc") == "ms" else 1.0) / float(speed)
 
 
-def _caveats(found: Iostat, numbered: bool) -> list[str]:
-    if numbered or isinstance(found.swapping, NotApplicable):
+def _caveats(disks: Disks, numbered: bool) -> list[Caveat]:
+    if numbered or isinstance(disks.swapping, NotApplicable):
         return []
-    if any(amount.total for amount in found.swapping.amounts):
-        return [
-            "Requests for files and pages swapped are not told apart on a device: where both go to the same "
-            "one, the time of a file request is a mean over both."
-        ]
-    return []
+    swapped = any(amount.total for amount in disks.swapping.amounts)
+    return [Caveat("mixed_requests")] if swapped else []

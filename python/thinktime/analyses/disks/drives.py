@@ -1,4 +1,4 @@
-"""What each drive or block device did."""
+"""Counters and figures of each drive or block device."""
 
 from __future__ import annotations
 
@@ -11,21 +11,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.analyses.disks.data import Reading, Watched
+from thinktime.analyses.disks.intervals import Intervals, Reading
 from thinktime.analyses.disks.result import Compared, Drive, Maker
 from thinktime.stats.estimate import Estimate
 
 if TYPE_CHECKING:
     from thinktime.log import Log
 
-__all__ = ["ALL_DISKS", "DRIVE_COLUMN", "TOTALS", "Device", "devices", "drive", "makers"]
-
 Array = NDArray[np.float64]
 
 DRIVE_COLUMN = re.compile(r"drive(\d+)_(requests|bytes|seeks|access_s|transfer_s|busy_s)")
-"""Columns of the samples that tell drives apart."""
+"""Columns of the samples that belong to one drive."""
 ALL_DISKS = "all disks"
-"""Name of what is known of disks that are not told apart."""
+"""Name of the device that stands for all disks where the log has only their sums."""
 TOTALS = {
     "reads": "disk_reads",
     "writes": "disk_writes",
@@ -48,10 +46,10 @@ TABLE = (
 )
 BUSY_SLACK = 0.01
 BUSY_SLACK_S = 0.02
-"""A kernel rounds busy time to its clock: so much more than the interval is not an error."""
+"""Excess of busy time over the interval that is no error: a kernel rounds busy time to its clock."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Device:
     """Counters of one drive, interval by interval; nan is not measured."""
 
@@ -72,45 +70,48 @@ class Device:
         return self.counters[name]
 
 
-def devices(log: Log, watched: Watched) -> tuple[Device, ...]:
-    """Drives of the samples, else devices of table `disks`, else all disks together; none at all."""
-    said = _said(log, watched)
+def devices(log: Log, intervals: Intervals) -> tuple[Device, ...]:
+    """Drives of the samples, else devices of table `disks`, else all disks as one device."""
+    described = _described(log, intervals)
     numbers = sorted(
         {
             int(match[1])
-            for name in watched.columns
-            if (match := DRIVE_COLUMN.fullmatch(name)) and watched.has(name)
+            for name in intervals.columns
+            if (match := DRIVE_COLUMN.fullmatch(name)) and intervals.has(name)
         }
     )
     if numbers:
-        found = {number: _device(said, number, watched) for number in numbers}
+        drives = {number: _device(described, number, intervals) for number in numbers}
         # A system with columns for more drives than it has writes zeros for the others.
-        there = len(said) or max(numbers) + 1
-        return tuple(item for number, item in found.items() if number < there or item.did_anything)
+        there = len(described) or max(numbers) + 1
+        return tuple(item for number, item in drives.items() if number < there or item.did_anything)
     if log.has("disks"):
-        return _of_table(log, watched)
-    if any(watched.has(name) for name in TOTALS.values()):
-        counters = {name: watched.column(column) for name, column in TOTALS.items()}
+        return _of_table(log, intervals)
+    if any(intervals.has(name) for name in TOTALS.values()):
+        counters = {name: intervals.column(column) for name, column in TOTALS.items()}
         return (_limited(ALL_DISKS, None, counters, None),)
     return ()
 
 
-def _said(log: Log, watched: Watched) -> list[Mapping[str, Any]]:
-    """Find what the manifest says of the drives of the first session looked at."""
+def _described(log: Log, intervals: Intervals) -> list[Mapping[str, Any]]:
+    """Entries of the manifest on the drives of the first session that is used."""
     sessions = log.manifest.get("sessions") or []
-    number = watched.sessions[0]
+    number = intervals.sessions[0]
     machine = (sessions[number].get("machine") if number < len(sessions) else None) or {}
-    said = machine.get("drives") or []
-    return [item if isinstance(item, Mapping) else {} for item in said] if isinstance(said, list) else []
+    entries = machine.get("drives") or []
+    if not isinstance(entries, list):
+        return []
+    return [item if isinstance(item, Mapping) else {} for item in entries]
 
 
-def _device(said: Sequence[Mapping[str, Any]], number: int, watched: Watched) -> Device:
-    names = [item.get("name") for item in said]
-    own = names[number] if number < len(names) else None
-    name = own if isinstance(own, str) and own and names.count(own) == 1 else f"drive{number}"
+def _device(described: Sequence[Mapping[str, Any]], number: int, intervals: Intervals) -> Device:
+    names = [item.get("name") for item in described]
+    given = names[number] if number < len(names) else None
+    unique = isinstance(given, str) and given and names.count(given) == 1
+    name = str(given) if unique else f"drive{number}"
     counted = ("requests", "bytes", "seeks", "access_s", "transfer_s", "busy_s")
-    counters = {item: watched.column(f"drive{number}_{item}") for item in counted}
-    return _limited(name, number, counters, watched.length_s)
+    counters = {item: intervals.column(f"drive{number}_{item}") for item in counted}
+    return _limited(name, number, counters, intervals.length_s)
 
 
 def _limited(name: str, number: int | None, counters: Mapping[str, Array], length_s: Array | None) -> Device:
@@ -125,20 +126,20 @@ def _limited(name: str, number: int | None, counters: Mapping[str, Array], lengt
         over = known["busy_s"] > length_s * (1 + BUSY_SLACK) + BUSY_SLACK_S
         known["busy_s"] = np.where(over, np.nan, known["busy_s"])
     if np.isnan(known["requests"]).all():
-        # A source may count operations without telling reads from writes.
+        # A source may count operations without distinguishing reads and writes.
         both = known["reads"] + known["writes"]
         known["requests"] = both if np.isfinite(both).any() else known["operations"]
     if np.isnan(known["bytes"]).all():
         known["bytes"] = known["read_bytes"] + known["write_bytes"]
-    return Device(name, number, known, int(over.sum()))
+    return Device(name=name, number=number, counters=known, overfull=int(over.sum()))
 
 
-def _of_table(log: Log, watched: Watched) -> tuple[Device, ...]:
+def _of_table(log: Log, intervals: Intervals) -> tuple[Device, ...]:
     """Devices of table `disks`: an interval without a row is one in which a device did nothing."""
     import polars as pl
 
-    named = {column.name for column in log.schema("disks")}
-    columns = [name for name in TABLE if name in named]
+    known = {column.name for column in log.schema("disks")}
+    columns = [name for name in TABLE if name in known]
     frame = (
         log.disks()
         .select(
@@ -149,35 +150,35 @@ def _of_table(log: Log, watched: Watched) -> tuple[Device, ...]:
         .filter(pl.col("device").is_not_null())
         .collect()
     )
-    starts, first = np.unique(watched.start_us, return_index=True)
-    found = []
+    starts, first = np.unique(intervals.start_us, return_index=True)
+    devices = []
     for (device,), rows in frame.partition_by("device", as_dict=True, maintain_order=True).items():
         begun = rows["_start"].to_numpy()
         place = np.minimum(np.searchsorted(starts, begun), len(starts) - 1)
-        own = starts[place] == begun
-        if not own.any():
+        used = starts[place] == begun
+        if not used.any():
             continue
         counters = {
-            name: _spread(rows[name].to_numpy()[own], first[place[own]], len(watched)) for name in columns
+            name: _spread(rows[name].to_numpy()[used], first[place[used]], len(intervals)) for name in columns
         }
-        found.append(_limited(str(device), None, counters, watched.length_s))
-    return tuple(sorted(found, key=lambda item: (-float(np.nansum(item.get("busy_s"))), item.name)))
+        devices.append(_limited(str(device), None, counters, intervals.length_s))
+    return tuple(sorted(devices, key=lambda item: (-float(np.nansum(item.get("busy_s"))), item.name)))
 
 
-def _spread(values: Array, at: NDArray[np.int64], size: int) -> Array:
-    """Values at their intervals, zero elsewhere; nan throughout where there is none at all."""
+def _spread(values: Array, place: NDArray[np.int64], size: int) -> Array:
+    """Values at their intervals, zero elsewhere; nan throughout where none was measured."""
     values = np.where(np.isfinite(values) & (values >= 0.0), values, np.nan)
     if np.isnan(values).all():
         return np.full(size, np.nan)
-    result: Array = np.bincount(at, values, minlength=size).astype(np.float64)
+    result: Array = np.bincount(place, values, minlength=size).astype(np.float64)
     return result
 
 
-def makers(log: Log, watched: Watched) -> list[tuple[float | None, float | None]]:
-    """Mean access time [s] and transfer time of a byte [s] that the maker gives, by drive."""
+def makers(log: Log, intervals: Intervals) -> list[tuple[float | None, float | None]]:
+    """Mean access time [s] and transfer time of a byte [s] by the maker, of each drive."""
     return [
         (_positive(item.get("mean_access_s")), _positive(item.get("transfer_s_per_byte")))
-        for item in _said(log, watched)
+        for item in _described(log, intervals)
     ]
 
 
@@ -189,48 +190,49 @@ def _positive(value: object) -> float | None:
 
 def drive(
     device: Device,
-    watched: Watched,
+    intervals: Intervals,
     sampled: Reading | None,
-    said: list[tuple[float | None, float | None]],
+    makers: list[tuple[float | None, float | None]],
 ) -> tuple[Drive, Reading]:
     """Figures of one device, and the reading of its utilisation for the periods.
 
     Parameters
     ----------
     device : Device
-    watched : Watched
+    intervals : Intervals
     sampled : Reading or None
         Ticks that found it busy.
-    said : list
-        The maker's figures, by number of drive.
+    makers : list
+        Figures of the maker, by number of the drive.
     """
     requests, busy = device.get("requests"), device.get("busy_s")
     count = int(np.nansum(requests))
 
     def mean(amounts: Array, unit: str) -> Estimate | None:
-        return watched.ratio(Reading(amounts, requests, count), unit)
+        return intervals.ratio(Reading(amounts, requests, n=count), unit)
 
-    exact = Reading(busy, watched.length_s) if np.isfinite(busy).any() else None
+    exact = Reading(busy, intervals.length_s) if np.isfinite(busy).any() else None
     size = mean(device.get("bytes"), "byte")
-    waits = device.get("read_wait_s") + device.get("write_wait_s")
     figures = Drive(
-        device.name,
-        watched.rate(requests, "request/s"),
-        _total(requests),
-        watched.rate(device.get("bytes"), "byte/s"),
-        _total(device.get("bytes")),
-        watched.rate(device.get("reads"), "operation/s"),
-        watched.rate(device.get("writes"), "operation/s"),
-        watched.rate(device.get("seeks"), "seek/s"),
-        size,
-        mean(device.get("access_s"), "s"),
-        mean(device.get("transfer_s"), "s"),
-        mean(busy, "s"),
-        mean(waits, "s"),
-        watched.compared(sampled, exact) if sampled or exact else Compared(None, None),
-        _maker(device, said, size),
+        name=device.name,
+        requests=intervals.rate(requests, "request/s"),
+        requests_total=_total(requests),
+        amount=intervals.rate(device.get("bytes"), "byte/s"),
+        amount_total=_total(device.get("bytes")),
+        reads=intervals.rate(device.get("reads"), "operation/s"),
+        writes=intervals.rate(device.get("writes"), "operation/s"),
+        seeks=intervals.rate(device.get("seeks"), "seek/s"),
+        bytes_per_request=size,
+        access=mean(device.get("access_s"), "s"),
+        transfer=mean(device.get("transfer_s"), "s"),
+        service=mean(busy, "s"),
+        response=mean(device.get("read_wait_s") + device.get("write_wait_s"), "s"),
+        utilisation=intervals.compared(sampled, exact)
+        if sampled or exact
+        else Compared(sampled=None, exact=None),
+        maker=_maker(device, makers, size),
     )
-    unknown = Reading(np.full(len(watched), np.nan), watched.length_s)
+    unknown = Reading(np.full(len(intervals), np.nan), intervals.length_s)
     return figures, exact or sampled or unknown
 
 
@@ -239,11 +241,12 @@ def _total(values: Array) -> float | None:
 
 
 def _maker(
-    device: Device, said: list[tuple[float | None, float | None]], size: Estimate | None
+    device: Device, makers: list[tuple[float | None, float | None]], size: Estimate | None
 ) -> Maker | None:
-    if device.number is None or device.number >= len(said):
+    if device.number is None or device.number >= len(makers):
         return None
-    access, a_byte = said[device.number]
-    if access is None and a_byte is None:
+    access_s, byte_s = makers[device.number]
+    if access_s is None and byte_s is None:
         return None
-    return Maker(access, None if a_byte is None or size is None else a_byte * size.value)
+    transfer_s = None if byte_s is None or size is None else byte_s * size.value
+    return Maker(access_s=access_s, transfer_s=transfer_s)

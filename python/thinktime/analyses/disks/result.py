@@ -1,29 +1,16 @@
-"""The answer of the analysis of disks and of who waits for them."""
+"""Results of the question about disks."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from thinktime.stats.estimate import Estimate, NotApplicable
-
-__all__ = [
-    "Amount",
-    "Compared",
-    "Cpu",
-    "CpuState",
-    "Drive",
-    "Iostat",
-    "Maker",
-    "Period",
-    "Queue",
-    "StateMatrix",
-    "Swapping",
-]
+from thinktime.analyses.results import Result
+from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Amount:
-    """What one counter counted."""
+    """Count of one counter of the samples."""
 
     name: str
     """Column of the samples."""
@@ -34,18 +21,18 @@ class Amount:
     """In all, in the column's unit."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """One figure got in two ways; either may be missing."""
+    """One quantity measured in two ways; either may be missing."""
 
     sampled: Estimate | None
     """From readings at clock ticks, or at the ends of the intervals."""
     exact: Estimate | None
     """From sums over time that miss nothing."""
     difference: Estimate | None = None
-    """Sampled less exact, each interval (or replication) against itself: what sampling missed."""
+    """Sampled minus exact, paired by interval (or replication): the error of sampling."""
     differs: bool = False
-    """Whether the difference is more than chance explains, at a false-alarm rate of 1 %."""
+    """Whether the difference is significant, at a false-alarm rate of 1 %."""
 
     @property
     def best(self) -> Estimate | None:
@@ -53,7 +40,7 @@ class Compared:
         return self.sampled if self.exact is None else self.exact
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Queue:
     """Requests at a controller or device, those in service included."""
 
@@ -62,18 +49,17 @@ class Queue:
     mean: Compared
     """Mean number."""
     distribution: tuple[Estimate, ...]
-    """Part of the readings that found 0, 1, 2, ... requests."""
+    """Fraction of the readings that found 0, 1, 2, ... requests."""
     open_ended: bool
     """Whether the last of `distribution` counts all longer queues too."""
     readings: int
     is_lower_bound: bool = False
-    """Whether the sampled mean takes queues for shorter than they were, because the longest were counted
-    together."""
+    """Whether the sampled mean underestimates the queue, because the longest were counted together."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Maker:
-    """What the maker says of a drive."""
+    """Specification of a drive by its maker."""
 
     access_s: float | None
     """Mean access time: seek and latency [s]."""
@@ -81,9 +67,9 @@ class Maker:
     """Transfer time of a request of the mean size that was measured [s]."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Drive:
-    """One drive or block device. None is what the source does not count."""
+    """One drive or block device. None is not counted by the source."""
 
     name: str
     requests: Estimate | None
@@ -94,7 +80,7 @@ class Drive:
     amount_total: float | None
     reads: Estimate | None
     writes: Estimate | None
-    """Operations per second, where they are told apart."""
+    """Operations per second, where reads and writes are counted separately."""
     seeks: Estimate | None
     """Requests per second for which the arm had to move."""
     bytes_per_request: Estimate | None
@@ -107,47 +93,47 @@ class Drive:
     response: Estimate | None
     """Mean time from issue to completion, waiting included [s]."""
     utilisation: Compared
-    """Part of the time with a request in service, 0 to 1."""
+    """Fraction of the time with a request in service."""
     maker: Maker | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CpuState:
-    """Part of the CPU time in one state, 0 to 1."""
+    """Fraction of the CPU time in one state."""
 
     name: str
     """``user``, ``system``, ``idle``, ``steal``; ``busy`` is user and system together."""
     share: Compared
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cpu:
     """CPU time by state, and how much of it was spent waiting for drives."""
 
     states: tuple[CpuState, ...]
     waiting: Estimate | None
-    """Part of the CPU time that was idle while a drive was busy, 0 to 1."""
+    """Fraction of the CPU time that was idle while a drive was busy."""
     is_hint: bool
     """Whether `waiting` is the kernel's iowait: idle while a task of that very CPU waited for a disk, which
     depends on where tasks last ran."""
     stalled: Estimate | None
-    """Part of the time in which some task was stalled on a disk (PSI), 0 to 1."""
+    """Fraction of the time in which some task was stalled on a disk (PSI)."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StateMatrix:
-    """CPU state by drive state, as found at clock ticks."""
+    """CPU state by drive state, as sampled at clock ticks."""
 
     cpu: tuple[str, ...]
     drives: tuple[str, ...]
     shares: tuple[tuple[Estimate, ...], ...]
-    """Part of the ticks, a row a CPU state and a column a drive state."""
+    """Fraction of the ticks: a row for each CPU state, a column for each drive state."""
     cpu_totals: tuple[Estimate, ...]
     drive_totals: tuple[Estimate, ...]
     ticks: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Swapping:
     """Swaps, or pages swapped."""
 
@@ -158,7 +144,7 @@ class Swapping:
     """Mean time between swaps, both ways counted [s]."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Period:
     """One line of a running report. None is not measured, or nothing to divide by."""
 
@@ -171,22 +157,24 @@ class Period:
     """Per second, that reached a drive or (writes) the cache."""
     hit_ratio: float | None
     queues: tuple[float | None, ...]
-    """Mean number of requests, in the order of `Iostat.queues`."""
+    """Mean number of requests, in the order of `Disks.queues`."""
     utilisations: tuple[float | None, ...]
-    """In the order of `Iostat.drives`."""
+    """In the order of `Disks.drives`."""
     waiting: float | None
     """As `Cpu.waiting`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Iostat:
-    """What the disks did, how many waited for them, and what the CPU did meanwhile."""
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Disks(Result):
+    """Traffic and utilisation of the disks, requests waiting for them, and states of the CPU."""
+
+    MAIN = "drives"
 
     sessions: tuple[int, ...]
-    """Numbers of the log's sessions that are looked at, from 0."""
+    """Numbers of the sessions of the log that are used, from 0."""
     intervals: int
     time_s: float
-    """Measured time, without warm-up and what lies outside the asked stretch."""
+    """Measured time [s], without warm-up and time outside the selected stretch."""
     cache: tuple[Amount, ...] | NotApplicable
     """Blocks read and written, read-aheads, hits: in this order, what the log counts."""
     hit_ratio: Estimate | NotApplicable
@@ -194,10 +182,13 @@ class Iostat:
     queues: tuple[Queue, ...] | NotApplicable
     drives: tuple[Drive, ...] | NotApplicable
     controller: Compared | NotApplicable
-    """Part of the time in which any drive was busy: the controller's utilisation unless seeks overlap."""
+    """Fraction of the time in which any drive was busy: the controller's utilisation unless seeks overlap."""
     cpu: Cpu | NotApplicable
     matrix: StateMatrix | NotApplicable
     terminal: tuple[Amount, ...] | NotApplicable
     swapping: Swapping | NotApplicable
     periods: tuple[Period, ...]
-    caveats: tuple[str, ...]
+    caveats: tuple[Caveat, ...]
+
+    def _records(self) -> tuple[Drive, ...]:
+        return () if isinstance(self.drives, NotApplicable) else self.drives

@@ -1,84 +1,127 @@
-"""What the disks did, how many waited for them, and what the CPU did meanwhile."""
+"""Section of the question about disks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from thinktime.analyses.disks import section_figures as iostat_figures
+from thinktime.documents import charts, grids
 from thinktime.documents import format as shown
-from thinktime.documents.document import Cell, Column, Figure, Section, Table
-from thinktime.documents.wording import listed, refused, share, whole
+from thinktime.documents.document import Cell, Col, Cols, Column, Figure, Section, Table
+from thinktime.documents.wording import listed, refused, share, whole, worded
 from thinktime.stats.estimate import Estimate, NotApplicable
 
 if TYPE_CHECKING:
-    from thinktime.analyses.disks.result import Amount, Compared, Drive, Iostat
-
-__all__ = ["PARTS", "section"]
+    from thinktime.analyses.disks.result import (
+        Amount,
+        Compared,
+        Disks,
+        Queue,
+        StateMatrix,
+    )
 
 TITLE = "What do the disks do, and who waits for them?"
 NAMED_MAX = 4
 """Drives named in a sentence."""
+QUEUES_MAX = 4
+"""Distributions of queues that are drawn; the table has all."""
 LONG = 12
-"""A table with more rows is folded."""
+"""Rows beyond which a table is folded."""
 
-PARTS: dict[str, str] = {
+TOPICS: dict[str, str] = {
     "cache": "reads, read-aheads, cache hits, writes",
     "queue": "mean queue length and its distribution",
     "drives": "requests, bytes, access and transfer times of each drive",
-    "busy": "utilisation of the drives, of each and of any",
+    "busy": "utilisation of each drive, and of any",
     "cpu": "CPU time by state, and waiting for disks",
     "matrix": "CPU state by drive state",
     "terminal": "characters in and out",
-    "swaps": "swaps, and how much was swapped",
+    "swaps": "swaps, and the amount swapped",
     "periods": "the same over time",
 }
-"""What can be asked for alone."""
-SAID = ("busy", "queue", "cpu", "cache", "swaps")
-"""Parts that have a sentence, most important first."""
+"""Topics that can be shown alone."""
+IN_WORDS = ("busy", "queue", "cpu", "cache", "swaps")
+"""Topics that have a sentence, most important first."""
 METHOD = (
-    "Amounts are differences of counters over measured time. Sampled figures are parts of the clock ticks "
-    "(or of the ends of the intervals) that found it so, after the iostat of Brachman (1983); exact ones are "
-    "sums of the times themselves. Readings follow their own past: intervals are by batch means over the "
-    "sample intervals, over replications by Student's t. The difference is taken interval by interval, so "
-    "that what both saw drops out."
+    "Amounts are differences of counters over measured time. Sampled figures are fractions of the clock "
+    "ticks (or of the ends of the intervals), after the iostat of Brachman (1983); exact ones are sums of "
+    "times. Successive readings are correlated: intervals are by batch means over the sample "
+    "intervals, over replications by Student's t. The difference is taken interval by interval, so that "
+    "variation common to both cancels."
 )
+COMPARED = {"queue": "mean queue ({})", "drive": "utilisation of {}", "cpu": "CPU time, {}"}
+WORDS: dict[str, Callable[..., str]] = {
+    "dropped_rows": lambda rows: f"{rows} rows without a positive length are left out.",
+    "negative_counts": lambda counts: f"{counts} counts below zero are left out: no counter can be negative.",
+    "contradictory_ticks": lambda intervals, total: (
+        f"In {intervals} of {total} intervals the sampled states do not add up to the clock ticks: samples "
+        "of these intervals are left out."
+    ),
+    "overfull": lambda intervals, total, device: (
+        f"In {intervals} of {total} intervals {device} was busy for longer than they lasted: its busy time "
+        "is left out there."
+    ),
+    "few_intervals": lambda intervals: (
+        f"There are only {intervals} intervals: too few for batches, so the confidence intervals treat them "
+        "as independent, which they are not, and are too narrow."
+    ),
+    "sampling_error": lambda differences: (
+        "Sampled and exact figures differ by more than chance: "
+        + ", ".join(f"{COMPARED[kind].format(name)} ({value:+.2g})" for kind, name, value in differences)
+        + ". Some activity runs in step with the sampling; rely on the exact figures, and doubt those that "
+        "were only sampled."
+    ),
+    "lower_bound": lambda longest, place: (
+        f"Queues of {longest} and more were counted together: the sampled mean at {place} is a lower bound."
+    ),
+    "iowait": lambda: (
+        "CPU time waiting for disks is the kernel's iowait: a hint, which shrinks when other work fills the "
+        "CPU and does not follow a task to another CPU."
+    ),
+    "parallel_requests": lambda: (
+        "A device that serves several requests at once is busy long before it is full: its utilisation is "
+        "no limit, and its mean service time is less than a request takes."
+    ),
+    "all_disks": lambda: "The log does not distinguish disks: their busy times are added up.",
+    "mixed_requests": lambda: (
+        "The log does not distinguish requests for files from pages swapped: where both go to the same "
+        "device, the time of a file request is a mean over both."
+    ),
+}
 
 
-def section(result: Iostat | NotApplicable, parts: Sequence[str] = ()) -> Section:
-    """Section of the disks; `parts` names those of `PARTS` that are wanted, all by default."""
+def section(result: Disks | NotApplicable, topics: Sequence[str] = ()) -> Section:
+    """Section of the result; `topics` selects some of `TOPICS`, all by default."""
     if isinstance(result, NotApplicable):
-        return refused("iostat", TITLE, result)
-    wanted = tuple(parts) or tuple(PARTS)
+        return refused("disks", TITLE, result)
+    selected = tuple(topics) or tuple(TOPICS)
     absent = _absent(result)
-    if parts and all(part in absent for part in parts):
-        return refused("iostat", TITLE, absent[parts[0]])
-    tables = [table for part in wanted if part not in absent for table in _TABLES[part](result)]
-    left_out = {PARTS[part]: why for part, why in absent.items() if part in wanted}
-    if "cache" in wanted and "cache" not in absent and isinstance(result.hit_ratio, NotApplicable):
-        left_out["cache hits"] = result.hit_ratio
-    if left_out:
-        tables.append(_left_out(left_out))
+    if topics and all(topic in absent for topic in topics):
+        return refused("disks", TITLE, absent[topics[0]])
+    present = [topic for topic in selected if topic not in absent]
+    tables = [table for topic in present for table in _TABLES[topic](result)]
+    missing = {TOPICS[topic]: why for topic, why in absent.items() if topic in selected}
+    if "cache" in present and isinstance(result.hit_ratio, NotApplicable):
+        missing["cache hits"] = result.hit_ratio
+    if missing:
+        tables.append(_missing(missing))
     return Section(
-        name="iostat",
+        name="disks",
         title=TITLE,
         summary=tuple(
-            words
-            for part in SAID
-            if part in wanted and part not in absent
-            for words in _sentences(part, result)
+            sentence for topic in IN_WORDS if topic in present for sentence in _sentences(topic, result)
         ),
         tables=tuple(table for table in tables if table.rows),
-        figures=tuple(figure for part in wanted if part not in absent for figure in _figures(part, result)),
-        caveats=result.caveats,
+        figures=tuple(figure for topic in present for figure in _figures(topic, result)),
+        caveats=worded(result.caveats, WORDS),
         method=METHOD,
     )
 
 
-def _absent(result: Iostat) -> dict[str, NotApplicable]:
-    """Find the parts that this log cannot have, and why."""
-    found: dict[str, object] = {
+def _absent(result: Disks) -> dict[str, NotApplicable]:
+    """Topics that this log has no data on, and why."""
+    values: dict[str, object] = {
         "cache": result.cache,
         "queue": result.queues,
         "drives": result.drives,
@@ -88,251 +131,253 @@ def _absent(result: Iostat) -> dict[str, NotApplicable]:
         "terminal": result.terminal,
         "swaps": result.swapping,
     }
-    return {part: why for part, why in found.items() if isinstance(why, NotApplicable)}
+    return {topic: why for topic, why in values.items() if isinstance(why, NotApplicable)}
 
 
-def _left_out(absent: dict[str, NotApplicable]) -> Table:
-    columns = (Column("part"), Column("why"), Column("what would help"))
-    rows = tuple((part, why.reason, why.remedy) for part, why in absent.items())
-    return Table(
-        name="iostat-absent", caption="What this log cannot tell", columns=columns, rows=rows, folded=True
+def _missing(absent: dict[str, NotApplicable]) -> Table:
+    return Table.of(
+        absent.items(),
+        Col("topic", lambda item: item[0]),
+        Col("why", lambda item: item[1].reason),
+        Col("remedy", lambda item: item[1].remedy),
+        name="disks-absent",
+        caption="What this log cannot answer",
+        folded=True,
     )
 
 
-def _part(value: Estimate | None) -> str:
-    return shown.estimate(share(value)) if value is not None else shown.ABSENT  # type: ignore[arg-type]
+def _fraction(value: Estimate | None) -> str:
+    return shown.cell(share(value))
 
 
-def _sentences(part: str, result: Iostat) -> list[str]:
-    if part == "busy":
-        return _busy_words(result)
-    if part == "queue" and not isinstance(result.queues, NotApplicable):
+def _sentences(topic: str, result: Disks) -> list[str]:
+    if topic == "busy":
+        return _busy_sentences(result)
+    if topic == "queue" and not isinstance(result.queues, NotApplicable):
         fullest = max(result.queues, key=lambda queue: queue.mean.best.value if queue.mean.best else 0.0)
         if fullest.mean.best is None:
             return []
         place = fullest.place if fullest.place != "controller" else "the controller"
-        empty = f"; none {_part(fullest.distribution[0])} of the time" if fullest.distribution else ""
+        empty = f"; none {_fraction(fullest.distribution[0])} of the time" if fullest.distribution else ""
         return [
             f"On average {shown.estimate(fullest.mean.best)} were at {place}, in service or waiting{empty}."
         ]
-    if part == "cpu" and not isinstance(result.cpu, NotApplicable) and result.cpu.waiting is not None:
-        part_of_time = _part(result.cpu.waiting)
+    if topic == "cpu" and not isinstance(result.cpu, NotApplicable) and result.cpu.waiting is not None:
+        fraction = _fraction(result.cpu.waiting)
         if result.cpu.is_hint:
-            return [f"The CPU was idle with a disk pending {part_of_time} of the time (iowait, a hint)."]
-        return [f"The CPU was idle while a drive was busy {part_of_time} of the time."]
-    if part == "cache" and isinstance(result.hit_ratio, Estimate):
-        return [f"Of the blocks asked for, {_part(result.hit_ratio)} were found in the cache."]
-    if part == "swaps" and not isinstance(result.swapping, NotApplicable) and result.swapping.between:
+            return [f"The CPU was idle with a disk pending {fraction} of the time (iowait, a hint)."]
+        return [f"The CPU was idle while a drive was busy {fraction} of the time."]
+    if topic == "cache" and isinstance(result.hit_ratio, Estimate):
+        return [f"Of the blocks requested, {_fraction(result.hit_ratio)} were in the cache."]
+    if topic == "swaps" and not isinstance(result.swapping, NotApplicable) and result.swapping.between:
         return [f"A swap began every {shown.estimate(result.swapping.between)}."]
     return []
 
 
-def _busy_words(result: Iostat) -> list[str]:
+def _busy_sentences(result: Disks) -> list[str]:
     drives = () if isinstance(result.drives, NotApplicable) else result.drives
-    known = [(drive.name, drive.utilisation.best) for drive in drives]
+    utilisations = [(drive.name, drive.utilisation.best) for drive in drives]
     if not isinstance(result.controller, NotApplicable) and len(drives) != 1:
-        known.insert(0, ("any drive", result.controller.best))
-    words = [f"{name} {_part(part)}" for name, part in known if part is not None]
+        utilisations.insert(0, ("any drive", result.controller.best))
+    words = [f"{name} {_fraction(value)}" for name, value in utilisations if value is not None]
     return [f"Busy, of the time: {listed(words[:NAMED_MAX])}."] if words else []
 
 
 def _amounts(
-    name: str, caption: str, amounts: Sequence[Amount], more: Sequence[tuple[Cell, ...]] = ()
+    name: str, caption: str, amounts: Sequence[Amount], more: Sequence[tuple[str, Estimate | None]] = ()
 ) -> Table:
-    columns = (Column("what"), Column("mean"), Column("in all"))
-    rows = tuple((amount.label, amount.rate, whole(amount.total)) for amount in amounts)
-    return Table(name=name, caption=caption, columns=columns, rows=(*rows, *more))
-
-
-def _cache(result: Iostat) -> list[Table]:
-    assert not isinstance(result.cache, NotApplicable), "asked for only where it is"
-    ratio = result.hit_ratio
-    more: list[tuple[Cell, ...]] = [("hit ratio", share(ratio), None)] if isinstance(ratio, Estimate) else []
-    return [_amounts("iostat-cache", "Read and written", result.cache, more)]
-
-
-def _compared(both: Compared, is_part: bool) -> tuple[Cell, ...]:
-    figures = (both.sampled, both.exact, both.difference)
-    return tuple(share(figure) if is_part else figure for figure in figures)
-
-
-def _filled(
-    name: str, caption: str, columns: Sequence[Column], rows: Sequence[tuple[Cell, ...]], *notes: str
-) -> Table:
-    """Table without the columns in which nothing stands."""
-    kept = [at for at in range(len(columns)) if at == 0 or any(row[at] is not None for row in rows)]
-    shorter = tuple(tuple(row[at] for at in kept) for row in rows)
+    rows: list[tuple[Cell, ...]] = [(item.label, item.rate, whole(item.total)) for item in amounts]
+    rows += [(label, value, None) for label, value in more if value is not None]
     return Table(
-        name=name, caption=caption, columns=tuple(columns[at] for at in kept), rows=shorter, notes=notes
+        name=name,
+        caption=caption,
+        columns=(Column("quantity"), Column("mean"), Column("total")),
+        rows=tuple(rows),
     )
 
 
-TWO_WAYS = (Column("sampled"), Column("exact"), Column("sampled less exact"))
-
-
-def _queue(result: Iostat) -> list[Table]:
-    assert not isinstance(result.queues, NotApplicable), "asked for only where it is"
-    means = _filled(
-        "iostat-queue",
-        "Mean number of requests, those in service included",
-        (Column("at"), *TWO_WAYS, Column("readings")),
-        tuple(
-            (queue.place, *_compared(queue.mean, False), queue.readings or None) for queue in result.queues
-        ),
-    )
-    longest = max(map(iostat_figures.longest, result.queues))
-    rows = []
-    for length in range(longest):
-        open_ended = any(
-            queue.open_ended and len(queue.distribution) == length + 1 for queue in result.queues
-        )
-        cells = [
-            share(queue.distribution[length]) if length < len(queue.distribution) else None
-            for queue in result.queues
-        ]
-        rows.append((f"{length} and more" if open_ended else str(length), *cells))
-    places = tuple(Column(queue.place) for queue in result.queues)
-    caption = "How many requests the readings found"
-    return [
-        means,
-        Table(
-            name="iostat-lengths", caption=caption, columns=(Column("requests"), *places), rows=tuple(rows)
-        ),
+def _filled(table: Table) -> Table:
+    """Table without the columns in which all cells are empty."""
+    kept = [
+        index
+        for index in range(len(table.columns))
+        if index == 0 or any(row[index] is not None for row in table.rows)
     ]
-
-
-def _drives(result: Iostat) -> list[Table]:
-    assert not isinstance(result.drives, NotApplicable), "asked for only where it is"
-    columns = (
-        Column("drive"),
-        Column("requests"),
-        Column("reads"),
-        Column("writes"),
-        Column("requests in all", unit="request"),
-        Column("moved"),
-        Column("moved in all", unit="byte"),
-        Column("with a seek"),
-        Column("size of a request"),
-        Column("access"),
-        Column("access, maker's", unit="s"),
-        Column("transfer"),
-        Column("transfer, maker's", unit="s"),
-        Column("service"),
-        Column("issue to completion"),
+    return Table(
+        name=table.name,
+        caption=table.caption,
+        columns=tuple(table.columns[index] for index in kept),
+        rows=tuple(tuple(row[index] for index in kept) for row in table.rows),
+        notes=table.notes,
+        folded=table.folded,
     )
-    rows = [_drive(drive) for drive in result.drives]
-    note = "Access: seek and latency. Service: busy time over requests."
-    table = _filled("iostat-drives", "What each drive did", columns, rows, note)
+
+
+def _both_ways(
+    items: Sequence[tuple[str, Compared]], heading: str, name: str, caption: str, *, is_share: bool
+) -> Table:
+    """Table of values in two ways: sampled, exact, and their difference."""
+
+    def cells(item: tuple[str, Compared]) -> list[Cell]:
+        both = item[1]
+        values = (both.sampled, both.exact, both.difference)
+        return [share(value) if is_share else value for value in values]
+
+    return _filled(
+        Table.of(
+            items,
+            Col(heading, lambda item: item[0]),
+            Cols(("sampled", "exact", "sampled minus exact"), cells),
+            name=name,
+            caption=caption,
+        )
+    )
+
+
+def _cache(result: Disks) -> list[Table]:
+    assert not isinstance(result.cache, NotApplicable), "shown only where it is"
+    ratio = None if isinstance(result.hit_ratio, NotApplicable) else share(result.hit_ratio)
+    return [_amounts("disks-cache", "Read and written", result.cache, [("hit ratio", ratio)])]
+
+
+def _queue(result: Disks) -> list[Table]:
+    assert not isinstance(result.queues, NotApplicable), "shown only where it is"
+    queues = result.queues
+    means = Table.of(
+        queues,
+        Col("at", lambda queue: queue.place),
+        Col("sampled", lambda queue: queue.mean.sampled),
+        Col("exact", lambda queue: queue.mean.exact),
+        Col("sampled minus exact", lambda queue: queue.mean.difference),
+        Col("readings", lambda queue: queue.readings or None),
+        name="disks-queue",
+        caption="Mean number of requests, those in service included",
+    )
+
+    def label(length: int) -> str:
+        last = any(queue.open_ended and len(queue.distribution) == length + 1 for queue in queues)
+        return f"{length} and more" if last else str(length)
+
+    def cells(length: int) -> list[Cell]:
+        return [
+            share(queue.distribution[length]) if length < len(queue.distribution) else None
+            for queue in queues
+        ]
+
+    lengths = Table.of(
+        range(max(map(_longest, queues))),
+        Col("requests", label),
+        Cols([queue.place for queue in queues], cells),
+        name="disks-lengths",
+        caption="Number of requests, by share of the readings",
+    )
+    return [_filled(means), lengths]
+
+
+def _drives(result: Disks) -> list[Table]:
+    assert not isinstance(result.drives, NotApplicable), "shown only where it is"
+    table = Table.of(
+        result.drives,
+        Col("drive", lambda drive: drive.name),
+        Col("requests", lambda drive: drive.requests),
+        Col("reads", lambda drive: drive.reads),
+        Col("writes", lambda drive: drive.writes),
+        Col("requests, total", lambda drive: whole(drive.requests_total), unit="request"),
+        Col("moved", lambda drive: drive.amount),
+        Col("moved, total", lambda drive: drive.amount_total, unit="byte"),
+        Col("with a seek", lambda drive: drive.seeks),
+        Col("size of a request", lambda drive: drive.bytes_per_request),
+        Col("access", lambda drive: drive.access),
+        Col("access, maker's", lambda drive: drive.maker and drive.maker.access_s, unit="s"),
+        Col("transfer", lambda drive: drive.transfer),
+        Col("transfer, maker's", lambda drive: drive.maker and drive.maker.transfer_s, unit="s"),
+        Col("service", lambda drive: drive.service),
+        Col("issue to completion", lambda drive: drive.response),
+        name="disks-drives",
+        caption="Requests and times of each drive",
+        notes=("Access: seek and latency. Service: busy time over requests.",),
+    )
+    table = _filled(table)
     return [table] if len(table.columns) > 1 else []
 
 
-def _drive(drive: Drive) -> tuple[Cell, ...]:
-    maker = drive.maker
-    return (
-        drive.name,
-        drive.requests,
-        drive.reads,
-        drive.writes,
-        whole(drive.requests_total),
-        drive.amount,
-        drive.amount_total,
-        drive.seeks,
-        drive.bytes_per_request,
-        drive.access,
-        None if maker is None else maker.access_s,
-        drive.transfer,
-        None if maker is None else maker.transfer_s,
-        drive.service,
-        drive.response,
-    )
-
-
-def _busy(result: Iostat) -> list[Table]:
-    rows: list[tuple[Cell, ...]] = []
+def _busy(result: Disks) -> list[Table]:
+    items: list[tuple[str, Compared]] = []
     if not isinstance(result.controller, NotApplicable):
-        rows.append(("any drive", *_compared(result.controller, True)))
+        items.append(("any drive", result.controller))
     if not isinstance(result.drives, NotApplicable):
-        rows += [(drive.name, *_compared(drive.utilisation, True)) for drive in result.drives]
-    return [_filled("iostat-busy", "Part of the time busy", (Column("what"), *TWO_WAYS), rows)]
+        items += [(drive.name, drive.utilisation) for drive in result.drives]
+    return [_both_ways(items, "drive", "disks-busy", "Fraction of the time busy", is_share=True)]
 
 
-def _cpu(result: Iostat) -> list[Table]:
-    assert not isinstance(result.cpu, NotApplicable), "asked for only where it is"
-    rows: list[tuple[Cell, ...]] = [
-        (state.name, *_compared(state.share, True)) for state in result.cpu.states
-    ]
+def _cpu(result: Disks) -> list[Table]:
+    from thinktime.analyses.disks.result import Compared
+
+    assert not isinstance(result.cpu, NotApplicable), "shown only where it is"
+    items = [(state.name, state.share) for state in result.cpu.states]
     if result.cpu.waiting is not None:
-        words = "idle, a disk pending (a hint)" if result.cpu.is_hint else "idle while a drive was busy"
-        rows.append((words, share(result.cpu.waiting), None, None))
+        label = "idle, a disk pending (a hint)" if result.cpu.is_hint else "idle while a drive was busy"
+        items.append((label, Compared(sampled=result.cpu.waiting, exact=None)))
     if result.cpu.stalled is not None:
-        rows.append(("some task stalled on a disk, of the time", None, share(result.cpu.stalled), None))
-    return [_filled("iostat-cpu", "Part of the CPU time", (Column("state"), *TWO_WAYS), rows)]
+        stalled = Compared(sampled=None, exact=result.cpu.stalled)
+        items.append(("some task stalled on a disk, of the time", stalled))
+    return [_both_ways(items, "state", "disks-cpu", "Fraction of the CPU time", is_share=True)]
 
 
-def _matrix(result: Iostat) -> list[Table]:
-    assert not isinstance(result.matrix, NotApplicable), "asked for only where it is"
-    found = result.matrix
-    columns = (
-        Column("CPU"),
-        *(Column(iostat_figures.drive_state(name)) for name in found.drives),
-        Column("all"),
-    )
-    rows = tuple(
-        (state, *(share(cell) for cell in cells), share(total))
-        for state, cells, total in zip(found.cpu, found.shares, found.cpu_totals, strict=True)
-    )
-    last = ("all", *(share(cell) for cell in found.drive_totals), None)
-    caption = f"CPU state by drive state, part of {shown.count(found.ticks, 'clock tick')}"
-    return [Table(name="iostat-matrix", caption=caption, columns=columns, rows=(*rows, last))]
+def _matrix(result: Disks) -> list[Table]:
+    assert not isinstance(result.matrix, NotApplicable), "shown only where it is"
+    matrix = result.matrix
+    rows: list[tuple[Cell, ...]] = [
+        (state, *map(share, shares), share(total))
+        for state, shares, total in zip(matrix.cpu, matrix.shares, matrix.cpu_totals, strict=True)
+    ]
+    rows.append(("all", *map(share, matrix.drive_totals), None))
+    headings = ("CPU", *map(_drive_state, matrix.drives), "all")
+    return [
+        Table.of(
+            rows,
+            Cols(headings, lambda row: row),
+            name="disks-matrix",
+            caption=f"CPU state by drive state, share of {shown.count(matrix.ticks, 'clock tick')}",
+        )
+    ]
 
 
-def _terminal(result: Iostat) -> list[Table]:
-    assert not isinstance(result.terminal, NotApplicable), "asked for only where it is"
-    return [_amounts("iostat-terminal", "Characters of the terminals", result.terminal)]
+def _terminal(result: Disks) -> list[Table]:
+    assert not isinstance(result.terminal, NotApplicable), "shown only where it is"
+    return [_amounts("disks-terminal", "Characters of the terminals", result.terminal)]
 
 
-def _swaps(result: Iostat) -> list[Table]:
-    assert not isinstance(result.swapping, NotApplicable), "asked for only where it is"
-    found = result.swapping
-    more = (("amount of a swap", found.size), ("time between swaps", found.between))
-    known = [(words, figure, None) for words, figure in more if figure is not None]
-    return [_amounts("iostat-swaps", "Swapping", found.amounts, known)]
+def _swaps(result: Disks) -> list[Table]:
+    assert not isinstance(result.swapping, NotApplicable), "shown only where it is"
+    swapping = result.swapping
+    more = [("amount of a swap", swapping.size), ("time between swaps", swapping.between)]
+    return [_amounts("disks-swaps", "Swapping", swapping.amounts, more)]
 
 
-def _periods(result: Iostat) -> list[Table]:
+def _periods(result: Disks) -> list[Table]:
     queues = () if isinstance(result.queues, NotApplicable) else result.queues
     drives = () if isinstance(result.drives, NotApplicable) else result.drives
-    many = len(result.sessions) > 1
-    columns = (
-        Column("from", unit="s"),
-        *([Column("session")] if many else []),
-        Column("length", unit="s"),
-        Column("reads", unit="1/s"),
-        Column("writes", unit="1/s"),
-        Column("hit ratio", unit="share"),
-        *(Column(f"queue, {queue.place}") for queue in queues),
-        *(Column(f"busy, {drive.name}", unit="share") for drive in drives),
-        Column("CPU waiting", unit="share"),
+    sessions = [Col("session", lambda period: period.session)] if len(result.sessions) > 1 else []
+    table = Table.of(
+        result.periods,
+        Col("from", lambda period: period.start_s, unit="s"),
+        *sessions,
+        Col("length", lambda period: period.length_s, unit="s"),
+        Col("reads", lambda period: period.reads, unit="1/s"),
+        Col("writes", lambda period: period.writes, unit="1/s"),
+        Col("hit ratio", lambda period: period.hit_ratio, unit="share"),
+        Cols([f"queue, {queue.place}" for queue in queues], lambda period: period.queues),
+        Cols([f"busy, {drive.name}" for drive in drives], lambda period: period.utilisations, unit="share"),
+        Col("CPU waiting", lambda period: period.waiting, unit="share"),
+        name="disks-periods",
+        caption="Period by period",
+        folded=len(result.periods) > LONG,
     )
-    rows = tuple(
-        (
-            period.start_s,
-            *([period.session] if many else []),
-            period.length_s,
-            period.reads,
-            period.writes,
-            period.hit_ratio,
-            *period.queues,
-            *period.utilisations,
-            period.waiting,
-        )
-        for period in result.periods
-    )
-    table = _filled("iostat-periods", "Period by period", columns, rows)
-    return [replace(table, folded=len(rows) > LONG)]
+    return [_filled(table)]
 
 
-_TABLES: dict[str, Callable[[Iostat], list[Table]]] = {
+_TABLES: dict[str, Callable[[Disks], list[Table]]] = {
     "cache": _cache,
     "queue": _queue,
     "drives": _drives,
@@ -345,9 +390,110 @@ _TABLES: dict[str, Callable[[Iostat], list[Table]]] = {
 }
 
 
-def _figures(part: str, result: Iostat) -> list[Figure]:
-    if part == "queue" and not isinstance(result.queues, NotApplicable):
-        return iostat_figures.lengths(result.queues)
-    if part == "matrix" and not isinstance(result.matrix, NotApplicable):
-        return [iostat_figures.states(result.matrix)]
+def _figures(topic: str, result: Disks) -> list[Figure]:
+    if topic == "queue" and not isinstance(result.queues, NotApplicable):
+        return _queue_figures(result.queues)
+    if topic == "matrix" and not isinstance(result.matrix, NotApplicable):
+        return [_states_figure(result.matrix)]
     return []
+
+
+def _drive_state(name: str) -> str:
+    """Drive state in words."""
+    return {"none": "no drive busy", "both": "both drives busy"}.get(name, f"{name} busy")
+
+
+def _longest(queue: Queue) -> int:
+    """Number of lengths in a table: up to the last one that occurred."""
+    occurred = [length for length, value in enumerate(queue.distribution) if value.value > 0.0]
+    return occurred[-1] + 1 if occurred else len(queue.distribution)
+
+
+def _queue_figures(queues: Sequence[Queue]) -> list[Figure]:
+    """Figures of the number of requests, one for each queue; of the fullest where there are many."""
+    drawn = [queue for queue in queues if len(queue.distribution) > 1 and queue.mean.best is not None]
+    drawn.sort(key=lambda queue: -(queue.mean.best.value if queue.mean.best else 0.0))
+    return [_queue_figure(queue, half=len(drawn) > 1) for queue in drawn[:QUEUES_MAX]]
+
+
+def _queue_figure(queue: Queue, *, half: bool) -> Figure:
+    bins = list(enumerate(queue.distribution[: _longest(queue)]))
+    names = [str(length) for length, _ in bins]
+    if queue.open_ended and len(bins) == len(queue.distribution):
+        names[-1] += " and more"
+    rows = [
+        {
+            "low": length - 0.4,
+            "high": length + 0.4,
+            "value": value.value,
+            "least": value.low,
+            "most": value.high,
+            "shown": f"{names[length]} requests: {_fraction(value)} of the readings",
+        }
+        for length, value in bins
+    ]
+    heights = [{"value": value.value, "high": value.high} for _, value in bins]
+    most = max(bins, key=lambda item: item[1].value)[0]
+    often, never = (shown.quantity(bins[length][1].value, "share") for length in (most, 0))
+    none = f"; none in {never}" if most else ""
+    mean = "" if queue.mean.best is None else f"; the mean is {shown.estimate(queue.mean.best)}"
+    return Figure(
+        name=f"disks-queue-{queue.place}",
+        title=f"Number of requests at {'the ' if queue.place == 'controller' else ''}{queue.place}",
+        chart=partial(
+            charts.histogram,
+            rows,
+            charts.Axis("requests, in service or waiting", format="d", low=-0.6, high=len(bins) - 0.4),
+            charts.Axis.from_zero("share of the readings", heights, format=".0%"),
+            "queue",
+            "queue",
+        ),
+        data=Table.of(
+            bins,
+            Col("requests", lambda item: names[item[0]]),
+            Col("share of the readings", lambda item: share(item[1])),
+            name=f"disks-lengths-{queue.place}",
+            caption=f"Requests at {queue.place}, share of {shown.count(queue.readings, 'reading')}",
+        ),
+        alt=(
+            f"Most often, in {often} of the readings, there were {names[most] if most else 'no'} requests"
+            f"{none}{mean}."
+        ),
+        half=half,
+    )
+
+
+def _states_figure(matrix: StateMatrix) -> Figure:
+    """Figure of the states of the CPU by those of the drives."""
+    cells = [
+        (state, _drive_state(drive), value)
+        for state, shares in zip(matrix.cpu, matrix.shares, strict=True)
+        for drive, value in zip(matrix.drives, shares, strict=True)
+    ]
+    rows = [
+        {
+            "column": drive,
+            "line": state,
+            "value": value.value,
+            "shown": shown.quantity(value.value, "share"),
+        }
+        for state, drive, value in cells
+    ]
+    state, drive, most = max(cells, key=lambda cell: cell[2].value)
+    return Figure(
+        name="disks-states",
+        title="State of the CPU while drives are busy",
+        chart=partial(grids.grid, rows, "drives", "CPU", "disk"),
+        data=Table.of(
+            cells,
+            Col("CPU", lambda cell: cell[0]),
+            Col("drives", lambda cell: cell[1]),
+            Col("share of the ticks", lambda cell: share(cell[2])),
+            name="disks-states-data",
+            caption=f"Share of {shown.count(matrix.ticks, 'clock tick')}",
+        ),
+        alt=(
+            f"Most often, {shown.quantity(most.value, 'share')} of the clock ticks, the CPU is in state "
+            f"{state} with {drive}."
+        ),
+    )

@@ -9,13 +9,17 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
+from thinktime.cli import destination
+
 if TYPE_CHECKING:
+    from thinktime.documents.document import Document, Section
     from thinktime.predictions.inputs import Input
 
 __all__ = ["MODELS", "command"]
@@ -43,13 +47,36 @@ class _Group(TyperGroup):
         return get_command(application)
 
 
+_OUTPUT = {
+    "output": Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Write to FILE; its ending chooses the format."),
+    ],
+    "form": Annotated[
+        destination.Form | None,
+        typer.Option(
+            "--format", help="By the ending of FILE, otherwise text; json and csv are unrounded, in SI units."
+        ),
+    ],
+    "force": Annotated[bool, typer.Option("--force", help="Overwrite FILE if it exists.")],
+}
+"""Options that every model has."""
+
+
 def with_inputs(
-    function: Callable[..., None], inputs: tuple[Input, ...], *, twins: bool
+    function: Callable[..., Section | Document], inputs: Sequence[Input], *, twins: bool
 ) -> Callable[..., None]:
-    """Command whose options are the parameters of `function` and, for its ``**texts``, one for each input."""
+    """Command that writes the answer of `function`.
+
+    Its options are the parameters of the function, one for each input in place of ``**texts``, and those of
+    the output.
+    """
 
     def called(**values: Any) -> None:
-        function(**values)
+        output, form, force = (values.pop(name) for name in _OUTPUT)
+        chosen = form or destination.form_of(output)
+        destination.check(output, force, chosen)
+        destination.write(output, _rendered(function(**values), chosen))
 
     parameters = []
     for parameter in inspect.signature(function, eval_str=True).parameters.values():
@@ -57,10 +84,34 @@ def with_inputs(
             parameters += _options(inputs, twins=twins)
         else:
             parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+    for name, annotation in _OUTPUT.items():
+        default = False if name == "force" else None
+        parameters.append(
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        )
     called.__doc__ = function.__doc__
     called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return called
+
+
+def _rendered(answer: Section | Document, form: destination.Form) -> str:
+    """Text of the answer; a page of a section has its sentences as findings."""
+    from thinktime.documents.document import Document, Finding
+    from thinktime.documents.render import render, render_section
+
+    if isinstance(answer, Document):
+        return render(answer, form)
+    if form != "html":
+        return render_section(answer, form)
+    page = Document(
+        title=answer.title,
+        subtitle=answer.method,
+        findings=tuple(Finding(sentence, section=answer.name) for sentence in answer.summary),
+        sections=(answer,),
+        origin="Made by thinktime: the same inputs give the same page.",
+    )
+    return render(page, form)
 
 
 def _options(inputs: Sequence[Input], *, twins: bool = False) -> list[inspect.Parameter]:

@@ -1,20 +1,22 @@
-"""The models' commands: how each reads its inputs, and which prediction it prints."""
+"""The models' commands: how each reads its inputs, and the prediction that answers."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thinktime.cli import destination, parameters
+from thinktime.cli import parameters
+from thinktime.documents.document import Document, Section
 from thinktime.errors import InputError
 from thinktime.models.swapping.response_time import Swapping
 from thinktime.models.swapping.swap_disk import Configuration
 from thinktime.predictions.inputs import (
     Given,
+    Input,
     check_complete,
     exact,
     inputs_of,
@@ -24,52 +26,63 @@ from thinktime.predictions.inputs import (
     seconds,
     whole,
 )
+from thinktime.predictions.paging import VARIED
 from thinktime.predictions.swap_overhead import Load
 
 if TYPE_CHECKING:
-    from thinktime.documents.document import Document, Section
     from thinktime.models.queueing.networks import Station
+    from thinktime.stats.estimate import Caveat
+
+VALUES_MAX = 200
+
+
+def _values(given: object, item: str) -> list[float]:
+    """One value, several with commas between them, or a range: FROM..TO or FROM..TO..STEP."""
+    text = str(given)
+    try:
+        ends = [float(part) for part in text.split("..")] if ".." in text else []
+        listed = [] if ends else [float(part) for part in text.split(",")]
+    except ValueError:
+        ends, listed = [], []
+    if len(ends) in (2, 3):
+        low, high, step = ends if len(ends) == 3 else (*ends, 1.0)
+        if step > 0.0 and low <= high and (high - low) / step < VALUES_MAX:
+            listed = [low + index * step for index in range(int((high - low) / step + 1e-9) + 1)]
+    if not listed or not all(math.isfinite(value) for value in listed):
+        raise InputError(
+            f"{item} {text}: give a number, several such as 128,256, or a range such as 256..768..64 "
+            f"of at most {VALUES_MAX} values"
+        )
+    return [int(value) if value == int(value) else value for value in listed]
+
 
 CONFIGURATION = inputs_of(Configuration)
 LOAD = inputs_of(Load)
 SWAPPING = inputs_of(Swapping)
-INPUTS = {"disk-bound": (CONFIGURATION, True), "swap-overhead": (LOAD, False), "swapping": (SWAPPING, False)}
+RANGES = tuple(
+    Input(
+        field=name,
+        key=name,
+        help=f"{VARIED[name].capitalize()}: {example}.",
+        metavar="N,..",
+        example=example.split(",")[0],
+        read=_values,
+        required=False,
+    )
+    for name, example in {
+        "core": "256, or 256..768..64",
+        "users": "40, or 5..60..5",
+        "cpus": "1, 2, or 1..2",
+        "max_eligible": "4.5, or 1..16",
+    }.items()
+)
+INPUTS = {
+    "disk-bound": (CONFIGURATION, True),
+    "swap-overhead": (LOAD, False),
+    "swapping": (SWAPPING, False),
+    "paging": (RANGES, False),
+}
 """Inputs from which the options of each model follow, and whether a machine B has the same."""
-VALUES_MAX = 200
-
-Output: TypeAlias = Annotated[
-    Path | None,
-    typer.Option("-o", "--output", metavar="FILE", help="Write to FILE; its ending chooses the format."),
-]
-Form: TypeAlias = Annotated[
-    destination.Form | None,
-    typer.Option(
-        "--format", help="By the ending of FILE, otherwise text; json and csv are unrounded, in SI units."
-    ),
-]
-Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Overwrite FILE if it exists.")]
-
-
-def _write(answer: Section | Document, output: Path | None, form: destination.Form | None) -> None:
-    """Print the answer, or write it to a file; a page of a section has its first sentences as findings."""
-    from thinktime.documents.document import Document, Finding
-    from thinktime.documents.render import render, render_section
-
-    chosen = form or destination.form_of(output)
-    if isinstance(answer, Document):
-        text = render(answer, chosen)
-    elif chosen == "html":
-        page = Document(
-            title=answer.title,
-            subtitle=answer.method,
-            findings=tuple(Finding(sentence, section=answer.name) for sentence in answer.summary),
-            sections=(answer,),
-            origin="Made by thinktime: the same inputs give the same page.",
-        )
-        text = render(page, chosen)
-    else:
-        text = render_section(answer, chosen)
-    destination.write(output, text)
 
 
 def disk_bound(
@@ -83,11 +96,8 @@ def disk_bound(
     device: Annotated[
         str, typer.Option("--device", help="With --from: the device with the files; else the busiest.")
     ] = "",
-    output: Output = None,
-    form: Form = None,
-    force: Force = False,
     **texts: str | None,
-) -> None:
+) -> Section:
     """Compare two machines whose swap disk is the bottleneck.
 
     How much longer or shorter does a load take on machine B than on machine A? Equation 3.1 of Brachman
@@ -108,7 +118,6 @@ def disk_bound(
     from thinktime.models.swapping import disk_bound as model
     from thinktime.predictions import disk_bound as prediction
 
-    destination.check(output, force, form or destination.form_of(output))
     a, b = of_options(CONFIGURATION, texts), of_options(CONFIGURATION, texts, "b")
     for path, given in zip(files or (), ("A", "B", ""), strict=False):
         if given == "A":
@@ -117,18 +126,17 @@ def disk_bound(
             b = b.over(of_file(CONFIGURATION, path))
         else:
             raise InputError(f"{path}: is a third machine; give files for A and B, or for A alone")
-    caveats: tuple[Any, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
     if log is not None:
         a, caveats = _measured(a, log, device)
     check_complete(CONFIGURATION, a, of=" of A", remedy="--from LOG")
     b = b.over(Given.of(prediction.inherited(a.values, b.values), "as A"))
     machines = _configuration(a, "A"), _configuration(b, "B")
     sources = a.sources, b.sources
-    section = prediction.section(model.predict(*machines), machines, sources, caveats)
-    _write(section, output, form)
+    return prediction.section(model.predict(*machines), machines, sources, caveats)
 
 
-def _measured(a: Given, path: Path, device: str) -> tuple[Given, tuple[Any, ...]]:
+def _measured(a: Given, path: Path, device: str) -> tuple[Given, tuple[Caveat, ...]]:
     """Inputs of A completed by those of a log, and the log's caveats."""
     from thinktime.log import Log
     from thinktime.predictions import disk_bound
@@ -153,9 +161,7 @@ def _configuration(given: Given, name: str) -> Configuration:
         raise InputError(f"machine {name}: {error}") from None
 
 
-def swap_overhead(
-    output: Output = None, form: Form = None, force: Force = False, **texts: str | None
-) -> None:
+def swap_overhead(**texts: str | None) -> Section:
     """Predict the cost of swapping where the CPU is the bottleneck.
 
     The two CPU-bound cases of Brachman (1983): with one process in memory every swap adds its time (--swaps);
@@ -170,10 +176,9 @@ def swap_overhead(
     """
     from thinktime.predictions.swap_overhead import predict, section
 
-    destination.check(output, force, form or destination.form_of(output))
     given = of_options(LOAD, texts)
     check_complete(LOAD, given, remedy="--help shows an example")
-    _write(section(predict(Load(**given.values))), output, form)
+    return section(predict(Load(**given.values)))
 
 
 def swapping(
@@ -184,11 +189,8 @@ def swapping(
         list[str] | None,
         typer.Option("--what-if", metavar="NAME=VALUE ..", help="Another machine; may be given repeatedly."),
     ] = None,
-    output: Output = None,
-    form: Form = None,
-    force: Force = False,
     **texts: str | None,
-) -> None:
+) -> Section:
     """Predict response times of a machine that swaps, saturated or not.
 
     A closed network of disk, CPU and pauses in which only processes in memory work, with a swapper like that
@@ -207,14 +209,13 @@ def swapping(
     from thinktime.models.swapping.response_time import predict
     from thinktime.predictions.swapping import section
 
-    destination.check(output, force, form or destination.form_of(output))
     now = of_options(SWAPPING, texts)
     if file is not None:
         now = now.over(of_file(SWAPPING, file))
     check_complete(SWAPPING, now)
     machine = Swapping(**now.values)
     changes = [(change, predict(_changed(now, change))) for change in what_if or ()]
-    _write(section(machine, predict(machine), now.sources, changes), output, form)
+    return section(machine, predict(machine), now.sources, changes)
 
 
 def _changed(now: Given, change: str) -> Swapping:
@@ -236,19 +237,6 @@ def _changed(now: Given, change: str) -> Swapping:
 
 
 def paging(
-    core: Annotated[
-        str | None, typer.Option("--core", metavar="K", help="Kwords: 256, or 256..768..64.")
-    ] = None,
-    users: Annotated[
-        str | None, typer.Option("--users", metavar="N", help="Logged in: 40, or 5..60..5.")
-    ] = None,
-    cpus: Annotated[
-        str | None, typer.Option("--cpus", metavar="N", help="Processors: 1, 2, or 1..2.")
-    ] = None,
-    max_eligible: Annotated[
-        str | None,
-        typer.Option("--max-eligible", metavar="N", help="Processes admitted at most: 4.5, or 1..16."),
-    ] = None,
     parameter: Annotated[
         list[str] | None,
         typer.Option("-p", "--parameter", metavar="NAME=VALUE", help="Any other parameter."),
@@ -264,10 +252,8 @@ def paging(
         typer.Option("--simulate", metavar="R", min=0, help="Also simulate R replications of each machine."),
     ] = 0,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of the simulations.")] = 1,
-    output: Output = None,
-    form: Form = None,
-    force: Force = False,
-) -> None:
+    **texts: str | None,
+) -> Document:
     """Predict the effect of core, users, processors and eligible processes on a paging machine.
 
     A closed network with a lifetime function, as a model of the simulated system multics: the same parameters
@@ -286,34 +272,12 @@ def paging(
     """
     from thinktime.predictions.paging import Simulation, document
 
-    destination.check(output, force, form or destination.form_of(output))
-    texts = {"core": core, "users": users, "cpus": cpus, "max_eligible": max_eligible}
-    values = {name: _values(text, name) for name, text in texts.items() if text is not None}
+    values = of_options(RANGES, texts).values
     single = {name: listed[0] for name, listed in values.items() if len(listed) == 1}
     ranges = {name: listed for name, listed in values.items() if len(listed) > 1}
     base = parameters.read(config, parameter or []) | single
     simulation = Simulation(replications=simulate, seed=seed) if simulate else None
-    _write(document(base, ranges, levels=levels, simulation=simulation), output, form)
-
-
-def _values(text: str, name: str) -> list[float]:
-    """One value, several with commas between them, or a range: FROM..TO or FROM..TO..STEP."""
-    item = f"--{name.replace('_', '-')} {text}"
-    try:
-        ends = [float(part) for part in text.split("..")] if ".." in text else []
-        listed = [] if ends else [float(part) for part in text.split(",")]
-    except ValueError:
-        ends, listed = [], []
-    if len(ends) in (2, 3):
-        low, high, step = ends if len(ends) == 3 else (*ends, 1.0)
-        if step > 0.0 and low <= high and (high - low) / step < VALUES_MAX:
-            listed = [low + index * step for index in range(int((high - low) / step + 1e-9) + 1)]
-    if not listed or not all(math.isfinite(value) for value in listed):
-        raise InputError(
-            f"{item}: give a number, several such as 128,256, or a range such as 256..768..64 of at most "
-            f"{VALUES_MAX} values"
-        )
-    return [int(value) if value == int(value) else value for value in listed]
+    return document(base, ranges, levels=levels, simulation=simulation)
 
 
 def network(
@@ -336,10 +300,7 @@ def network(
     users: Annotated[
         str | None, typer.Option("--users", metavar="N", help="Number of users: 40, or 5..60..5.")
     ] = None,
-    output: Output = None,
-    form: Form = None,
-    force: Force = False,
-) -> None:
+) -> Document:
     """Predict response time, throughput and queues of a closed network, by number of users.
 
     Exact mean value analysis of users who think and then visit stations, from the service demands of an
@@ -356,7 +317,6 @@ def network(
     from thinktime import toml
     from thinktime.predictions.network import Network, document
 
-    destination.check(output, force, form or destination.form_of(output))
     table = {} if file is None else toml.read(file)
     if unknown := set(table) - {"stations", "think_time", "users"}:
         raise InputError(f"{file}: {unknown.pop()}: is no key of a network; give stations, think_time, users")
@@ -370,10 +330,10 @@ def network(
         raise InputError("no number of users is given; give --users, such as 40 or 5..60..5")
     described = Network(
         stations=tuple(stations.values()),
-        users=tuple(whole(value, "--users") for value in _values(str(population), "users")),
+        users=tuple(whole(value, "--users") for value in _values(population, "--users")),
         think_s=exact(seconds, think, "--think-time"),
     )
-    _write(document(described), output, form)
+    return document(described)
 
 
 def _station_text(text: str) -> tuple[str, dict[str, str]]:

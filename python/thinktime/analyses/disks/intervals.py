@@ -1,10 +1,10 @@
-"""The intervals that an analysis of disks looks at, and figures over them."""
+"""Sample intervals of the analysis of disks, and ratios over them with their confidence intervals."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,8 +19,6 @@ from thinktime.stats.series import batch_means
 if TYPE_CHECKING:
     from thinktime.log import Log
 
-__all__ = ["Reading", "Watched", "read"]
-
 Array = NDArray[np.float64]
 
 DIFFERS_LEVEL = 0.99
@@ -32,21 +30,22 @@ SLACK_S = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A figure as amounts over what they are divided by, interval by interval; nan is not measured."""
+    """Numerators and denominators of a ratio by interval; nan is not measured."""
 
     amounts: Array
     per: Array
+    _: KW_ONLY
     n: int | None = None
     """Observations behind it; the number of intervals by default."""
     by: str = ""
-    """How it was got, for `Estimate.method`."""
+    """How it was obtained, for `Estimate.method`."""
     is_constant: bool = False
-    """One figure spread over its session: there is no interval to be had within."""
+    """One value spread over its session: intervals within the session carry no information."""
 
 
-@dataclass(frozen=True, slots=True)
-class Watched:
-    """The intervals that are looked at, in order."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intervals:
+    """Sample intervals in order, of the selected sessions and stretch."""
 
     session: NDArray[np.int64]
     """Number of the session of each interval."""
@@ -56,10 +55,9 @@ class Watched:
     length_s: Array
     columns: dict[str, Array]
     is_replicated: bool
-    """Whether the sessions are replications of one simulation: then they, not the intervals, are the
-    independent observations."""
+    """Whether the sessions are replications of one simulation: they then are the independent observations."""
     is_whole: bool
-    """Whether nothing of the sessions was left out but their warm-up."""
+    """Whether the sessions are used in full, except for their warm-up."""
     level: float
     negative: int
     """Values left out because they are below zero, which no counter can be."""
@@ -92,13 +90,13 @@ class Watched:
         return self.ratio(Reading(amounts, self.length_s), unit)
 
     def ratio(self, reading: Reading, unit: str, level: float | None = None) -> Estimate | None:
-        r"""Sum of amounts over sum of what they are divided by; None where nothing is known of it.
+        r"""Ratio of sums; None where nothing was measured.
 
         .. math:: R = \sum_i a_i / \sum_i p_i
 
         The interval of confidence is by batch means of the ratio over adjoining intervals, whose readings
         at clock ticks follow their own past; over several replications it is by Student's t on their
-        sums (`stats.series.batch_ratio`, with a replication for a batch). The interval of a part
+        sums (`stats.series.batch_ratio`, with a replication for a batch). The interval of a fraction
         of a whole is cut at one.
         """
         level = self.level if level is None else level
@@ -106,11 +104,11 @@ class Watched:
         amounts, per = reading.amounts[known], reading.per[known]
         if not len(per) or per.sum() <= 0.0:
             return None
-        numbers, at = (
+        numbers, place = (
             np.unique(self.session[known], return_inverse=True) if self.is_replicated else ((), None)
         )
-        if at is not None and len(numbers) > 1:
-            sums = np.bincount(at, amounts), np.bincount(at, per)
+        if place is not None and len(numbers) > 1:
+            sums = np.bincount(place, amounts), np.bincount(place, per)
             interval = batch_means.batch_ratio(*sums, level, batches=len(numbers))
             how = f"ratio of sums, Student's t over {len(numbers)} replications"
         else:
@@ -125,33 +123,33 @@ class Watched:
         return dataclasses.replace(interval.with_unit(unit), n=n, method=method)
 
     def compared(self, sampled: Reading | None, exact: Reading | None, unit: str = "") -> Compared:
-        r"""Set a sampled figure beside an exact one.
+        r"""Comparison of a sampled and an exact value of one quantity.
 
         The difference is :math:`\sum_i (s_i \sum p / \sum t - e_i) / \sum p` over intervals with both, where
-        :math:`s_i` of :math:`t_i` readings and the amount :math:`e_i` of :math:`p_i`: what the two have in
-        common from interval to interval drops out of its interval of confidence.
+        :math:`s_i` of :math:`t_i` readings and the amount :math:`e_i` of :math:`p_i`: variation that
+        both have from interval to interval cancels in its confidence interval.
         """
         first = None if sampled is None else self.ratio(sampled, unit)
         second = None if exact is None else self.ratio(exact, unit)
         if sampled is None or exact is None or first is None or second is None:
-            return Compared(first, second)
+            return Compared(sampled=first, exact=second)
         gap = _gap(sampled, exact)
         difference = self.ratio(gap, unit)
         strict = self.ratio(gap, unit, DIFFERS_LEVEL)
         if strict is None or strict.low is None or strict.high is None:
-            return Compared(first, second, difference)
+            return Compared(sampled=first, exact=second, difference=difference)
         differs = abs(strict.value) > ROUNDING and not strict.low <= 0.0 <= strict.high
-        return Compared(first, second, difference, differs)
+        return Compared(sampled=first, exact=second, difference=difference, differs=differs)
 
 
 def _gap(sampled: Reading, exact: Reading) -> Reading:
-    """Subtract exact from sampled, interval by interval, on the exact figure's scale."""
+    """Sampled minus exact, interval by interval, on the scale of the exact value."""
     both = np.isfinite(sampled.amounts + sampled.per + exact.amounts + exact.per)
     per = float(exact.per[both].sum())
     readings = float(sampled.per[both].sum())
     scale = per / readings if readings > 0 else np.nan
     gaps = np.where(both, sampled.amounts * scale - exact.amounts, np.nan)
-    return Reading(gaps, np.where(both, exact.per, np.nan), sampled.n, "sampled less exact")
+    return Reading(gaps, np.where(both, exact.per, np.nan), n=sampled.n, by="sampled less exact")
 
 
 def read(
@@ -162,8 +160,8 @@ def read(
     start_s: float = 0.0,
     end_s: float | None = None,
     level: float = 0.95,
-) -> Watched:
-    """Read columns `names` of the samples in the intervals that are asked for.
+) -> Intervals:
+    """Columns `names` of the samples in the selected intervals.
 
     Parameters
     ----------
@@ -181,45 +179,49 @@ def read(
     InputError
         The log has no such session, or the stretch ends before it begins.
     """
-    said: list[dict[str, Any]] = log.manifest.get("sessions") or []
-    if session is not None and not 0 <= session < max(len(said), 1):
-        raise InputError(f"{log.path} has no session {session}; its sessions are 0 to {len(said) - 1}")
+    listed: list[dict[str, Any]] = log.manifest.get("sessions") or []
+    if session is not None and not 0 <= session < max(len(listed), 1):
+        raise InputError(f"{log.path} has no session {session}; its sessions are 0 to {len(listed) - 1}")
     if not start_s >= 0.0 or (end_s is not None and not end_s > start_s):
         until = "its end" if end_s is None else f"{end_s:g} s"
-        raise InputError(f"from {start_s:g} s to {until} is no stretch of time: give an end after its start")
-    seen = observations.read(log, names)
-    number, since = _sessions(said, seen.start_us)
-    warm_up = [float((item.get("replication") or {}).get("warm_up_s") or 0.0) for item in said] or [0.0]
-    begin = np.maximum(np.array(warm_up)[number], start_s) if len(seen) else np.zeros(0)
-    own = since >= begin - SLACK_S
+        raise InputError(f"from {start_s:g} s to {until}: the end must come after the start, from 0 s on")
+    samples = observations.read(log, names)
+    number, since = _sessions(listed, samples.start_us)
+    warm_up = [float((item.get("replication") or {}).get("warm_up_s") or 0.0) for item in listed] or [0.0]
+    begin = np.maximum(np.array(warm_up)[number], start_s) if len(samples) else np.zeros(0)
+    kept = since >= begin - SLACK_S
     if session is not None:
-        own &= number == session
+        kept &= number == session
     if end_s is not None:
-        own &= since + seen.length_s <= end_s + SLACK_S
-    below = {name: values[own] < 0.0 for name, values in seen.columns.items()}
-    chosen = np.unique(number[own])
-    return Watched(
-        number[own],
-        seen.start_us[own],
-        since[own],
-        seen.length_s[own],
-        {name: np.where(below[name], np.nan, values[own]) for name, values in seen.columns.items()},
-        len(chosen) > 1 and all("replication" in said[at] for at in chosen),
-        start_s == 0.0 and end_s is None,
-        level,
-        sum(int(found.sum()) for found in below.values()),
-        seen.dropped,
+        kept &= since + samples.length_s <= end_s + SLACK_S
+    below = {name: values[kept] < 0.0 for name, values in samples.columns.items()}
+    chosen = np.unique(number[kept])
+    return Intervals(
+        session=number[kept],
+        start_us=samples.start_us[kept],
+        since_s=since[kept],
+        length_s=samples.length_s[kept],
+        columns={
+            name: np.where(below[name], np.nan, values[kept]) for name, values in samples.columns.items()
+        },
+        is_replicated=len(chosen) > 1 and all("replication" in listed[index] for index in chosen),
+        is_whole=start_s == 0.0 and end_s is None,
+        level=level,
+        negative=sum(int(negative.sum()) for negative in below.values()),
+        dropped=samples.dropped,
     )
 
 
-def _sessions(said: Sequence[dict[str, Any]], start_us: NDArray[np.int64]) -> tuple[NDArray[np.int64], Array]:
-    """Session of each interval, and the time since that began [s]."""
-    begins = np.array([int(item.get("start_us", 0)) for item in said], dtype=np.int64)
+def _sessions(
+    listed: Sequence[dict[str, Any]], start_us: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], Array]:
+    """Session of each interval, and the time since its start [s]."""
+    begins = np.array([int(item.get("start_us", 0)) for item in listed], dtype=np.int64)
     number = np.full(len(start_us), -1, dtype=np.int64)
-    for at, item in enumerate(said):
-        after = begins[at + 1] if at + 1 < len(said) else np.iinfo(np.int64).max
+    for index, item in enumerate(listed):
+        after = begins[index + 1] if index + 1 < len(listed) else np.iinfo(np.int64).max
         end = item.get("end_us") or after
-        number[(start_us >= begins[at]) & (start_us < max(end, begins[at] + 1))] = at
+        number[(start_us >= begins[index]) & (start_us < max(end, begins[index] + 1))] = index
     if not (number >= 0).any():
         # A log whose sessions lie elsewhere in time (an import, a test) is one stretch.
         first = start_us[0] if len(start_us) else 0
