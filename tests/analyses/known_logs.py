@@ -31,3 +31,50 @@ def frame(columns, schema):
             one = one.round().cast(pl.UInt64) if one.dtype.is_float() else one.cast(pl.UInt64)
         series.append(one)
     return pl.DataFrame(series)
+
+
+def closed_system(populations=(1, 2, 4, 8), hold_s=400.0, think_s=4.0, service_s=1.0, seed=3):
+    """Users who think and wait for one server, first come first served; think and service exponential."""
+    random = np.random.default_rng(seed)
+    rows = []
+    for step, population in enumerate(populations):
+        begin, free = step * hold_s, step * hold_s
+        waiting = sorted((begin + random.exponential(think_s), user) for user in range(population))
+        while waiting:
+            arrival, user = waiting.pop(0)
+            if arrival >= begin + hold_s:
+                continue
+            served = random.exponential(service_s)
+            first = max(arrival, free)
+            free = first + served
+            done = free if free < begin + hold_s else np.nan
+            rows.append((user, population, arrival, first, done, served))
+            waiting = sorted([*waiting, (free + random.exponential(think_s), user)])
+    rows.sort(key=lambda row: row[2])
+    user, population, arrival, first, done, served = map(np.array, zip(*rows, strict=True))
+    return {
+        "user": [f"user:{number}" for number in user],
+        "class": np.where(served < service_s, "short", "long").tolist(),
+        "population": population,
+        "due": instants(arrival),
+        "sent": instants(arrival),
+        "first_service": instants(first),
+        "first_output": instants(first),
+        "completion": instants(done),
+        "service_s": served,
+    }
+
+
+def steady(n=200, seed=1):
+    """Samples of a machine under a load that does not change."""
+    random = np.random.default_rng(seed)
+    length = 1.0 + random.random(n)
+    return {
+        "start": starts(length),
+        "length_s": length,
+        "user_s": 0.5 * length,
+        "forks": random.poisson(100 * length),
+        "net_packets_in": np.zeros(n),
+        "runnable": random.integers(0, 4, n),
+        "processes": np.full(n, 150),
+    }

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from known_logs import EPOCH_US, frame, instants
+from known_logs import EPOCH_US, closed_system, frame, instants, steady
 
 from thinktime.analyses.response import analysis as response
 from thinktime.analyses.response.section import section
+from thinktime.analyses.service import analysis as service
 from thinktime.errors import InputError
 from thinktime.log import Log, LogWriter, vocabulary
-from thinktime.stats.estimate import Caveat
+from thinktime.stats.estimate import Caveat, NotApplicable
 
 GAP_S = 36_000.0
 """Between two sessions, in which nobody plays."""
@@ -90,3 +91,73 @@ def test_response_times_are_of_what_users_waited_for(log_of):
     (group,) = result.by_population
     assert group.throughput.value == pytest.approx(0.5, rel=0.02)
     assert Caveat("waited_for", waited=200, interactions=400) in result.caveats
+
+
+# A closed system of one server
+
+
+def machine_repairman(users, think_s, service_s):
+    """Mean response and throughput of the closed system (exact mean value analysis)."""
+    queue = 0.0
+    for population in range(1, users + 1):
+        response_s = service_s * (1 + queue)
+        rate = population / (think_s + response_s)
+        queue = rate * response_s
+    return response_s, rate
+
+
+def test_response_is_that_of_the_machine_repairman(log_of):
+    """H0: exact mean value analysis. All 8 figures lie in intervals of 0.999: false alarm below 8e-3."""
+    result = response.analyse(log_of(interactions=closed_system(hold_s=4000.0)), level=0.999)
+    assert [group.label for group in result.by_population] == ["1", "2", "4", "8"]
+    for group in result.by_population:
+        expected, rate = machine_repairman(int(group.population_low), 4.0, 1.0)
+        for found, truth in ((group.response.mean, expected), (group.throughput, rate)):
+            assert found.low <= truth <= found.high
+        # Little's law on the same interval: users = X (R + Z), with the sample's own mean think time.
+        assert group.throughput.value * (group.response.mean.value + 4.0) == pytest.approx(
+            group.population_low, rel=0.06
+        )
+    assert result.growth.low > 1.0
+    # The canary: a server that takes 30 % longer is seen.
+    slower, _ = machine_repairman(8, 4.0, 1.3)
+    assert slower > result.by_population[-1].response.mean.high
+    alone = result.by_population[0]
+    assert alone.stretch.value == pytest.approx(1.0, abs=1e-5)
+    assert alone.reaction.p99.value == pytest.approx(0.0, abs=1e-5)
+
+
+def test_unfinished_interactions_are_counted_not_averaged(log_of):
+    made = closed_system()
+    result = response.analyse(log_of(interactions=made))
+    unfinished = made["completion"].null_count()
+    assert unfinished > 0
+    assert result.overall.unfinished == unfinished
+    assert result.overall.response.n == len(made["user"]) - unfinished
+    assert "unfinished" in {caveat.kind for caveat in result.caveats}
+
+
+def test_response_by_class(log_of):
+    result = response.analyse(log_of(interactions=closed_system()))
+    assert {group.label for group in result.by_class} == {"short", "long"}
+    assert sum(group.arrived for group in result.by_class) == result.overall.arrived
+    assert all(group.throughput is None for group in result.by_class)
+
+
+def test_successive_waits_in_a_queue_are_said_to_be_correlated(log_of):
+    result = response.analyse(log_of(interactions=closed_system(hold_s=1000.0)))
+    assert "correlated" in {caveat.kind for caveat in result.caveats}
+
+
+def test_interactions_that_none_has_do_not_apply(log_of):
+    for analysis in (response, service):
+        result = analysis.analyse(log_of(steady(), name=analysis.__name__))
+        assert isinstance(result, NotApplicable)
+        assert "thinktime play" in result.remedy
+
+
+def test_none_completed_does_not_apply(log_of):
+    made = closed_system(populations=(1,))
+    made["completion"] = instants(np.full(len(made["user"]), np.nan))
+    for analysis in (response, service):
+        assert isinstance(analysis.analyse(log_of(interactions=made, name=analysis.__name__)), NotApplicable)

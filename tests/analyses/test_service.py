@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from known_logs import EPOCH_US, frame, instants
+from scipy import stats
 
 from thinktime.analyses.arrivals import analysis as arrivals
 from thinktime.analyses.service import analysis as service
@@ -325,3 +326,96 @@ def test_what_cannot_be_fitted_fails_with_the_reason(log_of, tmp_path, monkeypat
     assert "12 values are too few" in capsys.readouterr().err
     assert not target.exists()
     assert isinstance(service_fit.analyse(log_of(name="empty")), NotApplicable)
+
+
+# Moments, concentration and the clock
+
+
+def test_moments_of_a_hyperexponential(log_of):
+    """90 % exponential of mean 0.1 s, 10 % of 2 s; fixed seed, each figure within 1.7 half widths."""
+    random = np.random.default_rng(5)
+    n = 20_000
+    heavy = random.random(n) < 0.1
+    values = np.where(heavy, random.exponential(2.0, n), random.exponential(0.1, n))
+    arrival = np.arange(n) * 5.0
+    made = {
+        "user": ["a"] * n,
+        "class": np.where(heavy, "heavy", "light").tolist(),
+        "due": instants(arrival),
+        "completion": instants(arrival + values),
+        "service_s": values,
+    }
+    result = service.analyse(log_of(interactions=made))
+    mean = 0.9 * 0.1 + 0.1 * 2.0
+    second = 2 * (0.9 * 0.1**2 + 0.1 * 2.0**2)
+    third = 6 * (0.9 * 0.1**3 + 0.1 * 2.0**3)
+    variance = second - mean**2
+    skew = (third - 3 * mean * second + 2 * mean**3) / variance**1.5
+    whole = result.overall
+    for found, truth in (
+        (whole.mean, mean),
+        (whole.variance, variance),
+        (whole.standard_deviation, variance**0.5),
+        (whole.coefficient_of_variation, variance**0.5 / mean),
+        (whole.skewness, skew),
+    ):
+        assert abs(found.value - truth) < 1.7 * (found.high - found.low) / 2
+    assert result.heavier_than_exponential
+    assert [item.name for item in result.classes] == ["heavy", "light"]
+    assert sum(item.share.value for item in result.classes) == pytest.approx(1.0)
+    assert sum(item.service_share.value for item in result.classes) == pytest.approx(1.0)
+    assert result.classes[0].service_share.value == pytest.approx(0.2 / mean, rel=0.05)
+    assert (
+        result.classes[1].coefficient_of_variation.low < 1.0 < result.classes[1].coefficient_of_variation.high
+    )
+
+
+def test_concentration_of_the_exponential(log_of):
+    """The upper part p of an exponential holds p (1 - ln p) of the whole."""
+    random = np.random.default_rng(6)
+    n = 20_000
+    values, arrival = random.exponential(3.0, n), np.arange(n) * 100.0
+    made = {
+        "user": ["a"] * n,
+        "class": ["x"] * n,
+        "due": instants(arrival),
+        "completion": instants(arrival + values),
+        "service_s": values,
+    }
+    result = service.analyse(log_of(interactions=made))
+    for item in result.concentration:
+        truth = item.upper * (1 - np.log(item.upper))
+        assert abs(item.share.value - truth) < 1.7 * (item.share.high - item.share.low) / 2
+    assert result.curve[-1].concentration.value == pytest.approx(1.0)
+    assert not result.classes
+    assert not result.heavier_than_exponential
+
+
+def test_service_is_given_by_its_parts_where_not_as_a_whole(log_of):
+    arrival = np.arange(10) * 5.0
+    made = {
+        "user": ["a"] * 10,
+        "class": ["x"] * 10,
+        "due": instants(arrival),
+        "completion": instants(arrival + 1),
+        "user_s": np.arange(10) * 0.1,
+        "system_s": np.full(10, 0.1),
+    }
+    result = service.analyse(log_of(interactions=made))
+    assert result.overall.mean.value == pytest.approx(0.55)
+    assert any("tail is hardly seen" in text for text in result.caveats)
+
+
+def test_a_coarse_clock_is_said(log_of):
+    random = np.random.default_rng(7)
+    arrival = np.arange(300) * 5.0
+    made = {
+        "user": ["a"] * 300,
+        "class": ["x"] * 300,
+        "due": instants(arrival),
+        "completion": instants(arrival + 1),
+        "service_s": np.ceil(random.exponential(2.0, 300)) * 0.01,
+    }
+    result = service.analyse(log_of(interactions=made))
+    assert any("clock is coarse" in text for text in result.caveats)
+    assert result.overall.mean.value == pytest.approx(stats.geom(1 - np.exp(-0.5)).mean() * 0.01, rel=0.2)

@@ -128,7 +128,7 @@ def compare(
         return NotApplicable("fewer than two kinds of work vary in all the logs", "name them with --work")
     rows = max(frontier_blocks.block_rows(log) for log in logs)
     read = [
-        frontier_blocks.read(log, work, resources.Meter(log, capped), thresholds, rows)
+        frontier_blocks.read(log, work, resources.Meter(log, capped), thresholds, rows=rows)
         for log, work, capped in zip(logs, common, rates, strict=True)
     ]
     for name, blocks in zip(names, read, strict=True):

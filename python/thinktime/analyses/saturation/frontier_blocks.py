@@ -74,7 +74,13 @@ def _length(log: Log) -> int:
 
 
 def read(
-    log: Log, work: Sequence[Quantity], meter: Meter, thresholds: Thresholds, rows: int | None = None
+    log: Log,
+    work: Sequence[Quantity],
+    meter: Meter,
+    thresholds: Thresholds,
+    *,
+    rows: int | None = None,
+    piece_rows: int = observations.ROWS,
 ) -> Blocks:
     """Frontier of each of an even number of blocks; the log is read once, a piece at a time.
 
@@ -88,12 +94,14 @@ def read(
         Limits beyond which a resource counts as used up.
     rows : int, optional
         Approximate number of intervals in a block; `block_rows` by default.
+    piece_rows : int
+        Largest number of samples in memory at a time; the result does not depend on it.
     """
     n = _length(log)
     count = max(2, 2 * (n // (2 * (block_rows(log) if rows is None else rows))))
     gathered = _Gathered(n, count, (*LIMITS, *(ceiling.resource for ceiling in meter.ceilings)))
     columns = [column for item in work for column in item.columns]
-    for chunk in observations.chunks(log, [*columns, *meter.columns]):
+    for chunk in observations.chunks(log, [*columns, *meter.columns], piece_rows):
         values = np.column_stack([chunk.rate(item.columns) for item in work])
         state = meter.read(chunk)
         gathered.add(chunk, values, state, state.limits(thresholds))

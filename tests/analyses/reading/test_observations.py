@@ -134,7 +134,7 @@ def test_pieces_hold_a_row_at_least(log_of):
 
 PEAK = """
 import sys
-from thinktime.analyses import observations
+from thinktime.log import observations
 from thinktime.log import Log
 log, names = Log.open(sys.argv[1]), sys.argv[3:]
 pieces = observations.chunks(log, names) if sys.argv[2] == "chunks" else [observations.read(log, names)]

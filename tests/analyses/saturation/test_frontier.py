@@ -1,7 +1,5 @@
 """Frontiers of blocks, regions, slopes and growth against machines whose frontier is known."""
 
-import functools
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -83,15 +81,14 @@ def saturated(random, n, noise=0.02):
 
 
 @pytest.mark.parametrize("rows", [1, 37, 600])
-def test_a_log_read_in_pieces_gives_the_blocks_of_the_whole(log_of, monkeypatch, rows):
+def test_a_log_read_in_pieces_gives_the_blocks_of_the_whole(log_of, rows):
     made = bounded()
     made["page_faults_minor"][5:40] = np.nan
     log = log_of(made)
     work = observations.quantities(log, ["user_time", "page_faults_minor", "disk_reads"])
     meter = resources.Meter(log, resources.ceilings(log, {"disk_reads": 300.0}))
     whole = frontier_blocks.read(log, work, meter, Thresholds())
-    monkeypatch.setattr(observations, "chunks", functools.partial(observations.chunks, rows=rows))
-    pieces = frontier_blocks.read(log, work, meter, Thresholds())
+    pieces = frontier_blocks.read(log, work, meter, Thresholds(), piece_rows=rows)
     assert pieces.n == whole.n == 565
     assert pieces.count == whole.count == 34
     for name in ("values", "block", "start_us", "limit", "used_up", "cloud", "cloud_block"):

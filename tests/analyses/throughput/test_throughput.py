@@ -1,0 +1,81 @@
+"""Throughput by load against truth that was put in."""
+
+import numpy as np
+import pytest
+from known_logs import closed_system, starts, steady
+
+from thinktime.analyses.throughput import analysis as throughput
+from thinktime.stats.estimate import NotApplicable
+
+
+def test_throughput_is_the_mean_at_each_load(log_of):
+    """Work saturates at four users; the curve shows it, and the whole-log mean does not enter."""
+    n = 400
+    random = np.random.default_rng(2)
+    users = random.integers(0, 9, n)
+    length = np.full(n, 10.0)
+    made = {
+        "start": starts(length),
+        "length_s": length,
+        "user_s": length * np.minimum(users, 4) * 0.25 * (0.9 + 0.2 * random.random(n)),
+        "system_s": length * 0.05 * users,
+        "idle_s": length * 0.5,
+        "forks": 10 * users * length,
+        "active_users": users,
+    }
+    result = throughput.analyse(log_of(made))
+    assert result.load == "active_users"
+    assert [(group.load_low, group.load_high) for group in result.groups] == [(u, u) for u in range(9)]
+    names = [measure.name for measure in result.measures]
+    user_time = names.index("user_time")
+    assert result.measures[user_time].useful
+    for group in result.groups:
+        expected = min(group.load_low, 4) * 0.25
+        found = group.means[user_time]
+        assert found.value == pytest.approx(expected, rel=0.05)
+        assert group.n == int((users == group.load_low).sum())
+        if group.load_low:
+            assert group.user_time_per_user.value == pytest.approx(expected / group.load_low, rel=0.05)
+    assert result.groups[0].user_time_per_user is None
+    assert result.peak[0] >= 4
+    assert result.n == n
+    pairs = throughput.analyse(log_of(made, name="again"), width=2)
+    assert [(group.load_low, group.load_high) for group in pairs.groups] == [
+        (0, 0),
+        (1, 2),
+        (3, 4),
+        (5, 6),
+        (7, 8),
+    ]
+
+
+def test_few_observations_are_flagged(log_of):
+    users = np.array([1] * 30 + [2] * 3)
+    length = np.full(33, 10.0)
+    made = {"start": starts(length), "length_s": length, "user_s": length * 0.1, "active_users": users}
+    result = throughput.analyse(log_of(made))
+    assert [group.few for group in result.groups] == [False, True]
+    assert "few_observations" in {caveat.kind for caveat in result.caveats}
+
+
+def test_throughput_without_a_load_does_not_apply(log_of):
+    result = throughput.analyse(log_of(steady()))
+    assert isinstance(result, NotApplicable)
+    assert "--by" in result.remedy
+
+
+def test_throughput_uses_the_load_that_was_set(log_of):
+    made = closed_system(hold_s=100.0)
+    length = np.full(200, 2.0)
+    samples = {
+        "start": starts(length),
+        "length_s": length,
+        "user_s": 0.4 * length,
+        "active_users": np.arange(200) % 3,
+    }
+    log = log_of(samples, made)
+    result = throughput.analyse(log)
+    assert result.load == "population"
+    assert [group.load_low for group in result.groups] == [1, 2, 4, 8]
+    assert result.measures[0].name == "interactions"
+    assert throughput.analyse(log, load="active_users").load == "active_users"
