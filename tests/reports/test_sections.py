@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import fields, is_dataclass, replace
 from importlib import import_module
 from typing import Any
@@ -13,6 +14,7 @@ import results
 from thinktime import reports
 from thinktime.analyses import question
 from thinktime.analyses.recording import analysis as recording
+from thinktime.analyses.results import Result
 from thinktime.documents import format as shown
 from thinktime.documents.document import Section
 from thinktime.documents.render import text as render_text
@@ -240,6 +242,22 @@ def test_without_any_result_the_findings_say_what_to_do(log: Log) -> None:
     told = findings(evidence(log, **nothing))
     assert any(finding.tone == "next" and "thinktime play" in finding.text for finding in told)
     assert highlights(evidence(log, **nothing)) == ()
+
+
+@pytest.mark.parametrize("name", [*NAMES, "recording", "users", "timeline"])
+def test_every_result_can_be_taken_along(name: str, log: Log) -> None:
+    """As strict JSON, as a frame with a row for each record, and as a few lines of text."""
+    asked = question(name)
+    made = results.make_all().get(name) or asked.analyse(log, asked.options())
+    if not isinstance(made, Result):
+        return
+    assert json.loads(json.dumps(made.to_dict(), allow_nan=False)).keys() == {
+        field.name for field in fields(made)
+    }
+    frame = made.to_frame()
+    assert frame.height == (len(getattr(made, made.MAIN)) if made.MAIN else max(1, frame.height))
+    assert frame.width == len(set(frame.columns)) > 1
+    assert max(map(len, repr(made).splitlines())) < 110
 
 
 def test_findings_link_to_sections_that_are_there(log: Log) -> None:

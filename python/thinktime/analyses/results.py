@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from thinktime.errors import InputError
-from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
+from thinktime.stats.hypothesis import SignificanceTest
 
 if TYPE_CHECKING:
     import polars as pl
@@ -222,11 +223,15 @@ def _brief(value: Any) -> str:
     from thinktime.documents import format as shown
 
     if value is None:
-        return "not measured"
+        return "none"
     if isinstance(value, Estimate):
         return f"{shown.estimate(value)} (n = {value.n})"
     if isinstance(value, NotApplicable):
         return f"not applicable: {value.reason}"
+    if isinstance(value, Caveat):
+        return value.kind
+    if isinstance(value, SignificanceTest):
+        return f"p = {value.p:.3g}: {value.method}"
     if _is_record(value):
         return type(value).__name__
     if isinstance(value, bool):
@@ -243,7 +248,7 @@ def _brief(value: Any) -> str:
 def _listed(values: Sequence[Any]) -> str:
     if not values:
         return "none"
-    if all(isinstance(value, (str, int, float)) for value in values) and len(values) <= 8:
+    if all(isinstance(value, (str, int, float, Caveat)) for value in values) and len(values) <= 8:
         return _cut(", ".join(_brief(value) for value in values))
     kinds = {type(value).__name__ for value in values if value is not None}
     return f"{len(values)} × {' or '.join(sorted(kinds))}"
