@@ -1,6 +1,8 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, final
+from typing import Any, Literal, TypedDict, final
+
+from typing_extensions import NotRequired
 
 __all__ = [
     "ArrowTable",
@@ -46,25 +48,51 @@ class ArrowTable:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any: ...
     def __len__(self) -> int: ...
 
+_Mode = Literal["create", "resume", "replace"]
+
+class _Column(TypedDict):
+    name: str
+    type: Literal["u64", "i64", "f64", "bool", "text", "time"]
+    unit: str
+    kind: Literal["counter", "gauge", "time", "label"]
+    role: NotRequired[Literal["system_time", "user_time", "idle_time", "request", "load", "throughput"]]
+    description: str
+
+class _Table(TypedDict):
+    name: str
+    columns: list[_Column]
+
+class _PartGroup(TypedDict):
+    files: list[str]
+    superseded: dict[str, str]
+
+class _Defect(TypedDict):
+    severity: Literal["note", "error"]
+    file: str
+    place: str
+    item: str
+    message: str
+    remedy: str
+
 @final
 class NativeLog:
     def __new__(cls, path: str) -> NativeLog: ...
-    def manifest(self) -> str: ...
-    def part_groups(self, table: str) -> list[tuple[list[Path], dict[str, str]]]: ...
+    def manifest(self) -> dict[str, Any]: ...
+    def part_groups(self, table: str) -> list[_PartGroup]: ...
     def open_rows(self, table: str) -> ArrowTable | None: ...
     def read(self, table: str) -> ArrowTable | None: ...
-    def check(self) -> str: ...
+    def check(self) -> list[_Defect]: ...
 
 @final
 class NativeLogWriter:
-    def __new__(cls, path: str, mode: str, session: str) -> NativeLogWriter: ...
-    def write(self, schema: str, stream: object) -> None: ...
+    def __new__(cls, path: str, mode: _Mode, session: dict[str, Any]) -> NativeLogWriter: ...
+    def write(self, schema: dict[str, Any], stream: object) -> None: ...
     def incident(self, kind: str, detail: str, count: int, span_us: tuple[int, int] | None) -> None: ...
-    def set(self, key: str, value: str) -> None: ...
+    def set(self, key: str, value: Any) -> None: ...
     def seal(self) -> None: ...
     def finish(self, end_us: int | None) -> None: ...
 
-def vocabulary() -> str: ...
+def vocabulary() -> list[_Table]: ...
 
 class NativePlayError(RuntimeError): ...
 
@@ -104,17 +132,44 @@ def parse_size(text: str) -> int: ...
 
 class NativeRecordError(RuntimeError): ...
 
+class _RecordOptions(TypedDict, total=False):
+    interval_s: float | None
+    duration_s: float | None
+    jitter: float | None
+    seed: int | None
+    by: Literal["uid", "session", "cgroup", "none"]
+    method: Literal["auto", "procfs", "taskstats"]
+    root: str | None
+    keep_bytes: int | None
+    keep_days: float | None
+
+class _Progress(TypedDict):
+    samples: int
+    elapsed_s: float
+    busy: float | None
+    active_users: int | None
+    written_bytes: int
+
+class _RecordSummary(TypedDict):
+    samples: int
+    missed_deadlines: int
+    dropped_intervals: int
+    facts: dict[str, Any]
+
 @final
 class NativeRecording:
-    def __new__(cls, writer: NativeLogWriter, options_text: str) -> NativeRecording: ...
+    def __new__(cls, writer: NativeLogWriter, options: _RecordOptions) -> NativeRecording: ...
     def new_part(self) -> None: ...
-    def stop(self) -> str: ...
+    def stop(self) -> _RecordSummary: ...
 
 def record(
-    path: str, mode: str, options_text: str, on_progress: Callable[[str], None] | None = None
-) -> str: ...
-def record_session(options_text: str) -> str: ...
-def examine_machine() -> tuple[str, str]: ...
+    path: str,
+    mode: _Mode,
+    options: _RecordOptions,
+    on_progress: Callable[[_Progress], None] | None = None,
+) -> _RecordSummary: ...
+def record_session(options: _RecordOptions) -> dict[str, Any]: ...
+def examine_machine() -> tuple[str, dict[str, Any]]: ...
 def mva(demands: Sequence[float], think: float, population: int) -> tuple[float, bytes]: ...
 def mva_course(demands: Sequence[float], think: float, population: int) -> tuple[bytes, bytes]: ...
 def mva_rates(
@@ -160,7 +215,7 @@ class NativeSimulation:
     def record(
         self,
         path: Path,
-        mode: str,
+        mode: _Mode,
         seed: int,
         number: int,
         finished: NativeFinished,

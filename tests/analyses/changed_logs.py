@@ -19,14 +19,34 @@ COSTS = {"base": 0.009, "vsio": 0.0097, "page_ios": 0.003, "problem": 0.134}
 """CPU time of the system: per second, per request, per second of problem time."""
 
 SCHEMA = (
-    Column("start", "time", "us", "time", "begin of the interval"),
-    Column("length_s", "f64", "s", "time", "length of the interval"),
-    Column("problem_s", "f64", "s", "counter", "problem state", "user_time"),
-    Column("cp_s", "f64", "s", "counter", "supervisor state", "system_time"),
-    Column("vsio", "f64", "request", "counter", "virtual selector I/O", "request"),
-    Column("page_ios", "f64", "request", "counter", "pages in and out", "request"),
-    Column("active_users", "f64", "user", "gauge", "users who ran", "load"),
-    Column("new", "u64", "", "gauge", "new algorithm in force"),
+    Column(name="start", type="time", unit="us", kind="time", description="begin of the interval"),
+    Column(name="length_s", type="f64", unit="s", kind="time", description="length of the interval"),
+    Column(
+        name="problem_s", type="f64", unit="s", kind="counter", description="problem state", role="user_time"
+    ),
+    Column(
+        name="cp_s", type="f64", unit="s", kind="counter", description="supervisor state", role="system_time"
+    ),
+    Column(
+        name="vsio",
+        type="f64",
+        unit="request",
+        kind="counter",
+        description="virtual selector I/O",
+        role="request",
+    ),
+    Column(
+        name="page_ios",
+        type="f64",
+        unit="request",
+        kind="counter",
+        description="pages in and out",
+        role="request",
+    ),
+    Column(
+        name="active_users", type="f64", unit="user", kind="gauge", description="users who ran", role="load"
+    ),
+    Column(name="new", type="u64", unit="", kind="gauge", description="new algorithm in force"),
 )
 
 

@@ -59,13 +59,21 @@ def joined(parts):
 def write(path, columns, entry=ENTRY):
     """Write the columns as a log whose manifest describes them."""
     schema = [
-        Column("start", "time", "us", "time", "start"),
-        Column("length_s", "f64", "s", "time", "length"),
+        Column(name="start", type="time", unit="us", kind="time", description="start"),
+        Column(name="length_s", type="f64", unit="s", kind="time", description="length"),
     ]
     for name in columns:
         if name != "length_s":
             kind = "gauge" if name == "users" else "counter"
-            schema.append(Column(name, "f64", "s" if name.endswith("_s") else "", kind, name))
+            schema.append(
+                Column(
+                    name=name,
+                    type="f64",
+                    unit="s" if name.endswith("_s") else "",
+                    kind=kind,
+                    description=name,
+                )
+            )
     frame = pl.DataFrame({"start": starts(columns["length_s"]), **columns})
     with LogWriter.open(path, source="test", machine={"cpus": 1, "decomposition": entry}) as writer:
         writer.write("samples", frame.select(column.name for column in schema), schema)

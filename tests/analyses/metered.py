@@ -24,7 +24,14 @@ def column(name):
     kind = "time" if name in ("start", "length_s") else "counter"
     sort = "time" if name == "start" else "f64"
     role = {"user_s": "user_time", "system_s": "system_time", "idle_s": "idle_time"}.get(name)
-    return Column(name, sort, "click" if name == "swapped_clicks" else unit, kind, "made by hand", role)
+    return Column(
+        name=name,
+        type=sort,
+        unit="click" if name == "swapped_clicks" else unit,
+        kind=kind,
+        description="made by hand",
+        role=role,
+    )
 
 
 def interval():
@@ -90,7 +97,7 @@ def rows(count=40, without=(), **changed):
 def write(path, sessions, drives=DRIVES, mode="create"):
     """Write sessions of rows, each with the facts of its replication or None, one after another in time."""
     for number, (made, replication) in enumerate(sessions):
-        _write_session(path, "continue" if number else mode, drives, made, replication)
+        _write_session(path, "resume" if number else mode, drives, made, replication)
     return Log.open(path)
 
 

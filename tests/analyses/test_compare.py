@@ -175,7 +175,7 @@ def test_replications_of_a_simulation_keep_their_days(tmp_path):
     last = int(first["start"][-1]) + int(LENGTH_S * 1e6)
     second["start"] = second["start"] + last - int(second["start"][0])
     changed_logs.write(tmp_path / "log", first, replication={"number": 0})
-    log = changed_logs.write(tmp_path / "log", second, replication={"number": 1}, mode="continue")
+    log = changed_logs.write(tmp_path / "log", second, replication={"number": 1}, mode="resume")
     found = compare.analyse(log, treatment="new", requests=(), quantities=["user_time"])
     assert [unit.n for unit in found.units] == [100] * 16
     assert [unit.treatment for unit in found.units] == [str(treated) for treated in BARD] * 2
@@ -306,7 +306,12 @@ def test_weeks_one_after_the_other_are_named_a_trend(changed):
 def test_a_column_that_was_measured_at_times_only_is_left_out_with_the_reason(tmp_path):
     columns = changed_logs.days()
     columns["spool"] = np.where(np.arange(800) % 3 == 0, 1.0, np.nan)
-    schema = (*changed_logs.SCHEMA, Column("spool", "f64", "request", "counter", "spool I/O", "request"))
+    schema = (
+        *changed_logs.SCHEMA,
+        Column(
+            name="spool", type="f64", unit="request", kind="counter", description="spool I/O", role="request"
+        ),
+    )
     log = changed_logs.write(tmp_path / "log", columns, schema)
     found = compare.analyse(log, treatment="new")
     assert ("spool", "measured in some of the observations only") in found.left_out

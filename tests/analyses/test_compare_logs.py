@@ -168,7 +168,9 @@ def test_what_cannot_be_compared_is_an_answer(tmp_path, logs):
     before, _ = logs
     other = (
         *changed_logs.SCHEMA[:2],
-        Column("tapes", "f64", "tape", "counter", "tapes mounted", "request"),
+        Column(
+            name="tapes", type="f64", unit="tape", kind="counter", description="tapes mounted", role="request"
+        ),
     )
     made = columns(LATE)
     made["tapes"] = np.ones(len(made["start"]))

@@ -54,7 +54,7 @@ def replicate(path, number, rows, parameters):
     """Write one replication, whose responses are larger by a hundredth than those of the one before."""
     machine = {"system": "unix6", "drives": metered.DRIVES, "parameters": parameters, "units": {"pc": "ms"}}
     first_us = int(rows["start"][0].timestamp() * 1e6)
-    mode = "continue" if number else "create"
+    mode = "resume" if number else "create"
     with LogWriter.open(path, mode, source="unix6", machine=machine, start_us=first_us) as writer:
         schema = tuple(map(metered.column, rows))
         writer.write("samples", frame(rows, schema), schema)

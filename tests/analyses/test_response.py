@@ -27,7 +27,7 @@ def write_session(path, number):
         "due": instants(arrival),
         "completion": instants(arrival + RESPONSE_S),
     }
-    with LogWriter.open(path, "continue", source="test", machine={}, start_us=start) as writer:
+    with LogWriter.open(path, "resume", source="test", machine={}, start_us=start) as writer:
         writer.write("interactions", frame(made, vocabulary("interactions")))
         writer.end_us = start + round(N * EVERY_S * 1e6)
 

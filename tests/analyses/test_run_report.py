@@ -44,8 +44,11 @@ def columns():
 def write(path, amounts, machine=None):
     kinds = {"length_s": "time"}
     schema = (
-        Column("start", "time", "us", "time", "start"),
-        *(Column(name, "f64", "s", kinds.get(name, "counter"), name) for name in amounts),
+        Column(name="start", type="time", unit="us", kind="time", description="start"),
+        *(
+            Column(name=name, type="f64", unit="s", kind=kinds.get(name, "counter"), description=name)
+            for name in amounts
+        ),
     )
     whole = {"start": starts(amounts["length_s"]), **amounts}
     with LogWriter.open(

@@ -159,7 +159,7 @@ def test_sessions_end_periods_and_lose_their_warm_up(tmp_path):
 
 def write_session(path, number):
     start = EPOCH_US + number * 1_000_000_000
-    with LogWriter.open(path, "continue", source="test", machine={}, start_us=start) as writer:
+    with LogWriter.open(path, "resume", source="test", machine={}, start_us=start) as writer:
         made = columns(np.full(10, 0.5), 1000.0 * number + np.arange(10.0))
         writer.write("interactions", frame(made, vocabulary("interactions")))
         writer.set("replication", {"number": number, "warm_up_s": 100.0})

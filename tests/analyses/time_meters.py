@@ -77,17 +77,19 @@ def write(path, columns, cpus, **machine):
     """Write the columns as a log of a machine with meters."""
     roles = {"useful_s": "user_time", "idle_s": "idle_time"}
     schema = [
-        Column("start", "time", "us", "time", "start"),
-        Column("length_s", "f64", "s", "time", "length"),
+        Column(name="start", type="time", unit="us", kind="time", description="start"),
+        Column(name="length_s", type="f64", unit="s", kind="time", description="length"),
     ]
     for name in columns:
         unit = "s" if name.endswith("_s") else "event"
         role = roles.get(name, "system_time" if unit == "s" else "request")
         role = None if name == "lock_wait_s" else role
         if name == "eligible_mean":
-            schema.append(Column(name, "f64", "process", "gauge", name))
+            schema.append(Column(name=name, type="f64", unit="process", kind="gauge", description=name))
         elif name != "length_s":
-            schema.append(Column(name, "f64", unit, "counter", name, role))
+            schema.append(
+                Column(name=name, type="f64", unit=unit, kind="counter", description=name, role=role)
+            )
     frame = pl.DataFrame({"start": starts(columns["length_s"]), **columns})
     told = {"cpus": cpus, "meters": METERS, **machine}
     with LogWriter.open(path, source="test", machine=told) as writer:

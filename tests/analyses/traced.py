@@ -200,7 +200,7 @@ def write_session(path, number, system, first):
     from thinktime.log import LogWriter, vocabulary
 
     start, end = (EPOCH_US + round(at * 1e6) for at in (first, first + system.end))
-    with LogWriter.open(path, "continue", source="test", machine={}, start_us=start) as writer:
+    with LogWriter.open(path, "resume", source="test", machine={}, start_us=start) as writer:
         for name, columns in zip(("events", "interactions"), tables(system, first), strict=True):
             writer.write(name, frame(columns, vocabulary(name)))
         writer.set("replication", {"number": number, "warm_up_s": system.warm_up})

@@ -111,7 +111,14 @@ def test_values_that_do_not_fit_are_refused_by_column(tmp_path):
 
 
 def test_a_source_may_add_columns_of_its_own(tmp_path):
-    vsio = Column("vsio", "u64", "request", "counter", "Start I/O to virtual selector channels", "request")
+    vsio = Column(
+        name="vsio",
+        type="u64",
+        unit="request",
+        kind="counter",
+        description="Start I/O to virtual selector channels",
+        role="request",
+    )
     with LogWriter.open(tmp_path / "run", source="cp67") as writer:
         writer.write("samples", pl.DataFrame({"vsio": [7]}), [*vocabulary("samples"), vsio])
     log = Log.open(tmp_path / "run")

@@ -97,7 +97,7 @@ def test_an_old_log_has_no_defects(old):
 @pytest.mark.parametrize("table", TABLES)
 def test_an_old_log_is_gone_on_with(old, new, table):
     """Parts of both versions, and what was open at the kill, are read as one table."""
-    with LogWriter.open(old, "continue", source="network") as writer:
+    with LogWriter.open(old, "resume", source="network") as writer:
         for name, columns in rows().items():
             schema = [column for column in vocabulary(name) if column.name in columns]
             writer.write(name, pl.DataFrame(columns), schema)
@@ -111,8 +111,16 @@ def test_an_old_log_is_gone_on_with(old, new, table):
 @pytest.mark.parametrize(
     ("table", "column", "remedy"),
     [
-        ("samples", Column("busy_exact_s", "f64", "s", "counter", "CPU time"), "cpu_exact_s"),
-        ("interactions", Column("waited", "u64", "", "gauge", "Waited"), "waited of type bool"),
+        (
+            "samples",
+            Column(name="busy_exact_s", type="f64", unit="s", kind="counter", description="CPU time"),
+            "cpu_exact_s",
+        ),
+        (
+            "interactions",
+            Column(name="waited", type="u64", unit="", kind="gauge", description="Waited"),
+            "waited of type bool",
+        ),
     ],
 )
 def test_an_old_column_is_refused_for_new_rows(tmp_path, table, column, remedy):

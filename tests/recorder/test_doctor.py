@@ -30,17 +30,17 @@ def found():
 
 
 def test_everything_is_judged_with_evidence(found):
-    items = {finding["item"]: finding for finding in found["findings"]}
+    items = {ability["item"]: ability for ability in found["abilities"]}
     assert items.keys() >= ITEMS
-    for finding in found["findings"]:
-        assert finding["state"] in {"measured", "partly", "zero", "absent"}
-        assert finding["found"]
+    for ability in found["abilities"]:
+        assert ability["state"] in {"measured", "partly", "zero", "absent"}
+        assert ability["evidence"]
 
 
 def test_what_is_only_in_part_has_a_remedy_or_a_reason(found):
-    for finding in found["findings"]:
-        if finding["state"] == "partly":
-            assert finding["remedy"], finding
+    for ability in found["abilities"]:
+        if ability["state"] == "partly":
+            assert ability["remedy"], ability
 
 
 def test_costs_are_measured(found):

@@ -200,7 +200,7 @@ def test_hangup_starts_a_new_part(program, tmp_path):
 
 def test_two_recorders_cannot_write_one_log(program, tmp_path):
     recorder = begin(program, tmp_path / "run")
-    second = run(*program, "-o", str(tmp_path / "run"), "--continue")
+    second = run(*program, "-o", str(tmp_path / "run"), "--resume")
     assert second.returncode == 2
     assert f"process {recorder.pid}" in second.stderr
     assert end(recorder)[1] == 0
@@ -210,7 +210,7 @@ def test_killed_at_any_moment_it_loses_a_sample_at_most_and_the_next_one_goes_on
     log = tmp_path / "run"
     seen, random_moments = 0, random.Random(1971)
     for _ in range(6):
-        recorder = begin(PROGRAMS["static"], log, "--continue")
+        recorder = begin(PROGRAMS["static"], log, "--resume")
         time.sleep(random_moments.uniform(0.0, 0.4))
         before = rows(log)
         recorder.kill()
@@ -218,7 +218,7 @@ def test_killed_at_any_moment_it_loses_a_sample_at_most_and_the_next_one_goes_on
         # The row that was seen is still there, and the log can be read.
         assert rows(log) >= before >= seen
         seen = before
-    done = run(*PROGRAMS["python"], "-o", str(log), "--continue", "--interval", "0.1s", "--duration", "0.3s")
+    done = run(*PROGRAMS["python"], "-o", str(log), "--resume", "--interval", "0.1s", "--duration", "0.3s")
     assert done.returncode == 0, done.stderr
     manifest = Log.open(log).manifest
     killed = [incident for incident in manifest["incidents"] if incident["kind"] == "killed"]
@@ -266,7 +266,7 @@ def test_old_parts_go_when_the_log_is_to_stay_small(tmp_path):
         quick = [
             "-o",
             str(log),
-            "--continue",
+            "--resume",
             "--interval",
             "0.1s",
             "--duration",

@@ -21,7 +21,7 @@ SHARES = {"vsio": 57, "vmio": 10, "page_io": 6, "spool_io": 3, "user_time": 18}
 
 
 def column(name, unit="s", kind="counter", role=None, type_="f64"):
-    return Column(name, type_, unit, kind, name, role)
+    return Column(name=name, type=type_, unit=unit, kind=kind, description=name, role=role)
 
 
 SCHEMA = (

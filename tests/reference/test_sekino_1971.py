@@ -21,7 +21,7 @@ IDLE, USEFUL = 13.7, 46.7
 
 
 def column(name, unit="s", kind="counter", role=None, type_="f64"):
-    return Column(name, type_, unit, kind, name, role)
+    return Column(name=name, type=type_, unit=unit, kind=kind, description=name, role=role)
 
 
 @pytest.fixture(scope="module")

@@ -31,7 +31,7 @@ class StandIn:
 
     def record(self, path, *, trace, mode, progress):
         for done, row in enumerate(self.responses.iter_rows(named=True)):
-            self._session(path, row, trace, mode if done == 0 else "continue")
+            self._session(path, row, trace, mode if done == 0 else "resume")
             progress(done + 1)
 
     def _session(self, path, row, trace, mode):

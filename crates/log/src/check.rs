@@ -14,7 +14,7 @@ use crate::part::{numbered, open_part, read_part};
 use crate::reader::Log;
 use crate::schema::TableSchema;
 
-/// How bad a finding is.
+/// How bad a defect is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
@@ -24,9 +24,9 @@ pub enum Severity {
     Error,
 }
 
-/// One thing that is wrong.
+/// One thing that is wrong with a log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Finding {
+pub struct Defect {
     pub severity: Severity,
     pub file: PathBuf,
     /// Where in the file: a byte, a row, or empty for all of it.
@@ -36,15 +36,15 @@ pub struct Finding {
     pub remedy: String,
 }
 
-impl Finding {
+impl Defect {
     fn error(
         file: &Path,
         place: impl Into<String>,
         item: &str,
         message: impl ToString,
         remedy: &str,
-    ) -> Finding {
-        Finding {
+    ) -> Defect {
+        Defect {
             severity: Severity::Error,
             file: file.into(),
             place: place.into(),
@@ -60,34 +60,34 @@ const MOVE_AWAY: &str = "move the file out of the log: the other parts stay read
 impl Log {
     /// Reads everything and lists what is wrong: files that cannot be read, columns that are not as
     /// the manifest says, rows that break the laws of the tables. Empty when all is well.
-    pub fn check(&self) -> Result<Vec<Finding>, LogError> {
-        let mut findings = Vec::new();
-        self.check_journals(&mut findings)?;
+    pub fn check(&self) -> Result<Vec<Defect>, LogError> {
+        let mut defects = Vec::new();
+        self.check_journals(&mut defects)?;
         let mut starts = BTreeSet::new();
         // samples first: the rows of other tables belong to its intervals.
         let mut tables: Vec<&TableSchema> = self.manifest.tables.iter().collect();
         tables.sort_by_key(|schema| schema.name != "samples");
         for schema in tables {
             for path in self.parts(&schema.name) {
-                self.check_schema(&path, schema, &mut findings);
+                self.check_schema(&path, schema, &mut defects);
                 match read_part(&path, &schema.name) {
-                    Ok(batches) => check_rows(&path, schema, &batches, &mut starts, &mut findings),
-                    Err(error) => findings.push(Finding::error(&path, "", "rows", error, MOVE_AWAY)),
+                    Ok(batches) => check_rows(&path, schema, &batches, &mut starts, &mut defects),
+                    Err(error) => defects.push(Defect::error(&path, "", "rows", error, MOVE_AWAY)),
                 }
             }
             if let Some(batch) = self.open_rows(&schema.name)? {
-                check_rows(&self.dir.join("journal"), schema, &[batch], &mut starts, &mut findings);
+                check_rows(&self.dir.join("journal"), schema, &[batch], &mut starts, &mut defects);
             }
         }
-        Ok(findings)
+        Ok(defects)
     }
 
-    fn check_journals(&self, findings: &mut Vec<Finding>) -> Result<(), LogError> {
+    fn check_journals(&self, defects: &mut Vec<Defect>) -> Result<(), LogError> {
         for (number, contents) in &self.journals {
             let file = crate::part::journal_path(&self.dir, *number);
             for damage in &contents.damage {
                 let place = format!("byte {}", damage.offset);
-                let mut finding = Finding::error(
+                let mut defect = Defect::error(
                     &file,
                     place,
                     "block",
@@ -95,26 +95,20 @@ impl Log {
                     "the other blocks are read; the next recorder keeps this file as .damaged",
                 );
                 if damage.is_tail {
-                    finding.severity = Severity::Note;
-                    finding.remedy = "a block that was being written: nothing to do".into();
+                    defect.severity = Severity::Note;
+                    defect.remedy = "a block that was being written: nothing to do".into();
                 }
-                findings.push(finding);
+                defects.push(defect);
             }
         }
         for (_, path) in numbered(&self.dir, "journal-", ".damaged")? {
             let message = "blocks of this journal could not be read when it was sealed";
-            findings.push(Finding::error(
-                &path,
-                "",
-                "block",
-                message,
-                "remove it when it is of no use to you",
-            ));
+            defects.push(Defect::error(&path, "", "block", message, "remove it when it is of no use to you"));
         }
         Ok(())
     }
 
-    fn check_schema(&self, path: &Path, schema: &TableSchema, findings: &mut Vec<Finding>) {
+    fn check_schema(&self, path: &Path, schema: &TableSchema, defects: &mut Vec<Defect>) {
         let Ok(reader) = open_part(path) else { return };
         for field in reader.schema().fields() {
             if Superseded::of_field(&schema.name, field).is_some() {
@@ -122,25 +116,19 @@ impl Log {
             }
             let Some(at) = schema.position(field.name()) else {
                 let message = "the manifest does not know this column";
-                findings.push(Finding::error(
-                    path,
-                    "schema",
-                    field.name(),
-                    message,
-                    "add it to the manifest",
-                ));
+                defects.push(Defect::error(path, "schema", field.name(), message, "add it to the manifest"));
                 continue;
             };
             let expected = schema.columns[at].ty.arrow();
             if *field.data_type() != expected {
                 let message = format!("type {}, the manifest says {expected}", field.data_type());
-                findings.push(Finding::error(path, "schema", field.name(), message, MOVE_AWAY));
+                defects.push(Defect::error(path, "schema", field.name(), message, MOVE_AWAY));
             }
             for key in ["unit", "kind"] {
                 if !field.metadata().contains_key(key) {
                     let message = format!("the field metadata has no {key}");
                     let remedy = "write the part with thinktime, or add the metadata";
-                    findings.push(Finding::error(path, "schema", field.name(), message, remedy));
+                    defects.push(Defect::error(path, "schema", field.name(), message, remedy));
                 }
             }
         }
@@ -154,18 +142,18 @@ fn check_rows(
     schema: &TableSchema,
     batches: &[RecordBatch],
     starts: &mut BTreeSet<i64>,
-    findings: &mut Vec<Finding>,
+    defects: &mut Vec<Defect>,
 ) {
     let mut row = 0;
     for batch in batches {
         match schema.name.as_str() {
             "samples" => {
-                check_lengths(file, row, batch, findings);
+                check_lengths(file, row, batch, defects);
                 starts.extend(instants(batch));
             }
             "users" | "cpus" | "disks" | "interfaces" => {
                 if let Some(at) = instants(batch).position(|start| !starts.contains(&start)) {
-                    findings.push(Finding::error(
+                    defects.push(Defect::error(
                         file,
                         format!("row {}", row + at),
                         "start",
@@ -180,7 +168,7 @@ fn check_rows(
     }
 }
 
-fn check_lengths(file: &Path, first_row: usize, batch: &RecordBatch, findings: &mut Vec<Finding>) {
+fn check_lengths(file: &Path, first_row: usize, batch: &RecordBatch, defects: &mut Vec<Defect>) {
     let Some(lengths) =
         batch.column_by_name("length_s").and_then(|column| column.as_primitive_opt::<Float64Type>())
     else {
@@ -188,7 +176,7 @@ fn check_lengths(file: &Path, first_row: usize, batch: &RecordBatch, findings: &
     };
     for at in 0..lengths.len() {
         if lengths.is_null(at) || lengths.value(at) <= 0.0 {
-            findings.push(Finding::error(
+            defects.push(Defect::error(
                 file,
                 format!("row {}", first_row + at),
                 "length_s",

@@ -8,17 +8,17 @@ use std::path::{Path, PathBuf};
 pub enum LogError {
     #[error("cannot {action} {path}: {source}; {remedy}")]
     Io { action: &'static str, path: PathBuf, source: io::Error, remedy: &'static str },
-    #[error("{path} is no thinktime log: {reason}; name the folder that `thinktime record -o` made")]
+    #[error("{path} is not a thinktime log: {reason}; name the folder that `thinktime record -o` made")]
     NotALog { path: PathBuf, reason: String },
     #[error(
-        "{path} exists already; name another folder, or say --force to write it anew (a recorder can go on in it: --continue)"
+        "{path} already exists; name another folder, use --force to replace it, or --resume to append to it where the command has that option"
     )]
     Exists { path: PathBuf },
     #[error(
-        "{path} is being written by process {holder}; end that recorder first, or write to another folder"
+        "{path} is being written by process {holder}; end that process first, or write to another folder"
     )]
     Locked { path: PathBuf, holder: String },
-    #[error("{path}: this session has ended; open the log once more to go on in it")]
+    #[error("{path}: this session has ended; open the log again to append another")]
     Ended { path: PathBuf },
     #[error(
         "{path}: log format version {found} is newer than {known}, the newest that this thinktime reads; upgrade thinktime"
@@ -36,7 +36,7 @@ impl LogError {
             path: path.into(),
             item: item.into(),
             reason: reason.to_string(),
-            remedy: "`thinktime check` lists what of the log can be read",
+            remedy: "`thinktime check` lists what can still be read",
         }
     }
 }

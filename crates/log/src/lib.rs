@@ -31,7 +31,7 @@ mod schema;
 pub mod vocabulary;
 mod writer;
 
-pub use check::{Finding, Severity};
+pub use check::{Defect, Severity};
 pub use error::LogError;
 pub use manifest::{Incident, Manifest, Session};
 pub use reader::{Log, PartGroup};

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field};
+use serde::Serialize;
 
 use crate::error::LogError;
 use crate::history::Superseded;
@@ -27,12 +28,12 @@ pub struct Log {
 }
 
 /// Complete parts of a table that store the same columns.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PartGroup {
     pub files: Vec<PathBuf>,
     /// Columns of an earlier version of the format: the name in the files, and the name that they have in the
     /// schema of the table. Their values are to be cast to the type of that schema.
-    pub superseded: Vec<(String, String)>,
+    pub superseded: BTreeMap<String, String>,
 }
 
 impl Log {

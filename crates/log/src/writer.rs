@@ -9,6 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
+use serde::{Deserialize, Serialize};
 
 use crate::conform::conform;
 use crate::error::{IoContext, LogError};
@@ -28,12 +29,13 @@ const BACKLOG_BYTES_MAX: usize = 8 << 20;
 const SEAL_RETRY: Duration = Duration::from_secs(60);
 
 /// What to do when there is a log already.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum OpenMode {
-    /// Refuse.
+    /// Refuse to write.
     Create,
-    /// Go on in it with a new session.
-    Continue,
+    /// Append a new session to it.
+    Resume,
     /// Remove it first.
     Replace,
 }
@@ -73,7 +75,7 @@ impl LogWriter {
         let exists = Manifest::path(dir).exists();
         match mode {
             OpenMode::Create if exists => return Err(LogError::Exists { path: dir.into() }),
-            OpenMode::Continue | OpenMode::Replace | OpenMode::Create => folder::refuse_others(dir, exists)?,
+            OpenMode::Resume | OpenMode::Replace | OpenMode::Create => folder::refuse_others(dir, exists)?,
         }
         fs::create_dir_all(dir).at("create", dir)?;
         let lock = folder::lock(dir)?;
@@ -81,7 +83,7 @@ impl LogWriter {
             folder::clear(dir)?;
         }
         let mut manifest =
-            if exists && mode == OpenMode::Continue { Manifest::read(dir)? } else { Manifest::default() };
+            if exists && mode == OpenMode::Resume { Manifest::read(dir)? } else { Manifest::default() };
         // From here on the log holds rows that an earlier version does not read.
         manifest.schema_version = u64::from(SCHEMA_VERSION);
         let mut writer = LogWriter {

@@ -1,6 +1,5 @@
 //! The log, for `thinktime.log`.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
@@ -11,9 +10,13 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
+use serde_json::Value as Json;
 use thinktime_log::{
-    Incident, Log, LogError, LogWriter, OpenMode, Session, SharedWriter, TableId, TableSchema,
+    Defect, Incident, Log, LogError, LogWriter, Manifest, OpenMode, PartGroup, Session, SharedWriter,
+    TableId, TableSchema,
 };
+
+use crate::convert::Plain;
 
 create_exception!(_native, NativeLogError, PyValueError, "A log cannot be read or written.");
 
@@ -34,10 +37,10 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(vocabulary, module)?)
 }
 
-/// The schemas of the standard tables, as JSON.
+/// The schemas of the standard tables.
 #[pyfunction]
-fn vocabulary() -> PyResult<String> {
-    to_json(&thinktime_log::vocabulary::tables())
+fn vocabulary() -> Plain<Vec<TableSchema>> {
+    Plain(thinktime_log::vocabulary::tables())
 }
 
 pub(crate) fn to_json<T: serde::Serialize>(value: &T) -> PyResult<String> {
@@ -82,13 +85,12 @@ impl NativeLog {
         py.detach(|| Log::open(&path)).map(NativeLog).map_err(log_error)
     }
 
-    fn manifest(&self) -> PyResult<String> {
-        to_json(self.0.manifest())
+    fn manifest(&self) -> Plain<&Manifest> {
+        Plain(self.0.manifest())
     }
 
-    fn part_groups(&self, table: &str) -> PyResult<Vec<(Vec<PathBuf>, BTreeMap<String, String>)>> {
-        let groups = self.0.part_groups(table).map_err(log_error)?;
-        Ok(groups.into_iter().map(|group| (group.files, group.superseded.into_iter().collect())).collect())
+    fn part_groups(&self, table: &str) -> PyResult<Plain<Vec<PartGroup>>> {
+        self.0.part_groups(table).map(Plain).map_err(log_error)
     }
 
     fn open_rows(&self, py: Python<'_>, table: &str) -> PyResult<Option<ArrowTable>> {
@@ -102,8 +104,8 @@ impl NativeLog {
         Ok(Some(ArrowTable { schema: schema.arrow(), batches }))
     }
 
-    fn check(&self, py: Python<'_>) -> PyResult<String> {
-        to_json(&py.detach(|| self.0.check()).map_err(log_error)?)
+    fn check(&self, py: Python<'_>) -> PyResult<Plain<Vec<Defect>>> {
+        py.detach(|| self.0.check()).map(Plain).map_err(log_error)
     }
 }
 
@@ -133,27 +135,16 @@ impl NativeLogWriter {
 #[pymethods]
 impl NativeLogWriter {
     #[new]
-    fn new(py: Python<'_>, path: PathBuf, mode: &str, session: &str) -> PyResult<Self> {
-        let mode = match mode {
-            "create" => OpenMode::Create,
-            "continue" => OpenMode::Continue,
-            "replace" => OpenMode::Replace,
-            other => {
-                let message = format!("mode {other:?} is none of \"create\", \"continue\", \"replace\"");
-                return Err(PyValueError::new_err(message));
-            }
-        };
-        let session: Session = json(session)?;
-        let writer = py.detach(|| LogWriter::open(&path, mode, session)).map_err(log_error)?;
+    fn new(py: Python<'_>, path: PathBuf, mode: Plain<OpenMode>, session: Plain<Session>) -> PyResult<Self> {
+        let writer = py.detach(|| LogWriter::open(&path, mode.0, session.0)).map_err(log_error)?;
         Ok(NativeLogWriter(Arc::new(Mutex::new(writer))))
     }
 
     /// Writes what `stream` (an object with `__arrow_c_stream__`) holds as a part of the table.
-    fn write(&self, py: Python<'_>, schema: &str, stream: &Bound<'_, PyAny>) -> PyResult<()> {
-        let schema: TableSchema = json(schema)?;
+    fn write(&self, py: Python<'_>, schema: Plain<TableSchema>, stream: &Bound<'_, PyAny>) -> PyResult<()> {
         let reader = stream_reader(stream)?;
         self.with_writer(py, |writer| {
-            let table: TableId = writer.declare(schema)?;
+            let table: TableId = writer.declare(schema.0)?;
             writer.write_part(table, reader)
         })
     }
@@ -174,9 +165,8 @@ impl NativeLogWriter {
         self.with_writer(py, |writer| writer.count(&incident))
     }
 
-    fn set(&self, py: Python<'_>, key: &str, value: &str) -> PyResult<()> {
-        let value = json(value)?;
-        self.with_writer(py, |writer| writer.set(key, value))
+    fn set(&self, py: Python<'_>, key: &str, value: Plain<Json>) -> PyResult<()> {
+        self.with_writer(py, |writer| writer.set(key, value.0))
     }
 
     fn seal(&self, py: Python<'_>) -> PyResult<()> {

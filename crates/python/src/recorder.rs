@@ -8,13 +8,14 @@ use std::time::Duration;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use thinktime_log::OpenMode;
+use thinktime_log::{OpenMode, Session};
+use thinktime_recorder::doctor::{self, Examination};
 use thinktime_recorder::{
-    Control, OptionsText, Progress, RecordOptions, RecordSummary, RecorderError, SignalGuard, doctor,
-    record_to,
+    Control, GivenOptions, Progress, RecordOptions, RecordSummary, RecorderError, SignalGuard, record_to,
 };
 
-use crate::log::{NativeLogWriter, json, to_json};
+use crate::convert::Plain;
+use crate::log::NativeLogWriter;
 
 create_exception!(_native, NativeRecordError, PyRuntimeError, "Recording failed.");
 
@@ -33,66 +34,57 @@ fn record_error(error: RecorderError) -> PyErr {
     }
 }
 
-fn options(text: &str) -> PyResult<RecordOptions> {
-    json::<OptionsText>(text)?.try_into().map_err(record_error)
-}
-
-fn open_mode(mode: &str) -> PyResult<OpenMode> {
-    match mode {
-        "create" => Ok(OpenMode::Create),
-        "continue" => Ok(OpenMode::Continue),
-        "replace" => Ok(OpenMode::Replace),
-        other => Err(PyValueError::new_err(format!("mode {other:?} is none of create, continue, replace"))),
-    }
-}
-
-/// The session of a log for a recording with `options`, as JSON.
-#[pyfunction]
-fn record_session(options_text: &str) -> PyResult<String> {
-    let options = options(options_text)?;
+fn checked(given: GivenOptions) -> PyResult<RecordOptions> {
+    let options = RecordOptions::try_from(given).map_err(record_error)?;
     options.check().map_err(record_error)?;
-    to_json(&options.session())
+    Ok(options)
 }
 
-/// What this machine can measure: as text, and as JSON.
+/// The session of a log for a recording with `options`.
 #[pyfunction]
-fn examine_machine(py: Python<'_>) -> PyResult<(String, String)> {
-    let findings = py.detach(doctor::examine).map_err(record_error)?;
-    Ok((findings.to_string(), to_json(&findings)?))
+fn record_session(options: Plain<GivenOptions>) -> PyResult<Plain<Session>> {
+    Ok(Plain(checked(options.0)?.session()))
 }
 
-/// Records until SIGINT, SIGTERM or the duration; SIGHUP starts a new part. Returns the summary as JSON.
+/// What this machine can measure: as text for people, and as facts for programs.
+#[pyfunction]
+fn examine_machine(py: Python<'_>) -> PyResult<(String, Plain<Examination>)> {
+    let examination = py.detach(doctor::examine).map_err(record_error)?;
+    Ok((examination.to_string(), Plain(examination)))
+}
+
+/// Records until SIGINT, SIGTERM or the duration; SIGHUP starts a new part. Returns the summary.
 ///
-/// `on_progress` gets the progress as JSON after every sample; what it raises ends the recording.
+/// `on_progress` is called after every sample; what it raises ends the recording.
 #[pyfunction]
-#[pyo3(signature = (path, mode, options_text, on_progress = None))]
+#[pyo3(signature = (path, mode, options, on_progress = None))]
 fn record(
     py: Python<'_>,
     path: PathBuf,
-    mode: &str,
-    options_text: &str,
+    mode: Plain<OpenMode>,
+    options: Plain<GivenOptions>,
     on_progress: Option<Py<PyAny>>,
-) -> PyResult<String> {
-    let (options, mode) = (options(options_text)?, open_mode(mode)?);
+) -> PyResult<Plain<RecordSummary>> {
+    let options = checked(options.0)?;
     let control = Control::new().map_err(record_error)?;
     let raised = Arc::new(Mutex::new(None));
     if let Some(show) = on_progress {
         let (raised, control_of_show) = (Arc::clone(&raised), control.clone());
         control.on_progress(move |progress: &Progress| {
-            if let Err(error) = Python::attach(|py| show.call1(py, (to_json(progress)?,)).map(drop)) {
+            if let Err(error) = Python::attach(|py| show.call1(py, (Plain(progress),)).map(drop)) {
                 *raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
                 control_of_show.stop();
             }
         });
     }
-    let done = py.detach(|| {
+    let summary = py.detach(|| {
         let _guard = SignalGuard::install(&control)?;
-        record_to(&path, mode, &options, &control)
+        record_to(&path, mode.0, &options, &control)
     });
     if let Some(error) = raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
         return Err(error);
     }
-    to_json(&done.map_err(record_error)?)
+    summary.map(Plain).map_err(record_error)
 }
 
 /// A recording in a thread of its own, into a log that others write too.
@@ -106,9 +98,8 @@ struct NativeRecording {
 impl NativeRecording {
     /// Begins. When this returns, the first sample is taken, or `stop` will say what failed.
     #[new]
-    fn new(py: Python<'_>, writer: &NativeLogWriter, options_text: &str) -> PyResult<Self> {
-        let options = options(options_text)?;
-        options.check().map_err(record_error)?;
+    fn new(py: Python<'_>, writer: &NativeLogWriter, options: Plain<GivenOptions>) -> PyResult<Self> {
+        let options = checked(options.0)?;
         let control = Control::new().map_err(record_error)?;
         let (writer, of_thread) = (writer.shared(), control.clone());
         let thread = std::thread::Builder::new()
@@ -128,17 +119,17 @@ impl NativeRecording {
         self.control.new_part();
     }
 
-    /// Ends the recording; its summary as JSON.
-    fn stop(&self, py: Python<'_>) -> PyResult<String> {
+    /// Ends the recording and returns its summary.
+    fn stop(&self, py: Python<'_>) -> PyResult<Plain<RecordSummary>> {
         self.control.stop();
-        let done = py.detach(|| {
+        let joined = py.detach(|| {
             let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
             thread.map(JoinHandle::join)
         });
-        match done {
+        match joined {
             None => Err(PyValueError::new_err("the recording was stopped already")),
-            Some(Err(_)) => Err(NativeRecordError::new_err("the recording stopped by a mistake of its own")),
-            Some(Ok(summary)) => to_json(&summary.map_err(record_error)?),
+            Some(Err(_)) => Err(NativeRecordError::new_err("the recorder's thread has panicked")),
+            Some(Ok(summary)) => summary.map(Plain).map_err(record_error),
         }
     }
 }

@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 use thinktime_log::OpenMode;
 use thinktime_systems::{Finished, SYSTEMS, Simulation, SimulationError, parameters, system};
 
+use crate::convert::Plain;
 use crate::log::{json, log_error, to_json};
 
 create_exception!(_native, NativeSimulationError, PyRuntimeError, "A simulation gave no figures.");
@@ -135,18 +136,13 @@ impl NativeSimulation {
         &self,
         py: Python<'_>,
         path: PathBuf,
-        mode: &str,
+        mode: Plain<OpenMode>,
         seed: u64,
         number: u64,
         finished: &NativeFinished,
         trace: bool,
     ) -> PyResult<()> {
-        let mode = match mode {
-            "create" => OpenMode::Create,
-            "replace" => OpenMode::Replace,
-            _ => OpenMode::Continue,
-        };
-        py.detach(|| self.0.record(&path, mode, seed, number, &finished.0, trace)).map_err(simulation_error)
+        py.detach(|| self.0.record(&path, mode.0, seed, number, &finished.0, trace)).map_err(simulation_error)
     }
 }
 

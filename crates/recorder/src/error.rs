@@ -4,7 +4,7 @@ use std::io;
 
 use thinktime_log::LogError;
 
-use crate::system::ReadError;
+use crate::sample::system::ReadError;
 
 /// Recording failed.
 #[derive(Debug, thiserror::Error)]

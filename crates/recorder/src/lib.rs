@@ -1,36 +1,31 @@
 //! The Linux recorder: the counters of a machine and of its users, interval by interval, into a log.
 //!
-//! A sample is a [look](system::SystemReader) at every counter; the difference to the look before is
-//! a row. [`record`] does that at jittered times until it is stopped. Everything is read below a
-//! root that tests can exchange for a captured tree, and all time comes from a
-//! [`clock`](clock::Clock) that tests can step.
+//! A sample is a look at every counter; the difference to the look before is a row. [`record`] takes
+//! samples at jittered times until it is stopped. Follow one sample through the folders:
+//!
+//! ```text
+//! recording/   wait for the deadline, take a sample, write it; stop, new parts, facts for the manifest
+//! sample/      one look at the system-wide counters, and the rows that two looks make
+//! processes/   one look at all processes, and the figures by user
+//! proc/        parsers of the files in /proc: bytes in, numbers out, no system call
+//! kernel/      the files of the machine, its clocks, the units of its figures
+//! doctor/      what of all that works on this machine, and what it costs
+//! ```
+//!
+//! Everything is read below a root that tests can exchange for a captured tree, and all time comes
+//! from a [`Clock`](kernel::clock::Clock) that tests can step.
 
-pub mod clock;
-mod control;
-mod cost;
-pub mod counters;
-mod devices;
 pub mod doctor;
 mod error;
-mod exact;
-mod files;
-mod machine;
-mod missing;
+pub mod kernel;
 pub mod notify;
-mod options;
 pub mod proc;
 pub mod processes;
-mod record;
-mod rows;
-mod sessions;
-mod sheet;
-mod summary;
-mod system;
-pub mod tick;
-mod users;
+mod recording;
+pub mod sample;
 
-pub use control::{Control, Progress, SignalGuard};
 pub use error::RecorderError;
-pub use options::{INTERVAL_MIN, Method, OptionsText, RecordOptions, days};
-pub use processes::By;
-pub use record::{RecordSummary, record, record_to};
+pub use processes::{By, Method};
+pub use recording::control::{Control, Progress, SignalGuard};
+pub use recording::options::{GivenOptions, INTERVAL_MIN, RecordOptions, days};
+pub use recording::{RecordSummary, record, record_to};

@@ -4,7 +4,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::Instant;
 
-use crate::control::Progress;
+use crate::recording::control::Progress;
 
 /// Speaks to the service manager, if there is one.
 #[derive(Debug)]

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use thinktime_log::{LogWriter, OpenMode};
-use thinktime_recorder::clock::{Clock, SystemClock};
-use thinktime_recorder::tick::{compute_in_step, give_way, try_tick};
+use thinktime_recorder::doctor::tick::{compute_in_step, give_way, try_tick};
+use thinktime_recorder::kernel::clock::{Clock, SystemClock};
 use thinktime_recorder::{By, Control, RecordOptions, record};
 
 /// Computes in step with the tick for `length`; the CPU seconds it used.

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
-use thinktime_recorder::clock::{Elapsed, Moment, Schedule};
-use thinktime_recorder::counters::{Differences, Family};
 use thinktime_recorder::days;
+use thinktime_recorder::kernel::clock::{Elapsed, Moment, Schedule};
+
+use thinktime_recorder::sample::counters::{Differences, Family};
 
 const SECOND: i64 = 1_000_000_000;
 

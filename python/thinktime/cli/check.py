@@ -1,4 +1,4 @@
-"""``thinktime check``."""
+"""`thinktime check`: the defects of a log."""
 
 from __future__ import annotations
 
@@ -14,29 +14,30 @@ from thinktime.errors import WorkError
 
 def command(
     log: Annotated[Path, typer.Argument(help="Folder of the log.", metavar="LOG")],
-    format: Annotated[Literal["text", "json"], typer.Option(help="How to print.")] = "text",  # noqa: A002
+    format: Annotated[Literal["text", "json"], typer.Option(help="Output format.")] = "text",  # noqa: A002
 ) -> None:
-    """Say what is wrong with a log, and where.
+    """List the defects of a log, with file, place and remedy.
 
-    Reads everything. Exit status 0 when all rows can be read and obey the laws of their tables
-    (notes may be printed), 1 when something is lost or wrong.
+    Reads the whole log. Exit status 0 if all rows can be read and obey the laws of their tables, and the
+    manifest says what analyses expect (notes may be printed); 1 if something is lost or wrong.
 
     Examples:
 
-        thinktime check run
+      thinktime check run
 
-        thinktime check run --format json
+      thinktime check run --format json
     """
     from thinktime.log import Log
 
     opened = Log.open(log)
-    findings = opened.check()
+    defects = opened.check()
     if format == "json":
-        typer.echo(json.dumps([asdict(finding) for finding in findings], indent=2))
+        typer.echo(json.dumps([asdict(defect) for defect in defects], indent=2))
     else:
-        for finding in findings:
-            where = " ".join(part for part in (finding.file, finding.place, finding.item) if part)
-            typer.echo(f"{finding.severity}: {where}: {finding.message}; {finding.remedy}")
-        typer.echo(f"{log}: tables {', '.join(opened.tables) or 'none'}; {len(findings)} findings")
-    if any(finding.severity == "error" for finding in findings):
-        raise WorkError(f"{log}: parts of the log are lost or wrong (see above)")
+        for defect in defects:
+            place = " ".join(text for text in (defect.file, defect.place, defect.item) if text)
+            typer.echo(f"{defect.severity}: {place}: {defect.message}; {defect.remedy}")
+        typer.echo(f"{log}: tables {', '.join(opened.tables) or 'none'}; {len(defects)} defects")
+    errors = sum(defect.severity == "error" for defect in defects)
+    if errors:
+        raise WorkError(f"{log}: {errors} errors, listed above")

@@ -1,4 +1,4 @@
-"""`thinktime doctor`: what this machine can measure."""
+"""`thinktime doctor`: list what this machine can measure."""
 
 from __future__ import annotations
 
@@ -7,19 +7,15 @@ from typing import Annotated, Literal
 
 import typer
 
-__all__ = ["command"]
-
 
 def command(
-    form: Annotated[
-        Literal["text", "json"], typer.Option("--format", help="How the findings are printed.")
-    ] = "text",
+    form: Annotated[Literal["text", "json"], typer.Option("--format", help="Output format.")] = "text",
 ) -> None:
-    """Say what this machine can measure, what is sampled or always zero here, and what a sample costs.
+    """List what this machine can measure, what is only sampled or always zero, and the cost of a sample.
 
-    Nothing is taken from versions or configuration: every source is read, and a load of known size is run
-    in step with the kernel's tick to see what becomes of it. Takes about two seconds. Run it as the user
-    that is to record; as root it shows what root would add.
+    Relies on no version or configuration: reads every source, and runs a load of known size in step with the
+    kernel's tick to see how much of it is counted. Takes about two seconds. Run it as the user that will
+    record; as root it shows what root would add.
 
     Examples:
 
@@ -31,5 +27,5 @@ def command(
     """
     from thinktime.sources.linux import examine
 
-    found = examine()
-    typer.echo(json.dumps(found.facts, indent=2) if form == "json" else found.text)
+    examination = examine()
+    typer.echo(json.dumps(examination.facts, indent=2) if form == "json" else examination.text)

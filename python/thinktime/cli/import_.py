@@ -1,4 +1,4 @@
-"""``thinktime import``: another tool's file into a log."""
+"""`thinktime import`: convert a file of another tool into a log."""
 
 from __future__ import annotations
 
@@ -16,40 +16,39 @@ from thinktime.errors import InputError
 if TYPE_CHECKING:
     from thinktime.sources.sar import Imported
 
-__all__ = ["command"]
-
 
 class Source(str, Enum):
-    """Tools whose files can be read."""
+    """Tools whose files can be imported."""
 
     sar = "sar"
 
 
 class Format(str, Enum):
-    """How the outcome is printed."""
+    """Output formats."""
 
     text = "text"
     json = "json"
 
 
 def command(
-    source: Annotated[Source, typer.Argument(help="The tool that wrote FILE.")],
+    source: Annotated[Source, typer.Argument(help="Tool that wrote FILE.")],
     file: Annotated[
-        Path, typer.Argument(help="Its file; of sar: saDD, the text of sadf -r, or the JSON of sadf -j.")
+        Path,
+        typer.Argument(help="File to import; for sar: saDD, the text of sadf -r, or the JSON of sadf -j."),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the log to make.", metavar="LOG")],
-    force: Annotated[bool, typer.Option("--force", help="Replace a log that is there.")] = False,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the new log.", metavar="LOG")],
+    force: Annotated[bool, typer.Option("--force", help="Replace a log that already exists.")] = False,
     date: Annotated[
         str,
         typer.Option(
-            "--date", help="Day of the first record (YYYY-MM-DD), for a text with times of day only."
+            "--date", help="Day of the first record (YYYY-MM-DD), for text that has only times of day."
         ),
     ] = "",
-    form: Annotated[Format, typer.Option("--format", help="How to print the outcome.")] = Format.text,
+    form: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.text,
 ) -> None:
-    """Turn another tool's file into a log.
+    """Convert a file of another tool into a log.
 
-    Reads the binary files of sar (sysstat) through the installed sadf, and without it the text of
+    Reads the binary files of sar (sysstat) with the installed sadf; without sadf, the text of
     `sadf -r -U -O debug FILE -- -A` (exact counters) or the JSON of `sadf -j FILE -- -A` (rounded rates).
 
     Examples:
@@ -60,7 +59,7 @@ def command(
     """
     from thinktime.sources.sar import import_sar
 
-    del source  # one so far; typer has checked it
+    del source  # there is one so far, and typer has checked it
     day = _day(date)
     if sys.stderr.isatty():
         from rich.console import Console
@@ -82,7 +81,7 @@ def _day(text: str) -> datetime.date | None:
     try:
         return datetime.date.fromisoformat(text)
     except ValueError:
-        raise InputError(f"--date {text}: a day as 2026-11-21 is needed") from None
+        raise InputError(f"--date {text}: give a day such as 2026-11-21") from None
 
 
 def _time(microseconds: int) -> str:

@@ -1,4 +1,4 @@
-"""`thinktime record`: this machine, and its users, into a log."""
+"""`thinktime record`: record this machine and its users into a log."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import contextlib
 import json
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from thinktime.errors import InputError
 from thinktime.quantity import parse_bytes, parse_seconds
 
-__all__ = ["command"]
+if TYPE_CHECKING:
+    from thinktime.log import Mode
 
 
 def command(
@@ -24,50 +25,61 @@ def command(
         str,
         typer.Option("-i", "--interval", metavar="TIME", help="Mean time between samples, at least 0.1s."),
     ] = "5s",
-    duration: Annotated[
-        str, typer.Option("-d", "--duration", metavar="TIME", help="End by itself after TIME.")
-    ] = "",
+    duration: Annotated[str, typer.Option("-d", "--duration", metavar="TIME", help="Stop after TIME.")] = "",
     by: Annotated[
         Literal["uid", "session", "cgroup", "none"],
-        typer.Option("--by", help="By what users are told apart: each terminal has its own session."),
+        typer.Option("--by", help="How to identify users: by uid, login session or cgroup."),
     ] = "uid",
     method: Annotated[
         Literal["auto", "procfs", "taskstats"],
-        typer.Option("--method", help="How per-process figures are read; auto measures which costs less."),
+        typer.Option(
+            "--method", help="How to read the counters of each process; auto measures which costs less."
+        ),
     ] = "auto",
     jitter: Annotated[
         float,
         typer.Option(
-            "--jitter", min=0.0, max=0.45, help="Move each sample by up to this share of the interval."
+            "--jitter",
+            min=0.0,
+            max=0.45,
+            help="Move each sample at random by up to this share of the interval.",
         ),
     ] = 0.1,
     seed: Annotated[
-        int, typer.Option("--seed", min=0, help="Of the random numbers that move the samples.")
+        int, typer.Option("--seed", min=0, help="Seed of the random numbers that move the samples.")
     ] = 0,
     keep_bytes: Annotated[
         str,
-        typer.Option("--keep-bytes", metavar="SIZE", help="Remove the oldest parts beyond SIZE, as in 2GB."),
+        typer.Option(
+            "--keep-bytes",
+            metavar="SIZE",
+            help="Remove the oldest parts of the log beyond SIZE, such as 2GB.",
+        ),
     ] = "",
     keep_days: Annotated[
-        float | None, typer.Option("--keep-days", metavar="DAYS", help="Remove parts older than DAYS.")
+        float | None,
+        typer.Option("--keep-days", metavar="DAYS", help="Remove parts of the log older than DAYS."),
     ] = None,
-    go_on: Annotated[bool, typer.Option("--continue", help="Go on in a log that is there.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace a log that is there.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Append to a log that already exists.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace a log that already exists.")] = False,
     form: Annotated[
-        Literal["text", "json"], typer.Option("--format", help="How the end is reported.")
+        Literal["text", "json"], typer.Option("--format", help="Format of the summary.")
     ] = "text",
     root: Annotated[
         Path,
         typer.Option(
-            "--root", metavar="DIR", help="Record the tree below DIR, not this machine's.", hidden=True
+            "--root",
+            metavar="DIR",
+            help="Record the file tree below DIR instead of this machine.",
+            hidden=True,
         ),
     ] = Path("/"),
 ) -> None:
-    """Record this machine into a log: its counters, and what each of its users uses.
+    """Record this machine into a log: its counters, and the resources used by each of its users.
 
-    Ctrl-C or SIGTERM ends it within a second with everything in the log; SIGHUP starts a new part of the
-    log. A recorder that is killed loses at most the sample it is writing. Works without privileges; what
-    root would add, and what this kernel does not measure, says `thinktime doctor`.
+    Ctrl-C or SIGTERM ends the recording within a second, with everything in the log; SIGHUP starts a new
+    part of the log. A recorder that is killed loses at most the sample that it is writing. Runs unprivileged.
+    `thinktime doctor` lists what this kernel cannot measure and what root would add.
 
     Examples:
 
@@ -75,12 +87,12 @@ def command(
 
       thinktime record -o run --interval 1s --by session
 
-      thinktime record -o /var/lib/thinktime/log --continue --keep-days 30 --keep-bytes 2GB
+      thinktime record -o /var/lib/thinktime/log --resume --keep-days 30 --keep-bytes 2GB
     """
     from thinktime.sources.linux import RecordOptions, record
 
-    if go_on and force:
-        raise InputError("--continue --force: one goes on in a log, the other replaces it; give one of them")
+    if resume and force:
+        raise InputError("--resume --force: one appends to a log, the other replaces it; give one of them")
     options = RecordOptions(
         interval_s=parse_seconds(interval, "--interval"),
         duration_s=parse_seconds(duration, "--duration") if duration else None,
@@ -92,10 +104,10 @@ def command(
         keep_bytes=parse_bytes(keep_bytes, "--keep-bytes") if keep_bytes else None,
         keep_days=keep_days,
     )
-    shows = sys.stderr.isatty()
-    mode: Literal["create", "continue", "replace"] = "continue" if go_on else "replace" if force else "create"
-    summary = record(output, options, mode, _show if shows else None)
-    if shows:
+    is_terminal = sys.stderr.isatty()
+    mode: Mode = "resume" if resume else "replace" if force else "create"
+    summary = record(output, options, mode, _show if is_terminal else None)
+    if is_terminal:
         print(file=sys.stderr)
     typer.echo(
         json.dumps({"log": str(output)} | summary, indent=2) if form == "json" else _text(summary, output)
@@ -109,7 +121,7 @@ def _show(progress: dict[str, Any]) -> None:
         f"\r{progress['samples']} samples, {progress['elapsed_s']:.0f} s, busy {busy}, active users {users}, "
         f"{progress['written_bytes'] / 1000:.0f} kB written\x1b[K"
     )
-    # A terminal that has gone is no reason to stop recording.
+    # A closed terminal is no reason to stop recording.
     with contextlib.suppress(OSError):
         print(line, end="", file=sys.stderr, flush=True)
 
@@ -123,15 +135,17 @@ def _text(summary: dict[str, Any], output: Path) -> str:
             f"a sample took {1000 * cost['mean_s']:.2f} ms of CPU time ({facts['processes']['method']})"
         )
     if summary["missed_deadlines"]:
-        lines.append(f"{summary['missed_deadlines']} samples were missed: the one before took too long")
+        lines.append(f"{summary['missed_deadlines']} deadlines were missed: the sample before took too long")
     if summary["dropped_intervals"]:
-        lines.append(f"{summary['dropped_intervals']} intervals were dropped; `thinktime check` says why")
+        lines.append(f"{summary['dropped_intervals']} intervals were dropped; see incidents in the manifest")
     busy = facts["busy"]
     if busy is not None and busy["disagree"]:
         lines.append(
-            f"the kernel's tick shows {busy['sampled_s']:.2f} s of CPU time, exact are "
-            f"{busy['exact_s']:.2f} s: the load is in step with the tick; believe the exact figure"
+            f"CPU time sampled at the tick is {busy['sampled_s']:.2f} s, exact CPU time is "
+            f"{busy['exact_s']:.2f} s: the load is in step with the tick; use the exact time"
         )
     if facts["missing"]:
-        lines.append(f"not to be had here: {', '.join(sorted(facts['missing']))}; see `thinktime doctor`")
+        lines.append(
+            f"not available on this machine: {', '.join(sorted(facts['missing']))}; see `thinktime doctor`"
+        )
     return "\n".join([*lines, str(output)])

@@ -79,7 +79,7 @@ def command(
     except InputError as error:
         raise parameters.located(error, system, config, parameter or []) from None
     if output is not None:
-        mode: Literal["create", "continue", "replace"] = "continue" if earlier else "create"
+        mode: Literal["create", "resume", "replace"] = "resume" if earlier else "create"
         with _progress("writing the log", replications) as progress:
             simulated.record(
                 output, trace=trace, mode="replace" if force and not earlier else mode, progress=progress

@@ -1,19 +1,41 @@
-"""The log: what every source writes and every question reads, and the readers that make arrays of it.
+"""The log: what every source writes and every question reads.
 
-`Log` opens a folder, `LogWriter` writes one, `Runs` holds many with their factor levels. The other modules
-read what questions need from a log: `observations` (one an interval), `interactions`, `periods` (recorded
-without interruption), `loads` (active users at an instant) and `meters` (where a system meters its overhead).
+==============  ==============================================================================
+`log`           `Log` opens a folder, `LogWriter` writes one; `vocabulary` lists shared columns
+`runs`          `Runs`: many logs with the factor levels under which each was made
+`observations`  the samples as arrays: one observation per interval
+`interactions`  the interactions as arrays, in order of the time when each was due
+`periods`       stretches recorded without interruption
+`loads`         users active in each interval, and ranges of load
+`meters`        counters of events and CPU time that a system meters itself
+==============  ==============================================================================
+
+This module offers the contents of `log`. The others read what questions need from a log; none of them
+computes a statistic, and none imports an analysis.
 """
 
-from thinktime.log.log import Column, Finding, Kind, Log, LogError, LogWriter, Role, Type, tables, vocabulary
+from thinktime.log.log import (
+    Column,
+    Defect,
+    Kind,
+    Log,
+    LogError,
+    LogWriter,
+    Mode,
+    Role,
+    Type,
+    tables,
+    vocabulary,
+)
 
 __all__ = [
     "Column",
-    "Finding",
+    "Defect",
     "Kind",
     "Log",
     "LogError",
     "LogWriter",
+    "Mode",
     "Role",
     "Type",
     "tables",

@@ -1,14 +1,14 @@
-"""The log: what every source writes and every analysis reads.
+"""The log: the format that every source writes and every analysis reads.
 
-A log is a folder: ``manifest.json`` and one folder of Parquet files a table. Any Parquet reader can
-read it; this module adds the rows of the part that is still open, the columns' units, kinds and
-roles, and the list of what went wrong while it was written.
+A log is a folder: ``manifest.json`` and one folder of Parquet files per table. Any Parquet reader can
+read it; this module adds the rows of the open part, the units, kinds and roles of the columns, and the
+incidents that were counted while it was written.
 """
 
 from __future__ import annotations
 
 import functools
-import json
+import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -22,55 +22,50 @@ from thinktime.errors import InputError
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Column", "Finding", "Kind", "Log", "LogError", "LogWriter", "Role", "Type", "vocabulary"]
-
 Type = Literal["u64", "i64", "f64", "bool", "text", "time"]
 Kind = Literal["counter", "gauge", "time", "label"]
+Mode = Literal["create", "resume", "replace"]
 Role = Literal["system_time", "user_time", "idle_time", "request", "load", "throughput"]
 
 
 class LogError(InputError):
-    """A log cannot be read or written. The message names the file, the cause and the remedy."""
+    """A log cannot be read or written; the message names the file, the cause and the remedy."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """One column of a table.
-
-    Parameters
-    ----------
-    name : str
-        Name, with the unit last where it is not plain from the noun: ``cpu_exact_s``.
-    type : {"u64", "i64", "f64", "bool", "text", "time"}
-        How values are stored; ``time`` is microseconds since 1970 UTC.
-    unit : str
-        Symbol or noun: ``s``, ``byte``, ``page``.
-    kind : {"counter", "gauge", "time", "label"}
-        Counters are amounts in the interval, gauges readings at its end.
-    description : str
-        What is counted, and where the figure comes from.
-    role : str or None
-        What an analysis uses the column for.
-    """
+    """One column of a table."""
 
     name: str
+    """Name, with the unit last where the noun does not imply it: ``cpu_exact_s``."""
     type: Type
+    """Type in which values are stored; ``time`` is microseconds since 1970 UTC."""
     unit: str
+    """Symbol or noun: ``s``, ``byte``, ``page``; empty for a label."""
     kind: Kind
+    """Counters are amounts in the interval, gauges readings at its end."""
     description: str
+    """What is counted, and where the number comes from."""
     role: Role | None = None
+    """Use that analyses make of the column."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Defect:
     """One thing that is wrong with a log."""
 
     severity: Literal["note", "error"]
+    """``error`` where rows are lost or wrong, ``note`` where nothing is."""
     file: str
+    """File of the log."""
     place: str
+    """Place in the file: a byte, a row; empty for the whole file."""
     item: str
+    """Column, key of the manifest, or block."""
     message: str
+    """Observation, and what would be right."""
     remedy: str
+    """What to do about it."""
 
 
 def _columns(table: dict[str, Any]) -> tuple[Column, ...]:
@@ -79,7 +74,7 @@ def _columns(table: dict[str, Any]) -> tuple[Column, ...]:
 
 @functools.cache
 def _vocabulary() -> dict[str, tuple[Column, ...]]:
-    return {table["name"]: _columns(table) for table in json.loads(_native.vocabulary())}
+    return {table["name"]: _columns(table) for table in _native.vocabulary()}
 
 
 def tables() -> tuple[str, ...]:
@@ -88,17 +83,23 @@ def tables() -> tuple[str, ...]:
 
 
 def vocabulary(table: str) -> tuple[Column, ...]:
-    """Columns that every source shares for `table`, in order.
+    """Columns that all sources share for `table`, in order.
+
+    Parameters
+    ----------
+    table : str
+        Name of a table: ``samples``, ``users``, ``cpus``, ``disks``, ``interfaces``, ``interactions`` or
+        ``events``.
 
     Raises
     ------
     LogError
         The vocabulary has no such table.
     """
-    try:
-        return _vocabulary()[table]
-    except KeyError:
-        raise LogError(f"there is no table {table!r}; the tables are {', '.join(_vocabulary())}") from None
+    columns = _vocabulary().get(table)
+    if columns is None:
+        raise LogError(f"table {table!r} does not exist; the tables are {', '.join(_vocabulary())}")
+    return columns
 
 
 def _polars_type(kind: Type) -> pl.DataType:
@@ -115,14 +116,11 @@ def _polars_type(kind: Type) -> pl.DataType:
     return types[kind]
 
 
-_Group = tuple[list[Path], dict[str, str]]
-"""Parquet files with the same columns, and of an earlier version's columns among them the name of today."""
-
-
-def _scan(files: list[Path], superseded: dict[str, str], schema: dict[str, pl.DataType]) -> pl.LazyFrame:
+def _scan(files: Sequence[str], superseded: dict[str, str], schema: dict[str, pl.DataType]) -> pl.LazyFrame:
+    """Rows of Parquet files; `superseded` maps columns of an older version of the format to today's names."""
     import polars as pl
 
-    frame = pl.scan_parquet([str(path) for path in files])
+    frame = pl.scan_parquet(list(files))
     if not superseded:
         return frame
     return frame.rename(superseded).with_columns(
@@ -140,18 +138,27 @@ class Log:
     def __init__(self, path: Path, native: _native.NativeLog) -> None:
         self.path = path
         self._native = native
-        self.manifest: dict[str, Any] = json.loads(native.manifest())
+        self.manifest = native.manifest()
+        """Contents of ``manifest.json``, with the incidents of the open part."""
         self._schemas = {table["name"]: _columns(table) for table in self.manifest["tables"]}
 
     @classmethod
     def open(cls, path: str | Path) -> Log:
-        """Open the log in folder `path`, also while it is being written.
+        """Log in folder `path`, which may still be being written.
+
+        Parameters
+        ----------
+        path : str or Path
+            Folder of the log.
 
         Raises
         ------
         LogError
-            `path` is no log, or a log of a newer format.
+            `path` is not a log, or a log of a newer format.
+        TypeError
+            `path` is neither a text nor a path.
         """
+        _check_path(path)
         try:
             return cls(Path(path), _native.NativeLog(str(path)))
         except _native.NativeLogError as error:
@@ -162,11 +169,11 @@ class Log:
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """Names of the tables that some source declared."""
+        """Names of the tables that a source declared."""
         return tuple(self._schemas)
 
     def has(self, table: str) -> bool:
-        """Whether the log has any row of `table`."""
+        """True if the log has a row of `table`."""
         return table in self._schemas and not self.table(table).head(1).collect().is_empty()
 
     def schema(self, table: str) -> tuple[Column, ...]:
@@ -176,54 +183,68 @@ class Log:
     def columns_with(self, role: Role, table: str = "samples") -> list[str]:
         """Names of the columns of `table` that have `role`, in order.
 
+        Parameters
+        ----------
+        role : {"system_time", "user_time", "idle_time", "request", "load", "throughput"}
+            Use that analyses make of a column.
+        table : str
+            Name of the table.
+
         Raises
         ------
-        ValueError
+        InputError
             There is no such role.
         """
         if role not in get_args(Role):
-            raise ValueError(f"there is no role {role!r}; the roles are {', '.join(get_args(Role))}")
+            raise InputError(f"role {role!r} does not exist; the roles are {', '.join(get_args(Role))}")
         return [column.name for column in self.schema(table) if column.role == role]
 
     def table(self, name: str) -> pl.LazyFrame:
         """Rows of table `name`, in the order in which they were written.
 
-        Complete parts are scanned where they lie; only the rows of the open part are in memory. A
-        table that the log has not is empty, with the columns of the vocabulary.
+        Complete parts are scanned in place; only the rows of the open part are in memory. A table that
+        the log does not have is empty, with the columns of the vocabulary.
 
         Raises
         ------
         LogError
-            A part cannot be read, or there is no such table anywhere.
+            A part cannot be read, or neither the log nor the vocabulary has such a table.
         """
-        return self._joined(name, self._parts(name), open_part=True)
+        return self._joined(name, self._part_groups(name), open_part=True)
 
     def in_turn(self, name: str, bytes_max: int = 8 << 20) -> Iterator[pl.LazyFrame]:
-        """Rows of table `name` as `table` gives them, in several frames one after another.
+        """Rows of table `name` in several frames, in order.
 
-        Each frame covers complete parts of together at most `bytes_max` of Parquet, one part at least, so
-        that who collects one after another needs the memory of a few parts, however long the log.
+        Each frame covers at least one complete part, and as many as fit into `bytes_max` of Parquet, so that
+        collecting one frame after another needs memory for a few parts, however long the log is.
+
+        Parameters
+        ----------
+        name : str
+            Name of the table.
+        bytes_max : int
+            Size of the Parquet files of one frame.
 
         Raises
         ------
         LogError
-            A part cannot be read, or there is no such table anywhere.
+            A part cannot be read, or neither the log nor the vocabulary has such a table.
         """
-        for files, superseded in self._parts(name):
-            some: list[Path] = []
+        for group in self._part_groups(name):
+            files: list[str] = []
             size = 0
-            for path in files:
-                bytes_more = path.stat().st_size
-                if some and size + bytes_more > bytes_max:
-                    yield self._joined(name, [(some, superseded)])
-                    some, size = [], 0
-                some.append(path)
+            for path in group["files"]:
+                bytes_more = os.stat(path).st_size
+                if files and size + bytes_more > bytes_max:
+                    yield self._joined(name, [{**group, "files": files}])
+                    files, size = [], 0
+                files.append(path)
                 size += bytes_more
-            yield self._joined(name, [(some, superseded)])
+            yield self._joined(name, [{**group, "files": files}])
         yield self._joined(name, [], open_part=True)
 
-    def _parts(self, name: str) -> list[_Group]:
-        """Files of the complete parts, in order, those with the same columns together."""
+    def _part_groups(self, name: str) -> list[_native._PartGroup]:
+        """Files of the complete parts, in order; neighbours with the same columns together."""
         if name not in self._schemas:
             return []
         try:
@@ -231,12 +252,14 @@ class Log:
         except _native.NativeLogError as error:
             raise LogError(str(error)) from None
 
-    def _joined(self, name: str, groups: Sequence[_Group], *, open_part: bool = False) -> pl.LazyFrame:
+    def _joined(
+        self, name: str, groups: Sequence[_native._PartGroup], *, open_part: bool = False
+    ) -> pl.LazyFrame:
         """Rows of these files, and of the open part."""
         import polars as pl
 
         schema = {column.name: _polars_type(column.type) for column in self.schema(name)}
-        frames = [_scan(files, superseded, schema) for files, superseded in groups]
+        frames = [_scan(group["files"], group["superseded"], schema) for group in groups]
         if open_part and name in self._schemas:
             try:
                 open_rows = self._native.open_rows(name)
@@ -248,31 +271,31 @@ class Log:
         return pl.concat([pl.LazyFrame(schema=schema), *frames], how="diagonal")
 
     def samples(self) -> pl.LazyFrame:
-        """Rows of `samples`: one an interval."""
+        """Rows of `samples`: one per interval."""
         return self.table("samples")
 
     def users(self) -> pl.LazyFrame:
-        """Rows of `users`: one an interval and user who did anything."""
+        """Rows of `users`: one per interval and user who did anything."""
         return self.table("users")
 
     def cpus(self) -> pl.LazyFrame:
-        """Rows of `cpus`: one an interval and CPU."""
+        """Rows of `cpus`: one per interval and CPU."""
         return self.table("cpus")
 
     def disks(self) -> pl.LazyFrame:
-        """Rows of `disks`: one an interval and disk that did anything."""
+        """Rows of `disks`: one per interval and disk that did anything."""
         return self.table("disks")
 
     def interfaces(self) -> pl.LazyFrame:
-        """Rows of `interfaces`: one an interval and network interface that did anything."""
+        """Rows of `interfaces`: one per interval and network interface that did anything."""
         return self.table("interfaces")
 
     def interactions(self) -> pl.LazyFrame:
-        """Rows of `interactions`: one an input and all the work that it asked for."""
+        """Rows of `interactions`: one per input, with all the work that it requested."""
         return self.table("interactions")
 
     def events(self) -> pl.LazyFrame:
-        """Rows of `events`: one an event of the trace."""
+        """Rows of `events`: one per event of the trace."""
         return self.table("events")
 
     def arrow(self, table: str) -> _native.ArrowTable:
@@ -293,31 +316,37 @@ class Log:
             raise LogError(f"{self.path} has no table {table!r}; it has {', '.join(self._schemas) or 'none'}")
         return rows
 
-    def check(self) -> list[Finding]:
-        """Read everything and list what is wrong, and where; empty when all is well."""
+    def check(self) -> list[Defect]:
+        """Defects of the log, found by reading all of it; empty for a sound log.
+
+        Raises
+        ------
+        LogError
+            A file of the log cannot be opened.
+        """
         try:
-            return [Finding(**finding) for finding in json.loads(self._native.check())]
+            return [Defect(**defect) for defect in self._native.check()]
         except _native.NativeLogError as error:
             raise LogError(str(error)) from None
 
 
 class LogWriter:
-    """Writes a log; at most one writer at a time for a folder.
+    """Writer of a log; a folder has at most one at a time.
 
-    Use `LogWriter.open` as a context manager. Leaving it after an exception keeps what was written
+    Use `LogWriter.open` as a context manager. Leaving it by an exception keeps what was written
     and leaves the session without an end, as a killed recorder does.
     """
 
     def __init__(self, native: _native.NativeLogWriter) -> None:
         self.native = native
         self.end_us: int | None = None
-        """When the session ended, for one of another time; microseconds since 1970 UTC."""
+        """End of a session in the past, microseconds since 1970 UTC; None for now."""
 
     @classmethod
     def open(
         cls,
         path: str | Path,
-        mode: Literal["create", "continue", "replace"] = "create",
+        mode: Mode = "create",
         *,
         source: str,
         machine: dict[str, Any] | None = None,
@@ -325,28 +354,35 @@ class LogWriter:
         boot_id: str | None = None,
         start_us: int | None = None,
     ) -> LogWriter:
-        """Open the log in folder `path` for writing and begin a session.
+        """Writer of the log in folder `path`, with a new session.
 
         Parameters
         ----------
         path : str or Path
             Folder of the log.
-        mode : {"create", "continue", "replace"}
-            Whether a log that is there already is refused, gone on with, or removed first.
+        mode : {"create", "resume", "replace"}
+            For a log that already exists: refuse it, append a session to it, or remove it first.
         source : str
-            What writes it: ``linux``, ``sar``, the name of a simulated system.
+            Name of the source: ``linux``, ``sar``, the name of a simulated system.
         machine, options : dict, optional
-            What is measured and what was asked for, for the manifest.
+            Description of the machine, and options of the source, for the manifest.
         boot_id : str, optional
-            Identity of the machine's boot.
+            Identity of the boot of the machine.
         start_us : int, optional
             Start of the session, microseconds since 1970 UTC; now by default.
 
         Raises
         ------
         LogError
-            The folder is a log already (``create``), is something else, or another writer has it.
+            The folder is already a log (``create``), is not a log, or another writer has it.
+        InputError
+            There is no such mode.
+        TypeError
+            `path` is neither a text nor a path, or `machine` or `options` hold more than plain values.
         """
+        _check_path(path)
+        if mode not in get_args(Mode):
+            raise InputError(f"mode {mode!r} does not exist; the modes are {', '.join(get_args(Mode))}")
         session = {
             "source": source,
             "machine": machine or {},
@@ -355,19 +391,19 @@ class LogWriter:
             "start_us": time.time_ns() // 1000 if start_us is None else start_us,
         }
         try:
-            return cls(_native.NativeLogWriter(str(path), mode, json.dumps(session)))
-        except _native.NativeLogError as error:
+            return cls(_native.NativeLogWriter(str(path), mode, session))
+        except ValueError as error:
             raise LogError(str(error)) from None
 
     def write(self, table: str, frame: pl.DataFrame, schema: Sequence[Column] | None = None) -> None:
-        """Write `frame` as one complete part of `table`.
+        """Write `frame` as a complete part of `table`.
 
         Parameters
         ----------
         table : str
             Name of the table.
         frame : polars.DataFrame
-            Rows; columns that it lacks become null.
+            Rows; missing columns become null.
         schema : sequence of Column, optional
             Columns of the table; the vocabulary's by default.
 
@@ -375,30 +411,34 @@ class LogWriter:
         ------
         LogError
             `frame` has a column that `schema` lacks, or values that do not fit its types.
+        TypeError
+            `frame` is not a data frame with an Arrow stream.
         """
+        if not hasattr(frame, "__arrow_c_stream__"):
+            raise TypeError(f"frame is a {type(frame).__name__}; a polars.DataFrame is needed")
         columns = vocabulary(table) if schema is None else schema
         description = {"name": table, "columns": [_described(column) for column in columns]}
-        self._call(self.native.write, json.dumps(description), frame)
+        self._call(self.native.write, description, frame)
 
     def incident(
         self, kind: str, detail: str, *, count: int = 1, span_us: tuple[int, int] | None = None
     ) -> None:
-        """Count something that a reader of the log must know.
+        """Count an incident that readers of the log must know.
 
         Parameters
         ----------
         kind, detail : str
-            What happened: incidents of the same kind and detail are counted together.
+            Description; incidents of the same kind and detail are counted together.
         count : int
-            How often.
+            Number of times it happened.
         span_us : (int, int), optional
-            When it happened first and last, microseconds since 1970 UTC; now by default.
+            First and last time, microseconds since 1970 UTC; now by default.
         """
         self._call(self.native.incident, kind, detail, count, span_us)
 
     def set(self, key: str, value: Any) -> None:
-        """Say a fact of this session under `key` in the manifest."""
-        self._call(self.native.set, key, json.dumps(value))
+        """Set a fact of this session under `key` in the manifest; plain dicts, lists, numbers and texts."""
+        self._call(self.native.set, key, value)
 
     def finish(self) -> None:
         """Seal the open part and end the session cleanly, at `end_us` if that was set, or now."""
@@ -417,9 +457,14 @@ class LogWriter:
     def _call(act: Any, *arguments: Any) -> None:
         try:
             act(*arguments)
-        except _native.NativeLogError as error:
+        except ValueError as error:
             raise LogError(str(error)) from None
 
 
 def _described(column: Column) -> dict[str, Any]:
     return {key: value for key, value in asdict(column).items() if value is not None}
+
+
+def _check_path(path: object) -> None:
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"path is a {type(path).__name__}; a text or a path is needed")

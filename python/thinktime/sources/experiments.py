@@ -35,7 +35,7 @@ class Replications(Protocol):
         path: str | Path,
         *,
         trace: bool,
-        mode: Literal["create", "continue"],
+        mode: Literal["create", "resume"],
         progress: Callable[[int], object],
     ) -> None: ...
 
@@ -295,7 +295,7 @@ class _Work:
         made.record(
             draft,
             trace=self.design.trace,
-            mode="continue" if first else "create",
+            mode="resume" if first else "create",
             progress=lambda _: self._seen(cell, self.design.replications - first),
         )
         if cell.path.exists():

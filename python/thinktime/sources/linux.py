@@ -1,14 +1,13 @@
 """The Linux recorder, from Python: into a log of its own, or into one that others write too.
 
-The recorder itself is Rust (`crates/recorder`), with its own thread and no need of the interpreter, so
-that recording beside Python work costs that work nothing but the CPU time of the samples.
+The recorder itself is Rust (`crates/recorder`) and runs in a thread of its own without the interpreter, so
+that recording beside Python work costs that work only the CPU time of the samples.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,119 +15,110 @@ from typing import TYPE_CHECKING, Any, Literal
 from thinktime.errors import InputError, WorkError
 
 if TYPE_CHECKING:
-    from thinktime._native import NativeLogWriter
-
-__all__ = ["By", "Examination", "Method", "RecordOptions", "Recording", "examine", "record", "session"]
+    from thinktime._native import _RecordOptions
+    from thinktime.log.log import LogWriter, Mode
 
 By = Literal["uid", "session", "cgroup", "none"]
 Method = Literal["auto", "procfs", "taskstats"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RecordOptions:
-    """What a recording is asked to do.
-
-    Attributes
-    ----------
-    interval_s : float
-        Mean time between samples, s; at least 0.1.
-    duration_s : float or None
-        The recording ends by itself after this time, s.
-    jitter : float
-        Each sample is moved by up to this share of the interval either way, 0 to 0.45, so that it is
-        in step neither with the kernel's tick nor with the load.
-    seed : int
-        Of the random numbers that move the samples.
-    by : {"uid", "session", "cgroup", "none"}
-        By what users are told apart. By session, the active users are those at a terminal.
-    method : {"auto", "procfs", "taskstats"}
-        How per-process figures are read; ``auto`` measures at start which costs less.
-    root : str
-        The file tree that is recorded; another one than ``/`` is for tests.
-    keep_bytes : int or None
-        The oldest parts of the log are removed so that it stays within this size, bytes.
-    keep_days : float or None
-        Parts older than this are removed, days.
-    """
+    """Options of a recording."""
 
     interval_s: float = 5.0
+    """Mean time between samples [s]; at least 0.1."""
     duration_s: float | None = None
+    """Time after which the recording ends [s]; None to end it by `Recording.stop` or a signal."""
     jitter: float = 0.1
+    """Share of the interval, 0 to 0.45, by which each sample is moved either way at random, so that samples
+    are in step neither with the kernel's tick nor with the load."""
     seed: int = 0
+    """Seed of the random numbers that move the samples."""
     by: By = "uid"
+    """Identity of a user: user id, login session or control group; with ``session``, the active users are
+    those at a terminal."""
     method: Method = "auto"
+    """Source of the numbers by process; ``auto`` measures at the start which costs less."""
     root: str = "/"
+    """Root of the file tree that is recorded; another one than ``/`` is for tests."""
     keep_bytes: int | None = None
+    """Size of the log beyond which its oldest parts are removed [byte]."""
     keep_days: float | None = None
+    """Age beyond which parts of the log are removed [day]."""
 
-    def to_json(self) -> str:
-        """Return the options as the native module reads them."""
-        return json.dumps(asdict(self))
+    def _given(self) -> _RecordOptions:
+        return {
+            "interval_s": self.interval_s,
+            "duration_s": self.duration_s,
+            "jitter": self.jitter,
+            "seed": self.seed,
+            "by": self.by,
+            "method": self.method,
+            "root": self.root,
+            "keep_bytes": self.keep_bytes,
+            "keep_days": self.keep_days,
+        }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Examination:
-    """What this machine can measure.
-
-    Attributes
-    ----------
-    text : str
-        For people.
-    facts : dict
-        The same for programs: ``machine``, ``findings``, ``costs``, ``processes``.
-    """
+    """What this machine can measure."""
 
     text: str
+    """Summary for people."""
     facts: dict[str, Any]
+    """The same for programs: ``machine``, ``abilities``, ``costs``, ``processes``."""
 
 
 def record(
-    log: Path,
+    log: str | Path,
     options: RecordOptions,
-    mode: Literal["create", "continue", "replace"] = "create",
+    mode: Mode = "create",
     on_progress: Callable[[dict[str, Any]], None] | None = None,
 ) -> dict[str, Any]:
-    """Record this machine into `log` until SIGINT, SIGTERM or the duration; SIGHUP starts a new part.
+    """Summary of a recording of this machine into `log`.
+
+    The recording ends after the duration, or by SIGINT or SIGTERM; SIGHUP starts a new part.
 
     Parameters
     ----------
-    log : Path
+    log : str or Path
         Folder of the log.
     options : RecordOptions
         What to record, and how often.
-    mode : {"create", "continue", "replace"}
-        What to do when there is a log already: refuse, go on in it, or remove it first.
+    mode : {"create", "resume", "replace"}
+        For a log that already exists: refuse it, append a session to it, or remove it first.
     on_progress : callable, optional
-        Called when recording has begun and after every sample with ``samples``, ``elapsed_s``, ``busy``,
-        ``active_users`` and ``written_bytes``. What it raises ends the recording and is raised here.
+        Called at the start and after every sample with ``samples``, ``elapsed_s``, ``busy``,
+        ``active_users`` and ``written_bytes``. An exception that it raises ends the recording.
 
     Returns
     -------
     dict
-        ``samples``, ``missed_deadlines``, ``dropped_intervals`` and ``facts``, which is what the manifest
-        says under ``recorder``: the cost of a sample, sources that are missing, exact and sampled CPU time.
+        ``samples``, ``missed_deadlines``, ``dropped_intervals`` and ``facts``, the content of the manifest
+        under ``recorder``: cost of a sample, missing sources, exact and sampled CPU time.
 
     Raises
     ------
     InputError
-        An option cannot be used, or the log cannot be written, such as when another recorder does.
+        An option cannot be used, or the log cannot be written, for example because another recorder has it.
     WorkError
         Recording failed on the way. What was recorded before is in the log.
     """
     from thinktime import _native
 
-    listener = None if on_progress is None else lambda text: on_progress(json.loads(text))
     try:
-        summary: dict[str, Any] = json.loads(_native.record(str(log), mode, options.to_json(), listener))
+        summary = _native.record(str(log), mode, options._given(), on_progress)
     except ValueError as error:
         raise InputError(str(error)) from error
     except _native.NativeRecordError as error:
         raise WorkError(str(error)) from error
-    return summary
+    return dict(summary)
 
 
 def session(options: RecordOptions) -> dict[str, Any]:
-    """Return the session with which to open a log that a `Recording` shares with other sources.
+    """Session with which to open a log that a `Recording` shares with other sources.
 
     Raises
     ------
@@ -138,41 +128,46 @@ def session(options: RecordOptions) -> dict[str, Any]:
     from thinktime import _native
 
     try:
-        facts: dict[str, Any] = json.loads(_native.record_session(options.to_json()))
+        return _native.record_session(options._given())
     except ValueError as error:
         raise InputError(str(error)) from error
-    return facts
 
 
 class Recording:
-    """A recording in a thread of its own, into a log that others write too.
+    """Recording in a thread of its own, into a log that others write too.
 
-    It begins at once: when the constructor returns, the first sample has been taken. The recorder's own
-    process makes no user active, so that a driver in it does not count as a user.
+    When the constructor returns, the first sample has been taken. The process of the recorder does not make
+    its user active, so that a driver in the same process does not count as a user.
 
     Parameters
     ----------
-    writer : NativeLogWriter
-        The writer of the log, opened with `session`.
+    writer : LogWriter
+        Writer of the log, opened with `session`.
     options : RecordOptions
         What to record, and how often.
+
+    Raises
+    ------
+    InputError
+        An option cannot be used.
     """
 
-    def __init__(self, writer: NativeLogWriter, options: RecordOptions) -> None:
+    def __init__(self, writer: LogWriter, options: RecordOptions) -> None:
         from thinktime import _native
 
         try:
-            self._native = _native.NativeRecording(writer, options.to_json())
+            self._native = _native.NativeRecording(writer.native, options._given())
         except ValueError as error:
             raise InputError(str(error)) from error
         self.summary: dict[str, Any] | None = None
+        """Summary as `record` returns it; None before `stop`."""
 
     def new_part(self) -> None:
         """End the open part of the log and start a new one."""
         self._native.new_part()
 
     def stop(self) -> dict[str, Any]:
-        """End the recording within a second and return its summary, as `record` does; twice is once.
+        """Summary of the recording, which ends within a second; a second call returns the same.
 
         Raises
         ------
@@ -183,7 +178,7 @@ class Recording:
 
         if self.summary is None:
             try:
-                self.summary = json.loads(self._native.stop())
+                self.summary = dict(self._native.stop())
             except (ValueError, _native.NativeRecordError) as error:
                 raise WorkError(str(error)) from error
         return self.summary
@@ -198,15 +193,15 @@ class Recording:
         try:
             self.stop()
         except WorkError:
-            # What went wrong inside is what the caller wants to hear of.
+            # An error of the block itself is the cause that the caller needs.
             if error is None:
                 raise
 
 
 def examine() -> Examination:
-    """Find out what this machine can measure, what is only sampled or always zero, and what a sample costs.
+    """Examination of this machine: what is measured, sampled or always zero, and the cost of a sample.
 
-    Takes about two seconds, most of them a load that tries whether CPU time is sampled at the tick.
+    Takes about two seconds, most of them for a load that shows whether CPU time is sampled at the tick.
 
     Raises
     ------
@@ -219,4 +214,4 @@ def examine() -> Examination:
         text, facts = _native.examine_machine()
     except _native.NativeRecordError as error:
         raise WorkError(str(error)) from error
-    return Examination(text.rstrip("\n"), json.loads(facts))
+    return Examination(text=text.rstrip("\n"), facts=facts)

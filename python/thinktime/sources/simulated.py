@@ -183,7 +183,7 @@ class Simulated:
         path: str | Path,
         *,
         trace: bool = False,
-        mode: Literal["create", "continue", "replace"] = "create",
+        mode: Literal["create", "resume", "replace"] = "create",
         progress: Callable[[int], object] | None = None,
     ) -> None:
         """Write the replications into the log at `path`, each as a session.
@@ -194,13 +194,13 @@ class Simulated:
             Folder of the log.
         trace : bool
             Whether `interactions` and `events` are written beside `samples`.
-        mode : {"create", "continue", "replace"}
+        mode : {"create", "resume", "replace"}
             A new log; sessions added to one that is there; or a new one in its place.
         progress : callable, optional
             Called with the number of replications written.
         """
         for done, number in enumerate(self.responses["replication"]):
-            how = mode if done == 0 else "continue"
+            how = mode if done == 0 else "resume"
             _call(self._simulation.record, Path(path), how, self.seed, number, self._finished, trace)
             if progress is not None:
                 progress(done + 1)

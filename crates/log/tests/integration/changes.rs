@@ -77,7 +77,7 @@ fn a_column_that_comes_later_is_null_before() {
 fn a_reboot_between_sessions_is_counted() {
     let dir = tempfile::tempdir().unwrap();
     for boot in ["first", "first", "second"] {
-        LogWriter::open(dir.path(), OpenMode::Continue, session(boot)).unwrap().finish().unwrap();
+        LogWriter::open(dir.path(), OpenMode::Resume, session(boot)).unwrap().finish().unwrap();
     }
     let log = Log::open(dir.path()).unwrap();
     assert_eq!(incident_count(&log, "reboot"), 1);
@@ -101,10 +101,10 @@ fn damage_inside_a_journal_costs_its_block_and_the_file_is_kept() {
 
     let log = Log::open(dir.path()).unwrap();
     assert_eq!(numbers(&log, "numbers"), [0, 2, 3, 4]);
-    let findings = log.check().unwrap();
-    assert_eq!(findings.len(), 1);
-    assert_eq!(findings[0].severity, Severity::Error);
-    assert_eq!(findings[0].place, format!("byte {}", blocks[2]));
+    let defects = log.check().unwrap();
+    assert_eq!(defects.len(), 1);
+    assert_eq!(defects[0].severity, Severity::Error);
+    assert_eq!(defects[0].place, format!("byte {}", blocks[2]));
 
     let mut writer = open(dir.path());
     let table = writer.declare(schema()).unwrap();

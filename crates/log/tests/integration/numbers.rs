@@ -11,7 +11,7 @@ pub fn session(boot_id: &str) -> Session {
 }
 
 pub fn open(dir: &Path) -> LogWriter {
-    LogWriter::open(dir, OpenMode::Continue, session("boot")).expect("the folder is writable")
+    LogWriter::open(dir, OpenMode::Resume, session("boot")).expect("the folder is writable")
 }
 
 pub fn schema() -> TableSchema {

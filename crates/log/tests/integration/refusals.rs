@@ -17,7 +17,7 @@ fn an_ended_session_lets_the_next_writer_in() {
     let path = dir.path().join("run");
     let mut first = LogWriter::open(&path, OpenMode::Create, session("boot")).unwrap();
     first.finish().unwrap();
-    let mut second = LogWriter::open(&path, OpenMode::Continue, session("boot")).unwrap();
+    let mut second = LogWriter::open(&path, OpenMode::Resume, session("boot")).unwrap();
     assert!(matches!(first.incident("killed", ""), Err(LogError::Ended { .. })));
     assert!(matches!(first.set("recorder", serde_json::json!({})), Err(LogError::Ended { .. })));
     first.finish().unwrap();
@@ -29,7 +29,7 @@ fn an_ended_session_lets_the_next_writer_in() {
 fn a_second_writer_is_told_who_holds_the_log() {
     let dir = tempfile::tempdir().unwrap();
     let writer = open(dir.path());
-    let refused = LogWriter::open(dir.path(), OpenMode::Continue, session("boot"));
+    let refused = LogWriter::open(dir.path(), OpenMode::Resume, session("boot"));
     let text = message(refused);
     assert!(text.contains(&format!("process {}", std::process::id())), "{text}");
     drop(writer);
@@ -52,7 +52,7 @@ fn an_existing_log_is_not_written_over_without_being_told() {
 
 #[test]
 fn a_folder_with_other_files_is_left_alone() {
-    for mode in [OpenMode::Create, OpenMode::Continue, OpenMode::Replace] {
+    for mode in [OpenMode::Create, OpenMode::Resume, OpenMode::Replace] {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("thesis.tex"), "years of work").unwrap();
         let text = message(LogWriter::open(dir.path(), mode, session("boot")));
@@ -82,7 +82,7 @@ fn a_newer_format_is_refused_by_its_version() {
         .replace(&format!("\"schema_version\": {SCHEMA_VERSION}"), "\"schema_version\": 99");
     fs::write(&path, newer).unwrap();
     assert!(message(Log::open(dir.path())).contains("version 99"));
-    assert!(message(LogWriter::open(dir.path(), OpenMode::Continue, session("boot"))).contains("version 99"));
+    assert!(message(LogWriter::open(dir.path(), OpenMode::Resume, session("boot"))).contains("version 99"));
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn a_truncated_part_is_named() {
     fs::write(&part, &bytes[..bytes.len() / 2]).unwrap();
     let log = Log::open(dir.path()).unwrap();
     assert!(message(log.read("numbers")).contains("part-000001"));
-    let findings = log.check().unwrap();
-    assert_eq!(findings.len(), 1);
-    assert_eq!(findings[0].file, part);
+    let defects = log.check().unwrap();
+    assert_eq!(defects.len(), 1);
+    assert_eq!(defects[0].file, part);
 }

@@ -25,9 +25,9 @@ struct Arguments {
 enum Command {
     /// Record until Ctrl-C, SIGTERM or the duration; SIGHUP starts a new part.
     Record(Record),
-    /// Say what this machine can measure, and what a sample costs here.
+    /// List what this machine can measure, and the cost of a sample.
     Doctor {
-        /// As text, or as JSON.
+        /// Output format.
         #[arg(long, default_value = "text")]
         format: Format,
     },
@@ -68,31 +68,31 @@ struct Record {
     /// Mean time between samples, at least 0.1s.
     #[arg(short, long, default_value = "5s", value_parser = duration)]
     interval: Duration,
-    /// End by itself after this time.
+    /// Stop after this time.
     #[arg(short, long, value_parser = duration)]
     duration: Option<Duration>,
-    /// By what users are told apart.
+    /// How to identify users.
     #[arg(long, default_value = "uid")]
     by: Who,
-    /// How per-process figures are read.
+    /// How to read the counters of each process; auto measures which costs less.
     #[arg(long, default_value = "auto")]
     method: How,
-    /// Move each sample by up to this share of the interval, so that it is not in step with anything.
+    /// Move each sample at random by up to this share of the interval.
     #[arg(long, default_value_t = 0.1)]
     jitter: f64,
-    /// Of the random numbers that move the samples.
+    /// Seed of the random numbers that move the samples.
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Remove the oldest parts so that the log stays within this size, as in 2GB.
+    /// Remove the oldest parts so that the log stays within this size, such as 2GB.
     #[arg(long, value_parser = parse_size)]
     keep_bytes: Option<u64>,
     /// Remove parts older than this many days.
     #[arg(long)]
     keep_days: Option<f64>,
-    /// Go on in a log that is there already.
-    #[arg(long = "continue", conflicts_with = "force")]
-    go_on: bool,
-    /// Replace a log that is there already.
+    /// Append to a log that already exists.
+    #[arg(long, conflicts_with = "force")]
+    resume: bool,
+    /// Replace a log that already exists.
     #[arg(long)]
     force: bool,
     /// Record the file tree below this folder instead of this machine's.
@@ -102,8 +102,8 @@ struct Record {
 
 impl Record {
     fn mode(&self) -> OpenMode {
-        match (self.go_on, self.force) {
-            (true, _) => OpenMode::Continue,
+        match (self.resume, self.force) {
+            (true, _) => OpenMode::Resume,
             (_, true) => OpenMode::Replace,
             _ => OpenMode::Create,
         }
@@ -178,15 +178,15 @@ fn show(progress: &Progress) {
         progress.written_bytes / 1000
     );
     let mut stderr = std::io::stderr().lock();
-    // A terminal that has gone is no reason to stop recording.
+    // A closed terminal is no reason to stop recording.
     let _ = stderr.write_all(line.as_bytes()).and_then(|()| stderr.flush());
 }
 
 fn examine(format: Format) -> Result<(), RecorderError> {
-    let findings = thinktime_recorder::doctor::examine()?;
+    let examination = thinktime_recorder::doctor::examine()?;
     let text = match format {
-        Format::Text => findings.to_string(),
-        Format::Json => serde_json::to_string_pretty(&findings.to_json()).unwrap_or_default(),
+        Format::Text => examination.to_string(),
+        Format::Json => serde_json::to_string_pretty(&examination).unwrap_or_default(),
     };
     println!("{}", text.trim_end());
     Ok(())

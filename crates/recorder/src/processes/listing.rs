@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt;
 
 use rustix::fs::{RawDir, SeekFrom, seek};
 
-use crate::files::Root;
+use crate::kernel::files::Root;
 
 /// The folder `/proc`, kept open.
 #[derive(Debug)]

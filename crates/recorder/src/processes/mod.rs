@@ -19,6 +19,19 @@ use serde::{Deserialize, Serialize};
 use crate::proc::process_io::ProcessIo;
 use crate::proc::process_stat::ProcessStat;
 
+/// How per-process figures are read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Method {
+    /// Whichever costs less here, measured at start.
+    #[default]
+    Auto,
+    /// `/proc` with descriptors kept open.
+    Procfs,
+    /// taskstats by netlink, in batches; needs CAP_NET_ADMIN.
+    Taskstats,
+}
+
 /// By what the processes are told apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

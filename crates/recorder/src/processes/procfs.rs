@@ -16,7 +16,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::listing::Listing;
 use super::{By, Facts, ProcessSource, Scan};
-use crate::files::{Root, read_once};
+use crate::kernel::files::{Root, read_once};
 use crate::proc::schedstat::ThreadSched;
 use crate::proc::{cgroup, process_io, process_stat, schedstat};
 

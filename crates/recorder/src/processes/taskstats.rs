@@ -10,7 +10,7 @@ use std::io;
 use super::netlink::{Record, TaskstatsSocket};
 use super::procfs::{Files, Process};
 use super::{By, ProcessSource, Scan};
-use crate::files::Root;
+use crate::kernel::files::Root;
 use crate::proc::schedstat::ThreadSched;
 
 /// Processes by taskstats.

@@ -9,11 +9,10 @@ use super::census::{Census, Surroundings};
 use super::listing::Listing;
 use super::procfs::Procfs;
 use super::taskstats::Taskstats;
-use super::{By, ProcessSource, Scan};
-use crate::clock::{Clock, Moment, SystemClock};
-use crate::files::Root;
-use crate::machine;
-use crate::options::Method;
+use super::{By, Method, ProcessSource, Scan};
+use crate::kernel::clock::{Clock, Moment, SystemClock};
+use crate::kernel::files::Root;
+use crate::kernel::host;
 use crate::proc::stat::Stat;
 
 /// What is known of the processes after a sample.
@@ -95,7 +94,7 @@ impl Watch {
         if by == By::None {
             return Ok(Watch::Count(Counting::open(root)?));
         }
-        let tick_ns = 1_000_000_000 / machine::clock_ticks();
+        let tick_ns = 1_000_000_000 / host::clock_ticks();
         let mut scan = Scan::default();
         let mut tried = BTreeMap::new();
         let source = choose(root, by, method, &mut scan, &mut tried)?;

@@ -21,11 +21,11 @@ PART_BYTES_MAX = 8 << 20
 DISK_COLUMNS = (
     *vocabulary("disks"),
     Column(
-        "operations",
-        "u64",
-        "operation",
-        "counter",
-        "Reads, writes and discards completed, which sar does not tell apart",
+        name="operations",
+        type="u64",
+        unit="operation",
+        kind="counter",
+        description="Reads, writes and discards completed, which sar does not tell apart",
     ),
 )
 

@@ -47,11 +47,11 @@ def play_into(
     WorkError
         The users or the recorder could not do their work.
     """
-    options = RecordOptions(interval_s=interval_s or RecordOptions.interval_s, by="session")
+    options = RecordOptions(interval_s=interval_s or RecordOptions().interval_s, by="session")
     with _open(path, force, options, plan, recorded=interval_s is not None) as writer:
         for key, value in (facts or {}).items():
             writer.set(key, value)
-        recording = nullcontext() if interval_s is None else Recording(writer.native, options)
+        recording = nullcontext() if interval_s is None else Recording(writer, options)
         with recording:
             played = terminals.play(plan, prepared, writer, on_progress)
     summary = recording.summary if isinstance(recording, Recording) else None

@@ -99,7 +99,7 @@ def _record(path: Path, number: int, users: int, insertion_s: float, seed: int) 
         "length": PERIOD_S,
     }
     run = simulate(SYSTEM, parameters, seed=seed, first_replication=number)
-    run.record(path, trace=True, mode="continue")
+    run.record(path, trace=True, mode="resume")
 
 
 def _analysed(log: Log, sessions: list[tuple[int, float]]) -> Monitored:

@@ -107,7 +107,7 @@ class Installation:
         path = self.folder / f"pooled-{name}"
         for run in self.repeated[name]:
             (session,) = run.log.manifest["sessions"]
-            mode: Literal["create", "continue"] = "continue" if path.exists() else "create"
+            mode: Literal["create", "resume"] = "resume" if path.exists() else "create"
             known = {key: session[key] for key in ("machine", "options")}
             with LogWriter.open(path, mode, source=SYSTEM, **known) as writer:
                 writer.write("samples", run.log.samples().collect(), run.log.schema("samples"))

@@ -149,7 +149,7 @@ def _pooled(runs: Sequence[Log], path: Path) -> Log:
         (session,) = run.manifest["sessions"]
         samples = run.samples().collect()
         begins = pl.col("start").min() + pl.duration(seconds=session["replication"]["warm_up_s"])
-        mode: Literal["create", "continue"] = "continue" if path.exists() else "create"
+        mode: Literal["create", "resume"] = "resume" if path.exists() else "create"
         known = {name: session[name] for name in ("machine", "options")}
         with LogWriter.open(path, mode, source=MULTICS, **known) as writer:
             writer.write("samples", samples.filter(pl.col("start") >= begins), run.schema("samples"))

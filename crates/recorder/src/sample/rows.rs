@@ -2,12 +2,14 @@
 
 use thinktime_log::{Row, Value, vocabulary};
 
-use crate::counters::{Differences, Family};
-use crate::devices::{Devices, DiskDelta, NetDelta};
+use crate::kernel::host;
 use crate::proc::pressure::Pressure;
 use crate::proc::stat::CpuTicks;
-use crate::sheet::{Draft, Sheet};
-use crate::system::Snapshot;
+use crate::processes::census::{Account, Census};
+use crate::sample::counters::{Differences, Family};
+use crate::sample::devices::{Devices, DiskDelta, NetDelta};
+use crate::sample::sheet::{Draft, Sheet};
+use crate::sample::system::Snapshot;
 
 /// The sheets of the system-wide tables.
 #[derive(Debug)]
@@ -307,5 +309,47 @@ fn gauges(sample: &mut Draft<'_>, after: &Snapshot) {
     ];
     for (column, kib) in gauges {
         sample.set(column, kib.map(|kib| kib.saturating_mul(1024)));
+    }
+}
+
+/// Makes the rows of the users who did anything.
+#[derive(Debug)]
+pub struct UserSheet {
+    pub sheet: Sheet,
+    tick_s: f64,
+    /// Whether the source measures waiting for a CPU.
+    has_wait: bool,
+}
+
+impl UserSheet {
+    pub fn new(has_wait: bool) -> UserSheet {
+        UserSheet {
+            sheet: Sheet::new(vocabulary::users()),
+            tick_s: 1.0 / host::clock_ticks() as f64,
+            has_wait,
+        }
+    }
+
+    pub fn rows(&self, interval: Interval, census: &Census) -> Vec<Row> {
+        let did_something = census.accounts().iter().filter(|(_, account)| !account.usage.is_zero());
+        did_something.map(|(key, account)| self.row(interval, &key.text(), account)).collect()
+    }
+
+    fn row(&self, interval: Interval, user: &str, account: &Account) -> Row {
+        let usage = &account.usage;
+        let mut row = self.sheet.row();
+        row.set("start", Value::Time(interval.start_us));
+        row.set("user", user);
+        row.set("user_s", usage.user_ticks as f64 * self.tick_s);
+        row.set("system_s", usage.system_ticks as f64 * self.tick_s);
+        row.set("cpu_exact_s", usage.exact_ns as f64 * 1e-9);
+        row.set("run_delay_s", self.has_wait.then_some(usage.wait_ns as f64 * 1e-9));
+        row.set("page_faults_minor", usage.faults_minor);
+        row.set("page_faults_major", usage.faults_major);
+        row.set("read_bytes", account.sees_io.then_some(usage.read_bytes));
+        row.set("write_bytes", account.sees_io.then_some(usage.write_bytes));
+        row.set("processes", account.processes);
+        row.set("memory_bytes", account.resident_pages.saturating_mul(host::page_bytes()));
+        row.finish()
     }
 }

@@ -9,8 +9,8 @@ use std::time::Duration;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, Timespec, clock_getres, clock_gettime};
 
-use crate::clock::{Clock, SystemClock};
-use crate::machine;
+use crate::kernel::clock::{Clock, SystemClock};
+use crate::kernel::host;
 use crate::proc::stat;
 
 /// Phases of the tick's period at which the load is tried.
@@ -77,7 +77,7 @@ pub fn give_way() -> io::Result<()> {
 fn shown_s() -> io::Result<f64> {
     let text = std::fs::read("/proc/stat")?;
     let stat = stat::parse(&text, "/proc/stat").map_err(io::Error::other)?;
-    Ok(stat.total.nice as f64 / machine::clock_ticks() as f64)
+    Ok(stat.total.nice as f64 / host::clock_ticks() as f64)
 }
 
 /// Tries a load of known size in step with the tick; takes about two seconds.

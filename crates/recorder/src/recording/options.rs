@@ -3,28 +3,15 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use thinktime_log::Session;
 
-use crate::clock::{Clock, SystemClock};
 use crate::error::RecorderError;
-use crate::files::Root;
-use crate::machine;
-use crate::processes::By;
-
-/// How per-process figures are read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Method {
-    /// Whichever costs less here, measured at start.
-    #[default]
-    Auto,
-    /// `/proc` with descriptors kept open.
-    Procfs,
-    /// taskstats by netlink, in batches; needs CAP_NET_ADMIN.
-    Taskstats,
-}
+use crate::kernel::clock::{Clock, SystemClock};
+use crate::kernel::files::Root;
+use crate::kernel::host;
+use crate::processes::{By, Method};
 
 /// What a recording is asked to do.
 #[derive(Clone, Debug)]
@@ -62,10 +49,10 @@ impl Default for RecordOptions {
     }
 }
 
-/// The options as another program writes them, in JSON; what is left out has its default.
+/// The options as Python gives them: plain numbers and words, defaults for what is left out.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct OptionsText {
+pub struct GivenOptions {
     interval_s: Option<f64>,
     duration_s: Option<f64>,
     jitter: Option<f64>,
@@ -77,25 +64,25 @@ pub struct OptionsText {
     keep_days: Option<f64>,
 }
 
-impl TryFrom<OptionsText> for RecordOptions {
+impl TryFrom<GivenOptions> for RecordOptions {
     type Error = RecorderError;
 
-    fn try_from(text: OptionsText) -> Result<RecordOptions, RecorderError> {
+    fn try_from(given: GivenOptions) -> Result<RecordOptions, RecorderError> {
         let time = |option, seconds: f64| {
             Duration::try_from_secs_f64(seconds)
                 .map_err(|_| wrong(option, seconds, "a time from 0 up is needed"))
         };
         let default = RecordOptions::default();
         Ok(RecordOptions {
-            interval: text.interval_s.map_or(Ok(default.interval), |seconds| time("interval", seconds))?,
-            duration: text.duration_s.map(|seconds| time("duration", seconds)).transpose()?,
-            jitter: text.jitter.unwrap_or(default.jitter),
-            seed: text.seed.unwrap_or(default.seed),
-            by: text.by,
-            method: text.method,
-            root: text.root.unwrap_or(default.root),
-            keep_bytes: text.keep_bytes,
-            keep_age: text.keep_days.map(days).transpose()?,
+            interval: given.interval_s.map_or(Ok(default.interval), |seconds| time("interval", seconds))?,
+            duration: given.duration_s.map(|seconds| time("duration", seconds)).transpose()?,
+            jitter: given.jitter.unwrap_or(default.jitter),
+            seed: given.seed.unwrap_or(default.seed),
+            by: given.by,
+            method: given.method,
+            root: given.root.unwrap_or(default.root),
+            keep_bytes: given.keep_bytes,
+            keep_age: given.keep_days.map(days).transpose()?,
         })
     }
 }
@@ -142,8 +129,8 @@ impl RecordOptions {
         let root = Root::new(&self.root);
         Session {
             source: "linux".into(),
-            boot_id: machine::boot_id(&root),
-            machine: machine::describe(&root),
+            boot_id: host::boot_id(&root),
+            machine: host::describe(&root),
             options: self.describe(),
             start_us: SystemClock.now().wall_ns / 1000,
             ..Session::default()

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use serde::Serialize;
 
-use crate::clock::Clock;
 use crate::error::RecorderError;
+use crate::kernel::clock::Clock;
 
 /// What a recording reports when it has begun and after every sample.
 #[derive(Clone, Copy, Debug, Serialize)]

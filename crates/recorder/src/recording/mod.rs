@@ -1,5 +1,9 @@
 //! The recording: wait, look, take the difference to the look before, write.
 
+pub mod control;
+pub mod options;
+mod summary;
+
 use std::io;
 use std::path::Path;
 use std::sync::{MutexGuard, PoisonError};
@@ -9,19 +13,19 @@ use serde::Serialize;
 use serde_json::{Value as Json, json};
 use thinktime_log::{LogWriter, Row, SharedWriter, TableId};
 
-use crate::clock::{Clock, Elapsed, Moment, Schedule, SystemClock};
-use crate::control::{Control, Progress};
-use crate::counters::Differences;
-use crate::devices::Devices;
 use crate::error::RecorderError;
-use crate::files::Root;
-use crate::machine;
-use crate::options::{Method, RecordOptions};
+use crate::kernel::clock::{Clock, Elapsed, Moment, Schedule, SystemClock};
+use crate::kernel::files::Root;
+use crate::kernel::host;
+use crate::processes::Method;
 use crate::processes::watch::{ProcessFigures, Watch};
-use crate::rows::{Interval, SystemSheets};
-use crate::summary::Tally;
-use crate::system::{Snapshot, SystemReader};
-use crate::users::UserSheet;
+use crate::recording::control::{Control, Progress};
+use crate::recording::options::RecordOptions;
+use crate::recording::summary::Tally;
+use crate::sample::counters::Differences;
+use crate::sample::devices::Devices;
+use crate::sample::rows::{Interval, SystemSheets, UserSheet};
+use crate::sample::system::{Snapshot, SystemReader};
 
 /// How often the facts of a session are written to the manifest, and old parts looked for.
 const HOUSEKEEPING: Duration = Duration::from_secs(60);
@@ -99,7 +103,7 @@ impl<C: Clock> Recorder<C> {
         let root = Root::new(&options.root);
         let cpu_ns = clock.thread_cpu_ns();
         let system = SystemReader::open(&root)
-            .map_err(|source| crate::system::ReadError::Io { path: "/proc/stat".into(), source })?;
+            .map_err(|source| crate::sample::system::ReadError::Io { path: "/proc/stat".into(), source })?;
         let watch =
             Watch::open(&root, options.by, options.method).map_err(|source| cannot_watch(options, source))?;
         let sheets = SystemSheets::default();
@@ -119,7 +123,7 @@ impl<C: Clock> Recorder<C> {
             system,
             watch,
             devices: Devices::new(&root),
-            differences: Differences::new(machine::long_bits()),
+            differences: Differences::new(host::long_bits()),
             sheets,
             users,
             tables,
@@ -264,7 +268,7 @@ impl<C: Clock> Recorder<C> {
         let interval = Interval {
             start_us: before.moment.wall_ns.div_euclid(1000),
             length_s: elapsed.length_s(),
-            tick_s: 1.0 / machine::clock_ticks() as f64,
+            tick_s: 1.0 / host::clock_ticks() as f64,
         };
         let system =
             self.sheets.rows(interval, &before.snapshot, after, &mut self.devices, &mut self.differences);
@@ -380,8 +384,8 @@ fn exact_s(
     system: &SystemReader,
     differences: &mut Differences,
 ) -> Option<f64> {
-    use crate::counters::Family;
-    use crate::exact::ExactTime;
+    use crate::sample::counters::Family;
+    use crate::sample::exact::ExactTime;
     let ns = match &system.exact {
         ExactTime::Processes => figures.attributed_ns,
         exact => {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::files::Root;
+use crate::kernel::files::Root;
 
 /// Clock ticks a second of the kernel's user interface (`CLK_TCK`; 100 nearly everywhere).
 pub fn clock_ticks() -> u64 {

@@ -11,9 +11,9 @@ use arrow_schema::DataType;
 use thinktime_log::{Log, LogWriter, Manifest, OpenMode, Row, Session, SharedWriter, Value, vocabulary};
 
 use super::Recorder;
-use crate::clock::{Clock, Moment};
-use crate::options::RecordOptions;
+use crate::kernel::clock::{Clock, Moment};
 use crate::processes::By;
+use crate::recording::options::RecordOptions;
 
 const SECOND: i64 = 1_000_000_000;
 

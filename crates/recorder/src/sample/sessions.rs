@@ -4,9 +4,9 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-use crate::files::{KernelFile, Root};
-use crate::missing::Missing;
+use crate::kernel::files::{KernelFile, Root};
 use crate::proc::utmp;
+use crate::sample::missing::Missing;
 
 /// The book of logged-in sessions.
 #[derive(Debug)]

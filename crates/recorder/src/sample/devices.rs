@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::counters::{Differences, Family};
-use crate::files::Root;
+use crate::kernel::files::Root;
 use crate::proc::diskstats::{Disk, SECTOR_BYTES};
 use crate::proc::net_dev::Interface;
-use crate::sheet::Draft;
+use crate::sample::counters::{Differences, Family};
+use crate::sample::sheet::Draft;
 
 /// What kind of block device a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

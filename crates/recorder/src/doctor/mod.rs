@@ -3,24 +3,26 @@
 //! Nothing is assumed from versions or configuration: every source is read, and the tick is tried
 //! with a known load.
 
+pub mod tick;
+
 use std::fmt;
 use std::io;
 
 use serde::Serialize;
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 
-use crate::clock::{Clock, SystemClock};
+use crate::doctor::tick::{TickAccounting, try_tick};
 use crate::error::RecorderError;
-use crate::exact::ExactTime;
-use crate::files::Root;
-use crate::machine;
+use crate::kernel::clock::{Clock, SystemClock};
+use crate::kernel::files::Root;
+use crate::kernel::host;
 use crate::processes::procfs::Procfs;
 use crate::processes::taskstats::Taskstats;
 use crate::processes::watch::scan_cost_s;
 use crate::processes::{By, Facts, ProcessSource, Scan};
-use crate::sessions::Sessions;
-use crate::system::{Snapshot, SystemReader};
-use crate::tick::{TickAccounting, try_tick};
+use crate::sample::exact::ExactTime;
+use crate::sample::sessions::Sessions;
+use crate::sample::system::{Snapshot, SystemReader};
 
 /// How well something can be measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -38,10 +40,11 @@ pub enum State {
 
 /// One thing that a recording holds or could hold.
 #[derive(Clone, Debug, Serialize)]
-pub struct Finding {
+pub struct Ability {
     pub item: &'static str,
     pub state: State,
-    pub found: String,
+    /// The evidence: where it comes from, or why it is not there.
+    pub evidence: String,
     /// What to do about it; absent when nothing has to be done or can be.
     pub remedy: Option<String>,
 }
@@ -56,61 +59,55 @@ pub struct Cost {
 
 /// Everything that was found.
 #[derive(Clone, Debug, Serialize)]
-pub struct Findings {
+pub struct Examination {
     pub machine: Json,
-    pub findings: Vec<Finding>,
+    pub abilities: Vec<Ability>,
     pub costs: Vec<Cost>,
     pub processes: usize,
 }
 
-impl Findings {
-    pub fn to_json(&self) -> Json {
-        json!(self)
-    }
-}
-
 /// Examines this machine; takes about two seconds, most of them trying the tick.
-pub fn examine() -> Result<Findings, RecorderError> {
+pub fn examine() -> Result<Examination, RecorderError> {
     let root = Root::new("/");
     let open = SystemReader::open(&root);
     let mut system =
-        open.map_err(|source| crate::system::ReadError::Io { path: "/proc/stat".into(), source })?;
+        open.map_err(|source| crate::sample::system::ReadError::Io { path: "/proc/stat".into(), source })?;
     let snapshot = system.read(&mut Vec::new())?;
-    let mut findings = Vec::new();
-    findings.push(cpu_states(try_tick()));
-    findings.push(interrupt_time(&snapshot));
-    findings.push(exact_time(&system));
-    findings.extend(system_wide(&system));
+    let mut abilities = Vec::new();
+    abilities.push(cpu_states(try_tick()));
+    abilities.push(interrupt_time(&snapshot));
+    abilities.push(exact_time(&system));
+    abilities.extend(system_wide(&system));
     let mut scan = Scan::default();
     let procfs = Procfs::open(&root, By::Uid);
     let taskstats = Taskstats::open(&root, By::Uid);
     let procfs_cost = scan_cost_of(procfs, &mut scan);
-    findings.push(process_time(&procfs_cost));
-    findings.push(process_io(&scan));
-    findings.push(other_processes(&scan));
+    abilities.push(process_time(&procfs_cost));
+    abilities.push(process_io(&scan));
+    abilities.push(other_processes(&scan));
     let processes = scan.processes.len();
     let taskstats_cost = scan_cost_of(taskstats, &mut scan);
-    findings.push(taskstats_state(&taskstats_cost));
-    findings.push(block_delay(&root));
-    findings.push(groups(&root));
-    findings.push(sessions(&system));
-    findings.push(descriptors(processes));
+    abilities.push(taskstats_state(&taskstats_cost));
+    abilities.push(block_delay(&root));
+    abilities.push(groups(&root));
+    abilities.push(sessions(&system));
+    abilities.push(descriptors(processes));
     let costs = vec![
         Cost { what: "system-wide figures", cpu_s: Some(system_cost_s(&mut system)?), note: String::new() },
         cost("figures by user, from /proc", &procfs_cost),
         cost("figures by user, by taskstats", &taskstats_cost),
     ];
-    Ok(Findings { machine: machine::describe(&root), findings, costs, processes })
+    Ok(Examination { machine: host::describe(&root), abilities, costs, processes })
 }
 
-fn finding(item: &'static str, state: State, found: impl Into<String>, remedy: Option<&str>) -> Finding {
-    Finding { item, state, found: found.into(), remedy: remedy.map(str::to_owned) }
+fn ability(item: &'static str, state: State, evidence: impl Into<String>, remedy: Option<&str>) -> Ability {
+    Ability { item, state, evidence: evidence.into(), remedy: remedy.map(str::to_owned) }
 }
 
-fn cpu_states(tick: io::Result<TickAccounting>) -> Finding {
+fn cpu_states(tick: io::Result<TickAccounting>) -> Ability {
     let item = "CPU time by state";
     match tick {
-        Ok(tick) if tick.is_sampled() => finding(
+        Ok(tick) if tick.is_sampled() => ability(
             item,
             State::Partly,
             format!(
@@ -123,7 +120,7 @@ fn cpu_states(tick: io::Result<TickAccounting>) -> Finding {
                 "judge loads driven by timers by cpu_exact_s; a kernel with CONFIG_VIRT_CPU_ACCOUNTING_GEN, booted with nohz_full, measures the states too",
             ),
         ),
-        Ok(tick) => finding(
+        Ok(tick) => ability(
             item,
             State::Measured,
             format!(
@@ -133,16 +130,16 @@ fn cpu_states(tick: io::Result<TickAccounting>) -> Finding {
             ),
             None,
         ),
-        Err(error) => finding(item, State::Partly, format!("the tick could not be tried: {error}"), None),
+        Err(error) => ability(item, State::Partly, format!("the tick could not be tried: {error}"), None),
     }
 }
 
-fn interrupt_time(snapshot: &Snapshot) -> Finding {
+fn interrupt_time(snapshot: &Snapshot) -> Ability {
     let item = "CPU time in hardware interrupts";
     let served = snapshot.stat.interrupts.unwrap_or(0);
     match snapshot.stat.total.irq {
-        None => finding(item, State::Absent, "this kernel does not show it", None),
-        Some(0) if served > 10_000 => finding(
+        None => ability(item, State::Absent, "this kernel does not show it", None),
+        Some(0) if served > 10_000 => ability(
             item,
             State::Zero,
             format!(
@@ -150,27 +147,27 @@ fn interrupt_time(snapshot: &Snapshot) -> Finding {
             ),
             Some("a kernel with CONFIG_IRQ_TIME_ACCOUNTING measures it"),
         ),
-        Some(_) => finding(item, State::Measured, "accounted", None),
+        Some(_) => ability(item, State::Measured, "accounted", None),
     }
 }
 
-fn exact_time(system: &SystemReader) -> Finding {
+fn exact_time(system: &SystemReader) -> Ability {
     let item = "exact CPU time of the machine";
     match &system.exact {
-        ExactTime::Cpuacct(file) => finding(item, State::Measured, format!("from {}", file.name), None),
-        ExactTime::Cgroup2(_) => finding(
+        ExactTime::Cpuacct(file) => ability(item, State::Measured, format!("from {}", file.name), None),
+        ExactTime::Cgroup2(_) => ability(
             item,
             State::Measured,
             "from cpu.stat of the top control groups, and the kernel threads",
             Some("use --by uid, session or cgroup: with --by none the kernel threads are left out"),
         ),
-        ExactTime::RunQueues(file) => finding(
+        ExactTime::RunQueues(file) => ability(
             item,
             State::Measured,
             format!("from {}; a task that keeps its CPU is booked late", file.name),
             None,
         ),
-        ExactTime::Processes => finding(
+        ExactTime::Processes => ability(
             item,
             State::Partly,
             "summed over the processes; what comes and goes unseen by its parent is not in it",
@@ -191,9 +188,9 @@ const FILES: [(&str, &str); 8] = [
     ("/proc/pressure/io", "pressure on the disks (PSI)"),
 ];
 
-fn system_wide(system: &SystemReader) -> Vec<Finding> {
+fn system_wide(system: &SystemReader) -> Vec<Ability> {
     let of_file = |(file, item): &(&str, &'static str)| match system.missing.get(*file) {
-        None => finding(item, State::Measured, format!("from {file}"), None),
+        None => ability(item, State::Measured, format!("from {file}"), None),
         Some(why) => {
             let remedy = if why.contains("CONFIG_PSI") {
                 Some(
@@ -204,7 +201,7 @@ fn system_wide(system: &SystemReader) -> Vec<Finding> {
             } else {
                 None
             };
-            finding(item, State::Absent, why.clone(), remedy)
+            ability(item, State::Absent, why.clone(), remedy)
         }
     };
     FILES.iter().map(of_file).collect()
@@ -228,17 +225,17 @@ fn cost(what: &'static str, measured: &ScanCost) -> Cost {
     }
 }
 
-fn process_time(measured: &ScanCost) -> Finding {
+fn process_time(measured: &ScanCost) -> Ability {
     let item = "exact CPU time by user";
     match measured {
-        Ok((_, _, true)) => finding(item, State::Measured, "from /proc/PID/schedstat, in nanoseconds", None),
-        Ok((_, _, false)) => finding(
+        Ok((_, _, true)) => ability(item, State::Measured, "from /proc/PID/schedstat, in nanoseconds", None),
+        Ok((_, _, false)) => ability(
             item,
             State::Partly,
             "/proc/PID/schedstat is absent or zero: exact in total, in ticks of 10 ms",
             Some("a kernel with CONFIG_SCHED_INFO has it"),
         ),
-        Err(error) => finding(item, State::Absent, error.to_string(), Some("mount /proc")),
+        Err(error) => ability(item, State::Absent, error.to_string(), Some("mount /proc")),
     }
 }
 
@@ -246,22 +243,22 @@ fn is_others(facts: &Facts) -> bool {
     !facts.stat.is_kernel_thread && facts.uid != rustix::process::geteuid().as_raw()
 }
 
-fn process_io(scan: &Scan) -> Finding {
+fn process_io(scan: &Scan) -> Ability {
     let item = "disk I/O by user";
     let others: Vec<&Facts> = scan.facts.iter().filter(|facts| is_others(facts)).collect();
     let readable = others.iter().filter(|facts| facts.io.is_some()).count();
     if scan.facts.iter().all(|facts| facts.io.is_none()) {
         let remedy = Some("a kernel with CONFIG_TASK_IO_ACCOUNTING has it");
-        return finding(item, State::Absent, "/proc/PID/io cannot be read", remedy);
+        return ability(item, State::Absent, "/proc/PID/io cannot be read", remedy);
     }
     if readable < others.len() {
         let found = format!("own processes only: {readable} of {} of other users are readable", others.len());
-        return finding(item, State::Partly, found, Some("run as root, or give CAP_SYS_PTRACE"));
+        return ability(item, State::Partly, found, Some("run as root, or give CAP_SYS_PTRACE"));
     }
-    finding(item, State::Measured, "of all processes", None)
+    ability(item, State::Measured, "of all processes", None)
 }
 
-fn other_processes(scan: &Scan) -> Finding {
+fn other_processes(scan: &Scan) -> Ability {
     let item = "processes of other users";
     let sees_first = scan.processes.first().is_some_and(|(pid, _)| *pid == 1);
     if scan.unreadable > 0 || !sees_first {
@@ -270,42 +267,42 @@ fn other_processes(scan: &Scan) -> Finding {
             scan.unreadable,
             if sees_first { "seen" } else { "not seen" }
         );
-        return finding(item, State::Partly, found, Some("run as root, or mount /proc with hidepid=0"));
+        return ability(item, State::Partly, found, Some("run as root, or mount /proc with hidepid=0"));
     }
-    finding(item, State::Measured, "all are seen", None)
+    ability(item, State::Measured, "all are seen", None)
 }
 
-fn taskstats_state(measured: &ScanCost) -> Finding {
+fn taskstats_state(measured: &ScanCost) -> Ability {
     let item = "taskstats";
     match measured {
-        Ok(_) => finding(item, State::Measured, "usable; chosen at start where it costs less", None),
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => finding(
+        Ok(_) => ability(item, State::Measured, "usable; chosen at start where it costs less", None),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => ability(
             item,
             State::Absent,
             "not permitted",
             Some("run as root, or give CAP_NET_ADMIN; it adds nothing where schedstat is there"),
         ),
-        Err(error) => finding(item, State::Absent, error.to_string(), None),
+        Err(error) => ability(item, State::Absent, error.to_string(), None),
     }
 }
 
-fn block_delay(root: &Root) -> Finding {
+fn block_delay(root: &Root) -> Ability {
     let item = "time that processes wait for disks";
     match root.text("/proc/sys/kernel/task_delayacct").as_deref() {
-        Some("0") => finding(
+        Some("0") => ability(
             item,
             State::Zero,
             "always zero here (the recorder leaves it out)",
             Some("sysctl kernel.task_delayacct=1, if other tools are to show it"),
         ),
         Some(_) => {
-            finding(item, State::Measured, "accounted by the kernel (the recorder leaves it out)", None)
+            ability(item, State::Measured, "accounted by the kernel (the recorder leaves it out)", None)
         }
-        None => finding(item, State::Absent, "this kernel does not have kernel.task_delayacct", None),
+        None => ability(item, State::Absent, "this kernel does not have kernel.task_delayacct", None),
     }
 }
 
-fn groups(root: &Root) -> Finding {
+fn groups(root: &Root) -> Ability {
     let item = "control groups";
     let mounts = root.text("/proc/self/mounts").unwrap_or_default();
     let has = |kind: &str| mounts.lines().any(|line| line.split(' ').nth(2) == Some(kind));
@@ -314,26 +311,26 @@ fn groups(root: &Root) -> Finding {
         (true, false) => "version 1 is mounted",
         (false, true) => "version 2 is mounted",
         (false, false) => {
-            return finding(item, State::Absent, "none is mounted", Some("use --by uid or --by session"));
+            return ability(item, State::Absent, "none is mounted", Some("use --by uid or --by session"));
         }
     };
-    finding(item, State::Measured, found, None)
+    ability(item, State::Measured, found, None)
 }
 
-fn sessions(system: &SystemReader) -> Finding {
+fn sessions(system: &SystemReader) -> Ability {
     let item = "logged-in sessions";
     match &system.sessions {
-        Sessions::Terminals => finding(
+        Sessions::Terminals => ability(
             item,
             State::Partly,
             "neither utmp nor systemd-logind here: sessions that own a terminal are counted",
             Some("use --by uid, session or cgroup: with --by none they are not counted"),
         ),
-        book => finding(item, State::Measured, format!("from {}", book.name()), None),
+        book => ability(item, State::Measured, format!("from {}", book.name()), None),
     }
 }
 
-fn descriptors(processes: usize) -> Finding {
+fn descriptors(processes: usize) -> Ability {
     let item = "open files";
     let limits = rustix::process::getrlimit(rustix::process::Resource::Nofile);
     let hard = limits.maximum.unwrap_or(u64::MAX);
@@ -341,9 +338,9 @@ fn descriptors(processes: usize) -> Finding {
     // Two for each, and a quarter is left alone.
     if (processes as u64).saturating_mul(3) > hard {
         let remedy = "raise the hard limit (LimitNOFILE= of the unit): else each file is opened anew, at twice the cost";
-        return finding(item, State::Partly, found, Some(remedy));
+        return ability(item, State::Partly, found, Some(remedy));
     }
-    finding(item, State::Measured, found, None)
+    ability(item, State::Measured, found, None)
 }
 
 fn system_cost_s(system: &mut SystemReader) -> Result<f64, RecorderError> {
@@ -356,7 +353,7 @@ fn system_cost_s(system: &mut SystemReader) -> Result<f64, RecorderError> {
     Ok(least)
 }
 
-impl fmt::Display for Findings {
+impl fmt::Display for Examination {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = |key: &str| self.machine.get(key).and_then(Json::as_str).unwrap_or("?").to_owned();
         let cpus = self.machine.get("cpus").and_then(Json::as_u64).unwrap_or(0);
@@ -368,15 +365,15 @@ impl fmt::Display for Findings {
             (State::Absent, "Not to be had here"),
         ];
         for (state, heading) in headings {
-            let of_state: Vec<&Finding> =
-                self.findings.iter().filter(|finding| finding.state == state).collect();
+            let of_state: Vec<&Ability> =
+                self.abilities.iter().filter(|ability| ability.state == state).collect();
             if of_state.is_empty() {
                 continue;
             }
             writeln!(out, "\n{heading}")?;
-            for finding in of_state {
-                writeln!(out, "  {}: {}", finding.item, finding.found)?;
-                if let Some(remedy) = &finding.remedy {
+            for ability in of_state {
+                writeln!(out, "  {}: {}", ability.item, ability.evidence)?;
+                if let Some(remedy) = &ability.remedy {
                     writeln!(out, "      -> {remedy}")?;
                 }
             }

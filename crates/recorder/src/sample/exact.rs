@@ -5,9 +5,9 @@ use std::collections::btree_map::Entry;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
-use crate::files::{KernelFile, Root, read_whole};
-use crate::missing::{Missing, SourceFailure};
+use crate::kernel::files::{KernelFile, Root, read_whole};
 use crate::proc::{cpu_usage, schedstat};
+use crate::sample::missing::{Missing, SourceFailure};
 
 /// Where the exact CPU time comes from, best first.
 #[derive(Debug)]
@@ -107,7 +107,7 @@ fn is_whole_machine(root: &Root, usage_ns: u64) -> bool {
     let Some(text) = root.text("/proc/stat") else { return false };
     let Ok(stat) = crate::proc::stat::parse(text.as_bytes(), "/proc/stat") else { return false };
     let ticks = stat.total.user + stat.total.nice + stat.total.system;
-    let sampled_s = ticks as f64 / crate::machine::clock_ticks() as f64;
+    let sampled_s = ticks as f64 / crate::kernel::host::clock_ticks() as f64;
     let exact_s = usage_ns as f64 * 1e-9;
     sampled_s < 60.0 || exact_s > 0.3 * sampled_s
 }

@@ -2,14 +2,14 @@
 
 use std::io;
 
-use crate::exact::ExactTime;
-use crate::files::{KernelFile, Root};
-use crate::missing::{Missing, SourceFailure, why_missing};
+use crate::kernel::files::{KernelFile, Root};
 use crate::proc::{
     ParseError, diskstats, diskstats::Disk, loadavg, loadavg::Loadavg, meminfo, meminfo::Meminfo, net_dev,
     net_dev::Interface, pressure, pressure::Pressure, stat, stat::Stat, vmstat, vmstat::Vmstat,
 };
-use crate::sessions::Sessions;
+use crate::sample::exact::ExactTime;
+use crate::sample::missing::{Missing, SourceFailure, why_missing};
+use crate::sample::sessions::Sessions;
 
 /// Everything system-wide at one moment. Absent is `None`, never zero.
 #[derive(Clone, Debug, Default)]
