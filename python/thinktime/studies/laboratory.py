@@ -189,7 +189,7 @@ class Laboratory:
             (session,) = run.log.manifest["sessions"]
             samples = run.log.samples().collect()
             begins = pl.col("start").min() + pl.duration(seconds=session["replication"]["warm_up_s"])
-            mode: Literal["create", "continue"] = "continue" if path.exists() else "create"
+            mode: Literal["create", "resume"] = "resume" if path.exists() else "create"
             described = {key: session[key] for key in ("machine", "options")}
             with LogWriter.open(path, mode, source=session["source"], **described) as writer:
                 writer.write("samples", samples.filter(pl.col("start") >= begins), run.log.schema("samples"))
@@ -205,7 +205,7 @@ class Laboratory:
             # The number keeps sessions apart in time, and in random numbers.
             shortened = self.shortened(system, parameters)
             run = simulate(system, shortened, seed=self.settings.seed, first_replication=number)
-            run.record(path, trace=True, mode="continue")
+            run.record(path, trace=True, mode="resume")
         return Log.open(path)
 
     def defaults(self, system: str) -> dict[str, Any]:
