@@ -4,8 +4,8 @@ import metered
 import numpy as np
 import polars as pl
 import pytest
-
 from known_logs import starts
+
 from thinktime.analyses import QUESTIONS
 from thinktime.analyses.capacity import analysis as capacity
 from thinktime.analyses.overhead import analysis as overhead

@@ -4,10 +4,10 @@ import json
 
 import numpy as np
 import pytest
+from known_logs import starts
 from scipy import stats
 from scipy.signal import lfilter
 
-from known_logs import starts
 from thinktime.analyses.throughput import analysis as throughput
 from thinktime.analyses.throughput import comparison as throughput_comparison
 from thinktime.analyses.throughput import load_sums
