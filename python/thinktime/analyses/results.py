@@ -69,17 +69,17 @@ class Result:
         """
         import polars as pl
 
-        rows = [_flat(record) for record in self._records()]
+        rows = [_cells(record) for record in self._records()]
         columns: dict[str, list[str]] = {}
         for row in rows:
-            for name, cells in row.items():
-                known = columns.setdefault(name, [])
-                known.extend(cell for cell in cells if cell not in known)
+            for field, cells in row.items():
+                names = columns.setdefault(field, [])
+                names.extend(name for name in cells if name not in names)
         return pl.DataFrame(
             {
-                cell: [row.get(name, {}).get(cell) for row in rows]
-                for name, cells in columns.items()
-                for cell in cells
+                name: [row.get(field, {}).get(name) for row in rows]
+                for field, names in columns.items()
+                for name in names
             },
             strict=False,
         )
@@ -190,32 +190,36 @@ def _plain(value: Any) -> Any:
     return [_plain(item) for item in value]
 
 
-def _flat(record: Any) -> dict[str, dict[str, object]]:
-    """Cells of a row by field: one for a number or text, four for an estimate, several for a record."""
-    if isinstance(record, Mapping):
-        return {str(name): dict(_cells(str(name), value, "")) for name, value in record.items()}
-    return {
-        item.name: dict(_cells(item.name, getattr(record, item.name), str(item.type)))
-        for item in _fields(record)
-    }
+def _leaves(record: Any, before: str = "") -> Iterator[tuple[str, Any, str]]:
+    """Name, value and declared type of each field, those of nested records by both names; no lists."""
+    items = (
+        ((str(name), value, "") for name, value in record.items())
+        if isinstance(record, Mapping)
+        else ((item.name, getattr(record, item.name), str(item.type)) for item in _fields(record))
+    )
+    for name, value, declared in items:
+        leaf = isinstance(value, (Estimate, NotApplicable)) or not _is_record(value)
+        if isinstance(value, Mapping) or not leaf:
+            yield from _leaves(value, f"{before}{name}_")
+        elif isinstance(value, str) or not isinstance(value, Sequence):
+            yield before + name, value, declared
 
 
-def _cells(name: str, value: Any, declared: str) -> Iterator[tuple[str, object]]:
-    """Names and values of the columns of one field; `declared` is its type as it is written."""
-    if isinstance(value, Estimate) or (value is None and declared == "Estimate | None"):
-        # Where the first row has no estimate, its columns stand in their order all the same.
-        for ending, attribute in (("", "value"), ("_low", "low"), ("_high", "high"), ("_n", "n")):
-            yield name + ending, None if value is None else getattr(value, attribute)
-    elif isinstance(value, NotApplicable):
-        yield name, None
-    elif _is_record(value):
-        for item in _fields(value):
-            yield from _cells(f"{name}_{item.name}", getattr(value, item.name), str(item.type))
-    elif isinstance(value, Mapping):
-        for key, item in value.items():
-            yield from _cells(f"{name}_{key}", item, "")
-    elif value is None or isinstance(value, (str, bool, int, float, datetime)):
-        yield name, value
+def _cells(record: Any) -> dict[str, dict[str, object]]:
+    """Columns and values of a row, by field: four for an estimate, several for a nested record."""
+    row: dict[str, dict[str, object]] = {}
+    top = [str(name) for name in record] if isinstance(record, Mapping) else [f.name for f in _fields(record)]
+    for name, value, declared in _leaves(record):
+        field = max((item for item in top if name.startswith(item)), key=len)
+        cells = row.setdefault(field, {})
+        if isinstance(value, Estimate) or (value is None and declared == "Estimate | None"):
+            # Where the first row has no estimate, its columns stand in their order all the same.
+            for ending, attribute in (("", "value"), ("_low", "low"), ("_high", "high"), ("_n", "n")):
+                cells[name + ending] = None if value is None else getattr(value, attribute)
+        elif value is not None or not declared[:1].isupper():
+            # A nested record that is missing has no column of its own; its fields are null.
+            cells[name] = None if isinstance(value, NotApplicable) else value
+    return row
 
 
 def _brief(value: Any) -> str:
@@ -265,7 +269,7 @@ def _html_table(records: Sequence[Any]) -> str:
     def text(value: Cell) -> str:
         return html.escape(shown.estimate(value) if isinstance(value, Estimate) else _brief(value))
 
-    rows = [dict(_shown_cells(record)) for record in records[:SHOWN_MAX]]
+    rows = [{name: value for name, value, _ in _leaves(record)} for record in records[:SHOWN_MAX]]
     names = list(dict.fromkeys(name for row in rows for name in row))
     head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
     body = "".join(
@@ -273,19 +277,3 @@ def _html_table(records: Sequence[Any]) -> str:
     )
     more = f"<p>{len(records) - SHOWN_MAX} more rows</p>" if len(records) > SHOWN_MAX else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
-
-
-def _shown_cells(record: Any, before: str = "") -> Iterator[tuple[str, Any]]:
-    """Fields of a record by name, those of nested records by both names; lists are left out."""
-    items = (
-        record.items()
-        if isinstance(record, Mapping)
-        else ((item.name, getattr(record, item.name)) for item in _fields(record))
-    )
-    for name, value in items:
-        if (_is_record(value) and not isinstance(value, (Estimate, NotApplicable))) or isinstance(
-            value, Mapping
-        ):
-            yield from _shown_cells(value, f"{before}{name}_")
-        elif isinstance(value, str) or not isinstance(value, Sequence):
-            yield before + str(name), value
