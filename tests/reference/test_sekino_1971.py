@@ -74,7 +74,7 @@ def test_table_1_is_table_3_over_table_2(multics):
 
 
 def test_columns_add_to_a_hundred_per_cent(multics):
-    parts = {part.name: 100 * part.share.value for part in multics.parts}
+    parts = {part.name: 100 * part.share.value for part in multics.states}
     assert sum(parts.values()) == pytest.approx(100.0)
     assert parts["useful"] == pytest.approx(USEFUL, abs=0.05)
     # The column adds to 99.8 as printed.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from thinktime.analyses.arrivals import analysis as arrivals
-from thinktime.analyses.capacity import analysis as capacity
+from thinktime.analyses.capacity import result as capacity
 from thinktime.analyses.disks import result as disks
 from thinktime.analyses.overhead import result as overhead
 from thinktime.analyses.rates import analysis as rates
@@ -41,20 +41,35 @@ SHARES = {
 def make_capacity() -> capacity.Capacity:
     events = (
         capacity.Event(
-            "page_faults_minor", "minor page fault", estimate(0.09), estimate(4e-6, "s"), estimate(5e-5, "s")
+            request="page_faults_minor",
+            label="minor page fault",
+            share=estimate(0.09),
+            overhead=estimate(4e-6, "s"),
+            time_between=estimate(5e-5, "s"),
         ),
-        capacity.Event("forks", "fork", estimate(0.04), estimate(400e-6, "s"), estimate(1e-2, "s")),
+        capacity.Event(
+            request="forks",
+            label="fork",
+            share=estimate(0.04),
+            overhead=estimate(400e-6, "s"),
+            time_between=estimate(1e-2, "s"),
+        ),
     )
     uses = {"user": "user", "nice": "user", "steal": "steal", "iowait": "idle", "idle": "idle"}
-    parts = tuple(
-        capacity.Part(f"{name}_s", f"{name} time", uses.get(name, "system"), estimate(share))
+    states = tuple(
+        capacity.State(
+            column=f"{name}_s",
+            label=f"{name} time",
+            use=uses.get(name, "system"),
+            share=estimate(share),
+        )
         for name, share in SHARES.items()
     )
     return capacity.Capacity(
         cpus=2,
         intervals=120,
         metered=False,
-        parts=parts,
+        states=states,
         events=events,
         unattributed=estimate(0.03),
         user=estimate(0.44),
@@ -62,9 +77,13 @@ def make_capacity() -> capacity.Capacity:
         recorder=estimate(0.003),
         lock_wait=None,
         accounted=0.999,
-        checks=(capacity.Check("forks", "fork", 0.04, 0.0401),),
-        conditions=(capacity.Condition("active_users", "active users", estimate(3.0, "user"), "user"),),
-        caveats=("Ticks were used.",),
+        checks=(capacity.Check(request="forks", label="fork", product=0.04, share=0.0401),),
+        conditions=(
+            capacity.Condition(
+                name="active_users", label="active users", value=estimate(3.0, "user"), unit="user"
+            ),
+        ),
+        caveats=(Caveat("by_regression"),),
     )
 
 

@@ -12,7 +12,7 @@ from thinktime.documents.wording import few, range_of, users
 from thinktime.stats.estimate import Estimate, NotApplicable
 
 if TYPE_CHECKING:
-    from thinktime.analyses.capacity.analysis import Capacity, Event
+    from thinktime.analyses.capacity.result import Capacity, Event
     from thinktime.analyses.disks.result import Disks
     from thinktime.analyses.overhead.result import Cost, Overhead
     from thinktime.analyses.rates.analysis import Rates

@@ -1,29 +1,38 @@
-"""Where the CPU capacity went."""
+"""CPU capacity by state, and the system's part of it by event."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from thinktime.analyses.capacity import events as of_events
-from thinktime.analyses.capacity.result import Capacity, Check, Condition, Event, Part
-from thinktime.analyses.capacity.states import LOCKS, RECORDER, States, gauges, read, told_cpus
+from thinktime.analyses.capacity.result import Capacity, Check, Condition, Event, State, Use
 from thinktime.analyses.overhead import analysis as overhead_analysis
 from thinktime.analyses.overhead.regression import FitOptions
+from thinktime.analyses.results import check_level, check_log
 from thinktime.analyses.timeline import analysis as timeline
 from thinktime.log import observations
 from thinktime.log.meters import Meter, meters
-from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.series import batch_means
 
 if TYPE_CHECKING:
     from thinktime.analyses.overhead.result import Overhead
     from thinktime.log import Log
 
-__all__ = ["Capacity", "Check", "Condition", "Event", "Part", "analyse"]
+_Array = NDArray[np.float64]
 
+USES: dict[str, Use] = {"user_time": "user", "system_time": "system", "idle_time": "idle"}
+STOLEN = "steal_s"
+LOCKS = "lock_wait_s"
+RECORDER = "recorder_cpu_s"
+GAUGES = ("users", "eligible_mean")
+"""Gauges without a role that measure the load of the machine."""
+NO_EVENT = ("base", "user_time")
 LABELS = {
     "user_s": "user",
     "nice_s": "user, at low priority",
@@ -66,55 +75,67 @@ def analyse(
     level : float
         Confidence of the intervals.
     """
-    found, unusable = meters(log)
-    states = read(log, found)
+    check_log(log)
+    check_level(level)
+    log_meters, unusable = meters(log)
+    states = _read(log, log_meters)
     if isinstance(states, NotApplicable):
         return states
-    cpus, told = _cpus(log, states.measured_cpus)
+    named = _named_cpus(log)
+    cpus = named[-1] if named else float(max(1, round(states.measured_cpus)))
     if states.meters:
         overhead = None
-        events = tuple(of_events.metered(states, meter, cpus, level) for meter in states.meters)
+        events = tuple(metered_event(states, meter, cpus, level) for meter in states.meters)
     else:
         overhead = (
             overhead_analysis.analyse(log, fit_options=FitOptions(level=level))
             if overhead is None
             else overhead
         )
-        events = () if isinstance(overhead, NotApplicable) else of_events.regressed(overhead, cpus)
+        events = () if isinstance(overhead, NotApplicable) else _regressed_events(overhead, cpus)
     system = states.share(states.of_use("system"), level)
     return Capacity(
         cpus=cpus,
         intervals=len(states.length_s),
         metered=bool(states.meters),
-        parts=tuple(
-            Part(name, _label(name, found), states.uses[name], states.share([name], level))
+        states=tuple(
+            State(
+                column=name,
+                label=_label(name, log_meters),
+                use=states.uses[name],
+                share=states.share([name], level),
+            )
             for name in _order(states)
         ),
         events=events,
-        unattributed=of_events.unattributed(states, system, events, overhead, cpus, level),
+        unattributed=_unattributed(states, system, events, overhead, cpus, level),
         user=states.share(states.of_use("user"), level),
         system=system,
         recorder=states.inside(RECORDER, level),
         lock_wait=_waited(states.inside(LOCKS, level)),
         accounted=states.measured_cpus / cpus,
-        checks=of_events.checks(events, system, overhead),
-        conditions=_conditions(log, states, level),
-        caveats=_caveats(log, states, cpus, told, overhead, unusable),
+        checks=_checks(events, system, overhead),
+        conditions=tuple(_conditions(log, states, level)),
+        caveats=(
+            *(Caveat("meter_unusable", reason=reason) for reason in unusable),
+            *_caveats_of_cpus(states, cpus, named),
+            *_caveats_of_events(overhead),
+        ),
         over_time=timeline.over_time(log, rates=list(states.uses), gauges=()),
     )
 
 
 def _waited(share: Estimate | None) -> Estimate | None:
-    """Time spent waiting for locks; None where nobody ever waited, as with one processor."""
+    """Share of the time spent waiting for locks; None where none was, as with one processor."""
     return share if share is not None and share.value > 0.0 else None
 
 
-def _label(column: str, found: Sequence[Meter]) -> str:
-    event = next((meter.event for meter in found if meter.time == column), None)
+def _label(column: str, log_meters: Sequence[Meter]) -> str:
+    event = next((meter.event for meter in log_meters if meter.time == column), None)
     return event or LABELS.get(column, observations.label(column))
 
 
-def _order(states: States) -> list[str]:
+def _order(states: StateTimes) -> list[str]:
     """Order of the columns; with meters that of Table 1: events, the rest, idle, useful work."""
     if not states.meters:
         return list(states.uses)
@@ -126,64 +147,240 @@ def _order(states: States) -> list[str]:
     return [*times, *others]
 
 
-def _cpus(log: Log, measured: float) -> tuple[float, bool]:
-    """Return the number of CPUs, and whether the manifest tells it; else it follows from the times."""
-    told = told_cpus(log)
-    return (told[-1], True) if told else (float(max(1, round(measured))), False)
-
-
-def _conditions(log: Log, states: States, level: float) -> tuple[Condition, ...]:
+def _conditions(log: Log, states: StateTimes, level: float) -> Iterator[Condition]:
     machine = (log.manifest.get("sessions") or [{}])[-1].get("machine") or {}
     core = machine.get("core_kwords")
-    found = [Condition("core_kwords", "core", core, "Kword")] if isinstance(core, int | float) else []
+    if isinstance(core, int | float):
+        yield Condition(name="core_kwords", label="core", value=core, unit="Kword")
     units = {column.name: column.unit for column in log.schema("samples")}
-    for name in gauges(log):
+    for name in _gauges(log):
         known = ~np.isnan(states.columns[name])
         if known.any():
             length = states.length_s[known]
             mean = batch_means.batch_ratio(states.columns[name][known] * length, length, level)
             label = observations.label(name).removesuffix(" mean")
-            found.append(Condition(name, label, mean.with_unit(units[name]), units[name]))
-    return tuple(found)
+            yield Condition(name=name, label=label, value=mean.with_unit(units[name]), unit=units[name])
 
 
-def _caveats(
-    log: Log,
-    states: States,
-    cpus: float,
-    told: bool,
-    overhead: Overhead | NotApplicable | None,
-    unusable: Sequence[str],
-) -> tuple[str, ...]:
-    caveats = [f"A meter of the manifest cannot be used: {words}." for words in unusable]
-    measured = states.measured_cpus
-    if len(several := sorted(set(told_cpus(log)))) > 1:
-        each = ", ".join(f"{count:g}" for count in several)
-        caveats.append(
-            f"Sessions differ in their number of CPUs ({each}): times between events are for {cpus:g}."
-        )
-    elif told and abs(measured / cpus - 1.0) > OFF:
-        caveats.append(
-            f"The states add up to {measured:.3g} CPUs' time while the machine has {cpus:g}: ticks were "
-            "lost or the number of CPUs changed. Shares are of the time that was accounted for."
-        )
-    if not told:
-        caveats.append(f"The log does not say how many CPUs there are; {cpus:g} follows from the times.")
+def _caveats_of_cpus(states: StateTimes, cpus: float, named: Sequence[float]) -> Iterator[Caveat]:
+    if len(counts := sorted(set(named))) > 1:
+        yield Caveat("cpus_differ", counts=counts, used=cpus)
+    elif named and abs(states.measured_cpus / cpus - 1.0) > OFF:
+        yield Caveat("states_incomplete", measured=states.measured_cpus, cpus=cpus)
+    if not named:
+        yield Caveat("cpus_derived", cpus=cpus)
     if states.absent:
-        caveats.append(
-            f"Not measured: {', '.join(states.absent)}; where they hold time, the other shares are too high."
-        )
+        yield Caveat("not_measured", columns=states.absent)
+
+
+def _caveats_of_events(overhead: Overhead | NotApplicable | None) -> Iterator[Caveat]:
     if isinstance(overhead, NotApplicable):
-        caveats.append(f"The system's part is not divided by event: {overhead.reason}.")
-    if overhead is None or isinstance(overhead, NotApplicable):
-        return tuple(caveats)
-    caveats.append(
-        "Overhead per event comes from a regression, not from a meter; see the caveats of overhead."
-    )
-    check = overhead.tick_check
-    if check and abs(check.disagreement) > OFF:
-        caveats.append(
-            f"States are sampled by ticks; against exact CPU time they are {check.disagreement:+.0%} "
-            "off in total."
+        yield Caveat("not_divided", reason=overhead.reason)
+    elif overhead is not None:
+        yield Caveat("by_regression")
+        check = overhead.tick_check
+        if check and abs(check.disagreement) > OFF:
+            yield Caveat("ticks_disagree", disagreement=check.disagreement)
+
+
+# Times of the states
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateTimes:
+    """Times of the CPU states that were measured, in the intervals that have them all."""
+
+    uses: dict[str, Use]
+    """Use of each state, by its column."""
+    columns: dict[str, _Array]
+    """All columns that were read, nan where there is no value."""
+    length_s: _Array
+    meters: tuple[Meter, ...]
+    """Those whose columns have values."""
+    absent: tuple[str, ...]
+    """Columns without a value."""
+
+    @property
+    def capacity(self) -> _Array:
+        """Time of all states in each interval [s]."""
+        return self.total(list(self.uses))
+
+    @property
+    def measured_cpus(self) -> float:
+        """Time of all states per second."""
+        return float(self.capacity.sum() / self.length_s.sum())
+
+    def of_use(self, use: Use) -> list[str]:
+        """States of one use."""
+        return [name for name, its in self.uses.items() if its == use]
+
+    def total(self, names: Sequence[str]) -> _Array:
+        """Time of several states in each interval [s]."""
+        result: _Array = (
+            np.sum([self.columns[name] for name in names], axis=0) if names else 0 * self.length_s
         )
-    return tuple(caveats)
+        return result
+
+    def share(self, names: Sequence[str], level: float) -> Estimate:
+        """Share of the capacity in these states."""
+        return _share_of(self.total(names), self.capacity, level)
+
+    def inside(self, name: str, level: float) -> Estimate | None:
+        """Share of the capacity of a time that is included in the states; None if not measured."""
+        known = ~np.isnan(self.columns[name])
+        return _share_of(self.columns[name][known], self.capacity[known], level) if known.any() else None
+
+
+def _read(log: Log, log_meters: Sequence[Meter]) -> StateTimes | NotApplicable:
+    """Times of the states, with meters, gauges, and the shares of recorder and locks."""
+    remedy = "record with `thinktime record`"
+    schema = {column.name: column for column in log.schema("samples")}
+    # Time stolen by the hypervisor is part of the capacity that nobody here had.
+    offered: dict[str, Use] = {
+        name: "steal" if name == STOLEN else USES[column.role or ""]
+        for name, column in schema.items()
+        if column.role in USES or name == STOLEN
+    }
+    metered = [name for meter in log_meters for name in (meter.count, meter.time)]
+    observed = observations.read(log, [*offered, *metered, RECORDER, LOCKS, *_gauges(log)])
+    uses = {name: use for name, use in offered.items() if name not in observed.absent}
+    if not uses:
+        return NotApplicable("no CPU state was measured", remedy)
+    times = np.column_stack([observed.columns[name] for name in uses])
+    complete = ~np.isnan(times).any(axis=1)
+    if not times[complete].sum() > 0.0:
+        return NotApplicable("the CPU states add up to no time in any interval that has them all", remedy)
+    return StateTimes(
+        uses=uses,
+        columns={name: values[complete] for name, values in observed.columns.items()},
+        length_s=observed.length_s[complete],
+        meters=tuple(meter for meter in log_meters if not {meter.count, meter.time} & observed.absent),
+        absent=tuple(name for name in (*offered, *metered) if name in observed.absent),
+    )
+
+
+def _gauges(log: Log) -> list[str]:
+    """Columns that measure the load of the machine."""
+    return [
+        column.name
+        for column in log.schema("samples")
+        if column.kind == "gauge" and (column.role == "load" or column.name in GAUGES)
+    ]
+
+
+def _named_cpus(log: Log) -> list[float]:
+    """Number of CPUs of each session that names it."""
+    counts = ((session.get("machine") or {}).get("cpus") for session in log.manifest.get("sessions", []))
+    return [float(cpus) for cpus in counts if isinstance(cpus, int | float) and cpus > 0]
+
+
+def _share_of(amounts: _Array, capacity: _Array, level: float) -> Estimate:
+    """Share of the capacity, 0 to 1, with a batch-means interval within these bounds."""
+    share = batch_means.batch_ratio(amounts, capacity, level)
+    low = None if share.low is None else max(0.0, share.low)
+    high = None if share.high is None else min(1.0, share.high)
+    return dataclasses.replace(share, low=low, high=high)
+
+
+# Events
+
+
+def metered_event(states: StateTimes, meter: Meter, cpus: float, level: float) -> Event:
+    """Event that the source counts and times, with batch-means intervals."""
+    count, time = states.columns[meter.count], states.columns[meter.time]
+    known = ~np.isnan(count) & ~np.isnan(time)
+    count, time = count[known], time[known]
+    share = _share_of(time, states.capacity[known], level)
+    if not count.sum() > 0.0:
+        return Event(request=meter.count, label=meter.event, share=share, overhead=None, time_between=None)
+    overhead = batch_means.batch_ratio(time, count, level)
+    between = batch_means.batch_ratio(cpus * states.length_s[known], count, level)
+    # n is the number of events, not of intervals.
+    events = round(float(count.sum()))
+    return Event(
+        request=meter.count,
+        label=meter.event,
+        share=share,
+        overhead=dataclasses.replace(overhead, n=events, unit="s"),
+        time_between=dataclasses.replace(between, n=events, unit="s"),
+    )
+
+
+def _regressed_events(overhead: Overhead, cpus: float) -> tuple[Event, ...]:
+    """Events with costs of the regression as overhead, by decreasing share."""
+    events = []
+    for cost in overhead.costs:
+        if cost.request in NO_EVENT or cost.rate.value <= 0.0:
+            continue
+        between = cpus / cost.rate.value
+        ends = [None if end is None or end <= 0.0 else cpus / end for end in (cost.rate.high, cost.rate.low)]
+        unit = cost.seconds.unit
+        time_between = Estimate(
+            value=between,
+            unit=unit,
+            n=cost.rate.n,
+            method="CPUs x time / events",
+            low=ends[0],
+            high=ends[1],
+            level=cost.rate.level,
+        )
+        share = Estimate(
+            value=cost.seconds.value / between,
+            unit="",
+            n=cost.seconds.n,
+            method="overhead per event / mean time between events",
+            low=None if cost.seconds.low is None else cost.seconds.low / between,
+            high=None if cost.seconds.high is None else cost.seconds.high / between,
+            level=cost.seconds.level,
+        )
+        events.append(
+            Event(
+                request=cost.request,
+                label=cost.label,
+                share=share,
+                overhead=cost.seconds,
+                time_between=time_between,
+            )
+        )
+    return tuple(sorted(events, key=lambda event: -event.share.value))
+
+
+def _unattributed(
+    states: StateTimes,
+    system: Estimate,
+    events: tuple[Event, ...],
+    overhead: Overhead | NotApplicable | None,
+    cpus: float,
+    level: float,
+) -> Estimate | None:
+    """System's share that no event explains: the base, the cost of user time, and outliers."""
+    if not events or isinstance(overhead, NotApplicable):
+        return None
+    if overhead is None:
+        metered = [meter.time for meter in states.meters]
+        if not set(states.of_use("system")) - set(metered):
+            return None
+        rest = states.total(states.of_use("system")) - states.total(metered)
+        return _share_of(rest, states.capacity, level)
+    value = system.value - sum(event.share.value for event in events)
+    base = overhead.costs[0].seconds
+    low, high = (None if end is None else value + (end - base.value) / cpus for end in (base.low, base.high))
+    method = "system's share less that of the events, interval of the base"
+    return Estimate(value=value, unit="", n=system.n, method=method, low=low, high=high, level=system.level)
+
+
+def _checks(
+    events: Sequence[Event], system: Estimate, overhead: Overhead | NotApplicable | None
+) -> tuple[Check, ...]:
+    """Shares of the events that happened, computed in two ways."""
+    checks = []
+    for event in events:
+        if event.overhead is None or event.time_between is None:
+            continue
+        share = event.share.value
+        if overhead is not None and not isinstance(overhead, NotApplicable):
+            cost = overhead.cost(event.request)
+            share = system.value * cost.share.value if cost else share
+        product = event.overhead.value / event.time_between.value
+        checks.append(Check(request=event.request, label=event.label, product=product, share=share))
+    return tuple(checks)

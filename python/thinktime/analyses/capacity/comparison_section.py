@@ -1,29 +1,41 @@
-"""How several configurations use the capacity of their processors, side by side."""
+"""Section of the capacity of several configurations, with differences from the first."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from thinktime.analyses.capacity.section import METHODS, bars, conditioned, groups, unitless
-from thinktime.documents import charts
+from thinktime.analyses.capacity import section as single
+from thinktime.analyses.capacity.section import METHODS, condition_name, groups, shares_of, unitless
 from thinktime.documents import format as shown
-from thinktime.documents.document import Cell, Column, Figure, Section, Table
-from thinktime.documents.wording import bare, capital, listed, noun, refused, share
-from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.documents.document import Cell, Col, Cols, Figure, Section, Table
+from thinktime.documents.series import Series
+from thinktime.documents.wording import bare, capital, listed, noun, refused, share, worded
+from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 
 if TYPE_CHECKING:
     from thinktime.analyses.capacity.comparison import Comparison, Line
 
-__all__ = ["section"]
-
 TITLE = "How do the configurations use their processors?"
-DIFFERENCES = "Differences to the first log: both intervals joined as those of independent estimates."
+DIFFERENCES = "Differences from the first log: intervals as of independent estimates."
+NAMED_MOST = 3
+
+
+def _of_logs(caveat: Caveat, names: Sequence[str]) -> str:
+    (text,) = worded([caveat], single.WORDS)
+    return f"{', '.join(names)}: {text}" if names else text
+
+
+WORDS: Mapping[str, Callable[..., str]] = {
+    "of_logs": _of_logs,
+    "many_intervals": lambda: (
+        "Each interval holds by itself; of many differences some are outside theirs by chance."
+    ),
+}
 
 
 def section(result: Comparison | NotApplicable) -> Section:
-    """Section of several logs' capacity."""
+    """Section of the capacity of several logs."""
     if isinstance(result, NotApplicable):
         return refused("capacity", TITLE, result)
     tables = (
@@ -35,43 +47,44 @@ def section(result: Comparison | NotApplicable) -> Section:
         *_pair(result, "overheads", "Mean overhead per event", result.overheads, "s"),
         _checks(result),
     )
-    method = METHODS[result.metered]
     return Section(
         name="capacity",
         title=TITLE,
         summary=tuple(_sentences(result)),
         tables=tuple(table for table in tables if table.rows),
         figures=(_figure(result),),
-        caveats=result.caveats,
-        method=f"{method} {DIFFERENCES}",
+        caveats=worded(result.caveats, WORDS),
+        method=f"{METHODS[result.metered]} {DIFFERENCES}",
     )
 
 
-def _sentences(result: Comparison) -> list[str]:
-    """Say what became of useful work and idle time, and which overhead changed most."""
-    found = []
-    first = result.results[0]
-    for at, (name, other) in enumerate(zip(result.names[1:], result.results[1:], strict=True)):
-        used = f"User programs had {_percent(first.user)} of the capacity in {result.names[0]} and "
-        change = _points(result.uses[0].differences[at])
-        found.append(f"{used}{_percent(other.user)} in {name} ({change}).")
-        changed = [line for line in result.states if _told(line.differences[at])]
-        changed.sort(key=lambda line: -abs(_value(line.differences[at])))
+def _sentences(result: Comparison) -> Iterator[str]:
+    """Change of useful work and idle time, and the overheads that changed most, for each log."""
+    base, first = result.names[0], result.results[0]
+    for index, (name, other) in enumerate(zip(result.names[1:], result.results[1:], strict=True)):
+        yield (
+            f"User programs had {_percent(first.user.value)} of the capacity in {base} and "
+            f"{_percent(other.user.value)} in {name} ({_points(result.uses[0].differences[index])})."
+        )
+        changed = [line for line in result.states if _is_significant(line.differences[index])]
+        changed.sort(key=lambda line: -abs(_value(line.differences[index])))
         if changed:
-            parts = [f"{line.label} {_points(line.differences[at])}" for line in changed[:3]]
-            found.append(f"From {result.names[0]} to {name} changed most: {listed(parts)} of the capacity.")
-        costlier = [line for line in result.overheads if _told(line.differences[at])]
-        costlier.sort(key=lambda line: -abs(_value(line.differences[at]) / (_value(line.values[0]) or 1.0)))
+            parts = [f"{line.label} {_points(line.differences[index])}" for line in changed[:NAMED_MOST]]
+            yield f"From {base} to {name} changed most: {listed(parts)} of the capacity."
+        costlier = [line for line in result.overheads if _is_significant(line.differences[index])]
+        costlier.sort(
+            key=lambda line: -abs(_value(line.differences[index]) / (_value(line.values[0]) or 1.0))
+        )
         parts = [
-            f"{_event(line)} {_cost(line.values[0])} to {_cost(line.values[at + 1])}" for line in costlier[:3]
+            f"{_name(line)} {_cost(line.values[0])} to {_cost(line.values[index + 1])}"
+            for line in costlier[:NAMED_MOST]
         ]
         if parts:
-            found.append(f"Overhead an event: {listed(parts)}.")
-    return found
+            yield f"Overhead per event: {listed(parts)}."
 
 
-def _told(value: Estimate | None) -> bool:
-    """Whether the difference is told from none."""
+def _is_significant(value: Estimate | None) -> bool:
+    """True if the interval excludes zero."""
     return (
         value is not None
         and value.low is not None
@@ -84,8 +97,8 @@ def _value(value: Estimate | None) -> float:
     return 0.0 if value is None else value.value
 
 
-def _percent(value: Estimate) -> str:
-    return shown.quantity(value.value, "share")
+def _percent(value: float) -> str:
+    return shown.quantity(value, "share")
 
 
 def _points(value: Estimate | None) -> str:
@@ -96,92 +109,92 @@ def _cost(value: Estimate | None) -> str:
     return shown.quantity(_value(value), "s")
 
 
-def _event(line: Line) -> str:
+def _name(line: Line) -> str:
     return noun(line.name, line.label)
 
 
 def _settings(result: Comparison) -> Table:
-    rows: list[tuple[Cell, ...]] = [
-        (conditioned(item.label, item.unit), *(unitless(value) for value in item.values))
-        for item in result.settings
-    ]
-    columns = (Column("configuration"), *(Column(name) for name in result.names))
-    return Table(name="capacity-configurations", caption="Configurations", columns=columns, rows=tuple(rows))
+    return Table.of(
+        result.settings,
+        Col("configuration", lambda item: condition_name(item.label, item.unit)),
+        Cols(result.names, lambda item: [unitless(value) for value in item.values]),
+        name="capacity-configurations",
+        caption="Configurations",
+    )
 
 
 def _pair(
     result: Comparison, name: str, caption: str, lines: Sequence[Line], unit: str
 ) -> tuple[Table, Table]:
-    """Table of values side by side, and of their differences to the first log."""
+    """Table of values, and table of their differences from the first log."""
 
     def cell(value: Estimate | None) -> Cell:
         if value is None:
             return None
         return share(value) if unit == "share" else bare(value)
 
-    of = {"uses": "use", "states": "state"}.get(name, "event")
-    labels = [capital(_event(line)) for line in lines]
-    rows = [(label, *map(cell, line.values)) for label, line in zip(labels, lines, strict=True)]
-    changes = [
-        (label, *map(cell, line.differences))
-        for label, line in zip(labels, lines, strict=True)
-        if any(value is not None for value in line.differences)
-    ]
-    columns = (Column(of), *(Column(each, unit=unit) for each in result.names))
-    others = (Column(of), *(Column(f"{each} less {result.names[0]}", unit=unit) for each in result.names[1:]))
+    heading: Col[Line] = Col(
+        {"uses": "use", "states": "state"}.get(name, "event"), lambda line: capital(_name(line))
+    )
     points = ", in points" if unit == "share" else ""
     return (
-        Table(name=f"capacity-{name}", caption=caption, columns=columns, rows=tuple(rows)),
-        Table(
+        Table.of(
+            lines,
+            heading,
+            Cols(result.names, lambda line: map(cell, line.values), unit=unit),
+            name=f"capacity-{name}",
+            caption=caption,
+        ),
+        Table.of(
+            [line for line in lines if any(value is not None for value in line.differences)],
+            heading,
+            Cols(
+                [f"{other} less {result.names[0]}" for other in result.names[1:]],
+                lambda line: map(cell, line.differences),
+                unit=unit,
+            ),
             name=f"capacity-{name}-differences",
             caption=f"{caption}: differences{points}",
-            columns=others,
-            rows=tuple(changes),
         ),
     )
 
 
 def _checks(result: Comparison) -> Table:
-    """Largest disagreement of the identity, and what all states add to."""
-    off = tuple(
-        round(max((abs(check.product - check.share) for check in each.checks), default=0.0), 9)
-        for each in result.results
-    )
-    rows: list[tuple[Cell, ...]] = [
-        ("All states, of CPUs x time", *(each.accounted for each in result.results)),
-        ("Overhead / time between against the share: largest difference", *off),
+    """Total of all states, and largest disagreement of the identity, for each log."""
+    differences = [
+        round(max((abs(check.product - check.share) for check in one.checks), default=0.0), 9)
+        for one in result.results
     ]
-    columns = (Column("check"), *(Column(name, unit="share") for name in result.names))
-    return Table(
+    rows = [
+        ("All states, of CPUs x time", [one.accounted for one in result.results]),
+        ("Overhead / time between against the share: largest difference", differences),
+    ]
+    return Table.of(
+        rows,
+        Col("check", lambda row: row[0]),
+        Cols(result.names, lambda row: row[1], unit="share"),
         name="capacity-checks",
         caption="Check: the shares of each log add to 100 %",
-        columns=columns,
-        rows=tuple(rows),
     )
 
 
 def _figure(result: Comparison) -> Figure:
-    """One bar a configuration."""
-    drawn = [groups(each) for each in result.results]
-    keys = tuple({group.key.name: group.key for own in drawn for group in own}.values())
-    rows = [
-        {**row, "label": name} for name, own in zip(result.names, drawn, strict=True) for row in bars(own)
-    ]
-    cells: list[tuple[Cell, ...]] = []
-    for name, own in zip(result.names, drawn, strict=True):
-        shares = {group.key.name: group.share for group in own}
-        cells.append((name, *(shares.get(key.name) for key in keys)))
+    """A bar for each configuration."""
+    drawn = [groups(one) for one in result.results]
     title = "CPU time of each configuration"
-    columns = (Column("log"), *(Column(key.name, unit="share") for key in keys))
-    said = []
+    series = Series(
+        [point for name, own in zip(result.names, drawn, strict=True) for point in shares_of(own, name)],
+        unit="share",
+    )
+    words = []
     for name, own in zip(result.names, drawn, strict=True):
-        words = [f"{group.key.name} {shown.quantity(group.share, 'share')}" for group in own]
-        said.append(f"{name}: {listed(words)}")
+        parts = [f"{group.key.name} {_percent(group.share)}" for group in own]
+        words.append(f"{name}: {listed(parts)}")
     return Figure(
         name="capacity-compared",
         title=title,
-        chart=partial(charts.bars, rows, keys, "share of all CPU time"),
-        data=Table(name="capacity-compared-data", caption=title, columns=columns, rows=tuple(cells)),
-        alt=f"{'; '.join(said)}.",
-        keys=keys,
+        chart=series.bars("share of all CPU time", filled=True),
+        data=series.table("capacity-compared-data", title, "log"),
+        alt=f"{'; '.join(words)}.",
+        keys=series.keys,
     )

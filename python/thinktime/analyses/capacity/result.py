@@ -1,20 +1,19 @@
-"""What the breakdown of the CPU capacity says."""
+"""Results of the breakdown of the CPU capacity."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
+from thinktime.analyses.results import Result
 from thinktime.analyses.timeline.analysis import Timeline
-from thinktime.stats.estimate import Estimate
-
-__all__ = ["Capacity", "Check", "Condition", "Event", "Part", "Use"]
+from thinktime.stats.estimate import Caveat, Estimate
 
 Use = Literal["user", "system", "steal", "idle"]
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
     """One state of the CPUs: a column of the samples."""
 
     column: str
@@ -22,7 +21,7 @@ class Part:
     use: Use
     """``user`` work, ``system`` work for it, ``steal`` by the hypervisor, ``idle``."""
     share: Estimate
-    """Part of the CPU capacity, 0 to 1. The parts of all states add to 1."""
+    """Share of the CPU capacity, 0 to 1. The shares of all states add to 1."""
 
     @property
     def name(self) -> str:
@@ -30,7 +29,7 @@ class Part:
         return self.column.removesuffix("_s")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
     """One kind of event, with share = overhead / time between (Sekino 1971, Tables 1 to 3)."""
 
@@ -38,29 +37,29 @@ class Event:
     """Column of the samples that counts it, or the name of a sum of columns."""
     label: str
     share: Estimate
-    """Part of the CPU capacity, 0 to 1."""
+    """Share of the CPU capacity, 0 to 1."""
     overhead: Estimate | None
-    """System CPU time an event [s]; None where none happened."""
+    """System CPU time per event [s]; None where none happened."""
     time_between: Estimate | None
     """Mean time between events per processor [s]: CPUs x time / events; None where none happened."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One event's share, come to in two ways."""
+    """One event's share, computed in two ways."""
 
     request: str
     label: str
     product: float
     """Overhead per event over time between events."""
     share: float
-    """Metered: the event's time over the time of all states. Else: its part of the system time, as the
-    regression divides it, times the system's share."""
+    """Metered: the event's time over the time of all states. Else: its part of the system time by the
+    regression, times the system's share."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """What the machine was, or had to do, while this was measured."""
+    """Property of the machine or of its load while this was measured."""
 
     name: str
     label: str
@@ -68,34 +67,36 @@ class Condition:
     unit: str
 
 
-@dataclass(frozen=True, slots=True)
-class Capacity:
-    """CPU capacity by state, and the system's part by event."""
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Capacity(Result):
+    """CPU capacity by state, and the system's part of it by event."""
+
+    MAIN = "states"
 
     cpus: float
     """Number of CPUs: from the manifest, or from the times themselves."""
     intervals: int
     metered: bool
-    """Whether the source measured the time of each event; else overheads are those of the regression."""
-    parts: tuple[Part, ...]
+    """True if the source measured the time of each event; else overheads are those of the regression."""
+    states: tuple[State, ...]
     events: tuple[Event, ...]
     """Metered ones in the order of the meters, else by falling share; empty where neither meters nor the
     overhead regression apply."""
     unattributed: Estimate | None
-    """Part of the capacity that the system used but no event explains; with `events` the system's share."""
+    """Share of the capacity that the system used but no event explains; with `events` the system's share."""
     user: Estimate
-    """Part of the capacity used by users' programs."""
+    """Share of the capacity used by users' programs."""
     system: Estimate
-    """Part of the capacity used by the system."""
+    """Share of the capacity used by the system."""
     recorder: Estimate | None
-    """Part of the capacity that the recorder itself used; inside user and system."""
+    """Share of the capacity that the recorder itself used; included in user and system."""
     lock_wait: Estimate | None
-    """Part of the capacity spent waiting for locks; inside the events' times."""
+    """Share of the capacity spent waiting for locks; included in the events' times."""
     accounted: float
     """Time of all states over CPUs x time: 1 where nothing is missing and nothing is counted twice."""
     checks: tuple[Check, ...]
     """Of `events`, those that happened."""
     conditions: tuple[Condition, ...]
-    caveats: tuple[str, ...]
+    caveats: tuple[Caveat, ...]
     over_time: Timeline | None = None
-    """CPU time by state over time, by column of `parts`."""
+    """CPU time by state over time, by column of `states`."""
