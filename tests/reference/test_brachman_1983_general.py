@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from thinktime.models.swapping.response_time import predict
-from thinktime.studies.brachman_1983 import calibration, general, other_machines
-from thinktime.studies.brachman_1983.tables import CASES
+from thinktime.studies.brachman_1983 import calibration, general_model
+from thinktime.studies.brachman_1983.runs import CASES
 
-FOLDER = Path(general.__file__).parent / "published"
+FOLDER = Path(general_model.__file__).parent / "published"
 WITHIN = 0.12
 BEYOND = {
     # Its elapsed time stands 82 s off the line of its group, and its utilisation is low: a doubtful run.
@@ -135,10 +135,10 @@ def test_what_if_says_what_theory_must():
     """More memory, a faster disk and shared text never lower the throughput; a pause never raises it."""
     for case in CASES:
         wanted = (case.sizes_clicks, case.pc_ms, case.pn, case.mm_clicks)
-        if wanted not in other_machines.BASES:
+        if wanted not in general_model.BASES:
             continue
         base = predict(calibration.system(case))["throughput_per_s"] * (1 - 1e-9)
-        for name, changes in other_machines.changes(case):
+        for name, changes in general_model.changes(case):
             x = predict(calibration.system(case, **changes))["throughput_per_s"]
             if "users" in name or "sizes" in name:
                 continue
@@ -146,8 +146,8 @@ def test_what_if_says_what_theory_must():
 
 
 def test_the_chapter_prints_all_runs_and_names_the_worst():
-    found = general.chapter(None)
+    found = general_model.chapter(None)
     assert [table.name for table in found.tables] == ["general-runs", "general-choices", "general-what-if"]
     assert len(found.tables[0].rows) == 46
-    assert not found.findings[0].holds
+    assert not found.claims[0].holds
     assert found.summary[-1].startswith("Worst: (157, 186, 12, 4)")

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import wraps
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar
 
@@ -102,13 +103,14 @@ class Laboratory:
         self._lengths = lengths
         self._runs: dict[str, Simulated] = {}
         self._recorded: dict[str, Recorded] = {}
+        self._numbers = count()
         self._remembered: dict[tuple[Any, ...], Any] = {}
         self._folder = Path(tempfile.mkdtemp(prefix="thinktime-study-"))
         weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
 
     def path(self, stem: str) -> Path:
-        """Path for a new log, which is deleted with the laboratory."""
-        return self._folder / f"{len(list(self._folder.iterdir()))}-{stem}"
+        """Path of a new log, which is deleted with the laboratory."""
+        return self._folder / f"{stem}-{next(self._numbers)}"
 
     def count(self, enough: int) -> int:
         """Replications of a comparison: as many as the user wants, up to those that are `enough`."""
@@ -161,8 +163,8 @@ class Laboratory:
         """
         keys = [f"{_key(system, parameters)} {number}" for parameters, number in runs]
         missing = {
-            key: (run, self._folder / f"recorded-{len(self._recorded) + index}")
-            for index, (key, run) in enumerate(zip(keys, runs, strict=True))
+            key: (run, self.path("recorded"))
+            for key, run in zip(keys, runs, strict=True)
             if key not in self._recorded
         }
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:

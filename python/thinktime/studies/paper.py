@@ -53,7 +53,7 @@ class Agreement:
         """True if this rule is about a cell."""
         if self.quantities and quantity not in self.quantities:
             return False
-        if self.published_at_most < math.inf and not (published or math.inf) <= self.published_at_most:
+        if self.published_at_most < math.inf and (published is None or published > self.published_at_most):
             return False
         allowed = {key: value if isinstance(value, list) else [value] for key, value in self.where.items()}
         return all(row.get(key) in values for key, values in allowed.items())

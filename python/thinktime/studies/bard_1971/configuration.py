@@ -6,17 +6,13 @@ from collections.abc import Iterator
 
 from thinktime.documents import document
 from thinktime.documents.document import Column, Table
-from thinktime.sources.simulated import systems
 from thinktime.stats.estimate import Estimate
-from thinktime.studies.bard_1971.installation import SYSTEM, Installation
-from thinktime.studies.bard_1971.tables import DERIVED, NAME, PAPER, RECORDED
-from thinktime.studies.cells import Cell, Tolerance
-from thinktime.studies.common_sections import parameters
+from thinktime.studies.bard_1971.records import DERIVED, PAPER, RECORDED, SYSTEM
+from thinktime.studies.cells import Cell
+from thinktime.studies.common_sections import calibrated, parameters
+from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.study import Chapter
 
-__all__ = ["TABLES", "chapter"]
-
-TABLES = (RECORDED, DERIVED, "facts")
 PAGE_BYTES = 4096.0
 LOGGED = {
     "date": "start",
@@ -44,36 +40,34 @@ LOGGED = {
 """Columns of the simulated log by the variables of Tables 1 and 2."""
 
 
-def chapter(installation: Installation) -> Chapter:
-    """Show what was simulated, and where each number comes from."""
-    system = next(system for system in systems() if system.name == SYSTEM)
-    calibrated = [item.name for item in system.parameters if "calibrated" in item.source]
+def chapter(laboratory: Laboratory) -> Chapter:
+    """What was simulated, and where each number comes from."""
+    described = laboratory.system(SYSTEM)
     summary = (
-        f"{system.summary.removesuffix('.')}. The three periods differ in version, core boxes, shifts, "
+        f"{described.summary.removesuffix('.')}. The three periods differ in version, core boxes, shifts, "
         "users and their programs' environment, the experiment in its days and its algorithm only.",
-        f"Of {len(system.parameters)} parameters, {len(calibrated)} were calibrated; the table says against "
-        "what.",
+        calibrated(described),
     )
     return Chapter(
         cells=(*_stated(), *_logged()),
         summary=summary,
-        tables=(_variables(), parameters(system, installation.defaults)),
+        tables=(_variables(), parameters(described, laboratory.defaults(SYSTEM))),
     )
 
 
 def _stated() -> Iterator[Cell]:
     """Numbers of the text that the machine was built with."""
     ours = Estimate(value=PAGE_BYTES, unit="bytes", n=1, method="page of the simulated system")
-    yield PAPER.fact("B-F06", ours, "fitted", Tolerance("digits"))
+    yield PAPER.fact("page-size", ours)
 
 
 def _logged() -> Iterator[Cell]:
-    """Count the columns of the log for each variable of Tables 1 and 2; the paper has words there."""
+    """The columns of the log for each variable of Tables 1 and 2; the paper has words there."""
     for name in (RECORDED, DERIVED):
         for row in PAPER.tables[name].rows:
             columns = float(len(LOGGED[str(row["variable"])].split(",")))
             yield Cell(
-                study=NAME,
+                study=PAPER.study,
                 table=name,
                 row=row,
                 quantity="log_columns",
@@ -89,14 +83,14 @@ def _logged() -> Iterator[Cell]:
 
 
 def _variables() -> Table:
-    """Show Tables 1 and 2: what DUSETIMR recorded, and where it stands in the log."""
+    """Tables 1 and 2: what DUSETIMR recorded, and where it stands in the log."""
     rows: list[tuple[document.Cell, ...]] = []
     for table, words in ((RECORDED, "description"), (DERIVED, "definition")):
-        found = PAPER.tables[table]
-        place = found.shape.place
-        for row in found.rows:
+        result = PAPER.tables[table]
+        place = result.shape.place
+        for row in result.rows:
             name = str(row["variable"])
-            rows.append((name, place, found.remark(row, words), found.remark(row, "unit"), LOGGED[name]))
+            rows.append((name, place, result.remark(row, words), result.remark(row, "unit"), LOGGED[name]))
     columns = (
         Column("variable"),
         Column("published"),

@@ -11,13 +11,12 @@ from thinktime.documents import format as shown
 from thinktime.documents.charts import Axis
 from thinktime.documents.document import Cell, Column, Key, Table
 from thinktime.stats.estimate import Estimate
-from thinktime.studies.bard_1971.installation import PERIODS, Installation, scaled
+from thinktime.studies.bard_1971.records import PAPER, PERIODS, REQUESTS, record_of
 from thinktime.studies.bard_1971.regression import cost, cp_time
-from thinktime.studies.bard_1971.tables import NAME, REQUESTS
 from thinktime.studies.cells import Claim
+from thinktime.studies.estimates import scaled
+from thinktime.studies.laboratory import Laboratory, remembered
 from thinktime.studies.study import Chapter
-
-__all__ = ["Recovered", "chapter", "findings", "recovered"]
 
 TRUE = {
     "base": "base_cost",
@@ -52,8 +51,8 @@ class Recovered:
 
     def covered(self, way: str) -> bool:
         """Whether an interval holds the truth."""
-        found = self.intervals[way]
-        return found.low is not None and found.high is not None and found.low <= self.true <= found.high
+        result = self.intervals[way]
+        return result.low is not None and result.high is not None and result.low <= self.true <= result.high
 
     @property
     def words(self) -> str:
@@ -61,27 +60,28 @@ class Recovered:
         return f"{self.period}, {self.request.replace('_', ' ')}"
 
 
-def recovered(installation: Installation) -> tuple[Recovered, ...]:
-    """Return true and recovered costs of every request in every period, VMIO included."""
-    return installation.once("recovered", lambda: tuple(_recovered(installation)))
+@remembered
+def recovered(laboratory: Laboratory) -> tuple[Recovered, ...]:
+    """True and recovered costs of every request in every period, VMIO included."""
+    return tuple(_recovered(laboratory))
 
 
-def _recovered(installation: Installation) -> Iterator[Recovered]:
+def _recovered(laboratory: Laboratory) -> Iterator[Recovered]:
     for period in PERIODS:
-        fit = cp_time(installation, period)
+        fit = cp_time(laboratory, period)
         for request in REQUESTS:
             item = cost(fit, request)
             if item is None or item.bootstrap is None:
                 continue
             kinds = zip(WAYS, (item.seconds, item.bootstrap, item.textbook), strict=True)
-            true = 1000.0 * installation.periods[period].response(TRUE[request])
-            intervals = {way: scaled(each, 1000.0, "ms") for way, each in kinds}
+            true = 1000.0 * record_of(laboratory, period).response(TRUE[request])
+            intervals = {way: scaled(entry, 1000.0, "ms") for way, entry in kinds}
             yield Recovered(period, request, true, intervals)
 
 
-def chapter(installation: Installation) -> Chapter:
-    """Show true costs beside recovered ones, with three kinds of interval."""
-    every = recovered(installation)
+def chapter(laboratory: Laboratory) -> Chapter:
+    """True costs beside recovered ones, with three kinds of interval."""
+    every = recovered(laboratory)
     of_requests = [item for item in every if item.request != "base"]
     near = sum(abs(item.off) <= NEAR for item in of_requests)
     summary = (
@@ -119,36 +119,27 @@ def _said(every: Sequence[Recovered], way: str) -> str:
     return f"The {way} intervals hold the true cost in {inside} of {len(every)} cases."
 
 
-def findings(installation: Installation) -> Iterator[Claim]:
+def claims(laboratory: Laboratory) -> Iterator[Claim]:
     """Judge recovery and the three kinds of interval."""
-    every = [item for item in recovered(installation) if item.request != "base"]
+    every = [item for item in recovered(laboratory) if item.request != "base"]
     worst = max(every, key=lambda item: abs(item.off))
     near = sum(abs(item.off) <= NEAR for item in every)
-    yield Claim(
-        study=NAME,
-        id="costs-recovered",
-        source="equation 2",
-        holds=near == len(every),
-        statistic=f"{near} of {len(every)} recovered costs of requests are within {100 * NEAR:.0f} % "
+    yield PAPER.claim(
+        "costs-recovered",
+        near == len(every),
+        f"{near} of {len(every)} recovered costs of requests are within {100 * NEAR:.0f} % "
         f"of the true ones; "
         f"farthest off is {worst.words}, {100 * worst.off:+.1f} %",
-        text="regression on five-minute records finds what requests cost the supervisor",
     )
     for way in WAYS:
         out = [item for item in every if not item.covered(way)]
         missed = f"; missed are {'; '.join(item.words for item in out)}" if out else ""
         holds = len(out) <= MISSED_MOST
         robust = way != "textbook"
-        yield Claim(
-            study=NAME,
-            id=f"interval-{way.lower()}",
-            source="text on the regression: no confidence limits are given, since the assumptions fail",
-            holds=holds if robust else not holds,
-            statistic=f"{len(every) - len(out)} of {len(every)} {way} intervals at 95 % hold the true "
-            f"cost{missed}",
-            text=f"the {way} intervals hold the true costs at their rate"
-            if robust
-            else "the textbook intervals do not hold the true costs at their rate",
+        yield PAPER.claim(
+            f"interval-{way.lower()}",
+            holds if robust else not holds,
+            f"{len(every) - len(out)} of {len(every)} {way} intervals at 95 % hold the true cost{missed}",
         )
 
 
@@ -176,18 +167,18 @@ def _table(every: Sequence[Recovered]) -> Table:
 
 
 def _picture(period: str, every: Sequence[Recovered]) -> document.Figure:
-    own = [item for item in every if item.period == period and item.request != "base"]
-    rows = [_row(item, way) for item in own for way in WAYS]
+    selected = [item for item in every if item.period == period and item.request != "base"]
+    rows = [_row(item, way) for item in selected for way in WAYS]
     keys = tuple(Key(way, colour=SHADES[way], shape="circle") for way in WAYS)
     name = f"recovered-{period.lower()}"
-    listed = ", ".join(f"{item.request.replace('_', ' ')} {100 * item.off:+.1f} %" for item in own)
+    listed = ", ".join(f"{item.request.replace('_', ' ')} {100 * item.off:+.1f} %" for item in selected)
     return document.Figure(
         name=name,
         title=f"Recovered over true costs, {period}",
         chart=partial(
             charts.dots, rows, keys, Axis("recovered cost over the true one"), ("cost", "interval", "ratio")
         ),
-        data=_data(name, period, own),
+        data=_data(name, period, selected),
         alt=f"Recovered less true: {listed}. An interval that does not reach 1 misses the true cost.",
         keys=keys,
         half=True,

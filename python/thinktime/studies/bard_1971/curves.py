@@ -13,20 +13,16 @@ from thinktime.documents.charts import Axis
 from thinktime.documents.document import Column, Key, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.bard_1971.equal_load import ENOUGH, PAIR, equal_load_table
-from thinktime.studies.bard_1971.installation import PERIODS, Installation, applicable, scaled
-from thinktime.studies.bard_1971.tables import LOADS, PAPER, RATES
-from thinktime.studies.cells import Cell, Tolerance
+from thinktime.studies.bard_1971.records import LOADS, PAPER, PERIODS, RATES, record_of
+from thinktime.studies.cells import Cell
+from thinktime.studies.estimates import scaled
+from thinktime.studies.laboratory import Laboratory, applicable, remembered
 from thinktime.studies.study import Chapter
 
 if TYPE_CHECKING:
     from thinktime.analyses.throughput.analysis import Group, Throughput
 
-__all__ = ["TABLES", "Plot", "by_load", "chapter", "counted", "last_reliable"]
 
-TABLES = (RATES, LOADS, "facts")
-FITTED = Tolerance("relative", 0.10)
-LOAD_PART = 0.03
-"""Part of a period's observations by which a cell of Table 10 may be off."""
 COLUMN_OF = {"II-2": "ii_2", "II-3": "ii_3", "III-3": "iii_3"}
 SHADES = {"II-2": "memory", "II-3": "system", "III-3": "user"}
 RECORDED = {
@@ -65,9 +61,9 @@ PLOTS = (
 )
 
 
-def chapter(installation: Installation) -> Chapter:
+def chapter(laboratory: Laboratory) -> Chapter:
     """Tables 7 and 10, published beside ours, and Figures 1 to 5."""
-    figures = (*_rates(installation), *_loads(installation), *_facts(installation))
+    figures = (*_rates(laboratory), *_loads(laboratory), *_facts(laboratory))
     summary = (
         "Users, their sessions and their programs were calibrated so that these mean rates and loads come "
         "out; how each rate depends on the number of active users was not.",
@@ -78,35 +74,33 @@ def chapter(installation: Installation) -> Chapter:
         "intervals by batch means. Groups with fewer than "
         f"{ENOUGH} observations are hollow: their means are not relied on."
     )
-    pictures = tuple(_picture(installation, plot) for plot in PLOTS)
-    table = equal_load_table(installation)
+    pictures = tuple(_picture(laboratory, plot) for plot in PLOTS)
+    table = equal_load_table(laboratory)
     tables = () if table is None else (table,)
     return Chapter(
         cells=figures, claims=(), summary=summary, charts=pictures, tables=tables, notes=NOTES, method=method
     )
 
 
-def by_load(installation: Installation, period: str) -> Throughput:
+@remembered
+def by_load(laboratory: Laboratory, period: str) -> Throughput:
     """Means of a period in groups of two active users."""
     from thinktime.analyses.throughput import analysis as throughput
 
-    log = installation.periods[period].log
-    return installation.once(
-        f"by load {period}",
-        lambda: applicable(throughput.analyse(log, load="active_users", width=PAIR, n_few=ENOUGH)),
-    )
+    log = record_of(laboratory, period).log
+    return applicable(throughput.analyse(log, load="active_users", width=PAIR, n_few=ENOUGH))
 
 
-def _rates(installation: Installation) -> Iterator[Cell]:
+def _rates(laboratory: Laboratory) -> Iterator[Cell]:
     from thinktime.analyses.rates import analysis as rates
 
     for period, column in COLUMN_OF.items():
-        log = installation.periods[period].log
-        found = applicable(rates.analyse(log))
-        means = {item.column: item.mean for item in found.rates}
+        log = record_of(laboratory, period).log
+        result = applicable(rates.analyse(log))
+        means = {item.column: item.mean for item in result.rates}
         for row in PAPER.tables[RATES].rows:
             ours = means[RECORDED[str(row["request_type"])]]
-            yield PAPER.cell(RATES, row, column, ours, "fitted", FITTED)
+            yield PAPER.simulated(RATES, row, column, ours)
 
 
 def counted(result: Throughput) -> dict[tuple[int, int], int]:
@@ -114,30 +108,29 @@ def counted(result: Throughput) -> dict[tuple[int, int], int]:
     return {(int(group.load_low), int(group.load_high)): group.n for group in result.groups}
 
 
-def _loads(installation: Installation) -> Iterator[Cell]:
+def _loads(laboratory: Laboratory) -> Iterator[Cell]:
     for period, column in COLUMN_OF.items():
-        result = by_load(installation, period)
-        found = counted(result)
-        allowed = Tolerance("absolute", LOAD_PART * result.n)
+        result = by_load(laboratory, period)
+        values = counted(result)
         for row in PAPER.tables[LOADS].rows:
-            count = found.get((int(row["active_users_low"]), int(row["active_users_high"])), 0)
+            count = values.get((int(row["active_users_low"]), int(row["active_users_high"])), 0)
             ours = Estimate(value=float(count), unit="observations", n=result.n, method="counted")
-            yield PAPER.cell(LOADS, row, column, ours, "fitted", allowed)
+            yield PAPER.simulated(LOADS, row, column, ours, total=result.n)
 
 
 def last_reliable(results: list[dict[tuple[int, int], int]]) -> int:
-    """Return the most active users of a group that has enough observations in all periods."""
-    ends = sorted({ends for found in results for ends in found})
-    enough = [high for low, high in ends if all(found.get((low, high), 0) >= ENOUGH for found in results)]
+    """The most active users of a group that has enough observations in all periods."""
+    ends = sorted({ends for result in results for ends in result})
+    enough = [high for low, high in ends if all(result.get((low, high), 0) >= ENOUGH for result in results)]
     return max(enough, default=0)
 
 
-def _facts(installation: Installation) -> Iterator[Cell]:
-    ours = last_reliable([counted(by_load(installation, period)) for period in PERIODS])
+def _facts(laboratory: Laboratory) -> Iterator[Cell]:
+    ours = last_reliable([counted(by_load(laboratory, period)) for period in PERIODS])
     estimate = Estimate(
         value=float(ours), unit="active users", n=len(PERIODS), method="last group with enough observations"
     )
-    yield PAPER.fact("B-F07", estimate, "predicted", Tolerance("absolute", float(PAIR)))
+    yield PAPER.fact("reliable-active-users", estimate)
     printed: list[dict[tuple[int, int], int]] = []
     for column in COLUMN_OF.values():
         cells = PAPER.tables[LOADS].printed(column)
@@ -150,13 +143,13 @@ def _facts(installation: Installation) -> Iterator[Cell]:
     theirs = Estimate(
         value=float(last_reliable(printed)), unit="active users", n=len(printed), method="from Table 10"
     )
-    yield PAPER.fact("B-F07", theirs, "arithmetic", Tolerance("digits"))
-    interval = [installation.periods[period].log for period in PERIODS]
+    yield PAPER.recomputed_fact("reliable-active-users", theirs)
+    interval = [record_of(laboratory, period).log for period in PERIODS]
     lengths = [_mean_length(log) for log in interval]
     minutes = Estimate(
         value=sum(lengths) / len(lengths) / 60.0, unit="minutes", n=len(lengths), method="mean length"
     )
-    yield PAPER.fact("B-F01", minutes, "fitted", Tolerance("relative", 0.02))
+    yield PAPER.fact("observation-interval", minutes)
 
 
 def _mean_length(log: object) -> float:
@@ -166,20 +159,20 @@ def _mean_length(log: object) -> float:
     return float(observations.read(log, []).length_s.mean())
 
 
-def _picture(installation: Installation, plot: Plot) -> document.Figure:
+def _picture(laboratory: Laboratory, plot: Plot) -> document.Figure:
     keys = tuple(Key(period, colour=SHADES[period], shape="line") for period in PERIODS)
     rows: list[dict[str, object]] = []
     cells: list[tuple[document.Cell, ...]] = []
-    said = []
+    listed = []
     for period in PERIODS:
-        result = by_load(installation, period)
-        own = list(_points(result, plot))
-        rows += [_row(period, group, mean) for group, mean in own]
-        cells += [(period, _range(group), group.n, mean) for group, mean in own]
-        reliable = [(group, mean) for group, mean in own if not group.few]
+        result = by_load(laboratory, period)
+        selected = list(_points(result, plot))
+        rows += [_row(period, group, mean) for group, mean in selected]
+        cells += [(period, _range(group), group.n, mean) for group, mean in selected]
+        reliable = [(group, mean) for group, mean in selected if not group.few]
         if reliable:
             (first, start), (last, end) = reliable[0], reliable[-1]
-            said.append(
+            listed.append(
                 f"{period} from {shown.number(start.value)} with {_range(first)} to "
                 f"{shown.number(end.value)} with {_range(last)} active users"
             )
@@ -195,18 +188,18 @@ def _picture(installation: Installation, plot: Plot) -> document.Figure:
         data=Table(
             name=f"{name}-data", caption=f"{plot.title} by active users", columns=columns, rows=tuple(cells)
         ),
-        alt="; ".join(said) + ". Hollow points rest on few observations.",
+        alt="; ".join(listed) + ". Hollow points rest on few observations.",
         keys=keys,
         half=True,
     )
 
 
 def _points(result: Throughput, plot: Plot) -> Iterator[tuple[Group, Estimate]]:
-    at = next((at for at, item in enumerate(result.measures) if item.name == plot.measure), None)
-    if at is None:
+    index = next((index for index, item in enumerate(result.measures) if item.name == plot.measure), None)
+    if index is None:
         return
     for group in result.groups:
-        mean = group.means[at]
+        mean = group.means[index]
         if mean is not None and group.load_low >= 1:
             yield group, scaled(mean, plot.factor)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from thinktime.studies.bard_1971.recomputed import BEST, CALLS, DATA_SETS, fact, free_fret_share
-from thinktime.studies.bard_1971.tables import (
+from thinktime.studies.bard_1971.records import (
     DATA_PERIODS,
     DISPATCH,
     EXPERIMENT,
@@ -18,12 +18,9 @@ from thinktime.studies.bard_1971.tables import (
     SHARES,
     THETAS,
     key,
-    printed,
 )
 from thinktime.studies.common_sections import doubtful
 from thinktime.studies.study import Chapter
-
-__all__ = ["chapter"]
 
 
 def chapter(_: object) -> Chapter:
@@ -46,33 +43,33 @@ def chapter(_: object) -> Chapter:
 
 def _theta(data_set: str, variant: str, request: str) -> float:
     column = next(name for name, item in THETAS.items() if item == request)
-    return printed(REGRESSION, {"data_set": data_set, "variant": variant}, column).value
+    return PAPER.printed(REGRESSION, {"data_set": data_set, "variant": variant}, column).value
 
 
 def _rate(data_set: str, request: str) -> float:
-    return printed(RATES, key(RATES, request), DATA_SETS[data_set]).value
+    return PAPER.printed(RATES, key(RATES, request), DATA_SETS[data_set]).value
 
 
 def _off(row: str, data_set: str, order: tuple[str, ...] = ()) -> float:
     """Largest difference of a row of Table 8 from the shares of a data set, points."""
     requests = [request for request in SHARE_COLUMNS.values() if request != "vmio"]
     rates = dict(zip(requests, order or requests, strict=True))
-    found = []
+    result = []
     for column, request in SHARE_COLUMNS.items():
         cell = PAPER.tables[SHARES].cell({"data_set": row}, column)
         if cell is not None and request != "vmio":
             theta = _theta(data_set, BEST[data_set], request)
             share = 0.1 * theta * _rate(data_set, rates[request]) / _rate(data_set, "cp_time")
-            found.append(abs(share - cell.value))
-    return max(found)
+            result.append(abs(share - cell.value))
+    return max(result)
 
 
 def _rows_of_table_8() -> str:
-    said = []
+    listed = []
     for row in DATA_SETS:
         fits = ", ".join(f"{_off(row, data_set):.1f} from {data_set}" for data_set in DATA_SETS)
-        said.append(f"row {row} is at most so many points off: {fits}")
-    return "; ".join(said)
+        listed.append(f"row {row} {fits}")
+    return f"largest differences in points: {'; '.join(listed)}"
 
 
 def _order_of_table_7() -> str:
@@ -87,10 +84,10 @@ def _order_of_table_7() -> str:
 def _columns_of_table_11() -> str:
     first = [_theta("II-3", "adjusted_for_vmio", request) for request in ("vsio", "page_io", "spool_io")]
     last = [_theta("III-3", "vmio_included", request) for request in CALLS]
-    said = [", ".join(f"{value:g}" for value in column) for column in (first, last)]
+    listed = [", ".join(f"{value:g}" for value in column) for column in (first, last)]
     return (
-        f"the first column is that of II-3, adjusted ({said[0]}), the last that of III-3 in Table 5 "
-        f"({said[1]}): old, old and new free-fret"
+        f"the first column is that of II-3, adjusted ({listed[0]}), the last that of III-3 in Table 5 "
+        f"({listed[1]}): old, old and new free-fret"
     )
 
 
@@ -115,42 +112,44 @@ def _vsio_of_table_9() -> str:
     tau, rate = _rate("III-3", "cp_time"), _rate("III-3", "vsio")
     theta, phi = (
         _theta("III-3", "vmio_included", "vsio"),
-        printed(DISPATCH, key(DISPATCH, "vsio"), "value").value,
+        PAPER.printed(DISPATCH, key(DISPATCH, "vsio"), "value").value,
     )
     ends = [0.1 * (theta - phi + off) * rate / tau for off in (-0.1, 0.0, 0.1)]
     return f"{ends[1]:.1f} %, and {ends[0]:.1f} to {ends[2]:.1f} % by the rounding of the two coefficients"
 
 
 def _theta5() -> str:
-    known, unknown = (
-        printed(OMISSION, key(OMISSION, "problem_state_time"), name).value
+    present, unknown = (
+        PAPER.printed(OMISSION, key(OMISSION, "problem_state_time"), name).value
         for name in ("with_vmio", "without_vmio")
     )
     plain = _theta("II-2", "vmio_not_included", "problem_state_time")
     low, high = (plain + off for off in (-0.05, 0.05))
     return (
-        f"{plain:g} x {known:g} / {unknown:g} is {plain * known / unknown:.2f}, between "
-        f"{low * known / unknown:.2f} and {high * known / unknown:.2f} by rounding"
+        f"{plain:g} x {present:g} / {unknown:g} is {plain * present / unknown:.2f}, between "
+        f"{low * present / unknown:.2f} and {high * present / unknown:.2f} by rounding"
     )
 
 
 def _observations() -> str:
     total = sum(cell.value for _, cell in PAPER.tables[LOADS].printed("ii_3"))
-    stated = printed(DATA_PERIODS, {"data_set": "II-3"}, "n_points").value
+    stated = PAPER.printed(DATA_PERIODS, {"data_set": "II-3"}, "n_points").value
     row = {"data_set": "II-3", "variant": "vmio_not_included"}
     fitted = sum(
-        printed(REGRESSION, row, name).value for name in ("n_rejected_outliers", "n_remaining_points")
+        PAPER.printed(REGRESSION, row, name).value for name in ("n_rejected_outliers", "n_remaining_points")
     )
-    return f"Table 10 adds to {total:.0f}, Table 5 to {fitted:.0f}; Table 3 says {stated:.0f}"
+    return f"Table 10 adds up to {total:.0f}, Table 5 to {fitted:.0f}; Table 3 says {stated:.0f}"
 
 
 def _seconds() -> str:
-    pairs = (fact(CALLS["vsio"]).value * fact("B-F25").value) / 1000.0
+    pairs = (fact(CALLS["vsio"]).value * fact("pair-saving").value) / 1000.0
     return f"calls times what a pair of calls is faster is {pairs:.1f} milliseconds for a VSIO"
 
 
 def _divisor() -> str:
-    n = printed(REGRESSION, {"data_set": "II-2", "variant": "vmio_not_included"}, "n_remaining_points").value
+    n = PAPER.printed(
+        REGRESSION, {"data_set": "II-2", "variant": "vmio_not_included"}, "n_remaining_points"
+    ).value
     ratio = ((n - 4.0) / (n - 5.0)) ** 0.5
     return (
         f"n - m - 1 would make s {100.0 * (ratio - 1.0):.2f} % larger in the smallest data set: hardly an "
@@ -159,17 +158,20 @@ def _divisor() -> str:
 
 
 def _measuring() -> str:
-    said = []
-    for way, (with_it, without) in {"old": ("B-F21", "B-F23"), "new": ("B-F22", "B-F24")}.items():
+    listed = []
+    for way, (with_it, without) in {
+        "old": ("share-measured-old", "share-bare-old"),
+        "new": ("share-measured-new", "share-bare-new"),
+    }.items():
         measured, bare = fact(with_it).value / 100.0, fact(without).value / 100.0
-        cp = printed(EXPERIMENT, {"variable": "cp_time"}, f"{way}_free_fret").value / 100.0
+        cp = PAPER.printed(EXPERIMENT, {"variable": "cp_time"}, f"{way}_free_fret").value / 100.0
         pairs = sum(
-            fact(name).value * printed(EXPERIMENT, {"variable": request}, f"{way}_free_fret").value
+            fact(name).value * PAPER.printed(EXPERIMENT, {"variable": request}, f"{way}_free_fret").value
             for request, name in CALLS.items()
         )
-        each = 1e6 * (measured - bare) / (1.0 - bare) * cp / pairs
-        said.append(f"{each:.0f} microseconds a pair of calls with the {way} algorithm")
-    return "; ".join(said)
+        item = 1e6 * (measured - bare) / (1.0 - bare) * cp / pairs
+        listed.append(f"{item:.0f} microseconds a pair of calls with the {way} algorithm")
+    return "; ".join(listed)
 
 
 def _shares() -> str:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from thinktime.documents.document import Cell, Column, Table
 from thinktime.stats.estimate import NotApplicable
-from thinktime.studies.bard_1971.installation import PERIODS, Installation
+from thinktime.studies.bard_1971.records import PERIODS, record_of
+from thinktime.studies.laboratory import Laboratory, remembered
 
 if TYPE_CHECKING:
     from thinktime.analyses.throughput.comparison import Comparison
 
-__all__ = ["ENOUGH", "MEASURES", "PAIR", "TIMES", "at_equal_load", "equal_load_table"]
 
 PAIR = 2
 """Numbers of active users in a group of Table 10."""
@@ -27,25 +27,25 @@ MEASURES = {
 TIMES = ("user_time", "system_time", "idle_time")
 
 
-def at_equal_load(installation: Installation) -> Comparison | NotApplicable:
-    """Compare the three periods at one common distribution of loads."""
+@remembered
+def at_equal_load(laboratory: Laboratory) -> Comparison | NotApplicable:
+    """The three periods at one common distribution of loads."""
     from thinktime.analyses.throughput import comparison as throughput_comparison
 
-    logs = [installation.periods[period].log for period in PERIODS]
-    return installation.once(
-        "at equal load",
-        lambda: throughput_comparison.compare(logs, PERIODS, load="active_users", width=PAIR, n_few=ENOUGH),
-    )
+    logs = [record_of(laboratory, period).log for period in PERIODS]
+    return throughput_comparison.compare(logs, PERIODS, load="active_users", width=PAIR, n_few=ENOUGH)
 
 
-def equal_load_table(installation: Installation) -> Table | None:
-    """Show means at one distribution of loads, and whole means beside them; None where none is common."""
-    comparison = at_equal_load(installation)
+def equal_load_table(laboratory: Laboratory) -> Table | None:
+    """Means at one distribution of loads, and whole means beside them; None where none is common."""
+    comparison = at_equal_load(laboratory)
     if isinstance(comparison, NotApplicable):
         return None
     rows: list[tuple[Cell, ...]] = []
-    for at, measure in enumerate(comparison.measures):
-        cells = [mean for curve in comparison.curves for mean in (curve.equal_load[at], curve.whole[at])]
+    for index, measure in enumerate(comparison.measures):
+        cells = [
+            mean for curve in comparison.curves for mean in (curve.equal_load[index], curve.whole[index])
+        ]
         rows.append((MEASURES.get(measure.name, measure.label), measure.unit, *cells))
     columns = (
         Column("rate"),

@@ -16,7 +16,6 @@ from thinktime.stats import frontier as hulls
 if TYPE_CHECKING:
     from thinktime.analyses.saturation.frontier_pair import FrontierPair
 
-__all__ = ["WORDS", "picture"]
 
 WORDS = {
     "user_time": "problem state, % of real time",
@@ -86,8 +85,8 @@ def _line(period: str, pair: FrontierPair, x_factor: float, y_factor: float) -> 
 def _points(pair: FrontierPair, x_factor: float, y_factor: float) -> Iterator[dict[str, object]]:
     for (x, y), limit in zip(pair.points, pair.limits, strict=True):
         key = LIMITS.get(str(limit), LIMITS["none"])
-        at = (x * x_factor, y * y_factor)
-        yield {"series": key.name, "x": at[0], "y": at[1], "shown": f"{at[0]:.3g}, {at[1]:.3g}"}
+        index = (x * x_factor, y * y_factor)
+        yield {"series": key.name, "x": index[0], "y": index[1], "shown": f"{index[0]:.3g}, {index[1]:.3g}"}
 
 
 def _said(period: str, pair: FrontierPair, x_factor: float, y_factor: float) -> str:

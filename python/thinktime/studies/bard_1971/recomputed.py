@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from thinktime.documents import document
 from thinktime.documents.document import Column, Table
 from thinktime.stats.estimate import Estimate
-from thinktime.studies.bard_1971.tables import (
+from thinktime.studies.bard_1971.records import (
     DATA_PERIODS,
     DISPATCH,
     EXPERIMENT,
@@ -23,46 +23,32 @@ from thinktime.studies.bard_1971.tables import (
     SHARES_APART,
     THETAS,
     key,
-    printed,
 )
-from thinktime.studies.cells import Cell, Row, Tolerance
+from thinktime.studies.cells import Cell, Row
+from thinktime.studies.estimates import exact
 from thinktime.studies.old_paper import rounded
 from thinktime.studies.published import Printed
 from thinktime.studies.study import Chapter
 
-__all__ = [
-    "BEST",
-    "CALLS",
-    "DATA_SETS",
-    "OBSERVED",
-    "TABLES",
-    "TIMES",
-    "chapter",
-    "fact",
-    "free_fret_share",
-]
-
-TABLES = (
-    DATA_PERIODS,
-    OMISSION,
-    REGRESSION,
-    SHARES,
-    SHARES_APART,
-    FREE_FRET,
-    "facts",
-)
-DIGITS = Tolerance("digits")
-ABOUT = Tolerance("relative", 0.05)
-"""For shares of time from counts times mean times, where mean rates of the same days are rounded too."""
 DATA_SETS = {"II-2": "ii_2", "II-3": "ii_3", "III-3": "iii_3"}
 """Columns of Tables 7 and 10 by data set."""
 BEST = {"II-2": "adjusted_for_vmio", "II-3": "adjusted_for_vmio", "III-3": "vmio_included"}
 """Rows of Table 5 that Table 8 is made of."""
-CALLS = {"vsio": "B-F26", "vmio": "B-F27", "page_io": "B-F28", "spool_io": "B-F29"}
+CALLS = {"vsio": "calls-vsio", "vmio": "calls-vmio", "page_io": "calls-page-io", "spool_io": "calls-spool-io"}
 """FREE calls of a request, by fact."""
-REDUCTIONS = {"vsio": "B-F30", "vmio": "B-F31", "page_io": "B-F32", "spool_io": "B-F33"}
-OBSERVED = {"vsio": "B-F34", "vmio": "B-F35", "page_io": "B-F36", "spool_io": "B-F37"}
-TIMES = {"old": ("B-F17", "B-F19"), "new": ("B-F18", "B-F20")}
+REDUCTIONS = {
+    "vsio": "expected-reduction-vsio",
+    "vmio": "expected-reduction-vmio",
+    "page_io": "expected-reduction-page-io",
+    "spool_io": "expected-reduction-spool-io",
+}
+OBSERVED = {
+    "vsio": "observed-reduction-vsio",
+    "vmio": "observed-reduction-vmio",
+    "page_io": "observed-reduction-page-io",
+    "spool_io": "observed-reduction-spool-io",
+}
+TIMES = {"old": ("free-time-old", "fret-time-old"), "new": ("free-time-new", "fret-time-new")}
 """Mean times of FREE and FRET, by algorithm."""
 
 
@@ -72,7 +58,7 @@ def chapter(_: object) -> Chapter:
         *_counts(),
         *_repeated(),
         *_adjusted(),
-        *_shares(),
+        *shares(BEST),
         *_apart(),
         *_free_fret(),
         *_facts(),
@@ -98,19 +84,15 @@ def fact(name: str) -> Printed:
 
 def _theta(data_set: str, variant: str, request: str) -> Printed:
     column = next(name for name, item in THETAS.items() if item == request)
-    return printed(REGRESSION, {"data_set": data_set, "variant": variant}, column)
+    return PAPER.printed(REGRESSION, {"data_set": data_set, "variant": variant}, column)
 
 
 def _rate(data_set: str, request: str) -> Printed:
-    return printed(RATES, key(RATES, request), DATA_SETS[data_set])
+    return PAPER.printed(RATES, key(RATES, request), DATA_SETS[data_set])
 
 
 def _phi(request: str) -> Printed:
-    return printed(DISPATCH, key(DISPATCH, request), "value")
-
-
-def _exact(value: float, inputs: int, unit: str = "") -> Estimate:
-    return Estimate(value=value, unit=unit, n=inputs, method="recomputed from printed numbers")
+    return PAPER.printed(DISPATCH, key(DISPATCH, request), "value")
 
 
 def _counts() -> Iterator[Cell]:
@@ -118,32 +100,31 @@ def _counts() -> Iterator[Cell]:
     for data_set, column in DATA_SETS.items():
         row: Row = {"data_set": data_set}
         cells = [cell for _, cell in PAPER.tables[LOADS].printed(column)]
-        total = _exact(sum(cell.value for cell in cells), len(cells))
-        yield PAPER.cell(DATA_PERIODS, row, "n_points", total, "arithmetic", DIGITS)
-    for own in PAPER.tables[REGRESSION].rows:
-        if PAPER.tables[REGRESSION].cell(own, "n_rejected_outliers") is None:
+        total = exact(sum(cell.value for cell in cells), "", len(cells))
+        yield PAPER.recomputed(DATA_PERIODS, row, "n_points", total)
+    for selected in PAPER.tables[REGRESSION].rows:
+        if PAPER.tables[REGRESSION].cell(selected, "n_rejected_outliers") is None:
             continue
-        whole = printed(DATA_PERIODS, {"data_set": own["data_set"]}, "n_points")
-        rejected = printed(REGRESSION, own, "n_rejected_outliers")
-        left = _exact(whole.value - rejected.value, 2)
-        yield PAPER.cell(REGRESSION, own, "n_remaining_points", left, "arithmetic", DIGITS)
+        every = PAPER.printed(DATA_PERIODS, {"data_set": selected["data_set"]}, "n_points")
+        rejected = PAPER.printed(REGRESSION, selected, "n_rejected_outliers")
+        left = exact(every.value - rejected.value, "", 2)
+        yield PAPER.recomputed(REGRESSION, selected, "n_remaining_points", left)
 
 
 def _repeated() -> Iterator[Cell]:
     """Coefficients of III-3 stand in Tables 4, 5 and 11, those of II-3 in Tables 5 and 11."""
-    same = DIGITS
     for request in REQUESTS:
         for column, variant in (("without_vmio", "vmio_not_included"), ("with_vmio", "vmio_included")):
             row = key(OMISSION, request)
             if PAPER.tables[OMISSION].cell(row, column) is not None:
-                ours = _exact(_theta("III-3", variant, request).value, 1)
-                yield PAPER.cell(OMISSION, row, column, ours, "arithmetic", same)
+                ours = exact(_theta("III-3", variant, request).value, "", 1)
+                yield PAPER.recomputed(OMISSION, row, column, ours)
     for row in PAPER.tables[FREE_FRET].rows:
         request = str(row["request_type"])
         for column, data_set in (("cp_ii_old_free_fret", "II-3"), ("cp_iii_new_free_fret", "III-3")):
             if PAPER.tables[FREE_FRET].cell(row, column) is not None:
-                ours = _exact(_theta(data_set, BEST[data_set], request).value, 1)
-                yield PAPER.cell(FREE_FRET, row, column, ours, "arithmetic", same)
+                ours = exact(_theta(data_set, BEST[data_set], request).value, "", 1)
+                yield PAPER.recomputed(FREE_FRET, row, column, ours)
 
 
 def _adjusted() -> Iterator[Cell]:
@@ -155,26 +136,27 @@ def _adjusted() -> Iterator[Cell]:
                 continue
             inputs = (
                 _theta(data_set, "vmio_not_included", request),
-                printed(OMISSION, key(OMISSION, request), "with_vmio"),
-                printed(OMISSION, key(OMISSION, request), "without_vmio"),
+                PAPER.printed(OMISSION, key(OMISSION, request), "with_vmio"),
+                PAPER.printed(OMISSION, key(OMISSION, request), "without_vmio"),
             )
             ours = rounded(lambda plain, known, unknown: plain * known / unknown, inputs)
-            yield PAPER.cell(REGRESSION, row, column, ours, "arithmetic", DIGITS)
+            yield PAPER.recomputed(REGRESSION, row, column, ours)
 
 
-def _shares() -> Iterator[Cell]:
+def shares(variants: Mapping[str, str]) -> Iterator[Cell]:
+    """Table 8 from these rows of Table 5, by data set."""
     for data_set in DATA_SETS:
         for column, request in SHARE_COLUMNS.items():
             row: Row = {"data_set": data_set}
             if PAPER.tables[SHARES].cell(row, column) is None:
                 continue
             inputs = (
-                _theta(data_set, BEST[data_set], request),
+                _theta(data_set, variants[data_set], request),
                 _rate(data_set, request),
                 _rate(data_set, "cp_time"),
             )
             ours = rounded(lambda theta, rate, tau: 0.1 * theta * rate / tau, inputs, "% of CP time")
-            yield PAPER.cell(SHARES, row, column, ours, "arithmetic", DIGITS)
+            yield PAPER.recomputed(SHARES, row, column, ours)
 
 
 def _apart() -> Iterator[Cell]:
@@ -183,11 +165,11 @@ def _apart() -> Iterator[Cell]:
     for column, request in SHARE_COLUMNS.items():
         inputs = (_theta("III-3", "vmio_included", request), _phi(request), _rate("III-3", request), tau)
         ours = rounded(lambda theta, phi, rate, tau: 0.1 * (theta - phi) * rate / tau, inputs, "% of CP time")
-        yield PAPER.cell(SHARES_APART, row, column, ours, "arithmetic", DIGITS)
+        yield PAPER.recomputed(SHARES_APART, row, column, ours)
     counted = REQUESTS[1:]
-    numbers = (tau, *(_phi(request) for request in REQUESTS), *(_rate("III-3", each) for each in counted))
+    numbers = (tau, *(_phi(request) for request in REQUESTS), *(_rate("III-3", item) for item in counted))
     ours = rounded(_dispatch_share, numbers, "% of CP time")
-    yield PAPER.cell(SHARES_APART, row, "dispatch_percent", ours, "arithmetic", DIGITS)
+    yield PAPER.recomputed(SHARES_APART, row, "dispatch_percent", ours)
 
 
 def _dispatch_share(tau: float, *numbers: float) -> float:
@@ -200,32 +182,32 @@ def _free_fret() -> Iterator[Cell]:
     """Multiply calls and times: what the new algorithm saves, and its share of CP time."""
     times = [fact(name) for name in (*TIMES["old"], *TIMES["new"])]
     saved = rounded(lambda free, fret, newer, newest: free + fret - newer - newest, times, "microseconds")
-    yield PAPER.fact("B-F25", saved, "arithmetic", DIGITS)
+    yield PAPER.recomputed_fact("pair-saving", saved)
     for request, name in REDUCTIONS.items():
-        inputs = (fact(CALLS[request]), fact("B-F25"))
+        inputs = (fact(CALLS[request]), fact("pair-saving"))
         ours = rounded(lambda calls, each: calls * each / 1000.0, inputs, "ms")
-        yield PAPER.fact(name, ours, "arithmetic", DIGITS)
+        yield PAPER.recomputed_fact(name, ours)
     for request, name in OBSERVED.items():
         row = key(FREE_FRET, request)
-        pair = [printed(FREE_FRET, row, f"cp_iii_{which}_free_fret") for which in ("old", "new")]
+        pair = [PAPER.printed(FREE_FRET, row, f"cp_iii_{which}_free_fret") for which in ("old", "new")]
         ours = rounded(lambda old, new: old - new, pair, "ms")
-        yield PAPER.fact(name, ours, "arithmetic", DIGITS)
-    for which, name in (("old", "B-F21"), ("new", "B-F22")):
-        yield PAPER.fact(name, free_fret_share(which), "arithmetic", ABOUT)
+        yield PAPER.recomputed_fact(name, ours)
+    for which, name in (("old", "share-measured-old"), ("new", "share-measured-new")):
+        yield PAPER.recomputed_fact(name, free_fret_share(which))
     page = key(FREE_FRET, "page_io")
     columns = ("cp_ii_old_free_fret", "cp_iii_old_free_fret", "cp_iii_new_free_fret")
-    pages = tuple(printed(FREE_FRET, page, column) for column in columns)
+    pages = tuple(PAPER.printed(FREE_FRET, page, column) for column in columns)
     coding = rounded(lambda second, old, _: 100.0 * (second - old) / second, pages, "percent")
-    yield PAPER.fact("B-F38", coding, "arithmetic", DIGITS)
+    yield PAPER.recomputed_fact("page-gain-by-coding", coding)
     more = rounded(lambda second, old, new: 100.0 * (old - new) / second, pages, "percent")
-    yield PAPER.fact("B-F39", more, "arithmetic", DIGITS)
+    yield PAPER.recomputed_fact("page-gain-by-free-fret", more)
 
 
 def free_fret_share(which: str) -> Estimate:
     """Per cent of CP time in FREE and FRET: calls of each request, its rate in Table 12, time of a pair."""
     column = f"{which}_free_fret"
-    tau = printed(EXPERIMENT, {"variable": "cp_time"}, column)
-    rates = [printed(EXPERIMENT, {"variable": request}, column) for request in CALLS]
+    tau = PAPER.printed(EXPERIMENT, {"variable": "cp_time"}, column)
+    rates = [PAPER.printed(EXPERIMENT, {"variable": request}, column) for request in CALLS]
     calls = [fact(name) for name in CALLS.values()]
     return rounded(_pair_share, (tau, *(fact(name) for name in TIMES[which]), *calls, *rates), "percent")
 
@@ -239,13 +221,13 @@ def _pair_share(tau: float, free: float, fret: float, *numbers: float) -> float:
 def _facts() -> Iterator[Cell]:
     r2 = [cell.value for _, cell in PAPER.tables[REGRESSION].printed("r2")]
     for end, value in (("low", min(r2)), ("high", max(r2))):
-        ours = _exact(value, len(r2))
+        ours = exact(value, "", len(r2))
         # Literal ends, for the type checker.
-        yield PAPER.fact("B-F42", ours, "arithmetic", DIGITS, end="low" if end == "low" else "high")
+        yield PAPER.recomputed_fact("r-squared", ours, end="low" if end == "low" else "high")
     table = PAPER.tables[DATA_PERIODS]
     months = [table.remark(row, name) for row in table.rows for name in _ENDS]
     numbers = [12 * int(month[:4]) + int(month[5:]) for month in months]
-    yield PAPER.fact("B-F03", _exact(max(numbers) - min(numbers) + 1, len(months)), "arithmetic", DIGITS)
+    yield PAPER.recomputed_fact("study-length", exact(max(numbers) - min(numbers) + 1, "", len(months)))
 
 
 _ENDS = ("start_month", "end_month")
@@ -253,20 +235,20 @@ _ENDS = ("start_month", "end_month")
 
 def _explained() -> Iterator[str]:
     """How much of the mean CP time the printed coefficients explain."""
-    known: list[str] = []
+    included: list[str] = []
     adjusted: list[str] = []
     for name, _, _, part in _sums():
-        (known if name.startswith("III-3, ") else adjusted).append(f"{part:.0f} % ({name})")
+        (included if name.startswith("III-3, ") else adjusted).append(f"{part:.0f} % ({name})")
     yield (
         "Base and requests of Table 5 at the mean rates of Table 7 explain of the mean CP time "
-        f"{', '.join(known)}; with what is adjusted for VMIO only {', '.join(adjusted)}, for the adjustment "
-        "takes the share of VMIO out and puts no term for it in."
+        f"{', '.join(included)}; with what is adjusted for VMIO only {', '.join(adjusted)}, for the "
+        "adjustment takes the share of VMIO out and puts no term for it in."
     )
 
 
 def _sums() -> Sequence[tuple[str, float, float, float]]:
-    """Return data set, explained and mean CP time [ms/s], and the first as per cent of the second."""
-    found = []
+    """Data set, explained and mean CP time [ms/s], and the first as per cent of the second."""
+    result = []
     for data_set, variant in BEST.items():
         explained = _theta(data_set, variant, "base").value
         for request in REQUESTS[1:]:
@@ -275,8 +257,8 @@ def _sums() -> Sequence[tuple[str, float, float, float]]:
             explained += _theta(data_set, variant, request).value * _rate(data_set, request).value
         mean = 1000.0 * _rate(data_set, "cp_time").value
         name = f"{data_set}, {variant.replace('_', ' ').replace('vmio', 'VMIO')}"
-        found.append((name, explained, mean, 100.0 * explained / mean))
-    return found
+        result.append((name, explained, mean, 100.0 * explained / mean))
+    return result
 
 
 def _explained_table() -> Table:
@@ -303,11 +285,11 @@ def _explained_table() -> Table:
 def _experiment(which: str) -> tuple[document.Cell, ...]:
     column = f"{which}_free_fret"
     explained = _theta("III-3", "vmio_included", "base").value
-    rate = printed(EXPERIMENT, {"variable": "problem_state_time"}, column).value / 100.0
+    rate = PAPER.printed(EXPERIMENT, {"variable": "problem_state_time"}, column).value / 100.0
     explained += _theta("III-3", "vmio_included", "problem_state_time").value * rate
     for request in CALLS:
-        theta = printed(FREE_FRET, key(FREE_FRET, request), f"cp_iii_{column}").value
-        explained += theta * printed(EXPERIMENT, {"variable": request}, column).value
-    mean = 10.0 * printed(EXPERIMENT, {"variable": "cp_time"}, column).value
+        theta = PAPER.printed(FREE_FRET, key(FREE_FRET, request), f"cp_iii_{column}").value
+        explained += theta * PAPER.printed(EXPERIMENT, {"variable": request}, column).value
+    mean = 10.0 * PAPER.printed(EXPERIMENT, {"variable": "cp_time"}, column).value
     name = f"eight days, {which} free-fret"
     return (name, f"{explained:.1f}", f"{mean:.0f}", f"{100.0 * explained / mean:.1f}")

@@ -4,54 +4,37 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from thinktime.analyses.overhead.regression import FitOptions
 from thinktime.documents.document import Column, Table
 from thinktime.stats.estimate import Estimate
-from thinktime.studies.bard_1971.installation import COLUMNS, PERIODS, Installation, applicable, scaled
-from thinktime.studies.bard_1971.tables import (
+from thinktime.studies.bard_1971.records import (
+    COLUMNS,
     DATA_PERIODS,
     DISPATCH,
     OMISSION,
     PAPER,
+    PERIODS,
     REGRESSION,
     REQUESTS,
     SHARE_COLUMNS,
     SHARES,
     SHARES_APART,
     THETAS,
-    kind_of,
+    record_of,
 )
-from thinktime.studies.cells import Cell, Kind, Row, Tolerance
+from thinktime.studies.cells import Cell, Row
+from thinktime.studies.estimates import scaled
+from thinktime.studies.laboratory import Laboratory, applicable, remembered
 from thinktime.studies.study import Chapter
 
 if TYPE_CHECKING:
     from thinktime.analyses.overhead.omission import Omission
     from thinktime.analyses.overhead.result import Cost, Overhead
 
-__all__ = [
-    "TABLES",
-    "Share",
-    "adjusted",
-    "chapter",
-    "cost",
-    "cp_time",
-    "dispatch",
-    "four_fits",
-    "shares",
-    "theta",
-]
 
-TABLES = (DATA_PERIODS, OMISSION, REGRESSION, DISPATCH, SHARES, SHARES_APART, "facts")
-FITTED = Tolerance("relative", 0.10)
-PREDICTED = Tolerance("relative", 0.25)
-OMITTED = Tolerance("relative", 0.15)
-R_SQUARED = Tolerance("absolute", 0.03)
-POINTS = Tolerance("absolute", 5.0)
-OUTLIERS = 0.01
-"""Part of the observations by which the number of outliers may be off."""
 THRESHOLD = 2.5
 AS_PRINTED = FitOptions(threshold=THRESHOLD, as_printed=True)
 _SPOOL = "Spool I/O goes along with printed lines: how CP time divides between the two is known least."
@@ -66,15 +49,15 @@ NOTES = {
 """Why cells miss."""
 
 
-def chapter(installation: Installation) -> Chapter:
+def chapter(laboratory: Laboratory) -> Chapter:
     """Tables 3 to 6, 8 and 9, published beside ours."""
     figures = (
-        *_periods(installation),
-        *_omission(installation),
-        *_table_5(installation),
-        *_dispatch(installation),
-        *_shares(installation),
-        *_facts(installation),
+        *_periods(laboratory),
+        *_omission(laboratory),
+        *_table_5(laboratory),
+        *_dispatch(laboratory),
+        *_shares(laboratory),
+        *_facts(laboratory),
     )
     summary = (
         "The log of each simulated period is fitted as the paper fitted DUSETIMR's records. The machine was "
@@ -90,52 +73,46 @@ def chapter(installation: Installation) -> Chapter:
         "zero. Shares of the mean CP time as in Tables 8 and 9."
     )
     return Chapter(
-        cells=figures, claims=(), summary=summary, tables=(_along(installation),), notes=NOTES, method=method
+        cells=figures, claims=(), summary=summary, tables=(_along(laboratory),), notes=NOTES, method=method
     )
 
 
-def cp_time(installation: Installation, period: str, *, vmio: bool = True) -> Overhead:
+@remembered
+def cp_time(laboratory: Laboratory, period: str, *, vmio: bool = True) -> Overhead:
     """Regression of CP time on the requests of a period, with or without VMIO."""
     from thinktime.analyses.overhead import analysis as overhead
 
     if period == "III-3":
-        return omission(installation).full if vmio else omission(installation).reduced
+        return omission(laboratory).full if vmio else omission(laboratory).reduced
     requests = [name for name in COLUMNS.values() if vmio or name != "vmio"]
-    log = installation.periods[period].log
-    return installation.once(
-        f"cp time {period} {vmio}",
-        lambda: applicable(overhead.analyse(log, requests=requests, fit_options=AS_PRINTED)),
-    )
+    log = record_of(laboratory, period).log
+    return applicable(overhead.analyse(log, requests=requests, fit_options=AS_PRINTED))
 
 
-def omission(installation: Installation) -> Omission:
+@remembered
+def omission(laboratory: Laboratory) -> Omission:
     """Regression of CP time of III-3 with and without VMIO, and where its cost goes (Table 4)."""
     from thinktime.analyses.overhead import omission as overhead_omission
 
-    log = installation.periods["III-3"].log
-    return installation.once(
-        "omission",
-        lambda: applicable(
-            overhead_omission.omit(log, ["vmio"], requests=list(COLUMNS.values()), fit_options=AS_PRINTED)
-        ),
+    log = record_of(laboratory, "III-3").log
+    return applicable(
+        overhead_omission.omit(log, ["vmio"], requests=list(COLUMNS.values()), fit_options=AS_PRINTED)
     )
 
 
-def dispatch(installation: Installation, period: str = "III-3") -> Overhead:
+@remembered
+def dispatch(laboratory: Laboratory, period: str = "III-3") -> Overhead:
     """Regression of dispatch time on the requests of a period."""
     from thinktime.analyses.overhead import analysis as overhead
 
-    log = installation.periods[period].log
-    return installation.once(
-        f"dispatch {period}",
-        lambda: applicable(
-            overhead.analyse(
-                log,
-                requests=list(COLUMNS.values()),
-                target=("dispatch_s",),
-                fit_options=AS_PRINTED,
-            )
-        ),
+    log = record_of(laboratory, period).log
+    return applicable(
+        overhead.analyse(
+            log,
+            requests=list(COLUMNS.values()),
+            target=("dispatch_s",),
+            fit_options=AS_PRINTED,
+        )
     )
 
 
@@ -147,13 +124,13 @@ def cost(fit: Overhead, request: str) -> Cost | None:
 
 def theta(fit: Overhead, request: str) -> Estimate:
     """Coefficient [ms]; zero where the request was left out."""
-    found = cost(fit, request)
-    if found is None:
+    result = cost(fit, request)
+    if result is None:
         return Estimate(value=0.0, unit="ms", n=fit.n, method="left out of the regression")
-    return scaled(found.seconds, 1000.0, "ms")
+    return scaled(result.seconds, 1000.0, "ms")
 
 
-def adjusted(installation: Installation, period: str, request: str) -> Estimate:
+def adjusted(laboratory: Laboratory, period: str, request: str) -> Estimate:
     """Coefficient [ms] fitted without VMIO, times with / without of III-3 (Table 5).
 
     That of VMIO itself, for which there is no such product, is fitted: the simulated log has VMIO throughout.
@@ -161,46 +138,42 @@ def adjusted(installation: Installation, period: str, request: str) -> Estimate:
     from thinktime.analyses.overhead import omission as overhead_omission
 
     if request == "vmio":
-        return theta(cp_time(installation, period), request)
-    plain = cp_time(installation, period, vmio=False)
+        return theta(cp_time(laboratory, period), request)
+    plain = cp_time(laboratory, period, vmio=False)
     name = COLUMNS.get(request, request)
-    for item in overhead_omission.adjusted(plain, omission(installation)):
+    for item in overhead_omission.adjusted(plain, omission(laboratory)):
         if item.request == name and item.adjusted is not None:
             return scaled(item.adjusted, 1000.0, "ms")
     raise KeyError(f"{request} is not in the regression of {period}")
 
 
-def _periods(installation: Installation) -> Iterator[Cell]:
-    """Count the observations that were told to the simulation (Table 3)."""
-    exact = Tolerance("digits")
+def _periods(laboratory: Laboratory) -> Iterator[Cell]:
+    """The observations that were told to the simulation (Table 3)."""
     for name in PERIODS:
-        run = installation.periods[name]
+        run = record_of(laboratory, name)
         row: Row = {"data_set": name}
         # The system takes the number of boxes from the name of the period.
         boxes = float(name.partition("-")[2])
         given = Estimate(value=boxes, unit="boxes", n=1, method="parameter of the simulated system")
-        yield PAPER.cell(DATA_PERIODS, row, "core_boxes", given, "fitted", exact)
-        seen = run.response("observations")
-        counted = Estimate(value=seen, unit="observations", n=int(seen), method="counted")
-        yield replace(PAPER.cell(DATA_PERIODS, row, "n_points", counted, "fitted", exact), doubt="")
+        yield PAPER.simulated(DATA_PERIODS, row, "core_boxes", given)
+        observed = run.response("observations")
+        counted = Estimate(value=observed, unit="observations", n=int(observed), method="counted")
+        yield PAPER.simulated(DATA_PERIODS, row, "n_points", counted)
 
 
-def _omission(installation: Installation) -> Iterator[Cell]:
+def _omission(laboratory: Laboratory) -> Iterator[Cell]:
     for row in PAPER.tables[OMISSION].rows:
         for column, vmio in (("without_vmio", False), ("with_vmio", True)):
-            ours = theta(cp_time(installation, "III-3", vmio=vmio), str(row["request_type"]))
-            spool = row["request_type"] == "spool_io"
-            kind: Kind = "fitted" if vmio or spool else "predicted"
-            allowed = FITTED if vmio else OMITTED
-            yield PAPER.cell(OMISSION, row, column, ours, kind, allowed)
+            ours = theta(cp_time(laboratory, "III-3", vmio=vmio), str(row["request_type"]))
+            yield PAPER.simulated(OMISSION, row, column, ours)
 
 
-def _along(installation: Installation) -> Table:
-    """Show how many VMIO come with each of the others: there their cost goes when they are left out."""
-    found = omission(installation)
-    vmio = next(item for item in found.full.costs if item.request == "vmio").seconds.value
+def _along(laboratory: Laboratory) -> Table:
+    """How many VMIO come with each of the others: there their cost goes when they are left out."""
+    result = omission(laboratory)
+    vmio = next(item for item in result.full.costs if item.request == "vmio").seconds.value
     rows = tuple(
-        (item.label, item.number, f"{1000.0 * vmio * item.number.value:.2f}") for item in found.companions
+        (item.label, item.number, f"{1000.0 * vmio * item.number.value:.2f}") for item in result.companions
     )
     columns = (
         Column("request"),
@@ -217,36 +190,31 @@ def _along(installation: Installation) -> Table:
     )
 
 
-def _table_5(installation: Installation) -> Iterator[Cell]:
+def _table_5(laboratory: Laboratory) -> Iterator[Cell]:
     for row in PAPER.tables[REGRESSION].rows:
         period, variant = str(row["data_set"]), str(row["variant"])
-        fit = cp_time(installation, period, vmio=variant == "vmio_included")
-        whole = fit.n + fit.outliers
-        counts = Tolerance("absolute", OUTLIERS * whole)
-        for column, value, allowed in (
-            ("n_rejected_outliers", float(fit.outliers), counts),
-            ("n_remaining_points", float(fit.n), counts),
-            ("r2", fit.r_squared, R_SQUARED),
+        fit = cp_time(laboratory, period, vmio=variant == "vmio_included")
+        total = fit.n + fit.outliers
+        for column, value in (
+            ("n_rejected_outliers", float(fit.outliers)),
+            ("n_remaining_points", float(fit.n)),
+            ("r2", fit.r_squared),
         ):
-            ours = Estimate(value=value, unit="", n=whole, method="least squares after the outlier rule")
-            kind = kind_of(period, variant, column)
-            yield PAPER.cell(REGRESSION, row, column, ours, kind, allowed)
+            ours = Estimate(value=value, n=total, method="least squares after the outlier rule")
+            yield PAPER.simulated(REGRESSION, row, column, ours, total=total)
         for column, request in THETAS.items():
             if variant == "adjusted_for_vmio":
-                ours = adjusted(installation, period, request)
+                ours = adjusted(laboratory, period, request)
             else:
                 ours = theta(fit, request)
-            allowed = FITTED if variant == "vmio_included" else PREDICTED
-            # Doubts are about the last printed digit, which excuses nothing here.
-            kind = kind_of(period, variant, column)
-            yield replace(PAPER.cell(REGRESSION, row, column, ours, kind, allowed), doubt="")
+            yield PAPER.simulated(REGRESSION, row, column, ours)
 
 
-def _dispatch(installation: Installation) -> Iterator[Cell]:
-    fit = dispatch(installation)
+def _dispatch(laboratory: Laboratory) -> Iterator[Cell]:
+    fit = dispatch(laboratory)
     for row in PAPER.tables[DISPATCH].rows:
         ours = theta(fit, str(row["request_type"]))
-        yield PAPER.cell(DISPATCH, row, "value", ours, "fitted", Tolerance("absolute", 0.15))
+        yield PAPER.simulated(DISPATCH, row, "value", ours)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,66 +225,66 @@ class Share:
     percent: Estimate
 
 
-def shares(installation: Installation, period: str) -> tuple[Share, ...]:
+def shares(laboratory: Laboratory, period: str) -> tuple[Share, ...]:
     """Where the CP time of a period goes, from its coefficients as Table 8 takes them."""
-    fit = cp_time(installation, period)
-    found = []
+    fit = cp_time(laboratory, period)
+    result = []
     for request in REQUESTS[1:]:
-        ours = theta(fit, request) if period == "III-3" else adjusted(installation, period, request)
-        found.append(Share(request, scaled(ours, _weight(fit, request), "% of CP time")))
-    return tuple(found)
+        ours = theta(fit, request) if period == "III-3" else adjusted(laboratory, period, request)
+        result.append(Share(request, scaled(ours, _weight(fit, request), "% of CP time")))
+    return tuple(result)
 
 
 def _weight(fit: Overhead, request: str) -> float:
     """Per cent of CP time for each ms of a coefficient: 0.1 x mean rate / mean CP time."""
-    found = cost(fit, request)
-    if found is None:
+    result = cost(fit, request)
+    if result is None:
         return math.nan
-    return 0.1 * found.rate.value / fit.target_mean.value
+    return 0.1 * result.rate.value / fit.target_mean.value
 
 
-def _shares(installation: Installation) -> Iterator[Cell]:
+def _shares(laboratory: Laboratory) -> Iterator[Cell]:
     columns = {request: column for column, request in SHARE_COLUMNS.items()}
     for period in PERIODS:
-        for share in shares(installation, period):
+        for share in shares(laboratory, period):
             row: Row = {"data_set": period}
             column = columns[share.request]
-            yield PAPER.cell(SHARES, row, column, share.percent, "predicted", POINTS)
-    yield from _apart(installation, columns)
+            yield PAPER.simulated(SHARES, row, column, share.percent)
+    yield from _apart(laboratory, columns)
 
 
-def _apart(installation: Installation, columns: dict[str, str]) -> Iterator[Cell]:
+def _apart(laboratory: Laboratory, columns: dict[str, str]) -> Iterator[Cell]:
     """Table 9: the same with what dispatch takes out of each coefficient, and dispatch by itself."""
-    fit, taken = cp_time(installation, "III-3"), dispatch(installation)
+    fit, taken = cp_time(laboratory, "III-3"), dispatch(laboratory)
     row: Row = {"data_set": "III-3"}
     for request in REQUESTS[1:]:
-        whole, part = theta(fit, request), theta(taken, request)
+        total, part = theta(fit, request), theta(taken, request)
         less = Estimate(
-            value=whole.value - part.value,
+            value=total.value - part.value,
             unit="ms",
-            n=whole.n,
-            method=whole.method,
-            low=None if whole.low is None else whole.low - part.value,
-            high=None if whole.high is None else whole.high - part.value,
+            n=total.n,
+            method=total.method,
+            low=None if total.low is None else total.low - part.value,
+            high=None if total.high is None else total.high - part.value,
         )
         ours = scaled(less, _weight(fit, request), "% of CP time")
-        yield replace(PAPER.cell(SHARES_APART, row, columns[request], ours, "predicted", POINTS), doubt="")
+        yield PAPER.simulated(SHARES_APART, row, columns[request], ours)
     ours = scaled(taken.target_mean, 100.0 / fit.target_mean.value, "% of CP time")
-    yield PAPER.cell(SHARES_APART, row, "dispatch_percent", ours, "predicted", POINTS)
+    yield PAPER.simulated(SHARES_APART, row, "dispatch_percent", ours)
 
 
-def four_fits(installation: Installation) -> Sequence[Overhead]:
-    """Return the four fits of Table 5."""
+def four_fits(laboratory: Laboratory) -> Sequence[Overhead]:
+    """The four fits of Table 5."""
     return (
-        *(cp_time(installation, period, vmio=False) for period in PERIODS),
-        cp_time(installation, "III-3"),
+        *(cp_time(laboratory, period, vmio=False) for period in PERIODS),
+        cp_time(laboratory, "III-3"),
     )
 
 
-def _facts(installation: Installation) -> Iterator[Cell]:
+def _facts(laboratory: Laboratory) -> Iterator[Cell]:
     rule = Estimate(value=THRESHOLD, unit="multiples of s", n=1, method="as the regression was told")
-    yield PAPER.fact("B-F04", rule, "fitted", Tolerance("digits"))
-    r2 = [fit.r_squared for fit in four_fits(installation)]
+    yield PAPER.fact("outlier-rule", rule)
+    r2 = [fit.r_squared for fit in four_fits(laboratory)]
     for end, value in zip(("low", "high"), (min(r2), max(r2)), strict=True):
         ours = Estimate(value=value, unit="", n=len(r2), method=f"{end}est of four fits")
-        yield PAPER.fact("B-F42", ours, "predicted", R_SQUARED, end="low" if end == "low" else "high")
+        yield PAPER.fact("r-squared", ours, end="low" if end == "low" else "high")

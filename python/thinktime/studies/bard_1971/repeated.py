@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from thinktime.documents.document import Cell, Column, Table
-from thinktime.studies.bard_1971.installation import COLUMNS, Installation, Recorded, applicable
+from thinktime.studies.bard_1971.records import COLUMNS, repeated
 from thinktime.studies.bard_1971.regression import AS_PRINTED, cost
 from thinktime.studies.bard_1971.saturation import (
     DIMENSIONS,
@@ -17,13 +17,12 @@ from thinktime.studies.bard_1971.saturation import (
     pair_of,
     region,
 )
+from thinktime.studies.laboratory import Laboratory, Recorded, applicable
 from thinktime.studies.study import Chapter
 
 if TYPE_CHECKING:
     from thinktime.analyses.overhead.result import Overhead
     from thinktime.analyses.saturation.analysis import Saturation
-
-__all__ = ["chapter"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +36,19 @@ class Run:
     frontier: Saturation
 
 
-def chapter(installation: Installation) -> Chapter:
-    """Show other runs of the periods with three core boxes beside the first."""
+def chapter(laboratory: Laboratory) -> Chapter:
+    """Other runs of the periods with three core boxes beside the first."""
     summary = (
         "All other sections show the first run of each period, but for saturation, which takes all of them "
         "together. Other runs have the same parameters, and users who come and do what they do by other "
         "random numbers.",
     )
-    return Chapter(summary=summary, tables=(_table(installation),))
+    return Chapter(summary=summary, tables=(_table(laboratory),))
 
 
-def _runs(installation: Installation) -> Iterator[Run]:
+def _runs(laboratory: Laboratory) -> Iterator[Run]:
     for period in (SECOND, THIRD):
-        for number, run in enumerate(installation.repeated[period]):
+        for number, run in enumerate(repeated(laboratory, period)):
             yield Run(period, number, run, _fit(run), _frontier(run))
 
 
@@ -66,8 +65,8 @@ def _frontier(run: Recorded) -> Saturation:
     return applicable(saturation.analyse(run.log, dimensions=DIMENSIONS))
 
 
-def _table(installation: Installation) -> Table:
-    rows = tuple(_row(run) for run in _runs(installation))
+def _table(laboratory: Laboratory) -> Table:
+    rows = tuple(_row(run) for run in _runs(laboratory))
     names = (
         "VSIO/s",
         "pages/s",
@@ -120,5 +119,5 @@ def _row(run: Run) -> tuple[Cell, ...]:
 
 def _off(run: Run, request: str, true: str) -> float:
     """How far a recovered cost is off the true one, per cent."""
-    found = cost(run.fit, request)
-    return -100.0 if found is None else 100.0 * (found.seconds.value / run.recorded.response(true) - 1.0)
+    result = cost(run.fit, request)
+    return -100.0 if result is None else 100.0 * (result.seconds.value / run.recorded.response(true) - 1.0)

@@ -14,9 +14,10 @@ from thinktime.documents.document import Column, Key, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.stats.frontier import ParetoSet, maximal
 from thinktime.studies.bard_1971.frontiers import picture
-from thinktime.studies.bard_1971.installation import PERIODS, Installation, applicable, scaled
-from thinktime.studies.bard_1971.tables import NAME, PAPER
-from thinktime.studies.cells import Cell, Claim, Tolerance
+from thinktime.studies.bard_1971.records import PAPER, PERIODS, pooled
+from thinktime.studies.cells import Cell, Claim
+from thinktime.studies.estimates import scaled
+from thinktime.studies.laboratory import Laboratory, applicable, remembered
 from thinktime.studies.study import Chapter
 
 if TYPE_CHECKING:
@@ -24,26 +25,8 @@ if TYPE_CHECKING:
     from thinktime.analyses.saturation.comparison import FrontierComparison
     from thinktime.analyses.saturation.frontier_pair import FrontierPair
 
-__all__ = [
-    "DIMENSIONS",
-    "TABLES",
-    "chapter",
-    "dominance",
-    "frontier",
-    "frontiers_compared",
-    "limited",
-    "pages",
-    "pair_of",
-    "region",
-    "trade_off",
-    "within",
-]
 
-TABLES = ("facts",)
 DIMENSIONS = ("user_time", "page_ios", "vsio")
-PREDICTED = Tolerance("relative", 0.25)
-POINTS = Tolerance("absolute", 5.0)
-"""Pages a second, or per cent of problem state."""
 DRUM = "drum"
 PLOTS = {
     7: ("user_time", "page_ios"),
@@ -56,9 +39,9 @@ FIGURE_6 = ((1.0, 1.0), (2.0, 2.5), (3.0, 1.5), (2.5, 3.5), (4.0, 2.0), (5.0, 0.
 SECOND, THIRD = "II-3", "III-3"
 
 
-def chapter(installation: Installation) -> Chapter:
+def chapter(laboratory: Laboratory) -> Chapter:
     """Figures 6 to 9, and the numbers that the text reads off them."""
-    figures = tuple(_facts(installation))
+    figures = tuple(_facts(laboratory))
     summary = (
         "What the drum can do follows from its revolution and the order in which it serves, which was chosen "
         "by the rate that the paper states. Where the CPU saturates follows from what requests cost. Which "
@@ -72,39 +55,35 @@ def chapter(installation: Installation) -> Chapter:
         "resource that was used up in it. The curve, drawn by eye in the paper, is the least concave one "
         "above the points; its slopes are the trade-offs, with intervals by block bootstrap."
     )
-    pictures = (_figure_6(), *_pictures(installation))
+    pictures = (_figure_6(), *_pictures(laboratory))
     notes = {
         "facts": (
             "A region that is nowhere on the frontier is said to end at 0 and to begin at 100 %; whether it "
             "is there hangs on a few heavy hours (other months).",
         )
     }
-    tables = (_trade_offs(installation),)
+    tables = (_trade_offs(laboratory),)
     return Chapter(
         cells=figures, claims=(), summary=summary, charts=pictures, tables=tables, notes=notes, method=method
     )
 
 
-def frontier(installation: Installation, period: str) -> Saturation:
+@remembered
+def frontier(laboratory: Laboratory, period: str) -> Saturation:
     """Frontier of a period in problem state time, page I/O and VSIO: that of all its runs together."""
     from thinktime.analyses.saturation import analysis as saturation
 
-    return installation.once(
-        f"frontier {period}",
-        lambda: applicable(saturation.analyse(installation.pooled(period), dimensions=DIMENSIONS)),
-    )
+    return applicable(saturation.analyse(pooled(laboratory, period), dimensions=DIMENSIONS))
 
 
-def frontiers_compared(installation: Installation) -> FrontierComparison:
-    """Compare the frontiers of versions II and III, with three core boxes each."""
+@remembered
+def frontiers_compared(laboratory: Laboratory) -> FrontierComparison:
+    """The frontiers of versions II and III, with three core boxes each."""
     from thinktime.analyses.saturation import comparison as saturation_comparison
 
     names = (SECOND, THIRD)
-    logs = [installation.pooled(name) for name in names]
-    return installation.once(
-        "frontiers compared",
-        lambda: applicable(saturation_comparison.compare(logs, names, dimensions=DIMENSIONS)),
-    )
+    logs = [pooled(laboratory, name) for name in names]
+    return applicable(saturation_comparison.compare(logs, names, dimensions=DIMENSIONS))
 
 
 def pair_of(result: Saturation, x: str, y: str) -> FrontierPair:
@@ -130,31 +109,31 @@ def _count(value: float, n: int, unit: str, method: str) -> Estimate:
     return Estimate(value=value, unit=unit, n=n, method=method)
 
 
-def _facts(installation: Installation) -> Iterator[Cell]:
-    yield from _regions(installation)
-    yield from _rates(installation)
-    most = max(100.0 * max(x for x, _ in pages(installation, period).points) for period in PERIODS)
-    yield PAPER.fact("B-F16", _count(most, 3, "percent", "greatest observed"), "predicted", None)
-    shortest = frontier(installation, THIRD).interval_s / 60.0
+def _facts(laboratory: Laboratory) -> Iterator[Cell]:
+    yield from _regions(laboratory)
+    yield from _rates(laboratory)
+    most = max(100.0 * max(x for x, _ in pages(laboratory, period).points) for period in PERIODS)
+    yield PAPER.fact("most-problem-state", _count(most, 3, "percent", "greatest observed"))
+    shortest = frontier(laboratory, THIRD).interval_s / 60.0
     minutes = _count(shortest, 1, "minutes", "length of an interval")
-    yield PAPER.fact("B-F41", minutes, "fitted", Tolerance("relative", 0.02))
-    pairs = _count(float(len(frontier(installation, THIRD).pairs)), 3, "pairs", "counted")
-    yield PAPER.fact("B-F43", pairs, "arithmetic", Tolerance("digits"))
+    yield PAPER.fact("shortest-saturation", minutes)
+    pairs = _count(float(len(frontier(laboratory, THIRD).pairs)), 3, "pairs", "counted")
+    yield PAPER.recomputed_fact("saturation-pairs", pairs)
 
 
 def region(pair: FrontierPair, name: str) -> tuple[Estimate, Estimate] | None:
-    """Find the stretch of problem state [%] in which a resource limits; None where there is none.
+    """The stretch of problem state [%] in which a resource limits; None where there is none.
 
     Of several, that with most observations near the curve.
     """
-    own = [at for at, item in enumerate(pair.regions) if item.limit == name]
-    if not own:
+    selected = [index for index, item in enumerate(pair.regions) if item.limit == name]
+    if not selected:
         return None
-    at = max(own, key=lambda number: pair.regions[number].n)
-    found = pair.regions[at]
-    before = pair.regions[at - 1].border if at else None
-    low = before or Estimate(value=found.low, unit="", n=found.n, method="beginning of the curve")
-    high = found.border or Estimate(value=found.high, unit="", n=found.n, method="end of the curve")
+    index = max(selected, key=lambda number: pair.regions[number].n)
+    result = pair.regions[index]
+    before = pair.regions[index - 1].border if index else None
+    low = before or Estimate(value=result.low, unit="", n=result.n, method="beginning of the curve")
+    high = result.border or Estimate(value=result.high, unit="", n=result.n, method="end of the curve")
     return scaled(low, 100.0, "percent"), scaled(high, 100.0, "percent")
 
 
@@ -166,47 +145,47 @@ def within(pair: FrontierPair, low: float, high: float) -> list[tuple[tuple[floa
     ]
 
 
-def pages(installation: Installation, period: str) -> FrontierPair:
+def pages(laboratory: Laboratory, period: str) -> FrontierPair:
     """Frontier of problem state time and page I/O (Figure 7)."""
-    return pair_of(frontier(installation, period), "user_time", "page_ios")
+    return pair_of(frontier(laboratory, period), "user_time", "page_ios")
 
 
-def _regions(installation: Installation) -> Iterator[Cell]:
-    """Show where the paging drum, the CPU and neither limit (Figure 7)."""
-    pair = pages(installation, THIRD)
+def _regions(laboratory: Laboratory) -> Iterator[Cell]:
+    """Where the paging drum, the CPU and neither limit (Figure 7)."""
+    pair = pages(laboratory, THIRD)
     drum, slack, cpu = (region(pair, name) for name in (DRUM, "none", "cpu"))
     nowhere = _count(0.0, len(pair.points), "percent", "nowhere")
     until = drum[1] if drum else nowhere
     rates = [y for (_, y), _ in within(pair, 0.0, until.value / 100.0)] or [max(y for _, y in pair.points)]
     for end, value in (("low", min(rates)), ("high", max(rates))):
         ours = _count(value, len(rates), "pages/s", "frontier, where the drum limits")
-        yield PAPER.fact("B-F08", ours, "fitted", POINTS, end="low" if end == "low" else "high")
-    yield PAPER.fact("B-F09", until, "predicted", POINTS)
-    yield PAPER.fact("B-F10", slack[0] if slack else until, "predicted", POINTS, end="low")
+        yield PAPER.fact("paging-rate-at-saturation", ours, end="low" if end == "low" else "high")
+    yield PAPER.fact("paging-saturated-below", until)
+    yield PAPER.fact("nothing-saturated", slack[0] if slack else until, end="low")
     upper = slack[1] if slack else cpu[0] if cpu else until
-    yield PAPER.fact("B-F10", upper, "predicted", POINTS, end="high")
-    second = region(pages(installation, SECOND), "cpu")
+    yield PAPER.fact("nothing-saturated", upper, end="high")
+    second = region(pages(laboratory, SECOND), "cpu")
     never = _count(100.0, len(pair.points), "percent", "never")
-    yield PAPER.fact("B-F11", second[0] if second else never, "predicted", POINTS)
+    yield PAPER.fact("cpu-saturated-above-ii", second[0] if second else never)
 
 
-def trade_off(installation: Installation, period: str, x: str, y: str) -> Estimate:
+def trade_off(laboratory: Laboratory, period: str, x: str, y: str) -> Estimate:
     """Amount of x for one of y along the whole frontier; times in ms."""
-    overall = pair_of(frontier(installation, period), x, y).overall
+    overall = pair_of(frontier(laboratory, period), x, y).overall
     if overall is None:
         return _count(0.0, 1, "", "the frontier is one point: nothing is given up")
     return scaled(overall.rate, 1000.0 if x == "user_time" else 1.0)
 
 
-def _rates(installation: Installation) -> Iterator[Cell]:
+def _rates(laboratory: Laboratory) -> Iterator[Cell]:
     asked = (
-        ("B-F12", SECOND, "user_time", "page_ios"),
-        ("B-F13", THIRD, "user_time", "page_ios"),
-        ("B-F14", THIRD, "user_time", "vsio"),
-        ("B-F15", THIRD, "page_ios", "vsio"),
+        ("page-price-ii", SECOND, "user_time", "page_ios"),
+        ("page-price-iii", THIRD, "user_time", "page_ios"),
+        ("vsio-price", THIRD, "user_time", "vsio"),
+        ("vsio-price-in-pages", THIRD, "page_ios", "vsio"),
     )
     for name, period, x, y in asked:
-        yield PAPER.fact(name, trade_off(installation, period, x, y), "predicted", PREDICTED)
+        yield PAPER.fact(name, trade_off(laboratory, period, x, y))
 
 
 def dominance() -> Claim:
@@ -214,38 +193,38 @@ def dominance() -> Claim:
     points = np.array(FIGURE_6)
     count = len(points)
     above = {
-        at + 1: [other + 1 for other in range(count) if other != at and (points[other] >= points[at]).all()]
-        for at in range(count)
+        index + 1: [
+            other + 1 for other in range(count) if other != index and (points[other] >= points[index]).all()
+        ]
+        for index in range(count)
     }
     one_by_one = ParetoSet(points.shape[1])
     for point in points:
         one_by_one.absorb(point)
-    found = (maximal(points) + 1).tolist()
-    listed = "; ".join(f"{at} by {', '.join(map(str, by))}" for at, by in above.items() if by)
+    result = (maximal(points) + 1).tolist()
+    listed = "; ".join(f"{index} by {', '.join(map(str, by))}" for index, by in above.items() if by)
     expected = {1: [2, 3, 4, 5], 2: [4], 3: [5], 4: [], 5: [], 6: []}
-    agree = found == (one_by_one.positions + 1).tolist() == [4, 5, 6] and above == expected
-    return Claim(
-        study=NAME,
-        id="dominance",
-        source="Figure 6",
-        holds=agree,
-        statistic=f"dominated are {listed}; maximal are {', '.join(map(str, found))}, sorted or one by one",
-        text="of six points 1 is dominated by 2, 3, 4 and 5, 2 by 4, and 3 by 5; 4, 5 and 6 are maximal",
+    agree = result == (one_by_one.positions + 1).tolist() == [4, 5, 6] and above == expected
+    return PAPER.claim(
+        "dominance",
+        agree,
+        f"dominated are {listed}; maximal are {', '.join(map(str, result))}, sorted or one by one",
     )
 
 
 def _figure_6() -> document.Figure:
     best = set(maximal(np.array(FIGURE_6)).tolist())
-    shades = [("user" if at in best else "other") for at in range(len(FIGURE_6))]
-    keys = tuple(Key(str(at + 1), colour=shade, shape="circle") for at, shade in enumerate(shades))
+    shades = [("user" if index in best else "other") for index in range(len(FIGURE_6))]
+    keys = tuple(Key(str(index + 1), colour=shade, shape="circle") for index, shade in enumerate(shades))
     rows = [
-        {"x": x, "value": y, "low": y, "high": y, "series": keys[at].name, "shown": f"{x:g}, {y:g}"}
-        for at, (x, y) in enumerate(FIGURE_6)
+        {"x": x, "value": y, "low": y, "high": y, "series": keys[index].name, "shown": f"{x:g}, {y:g}"}
+        for index, (x, y) in enumerate(FIGURE_6)
     ]
     axes = (Axis("first rate", low=0.0, high=6.0), Axis("second rate", low=0.0, high=4.0))
     columns = (Column("point"), Column("first rate"), Column("second rate"), Column("which"))
     cells = tuple(
-        (str(at + 1), x, y, "maximal" if at in best else "dominated") for at, (x, y) in enumerate(FIGURE_6)
+        (str(index + 1), x, y, "maximal" if index in best else "dominated")
+        for index, (x, y) in enumerate(FIGURE_6)
     )
     legend = (Key("maximal", colour="user", shape="circle"), Key("dominated", colour="other", shape="circle"))
     return document.Figure(
@@ -266,18 +245,18 @@ def _figure_6() -> document.Figure:
     )
 
 
-def _pictures(installation: Installation) -> Iterator[document.Figure]:
+def _pictures(laboratory: Laboratory) -> Iterator[document.Figure]:
     for number, (x, y) in PLOTS.items():
         yield picture(
-            number, {period: pair_of(frontier(installation, period), x, y) for period in (SECOND, THIRD)}
+            number, {period: pair_of(frontier(laboratory, period), x, y) for period in (SECOND, THIRD)}
         )
 
 
-def _trade_offs(installation: Installation) -> Table:
+def _trade_offs(laboratory: Laboratory) -> Table:
     rows: list[tuple[document.Cell, ...]] = []
     for x, y in PLOTS.values():
         for period in PERIODS:
-            ours = trade_off(installation, period, x, y)
+            ours = trade_off(laboratory, period, x, y)
             rows.append((f"{x.replace('_', ' ')} for one of {y.replace('_', ' ')}", period, ours))
     columns = (Column("given up"), Column("data set"), Column("ms of problem state, or pages", scaled=False))
     return Table(

@@ -34,24 +34,17 @@ from thinktime.models.prediction import Prediction
 from thinktime.models.swapping.response_time import Swapping, predict
 from thinktime.models.swapping.swap_disk import CLICK_BYTES
 from thinktime.stats.estimate import Estimate
-from thinktime.studies.brachman_1983.machine import INTERACTIONS
 from thinktime.studies.brachman_1983.recomputed import COUNTS, printed
-from thinktime.studies.brachman_1983.tables import BLOCK_TIME, CASES, DISK, LOOPS, MEASURED, SWAP_TIMES, Case
-
-__all__ = [
-    "CALIBRATED",
-    "Calibrated",
-    "block_time_s",
-    "elapsed",
-    "every",
-    "fitted",
-    "interval_part",
-    "known_to",
-    "measures",
-    "predicted",
-    "swap_time_s",
-    "system",
-]
+from thinktime.studies.brachman_1983.runs import (
+    BLOCK_TIME,
+    CASES,
+    DISK,
+    INTERACTIONS,
+    LOOPS,
+    RESPONSES,
+    SWAP_TIMES,
+    Case,
+)
 
 LEVEL = 0.95
 BLOCK_CLICKS = 8
@@ -128,7 +121,7 @@ def system(case: Case, calibrated: Calibrated = CALIBRATED, **changes: Any) -> S
     changes
         Fields of `Swapping` that differ.
     """
-    found = Swapping(
+    result = Swapping(
         processes=case.pn,
         memory=case.mm_clicks,
         size=case.sizes_clicks,
@@ -143,7 +136,7 @@ def system(case: Case, calibrated: Calibrated = CALIBRATED, **changes: Any) -> S
         gap_s=calibrated.gap_s,
         compute_variation=_compute_variation(case.pc_ms),
     )
-    return replace(found, **changes)
+    return replace(result, **changes)
 
 
 def predicted(case: Case, calibrated: Calibrated = CALIBRATED) -> Prediction:
@@ -152,7 +145,7 @@ def predicted(case: Case, calibrated: Calibrated = CALIBRATED) -> Prediction:
 
 
 def measures(found: Prediction) -> dict[str, float]:
-    """Give a prediction in the columns of Tables VI and VII."""
+    """A prediction in the columns of Tables VI and VII."""
     return {
         "qdisk": float(found["queue_length"]),
         "nswaps": float(found["swaps"]),
@@ -163,7 +156,7 @@ def measures(found: Prediction) -> dict[str, float]:
 
 @cache
 def every() -> tuple[tuple[Case, dict[str, float]], ...]:
-    """Return all 46 runs with what the model predicts of them, in the columns of the tables."""
+    """All 46 runs with what the model predicts of them, in the columns of the tables."""
     return tuple((case, measures(predicted(case))) for case in CASES)
 
 
@@ -188,8 +181,8 @@ def fitted() -> Calibrated:
 
     def residuals(values: Any) -> Any:
         tried = _of(values)
-        found = [(case, measures(predicted(case, tried))) for case in runs]
-        distances = (off(case, ours, quantity) for case, ours in found for quantity in MEASURED)
+        result = [(case, measures(predicted(case, tried))) for case in runs]
+        distances = (off(case, ours, quantity) for case, ours in result for quantity in RESPONSES)
         return np.array([distance for distance in distances if distance is not None])
 
     return _of(least_squares(residuals, [1.0, 5.0, 0.5, 0.002], diff_step=1e-3, x_scale="jac").x)
@@ -214,7 +207,7 @@ def interval_part() -> float:
     runs = [(case, ours) for case, ours in every() if case.kind == "fitted"]
     distances = [off(case, ours, "elapsed_s") or 0.0 for case, ours in runs]
     n = len(distances)
-    deviation = WEIGHTS["elapsed_s"] * math.sqrt(sum(each**2 for each in distances) / (n - FITTED))
+    deviation = WEIGHTS["elapsed_s"] * math.sqrt(sum(item**2 for item in distances) / (n - FITTED))
     return float(t.ppf(0.5 + LEVEL / 2.0, n - FITTED)) * deviation * math.sqrt(1.0 + 1.0 / n)
 
 
@@ -224,7 +217,7 @@ def elapsed(case: Case) -> Estimate:
 
 
 def known_to(value: float, unit: str) -> Estimate:
-    """Give a time or a throughput of the model its interval."""
+    """A time or a throughput of the model its interval."""
     factor = math.exp(interval_part())
     runs = sum(case.kind == "fitted" for case in CASES)
     return Estimate(

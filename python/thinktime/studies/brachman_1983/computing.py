@@ -11,14 +11,13 @@ from thinktime.documents.charts import Axis
 from thinktime.documents.document import Cell, Column, Key, Table
 from thinktime.models.swapping import swap_overhead
 from thinktime.stats.estimate import Estimate
-from thinktime.studies.brachman_1983 import asked
-from thinktime.studies.brachman_1983.asked import Variant
-from thinktime.studies.brachman_1983.machine import Machine, interval
-from thinktime.studies.brachman_1983.tables import NAME
+from thinktime.studies.brachman_1983 import what_if
+from thinktime.studies.brachman_1983.runs import PAPER, run_values
+from thinktime.studies.brachman_1983.what_if import Variant
 from thinktime.studies.cells import Claim
+from thinktime.studies.estimates import interval
+from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.study import Chapter
-
-__all__ = ["chapter"]
 
 NOTHING = {"kind": "deterministic", "value": 0}
 BARE: dict[str, Any] = {
@@ -52,88 +51,80 @@ LITTLE, MUCH = 1.10, 1.5
 """Elapsed time over that without swapping, where nothing is lost and where the machine thrashes."""
 
 
-def chapter(machine: Machine) -> Chapter:
-    """Compare what the thesis says of CPU-bound systems with the simulated machine."""
-    findings = (_one_loaded(machine), _several(machine), _linear(machine), _thrashing(machine))
+def chapter(laboratory: Laboratory) -> Chapter:
+    """What the thesis says of CPU-bound systems with the simulated machine."""
+    findings = (_one_loaded(laboratory), _several(laboratory), _linear(laboratory), _thrashing(laboratory))
     held = sum(finding.holds is True for finding in findings)
-    busy = interval(machine.values("cpu_utilisation", **LOAD, memory=MEMORY[6]))
+    busy = interval(run_values(laboratory, "cpu_utilisation", **LOAD, memory=MEMORY[6]))
     summary = (
         f"Processes of {BARE['size']} clicks that compute and do no file I/O; without swapping the CPU is "
         f"busy for {100 * busy.value:.1f} % of the time. {held} of the {len(findings)} statements of the "
         "thesis on such loads hold.",
-        f"If processes compute for a quantum and then wait, {_knee(machine)}",
+        f"If processes compute for a quantum and then wait, {_knee(laboratory)}",
     )
     return Chapter(
         claims=findings,
         summary=summary,
-        charts=(_figure(machine),),
-        tables=(_loaded(machine), _quanta(machine)),
+        charts=(_figure(laboratory),),
+        tables=(_loaded(laboratory), _quanta(laboratory)),
     )
 
 
-def _mean(machine: Machine, response: str, **changes: object) -> Estimate:
-    values = machine.values(response, **{**LOAD, **changes})
+def _mean(laboratory: Laboratory, response: str, **changes: object) -> Estimate:
+    values = run_values(laboratory, response, **{**LOAD, **changes})
     return interval(values[values == values])
 
 
-def _one_loaded(machine: Machine) -> Claim:
-    without = _mean(machine, "elapsed_s", memory=MEMORY[6])
-    swap, count = (_mean(machine, name, memory=MEMORY[1]) for name in ("swap_time_s", "swaps"))
+def _one_loaded(laboratory: Laboratory) -> Claim:
+    without = _mean(laboratory, "elapsed_s", memory=MEMORY[6])
+    swap, count = (_mean(laboratory, name, memory=MEMORY[1]) for name in ("swap_time_s", "swaps"))
     expected = float(swap_overhead.one_loaded(without, swap, count)["elapsed_b_s"])
-    ours = _mean(machine, "elapsed_s", memory=MEMORY[1])
+    ours = _mean(laboratory, "elapsed_s", memory=MEMORY[1])
     off = ours.value / expected - 1.0
-    return Claim(
-        study=NAME,
-        id="cpu-one-loaded",
-        source="CPU-bound case, first",
-        holds=abs(off) <= EQUAL,
-        statistic=f"{without.value:.0f} s without swapping and {count.value:.0f} swaps of "
+    return PAPER.claim(
+        "cpu-one-loaded",
+        abs(off) <= EQUAL,
+        f"{without.value:.0f} s without swapping and {count.value:.0f} swaps of "
         f"{1000 * swap.value:.0f} ms "
         f"give {expected:.0f} s; simulated {ours.value:.0f} s, {100 * off:+.1f} %; within "
         f"{100 * EQUAL:.0f} % is equal",
-        text="where the CPU limits and one process is loaded, swapping adds its own time: T + Tswap Nswaps",
     )
 
 
-def _several(machine: Machine) -> Claim:
-    times = {loaded: _mean(machine, "elapsed_s", memory=memory) for loaded, memory in MEMORY.items()}
-    several = [each.value for loaded, each in times.items() if loaded > 1]
+def _several(laboratory: Laboratory) -> Claim:
+    times = {loaded: _mean(laboratory, "elapsed_s", memory=memory) for loaded, memory in MEMORY.items()}
+    several = [item.value for loaded, item in times.items() if loaded > 1]
     reach = max(several) / min(several) - 1.0
-    listed = ", ".join(f"{each.value:.0f} s with {loaded}" for loaded, each in times.items())
-    return Claim(
-        study=NAME,
-        id="cpu-several-loaded",
-        source="CPU-bound case, second",
-        holds=reach <= EQUAL,
-        statistic=f"{listed} loaded; two or more differ by up to {100 * reach:.1f} %; within "
+    listed = ", ".join(f"{item.value:.0f} s with {loaded}" for loaded, item in times.items())
+    return PAPER.claim(
+        "cpu-several-loaded",
+        reach <= EQUAL,
+        f"{listed} loaded; two or more differ by up to {100 * reach:.1f} %; within "
         f"{100 * EQUAL:.0f} % is "
         "equal",
-        text="where the CPU limits and several are loaded, the elapsed time does not depend on how many",
     )
 
 
-def _linear(machine: Machine) -> Claim:
+def _linear(laboratory: Laboratory) -> Claim:
     """Whether elapsed time is proportional to the number of processes, two of them loaded."""
     times = {
-        count: _mean(machine, "elapsed_s", memory=MEMORY[2], processes=count).value for count in PROCESSES
+        count: _mean(laboratory, "elapsed_s", memory=MEMORY[2], processes=count).value for count in PROCESSES
     }
     first = PROCESSES[0]
     off = {count: times[count] / (times[first] * count / first) - 1.0 for count in PROCESSES[1:]}
     listed = ", ".join(f"{seconds:.0f} s with {count}" for count, seconds in times.items())
-    return Claim(
-        study=NAME,
-        id="cpu-linear",
-        source="CPU-bound case, second",
-        holds=max(abs(value) for value in off.values()) <= EQUAL,
-        statistic=f"{listed} processes, "
+    return PAPER.claim(
+        "cpu-linear",
+        max(abs(value) for value in off.values()) <= EQUAL,
+        f"{listed} processes, "
         f"{', '.join(f'{100 * value:+.1f} %' for value in off.values())} off proportion; "
         f"within {100 * EQUAL:.0f} % is equal",
-        text="where the CPU limits, elapsed time is proportional to the number of processes",
     )
 
 
-def _paused(machine: Machine, response: str, quantum_s: float, room: str) -> Estimate:
-    values = machine.values(
+def _paused(laboratory: Laboratory, response: str, quantum_s: float, room: str) -> Estimate:
+    values = run_values(
+        laboratory,
         response,
         **PAUSING,
         memory=ROOM[room],
@@ -143,21 +134,21 @@ def _paused(machine: Machine, response: str, quantum_s: float, room: str) -> Est
     return interval(values[values == values])
 
 
-def _losses(machine: Machine) -> tuple[float, dict[float, float]]:
+def _losses(laboratory: Laboratory) -> tuple[float, dict[float, float]]:
     """Twice the swap time, and elapsed time over that without swapping by quantum; two loaded."""
-    swap = _paused(machine, "swap_time_s", QUANTA_S[0], "two loaded")
+    swap = _paused(laboratory, "swap_time_s", QUANTA_S[0], "two loaded")
     least = float(swap_overhead.several_loaded(1.0, 1, 1, 1.0, swap)["quantum_least_s"])
     lost = {}
     for quantum in QUANTA_S:
         with_swaps, without = (
-            _paused(machine, "elapsed_s", quantum, room).value for room in ("two loaded", "all loaded")
+            _paused(laboratory, "elapsed_s", quantum, room).value for room in ("two loaded", "all loaded")
         )
         lost[quantum] = with_swaps / without
     return least, lost
 
 
-def _knee(machine: Machine) -> str:
-    least, lost = _losses(machine)
+def _knee(laboratory: Laboratory) -> str:
+    least, lost = _losses(laboratory)
     listed = ", ".join(f"{ratio:.2f} at {quantum:g} s" for quantum, ratio in lost.items())
     return (
         f"elapsed time with two loaded is that without swapping times {listed}; twice the swap time is "
@@ -165,41 +156,38 @@ def _knee(machine: Machine) -> str:
     )
 
 
-def _thrashing(machine: Machine) -> Claim:
-    least, lost = _losses(machine)
+def _thrashing(laboratory: Laboratory) -> Claim:
+    least, lost = _losses(laboratory)
     above = [ratio for quantum, ratio in lost.items() if quantum >= least]
     far_below = [ratio for quantum, ratio in lost.items() if quantum <= 0.5 * least]
-    return Claim(
-        study=NAME,
-        id="cpu-quantum",
-        source="CPU-bound case, second",
-        holds=max(above) <= LITTLE and min(far_below) >= MUCH,
-        statistic=f"2 Tswap is {least:.2f} s; elapsed time over that without swapping is at most "
+    return PAPER.claim(
+        "cpu-quantum",
+        max(above) <= LITTLE and min(far_below) >= MUCH,
+        f"2 Tswap is {least:.2f} s; elapsed time over that without swapping is at most "
         f"{max(above):.2f} with "
         f"longer quanta and at least {min(far_below):.2f} with quanta below half of it; {LITTLE:g} is little "
         f"and {MUCH:g} is much",
-        text="a memory quantum may fall to twice the swap time without loss; below it the machine thrashes",
     )
 
 
-def _loaded(machine: Machine) -> Table:
+def _loaded(laboratory: Laboratory) -> Table:
     """Elapsed time by memory, beside the thesis."""
     loads = {"CPU bound": LOAD}
     variants = [
         Variant(f"{loaded} loaded", {"memory": memory}) for loaded, memory in reversed(MEMORY.items())
     ]
     caption = "A load that the CPU limits, by how many processes are loaded"
-    figures = {**asked.FIGURES, "cpu_utilisation": ("CPU busy", "share")}
-    return asked.table(machine, "cpu-loaded", caption, loads, variants, figures=figures)
+    figures = {**what_if.FIGURES, "cpu_utilisation": ("CPU busy", "share")}
+    return what_if.table(laboratory, "cpu-loaded", caption, loads, variants, figures=figures)
 
 
-def _quanta(machine: Machine) -> Table:
+def _quanta(laboratory: Laboratory) -> Table:
     """Elapsed time by quantum and room."""
     rows: list[tuple[Cell, ...]] = []
     for quantum in QUANTA_S:
-        times = [_paused(machine, "elapsed_s", quantum, room) for room in ROOM]
+        times = [_paused(laboratory, "elapsed_s", quantum, room) for room in ROOM]
         swaps, busy = (
-            _paused(machine, name, quantum, "two loaded") for name in ("swaps", "controller_utilisation")
+            _paused(laboratory, name, quantum, "two loaded") for name in ("swaps", "controller_utilisation")
         )
         rows.append((f"{quantum:g}", *times, swaps, 100.0 * busy.value))
     columns = (
@@ -212,19 +200,19 @@ def _quanta(machine: Machine) -> Table:
     return Table(name="cpu-quanta", caption=caption, columns=columns, rows=tuple(rows))
 
 
-def _figure(machine: Machine) -> document.Figure:
+def _figure(laboratory: Laboratory) -> document.Figure:
     keys = tuple(Key(room, colour=colour, shape="line") for room, colour in zip(ROOM, COLOURS, strict=True))
     rows: list[dict[str, object]] = []
     for quantum in QUANTA_S:
         for room in ROOM:
-            value = _paused(machine, "elapsed_s", quantum, room)
+            value = _paused(laboratory, "elapsed_s", quantum, room)
             ends = {"value": value.value, "low": value.low, "high": value.high}
             rows.append({"x": quantum, "series": room, "shown": f"{shown.estimate(value)} s", **ends})
     columns = (Column("quantum", unit="s"), Column("which"), Column("elapsed time", scaled=False))
     data = tuple((float(str(row["x"])), str(row["series"]), str(row["shown"])) for row in rows)
     title = "Elapsed time against the memory quantum"
     x = Axis.logarithmic("memory quantum", QUANTA_S, "s")
-    least, _ = _losses(machine)
+    least, _ = _losses(laboratory)
     listed = ", ".join(f"{row['series']} {row['shown']}" for row in rows[: len(ROOM)])
     return document.Figure(
         name="cpu-figure",

@@ -11,16 +11,25 @@ import numpy as np
 
 from thinktime.models.swapping.disk_bound import leave_one_out, predict, swaps
 from thinktime.models.swapping.swap_disk import Configuration
-from thinktime.studies.brachman_1983 import devices, equation, experiment, lines, mixing
+from thinktime.studies.brachman_1983 import components, elapsed_by_users, equation, experiment, mixed_sizes
+from thinktime.studies.brachman_1983.disk_time import measured
 from thinktime.studies.brachman_1983.experiment import find
-from thinktime.studies.brachman_1983.machine import Machine, fullest, interval
 from thinktime.studies.brachman_1983.recomputed import printed
-from thinktime.studies.brachman_1983.spent import measured
-from thinktime.studies.brachman_1983.tables import BLOCK_TIME, CASES, FACTORIAL, NAME, SWAP_TIMES, Case
+from thinktime.studies.brachman_1983.runs import (
+    BLOCK_TIME,
+    CASES,
+    FACTORIAL,
+    PAPER,
+    SWAP_TIMES,
+    Case,
+    fullest,
+    mean_of,
+    of_case,
+)
 from thinktime.studies.cells import Claim
+from thinktime.studies.estimates import interval
+from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.study import Chapter
-
-__all__ = ["chapter"]
 
 BURSTS_MS = (12, 30, 60, 186, 354)
 NEAR_SWAP_MS = 60
@@ -34,53 +43,43 @@ WORSE = 1.5
 QUEUE = 0.8
 
 
-def chapter(machine: Machine) -> Chapter:
+def chapter(laboratory: Laboratory) -> Chapter:
     """Every finding of the thesis, with the statistic that says whether it holds."""
     theirs = leave_one_out(equation.published_runs(equation.PREDICTED_WITH_MS))
-    ours = leave_one_out(equation.simulated_runs(machine, own_times=False))
+    ours = leave_one_out(equation.simulated_runs(laboratory, own_times=False))
     findings = (
-        experiment.runs_agree(machine),
+        experiment.runs_agree(laboratory),
         equation.good(theirs, "measured"),
         equation.good(ours, "simulated"),
-        *_saturation(machine),
-        lines.linear(machine),
-        *_queue(machine),
-        *_swaps(machine),
-        devices.seek_saved(machine),
-        devices.near(machine),
-        mixing.mixed_run(machine),
+        *_saturation(laboratory),
+        elapsed_by_users.linear(laboratory),
+        *_queue(laboratory),
+        *_swaps(laboratory),
+        components.seek_saved(laboratory),
+        components.near(laboratory),
+        mixed_sizes.mixed_run(laboratory),
     )
     held = sum(finding.holds is True for finding in findings)
     summary = (f"Of {len(findings)} findings of the thesis, {held} hold on the simulated machine.",)
     return Chapter(claims=findings, summary=summary)
 
 
-def _found(finding: str, source: str, holds: bool | None, statistic: str, text: str) -> Claim:
-    return Claim(study=NAME, id=finding, source=source, holds=holds, statistic=statistic, text=text)
-
-
-def _saturation(machine: Machine) -> Iterator[Claim]:
-    busy = {case.words: 100.0 * machine.mean(case, "controller_utilisation") for case in fullest()}
+def _saturation(laboratory: Laboratory) -> Iterator[Claim]:
+    busy = {case.words: 100.0 * mean_of(laboratory, case, "controller_utilisation") for case in fullest()}
     least = min(busy, key=busy.__getitem__)
-    yield _found(
-        "saturated",
-        "Table VI",
-        busy[least] > 90.0,
-        f"{busy[least]:.1f} % in the least busy of the six runs, {least}",
-        "with twelve processes the controller is busy for more than 90 % of the time",
+    yield PAPER.claim(
+        "saturated", busy[least] > 90.0, f"{busy[least]:.1f} % in the least busy of the six runs, {least}"
     )
-    pairs = {"measured": _pairs(_measured_runs()), "simulated": _pairs(_simulated_runs(machine))}
-    said = [
+    pairs = {"measured": _pairs(_measured_runs()), "simulated": _pairs(_simulated_runs(laboratory))}
+    listed = [
         f"{whose} {100 * inside:.1f} %, of other pairs {100 * outside:.1f} %"
         for whose, (inside, outside) in pairs.items()
     ]
-    yield _found(
+    yield PAPER.claim(
         "needs-saturation",
-        "assumptions of the model",
         all(outside >= WORSE * inside for inside, outside in pairs.values()),
         "median error of equation 3.1 between two runs of Table VI that both keep the controller busy for "
-        f"more than {100 * SATURATED:.0f} %: {'; '.join(said)}; {WORSE:g} times as much is worse",
-        "equation 3.1 needs a controller that is busy for more than about 80 % in both runs",
+        f"more than {100 * SATURATED:.0f} %: {'; '.join(listed)}; {WORSE:g} times as much is worse",
     )
 
 
@@ -95,36 +94,38 @@ class Taken:
 
 def _measured_runs() -> list[Taken]:
     block_s = printed(BLOCK_TIME, "quantity", "Tblock", "measured_ms") / 1000.0
-    found = []
+    result = []
     for case in CASES:
         elapsed, busy = (case.published(name) for name in ("elapsed_s", "controller_utilization_percent"))
         if case.table == FACTORIAL and elapsed is not None and busy is not None:
             swap_s = printed(SWAP_TIMES, "ps_clicks", case.sizes_clicks[0], "measured_ms") / 1000.0
-            own = equation.configuration(case, block_s, swap_s, elapsed)
-            found.append(Taken(own, elapsed, busy > 100.0 * SATURATED))
-    return found
+            selected = equation.configuration(case, block_s, swap_s, elapsed)
+            result.append(Taken(selected, elapsed, busy > 100.0 * SATURATED))
+    return result
 
 
-def _simulated_runs(machine: Machine) -> list[Taken]:
-    block_s = float(devices.block_time_s(machine).mean())
-    found = []
+def _simulated_runs(laboratory: Laboratory) -> list[Taken]:
+    block_s = float(components.block_time_s(laboratory).mean())
+    result = []
     for case in CASES:
         if case.table == FACTORIAL:
-            swap_s = float(devices.swap_time_s(machine, case.sizes_clicks[0]).mean())
-            elapsed, busy = (machine.mean(case, name) for name in ("elapsed_s", "controller_utilisation"))
-            own = equation.configuration(case, block_s, swap_s, elapsed)
-            found.append(Taken(own, elapsed, busy > SATURATED))
-    return found
+            swap_s = float(components.swap_time_s(laboratory, case.sizes_clicks[0]).mean())
+            elapsed, busy = (
+                mean_of(laboratory, case, name) for name in ("elapsed_s", "controller_utilisation")
+            )
+            selected = equation.configuration(case, block_s, swap_s, elapsed)
+            result.append(Taken(selected, elapsed, busy > SATURATED))
+    return result
 
 
 def _pairs(runs: Sequence[Taken]) -> tuple[float, float]:
     """Median error of equation 3.1 between two runs that are both saturated, and between other two."""
-    found: tuple[list[float], list[float]] = ([], [])
+    result: tuple[list[float], list[float]] = ([], [])
     for one, other in permutations(runs, 2):
         expected = float(predict(one.configuration, other.configuration)["elapsed_b_s"])
         both = one.saturated and other.saturated
-        found[0 if both else 1].append(abs(expected / other.elapsed_s - 1.0))
-    inside, outside = (float(np.median(errors)) if errors else math.nan for errors in found)
+        result[0 if both else 1].append(abs(expected / other.elapsed_s - 1.0))
+    inside, outside = (float(np.median(errors)) if errors else math.nan for errors in result)
     return inside, outside
 
 
@@ -132,84 +133,75 @@ def _burst(pc_ms: int, size: int = 157, mm: int = 1280) -> Case:
     return find(pc_ms=pc_ms, size=size, mm=mm, pn=12)
 
 
-def _queue(machine: Machine) -> Iterator[Claim]:
-    off = {case.words: machine.mean(case, "queue_length") - case.nl - 1.0 for case in fullest()}
+def _queue(laboratory: Laboratory) -> Iterator[Claim]:
+    off = {case.words: mean_of(laboratory, case, "queue_length") - case.nl - 1.0 for case in fullest()}
     worst = max(off, key=lambda words: abs(off[words]))
-    yield _found(
+    yield PAPER.claim(
         "queue-loaded",
-        "text on the model",
         abs(off[worst]) <= QUEUE,
         f"mean queue less NL + 1: {', '.join(f'{value:+.2f}' for value in off.values())}; within {QUEUE} is "
         f"equal; farthest off is {worst}",
-        "each loaded process keeps one file request at the controller, beside one swap: Q is NL + 1",
     )
-    queue = {pc: machine.mean(_burst(pc), "queue_length") for pc in BURSTS_MS}
-    early, whole = queue[12] - queue[NEAR_SWAP_MS], queue[12] - queue[BURSTS_MS[-1]]
-    yield _found(
+    queue = {pc: mean_of(laboratory, _burst(pc), "queue_length") for pc in BURSTS_MS}
+    early, total = queue[12] - queue[NEAR_SWAP_MS], queue[12] - queue[BURSTS_MS[-1]]
+    yield PAPER.claim(
         "queue-falls",
-        "Table VII",
-        whole > 1.0 and early <= MOSTLY * whole,
+        total > 1.0 and early <= MOSTLY * total,
         f"mean queue {', '.join(f'{value:.1f} at {pc} ms' for pc, value in queue.items())}: {early:.1f} of "
-        f"the fall of {whole:.1f} come up to {NEAR_SWAP_MS} ms",
-        "the queue at the controller falls as bursts grow, mostly once they are longer than a swap",
+        f"the fall of {total:.1f} come up to {NEAR_SWAP_MS} ms",
     )
-    yield from _queue_ratio(machine)
+    yield from _queue_ratio(laboratory)
 
 
-def _queue_ratio(machine: Machine) -> Iterator[Claim]:
-    """Compare ratios of times with those of queues, against bursts of 12 ms."""
+def _queue_ratio(laboratory: Laboratory) -> Iterator[Claim]:
+    """Ratios of times with those of queues, against bursts of 12 ms."""
     short = _burst(12)
     excess = {}
     for pc in BURSTS_MS[1:]:
-        queues = machine.mean(short, "queue_length") / machine.mean(_burst(pc), "queue_length")
-        times = machine.mean(_burst(pc), "elapsed_s") / machine.mean(short, "elapsed_s")
+        queues = mean_of(laboratory, short, "queue_length") / mean_of(laboratory, _burst(pc), "queue_length")
+        times = mean_of(laboratory, _burst(pc), "elapsed_s") / mean_of(laboratory, short, "elapsed_s")
         excess[pc] = queues / times - 1.0
     listed = ", ".join(f"{100 * value:+.0f} % at {pc} ms" for pc, value in excess.items())
     near = [abs(value) for pc, value in excess.items() if pc <= NEAR_SWAP_MS]
-    yield _found(
+    yield PAPER.claim(
         "queue-ratio",
-        "Table VII",
         max(near) <= EQUAL,
         f"Q(12 ms) / Q over T / T(12 ms), less one: {listed}; within {100 * EQUAL:.0f} % is equal",
-        "elapsed times of runs with short and long bursts compare as their queues, for bursts up to a swap",
     )
     last = excess[BURSTS_MS[-1]]
-    yield _found(
+    yield PAPER.claim(
         "queue-ratio-breaks",
-        "text on Table VII",
         last > EQUAL,
         f"at {BURSTS_MS[-1]} ms the time predicted from the queues is {100 * last:+.0f} % off",
-        "with bursts of 354 ms the prediction from the queues greatly exceeds the elapsed time",
     )
 
 
-def _swaps(machine: Machine) -> Iterator[Claim]:
+def _swaps(laboratory: Laboratory) -> Iterator[Claim]:
     def disagree(part: Callable[[Case], float]) -> tuple[float, str]:
-        """Compare swaps with those of the model, in each run of twelve processes."""
+        """Swaps with those of the model, in each run of twelve processes."""
         off = {case.nl * 1000 + case.sizes_clicks[0]: part(case) for case in equation.in_order()}
         listed = ", ".join(f"{100 * value:+.0f} %" for value in off.values())
         return max(abs(value) for value in off.values()), listed
 
     worst, theirs = disagree(_published_swaps)
-    own_worst, ours = disagree(lambda case: _simulated_swaps(machine, case))
-    yield _found(
+    own_worst, ours = disagree(lambda case: _simulated_swaps(laboratory, case))
+    yield PAPER.claim(
         "swap-rate",
-        "text on the results",
         min(worst, own_worst) > EQUAL,
         f"swaps against file transfers / NL, runs in the order of Table VIII: measured {theirs}; simulated "
         f"{ours}",
-        "the swap rate disagrees with that of the model, one swap with every NL file requests",
     )
     four, eight = find(pc_ms=12, size=157, mm=650, pn=12), find(pc_ms=12, size=157, mm=1280, pn=12)
-    work = [machine.case(case, "file_transfers") / machine.case(case, "swaps") for case in (four, eight)]
+    work = [
+        of_case(laboratory, case, "file_transfers") / of_case(laboratory, case, "swaps")
+        for case in (four, eight)
+    ]
     ratio = interval(work[1] / work[0])
-    yield _found(
+    yield PAPER.claim(
         "work-between-swaps",
-        "text on the model",
         abs(ratio.value / 2.0 - 1.0) <= EQUAL,
         f"file transfers a swap with eight loaded over those with four: {ratio.value:.2f}; within "
         f"{100 * EQUAL:.0f} % of 2 is twice",
-        "eight loaded processes do about twice the work between swaps that four do",
     )
 
 
@@ -221,5 +213,7 @@ def _published_swaps(case: Case) -> float:
     return count / swaps(spent.files_s / block_s, case.nl) - 1.0
 
 
-def _simulated_swaps(machine: Machine, case: Case) -> float:
-    return machine.mean(case, "swaps") / swaps(machine.mean(case, "file_transfers"), case.nl) - 1.0
+def _simulated_swaps(laboratory: Laboratory, case: Case) -> float:
+    return (
+        mean_of(laboratory, case, "swaps") / swaps(mean_of(laboratory, case, "file_transfers"), case.nl) - 1.0
+    )

@@ -4,32 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from thinktime.sources.simulated import systems
-from thinktime.stats.estimate import Estimate
-from thinktime.studies.brachman_1983.machine import SYSTEM, Machine
-from thinktime.studies.brachman_1983.tables import PAPER
-from thinktime.studies.cells import Cell, Tolerance
+from thinktime.studies.brachman_1983.runs import PAPER, SYSTEM
+from thinktime.studies.cells import Cell
 from thinktime.studies.common_sections import parameters
+from thinktime.studies.estimates import given
+from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.study import Chapter
 
-__all__ = ["TABLES", "chapter"]
-
-TABLES = ("facts",)
 STATED = {
-    "U-F03": "drives",
-    "U-F07": "minimum_time_in",
-    "U-F08": "buffers",
-    "U-F11": "update_interval",
-    "U-F14": "interactions",
-    "U-F16": "string_length",
-    "U-F17": "baud",
+    "disk-drives": "drives",
+    "minimum-residence": "minimum_time_in",
+    "disk-block-buffers": "buffers",
+    "update-interval": "update_interval",
+    "interactions": "interactions",
+    "terminal-output-string-length": "string_length",
+    "terminal-line-speed": "baud",
 }
 """Numbers of the text that are parameters of the machine."""
 
 
-def chapter(machine: Machine) -> Chapter:
-    """Show what was simulated, and where each number comes from."""
-    system = next(system for system in systems() if system.name == SYSTEM)
+def chapter(laboratory: Laboratory) -> Chapter:
+    """What was simulated, and where each number comes from."""
+    system = laboratory.system(SYSTEM)
     calibrated = [item.name for item in system.parameters if "calibrated against" in item.source]
     chosen = [item.name for item in system.parameters if "rows that calibrate" in item.source]
     summary = (
@@ -41,15 +37,16 @@ def chapter(machine: Machine) -> Chapter:
         + (f": {', '.join(chosen)}." if chosen else "."),
     )
     return Chapter(
-        cells=tuple(_stated(machine)), summary=summary, tables=(parameters(system, machine.defaults),)
+        cells=tuple(_stated(laboratory)),
+        summary=summary,
+        tables=(parameters(system, laboratory.defaults(SYSTEM)),),
     )
 
 
-def _stated(machine: Machine) -> Iterator[Cell]:
+def _stated(laboratory: Laboratory) -> Iterator[Cell]:
     """Numbers of the text that the machine was given."""
-    given = machine.defaults
-    longest = max(float(value) for value in given["pause"]["values"])
-    values = {**{fact: float(given[name]) for fact, name in STATED.items()}, "U-F19": longest}
+    defaults = laboratory.defaults(SYSTEM)
+    longest = max(float(value) for value in defaults["pause"]["values"])
+    values = {**{fact: float(defaults[name]) for fact, name in STATED.items()}, "longest-pause": longest}
     for fact, value in values.items():
-        ours = Estimate(value=value, unit="", n=1, method="parameter of the simulated system")
-        yield PAPER.fact(fact, ours, "fitted", Tolerance("digits"))
+        yield PAPER.fact(fact, given(value))

@@ -10,12 +10,12 @@ import numpy as np
 
 from thinktime.models.swapping.disk_bound import LeftOut, leave_one_out
 from thinktime.studies.brachman_1983.equation import PREDICTED_WITH_MS, published_runs
-from thinktime.studies.brachman_1983.machine import INTERACTIONS
 from thinktime.studies.brachman_1983.recomputed import drive, loop_ms, printed
-from thinktime.studies.brachman_1983.tables import (
+from thinktime.studies.brachman_1983.runs import (
     BLOCK_TIME,
     CASES,
     FACTORIAL,
+    INTERACTIONS,
     LOOPS,
     PAPER,
     PREDICTIONS,
@@ -24,8 +24,6 @@ from thinktime.studies.brachman_1983.tables import (
 )
 from thinktime.studies.common_sections import doubtful
 from thinktime.studies.study import Chapter
-
-__all__ = ["chapter"]
 
 EXCHANGED_S = 648.2
 """The first mean prediction of Table VIII, if two of its digits are exchanged."""
@@ -53,14 +51,14 @@ def _left_out(block_ms: float) -> tuple[LeftOut, ...]:
 def _deviations(block_ms: float, population: bool) -> tuple[float, float]:
     """Largest difference from the printed means (the first left out) and standard deviations, s."""
     means, spreads = [], []
-    for at, (row, out) in enumerate(zip(PAPER.tables[PREDICTIONS].rows, _left_out(block_ms), strict=True)):
+    for index, (row, out) in enumerate(zip(PAPER.tables[PREDICTIONS].rows, _left_out(block_ms), strict=True)):
         mean, sd = (
             printed(PREDICTIONS, "measured_elapsed_s", int(row["measured_elapsed_s"]), name)
             for name in ("mean_prediction_s", "standard_deviation_s")
         )
         count = len(out.predictions_s)
         ours = out.standard_deviation_s * (math.sqrt((count - 1) / count) if population else 1.0)
-        if at:
+        if index:
             means.append(abs(out.mean_s - mean))
         spreads.append(abs(ours - sd))
     return max(means), max(spreads)
@@ -68,30 +66,30 @@ def _deviations(block_ms: float, population: bool) -> tuple[float, float]:
 
 def _block_time() -> str:
     table_v = printed(BLOCK_TIME, "quantity", "Tblock", "measured_ms")
-    said = []
+    listed = []
     for block_ms, population in product((table_v, PREDICTED_WITH_MS), (False, True)):
         mean, sd = _deviations(block_ms, population)
         divisor = "n" if population else "n − 1"
-        said.append(
+        listed.append(
             f"{block_ms:.1f} ms and {divisor}: means within {mean:.3f} s, deviations within {sd:.3f} s"
         )
-    return "; ".join(said)
+    return "; ".join(listed)
 
 
 def _exchanged() -> str:
     rows = PAPER.tables[PREDICTIONS].rows
-    found = []
+    result = []
     for first in (None, EXCHANGED_S):
         total = 0.0
-        for at, row in enumerate(rows):
+        for index, row in enumerate(rows):
             measured = float(row["measured_elapsed_s"])
             mean = printed(PREDICTIONS, "measured_elapsed_s", int(measured), "mean_prediction_s")
-            total += measured / (measured + (len(rows) - 1) * (first if first and not at else mean))
-        found.append(total)
+            total += measured / (measured + (len(rows) - 1) * (first if first and not index else mean))
+        result.append(total)
     ours = _left_out(PREDICTED_WITH_MS)[0].mean_s
     return (
         f"equation 3.1 gives {ours:.1f} s; the sum of T / (T + 5 P) over the six rows, which is 1 for any "
-        f"model of the form T_B / T_A = g_B / g_A, is {found[0]:.4f} as printed and {found[1]:.4f} with "
+        f"model of the form T_B / T_A = g_B / g_A, is {result[0]:.4f} as printed and {result[1]:.4f} with "
         f"{EXCHANGED_S} s"
     )
 
@@ -101,7 +99,7 @@ def _floor() -> str:
     told = 0
     for case in CASES:
         part = case.mm_clicks / case.sizes_clicks[0]
-        floor, ceiling = (min(case.pn, whole) for whole in (math.floor(part), math.ceil(part)))
+        floor, ceiling = (min(case.pn, total) for total in (math.floor(part), math.ceil(part)))
         if len(case.sizes_clicks) == 1 and floor != ceiling:
             told += 1
             agree["floor"] += floor == case.row["nl"]
@@ -115,12 +113,12 @@ def _floor() -> str:
 def _latency() -> str:
     others = []
     for row in PAPER.tables[SWAP_TIMES].rows:
-        found = drive().swap_time_s(int(row["ps_clicks"]))
-        for quantity, value in (("calculated_min_ms", found.low), ("calculated_max_ms", found.high)):
+        result = drive().swap_time_s(int(row["ps_clicks"]))
+        for quantity, value in (("calculated_min_ms", result.low), ("calculated_max_ms", result.high)):
             shown = printed(SWAP_TIMES, "ps_clicks", int(row["ps_clicks"]), quantity)
             others.append(shown - 1000.0 * (value or 0.0))
     off = max(others, key=abs)
-    rest = max(abs(each) for each in others if each != off)
+    rest = max(abs(item) for item in others if item != off)
     latency = printed("table01_rl01", "characteristic", "average_latency", "value")
     return (
         f"the rule of the other seven, which they follow within {rest:.2f} ms, gives {off:.1f} ms less; "

@@ -11,38 +11,24 @@ from thinktime.documents.document import Column, Key, Table
 from thinktime.models.swapping.disk_bound import LeftOut, leave_one_out, predict, swaps
 from thinktime.models.swapping.swap_disk import Configuration
 from thinktime.stats.estimate import Estimate
-from thinktime.studies.brachman_1983.devices import block_time_s, swap_time_s
+from thinktime.studies.brachman_1983.components import block_time_s, swap_time_s
+from thinktime.studies.brachman_1983.elapsed_by_users import figure_2
 from thinktime.studies.brachman_1983.experiment import spread
-from thinktime.studies.brachman_1983.lines import figure_2
-from thinktime.studies.brachman_1983.machine import Machine, fullest
 from thinktime.studies.brachman_1983.recomputed import printed
-from thinktime.studies.brachman_1983.tables import (
+from thinktime.studies.brachman_1983.runs import (
     APPLICATIONS,
     BLOCK_TIME,
-    NAME,
     PAPER,
     PREDICTIONS,
     SWAP_TIMES,
     Case,
+    fullest,
+    mean_of,
 )
-from thinktime.studies.cells import Cell, Claim, Row, Tolerance
+from thinktime.studies.cells import Cell, Claim, Row
+from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.study import Chapter
 
-__all__ = [
-    "PREDICTED_WITH_MS",
-    "TABLES",
-    "applications",
-    "chapter",
-    "configuration",
-    "good",
-    "in_order",
-    "of_printed",
-    "published_runs",
-    "simulated_runs",
-]
-
-TABLES = (PREDICTIONS, APPLICATIONS, "facts")
-DIGITS = Tolerance("digits")
 PREDICTED_WITH_MS = 40.0
 """Tblock with which Table VIII comes out to its last digit; Table V has 39.8 ms."""
 ERROR = 0.05
@@ -57,16 +43,16 @@ KEYS = (
 )
 
 
-def chapter(machine: Machine) -> Chapter:
+def chapter(laboratory: Laboratory) -> Chapter:
     """Table VIII on measured and on simulated runs, the five applications, Figures 1 and 2."""
     theirs = leave_one_out(published_runs(PREDICTED_WITH_MS))
-    ours = leave_one_out(simulated_runs(machine, own_times=False))
-    own = leave_one_out(simulated_runs(machine, own_times=True))
-    figures = (*of_printed(theirs), *_simulated(machine, ours), *applications())
+    ours = leave_one_out(simulated_runs(laboratory, own_times=False))
+    selected = leave_one_out(simulated_runs(laboratory, own_times=True))
+    figures = (*of_printed(theirs), *_simulated(laboratory, ours), *applications())
     errors = [
         f"{100 * min(off):+.1f} % to {100 * max(off):+.1f} %"
-        for each in (theirs, ours, own)
-        if (off := [out.error for out in each])
+        for item in (theirs, ours, selected)
+        if (off := [out.error for out in item])
     ]
     summary = (
         "Each run of twelve processes is predicted from each of the other five by equation 3.1: one swap "
@@ -74,7 +60,7 @@ def chapter(machine: Machine) -> Chapter:
         f"predictions is off by {errors[0]} on measured runs and by {errors[1]} on simulated ones, both with "
         "the measured times of Tables IV and V.",
         f"With the times that blocks and swaps take in the simulated runs it is off by {errors[2]}: "
-        f"{_ranges(machine)}.",
+        f"{_ranges(laboratory)}.",
         f"Table VIII comes out to the printed digit with Tblock = {PREDICTED_WITH_MS} ms.",
     )
     method = (
@@ -85,32 +71,32 @@ def chapter(machine: Machine) -> Chapter:
         cells=figures,
         claims=(),
         summary=summary,
-        charts=(_figure_1(machine, theirs, ours), *figure_2(machine)),
-        tables=(_table(theirs, ours, own), _assumed(machine)),
+        charts=(_figure_1(laboratory, theirs, ours), *figure_2(laboratory)),
+        tables=(_table(theirs, ours, selected), _assumed(laboratory)),
         method=method,
     )
 
 
-def _factors(machine: Machine, case: Case) -> tuple[float, float]:
-    """Compare swaps with those of the model, and the time of a swap with Table IV, in a simulated run."""
-    expected = swaps(machine.mean(case, "file_transfers"), case.nl)
+def _factors(laboratory: Laboratory, case: Case) -> tuple[float, float]:
+    """Swaps with those of the model, and the time of a swap with Table IV, in a simulated run."""
+    expected = swaps(mean_of(laboratory, case, "file_transfers"), case.nl)
     printed_s = printed(SWAP_TIMES, "ps_clicks", case.sizes_clicks[0], "measured_ms") / 1000.0
-    return machine.mean(case, "swaps") / expected, machine.mean(case, "swap_time_s") / printed_s
+    return mean_of(laboratory, case, "swaps") / expected, mean_of(laboratory, case, "swap_time_s") / printed_s
 
 
-def _ranges(machine: Machine) -> str:
-    counts, times = zip(*(_factors(machine, case) for case in in_order()), strict=True)
+def _ranges(laboratory: Laboratory) -> str:
+    counts, times = zip(*(_factors(laboratory, case) for case in in_order()), strict=True)
     return (
         f"there a swap takes {min(times):.2f} to {max(times):.2f} times as long as in Table IV, and there "
         f"are {min(counts):.2f} to {max(counts):.2f} times as many swaps as the equation counts"
     )
 
 
-def _assumed(machine: Machine) -> Table:
-    """Show how far swaps and their times are from what the equation takes them for."""
+def _assumed(laboratory: Laboratory) -> Table:
+    """How far swaps and their times are from what the equation takes them for."""
     rows: list[tuple[document.Cell, ...]] = []
     for case in in_order():
-        count, time = _factors(machine, case)
+        count, time = _factors(laboratory, case)
         rows.append((case.words, f"{count:.2f}", f"{time:.2f}", f"{count * time:.2f}"))
     columns = (
         Column("run"),
@@ -124,7 +110,7 @@ def _assumed(machine: Machine) -> Table:
 
 
 def in_order() -> list[Case]:
-    """Return the runs of twelve processes in the order of Table VIII: by their measured elapsed times."""
+    """The runs of twelve processes in the order of Table VIII: by their measured elapsed times."""
     return sorted(fullest(), key=lambda case: case.published("elapsed_s") or 0.0)
 
 
@@ -145,18 +131,18 @@ def configuration(
 
 
 def published_runs(block_ms: float) -> list[Configuration]:
-    """Return the runs of Table VIII as measured, with the measured swap times of Table IV."""
-    found = []
+    """The runs of Table VIII as measured, with the measured swap times of Table IV."""
+    result = []
     for case in in_order():
         swap_ms = printed(SWAP_TIMES, "ps_clicks", case.sizes_clicks[0], "measured_ms")
         elapsed = case.published("elapsed_s")
         assert elapsed is not None
-        found.append(configuration(case, block_ms / 1000.0, swap_ms / 1000.0, elapsed))
-    return found
+        result.append(configuration(case, block_ms / 1000.0, swap_ms / 1000.0, elapsed))
+    return result
 
 
-def simulated_runs(machine: Machine, own_times: bool) -> list[Configuration]:
-    """Return the runs of Table VIII as simulated.
+def simulated_runs(laboratory: Laboratory, own_times: bool) -> list[Configuration]:
+    """The runs of Table VIII as simulated.
 
     Parameters
     ----------
@@ -164,16 +150,16 @@ def simulated_runs(machine: Machine, own_times: bool) -> list[Configuration]:
     own_times : bool
         Whether swaps and blocks take what they take in the runs, or what Tables IV and V measured.
     """
-    block_s = float(block_time_s(machine).mean())
+    block_s = float(block_time_s(laboratory).mean())
     if not own_times:
         block_s = printed(BLOCK_TIME, "quantity", "Tblock", "measured_ms") / 1000.0
-    found = []
+    result = []
     for case in in_order():
-        swap_s = float(swap_time_s(machine, case.sizes_clicks[0]).mean())
+        swap_s = float(swap_time_s(laboratory, case.sizes_clicks[0]).mean())
         if not own_times:
             swap_s = printed(SWAP_TIMES, "ps_clicks", case.sizes_clicks[0], "measured_ms") / 1000.0
-        found.append(configuration(case, block_s, swap_s, machine.mean(case, "elapsed_s")))
-    return found
+        result.append(configuration(case, block_s, swap_s, mean_of(laboratory, case, "elapsed_s")))
+    return result
 
 
 def _rows() -> Sequence[Row]:
@@ -194,33 +180,32 @@ def of_printed(outs: Sequence[LeftOut]) -> Iterator[Cell]:
             ("standard_deviation_s", out.standard_deviation_s),
         ):
             ours = _exact(value, len(out.predictions_s), method, "s")
-            yield PAPER.cell(PREDICTIONS, row, quantity, ours, "arithmetic", DIGITS)
+            yield PAPER.recomputed(PREDICTIONS, row, quantity, ours)
 
 
-def _simulated(machine: Machine, outs: Sequence[LeftOut]) -> Iterator[Cell]:
+def _simulated(laboratory: Laboratory, outs: Sequence[LeftOut]) -> Iterator[Cell]:
     method = "equation 3.1 on simulated runs"
     for row, case, out in zip(_rows(), in_order(), outs, strict=True):
-        for quantity, value, allowed in (
-            ("measured_plus_minus_s", spread(machine, case) * out.measured_s, None),
-            ("mean_prediction_s", out.mean_s, Tolerance("relative", GOOD)),
-            ("standard_deviation_s", out.standard_deviation_s, None),
+        for quantity, value in (
+            ("measured_plus_minus_s", spread(laboratory, case) * out.measured_s),
+            ("mean_prediction_s", out.mean_s),
+            ("standard_deviation_s", out.standard_deviation_s),
         ):
             ours = _exact(value, len(out.predictions_s), method, "s")
-            yield PAPER.cell(PREDICTIONS, row, quantity, ours, "predicted", allowed)
+            yield PAPER.simulated(PREDICTIONS, row, quantity, ours)
 
 
 def applications() -> Iterator[Cell]:
     """Section 5.4, and what the text says of it."""
-    facts = dict(enumerate(("U-F39", "U-F40", "U-F41", "U-F42", "U-F43"), start=1))
     for row in PAPER.tables[APPLICATIONS].rows:
-        found = predict(*_sides(row))["ratio_as_printed"]
-        ratio = _exact(found, 6, "equation 3.1 on printed numbers")
-        change = _exact(100.0 * (found - 1.0), 6, "equation 3.1 on printed numbers", "%")
-        yield PAPER.cell(APPLICATIONS, row, "ratio_printed", ratio, "arithmetic", DIGITS)
-        yield PAPER.cell(APPLICATIONS, row, "change_percent_printed", change, "arithmetic", DIGITS)
-        fact = facts[int(row["example"])]
+        result = predict(*_sides(row))["ratio_as_printed"]
+        ratio = _exact(result, 6, "equation 3.1 on printed numbers")
+        change = _exact(100.0 * (result - 1.0), 6, "equation 3.1 on printed numbers", "%")
+        yield PAPER.recomputed(APPLICATIONS, row, "ratio_printed", ratio)
+        yield PAPER.recomputed(APPLICATIONS, row, "change_percent_printed", change)
+        fact = f"application-{row['example']}"
         stated = change if PAPER.facts[fact].unit == "percent" else ratio
-        yield PAPER.fact(fact, stated, "arithmetic", DIGITS)
+        yield PAPER.recomputed_fact(fact, stated)
 
 
 def _sides(row: Row) -> tuple[Configuration, Configuration]:
@@ -253,19 +238,15 @@ def good(outs: Sequence[LeftOut], whose: str) -> Claim:
     errors = [out.error for out in outs]
     worst = max(errors, key=abs)
     listed = ", ".join(f"{100 * error:+.1f} %" for error in errors)
-    return Claim(
-        study=NAME,
-        id=f"model-{whose}",
-        source="Table VIII, Figure 1",
-        holds=abs(worst) <= GOOD,
-        statistic=f"mean of five predictions against the {whose} time: {listed}; within "
-        f"{100 * GOOD:.0f} % is good",
-        text=f"equation 3.1 is a good approximation of the {whose} elapsed times of twelve processes",
+    return PAPER.claim(
+        f"model-{whose}",
+        abs(worst) <= GOOD,
+        f"mean of five predictions against the {whose} time: {listed}; within {100 * GOOD:.0f} % is good",
     )
 
 
 def _table(theirs: Sequence[LeftOut], *ours: Sequence[LeftOut]) -> Table:
-    """Put predictions from measured and from simulated runs beside the run itself."""
+    """Predictions from measured and from simulated runs beside the run itself."""
     rows = []
     for case, *outs in zip(in_order(), theirs, *ours, strict=True):
         cells: list[str] = []
@@ -294,16 +275,16 @@ def _table(theirs: Sequence[LeftOut], *ours: Sequence[LeftOut]) -> Table:
     return Table(name="leave-one-out", caption=caption, columns=columns, rows=tuple(rows))
 
 
-def _figure_1(machine: Machine, theirs: Sequence[LeftOut], ours: Sequence[LeftOut]) -> document.Figure:
+def _figure_1(laboratory: Laboratory, theirs: Sequence[LeftOut], ours: Sequence[LeftOut]) -> document.Figure:
     rows: list[dict[str, object]] = []
-    for case, out, own in zip(in_order(), theirs, ours, strict=True):
+    for case, out, selected in zip(in_order(), theirs, ours, strict=True):
         reach = (
             ERROR * out.measured_s,
             out.standard_deviation_s,
-            spread(machine, case) * own.measured_s,
-            own.standard_deviation_s,
+            spread(laboratory, case) * selected.measured_s,
+            selected.standard_deviation_s,
         )
-        values = (out.measured_s, out.mean_s, own.measured_s, own.mean_s)
+        values = (out.measured_s, out.mean_s, selected.measured_s, selected.mean_s)
         for key, value, half in zip(KEYS, values, reach, strict=True):
             shown = f"{value:.0f} ± {half:.0f} s"
             ends = {"value": value, "low": value - half, "high": value + half}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
@@ -14,25 +14,23 @@ from thinktime.documents import format as shown
 from thinktime.documents.charts import Axis
 from thinktime.documents.document import Column, Key, Table
 from thinktime.stats.estimate import Estimate
-from thinktime.studies.brachman_1983 import misses
-from thinktime.studies.brachman_1983.machine import Machine, fullest, interval
-from thinktime.studies.brachman_1983.spent import measured, simulated
-from thinktime.studies.brachman_1983.tables import (
+from thinktime.studies.brachman_1983.disk_time import blocks_per_interaction, measured, simulated
+from thinktime.studies.brachman_1983.runs import (
     CASES,
     FACTORIAL,
-    MEASURED,
-    NAME,
     PAPER,
-    SUPPLEMENT,
+    RESPONSES,
     Case,
-    tolerance,
+    column_of,
+    fullest,
+    mean_of,
+    of_case,
 )
-from thinktime.studies.cells import Cell, Claim, Tolerance
+from thinktime.studies.cells import Cell, Claim
+from thinktime.studies.estimates import interval
+from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.study import Chapter
 
-__all__ = ["TABLES", "chapter", "find", "runs_agree", "spread"]
-
-TABLES = (FACTORIAL, SUPPLEMENT, "facts")
 TITLES = {
     "elapsed_s": "elapsed time, s",
     "controller_utilization_percent": "controller utilisation, %",
@@ -44,15 +42,15 @@ RUNS_AGREE = 0.05
 """Elapsed times of identical runs of the thesis differ by less than this part."""
 
 
-def chapter(machine: Machine) -> Chapter:
+def chapter(laboratory: Laboratory) -> Chapter:
     """Tables VI and VII, published beside simulated."""
-    figures = (*_cells(machine), *_facts(machine))
+    figures = (*_cells(laboratory), *_facts(laboratory))
     summary = (
         "Every row is run with one set of parameters; the rows differ only in memory, number and size of "
         "processes, and the compute loop. The machine was calibrated to the rows of 157 clicks with 650 and "
         "1280 clicks of memory in Table VI; all other rows are predictions.",
-        *_worst(machine),
-        *misses.told(machine, figures),
+        *_worst(laboratory),
+        *deviations(laboratory, figures),
     )
     method = (
         "Means over replications with Student's t. Elapsed time agrees within 10 %, utilisation within 4 "
@@ -62,48 +60,47 @@ def chapter(machine: Machine) -> Chapter:
         cells=figures,
         claims=(),
         summary=summary,
-        charts=tuple(_picture(machine, quantity) for quantity in TITLES),
-        tables=(_parts(machine),),
+        charts=tuple(_picture(laboratory, quantity) for quantity in TITLES),
+        tables=(_parts(laboratory),),
         method=method,
     )
 
 
-def _cells(machine: Machine) -> Iterator[Cell]:
+def _cells(laboratory: Laboratory) -> Iterator[Cell]:
     for case in CASES:
-        for quantity in MEASURED:
-            ours = interval(machine.measured(case, quantity))
-            allowed = tolerance(quantity, case.published(quantity))
-            yield PAPER.cell(case.table, case.row, quantity, ours, case.kind, allowed)
+        for quantity in RESPONSES:
+            ours = interval(column_of(laboratory, case, quantity))
+            yield PAPER.simulated(case.table, case.row, quantity, ours)
 
 
-def _facts(machine: Machine) -> Iterator[Cell]:
+def _facts(laboratory: Laboratory) -> Iterator[Cell]:
     """Numbers of the text that name a run."""
-    queue = Tolerance("absolute", 0.8)
-    for name, pc_ms in (("U-F28", 12), ("U-F29", 186)):
+    for name, pc_ms in (("queue-length-12-ms", 12), ("queue-length-186-ms", 186)):
         case = find(pc_ms=pc_ms, size=157, mm=650, pn=12)
-        yield PAPER.fact(name, interval(machine.measured(case, "qdisk")), case.kind, queue)
+        yield PAPER.fact(name, interval(column_of(laboratory, case, "qdisk")))
     mixed = next(case for case in CASES if len(case.sizes_clicks) > 1)
     # As NL is meant: how many memory holds, those on their way in or out with them.
     mean_size = sum(mixed.sizes_clicks) / len(mixed.sizes_clicks)
-    held = interval((mixed.mm_clicks - machine.case(mixed, "memory_free_mean")) / mean_size)
-    yield PAPER.fact("U-F32", held, "predicted", Tolerance("absolute", 0.5))
+    held = interval((mixed.mm_clicks - of_case(laboratory, mixed, "memory_free_mean")) / mean_size)
+    yield PAPER.fact("mixed-sizes-loaded", held)
     blocks = np.mean(
-        [machine.case(case, "file_transfers_per_interaction") for case in CASES if case.table == FACTORIAL],
+        [
+            of_case(laboratory, case, "file_transfers_per_interaction")
+            for case in CASES
+            if case.table == FACTORIAL
+        ],
         axis=0,
     )
-    yield PAPER.fact("U-F18", interval(blocks), "predicted", Tolerance("relative", 0.10))
+    yield PAPER.fact("blocks-per-interaction", interval(blocks))
     least = min(
-        (interval(machine.measured(case, "controller_utilization_percent")) for case in fullest()),
+        (interval(column_of(laboratory, case, "controller_utilization_percent")) for case in fullest()),
         key=lambda estimate: estimate.value,
     )
-    yield PAPER.fact("U-F26", least, "predicted", None)
-    reach = 100.0 * max(spread(machine, case) for case in CASES)
-    runs = machine.settings.replications
+    yield PAPER.fact("utilisation-at-twelve-processes", least)
+    reach = 100.0 * max(spread(laboratory, case) for case in CASES)
+    runs = laboratory.settings.replications
     yield PAPER.fact(
-        "U-F15",
-        Estimate(value=reach, unit="%", n=runs, method="largest standard deviation"),
-        "predicted",
-        None,
+        "run-to-run-difference", Estimate(value=reach, unit="%", n=runs, method="largest standard deviation")
     )
 
 
@@ -121,32 +118,32 @@ def find(*, pc_ms: int, size: int, mm: int, pn: int) -> Case:
     raise KeyError(f"no run has PC {pc_ms} ms, {size} clicks, {mm} clicks of memory and {pn} processes")
 
 
-def _worst(machine: Machine) -> Iterator[str]:
+def _worst(laboratory: Laboratory) -> Iterator[str]:
     """Name the row that is farthest off in each quantity, and what elapsed time goes astray on."""
     for quantity, title in TITLES.items():
         off = []
         for case in CASES:
-            printed = case.published(quantity)
-            if printed is None or (case.table, tuple(case.row.values()), quantity) in PAPER.doubts:
+            cell = PAPER.simulated(
+                case.table, case.row, quantity, interval(column_of(laboratory, case, quantity))
+            )
+            if cell.published is None or cell.tolerance is None or cell.doubt:
                 continue
-            allowed = tolerance(quantity, printed)
-            ours = float(machine.measured(case, quantity).mean())
-            reach = allowed.amount * (printed if allowed.way == "relative" else 1.0)
-            off.append((abs(ours - printed) / reach, case, ours, printed))
+            reach = cell.tolerance.amount * (cell.published if cell.tolerance.way == "relative" else 1.0)
+            off.append((abs(cell.ours - cell.published) / reach, case, cell.ours, cell.published))
         part, case, ours, printed = max(off, key=lambda item: item[0])
-        said = (
+        listed = (
             f"Worst row of {title.partition(',')[0]}: {case.words}, {shown.number(ours)} for "
             f"{shown.number(printed)} ({100 * part:.0f} % of what is allowed)"
         )
-        yield said + (_why(machine, case) if quantity == "elapsed_s" else "") + "."
+        yield listed + (_why(laboratory, case) if quantity == "elapsed_s" else "") + "."
 
 
-def _why(machine: Machine, case: Case) -> str:
+def _why(laboratory: Laboratory, case: Case) -> str:
     """Part a difference of elapsed times into files, swaps and an idle controller."""
     theirs = measured(case)
     if theirs is None:
         return ""
-    ours = simulated(machine, case)
+    ours = simulated(laboratory, case)
     parts = {
         "file transfers": ours.files_s - theirs.files_s,
         "swaps": ours.swaps_s - theirs.swaps_s,
@@ -156,11 +153,11 @@ def _why(machine: Machine, case: Case) -> str:
     return f"; of the {ours.elapsed_s - theirs.elapsed_s:+.0f} s {listed}"
 
 
-def _parts(machine: Machine) -> Table:
+def _parts(laboratory: Laboratory) -> Table:
     """Disk time of files and swaps, and idle time, of every row: where a difference comes from."""
     rows: list[tuple[document.Cell, ...]] = []
     for case in CASES:
-        theirs, ours = measured(case), simulated(machine, case)
+        theirs, ours = measured(case), simulated(laboratory, case)
         printed = (None,) * 3 if theirs is None else (theirs.files_s, theirs.swaps_s, theirs.idle_s)
         both = zip(printed, (ours.files_s, ours.swaps_s, ours.idle_s), strict=True)
         cells = [None if value is None else f"{value:.0f}" for pair in both for value in pair]
@@ -180,35 +177,32 @@ def _parts(machine: Machine) -> Table:
     )
 
 
-def spread(machine: Machine, case: Case) -> float:
-    """Return the standard deviation of elapsed times over replications, as a part of their mean.
+def spread(laboratory: Laboratory, case: Case) -> float:
+    """The standard deviation of elapsed times over replications, as a part of their mean.
 
     A replication draws other work, which two identical runs of the thesis do not.
     """
-    values = machine.case(case, "elapsed_s")
+    values = of_case(laboratory, case, "elapsed_s")
     return float(values.std(ddof=1) / values.mean())
 
 
-def runs_agree(machine: Machine) -> Claim:
+def runs_agree(laboratory: Laboratory) -> Claim:
     """Whether the elapsed times of repeated runs differ by about 5 % or less."""
-    reach = {case.words: spread(machine, case) for case in CASES}
+    reach = {case.words: spread(laboratory, case) for case in CASES}
     worst = max(reach, key=reach.__getitem__)
     pairs = [
         abs(one - two) / ((one + two) / 2.0)
         for case in CASES
-        for one, two in combinations(machine.case(case, "elapsed_s").tolist(), 2)
+        for one, two in combinations(of_case(laboratory, case, "elapsed_s").tolist(), 2)
     ]
     near = float(np.mean([pair < RUNS_AGREE for pair in pairs]))
-    return Claim(
-        study=NAME,
-        id="runs-agree",
-        source="text on the experiment",
-        holds=reach[worst] < RUNS_AGREE,
-        statistic=f"standard deviation over runs that each draw their own work: at most "
+    return PAPER.claim(
+        "runs-agree",
+        reach[worst] < RUNS_AGREE,
+        f"standard deviation over runs that each draw their own work: at most "
         f"{100 * reach[worst]:.1f} % of "
         f"the mean, {worst}; {100 * near:.1f} % of all {len(pairs)} pairs differ by less than "
         f"{100 * RUNS_AGREE:.0f} %",
-        text="with 200 interactions the elapsed times of a run vary by less than 5 %",
     )
 
 
@@ -227,11 +221,11 @@ class Point:
         return {"x": self.printed, "y": self.ours.value, "series": self.case.kind, "shown": words}
 
 
-def _picture(machine: Machine, quantity: str) -> document.Figure:
-    """Draw simulated against measured, row by row."""
+def _picture(laboratory: Laboratory, quantity: str) -> document.Figure:
+    """Simulated against measured, row by row."""
     title = TITLES[quantity]
     points = [
-        Point(case, printed, interval(machine.measured(case, quantity)))
+        Point(case, printed, interval(column_of(laboratory, case, quantity)))
         for case in CASES
         if (printed := case.published(quantity)) is not None
     ]
@@ -262,4 +256,98 @@ def _picture(machine: Machine, quantity: str) -> document.Figure:
         f"on the mean {float(np.mean(off)):+.1f}.",
         keys=keys,
         half=True,
+    )
+
+
+def deviations(laboratory: Laboratory, figures: Iterable[Cell]) -> Iterator[str]:
+    """Say of every cell of the runs that misses, doubtful ones with them, what its difference is made of."""
+    present = {(case.table, tuple(case.row.values())): case for case in CASES}
+    for figure in figures:
+        case = present.get((figure.table, tuple(figure.row.values())))
+        if case is not None and figure.verdict in ("misses", "doubtful"):
+            yield _said(laboratory, case, figure)
+
+
+def _said(laboratory: Laboratory, case: Case, figure: Cell) -> str:
+    why = {
+        "elapsed_s": _elapsed,
+        "controller_utilization_percent": _utilisation,
+        "nswaps": _swaps,
+        "qdisk": _queue,
+    }[figure.quantity]
+    head = (
+        f"{'Misses' if figure.verdict == 'misses' else 'Doubtful as printed'}: {NAMES[figure.quantity]} of "
+        f"{case.words}, {shown.number(figure.ours)} for "
+        f"{shown.number(figure.published or 0.0)}"
+    )
+    return f"{head}. {why(laboratory, case)}{_neighbours(case)}"
+
+
+NAMES = dict(zip(RESPONSES, ("queue", "swaps", "utilisation", "elapsed time"), strict=True))
+"""Of the columns, short."""
+
+
+def _elapsed(laboratory: Laboratory, case: Case) -> str:
+    theirs, ours = measured(case), simulated(laboratory, case)
+    if theirs is None:
+        return ""
+    return (
+        f"Of the {ours.elapsed_s - theirs.elapsed_s:+.0f} s {ours.files_s - theirs.files_s:+.0f} s are file "
+        f"transfers, {ours.swaps_s - theirs.swaps_s:+.0f} s swaps, {ours.idle_s - theirs.idle_s:+.0f} s an "
+        "idle controller."
+    )
+
+
+def _utilisation(laboratory: Laboratory, case: Case) -> str:
+    theirs, ours = measured(case), simulated(laboratory, case)
+    if theirs is None:
+        return ""
+    busy = [item.files_s + item.swaps_s for item in (ours, theirs)]
+    same = 100.0 * busy[0] / theirs.elapsed_s
+    return (
+        f"The controller is busy for {busy[0]:.0f} s, measured {busy[1]:.0f} s, in an elapsed time of "
+        f"{ours.elapsed_s:.0f} s, measured {theirs.elapsed_s:.0f} s; over the measured time ours would be "
+        f"{same:.1f} %."
+    )
+
+
+def _swaps(laboratory: Laboratory, case: Case) -> str:
+    elapsed, count = case.published("elapsed_s"), case.published("nswaps")
+    if elapsed is None or not count:
+        return ""
+    ours = mean_of(laboratory, case, "elapsed_s") / max(1.0, mean_of(laboratory, case, "swaps"))
+    free = mean_of(laboratory, case, "memory_free_mean")
+    return (
+        f"There is a swap every {ours:.2f} s, measured every {elapsed / count:.2f} s; all processes take "
+        f"{case.pn * sum(case.sizes_clicks) / len(case.sizes_clicks):.0f} of {case.mm_clicks} clicks, and "
+        f"{free:.0f} are free on the mean."
+    )
+
+
+def _queue(laboratory: Laboratory, case: Case) -> str:
+    busy = mean_of(laboratory, case, "controller_utilisation")
+    return (
+        f"The controller is busy for {100 * busy:.1f} %, measured "
+        f"{shown.number(case.published('controller_utilization_percent') or 0.0)} %, with "
+        f"{mean_of(laboratory, case, 'loaded_mean'):.1f} processes loaded."
+    )
+
+
+def _neighbours(case: Case) -> str:
+    """Set the transfers that the measured run implies against those of the other runs of its group."""
+    selected = blocks_per_interaction(case)
+    same = [
+        result
+        for item in CASES
+        if item is not case
+        and (item.sizes_clicks, item.mm_clicks, item.pc_ms) == (case.sizes_clicks, case.mm_clicks, case.pc_ms)
+        and (result := blocks_per_interaction(item)) is not None
+    ]
+    if selected is None or len(same) < 2:
+        return ""
+    where = "within" if min(same) <= selected <= max(same) else "beyond"
+    return (
+        f" As measured it implies {selected:.2f} file transfers an interaction, {where} the "
+        f"{min(same):.2f} to "
+        f"{max(same):.2f} of the other runs of its size and memory."
     )

@@ -10,14 +10,12 @@ from thinktime.documents import format as shown
 from thinktime.documents.charts import Axis
 from thinktime.documents.document import Column, Key, Table
 from thinktime.stats.estimate import Estimate
-from thinktime.studies.brachman_1983 import asked
-from thinktime.studies.brachman_1983.asked import Variant
-from thinktime.studies.brachman_1983.machine import Machine
-from thinktime.studies.brachman_1983.tables import NAME
+from thinktime.studies.brachman_1983 import what_if
+from thinktime.studies.brachman_1983.runs import PAPER
+from thinktime.studies.brachman_1983.what_if import Variant
 from thinktime.studies.cells import Claim
+from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.study import Chapter
-
-__all__ = ["chapter"]
 
 SIZES = (157, 314)
 MEMORY = (650, 1000, 1280, 1900)
@@ -41,54 +39,59 @@ FIGURES = {
 }
 
 
-def chapter(machine: Machine) -> Chapter:
-    """Compare both on the runs of twelve processes, with more and with less memory."""
+def chapter(laboratory: Laboratory) -> Chapter:
+    """Both on the runs of twelve processes, with more and with less memory."""
     loads = _loads()
     gains = {
-        variant.name: {name: asked.change(machine, load, SWAPPING, variant) for name, load in loads.items()}
+        variant.name: {
+            name: what_if.change(laboratory, load, SWAPPING, variant) for name, load in loads.items()
+        }
         for variant in PAGING
     }
     summary = (
         "With paging, a process keeps only pages in memory that it has touched and the least recently used "
         "page gives way. What that is worth depends on how much of its image a process touches in an "
         "interaction, which the thesis does not say.",
-        *(f"With {name}, elapsed time changes by {asked.between(own)}." for name, own in gains.items()),
+        *(
+            f"With {name}, elapsed time changes by {what_if.between(selected)}."
+            for name, selected in gains.items()
+        ),
     )
     return Chapter(
-        claims=tuple(_finding(name, own) for name, own in gains.items()),
+        claims=tuple(_finding(name, selected) for name, selected in gains.items()),
         summary=summary,
-        charts=tuple(_pictures(machine)),
+        charts=tuple(_pictures(laboratory)),
         tables=(
-            asked.table(machine, "paging-table", "Swapping and paging", loads, VARIANTS, figures=FIGURES),
+            what_if.table(
+                laboratory, "paging-table", "Swapping and paging", loads, VARIANTS, figures=FIGURES
+            ),
         ),
     )
 
 
 def _finding(name: str, gains: Mapping[str, Estimate]) -> Claim:
-    return Claim(
-        study=NAME,
-        id=f"{name.replace(', ', '-').replace(' % ', '-percent-')}",
-        source="further work",
-        holds=asked.verdict(gains),
-        statistic="; ".join(f"{load} {asked.said(gain)}" for load, gain in gains.items()),
-        text=f"{name} in an interaction, takes less time than swapping",
+    return PAPER.claim(
+        f"{name.replace(', ', '-').replace(' % ', '-percent-')}",
+        what_if.verdict(gains),
+        "; ".join(f"{load} {what_if.said(gain)}" for load, gain in gains.items()),
     )
 
 
-def _loads() -> asked.Loads:
-    return asked.runs(*((size, memory, PROCESSES) for size in SIZES for memory in MEMORY))
+def _loads() -> what_if.Loads:
+    return what_if.runs(*((size, memory, PROCESSES) for size in SIZES for memory in MEMORY))
 
 
-def _pictures(machine: Machine) -> Iterator[document.Figure]:
+def _pictures(laboratory: Laboratory) -> Iterator[document.Figure]:
     keys = tuple(
-        Key(variant.name, colour=own, shape="line") for variant, own in zip(VARIANTS, COLOURS, strict=True)
+        Key(variant.name, colour=selected, shape="line")
+        for variant, selected in zip(VARIANTS, COLOURS, strict=True)
     )
     for size in SIZES:
         rows = []
         for memory in MEMORY:
             load = {"memory": memory, "processes": PROCESSES, "size": size}
             for variant in VARIANTS:
-                value = asked.mean(machine, load, variant, "elapsed_s")
+                value = what_if.mean(laboratory, load, variant, "elapsed_s")
                 ends = {"value": value.value, "low": value.low, "high": value.high}
                 rows.append(
                     {"x": memory, "series": variant.name, "shown": f"{shown.estimate(value)} s", **ends}
@@ -99,13 +102,13 @@ def _pictures(machine: Machine) -> Iterator[document.Figure]:
         data = tuple((str(row["x"]), str(row["series"]), str(row["shown"])) for row in rows)
         x = Axis("memory, clicks", low=600.0, high=2700.0, ticks=tuple(map(float, MEMORY)))
         y = Axis.from_zero("elapsed time, s", rows)
-        said = [f"{row['series']} {row['shown']} with {row['x']} clicks" for row in (*rows[:4], *rows[-4:])]
+        listed = [f"{row['series']} {row['shown']} with {row['x']} clicks" for row in (*rows[:4], *rows[-4:])]
         yield document.Figure(
             name=name,
             title=title,
             chart=partial(charts.curves, rows, keys, x, y),
             data=Table(name=f"{name}-data", caption=title, columns=columns, rows=data),
-            alt=f"{'; '.join(said)}.",
+            alt=f"{'; '.join(listed)}.",
             keys=keys,
             half=True,
         )

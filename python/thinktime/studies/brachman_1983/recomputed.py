@@ -11,28 +11,21 @@ from thinktime.documents import document
 from thinktime.documents.document import Column, Table
 from thinktime.models.swapping.swap_disk import Drive
 from thinktime.stats.estimate import Estimate
-from thinktime.studies.brachman_1983.machine import INTERACTIONS
-from thinktime.studies.brachman_1983.spent import blocks_per_interaction, measured
-from thinktime.studies.brachman_1983.tables import (
+from thinktime.studies.brachman_1983.disk_time import blocks_per_interaction, measured
+from thinktime.studies.brachman_1983.runs import (
     BLOCK_TIME,
     CASES,
     DISK,
     FACTORIAL,
     FACTORS,
+    INTERACTIONS,
     LOOPS,
-    NAME,
     PAPER,
     SWAP_TIMES,
 )
 from thinktime.studies.cells import Cell, Tolerance
 from thinktime.studies.study import Chapter
 
-__all__ = ["COUNTS", "TABLES", "chapter", "drive", "loop_ms", "printed"]
-
-TABLES = (DISK, FACTORS, SWAP_TIMES, BLOCK_TIME, "facts")
-DIGITS = Tolerance("digits")
-ABOUT = Tolerance("relative", 0.10)
-"""What "about" is taken to mean."""
 COUNTS = (5, 20, 200, 5000)
 """Iterations that Table III names."""
 
@@ -79,7 +72,7 @@ def _drive(characteristic: str) -> float:
 def _disk() -> Iterator[Cell]:
     row = {"characteristic": "average_access"}
     ours = _exact(_drive("average_seek") + _drive("average_latency"), 2, "ms")
-    yield PAPER.cell(DISK, row, "value", ours, "arithmetic", DIGITS)
+    yield PAPER.recomputed(DISK, row, "value", ours)
 
 
 def _factors() -> Iterator[Cell]:
@@ -88,12 +81,12 @@ def _factors() -> Iterator[Cell]:
     keys = {"MM": "mm_clicks", "PN": "pn", "PS": "ps_clicks", "PC": "pc_ms"}
     for row in table.rows:
         levels = [float(level) for level in table.remark(row, "levels").split(";")]
-        found = sorted(
+        result = sorted(
             {float(case.row[keys[str(row["factor"])]]) for case in CASES if case.table == FACTORIAL}
         )
-        for number, (level, ours) in enumerate(zip(levels, found, strict=True), start=1):
+        for number, (level, ours) in enumerate(zip(levels, result, strict=True), start=1):
             yield Cell(
-                study=NAME,
+                study=PAPER.study,
                 table=FACTORS,
                 row={**row, "level": number},
                 quantity="levels",
@@ -127,20 +120,20 @@ def drive() -> Drive:
 def _calculated() -> Iterator[Cell]:
     """Calculate the times of Tables IV and V from the drive."""
     for row in PAPER.tables[SWAP_TIMES].rows:
-        found = drive().swap_time_s(int(row["ps_clicks"]))
-        for quantity, value in (("calculated_min_ms", found.low), ("calculated_max_ms", found.high)):
+        result = drive().swap_time_s(int(row["ps_clicks"]))
+        for quantity, value in (("calculated_min_ms", result.low), ("calculated_max_ms", result.high)):
             ours = _exact(1000.0 * (math.nan if value is None else value), 4, "ms")
-            yield PAPER.cell(SWAP_TIMES, row, quantity, ours, "arithmetic", DIGITS)
+            yield PAPER.recomputed(SWAP_TIMES, row, quantity, ours)
     ours = _exact(1000.0 * drive().block_time_s(), 2, "ms")
-    yield PAPER.cell(BLOCK_TIME, {"quantity": "Tblock"}, "calculated_ms", ours, "arithmetic", DIGITS)
+    yield PAPER.recomputed(BLOCK_TIME, {"quantity": "Tblock"}, "calculated_ms", ours)
 
 
 def _facts() -> Iterator[Cell]:
     implied = [blocks_per_interaction(case) for case in CASES if case.table == FACTORIAL]
-    known = [value for value in implied if value is not None]
-    yield PAPER.fact("U-F18", _exact(float(np.mean(known)), len(known)), "arithmetic", ABOUT)
+    present = [value for value in implied if value is not None]
+    yield PAPER.recomputed_fact("blocks-per-interaction", _exact(float(np.mean(present)), len(present)))
     mixed = next(case for case in CASES if len(case.sizes_clicks) > 1)
-    yield PAPER.fact("U-F32", _exact(float(mixed.nl), 3), "arithmetic", DIGITS)
+    yield PAPER.recomputed_fact("mixed-sizes-loaded", _exact(float(mixed.nl), 3))
     times = [
         [
             printed(SWAP_TIMES, "ps_clicks", int(row["ps_clicks"]), name)
@@ -149,8 +142,8 @@ def _facts() -> Iterator[Cell]:
         for name in ("measured_ms", "calculated_min_ms", "calculated_max_ms")
     ]
     ours, fewest, most = (float(np.mean(column)) for column in times)
-    yield PAPER.fact("U-F33", _exact((fewest + most) / 2.0 - ours, 12, "ms"), "arithmetic", DIGITS)
-    yield PAPER.fact("U-F34", _exact(_work_between_swaps(), 6), "arithmetic", ABOUT)
+    yield PAPER.recomputed_fact("block-time-saved", _exact((fewest + most) / 2.0 - ours, 12, "ms"))
+    yield PAPER.recomputed_fact("swaps-by-doubling-loaded", _exact(_work_between_swaps(), 6))
 
 
 def _work_between_swaps() -> float:
@@ -159,8 +152,8 @@ def _work_between_swaps() -> float:
     for case in CASES:
         spent = measured(case)
         swaps = case.published("nswaps")
-        at = (case.table, case.sizes_clicks, case.pn)
-        if spent is not None and swaps and at == (FACTORIAL, (157,), 12) and case.nl in (4, 8):
+        index = (case.table, case.sizes_clicks, case.pn)
+        if spent is not None and swaps and index == (FACTORIAL, (157,), 12) and case.nl in (4, 8):
             ratio.append((case.nl, spent.files_s / swaps))
     (_, four), (_, eight) = sorted(ratio)
     return eight / four
@@ -188,8 +181,8 @@ def _throughput() -> Table:
         if elapsed is None or implied is None:
             continue
         completed = INTERACTIONS * case.pn
-        each = (completed / elapsed, elapsed / INTERACTIONS, implied)
-        rows.append((case.words, f"{elapsed:.0f}", *(f"{value:.2f}" for value in each)))
+        item = (completed / elapsed, elapsed / INTERACTIONS, implied)
+        rows.append((case.words, f"{elapsed:.0f}", *(f"{value:.2f}" for value in item)))
     columns = (
         Column("run"),
         Column("elapsed, s", scaled=False),

@@ -10,17 +10,24 @@ from thinktime.documents import charts, document
 from thinktime.documents.charts import Axis
 from thinktime.documents.document import Cell, Column, Key, Table
 from thinktime.stats.estimate import Estimate
-from thinktime.studies.brachman_1983 import implied
-from thinktime.studies.brachman_1983.devices import quiet_swap_time_s
+from thinktime.studies.brachman_1983 import implied_transfers
+from thinktime.studies.brachman_1983.components import quiet_swap_time_s
+from thinktime.studies.brachman_1983.disk_time import blocks_per_interaction
 from thinktime.studies.brachman_1983.experiment import find
-from thinktime.studies.brachman_1983.implied import FEW, MANY, Transfers, parts
-from thinktime.studies.brachman_1983.machine import INTERACTIONS, Machine, interval
+from thinktime.studies.brachman_1983.implied_transfers import FEW, MANY, Transfers, parts
 from thinktime.studies.brachman_1983.recomputed import printed
-from thinktime.studies.brachman_1983.spent import blocks_per_interaction
-from thinktime.studies.brachman_1983.tables import CASES, SWAP_TIMES, Case
+from thinktime.studies.brachman_1983.runs import (
+    CASES,
+    INTERACTIONS,
+    SWAP_TIMES,
+    SYSTEM,
+    Case,
+    mean_of,
+    of_case,
+)
+from thinktime.studies.estimates import interval
+from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.study import Chapter
-
-__all__ = ["chapter"]
 
 SWITCHED = (
     MANY,
@@ -55,83 +62,91 @@ KEYS = (
 )
 
 
-def chapter(machine: Machine) -> Chapter:
+def chapter(laboratory: Laboratory) -> Chapter:
     """Implied and true transfers of every row, and with mechanisms switched one at a time."""
-    rows = {case.words: (case, Transfers.of(machine, case, {})) for case in CASES}
+    rows = {case.words: (case, Transfers.of(laboratory, case, {})) for case in CASES}
     few, many = rows[FEW.words][1], rows[MANY.words][1]
     method = (
         "Implied transfers are (U T − Nswaps Tswap) / Tblock / (200 PN), with the measured times of Tables "
         "IV and V for measured and simulated runs alike, whatever blocks and swaps took in the run itself."
     )
     return Chapter(
-        claims=(implied.finding(few, many),),
-        summary=tuple(_summary(machine, few, many)),
+        claims=(implied_transfers.finding(few, many),),
+        summary=tuple(_summary(laboratory, few, many)),
         charts=(_figure(rows),),
-        tables=(implied.shares(machine), _rise(machine), _table(machine, rows), _switched(machine)),
+        tables=(
+            implied_transfers.shares(laboratory),
+            _rise(laboratory),
+            _table(laboratory, rows),
+            _switched(laboratory),
+        ),
         method=method,
     )
 
 
-def _summary(machine: Machine, few: Transfers, many: Transfers) -> Iterator[str]:
+def _summary(laboratory: Laboratory, few: Transfers, many: Transfers) -> Iterator[str]:
     theirs = [blocks_per_interaction(case) or float("nan") for case in (MANY, FEW)]
-    ours = [float(each.implied.mean()) for each in (many, few)]
-    true = [float(each.true.mean()) for each in (many, few)]
+    ours = [float(item.implied.mean()) for item in (many, few)]
+    true = [float(item.true.mean()) for item in (many, few)]
     yield (
         f"From {MANY.words} to {FEW.words} the implied transfers an interaction rise from {theirs[0]:.2f} to "
         f"{theirs[1]:.2f} in the measured runs, from {ours[0]:.2f} to {ours[1]:.2f} in the simulated ones, "
         f"where the true ones go from {true[0]:.2f} to {true[1]:.2f}."
     )
-    yield implied.listed(machine)
-    yield f"Swaps: {_of_swaps(machine)}."
-    yield f"Seeks: {'; '.join(_of_seeks(machine, case) for case in (MANY, FEW))}."
-    yield f"Buffers: {'; '.join(_of_buffers(machine, case) for case in (MANY, FEW))}."
+    yield implied_transfers.listed(laboratory)
+    yield f"Swaps: {_of_swaps(laboratory)}."
+    yield f"Seeks: {'; '.join(_of_seeks(laboratory, case) for case in (MANY, FEW))}."
+    yield f"Buffers: {'; '.join(_of_buffers(laboratory, case) for case in (MANY, FEW))}."
 
 
-def _of_swaps(machine: Machine) -> str:
+def _of_swaps(laboratory: Laboratory) -> str:
     size = FEW.sizes_clicks[0]
-    known = printed(SWAP_TIMES, "ps_clicks", size, "measured_ms")
-    quiet = 1000.0 * float(quiet_swap_time_s(machine, size).mean())
-    own = 1000.0 * machine.mean(FEW, "swap_time_s")
+    present = printed(SWAP_TIMES, "ps_clicks", size, "measured_ms")
+    quiet = 1000.0 * float(quiet_swap_time_s(laboratory, size).mean())
+    selected = 1000.0 * mean_of(laboratory, FEW, "swap_time_s")
     return (
-        f"one of {size} clicks took {known:.1f} ms as measured, takes {quiet:.1f} ms on a quiet machine and "
-        f"{own:.1f} ms in {FEW.words}, which makes {machine.mean(FEW, 'swaps'):.0f} of them"
+        f"one of {size} clicks took {present:.1f} ms as measured, takes {quiet:.1f} ms on a quiet "
+        f"machine and "
+        f"{selected:.1f} ms in {FEW.words}, which makes {mean_of(laboratory, FEW, 'swaps'):.0f} of them"
     )
 
 
-def _of_seeks(machine: Machine, case: Case) -> str:
-    own = 1000.0 * machine.mean(case, "block_time_s")
-    first = 1000.0 * float(machine.case(case, "block_time_s", disk_policy="fcfs").mean())
+def _of_seeks(laboratory: Laboratory, case: Case) -> str:
+    selected = 1000.0 * mean_of(laboratory, case, "block_time_s")
+    first = 1000.0 * float(of_case(laboratory, case, "block_time_s", disk_policy="fcfs").mean())
     return (
-        f"with {machine.mean(case, 'queue_length'):.1f} requests at the controller ({case.words}) a block "
-        f"takes {own:.1f} ms under LOOK and {first:.1f} ms first come, first served"
+        f"with {mean_of(laboratory, case, 'queue_length'):.1f} requests at the controller "
+        f"({case.words}) a block "
+        f"takes {selected:.1f} ms under LOOK and {first:.1f} ms first come, first served"
     )
 
 
-def _of_buffers(machine: Machine, case: Case) -> str:
-    own = machine.mean(case, "file_transfers_per_interaction")
-    without = float(machine.case(case, "file_transfers_per_interaction", address_blocks=False).mean())
+def _of_buffers(laboratory: Laboratory, case: Case) -> str:
+    selected = mean_of(laboratory, case, "file_transfers_per_interaction")
+    without = float(of_case(laboratory, case, "file_transfers_per_interaction", address_blocks=False).mean())
     return (
-        f"with {machine.mean(case, 'loaded_mean'):.1f} loaded ({case.words}) {own:.2f} transfers an "
+        f"with {mean_of(laboratory, case, 'loaded_mean'):.1f} loaded ({case.words}) {selected:.2f} "
+        f"transfers an "
         f"interaction, {without:.2f} without blocks of addresses"
     )
 
 
-def _table(machine: Machine, rows: Mapping[str, tuple[Case, Transfers]]) -> Table:
+def _table(laboratory: Laboratory, rows: Mapping[str, tuple[Case, Transfers]]) -> Table:
     cells: list[tuple[Cell, ...]] = []
-    for words, (case, found) in rows.items():
+    for words, (case, result) in rows.items():
         theirs = blocks_per_interaction(case)
-        swap = machine.case(case, "swap_time_s")
-        known = swap[swap == swap]
+        swap = of_case(laboratory, case, "swap_time_s")
+        present = swap[swap == swap]
         cells.append(
             (
                 words,
                 None if theirs is None else f"{theirs:.2f}",
-                interval(found.implied),
-                interval(found.true),
-                interval(1000.0 * machine.case(case, "block_time_s")),
-                interval(1000.0 * known) if len(known) else None,
+                interval(result.implied),
+                interval(result.true),
+                interval(1000.0 * of_case(laboratory, case, "block_time_s")),
+                interval(1000.0 * present) if len(present) else None,
                 *(
-                    float(machine.mean(case, name)) / (INTERACTIONS * case.pn)
+                    float(mean_of(laboratory, case, name)) / (INTERACTIONS * case.pn)
                     for name in ("block_reads", "read_aheads", "cache_hits", "block_writes")
                 ),
             )
@@ -149,9 +164,9 @@ def _table(machine: Machine, rows: Mapping[str, tuple[Case, Transfers]]) -> Tabl
     return Table(name="transfers", caption=caption, columns=columns, rows=tuple(cells), folded=True)
 
 
-def _mechanisms(machine: Machine) -> dict[str, dict[str, Any]]:
-    """Return the machine as calibrated, and every change that does change it."""
-    given = machine.defaults
+def _mechanisms(laboratory: Laboratory) -> dict[str, dict[str, Any]]:
+    """The machine as calibrated, and every change that does change it."""
+    given = laboratory.defaults(SYSTEM)
     return {
         name: changes
         for name, changes in MECHANISMS.items()
@@ -159,11 +174,11 @@ def _mechanisms(machine: Machine) -> dict[str, dict[str, Any]]:
     }
 
 
-def _rise(machine: Machine) -> Table:
+def _rise(laboratory: Laboratory) -> Table:
     """Part the rise of implied transfers, with one mechanism changed at a time."""
     cells: list[tuple[Cell, ...]] = []
-    for name, changes in _mechanisms(machine).items():
-        sides = (Transfers.of(machine, case, changes) for case in (FEW, MANY))
+    for name, changes in _mechanisms(laboratory).items():
+        sides = (Transfers.of(laboratory, case, changes) for case in (FEW, MANY))
         cells.append((name, *(f"{part:+.2f}".replace("-", "−") for part in parts(*sides))))
     columns = (
         Column("mechanism"),
@@ -176,21 +191,21 @@ def _rise(machine: Machine) -> Table:
     return Table(name="mechanisms-rise", caption=caption, columns=columns, rows=tuple(cells))
 
 
-def _switched(machine: Machine) -> Table:
+def _switched(laboratory: Laboratory) -> Table:
     """Implied and true transfers with one mechanism changed at a time."""
     cells: list[tuple[Cell, ...]] = []
-    for name, changes in _mechanisms(machine).items():
+    for name, changes in _mechanisms(laboratory).items():
         for case in SWITCHED:
-            found = Transfers.of(machine, case, changes)
+            result = Transfers.of(laboratory, case, changes)
             cells.append(
                 (
                     name,
                     case.words,
-                    interval(found.implied),
-                    interval(found.true),
-                    interval(1000.0 * machine.case(case, "block_time_s", **changes)),
-                    interval(1000.0 * machine.case(case, "swap_time_s", **changes)),
-                    interval(machine.case(case, "elapsed_s", **changes)),
+                    interval(result.implied),
+                    interval(result.true),
+                    interval(1000.0 * of_case(laboratory, case, "block_time_s", **changes)),
+                    interval(1000.0 * of_case(laboratory, case, "swap_time_s", **changes)),
+                    interval(of_case(laboratory, case, "elapsed_s", **changes)),
                 )
             )
     columns = (
@@ -208,7 +223,7 @@ def _switched(machine: Machine) -> Table:
 def _figure(rows: Mapping[str, tuple[Case, Transfers]]) -> document.Figure:
     """Implied and true transfers of the runs of twelve processes."""
     drawn: list[dict[str, object]] = []
-    for words, (case, found) in rows.items():
+    for words, (case, result) in rows.items():
         if case.pn != 12:
             continue
         theirs = blocks_per_interaction(case)
@@ -216,8 +231,8 @@ def _figure(rows: Mapping[str, tuple[Case, Transfers]]) -> document.Figure:
             None
             if theirs is None
             else Estimate(value=theirs, unit="", n=1, method="measured", low=theirs, high=theirs),
-            interval(found.implied),
-            interval(found.true),
+            interval(result.implied),
+            interval(result.true),
         ]
         for key, value in zip(KEYS, values, strict=True):
             if value is not None:
@@ -226,8 +241,8 @@ def _figure(rows: Mapping[str, tuple[Case, Transfers]]) -> document.Figure:
     columns = (Column("run"), Column("which"), Column("transfers an interaction", scaled=False))
     data = tuple((str(row["label"]), str(row["series"]), str(row["shown"])) for row in drawn)
     title = "File transfers an interaction, runs of twelve processes"
-    ours = [float(found.true.mean()) for case, found in rows.values() if case.pn == 12]
-    implied = [float(found.implied.mean()) for case, found in rows.values() if case.pn == 12]
+    ours = [float(result.true.mean()) for case, result in rows.values() if case.pn == 12]
+    implied = [float(result.implied.mean()) for case, result in rows.values() if case.pn == 12]
     return document.Figure(
         name="transfers-figure",
         title=title,

@@ -6,10 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thinktime.studies.brachman_1983.machine import INTERACTIONS, Machine
-from thinktime.studies.brachman_1983.tables import BLOCK_TIME, MEASURED, PAPER, Case
-
-__all__ = ["Spent", "blocks_per_interaction", "measured", "simulated"]
+from thinktime.studies.brachman_1983.runs import (
+    BLOCK_TIME,
+    INTERACTIONS,
+    PAPER,
+    RESPONSES,
+    Case,
+    mean_of,
+    of_case,
+)
+from thinktime.studies.laboratory import Laboratory
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +38,7 @@ class Spent:
 
 def measured(case: Case) -> Spent | None:
     """Of a measured run, with the measured swap time of Table IV; None where nothing is printed."""
-    values = {quantity: case.published(quantity) for quantity in MEASURED}
+    values = {quantity: case.published(quantity) for quantity in RESPONSES}
     elapsed, share, count = (
         values[name] for name in ("elapsed_s", "controller_utilization_percent", "nswaps")
     )
@@ -47,12 +53,15 @@ def measured(case: Case) -> Spent | None:
     return Spent(busy - count * swap_s, count * swap_s, elapsed - busy)
 
 
-def simulated(machine: Machine, case: Case) -> Spent:
+def simulated(laboratory: Laboratory, case: Case) -> Spent:
     """Of a simulated run, with its own swap time."""
-    elapsed, share = machine.mean(case, "elapsed_s"), machine.mean(case, "controller_utilisation")
-    swaps = machine.case(case, "swaps")
-    each = np.nan_to_num(machine.case(case, "swap_time_s"))
-    taken = float((swaps * each).mean())
+    elapsed, share = (
+        mean_of(laboratory, case, "elapsed_s"),
+        mean_of(laboratory, case, "controller_utilisation"),
+    )
+    swaps = of_case(laboratory, case, "swaps")
+    item = np.nan_to_num(of_case(laboratory, case, "swap_time_s"))
+    taken = float((swaps * item).mean())
     return Spent(elapsed * share - taken, taken, elapsed * (1.0 - share))
 
 

@@ -11,14 +11,13 @@ from thinktime.stats.estimate import NotApplicable
 from thinktime.stats.hypothesis import ALPHA
 from thinktime.studies.bard_1971.curves import by_load, counted, last_reliable
 from thinktime.studies.bard_1971.equal_load import ENOUGH, MEASURES, PAIR, TIMES, at_equal_load
-from thinktime.studies.bard_1971.installation import PERIODS, Installation
-from thinktime.studies.bard_1971.tables import NAME
+from thinktime.studies.bard_1971.records import PAPER, PERIODS
 from thinktime.studies.cells import Claim
+from thinktime.studies.laboratory import Laboratory
 
 if TYPE_CHECKING:
     from thinktime.analyses.throughput.comparison import Comparison, Contrast
 
-__all__ = ["findings"]
 
 SECOND_BOX, THIRD_BOX, NEW_VERSION = PERIODS
 DRASTIC = 0.2
@@ -28,20 +27,16 @@ MISLEADS = 1.5
 """A ratio of differences from which on whole means mislead."""
 
 
-def findings(installation: Installation) -> Iterator[Claim]:
+def claims(laboratory: Laboratory) -> Iterator[Claim]:
     """Judge the shapes of Figures 1 to 5, and the warning against whole means."""
-    comparison = at_equal_load(installation)
-    for name, source, text, judge in AT_EQUAL_LOAD:
+    comparison = at_equal_load(laboratory)
+    for name, judge in AT_EQUAL_LOAD.items():
         if isinstance(comparison, NotApplicable):
-            yield _found(name, source, None, f"0 ranges of load in common: {comparison.reason}", text)
+            yield PAPER.claim(name, None, f"0 ranges of load in common: {comparison.reason}")
         else:
-            yield _found(name, source, *judge(comparison), text)
-    yield _exponential(installation)
-    yield _ends(installation)
-
-
-def _found(finding: str, source: str, holds: bool | None, statistic: str, text: str) -> Claim:
-    return Claim(study=NAME, id=finding, source=source, holds=holds, statistic=statistic, text=text)
+            yield PAPER.claim(name, *judge(comparison))
+    yield _exponential(laboratory)
+    yield _ends(laboratory)
 
 
 def _contrast(comparison: Comparison, measure: str, first: str, second: str) -> Contrast:
@@ -80,9 +75,9 @@ def _version(comparison: Comparison) -> tuple[bool, str]:
 
 def _level(comparison: Comparison, measure: str, period: str) -> float:
     """Mean at the common distribution of loads."""
-    at = [item.name for item in comparison.measures].index(measure)
+    index = [item.name for item in comparison.measures].index(measure)
     curve = next(curve for curve in comparison.curves if curve.name == period)
-    mean = curve.equal_load[at]
+    mean = curve.equal_load[index]
     return 0.0 if mean is None else mean.value
 
 
@@ -110,12 +105,12 @@ def _paging(comparison: Comparison) -> tuple[bool, str]:
 
 
 def _whole_means(comparison: Comparison) -> tuple[bool, str]:
-    """Show what comparing whole data sets would have said."""
-    said, misled = [], False
+    """What comparing whole data sets would have said."""
+    listed, misled = [], False
     for name in MEASURES:
-        at = [item.name for item in comparison.measures].index(name)
-        whole = {curve.name: curve.whole[at] for curve in comparison.curves}
-        first, second = whole[SECOND_BOX], whole[THIRD_BOX]
+        index = [item.name for item in comparison.measures].index(name)
+        total = {curve.name: curve.whole[index] for curve in comparison.curves}
+        first, second = total[SECOND_BOX], total[THIRD_BOX]
         if first is None or second is None:
             continue
         difference = second.value - first.value
@@ -123,86 +118,52 @@ def _whole_means(comparison: Comparison) -> tuple[bool, str]:
         small, large = sorted((abs(difference), abs(equal)))
         misled |= difference * equal < 0.0 or large > MISLEADS * small
         factor = 100.0 if name in TIMES else 1.0
-        said.append(f"{MEASURES[name]} {factor * difference:+.2f} for {factor * equal:+.2f}")
-    return misled, f"from II-2 to II-3, difference of whole means for that at equal load: {'; '.join(said)}"
+        listed.append(f"{MEASURES[name]} {factor * difference:+.2f} for {factor * equal:+.2f}")
+    return misled, f"from II-2 to II-3, difference of whole means for that at equal load: {'; '.join(listed)}"
 
 
-AT_EQUAL_LOAD: tuple[tuple[str, str, str, Callable[..., tuple[bool, str]]], ...] = (
-    (
-        "box-raises-throughput",
-        "Figures 1 and 4",
-        "at equal load, problem state time and VSIO rise with the third core box",
-        _third_box,
-    ),
-    (
-        "version-inconclusive",
-        "Figures 1 and 4",
-        "at equal load, problem state time and VSIO show no conclusive change from version II to III",
-        _version,
-    ),
-    (
-        "cp-time-order",
-        "Figure 2",
-        "at equal load, CP time rises from II-2 to II-3, and falls drastically to III-3",
-        _cp_time,
-    ),
-    (
-        "wait-order",
-        "Figure 3",
-        "at equal load, wait time falls from II-2 to II-3, and rises to III-3",
-        _wait,
-    ),
-    (
-        "box-lowers-paging",
-        "Figure 5",
-        "at equal load, paging is lower with the third core box",
-        _paging,
-    ),
-    (
-        "whole-means",
-        "Table 7",
-        "means over whole periods must not be compared, since their loads differ",
-        _whole_means,
-    ),
-)
+AT_EQUAL_LOAD: dict[str, Callable[[Comparison], tuple[bool, str]]] = {
+    "box-raises-throughput": _third_box,
+    "version-inconclusive": _version,
+    "cp-time-order": _cp_time,
+    "wait-order": _wait,
+    "box-lowers-paging": _paging,
+    "whole-means": _whole_means,
+}
+"""Claims that are judged at equal load."""
 
 
-def _exponential(installation: Installation) -> Claim:
-    said, straight = [], True
+def _exponential(laboratory: Laboratory) -> Claim:
+    listed, straight = [], True
     for period in PERIODS:
-        result = by_load(installation, period)
-        at = [item.name for item in result.measures].index("page_ios")
+        result = by_load(laboratory, period)
+        index = [item.name for item in result.measures].index("page_ios")
         points = [
             (group.load_mean, mean.value)
             for group in result.groups
             if not group.few
             and group.load_low >= 1
-            and (mean := group.means[at]) is not None
+            and (mean := group.means[index]) is not None
             and mean.value > 0
         ]
         if len(points) < 3:
-            return _found("paging-exponential", "Figure 5", None, f"{len(points)} groups in {period}", _GROWS)
+            return PAPER.claim("paging-exponential", None, f"{len(points)} groups in {period}")
         load, rate = np.array(points).T
         slope = float(np.polyfit(load, np.log(rate), 1)[0])
         part = float(np.corrcoef(load, np.log(rate))[0, 1] ** 2)
         plain = float(np.corrcoef(load, rate)[0, 1] ** 2)
         straight &= part >= EXPONENTIAL and slope > 0.0
-        said.append(
+        listed.append(
             f"{period} by a factor of {np.exp(2.0 * slope):.2f} for two users more, a line in the logarithm "
             f"explaining {part:.2f} (in the rate itself {plain:.2f})"
         )
-    return _found("paging-exponential", "Figure 5", straight, "; ".join(said), _GROWS)
+    return PAPER.claim("paging-exponential", straight, "; ".join(listed))
 
 
-_GROWS = "the paging rate grows exponentially with the number of active users"
-
-
-def _ends(installation: Installation) -> Claim:
-    last = last_reliable([counted(by_load(installation, period)) for period in PERIODS])
-    return _found(
+def _ends(laboratory: Laboratory) -> Claim:
+    last = last_reliable([counted(by_load(laboratory, period)) for period in PERIODS])
+    return PAPER.claim(
         "ends-unreliable",
-        "text on Figures 1 to 5",
         abs(last - 22) <= PAIR,
         f"up to {last} active users every group of two has {ENOUGH} observations in all periods",
-        "beyond 22 active users averages rest on few observations",
     )

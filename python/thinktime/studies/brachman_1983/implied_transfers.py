@@ -9,15 +9,24 @@ from typing import Any
 import numpy as np
 
 from thinktime.documents.document import Cell, Column, Table
-from thinktime.studies.brachman_1983.devices import quiet_swap_time_s
+from thinktime.studies.brachman_1983.components import quiet_swap_time_s
+from thinktime.studies.brachman_1983.disk_time import blocks_per_interaction
 from thinktime.studies.brachman_1983.experiment import find
-from thinktime.studies.brachman_1983.machine import ENOUGH, INTERACTIONS, Array, Machine, interval
 from thinktime.studies.brachman_1983.recomputed import printed
-from thinktime.studies.brachman_1983.spent import blocks_per_interaction
-from thinktime.studies.brachman_1983.tables import BLOCK_TIME, CASES, NAME, SWAP_TIMES, Case
+from thinktime.studies.brachman_1983.runs import (
+    BLOCK_TIME,
+    CASES,
+    ENOUGH,
+    INTERACTIONS,
+    PAPER,
+    SWAP_TIMES,
+    Case,
+    mean_of,
+    of_case,
+)
 from thinktime.studies.cells import Claim
-
-__all__ = ["FEW", "MANY", "Transfers", "finding", "listed", "parts", "shares"]
+from thinktime.studies.estimates import Array, interval
+from thinktime.studies.laboratory import Laboratory
 
 RISES = 0.5
 """The simulated rise must be at least this part of the printed one to be called the same."""
@@ -60,13 +69,13 @@ class Transfers:
     swap_weight: Array
 
     @classmethod
-    def of(cls, machine: Machine, case: Case, changes: Mapping[str, Any]) -> Transfers:
+    def of(cls, laboratory: Laboratory, case: Case, changes: Mapping[str, Any]) -> Transfers:
         """One run with some parameters changed; with none, of all replications."""
         block = printed(BLOCK_TIME, "quantity", "Tblock", "measured_ms") / 1000.0
         swap = _printed_swap_s(case)
         completed = float(INTERACTIONS * case.pn)
         elapsed, share, swaps, true, own_block = (
-            machine.case(case, name, **changes)
+            of_case(laboratory, case, name, **changes)
             for name in (
                 "elapsed_s",
                 "controller_utilisation",
@@ -75,7 +84,7 @@ class Transfers:
                 "block_time_s",
             )
         )
-        own_swap = np.where(swaps > 0.0, machine.case(case, "swap_time_s", **changes), swap)
+        own_swap = np.where(swaps > 0.0, of_case(laboratory, case, "swap_time_s", **changes), swap)
         return cls(
             (elapsed * share - swaps * swap) / block / completed,
             true,
@@ -86,58 +95,58 @@ class Transfers:
 
 
 def _printed_swap_s(case: Case) -> float:
-    each = [printed(SWAP_TIMES, "ps_clicks", size, "measured_ms") for size in case.sizes_clicks]
-    return sum(each) / len(each) / 1000.0
+    item = [printed(SWAP_TIMES, "ps_clicks", size, "measured_ms") for size in case.sizes_clicks]
+    return sum(item) / len(item) / 1000.0
 
 
 def parts(few: Transfers, many: Transfers) -> tuple[float, ...]:
     """Rise of implied transfers from many loaded to few, and its parts; the last is what is left."""
-    whole, *found = (
+    total, *result = (
         float((getattr(few, name) - getattr(many, name)).mean())
         for name in ("implied", "true", "slower_blocks", "slower_swaps")
     )
-    return whole, *found, whole - sum(found)
+    return total, *result, total - sum(result)
 
 
-def _reasons(machine: Machine, case: Case) -> dict[str, Array]:
+def _reasons(laboratory: Laboratory, case: Case) -> dict[str, Array]:
     """Parts of what one run implies beyond its transfers without blocks of addresses, by replication.
 
     Blocks of addresses are those transfers that the same work does not make on a machine without them. Of the
     swap time that Table IV does not have, a quiet machine has a part, and the run the rest.
     """
-    found = Transfers.of(machine, case, {})
-    count = min(len(found.true), ENOUGH)
-    without = machine.case(case, "file_transfers_per_interaction", address_blocks=False)[:count]
-    quiet = float(np.mean([quiet_swap_time_s(machine, size).mean() for size in case.sizes_clicks]))
-    on_quiet = (found.swap_weight * (quiet - _printed_swap_s(case)))[:count]
-    known = {
-        "addresses": found.true[:count] - without,
+    result = Transfers.of(laboratory, case, {})
+    count = min(len(result.true), ENOUGH)
+    without = of_case(laboratory, case, "file_transfers_per_interaction", address_blocks=False)[:count]
+    quiet = float(np.mean([quiet_swap_time_s(laboratory, size).mean() for size in case.sizes_clicks]))
+    on_quiet = (result.swap_weight * (quiet - _printed_swap_s(case)))[:count]
+    present = {
+        "addresses": result.true[:count] - without,
         "others": without,
-        "seeks": found.slower_blocks[:count],
+        "seeks": result.slower_blocks[:count],
         "quiet": on_quiet,
-        "load": found.slower_swaps[:count] - on_quiet,
+        "load": result.slower_swaps[:count] - on_quiet,
     }
-    return {**known, "rest": found.implied[:count] - sum(known.values())}
+    return {**present, "rest": result.implied[:count] - sum(present.values())}
 
 
-def _rises(machine: Machine, case: Case) -> tuple[float, dict[str, float]]:
+def _rises(laboratory: Laboratory, case: Case) -> tuple[float, dict[str, float]]:
     """Rise of implied transfers from `MANY` to a run, and its parts, on the same workloads."""
-    here, there = _reasons(machine, case), _reasons(machine, MANY)
+    here, there = _reasons(laboratory, case), _reasons(laboratory, MANY)
     amounts = {name: float((here[name] - there[name]).mean()) for name in REASONS}
     return sum(amounts.values()), amounts
 
 
-def listed(machine: Machine) -> str:
+def listed(laboratory: Laboratory) -> str:
     """Name the parts of the rise to `FEW`, largest first, with their shares of it."""
-    whole, amounts = _rises(machine, FEW)
+    total, amounts = _rises(laboratory, FEW)
     largest = sorted(amounts.items(), key=lambda item: -item[1])
-    said = ", ".join(
-        f"{amount:+.2f} ({100 * amount / whole:.0f} %) {REASONS[name]}" for name, amount in largest
+    phrases = ", ".join(
+        f"{amount:+.2f} ({100 * amount / total:.0f} %) {REASONS[name]}" for name, amount in largest
     )
-    return f"Of the simulated rise of {whole:+.2f} to {FEW.words}: {said}.".replace("-", "−")
+    return f"Of the simulated rise of {total:+.2f} to {FEW.words}: {phrases}.".replace("-", "−")
 
 
-def shares(machine: Machine) -> Table:
+def shares(laboratory: Laboratory) -> Table:
     """Every run: what its implied transfers rise by against `MANY`, and why."""
     base = blocks_per_interaction(MANY) or float("nan")
     rows: list[tuple[Cell, ...]] = []
@@ -145,11 +154,11 @@ def shares(machine: Machine) -> Table:
         if case is MANY:
             continue
         theirs = blocks_per_interaction(case)
-        whole, amounts = _rises(machine, case)
+        total, amounts = _rises(laboratory, case)
         measured = None if theirs is None else _signed(theirs - base)
-        cells = [_part(amount, whole) for amount in amounts.values()]
-        queue = f"{machine.mean(case, 'queue_length'):.1f}"
-        rows.append((case.words, queue, measured, _signed(whole), *cells))
+        cells = [_part(amount, total) for amount in amounts.values()]
+        queue = f"{mean_of(laboratory, case, 'queue_length'):.1f}"
+        rows.append((case.words, queue, measured, _signed(total), *cells))
     columns = (
         Column("run"),
         Column("queue", scaled=False),
@@ -185,15 +194,11 @@ def finding(few: Transfers, many: Transfers) -> Claim:
     """Whether what is implied rises in the simulated runs as in the measured ones."""
     theirs = [blocks_per_interaction(case) or float("nan") for case in (MANY, FEW)]
     rise = interval(few.implied - many.implied)
-    whole = theirs[1] - theirs[0]
-    return Claim(
-        study=NAME,
-        id="implied-transfers",
-        source="Tables IV to VI",
-        holds=rise.low is not None and rise.low > 0.0 and rise.value >= RISES * whole,
-        statistic=f"{rise.value:+.2f} ({rise.low or 0.0:+.2f} to {rise.high or 0.0:+.2f}) simulated, "
-        f"{whole:+.2f} "
+    total = theirs[1] - theirs[0]
+    return PAPER.claim(
+        "implied-transfers",
+        rise.low is not None and rise.low > 0.0 and rise.value >= RISES * total,
+        f"{rise.value:+.2f} ({rise.low or 0.0:+.2f} to {rise.high or 0.0:+.2f}) simulated, "
+        f"{total:+.2f} "
         f"measured; at least {100 * RISES:.0f} % of it counts",
-        text="the runs seem to make more file transfers an interaction where fewer, larger processes "
-        "are loaded",
     )

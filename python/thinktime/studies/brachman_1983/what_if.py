@@ -12,21 +12,9 @@ from thinktime.documents import format as shown
 from thinktime.documents.charts import Axis
 from thinktime.documents.document import Cell, Column, Key, Table
 from thinktime.stats.estimate import Estimate
-from thinktime.studies.brachman_1983.machine import Machine, interval
-
-__all__ = [
-    "FIGURES",
-    "Loads",
-    "Variant",
-    "between",
-    "change",
-    "figure",
-    "mean",
-    "runs",
-    "said",
-    "table",
-    "verdict",
-]
+from thinktime.studies.brachman_1983.runs import run_values
+from thinktime.studies.estimates import interval
+from thinktime.studies.laboratory import Laboratory
 
 COLOURS = ("user", "system", "memory", "disk", "plain")
 FIGURES = {
@@ -72,18 +60,24 @@ class Variant:
 
 
 def mean(
-    machine: Machine, load: Mapping[str, Any], variant: Variant, response: str, unit: str = ""
+    laboratory: Laboratory, load: Mapping[str, Any], variant: Variant, response: str, unit: str = ""
 ) -> Estimate:
     """Mean of a response over the replications that have one; n is 0 where none has."""
-    values = machine.values(response, **{**load, **variant.changes})
-    known = values[values == values]
+    values = run_values(laboratory, response, **{**load, **variant.changes})
+    present = values[values == values]
     return (
-        interval(known, unit) if len(known) else Estimate(value=float("nan"), unit=unit, n=0, method="none")
+        interval(present, unit)
+        if len(present)
+        else Estimate(value=float("nan"), unit=unit, n=0, method="none")
     )
 
 
 def change(
-    machine: Machine, load: Mapping[str, Any], base: Variant, other: Variant, response: str = "elapsed_s"
+    laboratory: Laboratory,
+    load: Mapping[str, Any],
+    base: Variant,
+    other: Variant,
+    response: str = "elapsed_s",
 ) -> Estimate:
     r"""Change of a response from one machine to another as a part, workload by workload.
 
@@ -91,7 +85,7 @@ def change(
 
     with Student's t; both machines are given the same n workloads (common random numbers).
     """
-    x, y = (machine.values(response, **{**load, **each.changes}) for each in (base, other))
+    x, y = (run_values(laboratory, response, **{**load, **item.changes}) for item in (base, other))
     return interval(y / x - 1.0, "share")
 
 
@@ -121,7 +115,7 @@ def between(changes: Mapping[str, Estimate]) -> str:
 
 
 def table(
-    machine: Machine,
+    laboratory: Laboratory,
     name: str,
     caption: str,
     loads: Loads,
@@ -148,12 +142,13 @@ def table(
     rows: list[tuple[Cell, ...]] = []
     for label, load in loads.items():
         for variant in variants:
-            gain = None if variant is variants[0] else change(machine, load, variants[0], variant)
-            own = [
-                _cell(mean(machine, load, variant, response, unit)) for response, (_, unit) in figures.items()
+            gain = None if variant is variants[0] else change(laboratory, load, variants[0], variant)
+            selected = [
+                _cell(mean(laboratory, load, variant, response, unit))
+                for response, (_, unit) in figures.items()
             ]
             more = (beside[1].get((label, variant.name)),) if beside[0] else ()
-            rows.append((label, variant.name, gain, *own, *more))
+            rows.append((label, variant.name, gain, *selected, *more))
     columns = (
         Column("load"),
         Column("machine"),
@@ -169,7 +164,7 @@ def _cell(value: Estimate) -> Cell:
 
 
 def figure(
-    machine: Machine,
+    laboratory: Laboratory,
     name: str,
     title: str,
     loads: Loads,
@@ -181,7 +176,7 @@ def figure(
     rows: list[dict[str, object]] = []
     for label, load in loads.items():
         for variant in variants:
-            value = mean(machine, load, variant, response)
+            value = mean(laboratory, load, variant, response)
             ends = {"value": value.value, "low": value.low, "high": value.high}
             rows.append({"label": label, "series": variant.name, "shown": shown.estimate(value), **ends})
     keys = tuple(
@@ -192,11 +187,11 @@ def figure(
     data = tuple((str(row["label"]), str(row["series"]), str(row["shown"])) for row in rows)
     gains = {
         variant.name: {
-            label: change(machine, load, variants[0], variant, response) for label, load in loads.items()
+            label: change(laboratory, load, variants[0], variant, response) for label, load in loads.items()
         }
         for variant in variants[1:]
     }
-    listed = "; ".join(f"{name} {between(own)}" for name, own in gains.items())
+    listed = "; ".join(f"{name} {between(selected)}" for name, selected in gains.items())
     return document.Figure(
         name=name,
         title=title,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from thinktime.stats.estimate import Estimate
-from thinktime.studies.bard_1971.installation import PERIODS, Installation
 from thinktime.studies.bard_1971.recomputed import fact
+from thinktime.studies.bard_1971.records import PAPER, PERIODS
 from thinktime.studies.bard_1971.saturation import (
     DRUM,
     PLOTS,
@@ -25,13 +25,12 @@ from thinktime.studies.bard_1971.saturation import (
     trade_off,
     within,
 )
-from thinktime.studies.bard_1971.tables import NAME, PAPER
 from thinktime.studies.cells import Claim
+from thinktime.studies.laboratory import Laboratory
 
 if TYPE_CHECKING:
     from thinktime.analyses.saturation.frontier_pair import FrontierPair
 
-__all__ = ["findings"]
 
 NEAR = 0.25
 DRUM_BELOW, CPU_ABOVE = 40.0, 50.0
@@ -42,55 +41,45 @@ PLANE = 0.9
 POINTS_LEAST = 6
 
 
-def findings(installation: Installation) -> Iterator[Claim]:
+def claims(laboratory: Laboratory) -> Iterator[Claim]:
     """Judge every conclusion from Figures 6 to 9."""
     yield dominance()
-    yield from _third(installation)
-    yield from _second(installation)
-    yield _sooner(installation)
-    yield from _prices(installation)
-    yield from _outside(installation)
-    yield _fills(installation)
-    yield _plane(installation)
+    yield from _third(laboratory)
+    yield from _second(laboratory)
+    yield _sooner(laboratory)
+    yield from _prices(laboratory)
+    yield from _outside(laboratory)
+    yield _fills(laboratory)
+    yield _plane(laboratory)
 
 
-def _found(finding: str, source: str, holds: bool | None, statistic: str, text: str) -> Claim:
-    return Claim(study=NAME, id=finding, source=source, holds=holds, statistic=statistic, text=text)
-
-
-def _third(installation: Installation) -> Iterator[Claim]:
+def _third(laboratory: Laboratory) -> Iterator[Claim]:
     """Judge the three regions of version III."""
-    pair = pages(installation, THIRD)
+    pair = pages(laboratory, THIRD)
     drum, slack, cpu = (region(pair, name) for name in (DRUM, "none", "cpu"))
-    least, most = (end.value for end in PAPER.facts["B-F08"].ends)
+    least, most = (end.value for end in PAPER.facts["paging-rate-at-saturation"].ends)
     low = within(pair, 0.0, drum[1].value / 100.0) if drum else []
     rates = [y for (_, y), _ in low]
     constant = bool(rates) and min(rates) >= least - NEAR_PAGES and max(rates) <= most + NEAR_PAGES
-    said = _said(pair, drum)
+    listed = _said(pair, drum)
     if rates:
-        said += f", {_of(low, DRUM)} points there, at {min(rates):.1f} to {max(rates):.1f} pages a second"
-    yield _found(
+        listed += f", {_of(low, DRUM)} points there, at {min(rates):.1f} to {max(rates):.1f} pages a second"
+    yield PAPER.claim(
         "region-paging",
-        "Figure 7",
         drum is not None and constant and abs(drum[1].value - DRUM_BELOW) <= NEAR_STATE,
-        f"the drum limits {said}; {NEAR_STATE:g} points of problem state and {NEAR_PAGES:g} pages are near",
-        "below 40 % problem state version III is limited by paging, at a constant 75 to 80 pages a second",
+        f"the drum limits {listed}; {NEAR_STATE:g} points of problem state and {NEAR_PAGES:g} pages are near",
     )
-    yield _found(
+    yield PAPER.claim(
         "region-cpu",
-        "Figure 7",
         cpu is not None,
         f"the CPU limits {_said(pair, cpu)}: {_of(_inside(pair, cpu), 'cpu')} points there have no wait time",
-        "a part of the frontier of version III has no wait time left: the CPU is the limit",
     )
-    yield _found(
+    yield PAPER.claim(
         "region-slack",
-        "Figure 7",
         slack is not None
         and abs(slack[0].value - DRUM_BELOW) <= NEAR_STATE
         and abs(slack[1].value - SLACK_BELOW) <= NEAR_STATE,
         f"neither limits {_said(pair, slack)}; ends within {NEAR_STATE:g} points hold",
-        "from 40 to 55 % problem state neither CPU nor paging is saturated",
     )
 
 
@@ -104,8 +93,8 @@ def _said(pair: FrontierPair, ends: _Ends | None) -> str:
         return f"nowhere; what limits is {instead}"
     words = []
     for end in ends:
-        known = end.low is not None and end.high is not None
-        words.append(f"{end.value:.0f} %" + (f" ({end.low:.0f} to {end.high:.0f})" if known else ""))
+        present = end.low is not None and end.high is not None
+        words.append(f"{end.value:.0f} %" + (f" ({end.low:.0f} to {end.high:.0f})" if present else ""))
     return f"from {words[0]} to {words[1]} problem state"
 
 
@@ -118,77 +107,62 @@ def _of(points: Sequence[tuple[object, str]], name: str) -> str:
     return f"{sum(limit == name for _, limit in points)} of {len(points)}"
 
 
-def _second(installation: Installation) -> Iterator[Claim]:
+def _second(laboratory: Laboratory) -> Iterator[Claim]:
     """Judge what limits version II."""
-    both = {period: pages(installation, period) for period in ("II-2", SECOND)}
+    both = {period: pages(laboratory, period) for period in ("II-2", SECOND)}
     drum = {period: f"{len(limited(pair, DRUM))} of {len(pair.points)}" for period, pair in both.items()}
-    yield _found(
+    yield PAPER.claim(
         "ii-no-paging-limit",
-        "Figure 7",
         not any(limited(pair, DRUM) for pair in both.values()),
         ", ".join(f"{count} frontier points of {period}" for period, count in drum.items())
         + " are limited by the drum",
-        "under version II paging was never saturated",
     )
     cpu = region(both[SECOND], "cpu")
-    yield _found(
+    yield PAPER.claim(
         "ii-cpu-limit",
-        "Figure 7",
         cpu is not None and abs(cpu[0].value - CPU_ABOVE) <= NEAR_STATE,
         f"the CPU limits II-3 {_said(both[SECOND], cpu)}: {_of(_inside(both[SECOND], cpu), 'cpu')} points "
         f"there have no wait time; a begin within {NEAR_STATE:g} points holds",
-        "under version II the CPU is saturated above 50 % problem state",
     )
 
 
-def _sooner(installation: Installation) -> Claim:
-    result = frontier(installation, THIRD)
+def _sooner(laboratory: Laboratory) -> Claim:
+    result = frontier(laboratory, THIRD)
     pairs = {name: pair_of(result, "user_time", name) for name in ("vsio", "page_ios")}
     vsio, paging = (region(pair, "cpu") for pair in pairs.values())
     holds = None if vsio is None or paging is None else vsio[0].value < paging[0].value
-    return _found(
+    return PAPER.claim(
         "cpu-sooner-with-vsio",
-        "Figures 7 and 8",
         holds,
         f"the CPU limits the frontier against VSIO {_said(pairs['vsio'], vsio)}, that against page I/O "
         f"{_said(pairs['page_ios'], paging)}",
-        _SOONER,
     )
 
 
 _SOONER = "the CPU saturates at a lower problem state where VSIO are many than where paging is heavy"
 
 
-def _prices(installation: Installation) -> Iterator[Claim]:
+def _prices(laboratory: Laboratory) -> Iterator[Claim]:
     asked = (
-        (
-            "price-of-page",
-            "B-F12",
-            SECOND,
-            "user_time",
-            "page_ios",
-            "11 ms of problem state buy one page in II",
-        ),
-        ("price-of-vsio", "B-F14", THIRD, "user_time", "vsio", "12 ms of problem state buy one VSIO"),
+        ("price-of-page", "page-price-ii", SECOND, "page_ios"),
+        ("price-of-vsio", "vsio-price", THIRD, "vsio"),
     )
-    for name, stated, period, x, y, text in asked:
-        ours = trade_off(installation, period, x, y)
+    for name, stated, period, y in asked:
+        ours = trade_off(laboratory, period, "user_time", y)
         published = fact(stated).value
         ends = (
             f" ({ours.low:.1f} to {ours.high:.1f})" if ours.low is not None and ours.high is not None else ""
         )
-        yield _found(
+        yield PAPER.claim(
             name,
-            "text on saturation",
             abs(ours.value - published) <= NEAR * published,
             f"{ours.value:.1f} ms{ends} from end to end of the frontier; within {100 * NEAR:.0f} % holds",
-            text,
         )
 
 
-def _outside(installation: Installation) -> Iterator[Claim]:
+def _outside(laboratory: Laboratory) -> Iterator[Claim]:
     """Judge whether the frontier of version III lies outside that of version II."""
-    compared = {(pair.x.name, pair.y.name): pair for pair in frontiers_compared(installation).pairs}
+    compared = {(pair.x.name, pair.y.name): pair for pair in frontiers_compared(laboratory).pairs}
     for number, names in PLOTS.items():
         pair = compared[names]
         further, least = (
@@ -200,15 +174,12 @@ def _outside(installation: Installation) -> Iterator[Claim]:
             )
             for item in (pair.further, pair.least)
         )
-        yield _found(
+        yield PAPER.claim(
             f"iii-outside-figure-{number}",
-            f"Figure {number}",
             None if pair.verdict == "no difference" else pair.verdict == "outside",
             f"at equal numbers of observations the frontier of III-3 is {pair.verdict}: {further} further "
             f"out than that of II-3 on the mean over directions, {least} where least; p {pair.test.p:.2g} "
             "that both are samples of one",
-            f"the frontier of version III lies outside that of version II: {_words(names[0])} and "
-            f"{_words(names[1])}",
         )
 
 
@@ -216,47 +187,36 @@ def _words(name: str) -> str:
     return {"user_time": "problem state time", "page_ios": "page I/O", "vsio": "VSIO"}[name]
 
 
-def _fills(installation: Installation) -> Claim:
-    said = []
+def _fills(laboratory: Laboratory) -> Claim:
+    listed = []
     settled: list[bool | None] = []
     for period in PERIODS:
-        growth = frontier(installation, period).growth
+        growth = frontier(laboratory, period).growth
         settled.append(growth.settled)
-        said.append(
+        listed.append(
             f"{period} grows by {100 * growth.volume:.1f} % in its second half, random halves by "
             f"{100 * growth.expected_volume:.1f} %"
         )
     holds = None if None in settled else all(settled)
-    return _found(
-        "fills-in",
-        "text on saturation",
-        holds,
-        "; ".join(said),
-        "with more observations the frontier fills in and does not keep moving outwards",
-    )
+    return PAPER.claim("fills-in", holds, "; ".join(listed))
 
 
-def _plane(installation: Installation) -> Claim:
+def _plane(laboratory: Laboratory) -> Claim:
     """Fit a plane to the points of the frontier in three dimensions that the CPU limits."""
-    result = frontier(installation, THIRD)
+    result = frontier(laboratory, THIRD)
     points = np.array([point.values for point in result.points if str(point.limit) == "cpu"])
-    text = "the surface of saturation in three dimensions is nearly planar"
     if len(points) < POINTS_LEAST:
-        return _found(
-            "surface-planar", "text on saturation", None, f"{len(points)} points limited by the CPU", text
-        )
+        return PAPER.claim("surface-planar", None, f"{len(points)} points limited by the CPU")
     problem, rest = points[:, 0], points[:, 1:]
     x = np.column_stack([np.ones(len(points)), rest])
     coefficients = np.linalg.lstsq(x, problem, rcond=None)[0]
     part = 1.0 - float(np.var(problem - x @ coefficients) / np.var(problem))
     prices = _listed(coefficients[1:])
-    return _found(
+    return PAPER.claim(
         "surface-planar",
-        "text on saturation",
         part >= PLANE,
         f"a plane through the {len(points)} frontier points of III-3 that the CPU limits explains "
         f"{part:.2f} of the variance of problem state time: {prices}; {PLANE:g} is nearly planar",
-        text,
     )
 
 

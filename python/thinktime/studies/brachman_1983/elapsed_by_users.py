@@ -12,11 +12,10 @@ from thinktime.documents import format as shown
 from thinktime.documents.charts import Axis, Rows, Spec
 from thinktime.documents.document import Column, Key, Table
 from thinktime.stats.estimate import Estimate
-from thinktime.studies.brachman_1983.machine import Machine, interval
-from thinktime.studies.brachman_1983.tables import CASES, FACTORIAL, NAME, Case
+from thinktime.studies.brachman_1983.runs import CASES, FACTORIAL, PAPER, Case, column_of, mean_of
 from thinktime.studies.cells import Claim
-
-__all__ = ["figure_2", "groups", "linear"]
+from thinktime.studies.estimates import interval
+from thinktime.studies.laboratory import Laboratory
 
 COLOURS = {650: "user", 1000: "memory", 1280: "system"}
 """By clicks of memory."""
@@ -26,31 +25,31 @@ STRAIGHT = 0.95
 
 def groups() -> dict[tuple[int, int], list[Case]]:
     """Rows of Table VI by size of a process and of memory."""
-    found: dict[tuple[int, int], list[Case]] = {}
+    result: dict[tuple[int, int], list[Case]] = {}
     for case in CASES:
         if case.table == FACTORIAL:
-            found.setdefault((case.sizes_clicks[0], case.mm_clicks), []).append(case)
-    return found
+            result.setdefault((case.sizes_clicks[0], case.mm_clicks), []).append(case)
+    return result
 
 
-def figure_2(machine: Machine) -> Iterator[document.Figure]:
+def figure_2(laboratory: Laboratory) -> Iterator[document.Figure]:
     """One chart a process size."""
     for size in sorted({size for size, _ in groups()}):
-        yield _chart(machine, size)
+        yield _chart(laboratory, size)
 
 
-def _chart(machine: Machine, size: int) -> document.Figure:
-    own = {mm: cases for (clicks, mm), cases in groups().items() if clicks == size}
-    keys = tuple(Key(_name(mm), colour=COLOURS[mm], shape="line") for mm in own)
-    over = tuple(Key(f"measured, {mm} clicks", colour=COLOURS[mm], shape="diamond") for mm in own)
+def _chart(laboratory: Laboratory, size: int) -> document.Figure:
+    selected = {mm: cases for (clicks, mm), cases in groups().items() if clicks == size}
+    keys = tuple(Key(_name(mm), colour=COLOURS[mm], shape="line") for mm in selected)
+    over = tuple(Key(f"measured, {mm} clicks", colour=COLOURS[mm], shape="diamond") for mm in selected)
     lines, hollow, diamonds = [], [], []
-    for mm, cases in own.items():
+    for mm, cases in selected.items():
         for case in sorted(cases, key=lambda case: case.pn):
-            lines.append(_row(_name(mm), case, interval(machine.measured(case, "elapsed_s"))))
+            lines.append(_row(_name(mm), case, interval(column_of(laboratory, case, "elapsed_s"))))
             printed = case.published("elapsed_s")
             if printed is not None:
-                at = {"x": case.pn, "y": printed, "shown": f"{printed:.0f} s"}
-                diamonds.append({"series": f"measured, {mm} clicks", **at})
+                index = {"x": case.pn, "y": printed, "shown": f"{printed:.0f} s"}
+                diamonds.append({"series": f"measured, {mm} clicks", **index})
             hollow.append(_model(_name(mm), cases, case))
     rows = [*lines, *hollow]
     y = Axis.from_zero("elapsed time, s", rows)
@@ -69,11 +68,11 @@ def _chart(machine: Machine, size: int) -> document.Figure:
             name=f"{name}-data",
             caption=f"Elapsed time, processes of {size} clicks",
             columns=columns,
-            rows=_data(machine, own),
+            rows=_data(laboratory, selected),
         ),
         alt=(
             "Lines are simulated, diamonds measured, hollow circles the measured run of twelve processes "
-            f"times PN / 12. {_said(machine, own)}"
+            f"times PN / 12. {_said(laboratory, selected)}"
         ),
         keys=(*keys, *over, Key("T(12) PN / 12", colour="plain", shape="circle")),
         half=True,
@@ -101,11 +100,11 @@ def _model(series: str, cases: Sequence[Case], case: Case) -> dict[str, object]:
 
 
 def _proportional(cases: Sequence[Case], case: Case) -> float:
-    full = next(each for each in cases if each.pn == 12)
+    full = next(item for item in cases if item.pn == 12)
     return (full.published("elapsed_s") or 0.0) * case.pn / full.pn
 
 
-def _data(machine: Machine, own: dict[int, list[Case]]) -> tuple[tuple[document.Cell, ...], ...]:
+def _data(laboratory: Laboratory, own: dict[int, list[Case]]) -> tuple[tuple[document.Cell, ...], ...]:
     rows: list[tuple[document.Cell, ...]] = []
     for mm, cases in own.items():
         for case in cases:
@@ -115,41 +114,38 @@ def _data(machine: Machine, own: dict[int, list[Case]]) -> tuple[tuple[document.
                     str(mm),
                     str(case.pn),
                     None if printed is None else f"{printed:.0f}",
-                    interval(machine.measured(case, "elapsed_s")),
+                    interval(column_of(laboratory, case, "elapsed_s")),
                     f"{_proportional(cases, case):.0f}",
                 )
             )
     return tuple(rows)
 
 
-def _said(machine: Machine, own: dict[int, list[Case]]) -> str:
+def _said(laboratory: Laboratory, own: dict[int, list[Case]]) -> str:
     parts = []
     for mm, cases in own.items():
         few, many = min(cases, key=lambda case: case.pn), max(cases, key=lambda case: case.pn)
-        values = [machine.measured(case, "elapsed_s").mean() for case in (few, many)]
+        values = [column_of(laboratory, case, "elapsed_s").mean() for case in (few, many)]
         parts.append(f"{mm} clicks from {values[0]:.0f} s ({few.pn}) to {values[1]:.0f} s ({many.pn})")
     return f"Simulated with {'; '.join(parts)}."
 
 
-def linear(machine: Machine) -> Claim:
+def linear(laboratory: Laboratory) -> Claim:
     """Whether elapsed time is linear in the number of processes, down to the lowest."""
-    said, least = [], 1.0
+    listed, least = [], 1.0
     for (size, mm), cases in groups().items():
-        ours = _explained(cases, [machine.mean(case, "elapsed_s") for case in cases])
-        known = [case for case in cases if case.published("elapsed_s") is not None]
-        theirs = _explained(known, [case.published("elapsed_s") or 0.0 for case in known])
-        measured = f", measured {theirs:.3f}" if len(known) > 2 else ""
-        said.append(f"{size}/{mm} {ours:.3f}{measured}")
+        ours = _explained(cases, [mean_of(laboratory, case, "elapsed_s") for case in cases])
+        present = [case for case in cases if case.published("elapsed_s") is not None]
+        theirs = _explained(present, [case.published("elapsed_s") or 0.0 for case in present])
+        measured = f", measured {theirs:.3f}" if len(present) > 2 else ""
+        listed.append(f"{size}/{mm} {ours:.3f}{measured}")
         least = min(least, ours)
-    return Claim(
-        study=NAME,
-        id="linear-in-pn",
-        source="Figure 2",
-        holds=least > STRAIGHT,
-        statistic=f"R² of lines of simulated time on PN, by size and memory: {'; '.join(said)}; above "
+    return PAPER.claim(
+        "linear-in-pn",
+        least > STRAIGHT,
+        f"R² of lines of simulated time on PN, by size and memory: {'; '.join(listed)}; above "
         f"{STRAIGHT:g} "
         "counts as straight",
-        text="elapsed time is linear in the number of processes down to the fewest",
     )
 
 
