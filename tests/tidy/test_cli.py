@@ -1,5 +1,6 @@
 """Every command exists, explains itself with examples, and refuses bad usage with status 2."""
 
+import os
 import subprocess
 import sys
 
@@ -55,3 +56,21 @@ def test_what_is_no_log_is_status_2_and_says_the_remedy(name, tmp_path):
     assert "no manifest.json" in done.stderr
     assert "thinktime record" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def completed(words: str) -> set[str]:
+    """What bash offers for the last of these words."""
+    environment = os.environ | {
+        "_THINKTIME_COMPLETE": "complete_bash",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(len(words.split(" ")) - 1),
+    }
+    script = "from thinktime.cli import main; import sys; sys.argv = ['thinktime']; main()"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment)
+    return set(done.stdout.split())
+
+
+def test_completion_follows_from_the_registry():
+    assert completed("thinktime analyse ") == {question.name for question in QUESTIONS}
+    assert completed("thinktime re") == {name for name in COMMANDS if name.startswith("re")}
+    assert "--subsets" in completed("thinktime analyse overhead --s")

@@ -28,7 +28,7 @@ def command(
         Literal["text", "json", "csv"], typer.Option("--format", help="Format of the tables.")
     ] = "text",
 ) -> None:
-    """List, print or check scripts of simulated users.
+    """List the scripts of simulated users. Prints or checks one.
 
     A script holds what a user types, which replies the user waits for, how long the user thinks, and what
     each interaction demands of a system.
