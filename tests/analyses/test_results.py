@@ -6,12 +6,15 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from thinktime.analyses.results import Result, check_level, check_log, check_logs
 from thinktime.errors import InputError
+from thinktime.log import Log, LogWriter
 from thinktime.stats.estimate import Estimate, NotApplicable
 
 
@@ -121,6 +124,25 @@ def test_a_notebook_shows_the_main_table_with_names_of_a_log_made_harmless() -> 
 def test_what_is_no_log_is_refused_with_the_remedy(value: object, message: str) -> None:
     with pytest.raises(TypeError, match=message):
         check_log(value)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["arrivals", "rates", "recording", "response", "saturation", "throughput", "timeline", "users"],
+)
+def test_an_analysis_refuses_the_path_of_a_log(name: str) -> None:
+    analysis = import_module(f"thinktime.analyses.{name}.analysis")
+    with pytest.raises(TypeError, match=r"log is the path 'run'.*Log\.open\('run'\)"):
+        analysis.analyse("run")
+
+
+@pytest.mark.parametrize("name", ["arrivals", "rates", "response", "saturation", "throughput"])
+def test_an_analysis_refuses_a_level_that_is_no_confidence(name: str, tmp_path: Path) -> None:
+    analysis = import_module(f"thinktime.analyses.{name}.analysis")
+    with LogWriter.open(tmp_path / "log", source="test"):
+        pass
+    with pytest.raises(InputError, match=r"level is 95.*write 0\.95"):
+        analysis.analyse(Log.open(tmp_path / "log"), level=95)
 
 
 def test_logs_of_a_comparison_are_checked_one_by_one() -> None:

@@ -1,0 +1,70 @@
+"""Users of a log by CPU time: sums that must add up, and names of users who were played."""
+
+import numpy as np
+import polars as pl
+import pytest
+from known_logs import frame, starts
+
+from thinktime.analyses.users import analysis as users
+from thinktime.analyses.users.section import section
+from thinktime.log import Log, LogWriter, vocabulary
+from thinktime.stats.estimate import NotApplicable
+
+LENGTHS = np.full(4, 10.0)
+
+
+def log_of_users(path, cpu_s, **columns):
+    """A log in which user i has `cpu_s[i]` of CPU time in each of four intervals."""
+    count = len(cpu_s)
+    rows = {
+        "start": pl.concat([starts(LENGTHS)] * count),
+        "user": [f"uid:{1000 + number}" for number in range(count) for _ in LENGTHS],
+        "user_s": np.repeat(0.6 * np.array(cpu_s), 4),
+        "system_s": np.repeat(0.4 * np.array(cpu_s), 4),
+        **columns,
+    }
+    schema = [column for column in vocabulary("users") if column.name in rows]
+    with LogWriter.open(path, source="test") as writer:
+        writer.write("users", frame(rows, schema))
+        writer.write("samples", frame({"start": starts(LENGTHS), "length_s": LENGTHS}, vocabulary("samples")))
+    return Log.open(path)
+
+
+def test_users_are_listed_by_falling_cpu_time_and_their_shares_add_to_one(tmp_path):
+    result = users.analyse(log_of_users(tmp_path / "log", [1.0, 4.0, 2.0]))
+    assert [user.user for user in result.users] == ["uid:1001", "uid:1002", "uid:1000"]
+    assert [user.cpu_s for user in result.users] == pytest.approx([16.0, 8.0, 4.0])
+    assert sum(user.cpu_share for user in result.users) == pytest.approx(1.0)
+    assert result.others is None
+
+
+def test_the_users_beyond_the_first_twelve_are_summed(tmp_path):
+    result = users.analyse(log_of_users(tmp_path / "log", np.arange(1.0, 16.0)))
+    assert len(result.users) == 15
+    assert result.others.user == "3 others"
+    assert result.others.cpu_s == pytest.approx(4 * (1 + 2 + 3))
+    table = section(result).tables[0]
+    assert len(table.rows) == 13
+    assert sum(row[2] for row in table.rows) == pytest.approx(1.0)
+
+
+def test_exact_cpu_time_comes_before_ticks_and_what_was_not_measured_stays_unknown(tmp_path):
+    exact = np.array([3.0, 3.0, 3.0, np.nan])
+    (user,) = users.analyse(log_of_users(tmp_path / "log", [1.0], cpu_exact_s=exact)).users
+    assert user.cpu_s == pytest.approx(3 * 3.0 + 1.0)
+    assert user.read_bytes is None
+    assert user.run_delay_s is None
+
+
+def test_sessions_that_were_played_are_named(tmp_path):
+    log = log_of_users(tmp_path / "log", [1.0, 2.0])
+    log.manifest["sessions"][-1]["terminals"] = {"outcome": {"sessions": {"user 3": "uid:1001"}}}
+    result = users.analyse(log)
+    assert [user.played_as for user in result.users] == ["user 3", None]
+    assert "uid:1001 (played, user 3) had 66.7" in section(result).summary[0]
+
+
+def test_a_log_without_users_does_not_apply(log_of):
+    result = users.analyse(log_of())
+    assert isinstance(result, NotApplicable)
+    assert "--by uid" in result.remedy
