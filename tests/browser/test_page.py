@@ -14,8 +14,8 @@ from selenium import webdriver
 from selenium.webdriver.support.ui import WebDriverWait
 
 sys.path.append(str(Path(__file__).parents[1] / "reports"))
-import handmade
-import synthetic
+import handmade_document
+import synthetic_machine
 
 Open = Callable[..., webdriver.Chrome]
 DRAWN = """
@@ -32,7 +32,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from thinktime.log import Log
 
     folder = tmp_path_factory.mktemp("page")
-    log = Log.open(synthetic.write(folder / "log"))
+    log = Log.open(synthetic_machine.write(folder / "log"))
     path = folder / "report.html"
     path.write_text(render(reports.build([log]), "html"), encoding="utf-8")
     return path
@@ -226,7 +226,7 @@ def test_a_hostile_log_runs_nothing(opened: Open, tmp_path: Path) -> None:
     from thinktime.documents.render import html as render_html
 
     path = tmp_path / "hostile.html"
-    path.write_text(render_html.render(handmade.document()), encoding="utf-8")
+    path.write_text(render_html.render(handmade_document.document()), encoding="utf-8")
     driver = opened(path=path)
     assert driver.get_log("browser") == []
     assert (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-import synthetic
+import synthetic_machine
 
 from thinktime.log import Log
 
@@ -11,4 +11,4 @@ from thinktime.log import Log
 @pytest.fixture(scope="session")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Log:
     """Log of the synthetic machine, 12 users."""
-    return Log.open(synthetic.write(tmp_path_factory.mktemp("synthetic") / "log"))
+    return Log.open(synthetic_machine.write(tmp_path_factory.mktemp("synthetic") / "log"))

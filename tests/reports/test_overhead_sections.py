@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import synthetic
+import synthetic_machine
 
 from thinktime.analyses.overhead import analysis as overhead
 from thinktime.analyses.overhead import comparison as overhead_comparison
@@ -47,7 +47,7 @@ def test_a_part_stands_by_itself_among_the_shares(log: Log) -> None:
 
 
 def test_costs_of_logs_are_compared_with_their_tests(log: Log, tmp_path: Path) -> None:
-    other = Log.open(synthetic.write(tmp_path / "other", synthetic.make(users=10)))
+    other = Log.open(synthetic_machine.write(tmp_path / "other", synthetic_machine.make(users=10)))
     found = overhead_comparison.compare([log, other], ["before", "after"], drop=["interrupts"])
     assert not isinstance(found, NotApplicable)
     text = drawn(compared.section(found))

@@ -9,7 +9,7 @@ import json
 import re
 from html.parser import HTMLParser
 
-import handmade
+import handmade_document
 import pytest
 
 from thinktime.documents.document import Column, Document, Section, Table
@@ -55,7 +55,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def page_text() -> str:
-    return render_html.render(handmade.document())
+    return render_html.render(handmade_document.document())
 
 
 @pytest.fixture(scope="module")
@@ -121,15 +121,15 @@ def test_headings_and_landmarks(page: Page) -> None:
 
 def test_an_analysis_that_does_not_apply_says_why(page: Page) -> None:
     assert any("there are none" in word for word in page.words)
-    assert "Not applicable: there are none" in render_text.render(handmade.document())
+    assert "Not applicable: there are none" in render_text.render(handmade_document.document())
 
 
 def test_the_same_document_gives_the_same_bytes(page_text: str) -> None:
-    assert render_html.render(handmade.document()) == page_text
+    assert render_html.render(handmade_document.document()) == page_text
 
 
 def test_text_is_aligned_and_harmless() -> None:
-    text = render_text.render(handmade.document(), width=80)
+    text = render_text.render(handmade_document.document(), width=80)
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f\u202e]", text)
     header = next(line for line in text.split("\n") if line.startswith("request  "))
     row = next(line for line in text.split("\n") if line.startswith("page fault  "))
@@ -162,9 +162,9 @@ def test_wide_characters_take_two_columns() -> None:
 
 
 def test_json_holds_everything_unrounded() -> None:
-    parsed = json.loads(render_json.render(handmade.document()))
+    parsed = json.loads(render_json.render(handmade_document.document()))
     section = parsed["sections"][0]
-    assert section["title"].endswith(handmade.HOSTILE)
+    assert section["title"].endswith(handmade_document.HOSTILE)
     cost = section["tables"][0]["rows"][0][1]
     assert cost["value"] == 377.2e-6
     assert (cost["n"], cost["method"], cost["level"]) == (42, "regression", 0.95)
@@ -174,7 +174,7 @@ def test_json_holds_everything_unrounded() -> None:
 
 
 def test_csv_has_a_row_a_figure() -> None:
-    rows = list(csv.DictReader(io.StringIO(render_csv.render(handmade.document()))))
+    rows = list(csv.DictReader(io.StringIO(render_csv.render(handmade_document.document()))))
     cost = next(row for row in rows if row["table"] == "costs-table" and row["quantity"] == "cost")
     assert (float(cost["value"]), cost["row"], cost["unit"]) == (377.2e-6, "fork", "s/request")
     assert float(cost["low"]) < float(cost["value"]) < float(cost["high"])

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-import synthetic
+import synthetic_machine
 from test_renderers import Page
 
 from thinktime import reports
@@ -43,7 +43,7 @@ def test_the_report_recovers_what_the_synthetic_machine_charges(
 ) -> None:
     """The seed is fixed, so this cannot fail by chance; 5 % holds the noise that the machine adds (3 %)."""
     cost = next(row for row in table(parsed, "overhead-table") if row["request"] == label)["cost"]
-    assert cost["value"] == pytest.approx(synthetic.COSTS[request_name], rel=0.05)
+    assert cost["value"] == pytest.approx(synthetic_machine.COSTS[request_name], rel=0.05)
 
 
 def test_shares_of_the_capacity_add_up(parsed: dict[str, Any]) -> None:
@@ -158,9 +158,9 @@ def test_every_question_says_of_an_empty_log_why_it_has_no_answer(asked: Questio
 
 def test_names_in_a_log_are_only_names(tmp_path: Path) -> None:
     hostile = "<script>alert(1)</script>\x1b[2J"
-    frames = synthetic.make(users=2)
+    frames = synthetic_machine.make(users=2)
     path = tmp_path / "log"
-    machine = {**synthetic.MACHINE, "hostname": hostile, "cpu_model": hostile}
+    machine = {**synthetic_machine.MACHINE, "hostname": hostile, "cpu_model": hostile}
     with LogWriter.open(path, source=hostile, machine=machine, options={"by": hostile}, start_us=0) as writer:
         writer.write("samples", frames.samples)
         writer.write("users", frames.users.with_columns(user=pl.lit(hostile)))

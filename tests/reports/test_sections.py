@@ -8,8 +8,8 @@ from dataclasses import fields, is_dataclass, replace
 from importlib import import_module
 from typing import Any
 
+import handmade_results
 import pytest
-import results
 
 from thinktime import reports
 from thinktime.analyses import question
@@ -24,12 +24,12 @@ from thinktime.reports.summary import findings
 from thinktime.reports.summary_facts import LogFacts
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 
-NAMES = tuple(results.make_all())
+NAMES = tuple(handmade_results.make_all())
 
 
 def made(name: str, result: object | None = None) -> Section:
     asked = question(name)
-    return asked.section(results.make_all()[name] if result is None else result, asked.options())
+    return asked.section(handmade_results.make_all()[name] if result is None else result, asked.options())
 
 
 def said(section: Section) -> str:
@@ -71,7 +71,7 @@ def test_every_estimate_of_the_result_stands_in_the_report(name: str) -> None:
     cells += [cell for figure in section.figures for row in figure.data.rows for cell in row]
     values = {cell.value for cell in cells if isinstance(cell, Estimate)}
     text = said(section)
-    for estimate in estimates(results.make_all()[name], allowed):
+    for estimate in estimates(handmade_results.make_all()[name], allowed):
         forms = {shown.estimate(estimate), shown.estimate(replace(estimate, unit="share"))}
         forms.add(shown.quantity(estimate.value, "share"))
         printed = any(" ".join(form.split()) in text for form in forms)
@@ -102,7 +102,7 @@ def test_caveats_are_kept(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if words is not None:
         monkeypatch.setitem(words, "dog", lambda name: f"Beware of the {name}.")
         caveat = Caveat("dog", name="dog")
-    marked = replace(results.make_all()[name], caveats=(caveat,))  # type: ignore[type-var]
+    marked = replace(handmade_results.make_all()[name], caveats=(caveat,))  # type: ignore[type-var]
     assert "Beware of the dog." in made(name, marked).caveats
 
 
@@ -122,7 +122,7 @@ def test_overhead_sets_the_direct_measurement_beside_the_regression() -> None:
 
 
 def test_a_cost_below_zero_is_in_the_table_and_not_on_a_logarithmic_axis() -> None:
-    result = results.make_overhead()
+    result = handmade_results.make_overhead()
     below = replace(
         result.costs[1],
         seconds=Estimate(value=-1e-6, unit="s/fork", n=9, method="regression", low=-2e-6, high=-0.5e-6),
@@ -135,8 +135,8 @@ def test_a_cost_below_zero_is_in_the_table_and_not_on_a_logarithmic_axis() -> No
 
 
 def test_response_speaks_only_of_loads_with_enough_interactions() -> None:
-    result = results.make_response()
-    lonely = replace(result.by_population[0], response=replace(results.waiting(9.0), n=3))
+    result = handmade_results.make_response()
+    lonely = replace(result.by_population[0], response=replace(handmade_results.waiting(9.0), n=3))
     section = made("response", replace(result, by_population=(lonely, *result.by_population[1:])))
     assert "With 2 users the median was" in said(section)
     figure = next(figure for figure in section.figures if figure.name == "response-users")
@@ -162,7 +162,7 @@ def test_disks_show_sampled_beside_exact_and_measured_beside_the_makers() -> Non
 def test_parts_of_the_disks_can_be_asked_for_alone() -> None:
     from thinktime.analyses.disks.section import TOPICS, section
 
-    result = results.make_disks()
+    result = handmade_results.make_disks()
     whole = section(result)
     alone = [section(result, [part]) for part in TOPICS]
     assert sorted(table.name for one in alone for table in one.tables) == sorted(
@@ -180,14 +180,14 @@ def test_what_a_log_cannot_tell_of_its_disks_stands_in_the_report() -> None:
     from thinktime.analyses.disks.section import section
 
     none = NotApplicable("nothing looked", "look")
-    result = replace(results.make_disks(), matrix=none, hit_ratio=none)
+    result = replace(handmade_results.make_disks(), matrix=none, hit_ratio=none)
     absent = next(table for table in section(result).tables if table.name == "disks-absent")
     assert [row[0] for row in absent.rows] == ["CPU state by drive state", "cache hits"]
     assert section(result, ["matrix"]).not_applicable == "Nothing looked. Look."
 
 
 def evidence(log: Log, **other: object) -> LogFacts:
-    return LogFacts.of({**results.make_all(), "recording": recording.analyse(log), **other})
+    return LogFacts.of({**handmade_results.make_all(), "recording": recording.analyse(log), **other})
 
 
 def test_the_findings_tell_the_story(log: Log) -> None:
@@ -206,7 +206,7 @@ def test_the_findings_tell_the_story(log: Log) -> None:
 
 
 def test_what_is_metered_needs_no_regression(log: Log) -> None:
-    metered = replace(results.make_capacity(), metered=True)
+    metered = replace(handmade_results.make_capacity(), metered=True)
     known = evidence(log, capacity=metered)
     told = " ".join(" ".join(finding.text.split()) for finding in findings(known))
     assert "meters, a minor page fault took 4.00 ± 0.20 µs and a fork took 400 ± 20 µs" in told
@@ -217,7 +217,9 @@ def test_what_is_metered_needs_no_regression(log: Log) -> None:
 
 
 def test_a_load_that_saturates_nothing_is_not_called_saturated(log: Log) -> None:
-    calm = replace(results.make_saturation(), saturated_share={"cpu": results.estimate(0.01)})
+    calm = replace(
+        handmade_results.make_saturation(), saturated_share={"cpu": handmade_results.estimate(0.01)}
+    )
     known = evidence(log, saturation=calm)
     told = " ".join(finding.text for finding in findings(known))
     assert "does not saturate the machine" in told
@@ -225,7 +227,7 @@ def test_a_load_that_saturates_nothing_is_not_called_saturated(log: Log) -> None
 
 
 def test_a_cost_that_may_be_zero_is_no_finding(log: Log) -> None:
-    result = results.make_overhead()
+    result = handmade_results.make_overhead()
     unsure = tuple(
         replace(cost, seconds=replace(cost.seconds, low=-1e-6)) if cost.request == "forks" else cost
         for cost in result.costs
@@ -248,7 +250,7 @@ def test_without_any_result_the_findings_say_what_to_do(log: Log) -> None:
 def test_every_result_can_be_taken_along(name: str, log: Log) -> None:
     """As strict JSON, as a frame with a row for each record, and as a few lines of text."""
     asked = question(name)
-    made = results.make_all().get(name) or asked.analyse(log, asked.options())
+    made = handmade_results.make_all().get(name) or asked.analyse(log, asked.options())
     if not isinstance(made, Result):
         return
     assert json.loads(json.dumps(made.to_dict(), allow_nan=False)).keys() == {
