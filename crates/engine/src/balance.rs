@@ -1,72 +1,42 @@
-//! Conservation laws, checked outside the model: what a run counted one way must equal what it counted
-//! another way, to the nanosecond. All quantities are whole numbers, so there is no tolerance.
+//! Counts of customers and of busy servers, kept in two ways that must agree.
 
-use thiserror::Error;
-
+use crate::laws::{LawViolation, Laws};
 use crate::time::{Span, Time};
 
-/// A run that broke a law: its figures cannot be trusted, and it is a defect of the model.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error(
-    "the simulation contradicts itself: {law} does not hold for {place}: {left} against {right}; its results \
-     are withheld (this is a defect of the model, not of its parameters)"
-)]
-pub struct Imbalance {
-    pub law: &'static str,
-    pub place: String,
-    pub left: String,
-    pub right: String,
-}
-
-impl Imbalance {
-    /// Compares two counts of the same thing.
-    pub fn compare<T: PartialEq + std::fmt::Display>(
-        law: &'static str,
-        place: &str,
-        left: T,
-        right: T,
-    ) -> Result<(), Imbalance> {
-        if left == right {
-            return Ok(());
-        }
-        Err(Imbalance { law, place: place.to_owned(), left: left.to_string(), right: right.to_string() })
-    }
-}
-
-/// How many there are of something, and for how long, by counting who comes and who goes: the integral of the
-/// level is what the times of going sum to, less what the times of coming sum to.
+/// A number present over time, from arrivals and departures: the integral of the level is the sum of the departure
+/// times less the sum of the arrival times, so that an event costs two additions.
 #[derive(Clone, Copy, Debug, Default)]
 struct Flow {
     at_start: u64,
-    came: u64,
-    went: u64,
+    arrived: u64,
+    departed: u64,
     /// Sums of the times [ns].
-    came_at: u128,
-    went_at: u128,
+    arrived_at: u128,
+    departed_at: u128,
     since: Time,
 }
 
 impl Flow {
     #[inline]
-    fn come(&mut self, now: Time) {
-        self.came += 1;
-        self.came_at += u128::from(now.0);
+    fn arrive(&mut self, now: Time) {
+        self.arrived += 1;
+        self.arrived_at += u128::from(now.0);
     }
 
     #[inline]
-    fn go(&mut self, now: Time) {
-        self.went += 1;
-        self.went_at += u128::from(now.0);
+    fn depart(&mut self, now: Time) {
+        self.departed += 1;
+        self.departed_at += u128::from(now.0);
     }
 
     fn level(&self) -> u64 {
-        (self.at_start + self.came).wrapping_sub(self.went)
+        (self.at_start + self.arrived).wrapping_sub(self.departed)
     }
 
     /// Integral from the start of statistics to `now` [ns].
     fn area(&self, now: Time) -> u128 {
-        let gone = self.went_at + u128::from(self.level()) * u128::from(now.0);
-        gone.wrapping_sub(self.came_at + u128::from(self.at_start) * u128::from(self.since.0))
+        let gone = self.departed_at + u128::from(self.level()) * u128::from(now.0);
+        gone.wrapping_sub(self.arrived_at + u128::from(self.at_start) * u128::from(self.since.0))
     }
 
     /// Time average; the present level where no time has passed.
@@ -95,13 +65,13 @@ pub struct Balance {
 impl Balance {
     #[inline]
     pub fn enter(&mut self, now: Time) {
-        self.flow.come(now);
+        self.flow.arrive(now);
     }
 
     /// One leaves who came at `entered`.
     #[inline]
     pub fn leave(&mut self, now: Time, entered: Time) {
-        self.flow.go(now);
+        self.flow.depart(now);
         let entered = entered.max(self.flow.since);
         self.stays += u128::from(now.since(entered).0);
     }
@@ -118,11 +88,11 @@ impl Balance {
     }
 
     pub fn entered(&self) -> u64 {
-        self.flow.came
+        self.flow.arrived
     }
 
     pub fn left(&self) -> u64 {
-        self.flow.went
+        self.flow.departed
     }
 
     /// When statistics began.
@@ -141,15 +111,16 @@ impl Balance {
         place: &str,
         now: Time,
         entries: impl Iterator<Item = Time>,
-    ) -> Result<(), Imbalance> {
+        laws: &mut Laws,
+    ) -> Result<(), LawViolation> {
         let since = self.flow.since;
         let (mut waiting, mut stays) = (0, self.stays);
         for entered in entries {
             waiting += 1;
             stays += u128::from(now.since(entered.max(since)).0);
         }
-        Imbalance::compare("flow balance (customers)", place, self.present(), waiting)?;
-        Imbalance::compare("Little's law (customer-nanoseconds)", place, self.area(now), stays)
+        laws.equal("flow balance", place, self.present(), waiting)?;
+        laws.equal("Little's law", place, self.area(now), stays)
     }
 
     /// Statistics begin anew; those present stay.
@@ -175,12 +146,12 @@ pub struct Busy {
 impl Busy {
     #[inline]
     pub fn begin(&mut self, now: Time) {
-        self.servers.come(now);
+        self.servers.arrive(now);
     }
 
     #[inline]
     pub fn end(&mut self, now: Time) {
-        self.servers.go(now);
+        self.servers.depart(now);
     }
 
     /// Servers busy now.
@@ -211,13 +182,9 @@ impl Busy {
     }
 
     /// Utilisation law; `received` is the service so far of those present, that of slices in progress included.
-    pub fn check(&self, place: &str, now: Time, received: u128) -> Result<(), Imbalance> {
-        Imbalance::compare(
-            "the utilisation law (server-nanoseconds)",
-            place,
-            self.area(now) + self.earlier,
-            self.demands + received,
-        )
+    pub fn check(&self, place: &str, now: Time, received: u128, laws: &mut Laws) -> Result<(), LawViolation> {
+        let (busy, served) = (self.area(now) + self.earlier, self.demands + received);
+        laws.equal("utilisation law", place, busy, served)
     }
 
     /// Statistics begin anew; `received` as for [`Busy::check`].
@@ -238,28 +205,31 @@ mod tests {
         balance.enter(Time(5));
         balance.enter(Time(7));
         balance.leave(Time(9), Time(5));
-        balance.check("queue", Time(20), [Time(7)].into_iter()).unwrap();
+        balance.check("queue", Time(20), [Time(7)].into_iter(), &mut Laws::default()).unwrap();
         balance.restart(Time(10));
         balance.enter(Time(12));
         balance.leave(Time(15), Time(7));
-        balance.check("queue", Time(20), [Time(12)].into_iter()).unwrap();
+        balance.check("queue", Time(20), [Time(12)].into_iter(), &mut Laws::default()).unwrap();
         assert_eq!(balance.mean_present(Time(20)), (5.0 + 8.0) / 10.0);
     }
 
     fn broken(balance: &Balance, now: u64, entries: &[u64]) -> &'static str {
-        balance.check("queue", Time(now), entries.iter().map(|t| Time(*t))).unwrap_err().law
+        balance
+            .check("queue", Time(now), entries.iter().map(|t| Time(*t)), &mut Laws::default())
+            .unwrap_err()
+            .law
     }
 
     #[test]
     fn a_lost_customer_and_a_wrong_stamp_are_seen() {
         let mut balance = Balance::default();
         balance.enter(Time(5));
-        assert_eq!(broken(&balance, 9, &[]), "flow balance (customers)");
+        assert_eq!(broken(&balance, 9, &[]), "flow balance");
         assert!(broken(&balance, 9, &[6]).starts_with("Little"));
         balance.leave(Time(9), Time(6));
         assert!(broken(&balance, 9, &[]).starts_with("Little"));
-        balance.flow.came += 1;
-        assert_eq!(broken(&balance, 9, &[]), "flow balance (customers)");
+        balance.flow.arrived += 1;
+        assert_eq!(broken(&balance, 9, &[]), "flow balance");
     }
 
     #[test]
@@ -269,11 +239,11 @@ mod tests {
         busy.end(Time(14));
         busy.complete(Span(3));
         busy.begin(Time(20));
-        busy.check("cpu", Time(25), 6).unwrap();
-        assert!(busy.check("cpu", Time(25), 5).is_err());
+        busy.check("cpu", Time(25), 6, &mut Laws::default()).unwrap();
+        assert!(busy.check("cpu", Time(25), 5, &mut Laws::default()).is_err());
         busy.restart(Time(25), 5);
         busy.end(Time(26));
         busy.complete(Span(6));
-        busy.check("cpu", Time(30), 0).unwrap();
+        busy.check("cpu", Time(30), 0, &mut Laws::default()).unwrap();
     }
 }

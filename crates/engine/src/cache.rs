@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::balance::Imbalance;
+use crate::laws::{LawViolation, Laws};
 
 /// The number of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -196,19 +196,19 @@ impl BufferCache {
     ///
     /// # Errors
     /// One of them does not hold: a defect of the cache.
-    pub fn check(&self) -> Result<(), Imbalance> {
+    pub fn check(&self, laws: &mut Laws) -> Result<(), LawViolation> {
         let place = "the buffer cache";
         let all = self.buffers.len() as u32;
         let free = self.buffers.iter().filter(|state| state.released.is_some()).count() as u32;
-        Imbalance::compare("buffers free and taken", place, self.free() + self.taken, all)?;
-        Imbalance::compare("buffers that are free", place, self.free(), free)?;
+        laws.equal("buffers free and taken", place, self.free() + self.taken, all)?;
+        laws.equal("buffers that are free", place, self.free(), free)?;
         let known = |(number, state): &(usize, &State)| {
             state.block.is_some_and(|block| self.blocks.get(&block) == Some(&Buffer(*number as u32)))
         };
         let found = self.buffers.iter().enumerate().filter(known).count();
         let held = self.buffers.iter().filter(|state| state.block.is_some()).count();
-        Imbalance::compare("buffers that are found by their block", place, found, held)?;
-        Imbalance::compare("blocks in a buffer each", place, self.blocks.len(), held)
+        laws.equal("buffers that are found by their block", place, found, held)?;
+        laws.equal("blocks in a buffer each", place, self.blocks.len(), held)
     }
 
     /// Counts begin anew; blocks stay.
@@ -324,7 +324,7 @@ mod tests {
                 }
                 prop_assert_eq!(cache.free() as usize, list.free.len());
                 prop_assert_eq!(cache.counts(), counts);
-                cache.check().unwrap();
+                cache.check(&mut Laws::default()).unwrap();
             }
         }
     }
@@ -350,10 +350,13 @@ mod tests {
     fn a_lost_buffer_and_a_block_in_two_are_seen() {
         let mut lost = BufferCache::new(2);
         lost.free.pop_first();
-        assert_eq!(lost.check().unwrap_err().law, "buffers free and taken");
+        assert_eq!(lost.check(&mut Laws::default()).unwrap_err().law, "buffers free and taken");
         let mut twice = BufferCache::new(2);
         twice.claim(7);
         twice.buffers[1].block = Some(7);
-        assert_eq!(twice.check().unwrap_err().law, "buffers that are found by their block");
+        assert_eq!(
+            twice.check(&mut Laws::default()).unwrap_err().law,
+            "buffers that are found by their block"
+        );
     }
 }

@@ -7,6 +7,7 @@ use std::ops::Deref;
 
 use rand_distr::Distribution as _;
 use rand_distr::Gamma;
+use serde::Deserialize;
 use serde_json::Value;
 use thinktime_quantities::{self as quantities, DistributionError, Law};
 
@@ -15,7 +16,8 @@ use crate::random::Stream;
 use crate::time::Span;
 
 /// A distribution of lengths of time, with its description.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(from = "quantities::Distribution")]
 pub struct Distribution {
     sampler: Sampler,
     description: quantities::Distribution,

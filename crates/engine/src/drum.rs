@@ -1,16 +1,20 @@
 //! A paging drum: pages of one size, each anywhere on its track, served as they come or as they come round.
 
+use serde::Deserialize;
 use std::collections::VecDeque;
 
-use crate::balance::{Balance, Busy, Imbalance};
+use crate::balance::{Balance, Busy};
 use crate::calendar::{Calendar, Priority, Slot};
+use crate::laws::{LawViolation, Laws};
 use crate::random::Stream;
 use crate::time::{Span, Time};
 
 /// Which request is next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Organisation {
     /// In order of arrival: half a revolution is lost before each page.
+    #[serde(alias = "first_come")]
     Fcfs,
     /// Whichever page comes round first.
     SectorQueued,
@@ -135,10 +139,15 @@ impl<P: Copy> Drum<P> {
 
     /// # Errors
     /// Requests or busy time do not balance.
-    pub fn check(&self, now: Time) -> Result<(), Imbalance> {
+    pub fn check(&self, now: Time, laws: &mut Laws) -> Result<(), LawViolation> {
         let there = self.serving.iter().map(|(request, _)| request.asked);
-        self.present.check("drum", now, there.chain(self.waiting.iter().map(|request| request.asked)))?;
-        self.busy.check("drum", now, self.received(now))
+        self.present.check(
+            "drum",
+            now,
+            there.chain(self.waiting.iter().map(|request| request.asked)),
+            laws,
+        )?;
+        self.busy.check("drum", now, self.received(now), laws)
     }
 
     /// Service so far of the request that is being served [ns].

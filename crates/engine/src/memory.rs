@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::balance::{Balance, Imbalance};
+use crate::balance::Balance;
+use crate::laws::{LawViolation, Laws};
 use crate::tally::Level;
 use crate::time::Time;
 
@@ -68,17 +69,20 @@ impl Regions {
     ///
     /// # Errors
     /// That does not hold: a defect of the model.
-    pub fn check(&self, place: &str, now: Time) -> Result<(), Imbalance> {
-        let law = "conservation of memory (regions)";
+    pub fn check(&self, place: &str, now: Time, laws: &mut Laws) -> Result<(), LawViolation> {
         let mut holders = self.holders.clone();
-        Imbalance::compare(law, place, self.held.value(), holders.len() as u64)?;
+        laws.equal("every region held has a holder", place, self.held.value(), holders.len() as u64)?;
         holders.sort_unstable();
         holders.dedup();
-        Imbalance::compare(law, place, self.held.value(), holders.len() as u64)?;
-        Imbalance::compare(law, place, self.held.value() + self.free.value(), self.regions)?;
+        laws.equal("every holder has one region", place, self.held.value(), holders.len() as u64)?;
+        laws.equal(
+            "regions held and free add up",
+            place,
+            self.held.value() + self.free.value(),
+            self.regions,
+        )?;
         let all = u128::from(self.regions) * u128::from(now.since(self.held.since()).0);
-        let law = "conservation of memory (region-nanoseconds)";
-        Imbalance::compare(law, place, self.held.area(now) + self.free.area(now), all)
+        laws.equal("conservation of memory", place, self.held.area(now) + self.free.area(now), all)
     }
 
     pub fn restart_statistics(&mut self, now: Time) {
@@ -177,17 +181,17 @@ impl FirstFit {
     ///
     /// # Errors
     /// That does not hold: a defect of the model.
-    pub fn check(&self, place: &str) -> Result<(), Imbalance> {
+    pub fn check(&self, place: &str, laws: &mut Laws) -> Result<(), LawViolation> {
         let law = "conservation of memory";
         let mut pieces: Vec<(u64, u64)> = self.free.iter().chain(&self.held).map(|(s, l)| (*s, *l)).collect();
         pieces.sort_unstable();
         let mut end = 0;
         for (start, length) in pieces {
-            Imbalance::compare(law, place, start, end)?;
+            laws.equal(law, place, start, end)?;
             end = start + length;
         }
-        Imbalance::compare(law, place, self.size, end)?;
-        Imbalance::compare(law, place, self.level.value(), self.held.values().sum())
+        laws.equal(law, place, self.size, end)?;
+        laws.equal("memory held adds up", place, self.level.value(), self.held.values().sum())
     }
 
     pub fn restart_statistics(&mut self, now: Time) {
@@ -248,9 +252,9 @@ impl Admission {
     ///
     /// # Errors
     /// One of them does not hold: a defect of the model.
-    pub fn check(&self, place: &str, now: Time) -> Result<(), Imbalance> {
-        self.memory.check(place)?;
-        self.balance.check(place, now, self.waiting.iter().map(|(.., since)| *since))
+    pub fn check(&self, place: &str, now: Time, laws: &mut Laws) -> Result<(), LawViolation> {
+        self.memory.check(place, laws)?;
+        self.balance.check(place, now, self.waiting.iter().map(|(.., since)| *since), laws)
     }
 
     pub fn restart_statistics(&mut self, now: Time) {
@@ -307,7 +311,7 @@ mod tests {
                         }
                     }
                 }
-                memory.check("memory").unwrap();
+                memory.check("memory", &mut Laws::default()).unwrap();
                 prop_assert_eq!(memory.free(), units.iter().filter(|held| !**held).count() as u64);
             }
         }
@@ -321,15 +325,15 @@ mod tests {
         assert_eq!(regions.holders(), [7, 8]);
         assert!(regions.release(Time(10), 7) && !regions.release(Time(10), 7));
         assert_eq!((regions.mean_held(Time(10)), regions.free()), (1.5, 1));
-        regions.check("memory", Time(10)).unwrap();
+        regions.check("memory", Time(10), &mut Laws::default()).unwrap();
         regions.take(Time(11), 7);
         assert_eq!(regions.holders(), [8, 7]);
         regions.restart_statistics(Time(12));
         regions.release(Time(14), 7);
-        regions.check("memory", Time(20)).unwrap();
+        regions.check("memory", Time(20), &mut Laws::default()).unwrap();
         assert_eq!(regions.mean_held(Time(20)), 10.0 / 8.0);
         regions.take(Time(21), 8);
-        assert!(regions.check("memory", Time(21)).is_err(), "8 holds two");
+        assert!(regions.check("memory", Time(21), &mut Laws::default()).is_err(), "8 holds two");
     }
 
     #[test]
@@ -338,8 +342,8 @@ mod tests {
         regions.take(Time(0), 7);
         regions.held.add(Time(3), 1);
         regions.held.subtract(Time(4), 1);
-        let broken = regions.check("memory", Time(5)).unwrap_err();
-        assert_eq!(broken.law, "conservation of memory (region-nanoseconds)");
+        let broken = regions.check("memory", Time(5), &mut Laws::default()).unwrap_err();
+        assert_eq!(broken.law, "conservation of memory");
     }
 
     #[test]
@@ -353,7 +357,7 @@ mod tests {
         assert_eq!(admission.admit(Time(0)), None, "3 would fit, but 2 is before it");
         assert_eq!(admission.release(Time(9), 0), Some(6));
         assert_eq!((admission.admit(Time(9)), admission.admit(Time(9))), (Some((2, 0)), Some((3, 5))));
-        admission.check("memory", Time(12)).unwrap();
+        admission.check("memory", Time(12), &mut Laws::default()).unwrap();
         assert_eq!(admission.balance().mean_present(Time(12)), 18.0 / 12.0);
     }
 }

@@ -37,16 +37,16 @@ pub fn replicate<T: Send, E: Send>(
     "all {replications} replications gave the same figures to the last bit: nothing in this configuration is \
      random, so replications say nothing about spread; run one, or give think or service times a distribution"
 )]
-pub struct Identical {
+pub struct DuplicateReplications {
     pub replications: usize,
 }
 
-impl Identical {
+impl DuplicateReplications {
     /// Refuses two or more replications whose figures are all the same.
-    pub fn refuse(responses: &[Vec<f64>]) -> Result<(), Identical> {
+    pub fn refuse(responses: &[Vec<f64>]) -> Result<(), DuplicateReplications> {
         let same = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(x, y)| x.to_bits() == y.to_bits());
         if responses.len() > 1 && responses[1..].iter().all(|row| same(row, &responses[0])) {
-            return Err(Identical { replications: responses.len() });
+            return Err(DuplicateReplications { replications: responses.len() });
         }
         Ok(())
     }
@@ -80,8 +80,8 @@ mod tests {
 
     #[test]
     fn copies_are_refused() {
-        assert!(Identical::refuse(&[vec![1.0, f64::NAN], vec![1.0, f64::NAN]]).is_err());
-        assert!(Identical::refuse(&[vec![1.0, 2.0], vec![1.0, 2.5]]).is_ok());
-        assert!(Identical::refuse(&[vec![1.0]]).is_ok());
+        assert!(DuplicateReplications::refuse(&[vec![1.0, f64::NAN], vec![1.0, f64::NAN]]).is_err());
+        assert!(DuplicateReplications::refuse(&[vec![1.0, 2.0], vec![1.0, 2.5]]).is_ok());
+        assert!(DuplicateReplications::refuse(&[vec![1.0]]).is_ok());
     }
 }

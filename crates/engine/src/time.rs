@@ -3,6 +3,8 @@
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub, SubAssign};
 
+use serde::{Deserialize, Deserializer};
+
 const NANOSECONDS: f64 = 1e9;
 
 /// An instant [ns], counted from the start of the run. The largest is 584 years.
@@ -56,6 +58,13 @@ impl Span {
 
     pub fn seconds(self) -> f64 {
         self.0 as f64 / NANOSECONDS
+    }
+}
+
+/// A number of seconds, as descriptions give lengths of time.
+impl<'de> Deserialize<'de> for Span {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Span, D::Error> {
+        f64::deserialize(deserializer).map(Span::from_seconds)
     }
 }
 

@@ -5,11 +5,12 @@
 //! turns and the blocks pass under control of the controller, for one drive at a time. A drive does one access at
 //! a time.
 
+use serde::Deserialize;
 use std::collections::VecDeque;
 
-use crate::balance::Imbalance;
 use crate::calendar::{Calendar, Priority, Slot};
 use crate::disk::{Accesses, Drive, Geometry, Parts, QueueDiscipline, Waiting};
+use crate::laws::{LawViolation, Laws};
 use crate::random::Stream;
 use crate::station::{Roster, Visit};
 use crate::time::{Span, Time};
@@ -30,7 +31,8 @@ pub struct Ask {
 
 /// The axis that the discipline looks along. With overlapped seeks each drive has a queue of its own, and drives
 /// transfer in the order in which their arms were there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Sweep {
     /// The cylinders of the first drive, then those of the second, and so on.
     Combined,
@@ -382,11 +384,11 @@ impl Controller {
     ///
     /// # Errors
     /// One of them does not hold: a defect of the controller.
-    pub fn check(&self, now: Time) -> Result<(), Imbalance> {
-        self.roster.check(now, self.received(now), 0)?;
+    pub fn check(&self, now: Time, laws: &mut Laws) -> Result<(), LawViolation> {
+        self.roster.check(now, self.received(now), 0, laws)?;
         let present = self.units.iter().map(|unit| unit.roster.balance().present()).sum();
-        Imbalance::compare("requests of all drives", self.roster.name(), self.present(), present)?;
-        self.units.iter().try_for_each(|unit| unit.roster.check(now, unit.received(now), 0))
+        laws.equal("requests of all drives", self.roster.name(), self.present(), present)?;
+        self.units.iter().try_for_each(|unit| unit.roster.check(now, unit.received(now), 0, laws))
     }
 
     /// Statistics begin anew; requests stay.

@@ -72,10 +72,10 @@ fn run(drives: &[Geometry], policy: Policy, requests: &[Coming]) -> (Vec<(Done, 
                 calendar.set(calendar.far(0), Time(*time), Priority::Arrival);
             }
         }
-        controller.check(calendar.now()).unwrap();
+        controller.check(calendar.now(), &mut Laws::default()).unwrap();
         if done.len() % 7 == 5 {
             controller.restart_statistics(calendar.now());
-            controller.check(calendar.now()).unwrap();
+            controller.check(calendar.now(), &mut Laws::default()).unwrap();
         }
     }
     (done, controller)

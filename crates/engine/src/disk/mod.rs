@@ -13,8 +13,8 @@ pub(crate) use geometry::{Drive, Parts};
 pub use order::QueueDiscipline;
 pub(crate) use order::Waiting;
 
-use crate::balance::Imbalance;
 use crate::calendar::{Calendar, Priority, Slot};
+use crate::laws::{LawViolation, Laws};
 use crate::random::Stream;
 use crate::station::{Roster, Visit};
 use crate::time::{Span, Time};
@@ -152,8 +152,8 @@ impl Disk {
     ///
     /// # Errors
     /// One of them does not hold: a defect of the disk.
-    pub fn check(&self, now: Time) -> Result<(), Imbalance> {
-        self.roster.check(now, self.received(now), 0)
+    pub fn check(&self, now: Time, laws: &mut Laws) -> Result<(), LawViolation> {
+        self.roster.check(now, self.received(now), 0, laws)
     }
 
     /// Statistics begin anew; requests stay.

@@ -1,9 +1,12 @@
 //! Who is next among the requests that wait for an arm.
 
+use serde::Deserialize;
+
 use std::collections::BTreeMap;
 
 /// Who is next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum QueueDiscipline {
     Fcfs,
     /// The nearest cylinder (shortest seek time first); of equally near ones, the first to come.

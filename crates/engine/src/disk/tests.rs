@@ -43,7 +43,7 @@ fn run(geometry: Geometry, discipline: QueueDiscipline, requests: &[(u64, u64, u
                 calendar.set(calendar.far(0), Time(*time), Priority::Arrival);
             }
         }
-        disk.check(calendar.now()).unwrap();
+        disk.check(calendar.now(), &mut Laws::default()).unwrap();
     }
     done
 }
@@ -145,7 +145,7 @@ fn a_system_may_begin_each_access_itself() {
     assert_eq!(calendar.now(), Time(2_000_000 + 15_000_000 + 60_000_000));
     assert_eq!((disk.end(calendar.now()), disk.end(calendar.now())), (Some(7), None));
     assert_eq!((disk.arm(), disk.roster().busy().servers()), (1, 0), "8 has not begun");
-    disk.check(calendar.now()).unwrap();
+    disk.check(calendar.now(), &mut Laws::default()).unwrap();
     assert_eq!(disk.begin(&mut calendar), Some(8));
     assert!(disk.anywhere() < fixed.blocks());
 }
@@ -160,7 +160,7 @@ fn statistics_begin_anew() {
     assert_eq!(calendar.next(Time::NEVER), Some(calendar.near(0)));
     assert_eq!(disk.due(&mut calendar), Some(0));
     assert_eq!(calendar.now(), Time(15_000_000 + 9 * 500_000 + 12_500_000 + 2_500_000));
-    disk.check(calendar.now()).unwrap();
+    disk.check(calendar.now(), &mut Laws::default()).unwrap();
     assert_eq!((disk.accesses().count, disk.arm()), (0, 10));
 }
 

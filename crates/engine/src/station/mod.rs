@@ -55,8 +55,8 @@ pub use round_robin::RoundRobin;
 pub use servers::Servers;
 pub use shortest_remaining::ShortestRemaining;
 
-use crate::balance::Imbalance;
 use crate::calendar::{Calendar, Slot};
+use crate::laws::{LawViolation, Laws};
 use crate::time::{Span, Time};
 
 /// One visit of a customer to a station.
@@ -94,8 +94,8 @@ pub trait Station {
     ///
     /// # Errors
     /// One of them does not hold: a defect of the station.
-    fn check(&self, now: Time) -> Result<(), Imbalance> {
-        self.roster().check(now, self.received(now), self.overhead(now))
+    fn check(&self, now: Time, laws: &mut Laws) -> Result<(), LawViolation> {
+        self.roster().check(now, self.received(now), self.overhead(now), laws)
     }
 
     /// Statistics begin anew; those present stay.

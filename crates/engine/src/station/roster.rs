@@ -1,6 +1,7 @@
 //! Who is in a station, since when and for what; and what that amounts to.
 
-use crate::balance::{Balance, Busy, Imbalance};
+use crate::balance::{Balance, Busy};
+use crate::laws::{LawViolation, Laws};
 use crate::time::{Span, Time};
 
 use super::Visit;
@@ -116,9 +117,15 @@ impl Roster {
         self.stays.iter().map(|stay| stay.entered).filter(|entered| *entered != Time::NEVER)
     }
 
-    pub(crate) fn check(&self, now: Time, received: u128, overhead: u128) -> Result<(), Imbalance> {
-        self.balance.check(&self.name, now, self.entries())?;
-        self.busy.check(&self.name, now, received + (overhead - self.overhead_before))
+    pub(crate) fn check(
+        &self,
+        now: Time,
+        received: u128,
+        overhead: u128,
+        laws: &mut Laws,
+    ) -> Result<(), LawViolation> {
+        self.balance.check(&self.name, now, self.entries(), laws)?;
+        self.busy.check(&self.name, now, received + (overhead - self.overhead_before), laws)
     }
 
     pub(crate) fn restart(&mut self, now: Time, received: u128, overhead: u128) {

@@ -80,7 +80,7 @@ fn departures(build: Build, arrivals: &Arrivals, warm_up: u64, end: u64) -> Vec<
             station.restart_statistics(Time(stop));
         }
     }
-    station.check(Time(end)).unwrap();
+    station.check(Time(end), &mut Laws::default()).unwrap();
     gone
 }
 

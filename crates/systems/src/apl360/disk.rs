@@ -2,9 +2,9 @@
 
 use thinktime_engine::disk::{Disk, Geometry, QueueDiscipline, Request, Rotation, Transfer};
 use thinktime_engine::station::Roster;
-use thinktime_engine::{Calendar, Component, Imbalance, Slot, Span, Streams, Time};
+use thinktime_engine::{Calendar, Component, LawViolation, Laws, Slot, Span, Streams, Time};
 
-use crate::parameter::Settings;
+use super::parameters::Parameters;
 
 /// What an access is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,20 +51,20 @@ impl Access {
 }
 
 /// The disk of `settings`: seeks take a constant, and more in proportion to the distance.
-pub(super) fn geometry(settings: &Settings) -> Geometry {
-    let users = settings.integer("users");
-    let neighbour = Span::from_seconds(settings.number("disk_seek_across") / users as f64);
+pub(super) fn geometry(parameters: &Parameters) -> Geometry {
+    let users = parameters.users;
+    let neighbour = Span::from_seconds(parameters.disk_seek_across / users as f64);
     Geometry {
         cylinders: users,
         tracks_per_cylinder: 1,
         blocks_per_track: 1,
-        revolution: settings.span("disk_rotation"),
-        start: settings.span("disk_seek"),
+        revolution: parameters.disk_rotation,
+        start: parameters.disk_seek,
         seek: neighbour,
         seek_further: neighbour,
         seek_far: None,
         rotation: Rotation::Random,
-        transfer: Transfer::Each(settings.span("disk_transfer")),
+        transfer: Transfer::Each(parameters.disk_transfer),
     }
 }
 
@@ -123,8 +123,8 @@ impl SwapDisk {
         self.asked[self.disk.end(now)? as usize].take()
     }
 
-    pub fn check(&self, now: Time) -> Result<(), Imbalance> {
-        self.disk.check(now)
+    pub fn check(&self, now: Time, laws: &mut Laws) -> Result<(), LawViolation> {
+        self.disk.check(now, laws)
     }
 
     pub fn restart_statistics(&mut self, now: Time) {

@@ -7,15 +7,15 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use thinktime_engine::memory::Regions;
-use thinktime_engine::{Calendar, Imbalance, Model, Priority, Slot, Span, Streams, Time};
+use thinktime_engine::{Calendar, LawViolation, Laws, Model, Priority, Slot, Span, Streams, Time};
 
 use super::config::Config;
 use super::disk::{Access, SwapDisk};
-use super::figures::sample_row;
 use super::measures::{Measures, Queue};
+use super::responses::sample_row;
 use super::scheduler::{Criterion, Dispatcher};
 use super::workload::{Activity, Class, Place, User, labels};
-use crate::recorder::{Amount, Interaction, Monitor};
+use crate::kernel::{Amount, Interaction, Monitor};
 
 /// Near slots of the calendar; each user has a far one, for the end of thinking, typing or output.
 pub(super) const PROCESSOR: Slot = Slot(0);
@@ -464,7 +464,8 @@ impl<'a, M: Monitor> Machine<'a, M> {
     }
 
     /// Ends the run: the last sample, the unfinished interactions, and every law.
-    pub fn finish(&mut self, now: Time) -> Result<(), Imbalance> {
+    pub fn finish(&mut self, calendar: &Calendar, laws: &mut Laws) -> Result<(), LawViolation> {
+        let now = calendar.now();
         if now > self.sampled {
             self.sample(now);
         }
@@ -473,9 +474,9 @@ impl<'a, M: Monitor> Machine<'a, M> {
                 self.tell(user, None);
             }
         }
-        self.measures.check(now, &self.users, self.running_parts(now))?;
-        self.disk.check(now)?;
-        self.memory.check("main memory", now)
+        self.measures.check(now, &self.users, self.running_parts(now), laws)?;
+        self.disk.check(now, laws)?;
+        self.memory.check("main memory", now, laws)
     }
 
     pub fn disk_busy(&self, now: Time) -> u128 {

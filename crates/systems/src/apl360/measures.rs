@@ -1,6 +1,6 @@
 //! What is measured as a run goes, and the laws that must hold for it.
 
-use thinktime_engine::{Balance, Batches, Busy, Imbalance, Level, Span, Tally, Time};
+use thinktime_engine::{Balance, Batches, Busy, LawViolation, Laws, Level, Span, Tally, Time};
 
 use super::workload::{Activity, Class, User};
 
@@ -188,19 +188,25 @@ impl Measures {
     }
 
     /// Little's law and flow balance for each queue and the system, the utilisation law, time adds up.
-    pub fn check(&self, now: Time, users: &[User], running: (Span, Span)) -> Result<(), Imbalance> {
+    pub fn check(
+        &self,
+        now: Time,
+        users: &[User],
+        running: (Span, Span),
+        laws: &mut Laws,
+    ) -> Result<(), LawViolation> {
         for (queue, name) in QUEUES {
             let inside = users.iter().filter(|user| Queue::of(user.activity) == queue);
-            self.queues[queue as usize].check(name, now, inside.map(|user| user.entered))?;
+            self.queues[queue as usize].check(name, now, inside.map(|user| user.entered), laws)?;
         }
         let inside = users.iter().filter(|user| user.activity != Activity::Thinking);
-        self.system.check("system", now, inside.map(|user| user.arrived))?;
+        self.system.check("system", now, inside.map(|user| user.arrived), laws)?;
         let present: u64 = self.queues.iter().map(Balance::present).sum();
-        Imbalance::compare("flow balance (users)", "all queues", present, self.users)?;
-        self.processor.check("processor", now, Self::received(users, running))?;
+        laws.equal("flow balance", "users in all queues", present, self.users)?;
+        self.processor.check("processor", now, Self::received(users, running), laws)?;
         let length = u128::from(now.since(self.since).0);
         let all = self.processor.area(now) + self.idle.area(now);
-        Imbalance::compare("time adds up (nanoseconds)", "processor", all, length)
+        laws.equal("time adds up", "processor", all, length)
     }
 
     pub fn restart(&mut self, now: Time, users: &[User], running: (Span, Span)) {

@@ -45,57 +45,52 @@
 
 mod config;
 mod disk;
-mod figures;
 mod machine;
 mod measures;
+mod parameters;
+mod responses;
 mod scheduler;
 #[cfg(test)]
 mod tests;
 mod workload;
 
 use serde_json::{Value, json};
-use thinktime_engine::{Calendar, Imbalance, run};
+use thinktime_engine::{Batches, Calendar, LawViolation, Laws, Time};
 use thinktime_log::Column;
 
 use self::config::Config;
-use self::figures::Ended;
 use self::machine::{Machine, NEAR_SLOTS};
-use crate::parameter::{Parameter, ParameterError, Settings};
-use crate::recorder::{Monitor, Recorder, Silent};
-use crate::system::{Outcome, Prepared, Replication, Response, System};
+use self::parameters::Parameters;
+use self::responses::RunTotals;
+use crate::kernel::{
+    Configuration, Measured, Monitor, ParameterError, Replication, Settings, Simulated, System,
+};
 
 /// The system `apl360`.
-pub struct Apl360;
-
-impl System for Apl360 {
-    fn name(&self) -> &'static str {
-        "apl360"
-    }
-
-    fn summary(&self) -> &'static str {
-        "APL/360 on a System/360 Model 50: workspaces swapped between a few regions and one disk"
-    }
-
-    fn parameters(&self) -> Vec<Parameter> {
-        config::parameters()
-    }
-
-    fn default_length_s(&self) -> f64 {
-        600.0
-    }
-
-    fn prepare(&self, settings: &Settings) -> Result<Box<dyn Prepared>, ParameterError> {
-        Config::read(settings).map(|config| Box::new(config) as Box<dyn Prepared>)
-    }
+pub(crate) const fn system() -> System {
+    System::of::<Config>()
 }
 
-impl Prepared for Config {
-    fn responses(&self) -> Vec<Response> {
-        figures::responses()
+impl Configuration for Config {
+    const NAME: &'static str = "apl360";
+    const SUMMARY: &'static str =
+        "APL/360 on a System/360 Model 50: workspaces swapped between a few regions and one disk";
+    const PARAMETERS: &'static str = include_str!("parameters.toml");
+
+    type Parameters = Parameters;
+    type Totals<'t> = RunTotals<'t>;
+    type Machine<'c, M: Monitor + 'c> = Machine<'c, M>;
+
+    fn new(parameters: Parameters, settings: &Settings) -> Result<Config, ParameterError> {
+        Config::new(&parameters, settings)
+    }
+
+    fn responses<'t>(&self) -> Vec<Measured<RunTotals<'t>>> {
+        responses::responses()
     }
 
     fn sample_columns(&self) -> Vec<Column> {
-        figures::sample_columns()
+        responses::sample_columns()
     }
 
     fn machine(&self) -> Value {
@@ -106,44 +101,27 @@ impl Prepared for Config {
         u64::from(self.users)
     }
 
-    fn run(&self, replication: Replication, recorder: Option<&mut Recorder>) -> Result<Outcome, Imbalance> {
-        match recorder {
-            Some(recorder) => replicate(self, replication, recorder),
-            None => replicate(self, replication, &mut Silent),
-        }
+    fn calendar<M: Monitor>(&self) -> Calendar {
+        Calendar::new(NEAR_SLOTS, self.users)
+    }
+
+    fn start<'c, M: Monitor>(&'c self, replication: &Replication, monitor: &'c mut M) -> Machine<'c, M> {
+        Machine::new(self, &replication.streams, replication.interval, monitor)
     }
 }
 
-const LAWS: [&str; 6] = [
-    "flow balance",
-    "Little's law per queue and for the system",
-    "utilisation law of the processor",
-    "utilisation law of the disk",
-    "time adds up",
-    "memory is conserved",
-];
+impl<M: Monitor> Simulated for Machine<'_, M> {
+    type Configuration = Config;
 
-fn replicate<M: Monitor>(
-    config: &Config,
-    replication: Replication,
-    monitor: &mut M,
-) -> Result<Outcome, Imbalance> {
-    let mut calendar = Calendar::new(NEAR_SLOTS, config.users);
-    let mut machine = Machine::new(config, &replication.streams, replication.interval, monitor);
-    run(&mut machine, &mut calendar, replication.warm_up, replication.end);
-    let now = calendar.now();
-    machine.finish(now)?;
-    let ended = Ended {
-        measures: &machine.measures,
-        now,
-        disk_busy: machine.disk_busy(now),
-        accesses: machine.accesses(),
-    };
-    Ok(Outcome {
-        responses: figures::values(&ended),
-        batches: machine.measures.batches.clone(),
-        laws: LAWS.to_vec(),
-        events: calendar.events(),
-        ended: calendar.now(),
-    })
+    fn finish(&mut self, calendar: &mut Calendar, laws: &mut Laws) -> Result<(), LawViolation> {
+        self.finish(calendar, laws)
+    }
+
+    fn totals(&self, now: Time) -> RunTotals<'_> {
+        RunTotals { measures: &self.measures, now, disk_busy: self.disk_busy(now), accesses: self.accesses() }
+    }
+
+    fn batches(&self) -> &Batches {
+        &self.measures.batches
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use serde::Deserialize;
 use thinktime_engine::Span;
 
 use super::workload::User;
@@ -24,7 +25,8 @@ pub(super) enum Scheduler {
 }
 
 /// Where a search by address begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum Search {
     Arm,
     List,

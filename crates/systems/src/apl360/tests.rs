@@ -4,35 +4,35 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use thinktime_engine::{Calendar, Span, Streams, Time, run};
+use thinktime_engine::{Calendar, Laws, Span, Streams, Time, run};
 use thinktime_log::Value as Cell;
 
-use super::config::{Config, SCHEDULERS};
+use super::config::Config;
 use super::machine::{Machine, NEAR_SLOTS};
 use super::measures::Queue;
-use super::{Apl360, figures, replicate};
-use crate::parameter::Settings;
-use crate::recorder::{Amount, Interaction, Monitor, Silent};
-use crate::simulation::{Simulation, parameters};
-use crate::system::{Outcome, Replication};
+use super::responses;
+use crate::kernel::testing::{configured, response};
+use crate::kernel::{Amount, Interaction, Monitor, NullMonitor, Outcome, Replication, Simulation, replicate};
+use crate::system;
 
-static APL360: Apl360 = Apl360;
+/// Names of the schedulers.
+const SCHEDULERS: [&str; 6] = ["original", "modified", "fb2", "fb_infinity", "mlf", "srpt"];
 
 fn given(parameters: &Value) -> &Map<String, Value> {
     parameters.as_object().unwrap()
 }
 
 fn refused(parameters: Value) -> String {
-    Simulation::new(&APL360, given(&parameters)).err().unwrap().to_string()
+    Simulation::new(system("apl360").unwrap(), given(&parameters)).err().unwrap().to_string()
 }
 
 fn outcomes(parameters: &Value, replications: u64) -> Vec<Outcome> {
-    let simulation = Simulation::new(&APL360, given(parameters)).unwrap();
+    let simulation = Simulation::new(system("apl360").unwrap(), given(parameters)).unwrap();
     simulation.run(1974, 0..replications, Some(2), |_| true).unwrap().outcomes
 }
 
 fn figure(outcome: &Outcome, name: &str) -> f64 {
-    outcome.responses[figures::responses().iter().position(|response| response.name == name).unwrap()]
+    response(&configured::<Config>(&json!({})), outcome, name)
 }
 
 fn column(parameters: &Value, replications: u64, name: &str) -> Vec<f64> {
@@ -164,15 +164,6 @@ impl Monitor for Everything {
     }
 }
 
-fn configured(parameters: &Value) -> Config {
-    let settings = Settings::resolve("apl360", &parameters_of_all(), given(parameters)).unwrap();
-    Config::read(&settings).unwrap()
-}
-
-fn parameters_of_all() -> Vec<crate::parameter::Parameter> {
-    parameters(&APL360)
-}
-
 fn replication(number: u64, end_s: f64, warm_up_s: f64) -> Replication {
     Replication {
         streams: Streams { seed: 7, replication: number },
@@ -198,10 +189,10 @@ fn one_at_a_time(events: &[(Time, &'static str, u32)], kinds: &[&str]) {
 #[test]
 fn the_monitor_sees_what_the_figures_say() {
     for scheduler in SCHEDULERS {
-        let config = configured(&json!({"scheduler": scheduler}));
+        let config = configured::<Config>(&json!({"scheduler": scheduler}));
         let mut seen = Everything::default();
-        let outcome = replicate(&config, replication(3, 600.0, 0.0), &mut seen).unwrap();
-        let silent = replicate(&config, replication(3, 600.0, 0.0), &mut Silent).unwrap();
+        let outcome = replicate(&config, &replication(3, 600.0, 0.0), &mut seen).unwrap();
+        let silent = replicate(&config, &replication(3, 600.0, 0.0), &mut NullMonitor).unwrap();
         let bits = |outcome: &Outcome| outcome.responses.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
         assert_eq!(bits(&outcome), bits(&silent), "to be watched changes nothing");
 
@@ -230,10 +221,10 @@ fn the_monitor_sees_what_the_figures_say() {
 
 #[test]
 fn samples_add_up_to_the_figures() {
-    let config = configured(&json!({"scheduler": "original"}));
+    let config = configured::<Config>(&json!({"scheduler": "original"}));
     let mut seen = Everything::default();
-    let outcome = replicate(&config, replication(1, 630.0, 30.0), &mut seen).unwrap();
-    let columns: Vec<String> = figures::sample_columns().into_iter().map(|column| column.name).collect();
+    let outcome = replicate(&config, &replication(1, 630.0, 30.0), &mut seen).unwrap();
+    let columns: Vec<String> = responses::sample_columns().into_iter().map(|column| column.name).collect();
     let total = |name: &str, weigh: bool| -> f64 {
         let at = columns.iter().position(|column| column == name).unwrap();
         seen.samples
@@ -264,14 +255,14 @@ fn samples_add_up_to_the_figures() {
 /// The checker is checked: a user who is counted twice is seen.
 #[test]
 fn a_machine_that_miscounts_is_refused() {
-    let config = configured(&json!({}));
+    let config = configured::<Config>(&json!({}));
     let mut calendar = Calendar::new(NEAR_SLOTS, config.users);
     let streams = Streams { seed: 1, replication: 0 };
-    let mut silent = Silent;
+    let mut silent = NullMonitor;
     let mut machine = Machine::new(&config, &streams, Span::from_seconds(60.0), &mut silent);
     run(&mut machine, &mut calendar, Time::ZERO, Time::ZERO + Span::from_seconds(100.0));
     machine.measures.enter(Queue::Background, calendar.now());
-    let imbalance = machine.finish(calendar.now()).unwrap_err();
+    let imbalance = machine.finish(&calendar, &mut Laws::default()).unwrap_err();
     assert_eq!(imbalance.place, "background");
 }
 
@@ -291,12 +282,12 @@ proptest! {
         warm_up in prop::sample::select(vec![0.0, 17.3]),
         seed in 0u64..1000,
     ) {
-        let config = configured(&json!({
+        let config = configured::<Config>(&json!({
             "users": users, "regions": regions, "scheduler": scheduler, "time_slice": time_slice,
             "insertion_time": think, "dispatch_overhead": overhead, "library_accesses": libraries,
             "compute_share": 0.4, "command_share": 0.3, "output_bound_share": 0.3, "levels": 3,
         }));
-        let outcome = replicate(&config, replication(seed, 120.0, warm_up), &mut Everything::default());
+        let outcome = replicate(&config, &replication(seed, 120.0, warm_up), &mut Everything::default());
         prop_assert!(outcome.is_ok(), "{}", outcome.unwrap_err());
     }
 }

@@ -1,16 +1,19 @@
 //! What the parameters mean together: a checked configuration.
 
 use serde_json::Value;
-use thinktime_engine::drum::{DrumPlan, Organisation};
+use thinktime_engine::drum::DrumPlan;
 use thinktime_engine::{Distribution, Span};
 
 use super::disks::DisksPlan;
-use super::periods::{PERIODS, Period, experiment};
+use super::parameters::{
+    AlgorithmName, ClassParameters, Parameters, ScheduleName, ServiceParameters, VersionName,
+};
+use super::periods::{Period, experiment};
 use super::queues::Limits;
 use super::schedule::{Population, Schedule};
 use super::services::{Costs, FreeFret, KINDS, Kind, Service};
 use super::users::{CLASSES, Class, Variety};
-use crate::parameter::{ParameterError, Settings};
+use crate::kernel::{ParameterError, Settings, refuse};
 
 /// Which FREE and FRET the version in force has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,66 +81,72 @@ pub(super) struct Config {
 const BOX_FRAMES: u64 = 64;
 
 impl Config {
-    pub fn read(settings: &Settings) -> Result<Config, ParameterError> {
-        let period = period(settings);
-        let boxes = of_period(settings, "core_boxes", period.core_boxes)?.round();
-        let version_two = match settings.word("version") {
-            "of_period" => period.version_two,
-            word => word == "II",
+    pub fn new(parameters: &Parameters, settings: &Settings) -> Result<Config, ParameterError> {
+        let period = parameters.period;
+        let boxes = parameters.core_boxes.or(period.core_boxes).round();
+        let version_two = match parameters.version {
+            VersionName::OfPeriod => period.version_two,
+            version => version == VersionName::Two,
         };
         let config = Config {
-            schedule: schedule(settings, period),
-            population: Population {
-                first_shift: of_period(settings, "first_shift", period.first_shift)?,
-                evening: of_period(settings, "evening", period.evening)?,
-                night: of_period(settings, "night", period.night)?,
-                weekend: of_period(settings, "weekend", period.weekend)?,
+            schedule: match parameters.schedule {
+                ScheduleName::OfPeriod => period.schedule,
+                ScheduleName::Experiment => experiment(period),
             },
-            day_sigma: settings.number("day_sigma"),
-            observations: of_period(settings, "observations", observations(settings, period))? as u64,
-            restarts_per_day: settings.number("restarts_per_day"),
-            users: settings.integer("users") as u32,
-            classes: CLASSES.iter().map(|name| class(settings, name)).collect(),
-            operator: operator(settings),
-            reading_user_s: settings.number("reading_user_time"),
-            mix_day: mix(settings, "mix_day")?,
-            mix_evening: mix(settings, "mix_evening")?,
-            mix_night: mix(settings, "mix_night")?,
-            day_guest_sigma: settings.number("day_guest_sigma"),
-            variety: variety(settings),
-            line: settings.span("line_problem_time"),
-            line_time: settings.span("line_time"),
-            printer_block: settings.span("printer_block_time"),
-            print_delay_s: settings.number("print_delay"),
-            costs: costs(settings, period, version_two)?,
-            state_spread: settings.number("state_spread"),
-            state_s: settings.number("state_time"),
-            algorithm: match settings.word("free_fret") {
-                "old" => Algorithm::Old,
-                "new" => Algorithm::New,
-                "counterbalanced" => Algorithm::Counterbalanced,
-                _ if version_two => Algorithm::Old,
-                _ => Algorithm::New,
+            population: Population {
+                first_shift: parameters.first_shift.or(period.first_shift),
+                evening: parameters.evening.or(period.evening),
+                night: parameters.night.or(period.night),
+                weekend: parameters.weekend.or(period.weekend),
+            },
+            day_sigma: parameters.day_sigma,
+            observations: parameters.observations.or(observations(parameters)) as u64,
+            restarts_per_day: parameters.restarts_per_day,
+            users: parameters.users as u32,
+            // In the order of `users::CLASSES`.
+            classes: [&parameters.edit, &parameters.develop, &parameters.compute, &parameters.guest]
+                .map(class)
+                .into(),
+            operator: operator(parameters),
+            reading_user_s: parameters.reading_user_time,
+            mix_day: mix(settings, "mix_day", &parameters.mix_day)?,
+            mix_evening: mix(settings, "mix_evening", &parameters.mix_evening)?,
+            mix_night: mix(settings, "mix_night", &parameters.mix_night)?,
+            day_guest_sigma: parameters.day_guest_sigma,
+            variety: variety(parameters),
+            line: parameters.line_problem_time,
+            line_time: parameters.line_time,
+            printer_block: parameters.printer_block_time,
+            print_delay_s: parameters.print_delay,
+            costs: costs(parameters, period, version_two),
+            state_spread: parameters.state_spread,
+            state_s: parameters.state_time,
+            algorithm: match parameters.free_fret {
+                AlgorithmName::Old => Algorithm::Old,
+                AlgorithmName::New => Algorithm::New,
+                AlgorithmName::Counterbalanced => Algorithm::Counterbalanced,
+                AlgorithmName::OfVersion if version_two => Algorithm::Old,
+                AlgorithmName::OfVersion => Algorithm::New,
             },
             unmeasured: Unmeasured {
-                log_on_s: settings.number("log_on_time"),
-                log_off_s: settings.number("log_off_time"),
-                per_day: settings.number("activities"),
-                each_s: settings.number("activity_time"),
-                piece: settings.span("piece_time"),
-                pause_s: settings.number("piece_pause"),
+                log_on_s: parameters.log_on_time,
+                log_off_s: parameters.log_off_time,
+                per_day: parameters.activities,
+                each_s: parameters.activity_time,
+                piece: parameters.piece_time,
+                pause_s: parameters.piece_pause,
             },
-            limits: limits(settings, boxes),
-            frames: ((boxes as u64 * BOX_FRAMES).saturating_sub(settings.integer("cp_pages"))) as u32,
-            changed_share: settings.number("changed_share"),
-            drum: drum(settings),
-            disks: disks(settings),
+            limits: limits(parameters, boxes),
+            frames: ((boxes as u64 * BOX_FRAMES).saturating_sub(parameters.cp_pages)) as u32,
+            changed_share: parameters.changed_share,
+            drum: drum(parameters),
+            disks: disks(parameters),
         };
-        config.check(settings)?;
+        config.check(parameters, settings)?;
         Ok(config)
     }
 
-    fn check(&self, settings: &Settings) -> Result<(), ParameterError> {
+    fn check(&self, parameters: &Parameters, settings: &Settings) -> Result<(), ParameterError> {
         let queued: u32 = self.limits.users.iter().sum();
         if self.frames <= queued {
             let remedy = format!(
@@ -145,7 +154,7 @@ impl Config {
                  more core_boxes, or smaller queues",
                 self.frames
             );
-            return Err(settings.refuse("cp_pages", &remedy));
+            return Err(refuse!(settings, parameters.cp_pages, &remedy));
         }
         Ok(())
     }
@@ -165,72 +174,47 @@ impl Config {
     }
 }
 
-fn period(settings: &Settings) -> &'static Period {
-    let name = settings.word("period");
-    PERIODS.iter().find(|period| period.name == name).unwrap_or(&PERIODS[0])
+/// Readings after which the run ends, where none are given; 0: never.
+fn observations(parameters: &Parameters) -> f64 {
+    if parameters.schedule == ScheduleName::OfPeriod { parameters.period.observations } else { 0.0 }
 }
 
-fn schedule(settings: &Settings, period: &Period) -> Schedule {
-    match settings.word("schedule") {
-        "experiment" => experiment(period),
-        _ => period.schedule,
-    }
-}
-
-fn observations(settings: &Settings, period: &Period) -> f64 {
-    if settings.word("schedule") == "of_period" { period.observations } else { 0.0 }
-}
-
-/// A number, or that of the period.
-fn of_period(settings: &Settings, name: &str, own: f64) -> Result<f64, ParameterError> {
-    let value = settings.value(name);
-    match value {
-        Value::String(word) if word == "of_period" => Ok(own),
-        Value::Number(_) => match value.as_f64().filter(|number| number.is_finite() && *number >= 0.0) {
-            Some(number) => Ok(number),
-            None => Err(settings.refuse(name, "give a number of at least 0, or of_period")),
-        },
-        _ => Err(settings.refuse(name, "give a number of at least 0, or of_period")),
-    }
-}
-
-fn class(settings: &Settings, name: &str) -> Class {
-    let number = |what: &str| settings.number(&format!("{name}_{what}"));
+fn class(parameters: &ClassParameters) -> Class {
     Class {
-        think: settings.distribution(&format!("{name}_think")).clone(),
-        problem: settings.distribution(&format!("{name}_problem")).clone(),
-        vsio_gap_s: number("vsio_gap"),
-        vsio_sigma: number("vsio_sigma"),
-        output_lines: number("output_lines"),
-        print_share: number("print_share"),
-        print_lines: number("print_lines"),
-        working_set: number("working_set"),
-        reference_rate: number("reference_rate"),
-        new_pages: number("new_pages"),
+        think: parameters.think.clone(),
+        problem: parameters.problem.clone(),
+        vsio_gap_s: parameters.vsio_gap,
+        vsio_sigma: parameters.vsio_sigma,
+        output_lines: parameters.output_lines,
+        print_share: parameters.print_share,
+        print_lines: parameters.print_lines,
+        working_set: parameters.working_set,
+        reference_rate: parameters.reference_rate,
+        new_pages: parameters.new_pages,
     }
 }
 
 /// DUSETIMR: its time and its VSIO are those of a reading; a few pages; it types nothing but is given a line.
-fn operator(settings: &Settings) -> Class {
-    let time = settings.number("reading_time");
+fn operator(parameters: &Parameters) -> Class {
+    let time = parameters.reading_time;
     Class {
         think: Distribution::deterministic(0.0),
         problem: Distribution::deterministic(time),
-        vsio_gap_s: time / settings.number("reading_vsio"),
+        vsio_gap_s: time / parameters.reading_vsio,
         vsio_sigma: 0.0,
         output_lines: 1.0,
         print_share: 0.0,
         print_lines: 0.0,
-        working_set: settings.number("reading_pages"),
-        reference_rate: settings.number("edit_reference_rate"),
+        working_set: parameters.reading_pages,
+        reference_rate: parameters.edit.reference_rate,
         new_pages: 0.0,
     }
 }
 
-fn mix(settings: &Settings, name: &str) -> Result<Vec<f64>, ParameterError> {
+fn mix(settings: &Settings, name: &str, value: &Value) -> Result<Vec<f64>, ParameterError> {
     let remedy = format!("give a list of {} shares, for {}", CLASSES.len(), CLASSES.join(", "));
     let refuse = || settings.refuse(name, &remedy);
-    let given = settings.value(name).as_array().ok_or_else(refuse)?;
+    let given = value.as_array().ok_or_else(refuse)?;
     let shares: Vec<f64> = given.iter().filter_map(Value::as_f64).filter(|share| *share >= 0.0).collect();
     let sum: f64 = shares.iter().sum();
     if shares.len() != CLASSES.len() || given.len() != CLASSES.len() || !sum.is_finite() || sum <= 0.0 {
@@ -239,87 +223,77 @@ fn mix(settings: &Settings, name: &str) -> Result<Vec<f64>, ParameterError> {
     Ok(shares)
 }
 
-fn variety(settings: &Settings) -> Variety {
+fn variety(parameters: &Parameters) -> Variety {
     Variety {
-        task_s: settings.number("task"),
-        session_s: settings.number("session"),
-        break_share: settings.number("break_share"),
-        break_s: settings.number("break"),
-        complexity_spread: settings.number("complexity_spread"),
-        line_complexity_spread: settings.number("line_complexity_spread"),
-        privileged_spread: settings.number("privileged_spread"),
-        problem_sigma: settings.number("problem_sigma"),
-        working_set_sigma: settings.number("working_set_sigma"),
-        reference_sigma: settings.number("reference_sigma"),
-        lines_per_block: settings.number("lines_per_block"),
-        lines_sigma: settings.number("lines_sigma"),
+        task_s: parameters.task,
+        session_s: parameters.session,
+        break_share: parameters.break_share,
+        break_s: parameters.break_time,
+        complexity_spread: parameters.complexity_spread,
+        line_complexity_spread: parameters.line_complexity_spread,
+        privileged_spread: parameters.privileged_spread,
+        problem_sigma: parameters.problem_sigma,
+        working_set_sigma: parameters.working_set_sigma,
+        reference_sigma: parameters.reference_sigma,
+        lines_per_block: parameters.lines_per_block,
+        lines_sigma: parameters.lines_sigma,
     }
 }
 
-fn costs(settings: &Settings, period: &Period, version_two: bool) -> Result<Costs, ParameterError> {
-    let service = |name: &str| Service {
-        path: settings.span(&format!("{name}_path")),
-        calls: settings.number(&format!("{name}_free_calls")),
-        passes: settings.number(&format!("{name}_passes")),
+fn costs(parameters: &Parameters, period: &Period, version_two: bool) -> Costs {
+    let service = |service: &ServiceParameters| Service {
+        path: service.path,
+        calls: service.free_calls,
+        passes: service.passes,
     };
     let mut services = [Service { path: Span::ZERO, calls: 0.0, passes: 0.0 }; KINDS];
-    for (kind, name) in
-        [(Kind::Vsio, "vsio"), (Kind::Vmio, "vmio"), (Kind::PageIo, "page_io"), (Kind::SpoolIo, "spool_io")]
-    {
-        services[kind as usize] = service(name);
-    }
+    services[Kind::Vsio as usize] = service(&parameters.vsio);
+    services[Kind::Vmio as usize] = service(&parameters.vmio);
+    services[Kind::PageIo as usize] = service(&parameters.page_io);
+    services[Kind::SpoolIo as usize] = service(&parameters.spool_io);
     if version_two {
-        services[Kind::PageIo as usize].path += settings.span("page_io_path_version_two");
+        services[Kind::PageIo as usize].path += parameters.page_io_path_version_two;
     }
-    let base = Span::from_seconds(of_period(settings, "base_path", period.base_s)?);
-    services[Kind::Base as usize] =
-        Service { path: base, calls: 0.0, passes: settings.number("base_passes") };
-    let pair = |age: &str| FreeFret {
-        free: settings.span(&format!("free_time_{age}")),
-        fret: settings.span(&format!("fret_time_{age}")),
-    };
-    Ok(Costs {
+    let base = Span::from_seconds(parameters.base_path.or(period.base_s));
+    services[Kind::Base as usize] = Service { path: base, calls: 0.0, passes: parameters.base_passes };
+    let old_free_fret = FreeFret { free: parameters.free_time_old, fret: parameters.fret_time_old };
+    let new_free_fret = FreeFret { free: parameters.free_time_new, fret: parameters.fret_time_new };
+    Costs {
         services,
-        variable: settings.number("path_variation"),
-        privileged: of_period(settings, "privileged_share", period.privileged)?,
-        old_free_fret: pair("old"),
-        new_free_fret: pair("new"),
-        find: settings.span("find_time"),
-        redispatch: settings.span("redispatch_time"),
-    })
+        variable: parameters.path_variation,
+        privileged: parameters.privileged_share.or(period.privileged),
+        old_free_fret,
+        new_free_fret,
+        find: parameters.find_time,
+        redispatch: parameters.redispatch_time,
+    }
 }
 
-fn limits(settings: &Settings, boxes: f64) -> Limits {
-    let users = |queue: &str| {
-        let most = settings.number(&format!("{queue}_users_per_box")) * boxes;
-        (most.round() as u32).max(1)
-    };
+fn limits(parameters: &Parameters, boxes: f64) -> Limits {
+    let queues = [&parameters.interactive, &parameters.batch];
     Limits {
-        users: [users("interactive"), users("batch")],
-        cpu: [settings.span("interactive_cpu_limit"), settings.span("batch_cpu_limit")],
-        slice: settings.span("time_slice"),
+        users: queues.map(|queue| ((queue.users_per_box * boxes).round() as u32).max(1)),
+        cpu: queues.map(|queue| queue.cpu_limit),
+        slice: parameters.time_slice,
     }
 }
 
-fn drum(settings: &Settings) -> DrumPlan {
+fn drum(parameters: &Parameters) -> DrumPlan {
     DrumPlan {
-        organisation: match settings.word("drum_organisation") {
-            "sector_queued" => Organisation::SectorQueued,
-            _ => Organisation::Fcfs,
-        },
-        revolution: settings.span("drum_revolution"),
-        pages: settings.number("drum_pages"),
-        start: settings.span("drum_start"),
+        organisation: parameters.drum_organisation,
+        revolution: parameters.drum_revolution,
+        pages: parameters.drum_pages,
+        start: parameters.drum_start,
     }
 }
 
-fn disks(settings: &Settings) -> DisksPlan {
+fn disks(parameters: &Parameters) -> DisksPlan {
     DisksPlan {
-        spindles: settings.integer("spindles") as u32,
-        channels: settings.integer("channels") as u32,
-        seek_share: settings.number("seek_share"),
-        longest_seek: settings.span("longest_seek"),
-        revolution: settings.span("disk_revolution"),
-        transfer: settings.span("disk_transfer"),
+        spindles: parameters.spindles as u32,
+        channels: parameters.channels as u32,
+        seek_share: parameters.seek_share,
+        longest_seek: parameters.longest_seek,
+        revolution: parameters.disk_revolution,
+        transfer: parameters.disk_transfer,
     }
 }

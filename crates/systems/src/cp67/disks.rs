@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use thinktime_engine::{Balance, Busy, Calendar, Imbalance, Priority, Slot, Span, Stream, Time};
+use thinktime_engine::{Balance, Busy, Calendar, LawViolation, Laws, Priority, Slot, Span, Stream, Time};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct DisksPlan {
@@ -167,13 +167,13 @@ impl Disks {
         begun.map(|(_, begun)| u128::from(now.since(begun).0)).sum()
     }
 
-    pub fn check(&self, now: Time) -> Result<(), Imbalance> {
+    pub fn check(&self, now: Time, laws: &mut Laws) -> Result<(), LawViolation> {
         let there = self.spindles.iter().flat_map(|spindle| {
             let serving = spindle.serving.iter().map(|(request, _)| request.asked);
             serving.chain(spindle.waiting.iter().map(|request| request.asked))
         });
-        self.present.check("disks", now, there)?;
-        self.busy.check("disks", now, self.received(now))
+        self.present.check("disks", now, there, laws)?;
+        self.busy.check("disks", now, self.received(now), laws)
     }
 
     pub fn restart_statistics(&mut self, now: Time) {

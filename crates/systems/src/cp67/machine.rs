@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use thinktime_engine::drum::Drum;
 use thinktime_engine::{
-    Calendar, Component, Imbalance, Level, Model, Priority, Slot, Span, Stream, Streams, Time,
+    Calendar, Component, LawViolation, Laws, Level, Model, Priority, Slot, Span, Stream, Streams, Time,
 };
 
 use super::config::Config;
@@ -21,7 +21,7 @@ use super::services::{KINDS, Kind, Paths, Work};
 use super::sessions::Day;
 use super::storage::{Frame, Page, Storage};
 use super::users::{End, OPERATOR, State, User};
-use crate::recorder::Monitor;
+use crate::kernel::Monitor;
 
 /// Near slots of the calendar; each user has a far one, for what its owner does at the terminal.
 const PROCESSOR: Slot = Slot(0);
@@ -471,24 +471,25 @@ impl<'a, M: Monitor> Machine<'a, M> {
     }
 
     /// The laws, at the end of a run.
-    pub fn finish(&mut self, now: Time) -> Result<(), Imbalance> {
+    pub fn finish(&mut self, calendar: &Calendar, laws: &mut Laws) -> Result<(), LawViolation> {
+        let now = calendar.now();
         let measures = &self.measures;
         let running = self.segment.map_or(0, |segment| now.since(segment.begun).0);
         let totals = &measures.totals;
         let busy = u128::from(totals.problem + totals.cp + measures.cut_short + running);
         let up = measures.up.area(now) + u128::from(measures.earlier);
-        Imbalance::compare("time adds up", "processor", busy + measures.waiting.area(now), up)?;
+        laws.equal("time adds up", "processor", busy + measures.waiting.area(now), up)?;
         let spent = &measures.spent;
         let cp: u128 = spent.iter().map(|spent| spent.cp + spent.dispatch).sum();
-        Imbalance::compare("time adds up by kind of request", "CP", cp, u128::from(totals.cp))?;
+        laws.equal("time adds up by kind of request", "CP", cp, u128::from(totals.cp))?;
         let calls: u64 = spent.iter().map(|spent| spent.calls).sum();
-        Imbalance::compare("flow balance (calls)", "FREE", calls, totals.calls)?;
+        laws.equal("flow balance", "calls of FREE", calls, totals.calls)?;
         let inside =
             self.users.iter().filter(|user| user.is_signed_on() && !matches!(user.state, State::AtTerminal));
-        measures.interactions.check("interactions", now, inside.map(|user| user.arrived))?;
-        self.storage.check()?;
-        self.drum.check(now)?;
-        self.disks.check(now)
+        measures.interactions.check("interactions", now, inside.map(|user| user.arrived), laws)?;
+        self.storage.check(laws)?;
+        self.drum.check(now, laws)?;
+        self.disks.check(now, laws)
     }
 }
 

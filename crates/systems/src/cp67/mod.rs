@@ -45,13 +45,13 @@
 mod config;
 mod disks;
 mod dusetimr;
-mod figures;
 mod machine;
 mod measures;
 mod parameters;
 mod periods;
 mod printer;
 mod queues;
+mod responses;
 mod schedule;
 mod services;
 mod sessions;
@@ -61,57 +61,47 @@ mod tests;
 mod users;
 
 use serde_json::{Value, json};
-use thinktime_engine::{Calendar, Imbalance, run};
+use thinktime_engine::{Batches, Calendar, LawViolation, Laws, Time};
 use thinktime_log::Column;
 
 use self::config::Config;
-use self::figures::Ended;
 use self::machine::{Machine, near_slots};
-use crate::parameter::{Parameter, ParameterError, Settings};
-use crate::recorder::{Monitor, Recorder, Silent};
-use crate::system::{Outcome, Prepared, Replication, Response, System};
+use self::parameters::Parameters;
+use self::responses::RunTotals;
+use crate::kernel::{
+    Configuration, Measured, Monitor, ParameterError, Replication, Settings, Simulated, System,
+};
 
 /// The system `cp67`.
-pub struct Cp67;
-
-impl System for Cp67 {
-    fn name(&self) -> &'static str {
-        "cp67"
-    }
-
-    fn summary(&self) -> &'static str {
-        "CP-67 on a System/360 Model 67: virtual machines that page on a drum, sampled by DUSETIMR"
-    }
-
-    fn parameters(&self) -> Vec<Parameter> {
-        parameters::parameters()
-    }
-
-    /// Longer than any of the periods took: a run ends with its observations.
-    fn default_length_s(&self) -> f64 {
-        366.0 * 86_400.0
-    }
-
-    fn default_interval_s(&self) -> f64 {
-        300.0
-    }
-
-    fn prepare(&self, settings: &Settings) -> Result<Box<dyn Prepared>, ParameterError> {
-        Config::read(settings).map(|config| Box::new(config) as Box<dyn Prepared>)
-    }
+pub(crate) const fn system() -> System {
+    System::of::<Config>()
 }
 
-impl Prepared for Config {
-    fn responses(&self) -> Vec<Response> {
-        figures::responses()
+impl Configuration for Config {
+    const NAME: &'static str = "cp67";
+    const SUMMARY: &'static str =
+        "CP-67 on a System/360 Model 67: virtual machines that page on a drum, sampled by DUSETIMR";
+    const PARAMETERS: &'static str = include_str!("parameters.toml");
+    const SAMPLES_USERS: bool = true;
+
+    type Parameters = Parameters;
+    type Totals<'t> = RunTotals<'t>;
+    type Machine<'c, M: Monitor + 'c> = Machine<'c, M>;
+
+    fn new(parameters: Parameters, settings: &Settings) -> Result<Config, ParameterError> {
+        Config::new(&parameters, settings)
+    }
+
+    fn responses<'t>(&self) -> Vec<Measured<RunTotals<'t>>> {
+        responses::responses()
     }
 
     fn sample_columns(&self) -> Vec<Column> {
         dusetimr::sample_columns()
     }
 
-    fn samples_users(&self) -> bool {
-        true
+    fn epoch_us(&self) -> Option<i64> {
+        Some(self.schedule.epoch_us())
     }
 
     fn machine(&self) -> Value {
@@ -127,46 +117,31 @@ impl Prepared for Config {
         })
     }
 
-    fn epoch_us(&self) -> Option<i64> {
-        Some(self.schedule.epoch_us())
-    }
-
     fn population(&self) -> u64 {
         u64::from(self.users)
     }
 
-    fn run(&self, replication: Replication, recorder: Option<&mut Recorder>) -> Result<Outcome, Imbalance> {
-        match recorder {
-            Some(recorder) => replicate(self, replication, recorder),
-            None => replicate(self, replication, &mut Silent),
-        }
+    fn calendar<M: Monitor>(&self) -> Calendar {
+        Calendar::new(near_slots(self.disks.spindles), self.users)
+    }
+
+    fn start<'c, M: Monitor>(&'c self, replication: &Replication, monitor: &'c mut M) -> Machine<'c, M> {
+        Machine::new(self, &replication.streams, replication.interval, monitor)
     }
 }
 
-const LAWS: [&str; 6] = [
-    "flow balance",
-    "Little's law for interactions, at the drum and at the disks",
-    "utilisation law of drum and disks",
-    "time adds up",
-    "CP time adds up by kind of request",
-    "page frames are conserved",
-];
+impl<M: Monitor> Simulated for Machine<'_, M> {
+    type Configuration = Config;
 
-fn replicate<M: Monitor>(
-    config: &Config,
-    replication: Replication,
-    monitor: &mut M,
-) -> Result<Outcome, Imbalance> {
-    let mut calendar = Calendar::new(near_slots(config.disks.spindles), config.users);
-    let mut machine = Machine::new(config, &replication.streams, replication.interval, monitor);
-    run(&mut machine, &mut calendar, replication.warm_up, replication.end);
-    let now = calendar.now();
-    machine.finish(now)?;
-    Ok(Outcome {
-        responses: figures::values(&Ended::of(&machine, now)),
-        batches: machine.measures.batches.clone(),
-        laws: LAWS.to_vec(),
-        events: calendar.events(),
-        ended: now,
-    })
+    fn finish(&mut self, calendar: &mut Calendar, laws: &mut Laws) -> Result<(), LawViolation> {
+        self.finish(calendar, laws)
+    }
+
+    fn totals(&self, now: Time) -> RunTotals<'_> {
+        RunTotals::of(self, now)
+    }
+
+    fn batches(&self) -> &Batches {
+        &self.measures.batches
+    }
 }

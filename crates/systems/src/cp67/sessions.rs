@@ -12,7 +12,7 @@ use super::queues::Queue;
 use super::schedule::DAY;
 use super::services::Kind;
 use super::users::{CLASSES, GUEST, OPERATOR, State};
-use crate::recorder::{Interaction, Monitor};
+use crate::kernel::{Interaction, Monitor};
 
 /// Time in which users log on after a start-up, on average [s].
 const COMING_S: f64 = 300.0;

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use thinktime_engine::{Imbalance, Stream};
+use thinktime_engine::{LawViolation, Laws, Stream};
 
 /// A page on its way, in or out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,9 +135,9 @@ impl Storage {
         self.out.clear();
     }
 
-    pub fn check(&self) -> Result<(), Imbalance> {
+    pub fn check(&self, laws: &mut Laws) -> Result<(), LawViolation> {
         let held: u32 = self.held.iter().sum();
         let sum = self.free + self.expecting + held;
-        Imbalance::compare("conservation of page frames", "main storage", sum, self.frames)
+        laws.equal("conservation of page frames", "main storage", sum, self.frames)
     }
 }

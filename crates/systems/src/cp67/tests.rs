@@ -4,28 +4,20 @@
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use thinktime_engine::drum::Drum;
-use thinktime_engine::{Calendar, Component, Model, Slot, Span, Streams, Time, run};
+use thinktime_engine::{Calendar, Component, Laws, Model, Slot, Span, Streams, Time, run};
 use thinktime_log::Value as Cell;
 
 use super::config::Config;
+use super::dusetimr;
 use super::machine::{Machine, near_slots};
 use super::schedule::{DAY, Stretch};
 use super::storage::{Frame, Page, Storage};
-use super::{Cp67, dusetimr, figures};
-use crate::parameter::Settings;
-use crate::recorder::{Amount, Interaction, Monitor};
-use crate::simulation::{Simulation, parameters};
-use crate::system::{Outcome, Prepared, Replication};
-
-static CP67: Cp67 = Cp67;
+use crate::kernel::testing::{configured, response};
+use crate::kernel::{Amount, Interaction, Monitor, Outcome, Prepared, Replication, Simulation};
+use crate::system;
 
 fn given(parameters: &Value) -> &Map<String, Value> {
     parameters.as_object().unwrap()
-}
-
-fn config(parameters_given: &Value) -> Config {
-    let settings = Settings::resolve("cp67", &parameters(&CP67), given(parameters_given)).unwrap();
-    Config::read(&settings).unwrap()
 }
 
 const STREAMS: Streams = Streams { seed: 67, replication: 0 };
@@ -38,12 +30,11 @@ fn once(parameters: &Value) -> Outcome {
         end: Time(100 * DAY),
         interval: Span::from_seconds(INTERVAL_S),
     };
-    config(parameters).run(replication, None).unwrap()
+    configured::<Config>(parameters).run(&replication, None).unwrap()
 }
 
 fn figure(outcome: &Outcome, name: &str) -> f64 {
-    let all = figures::responses();
-    outcome.responses[all.iter().position(|response| response.name == name).unwrap()]
+    response(&configured::<Config>(&json!({})), outcome, name)
 }
 
 #[test]
@@ -59,7 +50,7 @@ fn what_cannot_be_is_refused_with_what_could() {
         (json!({"free_frett": "new"}), "free_frett", "did you mean \"free_fret\""),
         (json!({"edit_think": "exponential(mean=-1)"}), "edit_think", "mean"),
     ] {
-        let message = Simulation::new(&CP67, given(&wrong)).err().unwrap().to_string();
+        let message = Simulation::new(system("cp67").unwrap(), given(&wrong)).err().unwrap().to_string();
         assert!(message.contains(named) && message.contains(remedy), "{wrong}: {message}");
     }
 }
@@ -72,7 +63,7 @@ fn at(day: u64, hours: f64) -> Time {
 #[test]
 fn the_periods_are_recorded_in_their_shifts() {
     let first = |period: &str, count: usize| -> Vec<Stretch> {
-        config(&json!({"period": period})).schedule.stretches().take(count).collect()
+        configured::<Config>(&json!({"period": period})).schedule.stretches().take(count).collect()
     };
     let stretch = |from_day, from, to_day, to| Stretch { from: at(from_day, from), to: at(to_day, to) };
     // Of weekdays every fourth: Monday, Friday, then Thursday of the second week.
@@ -84,7 +75,7 @@ fn the_periods_are_recorded_in_their_shifts() {
     // Round the clock, three days of five, weekends included.
     assert_eq!(first("III-3", 2), [stretch(0, 0.0, 3, 0.0), stretch(5, 0.0, 8, 0.0)]);
     let weekdays: Vec<u64> = ["II-2", "II-3", "III-3"]
-        .map(|period| config(&json!({"period": period})).schedule.weekday(0))
+        .map(|period| configured::<Config>(&json!({"period": period})).schedule.weekday(0))
         .to_vec();
     assert_eq!(weekdays, [0, 0, 4]);
 }
@@ -92,7 +83,7 @@ fn the_periods_are_recorded_in_their_shifts() {
 /// Monday to Thursday of two weeks; new on Monday and Thursday of the first, Tuesday and Wednesday of the second.
 #[test]
 fn the_experiment_is_counterbalanced_as_published() {
-    let config = config(&json!({"schedule": "experiment", "free_fret": "counterbalanced"}));
+    let config = configured::<Config>(&json!({"schedule": "experiment", "free_fret": "counterbalanced"}));
     let days: Vec<u64> = config.schedule.stretches().map(|stretch| stretch.from.0 / DAY).collect();
     assert_eq!(days, [0, 1, 2, 3, 7, 8, 9, 10]);
     let new: Vec<bool> = days.iter().map(|day| config.is_new(*day)).collect();
@@ -102,7 +93,7 @@ fn the_experiment_is_counterbalanced_as_published() {
 
 #[test]
 fn users_come_with_the_first_shift() {
-    let config = config(&json!({"first_shift": 20, "evening": 5, "night": 2, "weekend": 3}));
+    let config = configured::<Config>(&json!({"first_shift": 20, "evening": 5, "night": 2, "weekend": 3}));
     let wanted = |day, hour| config.population.wanted(&config.schedule, at(day, hour));
     // The first day is a Friday.
     assert_eq!((wanted(0, 3.0), wanted(0, 10.0), wanted(0, 20.5), wanted(1, 10.0)), (2.0, 20.0, 3.5, 3.0));
@@ -190,12 +181,12 @@ fn number(row: &[Cell], name: &str) -> f64 {
 }
 
 fn watched(parameters: &Value) -> Watch {
-    let config = config(parameters);
+    let config = configured::<Config>(parameters);
     let mut watch = Watch::default();
     let mut calendar = Calendar::new(near_slots(config.disks.spindles), config.users);
     let mut machine = Machine::new(&config, &STREAMS, Span::from_seconds(INTERVAL_S), &mut watch);
     run(&mut machine, &mut calendar, Time::ZERO, Time(100 * DAY));
-    machine.finish(calendar.now()).unwrap();
+    machine.finish(&calendar, &mut Laws::default()).unwrap();
     watch
 }
 
@@ -261,13 +252,13 @@ impl Model for Requests {
 }
 
 fn saturated_per_s(organisation: &str) -> (f64, f64) {
-    let plan = config(&json!({"drum_organisation": organisation})).drum;
+    let plan = configured::<Config>(&json!({"drum_organisation": organisation})).drum;
     let drum = Drum::new(plan, Slot(0), STREAMS.stream(Component("drum"), 0));
     let mut requests = Requests { drum, done: 0 };
     let mut calendar = Calendar::new(1, 1);
     let length_s = 10_000.0;
     run(&mut requests, &mut calendar, Time::ZERO, Time::ZERO + Span::from_seconds(length_s));
-    requests.drum.check(calendar.now()).unwrap();
+    requests.drum.check(calendar.now(), &mut Laws::default()).unwrap();
     (requests.done as f64 / length_s, plan.most_per_s())
 }
 
@@ -308,7 +299,7 @@ fn frames_are_taken_from_whoever_is_longest_out_and_stolen_last() {
     assert_eq!(take(&mut storage, 3), Frame::Stolen);
     // Enough frames: one of its own goes for the new page.
     assert_eq!(storage.take(3, 4), Frame::Stolen);
-    storage.check().unwrap();
+    storage.check(&mut Laws::default()).unwrap();
 }
 
 fn any_parameters() -> impl Strategy<Value = Value> {
@@ -338,7 +329,7 @@ proptest! {
     /// with restarts in the middle of anything.
     #[test]
     fn the_laws_hold_for_any_machine(parameters in any_parameters()) {
-        let Ok(simulation) = Simulation::new(&CP67, given(&parameters)) else { return Ok(()) };
+        let Ok(simulation) = Simulation::new(system("cp67").unwrap(), given(&parameters)) else { return Ok(()) };
         let finished = simulation.run(3, 0..1, Some(1), |_| true);
         prop_assert!(finished.is_ok(), "{:?}", finished.err());
     }

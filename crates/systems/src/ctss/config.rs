@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use thinktime_engine::{Distribution, Span};
 
-use super::levels::{Preempt, Scheduler};
+use super::levels::Scheduler;
+use super::parameters::{Parameters, SwapDevice};
 use super::store::Device;
 use super::users::Step;
-use crate::parameter::{ParameterError, Settings};
+use crate::kernel::{ParameterError, Settings, refuse};
 
 /// A checked configuration.
 #[derive(Clone, Debug)]
@@ -41,52 +42,52 @@ pub(super) struct Config {
 const DEMANDS: [&str; 4] = ["cpu", "words", "disk", "lines"];
 
 impl Config {
-    pub fn read(settings: &Settings) -> Result<Config, ParameterError> {
-        let (users, normal_users) = (settings.integer("users"), settings.integer("normal_users"));
+    pub fn new(parameters: &Parameters, settings: &Settings) -> Result<Config, ParameterError> {
+        let (users, normal_users) = (parameters.users, parameters.normal_users);
         if normal_users > users {
             let remedy = format!("give at most as many normal users as there are users, {users}");
-            return Err(settings.refuse("normal_users", &remedy));
+            return Err(refuse!(settings, parameters.normal_users, &remedy));
         }
-        let core = settings.integer("core") as u32;
-        let background_words = settings.integer("background_words") as u32;
+        let core = parameters.core as u32;
+        let background_words = parameters.background_words as u32;
         if background_words > core {
             let remedy = format!("give a background program that fits into core, {core} words");
-            return Err(settings.refuse("background_words", &remedy));
+            return Err(refuse!(settings, parameters.background_words, &remedy));
         }
-        let steps = steps(settings);
+        let steps = steps(parameters, settings)?;
         let disk = Device {
-            seek_s: settings.number("disk_seek"),
-            revolution_s: settings.number("disk_revolution"),
-            word_s: settings.number("disk_word_time"),
+            seek_s: parameters.disk_seek,
+            revolution_s: parameters.disk_revolution,
+            word_s: parameters.disk_word_time,
         };
-        let swapper = match settings.word("swap_device") {
-            "disk" => disk,
-            _ => Device {
+        let swapper = match parameters.swap_device {
+            SwapDevice::Disk => disk,
+            SwapDevice::Drum => Device {
                 seek_s: 0.0,
-                revolution_s: settings.number("drum_revolution"),
-                word_s: settings.number("drum_word_time"),
+                revolution_s: parameters.drum_revolution,
+                word_s: parameters.drum_word_time,
             },
         };
         Ok(Config {
             users: users as u32,
             normal_users: normal_users as u32,
-            script_name: settings.script("script").name.clone(),
+            script_name: parameters.script.name.clone(),
             waiting: steps.iter().filter(|step| step.waiting.is_some()).count(),
             steps,
-            normal_think: settings.distribution("normal_think").clone(),
-            normal_demand: settings.number("normal_demand"),
-            line_time: settings.span("line_time"),
-            clock_resolution: settings.span("clock_resolution"),
+            normal_think: parameters.normal_think.clone(),
+            normal_demand: parameters.normal_demand,
+            line_time: parameters.line_time,
+            clock_resolution: parameters.clock_resolution,
             core,
-            partial_swap: settings.flag("partial_swap"),
-            scheduler: scheduler(settings, &swapper),
-            background: settings.flag("background"),
+            partial_swap: parameters.partial_swap,
+            scheduler: scheduler(parameters, &swapper),
+            background: parameters.background,
             background_words,
-            line_overhead: settings.span("line_overhead"),
+            line_overhead: parameters.line_overhead,
             swapper,
             disk,
             files: Device { seek_s: 0.0, ..disk },
-            record_words: settings.integer("disk_record_words") as u32,
+            record_words: parameters.disk_record_words as u32,
         })
     }
 
@@ -96,23 +97,19 @@ impl Config {
     }
 }
 
-fn scheduler(settings: &Settings, swapper: &Device) -> Scheduler {
-    let quantum = settings.number("quantum");
+fn scheduler(parameters: &Parameters, swapper: &Device) -> Scheduler {
+    let quantum = parameters.quantum;
     Scheduler {
-        levels: settings.integer("levels") as u32,
-        quantum: settings.span("quantum"),
+        levels: parameters.levels as u32,
+        quantum: Span::from_seconds(parameters.quantum),
         words_per_quantum: quantum / (2.0 * swapper.word_s),
-        preempt: match settings.word("preempt") {
-            "at_once" => Preempt::AtOnce,
-            "never" => Preempt::Never,
-            _ => Preempt::NewcomersTurn,
-        },
+        preempt: parameters.preempt,
     }
 }
 
-fn steps(settings: &Settings) -> Vec<Step> {
-    let demands = settings.demands("script", &DEMANDS);
-    let all = &settings.script("script").interactions;
+fn steps(parameters: &Parameters, settings: &Settings) -> Result<Vec<Step>, ParameterError> {
+    let demands = settings.demands(&parameters.script, &DEMANDS)?;
+    let all = &parameters.script.interactions;
     let mut waiting = 0;
     let step = |(number, demands): (usize, Vec<Distribution>)| {
         let this = &all[number];
@@ -135,5 +132,5 @@ fn steps(settings: &Settings) -> Vec<Step> {
             stays: same(Some(number + 1)),
         }
     };
-    demands.into_iter().enumerate().map(step).collect()
+    Ok(demands.into_iter().enumerate().map(step).collect())
 }

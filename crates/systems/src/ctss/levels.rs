@@ -1,11 +1,13 @@
 //! The scheduler's queues: who runs next, and for how long.
 
+use serde::Deserialize;
 use std::collections::VecDeque;
 
 use thinktime_engine::Span;
 
 /// When a program that comes to a lower level takes over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum Preempt {
     AtOnce,
     /// When the running one has had at least as much time as the newcomer's turn is long.

@@ -5,15 +5,17 @@
 
 use std::collections::VecDeque;
 
-use thinktime_engine::{Calendar, Component, Imbalance, Model, Priority, Slot, Span, Stream, Streams, Time};
+use thinktime_engine::{
+    Calendar, Component, LawViolation, Laws, Model, Priority, Slot, Span, Stream, Streams, Time,
+};
 
 use super::config::Config;
-use super::figures::sample_row;
 use super::levels::Levels;
 use super::measures::{Measures, State};
+use super::responses::sample_row;
 use super::store::{BACKGROUND, Kind, Move, Store};
 use super::users::{Input, Job, Program, Stop, User};
-use crate::recorder::{Amount, Interaction, Monitor};
+use crate::kernel::{Amount, Interaction, Monitor};
 
 /// Near slots of the calendar; each user has a far one, for the end of thinking.
 pub(super) const PROCESSOR: Slot = Slot(0);
@@ -456,7 +458,8 @@ impl<'a, M: Monitor> Machine<'a, M> {
     }
 
     /// Ends the run: the last sample, the unfinished interactions, and every law.
-    pub fn finish(&mut self, now: Time) -> Result<(), Imbalance> {
+    pub fn finish(&mut self, calendar: &Calendar, laws: &mut Laws) -> Result<(), LawViolation> {
+        let now = calendar.now();
         if now > self.measures.sampled.at {
             self.sample(now);
         }
@@ -464,8 +467,8 @@ impl<'a, M: Monitor> Machine<'a, M> {
             self.tell(user, None);
             self.tell_waiting(user);
         }
-        self.store.check()?;
-        self.measures.check(now, &self.users)
+        self.store.check(laws)?;
+        self.measures.check(now, &self.users, laws)
     }
 
     /// Inputs that nobody has begun to work on.

@@ -1,6 +1,6 @@
 //! What is measured as a run goes, and the laws that must hold for it.
 
-use thinktime_engine::{Balance, Batches, Busy, Imbalance, Level, Span, Tally, Time};
+use thinktime_engine::{Balance, Batches, Busy, LawViolation, Laws, Level, Span, Tally, Time};
 
 use super::config::Config;
 use super::store::Kind;
@@ -174,22 +174,22 @@ impl Measures {
     }
 
     /// Everything that was counted in two ways agrees; users are charged for all of their time so far.
-    pub fn check(&self, now: Time, users: &[User]) -> Result<(), Imbalance> {
+    pub fn check(&self, now: Time, users: &[User], laws: &mut Laws) -> Result<(), LawViolation> {
         let inputs = users.iter().flat_map(User::inputs).map(|input| input.arrived);
-        self.interactions.check("interactions", now, inputs)?;
+        self.interactions.check("interactions", now, inputs, laws)?;
         for (level, balance) in self.levels.iter().enumerate() {
             let here = users.iter().filter_map(|user| user.job).filter(|job| job.level as usize == level);
-            balance.check(&format!("level {level}"), now, here.map(|job| job.at_level))?;
+            balance.check(&format!("level {level}"), now, here.map(|job| job.at_level), laws)?;
         }
-        self.run.check("processor", now, received(users))?;
+        self.run.check("processor", now, received(users), laws)?;
         let run: u128 = users.iter().map(|user| user.run).sum();
-        Imbalance::compare("run time adds up by user (nanoseconds)", "processor", self.run.area(now), run)?;
+        laws.equal("run time adds up by user", "processor", self.run.area(now), run)?;
         let swap = users.iter().map(|user| user.swap).sum::<u128>() + self.counts.background_swap;
         let area = self.swap_area(now);
-        Imbalance::compare("swap time adds up by user (nanoseconds)", "processor", area, swap)?;
+        laws.equal("swap time adds up by user", "processor", area, swap)?;
         let all = self.run.area(now) + self.states.iter().map(|state| state.area(now)).sum::<u128>();
         let length = u128::from(now.since(self.since).0);
-        Imbalance::compare("time adds up (nanoseconds)", "processor", all, length)
+        laws.equal("time adds up", "processor", all, length)
     }
 
     /// Statistics begin anew.

@@ -39,59 +39,53 @@
 //! not moved to a lower level. The file directory has no size: nothing depends on it.
 
 mod config;
-mod figures;
 mod levels;
 mod machine;
 mod measures;
 mod parameters;
+mod responses;
 mod store;
 #[cfg(test)]
 mod tests;
 mod users;
 
 use serde_json::{Value, json};
-use thinktime_engine::{Calendar, Imbalance, run};
+use thinktime_engine::{Batches, Calendar, LawViolation, Laws, Time};
 use thinktime_log::Column;
 
 use self::config::Config;
 use self::machine::{Machine, NEAR_SLOTS};
-use crate::parameter::{Parameter, ParameterError, Settings};
-use crate::recorder::{Monitor, Recorder, Silent};
-use crate::system::{Outcome, Prepared, Replication, Response, System};
+use self::parameters::Parameters;
+use self::responses::RunTotals;
+use crate::kernel::{
+    Configuration, Measured, Monitor, ParameterError, Replication, Settings, Simulated, System,
+};
 
 /// The system `ctss`.
-pub struct Ctss;
-
-impl System for Ctss {
-    fn name(&self) -> &'static str {
-        "ctss"
-    }
-
-    fn summary(&self) -> &'static str {
-        "CTSS on an IBM 7094: one program in core at a time, swapped to a drum by a multi-level scheduler"
-    }
-
-    fn parameters(&self) -> Vec<Parameter> {
-        parameters::parameters()
-    }
-
-    /// What three runs of the script take, about.
-    fn default_length_s(&self) -> f64 {
-        7600.0
-    }
-
-    fn prepare(&self, settings: &Settings) -> Result<Box<dyn Prepared>, ParameterError> {
-        Config::read(settings).map(|config| Box::new(config) as Box<dyn Prepared>)
-    }
+pub(crate) const fn system() -> System {
+    System::of::<Config>()
 }
 
-impl Prepared for Config {
-    fn responses(&self) -> Vec<Response> {
-        figures::responses(self)
+impl Configuration for Config {
+    const NAME: &'static str = "ctss";
+    const SUMMARY: &'static str =
+        "CTSS on an IBM 7094: one program in core at a time, swapped to a drum by a multi-level scheduler";
+    const PARAMETERS: &'static str = include_str!("parameters.toml");
+
+    type Parameters = Parameters;
+    type Totals<'t> = RunTotals<'t>;
+    type Machine<'c, M: Monitor + 'c> = Machine<'c, M>;
+
+    fn new(parameters: Parameters, settings: &Settings) -> Result<Config, ParameterError> {
+        Config::new(&parameters, settings)
+    }
+
+    fn responses<'t>(&self) -> Vec<Measured<RunTotals<'t>>> {
+        responses::responses(self)
     }
 
     fn sample_columns(&self) -> Vec<Column> {
-        figures::sample_columns()
+        responses::sample_columns()
     }
 
     fn machine(&self) -> Value {
@@ -129,38 +123,27 @@ impl Prepared for Config {
         u64::from(self.users)
     }
 
-    fn run(&self, replication: Replication, recorder: Option<&mut Recorder>) -> Result<Outcome, Imbalance> {
-        match recorder {
-            Some(recorder) => replicate(self, replication, recorder),
-            None => replicate(self, replication, &mut Silent),
-        }
+    fn calendar<M: Monitor>(&self) -> Calendar {
+        Calendar::new(NEAR_SLOTS, self.users)
+    }
+
+    fn start<'c, M: Monitor>(&'c self, replication: &Replication, monitor: &'c mut M) -> Machine<'c, M> {
+        Machine::new(self, &replication.streams, replication.interval, monitor)
     }
 }
 
-const LAWS: [&str; 6] = [
-    "flow balance",
-    "Little's law for interactions and for programs at each level",
-    "utilisation law of the processor",
-    "swap time adds up by user",
-    "time adds up",
-    "core is conserved",
-];
+impl<M: Monitor> Simulated for Machine<'_, M> {
+    type Configuration = Config;
 
-fn replicate<M: Monitor>(
-    config: &Config,
-    replication: Replication,
-    monitor: &mut M,
-) -> Result<Outcome, Imbalance> {
-    let mut calendar = Calendar::new(NEAR_SLOTS, config.users);
-    let mut machine = Machine::new(config, &replication.streams, replication.interval, monitor);
-    run(&mut machine, &mut calendar, replication.warm_up, replication.end);
-    let now = calendar.now();
-    machine.finish(now)?;
-    Ok(Outcome {
-        responses: figures::values(&machine.measures, now),
-        batches: machine.measures.batches.clone(),
-        laws: LAWS.to_vec(),
-        events: calendar.events(),
-        ended: now,
-    })
+    fn finish(&mut self, calendar: &mut Calendar, laws: &mut Laws) -> Result<(), LawViolation> {
+        self.finish(calendar, laws)
+    }
+
+    fn totals(&self, now: Time) -> RunTotals<'_> {
+        RunTotals { measures: &self.measures, now }
+    }
+
+    fn batches(&self) -> &Batches {
+        &self.measures.batches
+    }
 }

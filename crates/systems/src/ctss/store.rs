@@ -1,6 +1,6 @@
 //! The users' bank of core: whose words are where. Every program begins at the first word.
 
-use thinktime_engine::{Imbalance, Span, Stream};
+use thinktime_engine::{LawViolation, Laws, Span, Stream};
 
 /// Who holds words: users by number, and the background job.
 pub(super) const BACKGROUND: u32 = u32::MAX;
@@ -79,16 +79,16 @@ impl Store {
     }
 
     /// Pieces lie one after another within core, one a program.
-    pub fn check(&self) -> Result<(), Imbalance> {
+    pub fn check(&self, laws: &mut Laws) -> Result<(), LawViolation> {
         let law = "core is conserved (words)";
         let mut end = 0;
         for (place, piece) in self.pieces.iter().enumerate() {
             let again = self.pieces[..place].iter().any(|other| other.owner == piece.owner);
-            Imbalance::compare(law, "one piece a program", again, false)?;
-            Imbalance::compare(law, "pieces apart", piece.from >= end && piece.from < piece.to, true)?;
+            laws.equal(law, "one piece a program", again, false)?;
+            laws.equal(law, "pieces apart", piece.from >= end && piece.from < piece.to, true)?;
             end = piece.to;
         }
-        Imbalance::compare(law, "all within core", end <= self.size, true)
+        laws.equal(law, "all within core", end <= self.size, true)
     }
 }
 
@@ -120,7 +120,7 @@ mod tests {
     fn bring(store: &mut Store, owner: u32, words: u32) -> (Vec<Move>, u32) {
         let moves = store.make_room(owner, words);
         let loaded = store.fill(owner, words);
-        store.check().unwrap();
+        store.check(&mut Laws::default()).unwrap();
         (moves, loaded)
     }
 
@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(store.make_room(1, 50), [dump(0, 20)]);
         store.fill(1, 50);
         store.fill(1, 10);
-        store.check().unwrap();
+        store.check(&mut Laws::default()).unwrap();
         assert_eq!(store.held(), 10 + 40);
     }
 }

@@ -3,19 +3,16 @@
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use thinktime_engine::{Calendar, Model, Priority, Span, Streams, Time, run};
+use thinktime_engine::{Calendar, Laws, Model, Priority, Span, Streams, Time, run};
 use thinktime_log::Value as Cell;
 
 use super::config::Config;
 use super::machine::{Machine, NEAR_SLOTS};
 use super::measures::State;
-use super::{Ctss, figures, replicate};
-use crate::parameter::Settings;
-use crate::recorder::{Amount, Interaction, Monitor, Silent};
-use crate::simulation::{Simulation, parameters};
-use crate::system::{Outcome, Replication};
-
-static CTSS: Ctss = Ctss;
+use super::responses;
+use crate::kernel::testing::{configured, response};
+use crate::kernel::{Amount, Interaction, Monitor, NullMonitor, Outcome, Replication, Simulation, replicate};
+use crate::system;
 
 fn given(parameters: &Value) -> &Map<String, Value> {
     parameters.as_object().unwrap()
@@ -26,13 +23,8 @@ fn with(mut parameters: Value, more: Value) -> Value {
     parameters
 }
 
-fn config(parameters_given: &Value) -> Config {
-    let settings = Settings::resolve("ctss", &parameters(&CTSS), given(parameters_given)).unwrap();
-    Config::read(&settings).unwrap()
-}
-
 fn column(parameters: &Value, replications: u64, name: &str) -> Vec<f64> {
-    let simulation = Simulation::new(&CTSS, given(parameters)).unwrap();
+    let simulation = Simulation::new(system("ctss").unwrap(), given(parameters)).unwrap();
     let outcomes = simulation.run(1969, 0..replications, Some(2), |_| true).unwrap().outcomes;
     let names = simulation.prepared().responses();
     let at = names.iter().position(|response| response.name == name).unwrap();
@@ -151,7 +143,8 @@ const MILLISECOND: u64 = 1_000_000;
 
 /// What happens, in milliseconds, when user i types interaction i of the script at `typed[i]` and nothing else.
 fn trace(parameters: &Value, typed: &[u64]) -> Vec<(u64, &'static str, Option<u32>)> {
-    let config = config(&with(parameters.clone(), json!({"users": typed.len(), "normal_users": 0})));
+    let config =
+        configured::<Config>(&with(parameters.clone(), json!({"users": typed.len(), "normal_users": 0})));
     let mut seen = Everything::default();
     let mut calendar = Calendar::new(NEAR_SLOTS, config.users);
     let streams = Streams { seed: 1, replication: 0 };
@@ -165,7 +158,7 @@ fn trace(parameters: &Value, typed: &[u64]) -> Vec<(u64, &'static str, Option<u3
         machine.handle(slot, &mut calendar);
     }
     calendar.finish(Time(10_000 * MILLISECOND));
-    machine.finish(calendar.now()).unwrap();
+    machine.finish(&calendar, &mut Laws::default()).unwrap();
     let done = |kind: &str| kind.ends_with("_end") || kind == "completion";
     let events = seen.events.into_iter().filter(|(_, kind, _)| done(kind));
     events.map(|(time, kind, user)| (time.0 / MILLISECOND, kind, user)).collect()
@@ -262,7 +255,8 @@ fn a_clock_in_steps_is_right_on_average() {
 
 #[test]
 fn what_cannot_be_is_refused_with_what_could() {
-    let refused = |wrong: Value| Simulation::new(&CTSS, given(&wrong)).err().unwrap().to_string();
+    let refused =
+        |wrong: Value| Simulation::new(system("ctss").unwrap(), given(&wrong)).err().unwrap().to_string();
     for (wrong, named, remedy) in [
         (json!({"normal_users": 18}), "normal_users: 18 was given", "at most"),
         (json!({"background_words": 40_000}), "background_words: 40000 was given", "32768 words"),
@@ -287,21 +281,16 @@ fn replication(number: u64, end_s: f64, warm_up_s: f64) -> Replication {
     }
 }
 
-fn figure(config: &Config, outcome: &Outcome, name: &str) -> f64 {
-    let all = figures::responses(config);
-    outcome.responses[all.iter().position(|response| response.name == name).unwrap()]
-}
-
 #[test]
 fn the_monitor_sees_what_the_figures_say() {
-    let config = config(&json!({"users": 12, "normal_users": 8}));
+    let config = configured::<Config>(&json!({"users": 12, "normal_users": 8}));
     let mut seen = Everything::default();
-    let outcome = replicate(&config, replication(3, 4030.0, 30.0), &mut seen).unwrap();
-    let silent = replicate(&config, replication(3, 4030.0, 30.0), &mut Silent).unwrap();
+    let outcome = replicate(&config, &replication(3, 4030.0, 30.0), &mut seen).unwrap();
+    let silent = replicate(&config, &replication(3, 4030.0, 30.0), &mut NullMonitor).unwrap();
     let bits = |outcome: &Outcome| outcome.responses.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
     assert_eq!(bits(&outcome), bits(&silent), "to be watched changes nothing");
 
-    let columns: Vec<String> = figures::sample_columns().into_iter().map(|column| column.name).collect();
+    let columns: Vec<String> = responses::sample_columns().into_iter().map(|column| column.name).collect();
     let total = |name: &str| -> f64 {
         let at = columns.iter().position(|column| column == name).unwrap();
         let values = seen.samples.iter().map(|(_, _, row)| match &row[at] {
@@ -318,19 +307,19 @@ fn the_monitor_sees_what_the_figures_say() {
         [swap.as_slice(), &["run_s", "background_s", "supervisor_s", "disk_wait_s", "idle_s"]].concat();
     let sum = |names: &[&str]| names.iter().map(|name| total(name)).sum::<f64>();
     assert!((sum(&states) - length).abs() < 1e-6);
-    assert!((sum(&swap) / length - figure(&config, &outcome, "swap_share")).abs() < 1e-9);
+    assert!((sum(&swap) / length - response(&config, &outcome, "swap_share")).abs() < 1e-9);
     for (column, share) in [("run_s", "processor_share"), ("disk_wait_s", "disk_wait_share")] {
-        assert!((total(column) / length - figure(&config, &outcome, share)).abs() < 1e-9, "{share}");
+        assert!((total(column) / length - response(&config, &outcome, share)).abs() < 1e-9, "{share}");
     }
     let interactions = total("script_interactions");
-    assert_eq!(interactions, figure(&config, &outcome, "script_interactions"));
+    assert_eq!(interactions, response(&config, &outcome, "script_interactions"));
     for (column, each) in
         [("script_run_s", "run_per_interaction_s"), ("script_swap_s", "swap_per_interaction_s")]
     {
-        assert!((total(column) / interactions - figure(&config, &outcome, each)).abs() < 1e-9, "{each}");
+        assert!((total(column) / interactions - response(&config, &outcome, each)).abs() < 1e-9, "{each}");
     }
     let mean = total("script_response_s") / total("script_waits");
-    assert!((mean - figure(&config, &outcome, "response_mean_s")).abs() < 1e-9);
+    assert!((mean - response(&config, &outcome, "response_mean_s")).abs() < 1e-9);
     let after = Time::ZERO + Span::from_seconds(30.0);
     let counted =
         |kind: &str| seen.events.iter().filter(|(now, of, _)| *of == kind && *now >= after).count() as f64;
@@ -344,21 +333,21 @@ fn the_monitor_sees_what_the_figures_say() {
 /// The checker is checked: time for which nobody is charged, and a program that is at two levels, are seen.
 #[test]
 fn a_machine_that_miscounts_is_refused() {
-    let config = config(&json!({}));
-    let broken = |breaks: fn(&mut Machine<Silent>, Time)| {
+    let config = configured::<Config>(&json!({}));
+    let broken = |breaks: fn(&mut Machine<NullMonitor>, Time)| {
         let mut calendar = Calendar::new(NEAR_SLOTS, config.users);
-        let mut silent = Silent;
+        let mut silent = NullMonitor;
         let streams = Streams { seed: 1, replication: 0 };
         let mut machine = Machine::new(&config, &streams, Span::from_seconds(60.0), &mut silent);
         run(&mut machine, &mut calendar, Time::ZERO, Time::ZERO + Span::from_seconds(500.0));
         breaks(&mut machine, calendar.now());
-        machine.finish(calendar.now()).unwrap_err().law
+        machine.finish(&calendar, &mut Laws::default()).unwrap_err().law
     };
     assert_eq!(broken(|machine, _| machine.users[0].run += 1), "run time adds up by user (nanoseconds)");
     assert_eq!(broken(|machine, _| machine.users[0].swap += 1), "swap time adds up by user (nanoseconds)");
     assert_eq!(broken(|machine, now| machine.measures.enters_level(0, now)), "flow balance (customers)");
     let idle =
-        |machine: &mut Machine<Silent>, now: Time| machine.measures.enters(State::Idle, Time(now.0 - 1));
+        |machine: &mut Machine<NullMonitor>, now: Time| machine.measures.enters(State::Idle, Time(now.0 - 1));
     assert!(broken(idle).starts_with("time adds up"));
 }
 
@@ -413,7 +402,7 @@ proptest! {
         warm_up in prop::sample::select(vec![0.0, 17.3]),
         seed in 0u64..1000,
     ) {
-        let outcome = replicate(&config(&parameters), replication(seed, 200.0, warm_up), &mut Everything::default());
+        let outcome = replicate(&configured::<Config>(&parameters), &replication(seed, 200.0, warm_up), &mut Everything::default());
         prop_assert!(outcome.is_ok(), "{}", outcome.unwrap_err());
     }
 }

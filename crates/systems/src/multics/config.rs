@@ -1,16 +1,16 @@
 //! What the parameters mean together: a checked configuration.
 
 use serde_json::Value;
-use thinktime_engine::drum::{DrumPlan, Organisation};
+use thinktime_engine::drum::DrumPlan;
 use thinktime_engine::{Distribution, Span, Time};
 
 use super::events::{EVENTS, Event, Paths};
+use super::parameters::{EligibilityRule, InterruptRouting, LineOrder, Parameters, PriorityName};
 use super::pool::Lifetime;
 use super::processors::{Locking, Section, Slowness};
 use super::traffic::{Eligibility, Order};
 use super::users::{Line, Role};
-use super::versions::{Version, version};
-use crate::parameter::{ParameterError, Settings};
+use crate::kernel::{ParameterError, Settings, refuse};
 
 /// Part of a page fault's path before the process waits; the rest follows when its page has come.
 const BEFORE_PAGE: f64 = 0.7;
@@ -67,70 +67,71 @@ pub(super) struct Config {
 }
 
 impl Config {
-    pub fn read(settings: &Settings) -> Result<Config, ParameterError> {
-        let version = version(settings.word("version"));
-        let of_version = |name: &str, own: f64| of_version(settings, name, own);
-        let mut lines = lines(settings)?;
+    pub fn new(parameters: &Parameters, settings: &Settings) -> Result<Config, ParameterError> {
+        let version = parameters.version;
+        let mut lines = lines(parameters, settings)?;
         let script_lines = lines.len();
         let waiting_lines = lines.iter().filter(|line| line.waits.is_some()).count();
-        lines.push(housekeeping(settings));
-        let core = settings.integer("core");
-        let exponent = settings.number("lifetime_exponent");
+        lines.push(housekeeping(parameters));
+        let core = parameters.core;
+        let pageable = pageable(parameters, settings)?;
+        let exponent = parameters.lifetime_exponent;
         let milliseconds = |value: f64| Span::from_nanoseconds(value * 1e6);
         let lifetime = |mean_ms: f64, places| Lifetime { mean: milliseconds(mean_ms), places, exponent };
-        let segments = of_version("active_segments", version.active_segments as f64)?;
+        let segments = parameters.active_segments.or(version.active_segments as f64);
         Ok(Config {
-            cpus: settings.integer("cpus") as usize,
+            cpus: parameters.cpus as usize,
             core_kwords: core,
-            pageable: pageable(settings, core)?,
+            pageable,
             active_segments: segments.round().max(1.0) as u32,
-            page_lifetime: lifetime(of_version("headway", version.headway_ms)?, PAGES_OF_HEADWAY),
+            page_lifetime: lifetime(parameters.headway.or(version.headway_ms), PAGES_OF_HEADWAY),
             segment_lifetime: lifetime(
-                of_version("segment_headway", version.segment_headway_ms)?,
+                parameters.segment_headway.or(version.segment_headway_ms),
                 SEGMENTS_OF_HEADWAY,
             ),
-            gate_headway_ns: of_version("gate_headway", version.gate_headway_ms)? * 1e6,
-            modified: settings.number("modified"),
-            kept: settings.number("kept"),
-            examine: milliseconds(of_version("examine", version.examine_ms)?),
-            paths: paths(settings, version, core)?,
-            locks: match settings.word("locks") {
-                "none" => Locking::None,
-                "global" => Locking::Global,
-                _ => Locking::ByDataBase,
+            gate_headway_ns: parameters.gate_headway.or(version.gate_headway_ms) * 1e6,
+            modified: parameters.modified,
+            kept: parameters.kept,
+            examine: milliseconds(parameters.examine.or(version.examine_ms)),
+            paths: paths(parameters),
+            locks: parameters.locks,
+            segment_lock_share: parameters.segment_lock_share,
+            traffic_lock_share: parameters.traffic_lock_share,
+            hold_through_getwork: parameters.hold_through_getwork,
+            interrupts_to_one: parameters.interrupts == InterruptRouting::OneProcessor,
+            slowness: slowness(parameters),
+            order: match parameters.priority {
+                PriorityName::OfVersion => version.order,
+                PriorityName::FirstEligible => Order::FirstEligible,
+                PriorityName::LastPage => Order::LastReady,
             },
-            segment_lock_share: settings.number("segment_lock_share"),
-            traffic_lock_share: settings.number("traffic_lock_share"),
-            hold_through_getwork: settings.flag("hold_through_getwork"),
-            interrupts_to_one: settings.word("interrupts") == "one_processor",
-            slowness: slowness(settings, core),
-            order: match settings.word("priority") {
-                "of_version" => version.order,
-                "first_eligible" => Order::FirstEligible,
-                _ => Order::LastReady,
+            eligibility: match parameters.eligibility {
+                EligibilityRule::WorkingSets => Eligibility::WorkingSets(f64::from(pageable)),
+                EligibilityRule::Number => {
+                    Eligibility::Number(parameters.max_eligible.or(version.max_eligible).max(1.0))
+                }
             },
-            eligibility: match settings.word("eligibility") {
-                "working_sets" => Eligibility::WorkingSets(f64::from(pageable(settings, core)?)),
-                _ => Eligibility::Number(of_version("max_eligible", version.max_eligible)?.max(1.0)),
+            levels: parameters.levels as usize,
+            quantum: Span::from_seconds(parameters.quantum.or(version.quantum_s)),
+            preempt: parameters.preempt,
+            drum: drum(parameters),
+            disk_share: parameters.disk_share,
+            disk_arms: parameters.disk_arms as u32,
+            disk_access: milliseconds(parameters.disk_access),
+            roles: roles(parameters, settings)?,
+            shuffled: match parameters.order {
+                LineOrder::OfVersion => version.shuffled,
+                order => order == LineOrder::Random,
             },
-            levels: settings.integer("levels") as usize,
-            quantum: Span::from_seconds(of_version("quantum", version.quantum_s)?),
-            preempt: settings.flag("preempt"),
-            drum: drum(settings),
-            disk_share: settings.number("disk_share"),
-            disk_arms: settings.integer("disk_arms") as u32,
-            disk_access: milliseconds(settings.number("disk_access")),
-            roles: roles(settings)?,
-            shuffled: chosen_or(settings, "order", "random", version.shuffled),
             lines,
             script_lines,
             waiting_lines,
-            normal_think: settings.distribution("normal_think").clone(),
-            demand: of_version("demand", version.demand)?,
-            normal_demand: settings.number("normal_demand"),
-            line_time: settings.span("line_time"),
-            clock: settings.span("clock_resolution"),
-            terminal_delay: Span::from_seconds(of_version("terminal_delay", version.terminal_delay_s)?),
+            normal_think: parameters.normal_think.clone(),
+            demand: parameters.demand.or(version.demand),
+            normal_demand: parameters.normal_demand,
+            line_time: parameters.line_time,
+            clock: parameters.clock_resolution,
+            terminal_delay: Span::from_seconds(parameters.terminal_delay.or(version.terminal_delay_s)),
         })
     }
 
@@ -169,69 +170,63 @@ impl Config {
     }
 }
 
-/// The number of parameter `name`, or the version's `own`.
-fn of_version(settings: &Settings, name: &str, own: f64) -> Result<f64, ParameterError> {
-    match settings.value(name) {
-        Value::String(word) if word == "of_version" => Ok(own),
-        value => match value.as_f64() {
-            Some(number) if number >= 0.0 && number.is_finite() => Ok(number),
-            _ => Err(settings.refuse(name, "give a number of at least 0, or of_version")),
-        },
-    }
-}
-
-fn pageable(settings: &Settings, core: u64) -> Result<u32, ParameterError> {
-    let wired = settings.integer("wired");
+fn pageable(parameters: &Parameters, settings: &Settings) -> Result<u32, ParameterError> {
+    let (core, wired) = (parameters.core, parameters.wired);
     // The faulting process needs a page, and so does the one whose page is taken.
     let least = wired + 2;
     if core < least {
         let remedy = format!(
             "{wired} Kwords of it are the supervisor's, wired down: give at least {least}, or a smaller wired"
         );
-        return Err(settings.refuse("core", &remedy));
+        return Err(refuse!(settings, parameters.core, &remedy));
     }
     Ok((core - wired) as u32)
 }
 
-fn paths(settings: &Settings, version: &Version, core: u64) -> Result<Paths, ParameterError> {
-    let boxes = (core as f64 - PATHS_KNOWN_AT_KWORDS) / BOX_KWORDS;
-    let grows = settings.flag("path_growth");
+fn paths(parameters: &Parameters) -> Paths {
+    let version = parameters.version;
+    let given = [
+        parameters.page_fault_path,
+        parameters.getwork_path,
+        parameters.drum_interrupt_path,
+        parameters.interrupt_path,
+        parameters.segment_fault_path,
+        parameters.gate_fault_path,
+    ];
+    let boxes = (parameters.core as f64 - PATHS_KNOWN_AT_KWORDS) / BOX_KWORDS;
+    let grows = parameters.path_growth;
     let mut mean = [Span::ZERO; EVENTS];
-    for event in Event::ALL {
+    for (event, given) in Event::ALL.into_iter().zip(given) {
         let at = event as usize;
         let more = if grows { boxes * version.growth_ms[at] } else { 0.0 };
         // A core smaller than those measured does not make a path shorter than half.
         let own = (version.paths_ms[at] + more).max(0.5 * version.paths_ms[at]);
-        let path_ms = of_version(settings, &format!("{}_path", event.name()), own)?;
-        mean[at] = Span::from_nanoseconds(path_ms * 1e6);
+        mean[at] = Span::from_nanoseconds(given.or(own) * 1e6);
     }
-    Ok(Paths::new(mean, settings.number("path_cv")))
+    Paths::new(mean, parameters.path_cv)
 }
 
-fn slowness(settings: &Settings, core: u64) -> Slowness {
-    let active = 1.0 + settings.number("interference") / (core as f64 / BOX_KWORDS).max(1.0);
-    Slowness { active, spinning: active + settings.number("spin_interference") }
+fn slowness(parameters: &Parameters) -> Slowness {
+    let active = 1.0 + parameters.interference / (parameters.core as f64 / BOX_KWORDS).max(1.0);
+    Slowness { active, spinning: active + parameters.spin_interference }
 }
 
-fn drum(settings: &Settings) -> DrumPlan {
+fn drum(parameters: &Parameters) -> DrumPlan {
     DrumPlan {
-        organisation: match settings.word("drum_organisation") {
-            "first_come" => Organisation::Fcfs,
-            _ => Organisation::SectorQueued,
-        },
-        revolution: Span::from_nanoseconds(settings.number("drum_rotation") * 1e6),
-        pages: settings.integer("drum_sectors") as f64,
+        organisation: parameters.drum_organisation,
+        revolution: Span::from_nanoseconds(parameters.drum_rotation * 1e6),
+        pages: parameters.drum_sectors as f64,
         start: Span::ZERO,
     }
 }
 
-fn roles(settings: &Settings) -> Result<Vec<Role>, ParameterError> {
-    let (users, normal) = (settings.integer("users"), settings.integer("normal_users"));
+fn roles(parameters: &Parameters, settings: &Settings) -> Result<Vec<Role>, ParameterError> {
+    let (users, normal) = (parameters.users, parameters.normal_users);
     if normal > users {
         let remedy = format!("they are some of the {users} users: give at most {users}");
-        return Err(settings.refuse("normal_users", &remedy));
+        return Err(refuse!(settings, parameters.normal_users, &remedy));
     }
-    let housekeeping = settings.integer("housekeeping");
+    let housekeeping = parameters.housekeeping;
     let of = |role, number: u64| std::iter::repeat_n(role, number as usize);
     Ok(of(Role::Scripted, users - normal)
         .chain(of(Role::Normal, normal))
@@ -239,27 +234,19 @@ fn roles(settings: &Settings) -> Result<Vec<Role>, ParameterError> {
         .collect())
 }
 
-/// Whether the word of parameter `name` is `yes`, or the version's `own` answer.
-fn chosen_or(settings: &Settings, name: &str, yes: &str, own: bool) -> bool {
-    match settings.word(name) {
-        "of_version" => own,
-        word => word == yes,
-    }
-}
-
-fn lines(settings: &Settings) -> Result<Vec<Line>, ParameterError> {
+fn lines(parameters: &Parameters, settings: &Settings) -> Result<Vec<Line>, ParameterError> {
     let names = ["cpu", "pages", "segments", "lines", "first_output"];
-    let demands = settings.demands("script", &names);
-    let think = match settings.value("think") {
+    let demands = settings.demands(&parameters.script, &names)?;
+    let think = match &parameters.think {
         Value::String(word) if word == "of_script" => None,
         value => Some(Distribution::parse(value).map_err(|error| {
             let remedy = format!("{}: {}; give of_script, or {}", error.given, error.problem, error.allowed);
-            settings.refuse("think", &remedy)
+            refuse!(settings, parameters.think, &remedy)
         })?),
     };
     let mut waiting = 0..;
     let mut lines = Vec::new();
-    for (step, mut demand) in settings.script("script").interactions.iter().zip(demands) {
+    for (step, mut demand) in parameters.script.interactions.iter().zip(demands) {
         let mut next = || demand.remove(0);
         lines.push(Line {
             command: step.command.as_str().into(),
@@ -277,15 +264,15 @@ fn lines(settings: &Settings) -> Result<Vec<Line>, ParameterError> {
 }
 
 /// What a process of the system itself does.
-fn housekeeping(settings: &Settings) -> Line {
+fn housekeeping(parameters: &Parameters) -> Line {
     let always = Distribution::deterministic;
     Line {
         command: "housekeeping".into(),
         waits: Some(u32::MAX),
         heavy: false,
-        think: settings.distribution("housekeeping_think").clone(),
-        cpu: settings.distribution("housekeeping_cpu").clone(),
-        pages: always(settings.integer("housekeeping_pages") as f64),
+        think: parameters.housekeeping_think.clone(),
+        cpu: parameters.housekeeping_cpu.clone(),
+        pages: always(parameters.housekeeping_pages as f64),
         segments: always(SEGMENTS_OF_HEADWAY),
         lines: always(0.0),
         first_output: always(1.0),

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use thinktime_engine::{Balance, Busy, Calendar, Imbalance, Priority, Slot, Span, Stream, Time};
+use thinktime_engine::{Balance, Busy, Calendar, LawViolation, Laws, Priority, Slot, Span, Stream, Time};
 
 #[derive(Clone, Copy, Debug)]
 struct Request {
@@ -76,13 +76,13 @@ impl Disks {
         begun.map(|(_, begun)| u128::from(now.since(begun).0)).sum()
     }
 
-    pub fn check(&self, now: Time) -> Result<(), Imbalance> {
+    pub fn check(&self, now: Time, laws: &mut Laws) -> Result<(), LawViolation> {
         let there = self.arms.iter().flat_map(|arm| {
             let serving = arm.serving.iter().map(|(request, _)| request.asked);
             serving.chain(arm.waiting.iter().map(|request| request.asked))
         });
-        self.present.check("disks", now, there)?;
-        self.busy.check("disks", now, self.received(now))
+        self.present.check("disks", now, there, laws)?;
+        self.busy.check("disks", now, self.received(now), laws)
     }
 
     pub fn restart_statistics(&mut self, now: Time) {

@@ -3,7 +3,9 @@
 use std::collections::VecDeque;
 
 use thinktime_engine::drum::Drum;
-use thinktime_engine::{Calendar, Component, Imbalance, Model, Priority, Slot, Span, Stream, Streams, Time};
+use thinktime_engine::{
+    Calendar, Component, LawViolation, Laws, Model, Priority, Slot, Span, Stream, Streams, Time,
+};
 
 use super::config::Config;
 use super::disks::Disks;
@@ -14,8 +16,8 @@ use super::processors::{Doing, LOCKS, Lock, Processor, Section, Then};
 use super::traffic::Traffic;
 use super::ttm::{self, Found, Meters};
 use super::users::{End, Role, User};
-use crate::recorder::Monitor;
-use crate::system::Prepared;
+use crate::kernel::Monitor;
+use crate::kernel::Prepared;
 
 /// Near slots: the processors, then these; each user has two far ones, for what it types and for what is typed to it.
 const DRUM: Slot = Slot(2);
@@ -422,10 +424,10 @@ impl<'a, M: Monitor> Machine<'a, M> {
     }
 
     /// The run ends: the last interval is sampled, interactions that are unfinished are told of, laws are checked.
-    pub fn finish(&mut self, now: Time, calendar: &mut Calendar) -> Result<(), Imbalance> {
+    pub fn finish(&mut self, calendar: &mut Calendar, laws: &mut Laws) -> Result<(), LawViolation> {
         self.sample(calendar);
         self.unfinished_are_told();
-        self.check(now)
+        self.check(calendar.now(), laws)
     }
 
     /// What processors did since statistics began.
@@ -433,24 +435,24 @@ impl<'a, M: Monitor> Machine<'a, M> {
         self.meters.since(&self.measures.at_start)
     }
 
-    fn check(&self, now: Time) -> Result<(), Imbalance> {
+    fn check(&self, now: Time, laws: &mut Laws) -> Result<(), LawViolation> {
         let typed = self.users.iter().flat_map(|user| {
             let working = user.work.iter().map(|work| work.input.typed);
             working.chain(user.inputs.iter().map(|input| input.typed))
         });
-        self.measures.interactions.check("users", now, typed)?;
-        self.drum.check(now)?;
-        self.disks.check(now)?;
-        self.core.check("core")?;
-        self.segments.check("the table of active segments")?;
+        self.measures.interactions.check("users", now, typed, laws)?;
+        self.drum.check(now, laws)?;
+        self.disks.check(now, laws)?;
+        self.core.check("core", laws)?;
+        self.segments.check("the table of active segments", laws)?;
         let meters = self.metered();
         let elapsed = now.since(self.measures.since).0 * self.processors.len() as u64;
-        Imbalance::compare("time adds up (processor-nanoseconds)", "processors", meters.all(), elapsed)?;
+        laws.equal("time adds up", "processors", meters.all(), elapsed)?;
         let time = |event: Event| u128::from(meters.time[event as usize]);
         let faults = time(Event::PageFault) + time(Event::SegmentFault) + time(Event::GateFault);
         let charged = self.measures.charged + self.charged_in_progress() - self.measures.charged_earlier;
-        Imbalance::compare(
-            "processes are charged with useful time and faults (nanoseconds)",
+        laws.equal(
+            "processes are charged with useful time and faults",
             "processors",
             u128::from(meters.useful) + faults,
             charged,

@@ -45,13 +45,13 @@
 mod config;
 mod disks;
 mod events;
-mod figures;
 mod in_force;
 mod machine;
 mod measures;
 mod parameters;
 mod pool;
 mod processors;
+mod responses;
 mod terminals;
 #[cfg(test)]
 mod tests;
@@ -61,46 +61,40 @@ mod users;
 mod versions;
 
 use serde_json::{Value, json};
-use thinktime_engine::{Calendar, Imbalance, run};
+use thinktime_engine::{Batches, Calendar, LawViolation, Laws, Time};
 use thinktime_log::Column;
 
 use self::config::Config;
 use self::events::Event;
-use self::figures::Ended;
 use self::machine::{Machine, SLOTS_A_USER, near_slots};
+use self::parameters::Parameters;
+use self::responses::RunTotals;
 use self::users::Role;
-use crate::parameter::{Parameter, ParameterError, Settings};
-use crate::recorder::{Monitor, Recorder, Silent};
-use crate::system::{Outcome, Prepared, Replication, Response, System};
+use crate::kernel::{
+    Configuration, Measured, Monitor, ParameterError, Replication, Settings, Simulated, System,
+};
 
 /// The system `multics`.
-pub struct Multics;
-
-impl System for Multics {
-    fn name(&self) -> &'static str {
-        "multics"
-    }
-
-    fn summary(&self) -> &'static str {
-        "Multics on a GE-645: demand paging, one or two processors, a script played by simulated users"
-    }
-
-    fn parameters(&self) -> Vec<Parameter> {
-        parameters::parameters()
-    }
-
-    fn default_length_s(&self) -> f64 {
-        7200.0
-    }
-
-    fn prepare(&self, settings: &Settings) -> Result<Box<dyn Prepared>, ParameterError> {
-        Config::read(settings).map(|config| Box::new(config) as Box<dyn Prepared>)
-    }
+pub(crate) const fn system() -> System {
+    System::of::<Config>()
 }
 
-impl Prepared for Config {
-    fn responses(&self) -> Vec<Response> {
-        figures::responses(self.waiting_lines)
+impl Configuration for Config {
+    const NAME: &'static str = "multics";
+    const SUMMARY: &'static str =
+        "Multics on a GE-645: demand paging, one or two processors, a script played by simulated users";
+    const PARAMETERS: &'static str = include_str!("parameters.toml");
+
+    type Parameters = Parameters;
+    type Totals<'t> = RunTotals<'t>;
+    type Machine<'c, M: Monitor + 'c> = Machine<'c, M>;
+
+    fn new(parameters: Parameters, settings: &Settings) -> Result<Config, ParameterError> {
+        Config::new(&parameters, settings)
+    }
+
+    fn responses<'t>(&self) -> Vec<Measured<RunTotals<'t>>> {
+        responses::responses(self.waiting_lines)
     }
 
     fn sample_columns(&self) -> Vec<Column> {
@@ -140,39 +134,27 @@ impl Prepared for Config {
         self.roles.iter().filter(|role| **role != Role::Housekeeping).count() as u64
     }
 
-    fn run(&self, replication: Replication, recorder: Option<&mut Recorder>) -> Result<Outcome, Imbalance> {
-        match recorder {
-            Some(recorder) => replicate(self, replication, recorder),
-            None => replicate(self, replication, &mut Silent),
-        }
+    fn calendar<M: Monitor>(&self) -> Calendar {
+        Calendar::new(near_slots(self.disk_arms), SLOTS_A_USER * self.roles.len() as u32)
+    }
+
+    fn start<'c, M: Monitor>(&'c self, replication: &Replication, monitor: &'c mut M) -> Machine<'c, M> {
+        Machine::new(self, &replication.streams, replication.interval, monitor)
     }
 }
 
-const LAWS: [&str; 6] = [
-    "flow balance",
-    "Little's law for interactions, at the drum and at the disks",
-    "utilisation law of drum and disks",
-    "time adds up",
-    "processes are charged with useful time and faults",
-    "places of core and of active segments are conserved",
-];
+impl<M: Monitor> Simulated for Machine<'_, M> {
+    type Configuration = Config;
 
-fn replicate<M: Monitor>(
-    config: &Config,
-    replication: Replication,
-    monitor: &mut M,
-) -> Result<Outcome, Imbalance> {
-    let far = SLOTS_A_USER * config.roles.len() as u32;
-    let mut calendar = Calendar::new(near_slots(config.disk_arms), far);
-    let mut machine = Machine::new(config, &replication.streams, replication.interval, monitor);
-    run(&mut machine, &mut calendar, replication.warm_up, replication.end);
-    let now = calendar.now();
-    machine.finish(now, &mut calendar)?;
-    Ok(Outcome {
-        responses: figures::values(&Ended::of(&machine, now)),
-        batches: machine.measures.batches.clone(),
-        laws: LAWS.to_vec(),
-        events: calendar.events(),
-        ended: now,
-    })
+    fn finish(&mut self, calendar: &mut Calendar, laws: &mut Laws) -> Result<(), LawViolation> {
+        self.finish(calendar, laws)
+    }
+
+    fn totals(&self, now: Time) -> RunTotals<'_> {
+        RunTotals::of(self, now)
+    }
+
+    fn batches(&self) -> &Batches {
+        &self.measures.batches
+    }
 }

@@ -7,7 +7,7 @@
 //! function: under least recently used, a process that held only the u places that it used last would miss every L(u),
 //! so that du/dt = 1/L(u) (Denning and Schwartz 1972).
 
-use thinktime_engine::{Imbalance, Span, Stream};
+use thinktime_engine::{LawViolation, Laws, Span, Stream};
 
 /// L(m) = `mean` (m / `places`)^`exponent`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -151,13 +151,13 @@ impl Pool {
         holding.used = (holding.used * kept).min(f64::from(held));
     }
 
-    pub fn check(&self, place: &str) -> Result<(), Imbalance> {
+    pub fn check(&self, place: &str, laws: &mut Laws) -> Result<(), LawViolation> {
         let mut counted = vec![0; self.holdings.len()];
         for owner in &self.owners[..self.filled] {
             counted[*owner as usize] += 1;
         }
         let held: Vec<u32> = self.holdings.iter().map(|holding| holding.held + holding.left_over).collect();
         let text = |of: &[u32]| format!("{of:?}");
-        Imbalance::compare("conservation of places", place, text(&counted), text(&held))
+        laws.equal("conservation of places", place, text(&counted), text(&held))
     }
 }

@@ -5,12 +5,13 @@
 //! holds the tables. Tables of the supervisor are under locks; a processor that finds one taken spins until it is free
 //! (data-base lockout).
 
+use serde::Deserialize;
 use thinktime_engine::{Calendar, Priority, Slot, Span, Time};
 
 use super::events::Event;
 use super::machine::Machine;
 use super::users::End;
-use crate::recorder::Monitor;
+use crate::kernel::Monitor;
 
 /// What is under a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +23,8 @@ pub(super) enum Lock {
 pub(super) const LOCKS: usize = 2;
 
 /// Which locks there are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum Locking {
     None,
     /// One for all of the supervisor's tables.

@@ -6,7 +6,7 @@ use thinktime_engine::{Calendar, Priority, Slot, Span, Time};
 
 use super::machine::{Interrupt, Machine, SLOTS_A_USER, near_slots};
 use super::users::{Input, Line, Role, Work};
-use crate::recorder::{Interaction, Monitor};
+use crate::kernel::{Interaction, Monitor};
 
 const TYPES: u32 = 0;
 const REPLY: u32 = 1;

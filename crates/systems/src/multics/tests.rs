@@ -3,28 +3,21 @@
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use thinktime_engine::{Component, Span, Stream, Streams, Time};
+use thinktime_engine::{Component, Laws, Span, Stream, Streams, Time};
 
 use super::config::Config;
+use super::events::Event;
 use super::pool::{Lifetime, Pool};
 use super::processors::{Locking, Section};
 use super::traffic::{Eligibility, Order, Traffic};
-use super::{Event, Multics, figures};
-use crate::parameter::Settings;
-use crate::simulation::{Simulation, parameters};
-use crate::system::{Outcome, Prepared, Replication};
-
-static MULTICS: Multics = Multics;
+use crate::kernel::testing::{configured, response};
+use crate::kernel::{Outcome, Prepared, Replication, Simulation};
+use crate::system;
 
 const STREAMS: Streams = Streams { seed: 645, replication: 0 };
 
 fn given(parameters: &Value) -> &Map<String, Value> {
     parameters.as_object().unwrap()
-}
-
-fn config(parameters_given: &Value) -> Config {
-    let settings = Settings::resolve("multics", &parameters(&MULTICS), given(parameters_given)).unwrap();
-    Config::read(&settings).unwrap()
 }
 
 fn run_for(parameters: &Value, warm_up_s: f64, end_s: f64) -> Outcome {
@@ -35,12 +28,11 @@ fn run_for(parameters: &Value, warm_up_s: f64, end_s: f64) -> Outcome {
         end: at(end_s),
         interval: Span::from_seconds(60.0),
     };
-    config(parameters).run(replication, None).unwrap()
+    configured::<Config>(parameters).run(&replication, None).unwrap()
 }
 
 fn figure(outcome: &Outcome, name: &str) -> f64 {
-    let all = figures::responses(0);
-    outcome.responses[all.iter().position(|response| response.name == name).unwrap()]
+    response(&configured::<Config>(&json!({})), outcome, name)
 }
 
 fn stream() -> Stream {
@@ -62,7 +54,7 @@ fn what_cannot_be_is_refused_with_what_could() {
         (json!({"locks": "some"}), "locks", "none, global, by_data_base"),
         (json!({"corr": 256}), "corr", "did you mean \"core\""),
     ] {
-        let message = Simulation::new(&MULTICS, given(&wrong)).err().unwrap().to_string();
+        let message = Simulation::new(system("multics").unwrap(), given(&wrong)).err().unwrap().to_string();
         assert!(message.contains(named) && message.contains(remedy), "{wrong}: {message}");
     }
 }
@@ -108,7 +100,7 @@ fn the_clock_takes_what_was_not_used() {
     assert!(held >= 16 && pool.held(1) == 20 - held, "{held}");
     pool.turns_over(0, 0.5);
     assert_eq!(pool.held(0), held.div_ceil(2));
-    pool.check("pool").unwrap();
+    pool.check("pool", &mut Laws::default()).unwrap();
 }
 
 #[test]
@@ -151,7 +143,7 @@ fn room_is_made_when_somebody_ceases_to_be_eligible() {
 #[test]
 fn a_path_is_under_its_lock_as_far_as_its_share() {
     let section = |lock| Section { lock, length: Span(1000) };
-    let config = config(&json!({"segment_lock_share": 0.25}));
+    let config = configured::<Config>(&json!({"segment_lock_share": 0.25}));
     let lock = Locking::ByDataBase.of(Event::SegmentFault);
     let (first, rest) = config.in_part_locked(section(lock), config.segment_lock_share);
     assert_eq!(

@@ -60,8 +60,3 @@ pub(super) const VERSIONS: [Version; 2] = [
         shuffled: true,
     },
 ];
-
-/// The version called `name`, which is one of them.
-pub(super) fn version(name: &str) -> &'static Version {
-    VERSIONS.iter().find(|version| version.name == name).unwrap_or(&VERSIONS[1])
-}

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use thinktime_engine::{Distribution, Span};
 
-use crate::parameter::ParameterError;
+use crate::kernel::ParameterError;
 
 /// Name of this system in errors.
 pub const SYSTEM: &str = "network";

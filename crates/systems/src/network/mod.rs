@@ -63,95 +63,36 @@ mod statistics;
 mod tests;
 
 use serde_json::{Value, json};
-use thinktime_engine::{Imbalance, run};
+use thinktime_engine::{Batches, Calendar, LawViolation, Laws, Time};
 use thinktime_log::Column;
 
-use crate::parameter::{Allowed, Parameter, ParameterError, Settings};
-use crate::recorder::{Recorder, Silent};
-use crate::system::{Outcome, Prepared, Replication, Response, System};
+use crate::kernel::{
+    Configuration, Measured, Monitor, ParameterError, Replication, Settings, Simulated, System,
+};
 
 use model::Model;
-use plan::Plan;
+use plan::{Parameters, Plan, StationPlan};
+use statistics::RunTotals;
 
 /// The system `network`.
-pub struct Network;
-
-fn parameter(
-    name: &'static str,
-    unit: &'static str,
-    default: Value,
-    allowed: Allowed,
-    description: &'static str,
-) -> Parameter {
-    Parameter { name, unit, default, allowed, description, source: "chosen" }
+pub(crate) const fn system() -> System {
+    System::of::<Plan>()
 }
 
-impl System for Network {
-    fn name(&self) -> &'static str {
-        "network"
+impl Configuration for Plan {
+    const NAME: &'static str = fields::SYSTEM;
+    const SUMMARY: &'static str = "A queueing network of your own: stations, disciplines, classes and routes";
+    const PARAMETERS: &'static str = include_str!("parameters.toml");
+
+    type Parameters = Parameters;
+    type Totals<'t> = RunTotals<'t>;
+    type Machine<'c, M: Monitor + 'c> = Model<'c, M>;
+
+    fn new(parameters: Parameters, settings: &Settings) -> Result<Plan, ParameterError> {
+        Plan::new(&parameters, settings)
     }
 
-    fn summary(&self) -> &'static str {
-        "A queueing network of your own: stations, disciplines, classes and routes"
-    }
-
-    fn parameters(&self) -> Vec<Parameter> {
-        vec![
-            parameter(
-                "users",
-                "",
-                json!(0),
-                Allowed::Integer { low: 0, high: plan::MOST_USERS },
-                "Users who think, ask and think again; 0 where there are classes or only arrivals",
-            ),
-            parameter("think", "s", json!(0), Allowed::Distribution, "Think time of the users"),
-            parameter(
-                "arrivals",
-                "s",
-                json!("none"),
-                Allowed::Structure("give a distribution of the times between arrivals, or none"),
-                "Times between arrivals of customers from outside",
-            ),
-            parameter(
-                "stations",
-                "",
-                Value::Null,
-                Allowed::Structure(
-                    "give a list of stations, such as [{name = \"cpu\", discipline = \"fcfs\", service = 0.5}]",
-                ),
-                "The stations, each {name, discipline, service, servers, time_slice, time_slices, switching}",
-            ),
-            parameter(
-                "route",
-                "",
-                json!("all"),
-                Allowed::Structure(route::ALLOWED),
-                "Stations in the order of visits, or a table of probabilities; all: each once, in their order",
-            ),
-            parameter(
-                "classes",
-                "",
-                json!([]),
-                Allowed::Structure(
-                    "give a list of classes, such as [{name = \"editing\", users = 20, think = 10}]",
-                ),
-                "Classes instead of users, think, arrivals and route: each {name, users, think, arrivals, \
-                 route, service, priority}",
-            ),
-        ]
-    }
-
-    fn default_length_s(&self) -> f64 {
-        3600.0
-    }
-
-    fn prepare(&self, settings: &Settings) -> Result<Box<dyn Prepared>, ParameterError> {
-        Ok(Box::new(Plan::read(settings)?))
-    }
-}
-
-impl Prepared for Plan {
-    fn responses(&self) -> Vec<Response> {
+    fn responses<'t>(&self) -> Vec<Measured<RunTotals<'t>>> {
         statistics::responses(self)
     }
 
@@ -160,7 +101,7 @@ impl Prepared for Plan {
     }
 
     fn machine(&self) -> Value {
-        let servers: u64 = self.stations.iter().filter_map(plan::StationPlan::servers).sum();
+        let servers: u64 = self.stations.iter().filter_map(StationPlan::servers).sum();
         json!({"cpus": servers, "stations": self.stations.iter().map(|s| s.to_json()).collect::<Vec<_>>()})
     }
 
@@ -168,19 +109,27 @@ impl Prepared for Plan {
         self.users()
     }
 
-    fn run(&self, replication: Replication, recorder: Option<&mut Recorder>) -> Result<Outcome, Imbalance> {
-        match recorder {
-            Some(recorder) => replicate(Model::new(self, replication, recorder), replication),
-            None => replicate(Model::new(self, replication, &mut Silent), replication),
-        }
+    fn calendar<M: Monitor>(&self) -> Calendar {
+        Model::<M>::calendar(self)
+    }
+
+    fn start<'c, M: Monitor>(&'c self, replication: &Replication, monitor: &'c mut M) -> Model<'c, M> {
+        Model::new(self, *replication, monitor)
     }
 }
 
-fn replicate<M: crate::recorder::Monitor>(
-    mut model: Model<'_, M>,
-    replication: Replication,
-) -> Result<Outcome, Imbalance> {
-    let mut calendar = model.calendar();
-    run(&mut model, &mut calendar, replication.warm_up, replication.end);
-    model.outcome(&calendar)
+impl<M: Monitor> Simulated for Model<'_, M> {
+    type Configuration = Plan;
+
+    fn finish(&mut self, calendar: &mut Calendar, laws: &mut Laws) -> Result<(), LawViolation> {
+        self.finish(calendar.now(), laws)
+    }
+
+    fn totals(&self, now: Time) -> RunTotals<'_> {
+        RunTotals::of(self, now)
+    }
+
+    fn batches(&self) -> &Batches {
+        &self.batches
+    }
 }

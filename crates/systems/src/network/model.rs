@@ -4,20 +4,20 @@ use std::sync::Arc;
 
 use thinktime_engine::station::{AnyStation, Delay, Roster, Station, Visit};
 use thinktime_engine::{
-    Balance, Batches, Calendar, Component, Imbalance, Priority, Slot, Span, Stream, Tally, Time,
+    Balance, Batches, Calendar, Component, LawViolation, Laws, Priority, Slot, Span, Stream, Tally, Time,
 };
 
-use crate::recorder::{Interaction, Monitor};
-use crate::system::{Outcome, Replication};
+use crate::kernel::Replication;
+use crate::kernel::{Interaction, Monitor};
 
 use super::draws::{Draws, SERVICE, THINK};
 use super::plan::{Plan, Source};
 use super::route::{LEAVE, Next};
-use super::statistics::{self, Sampler};
+use super::statistics::Sampler;
 
 /// A replication of a network.
 pub struct Model<'a, M> {
-    plan: &'a Plan,
+    pub(super) plan: &'a Plan,
     replication: Replication,
     monitor: &'a mut M,
     pub(super) stations: Vec<AnyStation>,
@@ -31,7 +31,7 @@ pub struct Model<'a, M> {
     pub(super) system: Balance,
     /// Response times by class.
     pub(super) responses: Vec<Tally>,
-    batches: Batches,
+    pub(super) batches: Batches,
     sampler: Sampler,
     labels: Vec<Arc<str>>,
 }
@@ -97,10 +97,12 @@ impl<'a, M: Monitor> Model<'a, M> {
         }
     }
 
-    /// A calendar for this model: near slots for stations, for arrivals of each class, and for samples.
-    pub fn calendar(&self) -> Calendar {
-        let near = self.stations.len() + self.outside.len() + usize::from(M::LISTENS);
-        Calendar::new(near as u32, self.customers.len().max(1) as u32)
+    /// Near slots for stations, for arrivals of each class, and for samples; far slots for the users.
+    pub fn calendar(plan: &Plan) -> Calendar {
+        let outside =
+            plan.classes.iter().filter(|class| matches!(class.source, Source::Arrivals { .. })).count();
+        let near = plan.stations.len() + outside + usize::from(M::LISTENS);
+        Calendar::new(near as u32, plan.users().max(1) as u32)
     }
 
     #[inline(always)]
@@ -235,31 +237,23 @@ impl<'a, M: Monitor> Model<'a, M> {
         self.monitor.sample(start, length, values);
     }
 
-    /// Checks every law, and sums up.
-    pub fn outcome(mut self, calendar: &Calendar) -> Result<Outcome, Imbalance> {
-        let now = calendar.now();
+    /// Takes the last sample, and checks every law.
+    pub fn finish(&mut self, now: Time, laws: &mut Laws) -> Result<(), LawViolation> {
         if M::LISTENS {
             self.sample(now);
         }
         for station in &self.stations {
-            station.check(now)?;
+            station.check(now, laws)?;
         }
-        self.think.check(now)?;
+        self.think.check(now, laws)?;
         let inside = |who: &&Customer| who.step != THINKING && who.step != ABSENT;
         let arrivals = self.customers.iter().filter(inside).map(|who| who.arrived);
-        self.system.check("the network", now, arrivals)?;
+        self.system.check("the network", now, arrivals, laws)?;
         let at_stations: u64 = self.stations.iter().map(|station| station.roster().balance().present()).sum();
         let law = "conservation of customers";
-        Imbalance::compare(law, "the network", self.system.present(), at_stations)?;
+        laws.equal(law, "the network", self.system.present(), at_stations)?;
         let elsewhere = self.think.roster().balance().present() + self.free.len() as u64;
-        Imbalance::compare(law, "users", self.customers.len() as u64, at_stations + elsewhere)?;
-        Ok(Outcome {
-            responses: statistics::figures(&self, self.plan, now),
-            batches: self.batches,
-            laws: vec!["flow balance", "Little's law", "utilisation law", "conservation of customers"],
-            events: calendar.events(),
-            ended: calendar.now(),
-        })
+        laws.equal(law, "users", self.customers.len() as u64, at_stations + elsewhere)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 use thinktime_engine::station::{
     AnyStation, Delay, Fcfs, Feedback, LeastAttained, PreemptivePriority, ProcessorSharing, Roster,
@@ -9,7 +10,7 @@ use thinktime_engine::station::{
 };
 use thinktime_engine::{Distribution, Slot, Span};
 
-use crate::parameter::{ParameterError, Settings};
+use crate::kernel::{ParameterError, Settings, refuse};
 
 use super::fields::{self, Fields, SYSTEM};
 use super::route::{Next, Route};
@@ -19,6 +20,18 @@ pub const MOST_USERS: u64 = 10_000_000;
 const MOST_STATIONS: usize = 1000;
 const MOST_SERVERS: u64 = 1_000_000;
 const LEAST_URGENT: u64 = 100;
+
+/// The parameters of `parameters.toml`, as fields.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {
+    users: u64,
+    think: Distribution,
+    arrivals: Value,
+    stations: Value,
+    route: Value,
+    classes: Value,
+}
 
 /// A network, ready to be simulated.
 #[derive(Clone, Debug)]
@@ -218,11 +231,11 @@ fn list(name: &str, value: &Value, remedy: &str) -> Result<Vec<Value>, Parameter
 
 impl Plan {
     /// Reads the parameters.
-    pub fn read(settings: &Settings) -> Result<Plan, ParameterError> {
+    pub fn new(parameters: &Parameters, settings: &Settings) -> Result<Plan, ParameterError> {
         let remedy = "give a list of tables, each with name, discipline and service";
-        let given = list("stations", settings.value("stations"), remedy)?;
+        let given = list("stations", &parameters.stations, remedy)?;
         if given.is_empty() {
-            return Err(settings.refuse("stations", "give at least one station"));
+            return Err(refuse!(settings, parameters.stations, "give at least one station"));
         }
         let stations: Vec<StationPlan> = given
             .iter()
@@ -233,23 +246,25 @@ impl Plan {
             let taken: Vec<&str> = stations[..index].iter().map(|station| station.name.as_str()).collect();
             fields::check_name(&format!("stations[{index}].name"), &station.name, &taken)?;
         }
-        let length = settings.span("length");
+        let length = settings.common()?.length;
         if let Some((index, slice)) = longest_slice(&stations).filter(|(_, slice)| *slice > length) {
             let remedy = format!("give time slices that are not longer than the run, {length}");
             return Err(ParameterError::new(SYSTEM, &format!("stations[{index}]"), slice, &remedy));
         }
         let mut plan = Plan { stations, classes: Vec::new(), steps: Vec::new() };
-        let classes = list("classes", settings.value("classes"), "give a list of tables, each with a name")?;
+        let classes = list("classes", &parameters.classes, "give a list of tables, each with a name")?;
         if classes.is_empty() {
-            plan.read_only_class(settings)?;
+            plan.read_only_class(parameters)?;
         } else {
-            let fields = [("users", json!(0)), ("arrivals", json!("none")), ("route", json!("all"))];
-            for (name, default) in fields {
-                if *settings.value(name) != default {
-                    return Err(
-                        settings.refuse(name, "leave it out: there are classes, give it to each of them")
-                    );
-                }
+            let remedy = "leave it out: there are classes, give it to each of them";
+            if parameters.users != 0 {
+                return Err(refuse!(settings, parameters.users, remedy));
+            }
+            if parameters.arrivals != json!("none") {
+                return Err(refuse!(settings, parameters.arrivals, remedy));
+            }
+            if parameters.route != json!("all") {
+                return Err(refuse!(settings, parameters.route, remedy));
             }
             for (index, value) in classes.iter().enumerate() {
                 plan.read_class(index, value)?;
@@ -273,9 +288,9 @@ impl Plan {
     }
 
     /// The class that users, think, arrivals and route describe.
-    fn read_only_class(&mut self, settings: &Settings) -> Result<(), ParameterError> {
-        let users = settings.integer("users") as u32;
-        let arrivals = settings.value("arrivals");
+    fn read_only_class(&mut self, parameters: &Parameters) -> Result<(), ParameterError> {
+        let users = parameters.users as u32;
+        let arrivals = &parameters.arrivals;
         let source = match (users, arrivals.as_str() == Some("none")) {
             (0, false) => Source::Arrivals {
                 between: positive(fields::distribution("arrivals", arrivals)?, "arrivals")?,
@@ -284,13 +299,13 @@ impl Plan {
                 let remedy = "give users (with think), or arrivals, or classes";
                 return Err(ParameterError::new(SYSTEM, "users", "nobody", remedy));
             }
-            (_, true) => Source::Users { users, think: settings.distribution("think").clone() },
+            (_, true) => Source::Users { users, think: parameters.think.clone() },
             (_, false) => {
                 let remedy = "give users or arrivals, not both; for both, give classes";
                 return Err(ParameterError::new(SYSTEM, "arrivals", arrivals, remedy));
             }
         };
-        self.add("all".into(), source, 0, ("route", settings.value("route")), None)
+        self.add("all".into(), source, 0, ("route", &parameters.route), None)
     }
 
     fn read_class(&mut self, index: usize, value: &Value) -> Result<(), ParameterError> {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use thinktime_engine::Alias;
 
-use crate::parameter::ParameterError;
+use crate::kernel::ParameterError;
 
 use super::fields::{Fields, SYSTEM};
 

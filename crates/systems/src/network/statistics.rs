@@ -1,110 +1,139 @@
-//! What a network tells: figures of a replication, and rows of the log's samples.
+//! The responses of a replication of a network, and rows of the log's samples.
 
 use std::borrow::Cow;
 
-use thinktime_engine::station::{AnyStation, Station};
+use thinktime_engine::station::{AnyStation, Roster, Station};
 use thinktime_engine::{Span, Tally, Time};
 use thinktime_log::{Column, Kind, Role, Type, Value};
 
-use crate::recorder::Monitor;
-use crate::system::Response;
+use crate::kernel::{Measured, Monitor};
 
 use super::model::Model;
 use super::plan::{Plan, StationPlan};
 
-const QUANTILES: [(&str, f64); 4] = [("median", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99)];
+/// A replication that has ended, as far as responses need it.
+pub struct RunTotals<'a> {
+    stations: &'a [AnyStation],
+    plan: &'a Plan,
+    by_class: &'a [Tally],
+    /// Response times of all classes together.
+    overall: Cow<'a, Tally>,
+    length_s: f64,
+    mean_present: f64,
+    now: Time,
+}
 
-/// What [`figures`] are, in that order.
-pub fn responses(plan: &Plan) -> Vec<Response> {
+impl<'a> RunTotals<'a> {
+    pub fn of<M: Monitor>(model: &'a Model<'_, M>, now: Time) -> RunTotals<'a> {
+        let mut overall = Cow::Borrowed(&model.responses[0]);
+        model.responses[1..].iter().for_each(|tally| overall.to_mut().merge(tally));
+        RunTotals {
+            stations: &model.stations,
+            plan: model.plan,
+            by_class: &model.responses,
+            overall,
+            length_s: now.since(model.system.since()).seconds(),
+            mean_present: model.system.mean_present(now),
+            now,
+        }
+    }
+
+    /// Tally of response times by its index: all classes together, then each.
+    fn tally(&self, index: usize) -> &Tally {
+        if index == 0 { &self.overall } else { &self.by_class[index - 1] }
+    }
+
+    fn roster(&self, station: usize) -> &Roster {
+        self.stations[station].roster()
+    }
+
+    /// Share of the time in which the server of a station switches.
+    fn switching(&self, station: usize) -> f64 {
+        self.roster(station).mean_overhead(self.now, self.stations[station].overhead(self.now))
+    }
+
+    fn utilisation(&self, station: usize) -> f64 {
+        let servers = self.plan.stations[station].servers().unwrap_or(1) as f64;
+        (self.roster(station).busy().mean(self.now) - self.switching(station)) / servers
+    }
+}
+
+/// The responses, in the order in which they are shown: of all classes, of each where there are several, of stations.
+pub fn responses<'t>(plan: &Plan) -> Vec<Measured<RunTotals<'t>>> {
+    let completed = "Interactions completed";
     let mut all = vec![
-        Response::new("throughput_per_s", "1/s", "Interactions completed a second"),
-        Response::new("completed", "interaction", "Interactions completed"),
-        Response::new("mean_present", "", "Mean number of customers at the stations"),
+        Measured::new(
+            "throughput_per_s",
+            "1/s",
+            "Interactions completed per second",
+            |run: &RunTotals<'t>| run.overall.count() as f64 / run.length_s,
+        ),
+        Measured::new("completed", "interaction", completed, |run| run.overall.count() as f64),
+        Measured::new("mean_present", "", "Mean number of customers at the stations", |run| run.mean_present),
     ];
-    all.extend(of_class("", "", "all interactions"));
+    all.extend(of_tally(0, "", "all interactions"));
     if plan.classes.len() > 1 {
-        for class in &plan.classes {
+        for (index, class) in plan.classes.iter().enumerate() {
             let prefix = format!("{}_", class.name);
             let who = format!("interactions of class {}", class.name);
             let name = format!("{prefix}throughput_per_s");
-            all.push(Response::new(name, "1/s", format!("{who} completed a second")));
-            all.extend(of_class(&prefix, &class.name, &who));
+            let description = format!("{who} completed per second");
+            all.push(Measured::at(index + 1, name, "1/s", description, |run, tally| {
+                run.tally(tally).count() as f64 / run.length_s
+            }));
+            all.extend(of_tally(index + 1, &prefix, &who));
         }
     }
-    all.extend(plan.stations.iter().flat_map(of_station));
+    all.extend(plan.stations.iter().enumerate().flat_map(|(index, station)| of_station(index, station)));
     all
 }
 
-fn of_class(prefix: &str, _class: &str, who: &str) -> Vec<Response> {
-    let response = |name: &str, what: &str| {
-        Response::new(
-            format!("{prefix}{name}_response_s"),
-            "s",
-            format!("{what} of the response time of {who}"),
-        )
+/// Responses about the response times of tally `index`.
+fn of_tally<'t>(index: usize, prefix: &str, who: &str) -> [Measured<RunTotals<'t>>; 6] {
+    let response = |name: &str, statistic: &str, value: fn(&RunTotals<'t>, usize) -> f64| {
+        let name = format!("{prefix}{name}_response_s");
+        Measured::at(index, name, "s", format!("{statistic} of the response time of {who}"), value)
     };
-    let mut all = vec![response("mean", "Mean"), response("sd", "Standard deviation")];
-    all.extend(QUANTILES.map(|(name, q)| response(name, &format!("Quantile {q}"))));
-    all
+    [
+        response("mean", "Mean", |run, tally| run.tally(tally).mean()),
+        response("sd", "Standard deviation", |run, tally| run.tally(tally).variance().sqrt()),
+        response("median", "Quantile 0.5", |run, tally| run.tally(tally).quantile(0.5)),
+        response("p90", "Quantile 0.9", |run, tally| run.tally(tally).quantile(0.9)),
+        response("p95", "Quantile 0.95", |run, tally| run.tally(tally).quantile(0.95)),
+        response("p99", "Quantile 0.99", |run, tally| run.tally(tally).quantile(0.99)),
+    ]
 }
 
-fn of_station(station: &StationPlan) -> Vec<Response> {
+fn of_station<'t>(index: usize, station: &StationPlan) -> Vec<Measured<RunTotals<'t>>> {
     let name = &station.name;
-    let response = |figure: &str, unit, what: &str| {
-        Response::new(format!("{name}_{figure}"), unit, format!("{what} at station {name}"))
+    let response = |response: &str, unit, text: &str, value: fn(&RunTotals<'t>, usize) -> f64| {
+        Measured::at(index, format!("{name}_{response}"), unit, format!("{text} at station {name}"), value)
     };
+    let utilisation = "Mean share of the servers that serve; customers in service where each has one,";
     let mut all = vec![
-        response(
-            "utilisation",
-            "",
-            "Mean part of the servers that serve; customers in service where each has one,",
-        ),
-        response("throughput_per_s", "1/s", "Customers served a second"),
-        response("mean_present", "", "Mean number of customers"),
-        response("mean_stay_s", "s", "Mean time from arrival to departure"),
-        response("mean_wait_s", "s", "Mean time of that without service"),
+        response("utilisation", "", utilisation, RunTotals::utilisation),
+        response("throughput_per_s", "1/s", "Customers served per second", |run, station| {
+            run.roster(station).balance().left() as f64 / run.length_s
+        }),
+        response("mean_present", "", "Mean number of customers", |run, station| {
+            run.roster(station).balance().mean_present(run.now)
+        }),
+        response("mean_stay_s", "s", "Mean time from arrival to departure", |run, station| {
+            run.roster(station).mean_stay()
+        }),
+        response("mean_wait_s", "s", "Mean time of that without service", |run, station| {
+            run.roster(station).mean_wait()
+        }),
     ];
     if station.switches() {
-        all.push(response("switching", "", "Part of the time in which the server switches"));
+        all.push(response(
+            "switching",
+            "",
+            "Share of the time in which the server switches",
+            RunTotals::switching,
+        ));
     }
     all
-}
-
-/// The figures of a replication at its end.
-pub fn figures<M: Monitor>(model: &Model<'_, M>, plan: &Plan, now: Time) -> Vec<f64> {
-    let length = now.since(model.system.since()).seconds();
-    let mut overall = Cow::Borrowed(&model.responses[0]);
-    model.responses[1..].iter().for_each(|tally| overall.to_mut().merge(tally));
-    let mut figures =
-        vec![overall.count() as f64 / length, overall.count() as f64, model.system.mean_present(now)];
-    figures.extend(times(&overall));
-    if model.responses.len() > 1 {
-        for tally in &model.responses {
-            figures.push(tally.count() as f64 / length);
-            figures.extend(times(tally));
-        }
-    }
-    for (station, described) in model.stations.iter().zip(&plan.stations) {
-        let roster = station.roster();
-        let overhead = roster.mean_overhead(now, station.overhead(now));
-        let servers = described.servers().unwrap_or(1) as f64;
-        figures.extend([
-            (roster.busy().mean(now) - overhead) / servers,
-            roster.balance().left() as f64 / length,
-            roster.balance().mean_present(now),
-            roster.mean_stay(),
-            roster.mean_wait(),
-        ]);
-        if described.switches() {
-            figures.push(overhead);
-        }
-    }
-    figures
-}
-
-fn times(tally: &Tally) -> impl Iterator<Item = f64> + '_ {
-    let quantiles = QUANTILES.iter().map(|(_, q)| tally.quantile(*q));
-    [tally.mean(), tally.variance().sqrt()].into_iter().chain(quantiles)
 }
 
 /// Columns of the log's samples.

@@ -3,16 +3,12 @@
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use crate::simulation::{Simulation, SimulationError};
-use crate::system::System;
-
-use super::Network;
-
-static NETWORK: Network = Network;
+use crate::kernel::{Simulation, SimulationError};
+use crate::system;
 
 fn simulation(parameters: &Value) -> Result<Simulation, String> {
     let given: &Map<String, Value> = parameters.as_object().unwrap();
-    Simulation::new(&NETWORK, given).map_err(|error| error.to_string())
+    Simulation::new(system("network").unwrap(), given).map_err(|error| error.to_string())
 }
 
 /// Mean of a response over replications, and its standard error.
@@ -267,7 +263,10 @@ fn nothing_random_is_not_replicated() {
     let parameters =
         json!({"users": 2, "think": 3, "stations": [{"name": "cpu", "discipline": "fcfs", "service": 1}]});
     let simulation = simulation(&parameters).unwrap();
-    assert!(matches!(simulation.run(1, 0..2, None, |_| true), Err(SimulationError::Identical(_))));
+    assert!(matches!(
+        simulation.run(1, 0..2, None, |_| true),
+        Err(SimulationError::DuplicateReplications(_))
+    ));
     assert!(simulation.run(1, 0..1, None, |_| true).is_ok());
 }
 
@@ -275,7 +274,7 @@ fn nothing_random_is_not_replicated() {
 fn responses_have_names_of_their_own() {
     for parameters in [closed(600.0, 0.0, swapped()), open(1.0, "fcfs", "1")] {
         let simulation = simulation(&parameters).unwrap();
-        let mut names: Vec<String> = simulation.prepared().responses().into_iter().map(|r| r.name).collect();
+        let mut names: Vec<_> = simulation.prepared().responses().into_iter().map(|r| r.name).collect();
         let finished = simulation.run(1, 0..2, None, |_| true).unwrap();
         assert_eq!(finished.outcomes[0].responses.len(), names.len());
         let all = names.len();
@@ -283,7 +282,6 @@ fn responses_have_names_of_their_own() {
         names.dedup();
         assert_eq!(names.len(), all);
     }
-    assert_eq!(NETWORK.name(), "network");
 }
 
 fn any_station(index: usize) -> impl Strategy<Value = Value> {

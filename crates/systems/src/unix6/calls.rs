@@ -9,7 +9,7 @@ use super::paging::{Fault, Touch};
 use super::process::{Channel, Process, Role, Status, priority};
 use super::swapper::blocks;
 use super::workload::{Birth, Step};
-use crate::recorder::Monitor;
+use crate::kernel::Monitor;
 
 pub(super) const BLOCK_BYTES: u64 = 512;
 const SECOND_NS: u64 = 1_000_000_000;
@@ -250,7 +250,7 @@ impl<M: Monitor> Machine<'_, M> {
             }
         }
         let Some(until) = self.processes[p].alarm else { return Flow::Done };
-        if !self.config.old_sleep {
+        if !self.config.shared_alarm {
             return Flow::Sleep(Channel::Alarm(p), priority::PAUSE);
         }
         if self.time_out <= self.seconds || self.time_out > until {

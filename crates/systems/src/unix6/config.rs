@@ -7,12 +7,14 @@ use thinktime_engine::{Distribution, Span, Streams};
 
 use super::disks::Disks;
 use super::files::{Layout, space};
-use super::parameters::{COMPUTE_LOOPS, ITERATIONS};
+use super::parameters::{
+    FileLayout, FullBlockWrites, MemoryManagement, Parameters, SleepResolution, SwapperRule, WorkloadName,
+};
 use super::process::{Process, Role};
 use super::swapper::{Text, blocks};
 use super::terminal::Line;
 use super::workload::{Birth, Child, Program, Prototype, Step};
-use crate::parameter::{ParameterError, Settings};
+use crate::kernel::{ParameterError, Settings, refuse};
 
 /// A checked configuration.
 #[derive(Clone, Debug)]
@@ -26,23 +28,25 @@ pub(super) struct Config {
     pub address_blocks: bool,
     pub other_inodes: usize,
     pub layout: Layout,
-    pub old_sleep: bool,
+    /// Whether an alarm wakes all sleepers, of whom those not yet due sleep again.
+    pub shared_alarm: bool,
     /// Seconds that a process has been out before it drives out one that does not wait, and that one has been in.
     pub minimum_out: u8,
     pub minimum_in: u8,
     pub costs: Costs,
     pub line: Line,
     pub disks: Disks,
-    /// A swapper that balances, and the processes at work that are enough for it, up to so many seconds.
+    /// A swapper that balances: the active processes in memory that are enough for it, and the time out of memory
+    /// [s] after which a process comes in regardless.
     pub balanced: bool,
-    pub enough: u64,
-    pub patience: u8,
+    pub target_ready: u64,
+    pub balance_wait: u8,
     /// With paging: length of a page [click]; 0 with swapping.
     pub page: u64,
     page_share: f64,
     page_modified: f64,
     /// Whether statistics begin when every worker has written to the terminal.
-    pub settles: bool,
+    pub warm_up_on_output: bool,
     speed: f64,
     workload: Workload,
     /// Length of each worker's image, its text left out [click].
@@ -123,76 +127,84 @@ pub(super) struct Children {
 }
 
 impl Config {
-    pub fn read(settings: &Settings) -> Result<Config, ParameterError> {
-        let speed = settings.number("cpu_speed");
-        let scaled = |name: &str| Span::from_seconds(settings.number(name) / speed);
-        let children = settings.word("workload") == "children";
+    pub fn new(parameters: &Parameters, settings: &Settings) -> Result<Config, ParameterError> {
+        let speed = parameters.cpu_speed;
+        let scaled = |seconds: f64| Span::from_seconds(seconds / speed);
+        let children = parameters.workload == WorkloadName::Children;
         let workload = if children {
-            Workload::Children(Arc::new(Children::read(settings)))
+            Workload::Children(Arc::new(Children::new(parameters)))
         } else {
-            Workload::Prototypes(Arc::new(Prototypes::read(settings)?))
+            Workload::Prototypes(Arc::new(Prototypes::new(parameters, settings)?))
         };
-        let text = settings.integer("text");
+        let text = parameters.text;
         let mut config = Config {
-            memory: settings.integer("memory"),
-            buffers: settings.integer("buffers") as u32,
-            read_ahead: settings.flag("read_ahead"),
-            writes_at_once: settings.word("full_block_writes") == "at_once",
-            address_blocks: settings.flag("address_blocks"),
-            other_inodes: settings.integer("other_inodes") as usize,
-            layout: match settings.word("file_layout") {
+            memory: parameters.memory,
+            buffers: parameters.buffers as u32,
+            read_ahead: parameters.read_ahead,
+            writes_at_once: parameters.full_block_writes == FullBlockWrites::AtOnce,
+            address_blocks: parameters.address_blocks,
+            other_inodes: parameters.other_inodes as usize,
+            layout: match parameters.file_layout {
                 // The one file of the children lies in one piece, and takes what it takes.
                 _ if children => Layout::Contiguous,
-                "contiguous" => Layout::Contiguous,
-                "scattered" => Layout::Scattered,
-                _ => Layout::Spaced { places: settings.integer("file_places") },
+                FileLayout::Contiguous => Layout::Contiguous,
+                FileLayout::Scattered => Layout::Scattered,
+                FileLayout::Spaced => Layout::Spaced { places: parameters.file_places },
             },
-            old_sleep: settings.word("sleep") == "old",
-            minimum_out: settings.integer("minimum_time_out") as u8,
-            minimum_in: settings.integer("minimum_time_in") as u8,
+            shared_alarm: parameters.sleep_resolution == SleepResolution::Shared,
+            minimum_out: parameters.minimum_time_out as u8,
+            minimum_in: parameters.minimum_time_in as u8,
             costs: Costs {
-                call: scaled("call_time"),
-                block: scaled(if children { "read_time" } else { "block_time" }),
-                interrupt: scaled("interrupt_time"),
-                copied_click: scaled("copy_time"),
-                character: scaled("character_time"),
+                call: scaled(parameters.call_time),
+                block: scaled(if children { parameters.read_time } else { parameters.block_time }),
+                interrupt: scaled(parameters.interrupt_time),
+                copied_click: scaled(parameters.copy_time),
+                character: scaled(parameters.character_time),
             },
             line: Line {
                 // A character takes ten bits on the line.
-                character: Span::from_seconds(10.0 / settings.number("baud")),
-                high_water: settings.integer("high_water"),
-                low_water: settings.integer("low_water"),
+                character: Span::from_seconds(10.0 / parameters.baud as f64),
+                high_water: parameters.high_water,
+                low_water: parameters.low_water,
             },
-            disks: Disks::read(settings)?,
-            balanced: settings.word("swapper") == "balanced",
-            enough: settings.integer("enough"),
-            patience: settings.integer("patience") as u8,
-            page: if settings.word("memory_management") == "paging" {
-                settings.integer("page_size")
+            disks: Disks::new(parameters),
+            balanced: parameters.swapper == SwapperRule::Balanced,
+            target_ready: parameters.target_ready,
+            balance_wait: parameters.balance_wait as u8,
+            page: if parameters.memory_management == MemoryManagement::Paging {
+                parameters.page_size
             } else {
                 0
             },
-            page_share: settings.number("page_share"),
-            page_modified: settings.number("page_modified"),
-            settles: !children && settings.flag("settle"),
+            page_share: parameters.page_share,
+            page_modified: parameters.page_modified,
+            warm_up_on_output: !children && parameters.warm_up_on_output,
             speed,
             workload,
-            sizes: sizes(settings, text)?,
+            sizes: sizes(parameters, settings)?,
             text,
-            system_sizes: ["init_size", "shell_size", "parent_size", "update_size"]
-                .map(|name| settings.integer(name)),
-            update_interval: settings.span("update_interval"),
+            system_sizes: [
+                parameters.init_size,
+                parameters.shell_size,
+                parameters.parent_size,
+                parameters.update_size,
+            ],
+            update_interval: parameters.update_interval,
         };
         if children {
             config.disks.file_span = space(config.files().1, config.address_blocks);
         }
-        config.check(settings)?;
+        config.check(parameters, settings)?;
         Ok(config)
     }
 
-    fn check(&self, settings: &Settings) -> Result<(), ParameterError> {
-        if settings.integer("low_water") > settings.integer("high_water") {
-            return Err(settings.refuse("low_water", "give a low water mark that is not above the high one"));
+    fn check(&self, parameters: &Parameters, settings: &Settings) -> Result<(), ParameterError> {
+        if parameters.low_water > parameters.high_water {
+            return Err(refuse!(
+                settings,
+                parameters.low_water,
+                "give a low water mark that is not above the high one"
+            ));
         }
         let largest = self.sizes.iter().copied().max().unwrap_or(0) + self.text;
         let first: u64 = self.system_sizes.iter().sum();
@@ -201,31 +213,31 @@ impl Config {
                 "give at least the {largest} clicks of the largest process, its text included: no process can \
                  run that does not fit into memory"
             );
-            return Err(settings.refuse("memory", &remedy));
+            return Err(refuse!(settings, parameters.memory, &remedy));
         }
         if self.page > 0 && self.text > 0 {
-            return Err(settings.refuse("text", "give 0 with paging, where images share nothing"));
+            return Err(refuse!(settings, parameters.text, "give 0 with paging, where images share nothing"));
         }
         if self.page > 0 && self.frames() <= u64::from(self.workers()) {
             let remedy =
                 format!("give pages of which memory holds more than the {} processes", self.workers());
-            return Err(settings.refuse("page_size", &remedy));
+            return Err(refuse!(settings, parameters.page_size, &remedy));
         }
         if first > self.memory {
             let remedy =
                 format!("give at least the {first} clicks of init, the shell, the parent and update");
-            return Err(settings.refuse("memory", &remedy));
+            return Err(refuse!(settings, parameters.memory, &remedy));
         }
         let workers = self.sizes.iter().map(|size| blocks((*size).max(self.parent_size())));
         let system = self.system_sizes.iter().map(|size| blocks(*size));
         let needed: u64 = workers.chain(system).sum::<u64>() + blocks(self.text);
         if needed > self.disks.swap_blocks {
             let remedy = format!("give at least the {needed} blocks that all images take together");
-            return Err(settings.refuse("swap_blocks", &remedy));
+            return Err(refuse!(settings, parameters.swap_blocks, &remedy));
         }
         let (count, blocks) = self.files();
         let places = if let Layout::Spaced { places } = self.layout { places.max(count) } else { count };
-        self.disks.check(settings, places * space(blocks, self.address_blocks))
+        self.disks.check(parameters, settings, places * space(blocks, self.address_blocks))
     }
 
     /// Processor time of a program on this processor.
@@ -312,8 +324,8 @@ impl Config {
 }
 
 /// Length of each worker's image without its text: one for all, or a list that is dealt to them in turn.
-fn sizes(settings: &Settings, text: u64) -> Result<Vec<u64>, ParameterError> {
-    let value = settings.value("size");
+fn sizes(parameters: &Parameters, settings: &Settings) -> Result<Vec<u64>, ParameterError> {
+    let (value, text) = (&parameters.size, parameters.text);
     let dealt: Option<Vec<u64>> = match value {
         Value::Array(list) => list.iter().map(Value::as_u64).collect(),
         one => one.as_u64().map(|size| vec![size]),
@@ -323,13 +335,13 @@ fn sizes(settings: &Settings, text: u64) -> Result<Vec<u64>, ParameterError> {
     let Some(dealt) = dealt.filter(allowed) else {
         let remedy =
             format!("give clicks from 1 to {LARGEST}, or a list of them that is dealt to the processes");
-        return Err(settings.refuse("size", &remedy));
+        return Err(refuse!(settings, parameters.size, &remedy));
     };
     if let Some(small) = dealt.iter().find(|size| **size <= text) {
         let remedy = format!("give a text that is shorter than the smallest process, {small} clicks");
-        return Err(settings.refuse("text", &remedy));
+        return Err(refuse!(settings, parameters.text, &remedy));
     }
-    let processes = settings.integer("processes") as usize;
+    let processes = parameters.processes as usize;
     Ok(dealt.iter().cycle().take(processes).map(|size| size - text).collect())
 }
 
@@ -337,26 +349,41 @@ fn sizes(settings: &Settings, text: u64) -> Result<Vec<u64>, ParameterError> {
 /// instructions and data [click].
 const LARGEST: u64 = 1 << 20;
 
+/// Iterations of the compute loop, and the probability of each, by the mean burst PC [ms] (Table III, whose columns
+/// are cumulative).
+const ITERATIONS: [u64; 4] = [5, 20, 200, 5000];
+const COMPUTE_LOOPS: [(u64, [f64; 4]); 5] = [
+    (12, [0.03, 0.33, 0.64, 0.0]),
+    (30, [0.01, 0.18, 0.78, 0.03]),
+    (60, [0.01, 0.04, 0.85, 0.10]),
+    (186, [0.01, 0.04, 0.52, 0.43]),
+    (354, [0.01, 0.04, 0.10, 0.85]),
+];
+
 impl Children {
-    fn read(settings: &Settings) -> Children {
+    fn new(parameters: &Parameters) -> Children {
         Children {
-            cycles: settings.integer("cycles"),
-            compute: settings.span("cycle_time"),
-            reads: settings.integer("reads"),
-            file_blocks: settings.integer("shared_file_blocks"),
-            pause: settings.span("cycle_pause"),
+            cycles: parameters.cycles,
+            compute: parameters.cycle_time,
+            reads: parameters.reads,
+            file_blocks: parameters.shared_file_blocks,
+            pause: parameters.cycle_pause,
         }
     }
 }
 
 impl Prototypes {
-    fn read(settings: &Settings) -> Result<Prototypes, ParameterError> {
-        let compute = match settings.value("compute") {
+    fn new(parameters: &Parameters, settings: &Settings) -> Result<Prototypes, ParameterError> {
+        let compute = match &parameters.compute {
             Value::String(word) if word == "table" => {
-                let pc = settings.integer("pc");
+                let pc = parameters.pc;
                 let Some((_, shares)) = COMPUTE_LOOPS.iter().find(|(known, _)| *known == pc) else {
                     let known = COMPUTE_LOOPS.map(|(pc, _)| pc.to_string()).join(", ");
-                    return Err(settings.refuse("pc", &format!("give one of {known} ms, or compute")));
+                    return Err(refuse!(
+                        settings,
+                        parameters.pc,
+                        &format!("give one of {known} ms, or compute")
+                    ));
                 };
                 // Table III's means are a little off PC, by what its per cents are rounded.
                 let mean: f64 = ITERATIONS.iter().zip(shares).map(|(n, share)| *n as f64 * share).sum();
@@ -368,20 +395,24 @@ impl Prototypes {
             given => Distribution::parse(given),
         };
         let compute = compute.map_err(|error| {
-            settings.refuse("compute", &format!("{}: {}; {}", error.given, error.problem, error.allowed))
+            refuse!(
+                settings,
+                parameters.compute,
+                &format!("{}: {}; {}", error.given, error.problem, error.allowed)
+            )
         })?;
         Ok(Prototypes {
-            interactions: settings.integer("interactions"),
+            interactions: parameters.interactions,
             compute,
-            operations: settings.distribution("operations").clone(),
-            bytes: settings.distribution("operation_bytes").clone(),
-            write_share: settings.number("write_share"),
-            seek_share: settings.number("seek_share"),
-            seek_unit: settings.integer("seek_unit"),
-            file_blocks: settings.integer("file_blocks"),
-            pause: settings.distribution("pause").clone(),
-            strings: settings.distribution("strings").clone(),
-            characters: settings.integer("string_length"),
+            operations: parameters.operations.clone(),
+            bytes: parameters.operation_bytes.clone(),
+            write_share: parameters.write_share,
+            seek_share: parameters.seek_share,
+            seek_unit: parameters.seek_unit,
+            file_blocks: parameters.file_blocks,
+            pause: parameters.pause.clone(),
+            strings: parameters.strings.clone(),
+            characters: parameters.string_length,
         })
     }
 }

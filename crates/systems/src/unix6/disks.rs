@@ -1,13 +1,14 @@
 //! The drives, and what lies where on them.
 
 use serde_json::{Value, json};
-use thinktime_engine::controller::{Controller, Policy, Sweep};
-use thinktime_engine::disk::{Geometry, QueueDiscipline, Rotation, Transfer};
+use thinktime_engine::controller::{Controller, Policy};
+use thinktime_engine::disk::{Geometry, Rotation, Transfer};
 use thinktime_engine::{Component, Span, Streams};
 
 use super::calls::BLOCK_BYTES;
 use super::machine::DISKS;
-use crate::parameter::{ParameterError, Settings};
+use super::parameters::{CylinderCrossing, DiskModel, Parameters};
+use crate::kernel::{ParameterError, Settings, refuse};
 
 /// Drives, and what lies where on them.
 #[derive(Clone, Debug)]
@@ -41,69 +42,64 @@ const RL01: Geometry = Geometry {
     transfer: Transfer::Revolutions,
 };
 
-fn geometry(settings: &Settings) -> Geometry {
-    if settings.word("disk") == "rl01" {
-        let transfer = match settings.word("cylinder_crossing") {
-            "seek" => Transfer::Tracks,
-            _ => Transfer::Revolutions,
+fn geometry(parameters: &Parameters) -> Geometry {
+    if parameters.disk == DiskModel::Rl01 {
+        let transfer = match parameters.cylinder_crossing {
+            CylinderCrossing::Seek => Transfer::Tracks,
+            CylinderCrossing::Revolution => Transfer::Revolutions,
         };
         return Geometry { transfer, ..RL01 };
     }
-    let further = settings.span("cylinder_time");
+    let further = parameters.cylinder_time;
     Geometry {
-        cylinders: settings.integer("cylinders"),
+        cylinders: parameters.cylinders,
         tracks_per_cylinder: 1,
-        blocks_per_track: settings.integer("blocks_per_cylinder"),
+        blocks_per_track: parameters.blocks_per_cylinder,
         revolution: Span::ZERO,
-        start: settings.span("access_time"),
+        start: parameters.access_time,
         seek: further,
         seek_further: further,
         seek_far: None,
         rotation: Rotation::Fixed(Span::ZERO),
-        transfer: Transfer::Each(settings.span("transfer_time")),
+        transfer: Transfer::Each(parameters.transfer_time),
     }
 }
 
 impl Disks {
-    pub fn read(settings: &Settings) -> Result<Disks, ParameterError> {
-        let geometry = geometry(settings);
-        let drives = settings.integer("drives") as u32;
-        let drive = |name: &str| {
-            // On a machine with one drive everything lies on that.
-            (settings.integer(name) as u32).min(drives - 1)
-        };
+    pub fn new(parameters: &Parameters) -> Disks {
+        let geometry = geometry(parameters);
+        let drives = parameters.drives as u32;
+        // On a machine with one drive everything lies on that.
+        let drive = |given: u64| (given as u32).min(drives - 1);
         let per_cylinder = geometry.tracks_per_cylinder * geometry.blocks_per_track;
-        Ok(Disks {
+        Disks {
             drives,
             geometry,
             policy: Policy {
-                discipline: match settings.word("disk_policy") {
-                    "fcfs" => QueueDiscipline::Fcfs,
-                    "sstf" => QueueDiscipline::Sstf,
-                    _ => QueueDiscipline::Look,
-                },
-                sweep: match settings.word("sweep") {
-                    "alternate" => Sweep::Alternate,
-                    "cylinder" => Sweep::Cylinder,
-                    _ => Sweep::Combined,
-                },
-                overlapped_seeks: settings.flag("overlapped_seeks"),
-                pause: settings.span("interrupt_time"),
+                discipline: parameters.disk_policy,
+                sweep: parameters.sweep,
+                overlapped_seeks: parameters.overlapped_seeks,
+                pause: Span::from_seconds(parameters.interrupt_time),
             },
-            swap_drive: drive("swap_drive"),
-            swap_start: settings.integer("swap_cylinder") * per_cylinder,
-            swap_blocks: settings.integer("swap_blocks"),
-            file_drive: drive("file_drive"),
-            file_start: settings.integer("file_cylinder") * per_cylinder,
-            file_span: settings.integer("file_span"),
-        })
+            swap_drive: drive(parameters.swap_drive),
+            swap_start: parameters.swap_cylinder * per_cylinder,
+            swap_blocks: parameters.swap_blocks,
+            file_drive: drive(parameters.file_drive),
+            file_start: parameters.file_cylinder * per_cylinder,
+            file_span: parameters.file_span,
+        }
     }
 
     /// That everything lies on its drive, and nothing on anything else; the files take so many blocks.
-    pub fn check(&self, settings: &Settings, files: u64) -> Result<(), ParameterError> {
+    pub fn check(
+        &self,
+        parameters: &Parameters,
+        settings: &Settings,
+        files: u64,
+    ) -> Result<(), ParameterError> {
         if files > self.file_span {
             let remedy = format!("give at least the {files} blocks of all files, or fewer or smaller files");
-            return Err(settings.refuse("file_span", &remedy));
+            return Err(refuse!(settings, parameters.file_span, &remedy));
         }
         let size = self.geometry.blocks();
         let files_end = self.file_start + self.file_span;
@@ -112,14 +108,14 @@ impl Disks {
         if swap_end > size {
             let remedy =
                 format!("give a swap area that ends within the drive's {size} blocks, not at {swap_end}");
-            return Err(settings.refuse("swap_blocks", &remedy));
+            return Err(refuse!(settings, parameters.swap_blocks, &remedy));
         }
         if files_end > size {
             let remedy = format!(
                 "give a span of files that ends within the drive's {size} blocks, not at {files_end}, or a lower \
                  file_cylinder"
             );
-            return Err(settings.refuse("file_span", &remedy));
+            return Err(refuse!(settings, parameters.file_span, &remedy));
         }
         let apart = swap_end <= self.file_start || files_end <= self.swap_start;
         if self.swap_drive == self.file_drive && !apart {
@@ -129,7 +125,7 @@ impl Disks {
                 cylinder(self.file_start),
                 cylinder(files_end)
             );
-            return Err(settings.refuse("swap_cylinder", &remedy));
+            return Err(refuse!(settings, parameters.swap_cylinder, &remedy));
         }
         Ok(())
     }

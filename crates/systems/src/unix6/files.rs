@@ -12,7 +12,7 @@ use super::machine::Machine;
 use super::meters::Whose;
 use super::process::{Channel, priority};
 use super::swapper::CLICK_BYTES;
-use crate::recorder::Monitor;
+use crate::kernel::Monitor;
 
 /// Blocks whose addresses stand in the i-node itself; a longer file has blocks of addresses.
 const DIRECT: u64 = 8;

@@ -2,7 +2,7 @@
 
 use thinktime_engine::controller::Controller;
 use thinktime_engine::memory::FirstFit;
-use thinktime_engine::{Calendar, Imbalance, Model, Priority, Slot, Span, Streams, Time};
+use thinktime_engine::{Calendar, LawViolation, Laws, Model, Priority, Slot, Span, Streams, Time};
 
 use super::calls::{Call, Flow};
 use super::config::Config;
@@ -13,7 +13,7 @@ use super::process::{Channel, Mode, Process, Role, Running, SWAPPER, Status, nex
 use super::swapper::{Swapper, Text, blocks};
 use super::terminal::Terminal;
 use super::workload::Step;
-use crate::recorder::{Amount, Interaction, Monitor};
+use crate::kernel::{Amount, Interaction, Monitor};
 
 pub(super) const PROCESSOR: Slot = Slot(0);
 const CLOCK: Slot = Slot(1);
@@ -436,7 +436,7 @@ impl<M: Monitor> Machine<'_, M> {
     pub fn was_seen(&mut self, p: usize, now: Time) {
         if !std::mem::replace(&mut self.processes[p].seen, true) {
             self.unseen -= 1;
-            if self.unseen == 0 && self.config.settles {
+            if self.unseen == 0 && self.config.warm_up_on_output {
                 self.restart_meters(now);
             }
         }
@@ -480,7 +480,8 @@ impl<M: Monitor> Machine<'_, M> {
     }
 
     /// Ends the run: the last sample, the unfinished interactions, and every law.
-    pub fn finish(&mut self, now: Time) -> Result<(), Imbalance> {
+    pub fn finish(&mut self, calendar: &Calendar, laws: &mut Laws) -> Result<(), LawViolation> {
+        let now = calendar.now();
         self.sample(now);
         for p in 0..self.processes.len() {
             if let Some(unfinished) = self.processes[p].interaction {
@@ -488,22 +489,22 @@ impl<M: Monitor> Machine<'_, M> {
             }
         }
         let begun = self.processes.iter().filter_map(|process| process.interaction.map(|i| i.arrived));
-        self.meters.check(now, begun)?;
-        self.disks.check(now)?;
-        self.files.cache.check()?;
-        self.frames.check()?;
-        self.memory.check("main memory")?;
-        self.swap_area.check("swap area")?;
-        self.check_images()
+        self.meters.check(now, begun, laws)?;
+        self.disks.check(now, laws)?;
+        self.files.cache.check(laws)?;
+        self.frames.check(laws)?;
+        self.memory.check("main memory", laws)?;
+        self.swap_area.check("swap area", laws)?;
+        self.check_images(laws)
     }
 
     /// Every image is in one place, or in two while it is moved; every click and block of both is accounted for.
-    fn check_images(&self) -> Result<(), Imbalance> {
+    fn check_images(&self, laws: &mut Laws) -> Result<(), LawViolation> {
         let law = "conservation of memory";
         let images = self.processes.iter().filter(|p| p.memory.is_some()).map(|p| p.size);
         let texts = self.texts.iter().filter(|text| text.memory.is_some()).map(|text| text.size);
         let held = self.memory.size() - self.memory.free();
-        Imbalance::compare(law, "images in main memory", held, images.chain(texts).sum())
+        laws.equal(law, "images in main memory", held, images.chain(texts).sum())
     }
 }
 

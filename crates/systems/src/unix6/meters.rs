@@ -1,7 +1,7 @@
 //! The meters: counters that the kernel keeps, and what the clock's interrupt finds 60 times a second.
 
 use thinktime_engine::controller::Done;
-use thinktime_engine::{Balance, Batches, Imbalance, Level, Span, Tally, Time};
+use thinktime_engine::{Balance, Batches, LawViolation, Laws, Level, Span, Tally, Time};
 use thinktime_log::{Column, Kind, Role, Type, Value};
 
 use super::process::{Mode, Running};
@@ -199,11 +199,16 @@ impl Meters {
     }
 
     /// Little's law for interactions, of which those in progress began at `begun`; and time adds up.
-    pub fn check(&self, now: Time, begun: impl Iterator<Item = Time>) -> Result<(), Imbalance> {
-        self.interactions.check("interactions", now, begun)?;
+    pub fn check(
+        &self,
+        now: Time,
+        begun: impl Iterator<Item = Time>,
+        laws: &mut Laws,
+    ) -> Result<(), LawViolation> {
+        self.interactions.check("interactions", now, begun, laws)?;
         let length = u128::from(now.since(self.since).0);
         let all = self.totals.user + self.totals.system + self.idle.area(now);
-        Imbalance::compare("time adds up (nanoseconds)", "processor", all, length)
+        laws.equal("time adds up", "processor", all, length)
     }
 
     pub fn restart(&mut self, now: Time) {

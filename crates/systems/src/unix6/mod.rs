@@ -50,13 +50,13 @@
 mod calls;
 mod config;
 mod disks;
-mod figures;
 mod files;
 mod machine;
 mod meters;
 mod paging;
 mod parameters;
 mod process;
+mod responses;
 mod swapper;
 mod terminal;
 #[cfg(test)]
@@ -65,44 +65,37 @@ mod workload;
 
 use serde_json::{Value, json};
 use thinktime_engine::controller::Controller;
-use thinktime_engine::{Calendar, Imbalance, run};
+use thinktime_engine::{Batches, Calendar, LawViolation, Laws, Time};
 use thinktime_log::Column;
 
 use self::config::Config;
-use self::figures::Ended;
 use self::machine::{DISKS, Machine};
-use crate::parameter::{Parameter, ParameterError, Settings};
-use crate::recorder::{Monitor, Recorder, Silent};
-use crate::system::{Outcome, Prepared, Replication, Response, System};
+use self::parameters::Parameters;
+use self::responses::RunTotals;
+use crate::kernel::{
+    Configuration, Measured, Monitor, ParameterError, Replication, Settings, Simulated, System,
+};
 
 /// The system `unix6`.
-pub struct Unix6;
-
-impl System for Unix6 {
-    fn name(&self) -> &'static str {
-        "unix6"
-    }
-
-    fn summary(&self) -> &'static str {
-        "UNIX Sixth Edition on a PDP-11/34: processes swapped between a small memory and a disk that files share"
-    }
-
-    fn parameters(&self) -> Vec<Parameter> {
-        parameters::parameters()
-    }
-
-    fn default_length_s(&self) -> f64 {
-        36_000.0
-    }
-
-    fn prepare(&self, settings: &Settings) -> Result<Box<dyn Prepared>, ParameterError> {
-        Config::read(settings).map(|config| Box::new(config) as Box<dyn Prepared>)
-    }
+pub(crate) const fn system() -> System {
+    System::of::<Config>()
 }
 
-impl Prepared for Config {
-    fn responses(&self) -> Vec<Response> {
-        figures::responses()
+impl Configuration for Config {
+    const NAME: &'static str = "unix6";
+    const SUMMARY: &'static str = "UNIX Sixth Edition on a PDP-11/34: processes swapped between a small memory and a disk that files share";
+    const PARAMETERS: &'static str = include_str!("parameters.toml");
+
+    type Parameters = Parameters;
+    type Totals<'t> = RunTotals<'t>;
+    type Machine<'c, M: Monitor + 'c> = Machine<'c, M>;
+
+    fn new(parameters: Parameters, settings: &Settings) -> Result<Config, ParameterError> {
+        Config::new(&parameters, settings)
+    }
+
+    fn responses<'t>(&self) -> Vec<Measured<RunTotals<'t>>> {
+        responses::responses()
     }
 
     fn sample_columns(&self) -> Vec<Column> {
@@ -121,38 +114,27 @@ impl Prepared for Config {
         u64::from(self.workers())
     }
 
-    fn run(&self, replication: Replication, recorder: Option<&mut Recorder>) -> Result<Outcome, Imbalance> {
-        match recorder {
-            Some(recorder) => replicate(self, replication, recorder),
-            None => replicate(self, replication, &mut Silent),
-        }
+    fn calendar<M: Monitor>(&self) -> Calendar {
+        Calendar::new(DISKS.0 + Controller::slots(self.disks.drives), 1)
+    }
+
+    fn start<'c, M: Monitor>(&'c self, replication: &Replication, monitor: &'c mut M) -> Machine<'c, M> {
+        Machine::new(self, &replication.streams, replication.interval, monitor)
     }
 }
 
-const LAWS: [&str; 6] = [
-    "flow balance",
-    "Little's law for interactions and at the disk controller",
-    "utilisation law of the controller and its drives",
-    "time adds up",
-    "memory and swap space are conserved",
-    "block buffers are conserved",
-];
+impl<M: Monitor> Simulated for Machine<'_, M> {
+    type Configuration = Config;
 
-fn replicate<M: Monitor>(
-    config: &Config,
-    replication: Replication,
-    monitor: &mut M,
-) -> Result<Outcome, Imbalance> {
-    let mut calendar = Calendar::new(DISKS.0 + Controller::slots(config.disks.drives), 1);
-    let mut machine = Machine::new(config, &replication.streams, replication.interval, monitor);
-    run(&mut machine, &mut calendar, replication.warm_up, replication.end);
-    let now = calendar.now();
-    machine.finish(now)?;
-    Ok(Outcome {
-        responses: figures::values(&Ended::of(&machine, now)),
-        batches: machine.meters.batches.clone(),
-        laws: LAWS.to_vec(),
-        events: calendar.events(),
-        ended: now,
-    })
+    fn finish(&mut self, calendar: &mut Calendar, laws: &mut Laws) -> Result<(), LawViolation> {
+        self.finish(calendar, laws)
+    }
+
+    fn totals(&self, now: Time) -> RunTotals<'_> {
+        RunTotals::of(self, now)
+    }
+
+    fn batches(&self) -> &Batches {
+        &self.meters.batches
+    }
 }

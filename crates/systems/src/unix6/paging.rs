@@ -8,13 +8,13 @@
 use std::collections::BTreeMap;
 
 use thinktime_engine::controller::Ask;
-use thinktime_engine::{Calendar, Imbalance, Time};
+use thinktime_engine::{Calendar, LawViolation, Laws, Time};
 
 use super::calls::Flow;
 use super::machine::Machine;
 use super::process::{Channel, priority};
 use super::swapper::blocks;
-use crate::recorder::Monitor;
+use crate::kernel::Monitor;
 
 /// A page of a process.
 type Page = (usize, u64);
@@ -98,11 +98,11 @@ impl Frames {
         }
     }
 
-    pub fn check(&self) -> Result<(), Imbalance> {
+    pub fn check(&self, laws: &mut Laws) -> Result<(), LawViolation> {
         let law = "conservation of memory";
-        Imbalance::compare(law, "frames", self.pages.len() as u64 <= self.frames, true)?;
+        laws.equal(law, "frames", self.pages.len() as u64 <= self.frames, true)?;
         let known = self.order.iter().filter(|(used, page)| self.pages[*page].used == Some(**used)).count();
-        Imbalance::compare(law, "pages by their use", known, self.order.len())
+        laws.equal(law, "pages by their use", known, self.order.len())
     }
 }
 

@@ -12,7 +12,7 @@ use thinktime_engine::{Calendar, Time};
 use super::calls::{BLOCK_BYTES, Flow};
 use super::machine::Machine;
 use super::process::{Channel, Process, Role, SWAPPER, Status, priority};
-use crate::recorder::Monitor;
+use crate::kernel::Monitor;
 
 /// Bytes of a click, the unit in which memory is given out.
 pub(super) const CLICK_BYTES: u64 = 64;
@@ -158,7 +158,7 @@ impl<M: Monitor> Machine<'_, M> {
     /// Who is driven out so that `candidate` can come in, if anybody may be.
     fn victim(&self, candidate: usize) -> Option<usize> {
         let out = self.processes[candidate].resident;
-        if self.enough_at_work() && out < self.config.patience {
+        if self.enough_at_work() && out < self.config.balance_wait {
             return None;
         }
         let waits = |process: &Process| process.can_leave() && process.status == Status::Waiting;
@@ -177,7 +177,7 @@ impl<M: Monitor> Machine<'_, M> {
     /// has been out for long.
     fn enough_at_work(&self) -> bool {
         let works = |process: &&Process| process.can_leave() && process.status != Status::Waiting;
-        self.config.balanced && self.processes.iter().filter(works).count() as u64 >= self.config.enough
+        self.config.balanced && self.processes.iter().filter(works).count() as u64 >= self.config.target_ready
     }
 
     fn load_text(&mut self, text: usize, place: u64, then: Image, calendar: &mut Calendar) -> Option<Flow> {

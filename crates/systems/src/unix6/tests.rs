@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use thinktime_engine::controller::Controller;
-use thinktime_engine::{Calendar, Span, Streams, Time, run};
+use thinktime_engine::{Calendar, Laws, Span, Streams, Time, run};
 use thinktime_log::Value as Cell;
 
 use super::config::Config;
@@ -12,13 +12,9 @@ use super::machine::{DISKS, Machine};
 use super::process::{Process, Role, next_to_run, priority};
 use super::swapper::blocks;
 use super::workload::{Birth, Program, Step};
-use super::{Unix6, figures};
-use crate::parameter::Settings;
-use crate::recorder::{Amount, Interaction, Monitor, Silent};
-use crate::simulation::{Simulation, parameters};
-use crate::system::{Outcome, Prepared, Replication};
-
-static UNIX6: Unix6 = Unix6;
+use crate::kernel::testing::{configured, response};
+use crate::kernel::{Amount, Interaction, Monitor, NullMonitor, Outcome, Prepared, Replication, Simulation};
+use crate::system;
 
 fn given(parameters: &Value) -> &Map<String, Value> {
     parameters.as_object().unwrap()
@@ -29,13 +25,8 @@ fn with(mut parameters: Value, more: Value) -> Value {
     parameters
 }
 
-fn config(parameters_given: &Value) -> Config {
-    let settings = Settings::resolve("unix6", &parameters(&UNIX6), given(parameters_given)).unwrap();
-    Config::read(&settings).unwrap()
-}
-
 fn refused(parameters: Value) -> String {
-    Simulation::new(&UNIX6, given(&parameters)).err().unwrap().to_string()
+    Simulation::new(system("unix6").unwrap(), given(&parameters)).err().unwrap().to_string()
 }
 
 const LENGTH_S: f64 = 36_000.0;
@@ -48,12 +39,11 @@ fn once(parameters: &Value, number: u64) -> Outcome {
         end: Time::ZERO + Span::from_seconds(LENGTH_S),
         interval: Span::from_seconds(60.0),
     };
-    config(parameters).run(replication, None).unwrap()
+    configured::<Config>(parameters).run(&replication, None).unwrap()
 }
 
 fn figure(outcome: &Outcome, name: &str) -> f64 {
-    let all = figures::responses();
-    outcome.responses[all.iter().position(|response| response.name == name).unwrap()]
+    response(&configured::<Config>(&json!({})), outcome, name)
 }
 
 /// Children that share one small file, on a disk whose accesses all take the same time.
@@ -158,8 +148,8 @@ fn who_computes_little_comes_first() {
         "processes": 3, "cycles": 100, "cycle_time": 0.02, "cycle_pause": 1, "memory": 1000, "size": 100,
     });
     let alone = once(&children(mixed.clone()), 0);
-    let config = config(&children(mixed));
-    let mut silent = Silent;
+    let config = configured::<Config>(&children(mixed));
+    let mut silent = NullMonitor;
     let mut machine = Machine::new(&config, &STREAMS, Span(1), &mut silent);
     // Another that computes for five minutes in one piece.
     let hog =
@@ -181,7 +171,7 @@ fn who_computes_little_comes_first() {
 fn finish<M: Monitor>(machine: &mut Machine<'_, M>) -> Time {
     let mut calendar = Calendar::new(DISKS.0 + Controller::slots(machine.config.disks.drives), 1);
     run(machine, &mut calendar, Time::ZERO, Time::ZERO + Span::from_seconds(LENGTH_S));
-    machine.finish(calendar.now()).unwrap();
+    machine.finish(&calendar, &mut Laws::default()).unwrap();
     calendar.now()
 }
 
@@ -233,15 +223,15 @@ proptest! {
     fn memory_and_swap_space_are_conserved(
         families in families(),
         memory in 350u64..900,
-        old_sleep in any::<bool>(),
+        shared_alarm in any::<bool>(),
         paging in any::<bool>(),
     ) {
-        let config = config(&children(json!({
+        let config = configured::<Config>(&children(json!({
             "processes": families.len(), "memory": memory, "size": 50, "swap_blocks": 1200,
-            "sleep": if old_sleep { "old" } else { "new" },
+            "sleep_resolution": if shared_alarm { "shared" } else { "individual" },
             "memory_management": if paging { "paging" } else { "swapping" },
         })));
-        let mut silent = Silent;
+        let mut silent = NullMonitor;
         let mut machine = Machine::new(&config, &STREAMS, Span(1), &mut silent);
         let births = families.iter().enumerate().map(|(number, kin)| {
             Step::Fork(Box::new(Birth { role: Role::Worker(number as u32), program: kin.program() }))
@@ -288,7 +278,7 @@ fn the_swapper_starves_nobody() {
         [(157, 650, 12), (314, 650, 12), (157, 330, 354), (314, 1280, 354), (470, 500, 60)]
     {
         let asked = json!({"size": size, "memory": memory, "pc": pc, "interactions": 60});
-        let config = config(&asked);
+        let config = configured::<Config>(&asked);
         let mut watch = Watch::default();
         let mut machine = Machine::new(&config, &STREAMS, Span::from_seconds(60.0), &mut watch);
         finish(&mut machine);
@@ -318,15 +308,18 @@ fn a_swapper_that_never_drives_out_starves() {
     assert!(waits(&usual) < 8.0 && waits(&asked) > 90.0);
 }
 
-/// Sleepers of different lengths: in the old form each wake-up wakes all, who are swapped in to find that it is not
-/// their time.
+/// Sleepers of different lengths: a shared alarm wakes all of them, and those who are not due are swapped in to find
+/// that it is not their time.
 #[test]
-fn the_old_sleep_swaps_for_nothing() {
+fn the_shared_alarm_swaps_for_nothing() {
     let sleeping =
         json!({"memory": 650, "processes": 12, "interactions": 50, "pause": "uniform(low=0.2,high=10)"});
-    let swaps = |sleep: &str| figure(&once(&with(sleeping.clone(), json!({"sleep": sleep})), 0), "swaps");
-    let (new, old) = (swaps("new"), swaps("old"));
-    assert!(old > 1.2 * new, "{new} {old}");
+    let swaps = |alarm: &str| {
+        let parameters = with(sleeping.clone(), json!({"sleep_resolution": alarm}));
+        figure(&once(&parameters, 0), "swaps")
+    };
+    let (individual, shared) = (swaps("individual"), swaps("shared"));
+    assert!(shared > 1.2 * individual, "{individual} {shared}");
 }
 
 /// Shared text is loaded once for all, and takes its part of no image that is swapped.
@@ -345,11 +338,12 @@ fn pure_text_is_shared_and_never_written() {
 /// Fragmentation: 200 clicks are free, in two pieces of which neither takes 150.
 #[test]
 fn free_pieces_that_are_too_small_keep_a_process_out() {
-    let config =
-        config(&children(json!({"memory": 600, "processes": 1, "init_size": 100, "shell_size": 100})));
-    let mut silent = Silent;
+    let config = configured::<Config>(&children(
+        json!({"memory": 600, "processes": 1, "init_size": 100, "shell_size": 100}),
+    ));
+    let mut silent = NullMonitor;
     let mut machine = Machine::new(&config, &STREAMS, Span(1), &mut silent);
-    let start = |machine: &Machine<'_, Silent>, p: usize| machine.processes[p].memory.unwrap();
+    let start = |machine: &Machine<'_, NullMonitor>, p: usize| machine.processes[p].memory.unwrap();
     // init 100, shell 100, update 40, parent 100; then two pieces of 110 with one of 40 between them.
     let held = machine.memory.size() - machine.memory.free();
     let first = machine.memory.take(Time::ZERO, 110).unwrap();
@@ -363,7 +357,7 @@ fn free_pieces_that_are_too_small_keep_a_process_out() {
 /// A run that is too short says so, and breaks no law.
 #[test]
 fn a_run_that_is_cut_off_has_no_elapsed_time() {
-    let simulation = Simulation::new(&UNIX6, given(&json!({"length": 30}))).unwrap();
+    let simulation = Simulation::new(system("unix6").unwrap(), given(&json!({"length": 30}))).unwrap();
     let finished = simulation.run(1, 0..2, Some(1), |_| true).unwrap();
     for outcome in &finished.outcomes {
         assert!(figure(outcome, "elapsed_s").is_nan());
@@ -378,9 +372,9 @@ fn a_run_that_is_cut_off_has_no_elapsed_time() {
 fn ticks_find_the_mean_queue() {
     let mut errors = Vec::new();
     for number in 0..8 {
-        let config = config(&json!({"memory": 650, "interactions": 50}));
+        let config = configured::<Config>(&json!({"memory": 650, "interactions": 50}));
         let streams = Streams { replication: number, ..STREAMS };
-        let mut silent = Silent;
+        let mut silent = NullMonitor;
         let mut machine = Machine::new(&config, &streams, Span::from_seconds(60.0), &mut silent);
         let now = finish(&mut machine);
         let ticks: u64 = machine.meters.totals.queue.iter().sum();
@@ -418,7 +412,7 @@ proptest! {
             "full_block_writes": if at_once { "at_once" } else { "delayed" },
             "file_layout": if scattered { "scattered" } else { "contiguous" },
             "memory_management": (["swapping", "paging"][management]),
-            "swapper": (["unix6", "balanced"][swapper]), "sleep": (["new", "old"][sleep]),
+            "swapper": (["unix6", "balanced"][swapper]), "sleep_resolution": (["individual", "shared"][sleep]),
             "seek_share": 0.5, "operation_bytes": "uniform(low=1,high=1500)", "seek_unit": 1,
             "init_size": 20, "shell_size": 60, "update_size": 20, "parent_size": 40, "file_span": 7000, "swap_cylinder": 190,
         }), 0);

@@ -5,23 +5,25 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Map, Value, json};
-use thinktime_engine::{Batches, Identical, Imbalance, Pool, Span, Streams, Time, common_cut, replicate};
+use thinktime_engine::{
+    Batches, DuplicateReplications, LawViolation, Pool, Span, Streams, Time, common_cut, replicate,
+};
 use thinktime_log::{LogError, OpenMode, Session};
 use thiserror::Error;
 
-use crate::parameter::{Allowed, Parameter, ParameterError, Settings};
-use crate::recorder::{Recorder, Tables};
-use crate::system::{Outcome, Prepared, Replication, System};
+use super::monitor::{LogMonitor, Tables};
+use super::parameter::{Common, ParameterError, Settings};
+use super::replicate::{Outcome, Prepared, Replication, System};
 
 /// Why a simulation gave nothing.
 #[derive(Debug, Error)]
 pub enum SimulationError {
     #[error(transparent)]
     Parameter(#[from] ParameterError),
-    #[error("replication {replication}: {imbalance}")]
-    Imbalance { replication: u64, imbalance: Imbalance },
+    #[error("replication {replication}: {violation}")]
+    LawViolation { replication: u64, violation: LawViolation },
     #[error(transparent)]
-    Identical(#[from] Identical),
+    DuplicateReplications(#[from] DuplicateReplications),
     #[error(transparent)]
     Log(#[from] LogError),
     #[error("the system refuses to start {threads} threads: {problem}")]
@@ -40,7 +42,7 @@ pub enum WarmUp {
 
 /// Length, warm-up and sampling interval of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Course {
+pub struct RunPlan {
     pub length: Span,
     pub warm_up: WarmUp,
     pub interval: Span,
@@ -48,7 +50,7 @@ pub struct Course {
 
 /// What replications gave.
 #[derive(Debug)]
-pub struct Finished {
+pub struct Replications {
     pub first_replication: u64,
     pub outcomes: Vec<Outcome>,
     /// The warm-up that was cut.
@@ -59,9 +61,9 @@ pub struct Finished {
 
 /// A system, ready to be replicated.
 pub struct Simulation {
-    system: &'static dyn System,
+    system: &'static System,
     settings: Settings,
-    course: Course,
+    plan: RunPlan,
     prepared: Box<dyn Prepared>,
 }
 
@@ -70,14 +72,11 @@ const EPOCH_US: i64 = 946_684_800_000_000;
 
 impl Simulation {
     /// Checks `given` parameters of `system`.
-    pub fn new(
-        system: &'static dyn System,
-        given: &Map<String, Value>,
-    ) -> Result<Simulation, ParameterError> {
-        let settings = Settings::resolve(system.name(), &parameters(system), given)?;
-        let course = Course::read(&settings)?;
+    pub fn new(system: &'static System, given: &Map<String, Value>) -> Result<Simulation, ParameterError> {
+        let settings = Settings::resolve(system.name, system.parameters(), given)?;
+        let plan = RunPlan::read(&settings)?;
         let prepared = system.prepare(&settings)?;
-        Ok(Simulation { system, settings, course, prepared })
+        Ok(Simulation { system, settings, plan, prepared })
     }
 
     pub fn prepared(&self) -> &dyn Prepared {
@@ -96,7 +95,7 @@ impl Simulation {
         replications: Range<u64>,
         threads: Option<usize>,
         done: impl Fn(u64) -> bool + Sync + Send,
-    ) -> Result<Finished, SimulationError> {
+    ) -> Result<Replications, SimulationError> {
         let pool = Pool::new(threads).map_err(|problem| SimulationError::Threads {
             threads: threads.map_or("any".into(), |n| n.to_string()),
             problem: problem.to_string(),
@@ -112,7 +111,7 @@ impl Simulation {
                 Ok(outcome)
             })
         };
-        let (warm_up, settled) = match self.course.warm_up {
+        let (warm_up, settled) = match self.plan.warm_up {
             WarmUp::Given(warm_up) => (warm_up, None),
             WarmUp::Mser5 => {
                 let uncut = pass(Span::ZERO)?;
@@ -123,8 +122,8 @@ impl Simulation {
         };
         let outcomes = pass(warm_up)?;
         let rows: Vec<Vec<f64>> = outcomes.iter().map(|outcome| outcome.responses.clone()).collect();
-        Identical::refuse(&rows)?;
-        Ok(Finished { first_replication: replications.start, outcomes, warm_up, settled })
+        DuplicateReplications::refuse(&rows)?;
+        Ok(Replications { first_replication: replications.start, outcomes, warm_up, settled })
     }
 
     fn replication(
@@ -132,17 +131,17 @@ impl Simulation {
         seed: u64,
         number: u64,
         warm_up: Span,
-        recorder: Option<&mut Recorder>,
+        log: Option<&mut LogMonitor>,
     ) -> Result<Outcome, SimulationError> {
         let replication = Replication {
             streams: Streams { seed, replication: number },
             warm_up: Time::ZERO + warm_up,
-            end: Time::ZERO + self.course.length,
-            interval: self.course.interval,
+            end: Time::ZERO + self.plan.length,
+            interval: self.plan.interval,
         };
         self.prepared
-            .run(replication, recorder)
-            .map_err(|imbalance| SimulationError::Imbalance { replication: number, imbalance })
+            .run(&replication, log)
+            .map_err(|violation| SimulationError::LawViolation { replication: number, violation })
     }
 
     /// Runs one replication again, as a session of the log at `dir`, with its trace if asked for.
@@ -152,11 +151,11 @@ impl Simulation {
         mode: OpenMode,
         seed: u64,
         number: u64,
-        finished: &Finished,
+        finished: &Replications,
         trace: bool,
     ) -> Result<(), SimulationError> {
         let session = Session {
-            source: self.system.name().into(),
+            source: self.system.name.into(),
             boot_id: None,
             machine: self.machine(),
             options: json!({"seed": seed, "replication": number, "trace": trace}),
@@ -171,26 +170,26 @@ impl Simulation {
             users: prepared.samples_users(),
             trace_of: population,
         };
-        let mut recorder = Recorder::begin(dir, mode, session, tables)?;
-        let outcome = self.replication(seed, number, finished.warm_up, Some(&mut recorder))?;
+        let mut log = LogMonitor::begin(dir, mode, session, tables)?;
+        let outcome = self.replication(seed, number, finished.warm_up, Some(&mut log))?;
         let facts = [("replication", self.facts(number, finished, &outcome))];
-        Ok(recorder.finish(outcome.ended, &facts)?)
+        Ok(log.finish(outcome.ended, &facts)?)
     }
 
     /// When session `number` of a log begins: replications follow one another, a second apart.
-    fn starts_us(&self, number: u64, finished: &Finished) -> i64 {
+    fn starts_us(&self, number: u64, finished: &Replications) -> i64 {
         let apart = |length_ns: u64| (length_ns / 1000) as i64 + 1_000_000;
         let first = finished.first_replication;
         let before = finished.outcomes.iter().take(number.saturating_sub(first) as usize);
         let here: i64 = before.map(|outcome| apart(outcome.ended.0)).sum();
         let epoch = self.prepared.epoch_us().unwrap_or(EPOCH_US);
-        epoch + first as i64 * apart(self.course.length.0) + here
+        epoch + first as i64 * apart(self.plan.length.0) + here
     }
 
     fn machine(&self) -> Value {
-        let mut machine = json!({"system": self.system.name(), "parameters": self.settings.to_json()});
+        let mut machine = json!({"system": self.system.name, "parameters": self.settings.to_json()});
         let units: Map<String, Value> =
-            parameters(self.system).iter().map(|p| (p.name.to_owned(), json!(p.unit))).collect();
+            self.system.parameters().iter().map(|p| (p.name(), json!(p.unit))).collect();
         machine["units"] = Value::Object(units);
         if let (Some(all), Value::Object(more)) = (machine.as_object_mut(), self.prepared.machine()) {
             all.extend(more);
@@ -198,7 +197,7 @@ impl Simulation {
         machine
     }
 
-    fn facts(&self, number: u64, finished: &Finished, outcome: &Outcome) -> Value {
+    fn facts(&self, number: u64, finished: &Replications, outcome: &Outcome) -> Value {
         // A list, which keeps their order. JSON knows no nan: an absent figure is null.
         let responses: Vec<Value> = self
             .prepared
@@ -214,53 +213,24 @@ impl Simulation {
                 })
             })
             .collect();
+        let laws: Map<String, Value> =
+            outcome.laws.checked().iter().map(|(law, places)| ((*law).to_owned(), json!(places))).collect();
         json!({
             "number": number,
             "length_s": outcome.ended.seconds(),
             "warm_up_s": finished.warm_up.seconds(),
             "warm_up_settled": finished.settled,
             "responses": responses,
-            "laws_checked": outcome.laws,
+            "laws_checked": laws,
             "events": outcome.events,
         })
     }
 }
 
-/// All parameters of a system: its own, and those that every system has.
-pub fn parameters(system: &dyn System) -> Vec<Parameter> {
-    let length = system.default_length_s();
-    let mut all = system.parameters();
-    all.push(Parameter {
-        name: "length",
-        unit: "s",
-        default: json!(length),
-        allowed: Allowed::Number { low: 0.0, high: 1e9, above: true },
-        description: "Simulated time of a replication, warm-up included",
-        source: "chosen",
-    });
-    all.push(Parameter {
-        name: "warm_up",
-        unit: "s",
-        default: json!(0),
-        allowed: Allowed::Structure("give a number of seconds, or mser5 to have it found"),
-        description: "Time from the empty start in which no statistics are kept; mser5: found by MSER-5",
-        source: "chosen",
-    });
-    all.push(Parameter {
-        name: "interval",
-        unit: "s",
-        default: json!(system.default_interval_s()),
-        allowed: Allowed::Number { low: 0.0, high: 1e9, above: true },
-        description: "Length of the intervals of the log's samples",
-        source: "chosen",
-    });
-    all
-}
-
-impl Course {
-    fn read(settings: &Settings) -> Result<Course, ParameterError> {
-        let length = settings.span("length");
-        let warm_up = match settings.value("warm_up") {
+impl RunPlan {
+    fn read(settings: &Settings) -> Result<RunPlan, ParameterError> {
+        let Common { length, warm_up, interval } = settings.common()?;
+        let warm_up = match &warm_up {
             Value::String(word) if word == "mser5" => WarmUp::Mser5,
             value => match value.as_f64() {
                 Some(seconds) if seconds >= 0.0 && Span::from_seconds(seconds) < length => {
@@ -273,6 +243,6 @@ impl Course {
                 }
             },
         };
-        Ok(Course { length, warm_up, interval: settings.span("interval") })
+        Ok(RunPlan { length, warm_up, interval })
     }
 }

@@ -34,9 +34,9 @@ pub trait Monitor {
 }
 
 /// Nobody listens.
-pub struct Silent;
+pub struct NullMonitor;
 
-impl Monitor for Silent {
+impl Monitor for NullMonitor {
     const LISTENS: bool = false;
 
     fn sample(&mut self, _: Time, _: Span, _: Vec<Value>) {}
@@ -75,7 +75,7 @@ pub struct Interaction {
 }
 
 /// Writes a replication into a log, as a session of its own.
-pub struct Recorder {
+pub struct LogMonitor {
     writer: LogWriter,
     samples: TableId,
     users: Option<TableId>,
@@ -127,9 +127,14 @@ fn kept(table: TableSchema, names: &[&str]) -> TableSchema {
     TableSchema::new(&table.name, columns.cloned().collect())
 }
 
-impl Recorder {
+impl LogMonitor {
     /// Begins a session in the log at `dir`.
-    pub fn begin(dir: &Path, mode: OpenMode, session: Session, tables: Tables) -> Result<Recorder, LogError> {
+    pub fn begin(
+        dir: &Path,
+        mode: OpenMode,
+        session: Session,
+        tables: Tables,
+    ) -> Result<LogMonitor, LogError> {
         let epoch_us = session.start_us;
         let mut writer = LogWriter::open(dir, mode, session)?;
         let length =
@@ -141,7 +146,7 @@ impl Recorder {
         let users = kept(vocabulary::users(), &USER_COLUMNS);
         let users = if tables.users { Some(writer.declare(users)?) } else { None };
         let trace = tables.trace_of.map(|population| Trace::declare(&mut writer, population)).transpose()?;
-        Ok(Recorder {
+        Ok(LogMonitor {
             writer,
             samples,
             users,
@@ -157,7 +162,7 @@ impl Recorder {
         Value::Time(self.epoch_us + (time.0 / 1000) as i64)
     }
 
-    /// The model calls cannot fail; what went wrong is kept for [`Recorder::finish`].
+    /// The model calls cannot fail; what went wrong is kept for [`LogMonitor::finish`].
     fn write(&mut self, least: usize) {
         let trace_rows = self.trace.as_ref().map_or(0, |t| t.interaction_rows.len() + t.event_rows.len());
         let rows = self.sample_rows.len() + self.user_rows.len() + trace_rows;
@@ -205,7 +210,7 @@ fn user_label(user: u32) -> Value {
     Value::Text(format!("user:{user}").into())
 }
 
-impl Monitor for Recorder {
+impl Monitor for LogMonitor {
     const LISTENS: bool = true;
 
     fn sample(&mut self, start: Time, length: Span, values: Vec<Value>) {

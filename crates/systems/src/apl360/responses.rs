@@ -1,29 +1,23 @@
-//! The figures of a replication, and the rows of the log's samples.
+//! The responses of a replication, and the rows of the log's samples.
 
 use thinktime_engine::{Tally, Time};
 use thinktime_log::{Column, Kind, Role, Type, Value};
 
 use super::measures::{LIMITS_S, Measures, QUEUES, Queue, SHORT_S, SIZES, Sampled};
-use crate::system::Response;
+use crate::kernel::Measured;
 
 /// Rates count per this time, the paper's unit of analysis [s].
 const PERIOD_S: f64 = 600.0;
 
-/// A figure of a replication, and how it follows from what was measured.
-struct Figure {
-    response: Response,
-    value: fn(&Ended) -> f64,
-}
-
 /// A run that has ended.
-pub(super) struct Ended<'a> {
+pub(super) struct RunTotals<'a> {
     pub measures: &'a Measures,
     pub now: Time,
     pub disk_busy: u128,
     pub accesses: [u64; 3],
 }
 
-impl Ended<'_> {
+impl RunTotals<'_> {
     fn length_s(&self) -> f64 {
         self.now.since(self.measures.since).seconds()
     }
@@ -58,11 +52,8 @@ fn sd(tally: &Tally) -> f64 {
     tally.variance().sqrt()
 }
 
-fn figure(name: impl Into<String>, unit: &'static str, what: &str, value: fn(&Ended) -> f64) -> Figure {
-    Figure { response: Response::new(name, unit, what), value }
-}
-
-fn figures() -> Vec<Figure> {
+/// The responses, in the order in which they are shown.
+pub(super) fn responses<'t>() -> Vec<Measured<RunTotals<'t>>> {
     let mut all = service();
     all.extend(times());
     all.extend(shares());
@@ -71,18 +62,18 @@ fn figures() -> Vec<Figure> {
     all
 }
 
-fn service() -> Vec<Figure> {
+fn service<'t>() -> Vec<Measured<RunTotals<'t>>> {
     vec![
-        figure("queued_workspaces", "workspace", "Mean number of inputs in the system", |run| {
+        Measured::new("queued_workspaces", "workspace", "Mean number of inputs in the system", |run| {
             run.measures.system.mean_present(run.now)
         }),
-        figure("inputs_serviced", PERIOD_INPUTS, "Inputs serviced", |run| {
+        Measured::new("inputs_serviced", PERIOD_INPUTS, "Inputs serviced", |run| {
             run.per_period(run.measures.serviced)
         }),
-        figure("inputs_received", PERIOD_INPUTS, "Inputs received", |run| {
+        Measured::new("inputs_received", PERIOD_INPUTS, "Inputs received", |run| {
             run.per_period(run.measures.inputs)
         }),
-        figure("unfinished", "input", "Inputs in the system at the end", |run| {
+        Measured::new("unfinished", "input", "Inputs in the system at the end", |run| {
             run.measures.system.present() as f64
         }),
     ]
@@ -91,23 +82,26 @@ fn service() -> Vec<Figure> {
 const PERIOD_INPUTS: &str = "input/(10 min)";
 const PERIOD_ACCESSES: &str = "access/(10 min)";
 
-fn times() -> Vec<Figure> {
+fn times<'t>() -> Vec<Measured<RunTotals<'t>>> {
     vec![
-        figure("mean_reaction_s", "s", "Mean time from an input to its first slice", |run| {
+        Measured::new("mean_reaction_s", "s", "Mean time from an input to its first slice", |run| {
             run.measures.reaction.mean()
         }),
-        figure("max_reaction_s", "s", "Largest reaction time", |run| run.measures.reaction.largest()),
-        figure("sd_reaction_s", "s", "Standard deviation of the reaction times", |run| {
+        Measured::new("max_reaction_s", "s", "Largest reaction time", |run| run.measures.reaction.largest()),
+        Measured::new("sd_reaction_s", "s", "Standard deviation of the reaction times", |run| {
             sd(&run.measures.reaction)
         }),
-        figure("mean_log_reaction", "", "Mean of log10(R + 0.5), R the reaction time in seconds", |run| {
-            run.measures.log_reaction / run.measures.reaction.count() as f64
-        }),
-        figure("mean_response_s", "s", SHORT_RESPONSE, |run| run.measures.short.mean()),
-        figure("sd_response_s", "s", "Standard deviation of these response times", |run| {
+        Measured::new(
+            "mean_log_reaction",
+            "",
+            "Mean of log10(R + 0.5), R the reaction time in seconds",
+            |run| run.measures.log_reaction / run.measures.reaction.count() as f64,
+        ),
+        Measured::new("mean_response_s", "s", SHORT_RESPONSE, |run| run.measures.short.mean()),
+        Measured::new("sd_response_s", "s", "Standard deviation of these response times", |run| {
             sd(&run.measures.short)
         }),
-        figure("mean_command_response_s", "s", "Mean response time of commands", |run| {
+        Measured::new("mean_command_response_s", "s", "Mean response time of commands", |run| {
             run.measures.command.mean()
         }),
     ]
@@ -115,85 +109,93 @@ fn times() -> Vec<Figure> {
 
 const SHORT_RESPONSE: &str = "Mean response time of compute transactions of at most 2 s of service";
 
-fn shares() -> Vec<Figure> {
-    let what = format!("Compute transactions of at most {SHORT_S} s of service that were completed");
-    let mut all = vec![figure("responses", "input", &what, |run| run.measures.short.count() as f64)];
-    let counts: [fn(&Ended) -> f64; 3] = [|run| run.within(0), |run| run.within(1), |run| run.within(2)];
-    let shares: [fn(&Ended) -> f64; 3] =
-        [|run| run.share_within(0), |run| run.share_within(1), |run| run.share_within(2)];
-    for ((limit, count), share) in LIMITS_S.iter().zip(counts).zip(shares) {
-        all.push(figure(format!("within_{limit}_s"), "input", &format!("Of these, within {limit} s"), count));
-        let what = format!("Part of these within {limit} s");
-        all.push(figure(format!("share_within_{limit}_s"), "", &what, share));
+fn shares<'t>() -> Vec<Measured<RunTotals<'t>>> {
+    let description = format!("Compute transactions of at most {SHORT_S} s of service that were completed");
+    let mut all = vec![Measured::new("responses", "input", description, |run: &RunTotals| {
+        run.measures.short.count() as f64
+    })];
+    for (index, limit) in LIMITS_S.iter().enumerate() {
+        let (count, share) = (format!("within_{limit}_s"), format!("share_within_{limit}_s"));
+        let description = format!("Of these, within {limit} s");
+        all.push(Measured::at(index, count, "input", description, |run: &RunTotals, limit| {
+            run.within(limit)
+        }));
+        let description = format!("Share of these within {limit} s");
+        all.push(Measured::at(index, share, "", description, |run: &RunTotals, limit| {
+            run.share_within(limit)
+        }));
     }
     all
 }
 
-fn load() -> Vec<Figure> {
+fn load<'t>() -> Vec<Measured<RunTotals<'t>>> {
     vec![
-        figure("swap_rate", PERIOD_ACCESSES, "Disk accesses", |run| {
+        Measured::new("swap_rate", PERIOD_ACCESSES, "Disk accesses", |run| {
             run.per_period(run.accesses.iter().sum())
         }),
-        figure("swap_outs", PERIOD_ACCESSES, "Workspaces written to disk", |run| {
+        Measured::new("swap_outs", PERIOD_ACCESSES, "Workspaces written to disk", |run| {
             run.per_period(run.accesses[0])
         }),
-        figure("swap_ins", PERIOD_ACCESSES, "Workspaces read from disk", |run| {
+        Measured::new("swap_ins", PERIOD_ACCESSES, "Workspaces read from disk", |run| {
             run.per_period(run.accesses[1])
         }),
-        figure("library_loads", PERIOD_ACCESSES, "Disk accesses to libraries", |run| {
+        Measured::new("library_loads", PERIOD_ACCESSES, "Disk accesses to libraries", |run| {
             run.per_period(run.accesses[2])
         }),
-        figure("mean_foreground", "workspace", "Mean number waiting for or in their first slice", |run| {
-            run.mean(Queue::Foreground)
-        }),
-        figure("mean_background", "workspace", "Mean number after their first slice, not waiting", |run| {
-            run.mean(Queue::Background)
-        }),
-        figure("mean_output_bound", "workspace", "Mean number waiting for output", |run| {
+        Measured::new(
+            "mean_foreground",
+            "workspace",
+            "Mean number waiting for or in their first slice",
+            |run| run.mean(Queue::Foreground),
+        ),
+        Measured::new(
+            "mean_background",
+            "workspace",
+            "Mean number after their first slice, not waiting",
+            |run| run.mean(Queue::Background),
+        ),
+        Measured::new("mean_output_bound", "workspace", "Mean number waiting for output", |run| {
             run.mean(Queue::OutputBound)
         }),
-        figure("mean_command", "workspace", "Mean number of commands after their first slice", |run| {
-            run.mean(Queue::Command)
-        }),
-        figure("processor_utilisation", "", "Part of the time in which the processor was busy", |run| {
-            run.part_of_time(run.measures.processor.area(run.now))
-        }),
-        figure("processor_service", "", "Part of the time in which the interpreter ran", |run| {
+        Measured::new(
+            "mean_command",
+            "workspace",
+            "Mean number of commands after their first slice",
+            |run| run.mean(Queue::Command),
+        ),
+        Measured::new(
+            "processor_utilisation",
+            "",
+            "Part of the time in which the processor was busy",
+            |run| run.part_of_time(run.measures.processor.area(run.now)),
+        ),
+        Measured::new("processor_service", "", "Part of the time in which the interpreter ran", |run| {
             let busy = run.measures.processor.area(run.now);
             run.part_of_time(busy - run.measures.overhead_so_far(run.now))
         }),
-        figure("disk_utilisation", "", "Part of the time in which the disk was busy", |run| {
+        Measured::new("disk_utilisation", "", "Part of the time in which the disk was busy", |run| {
             run.part_of_time(run.disk_busy)
         }),
     ]
 }
 
-fn slowdowns() -> Vec<Figure> {
-    let values: [fn(&Ended) -> f64; 5] = [
-        |run| run.slowdown(0),
-        |run| run.slowdown(1),
-        |run| run.slowdown(2),
-        |run| run.slowdown(3),
-        |run| run.slowdown(4),
-    ];
+fn slowdowns<'t>() -> Vec<Measured<RunTotals<'t>>> {
     let mut low = 0.0;
     let mut all = Vec::new();
-    for ((name, high), value) in SIZES.iter().zip(values) {
+    for (index, (name, high)) in SIZES.iter().enumerate() {
         let range = if high.is_finite() { format!("{low} to {high} s") } else { format!("above {low} s") };
-        let what =
+        let description =
             format!("Response time over service time, sums over completed compute transactions of {range}");
-        all.push(figure(format!("slowdown_{name}"), "", &what, value));
+        all.push(Measured::at(
+            index,
+            format!("slowdown_{name}"),
+            "",
+            description,
+            |run: &RunTotals, size| run.slowdown(size),
+        ));
         low = *high;
     }
     all
-}
-
-pub(super) fn responses() -> Vec<Response> {
-    figures().into_iter().map(|figure| figure.response).collect()
-}
-
-pub(super) fn values(run: &Ended) -> Vec<f64> {
-    figures().iter().map(|figure| (figure.value)(run)).collect()
 }
 
 /// Columns of the log's `samples`, beside start and length.

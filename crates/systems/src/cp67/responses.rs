@@ -1,0 +1,218 @@
+//! The responses of a replication.
+
+use thinktime_engine::Time;
+
+use super::machine::Machine;
+use super::measures::Measures;
+use super::services::{Kind, Spent};
+use crate::kernel::{Measured, Monitor};
+
+/// A run that has ended, as far as figures need it.
+pub(super) struct RunTotals<'a> {
+    measures: &'a Measures,
+    /// Time that the machine was up [s].
+    up_s: f64,
+    now: Time,
+    drum_busy_s: f64,
+    disks_busy_s: f64,
+    spindles: f64,
+}
+
+const NANOSECOND: f64 = 1e-9;
+
+impl<'a> RunTotals<'a> {
+    pub fn of<M: Monitor>(machine: &'a Machine<'_, M>, now: Time) -> RunTotals<'a> {
+        RunTotals {
+            measures: &machine.measures,
+            up_s: machine.measures.up.area(now) as f64 * NANOSECOND,
+            now,
+            drum_busy_s: machine.drum.busy.area(now) as f64 * NANOSECOND,
+            disks_busy_s: machine.disks.busy.area(now) as f64 * NANOSECOND,
+            spindles: f64::from(machine.disks.spindles()),
+        }
+    }
+
+    fn share(&self, ns: u64) -> f64 {
+        ns as f64 * NANOSECOND / self.up_s
+    }
+
+    fn per_s(&self, count: u64) -> f64 {
+        count as f64 / self.up_s
+    }
+
+    fn spent(&self, kind: Kind) -> &Spent {
+        &self.measures.spent[kind as usize]
+    }
+
+    /// CP time of a request, dispatch included [s].
+    fn cost(&self, kind: Kind) -> f64 {
+        let spent = self.spent(kind);
+        (spent.cp + spent.dispatch) as f64 * NANOSECOND / spent.requests as f64
+    }
+
+    fn dispatch(&self, kind: Kind) -> f64 {
+        let spent = self.spent(kind);
+        spent.dispatch as f64 * NANOSECOND / spent.requests as f64
+    }
+
+    fn calls(&self, kind: Kind) -> f64 {
+        let spent = self.spent(kind);
+        spent.calls as f64 / spent.requests as f64
+    }
+
+    /// CP time for a second of problem state time.
+    fn of_problem(&self, ns: u128) -> f64 {
+        ns as f64 / self.measures.totals.problem as f64
+    }
+}
+
+fn time_shares<'t>() -> Vec<Measured<RunTotals<'t>>> {
+    vec![
+        Measured::new("problem_share", "", "Part of the time up in problem state", |run| {
+            run.share(run.measures.totals.problem)
+        }),
+        Measured::new("cp_share", "", "Part of the time up in supervisor state", |run| {
+            run.share(run.measures.totals.cp)
+        }),
+        Measured::new("wait_share", "", "Part of the time up in which the processor waited", |run| {
+            run.measures.waiting.area(run.now) as f64 * NANOSECOND / run.up_s
+        }),
+        Measured::new("dispatch_share", "", "Part of the time up in the dispatcher", |run| {
+            run.share(run.measures.totals.dispatch)
+        }),
+    ]
+}
+
+fn rates<'t>() -> Vec<Measured<RunTotals<'t>>> {
+    vec![
+        Measured::new("vsio_per_s", "request/s", "VSIO a second", |run| run.per_s(run.measures.totals.vsio)),
+        Measured::new("vmio_per_s", "request/s", "VMIO a second", |run| run.per_s(run.measures.totals.vmio)),
+        Measured::new("page_ios_per_s", "page/s", "Pages read in and swapped out a second", |run| {
+            run.per_s(run.measures.totals.page_ios())
+        }),
+        Measured::new("spool_ios_per_s", "request/s", "Spool I/O a second", |run| {
+            run.per_s(run.measures.totals.spool_ios)
+        }),
+        Measured::new(
+            "page_steals_per_s",
+            "page/s",
+            "Pages of users in the queues that were overwritten, a second",
+            |run| run.per_s(run.measures.totals.page_steals),
+        ),
+        Measured::new("active_users_mean", "user", "Mean active users of the observations", |run| {
+            run.measures.active_sum as f64 / run.measures.observations as f64
+        }),
+        Measured::new(
+            "users_signed_on_mean",
+            "user",
+            "Mean number of signed-on users while the machine was up",
+            |run| run.measures.signed_on.area(run.now) as f64 * NANOSECOND / run.up_s,
+        ),
+    ]
+}
+
+fn costs<'t>() -> Vec<Measured<RunTotals<'t>>> {
+    vec![
+        Measured::new("vsio_cost_s", "s", "True mean CP time of a VSIO, dispatch included", |run| {
+            run.cost(Kind::Vsio)
+        }),
+        Measured::new("vmio_cost_s", "s", "True mean CP time of a VMIO, dispatch included", |run| {
+            run.cost(Kind::Vmio)
+        }),
+        Measured::new("page_io_cost_s", "s", "True mean CP time of a page I/O, dispatch included", |run| {
+            run.cost(Kind::PageIo)
+        }),
+        Measured::new("spool_io_cost_s", "s", "True mean CP time of a spool I/O, dispatch included", |run| {
+            run.cost(Kind::SpoolIo)
+        }),
+        Measured::new(
+            "problem_cost",
+            "s/s",
+            "True CP time for a second of problem state time, dispatch included",
+            |run| {
+                let spent = run.spent(Kind::Problem);
+                run.of_problem(spent.cp + spent.dispatch)
+            },
+        ),
+        Measured::new(
+            "base_cost",
+            "s/s",
+            "True CP time of a second of real time: CP's base work, dispatch included",
+            |run| {
+                let spent = run.spent(Kind::Base);
+                (spent.cp + spent.dispatch) as f64 * NANOSECOND / run.up_s
+            },
+        ),
+        Measured::new(
+            "unmeasured_share",
+            "s/s",
+            "CP time of activities that nobody counts, a second",
+            |run| run.spent(Kind::Unmeasured).cp as f64 * NANOSECOND / run.up_s,
+        ),
+    ]
+}
+
+fn dispatch_costs<'t>() -> Vec<Measured<RunTotals<'t>>> {
+    vec![
+        Measured::new("vsio_dispatch_s", "s", "Dispatch in the CP time of a VSIO", |run| {
+            run.dispatch(Kind::Vsio)
+        }),
+        Measured::new("vmio_dispatch_s", "s", "Dispatch in the CP time of a VMIO", |run| {
+            run.dispatch(Kind::Vmio)
+        }),
+        Measured::new("page_io_dispatch_s", "s", "Dispatch in the CP time of a page I/O", |run| {
+            run.dispatch(Kind::PageIo)
+        }),
+        Measured::new("spool_io_dispatch_s", "s", "Dispatch in the CP time of a spool I/O", |run| {
+            run.dispatch(Kind::SpoolIo)
+        }),
+        Measured::new(
+            "problem_dispatch",
+            "s/s",
+            "Dispatch in the CP time for a second of problem state time",
+            |run| run.of_problem(run.spent(Kind::Problem).dispatch),
+        ),
+        Measured::new("base_dispatch", "s/s", "Dispatch in CP's base work", |run| {
+            run.spent(Kind::Base).dispatch as f64 * NANOSECOND / run.up_s
+        }),
+    ]
+}
+
+fn others<'t>() -> Vec<Measured<RunTotals<'t>>> {
+    vec![
+        Measured::new("free_calls_per_vsio", "call", "FREE calls of a VSIO", |run| run.calls(Kind::Vsio)),
+        Measured::new("free_calls_per_vmio", "call", "FREE calls of a VMIO", |run| run.calls(Kind::Vmio)),
+        Measured::new("free_calls_per_page_io", "call", "FREE calls of a page I/O", |run| {
+            run.calls(Kind::PageIo)
+        }),
+        Measured::new("free_calls_per_spool_io", "call", "FREE calls of a spool I/O", |run| {
+            run.calls(Kind::SpoolIo)
+        }),
+        Measured::new("drum_utilisation", "", "Part of the time up in which the drum was busy", |run| {
+            run.drum_busy_s / run.up_s
+        }),
+        Measured::new(
+            "disk_utilisation",
+            "",
+            "Mean part of the time up in which a spindle was busy",
+            |run| run.disks_busy_s / run.up_s / run.spindles,
+        ),
+        Measured::new(
+            "response_mean_s",
+            "s",
+            "Mean time from a typed line to the last line of its answer",
+            |run| run.measures.responses.mean(),
+        ),
+        Measured::new("interactions_per_s", "interaction/s", "Interactions that ended, a second", |run| {
+            run.measures.responses.count() as f64 / run.up_s
+        }),
+        Measured::new("observations", "", "Observations of DUSETIMR", |run| run.measures.observations as f64),
+        Measured::new("restarts", "", "Restarts of the system", |run| run.measures.restarts as f64),
+    ]
+}
+
+/// The responses, in the order in which they are shown.
+pub(super) fn responses<'t>() -> Vec<Measured<RunTotals<'t>>> {
+    let groups = [time_shares(), rates(), costs(), dispatch_costs(), others()];
+    groups.into_iter().flatten().collect()
+}

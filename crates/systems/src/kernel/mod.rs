@@ -1,0 +1,26 @@
+//! All that simulated systems have in common.
+//!
+//! ```text
+//! parameters.toml  --parameter-->  Settings  --Configuration::new-->  a room's Config
+//!                                                                        | replicate: seed, replication
+//!                                       laws, responses, batches  <--  Simulated  -->  Monitor: the log
+//! ```
+//!
+//! A room declares its parameters as data, turns them into a configuration, and gives a machine that runs on the
+//! engine. It does not know whether it is recorded, how often it is run, or who asks.
+
+mod monitor;
+mod parameter;
+mod replicate;
+mod simulation;
+#[cfg(test)]
+pub(crate) mod testing;
+
+pub use self::monitor::{Amount, Interaction, LogMonitor, Monitor, NullMonitor};
+pub use self::parameter::{Allowed, Parameter, ParameterError, Settings, Source};
+pub(crate) use self::parameter::{OrOwn, choices, refuse, script};
+#[cfg(test)]
+pub(crate) use self::replicate::replicate;
+pub(crate) use self::replicate::{Configuration, Measured, Simulated};
+pub use self::replicate::{Outcome, Prepared, Replication, Response, System};
+pub use self::simulation::{Replications, Simulation, SimulationError};

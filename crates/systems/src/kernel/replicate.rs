@@ -1,0 +1,266 @@
+//! A system as the rooms describe it, and one replication of any of them.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::LazyLock;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use thinktime_engine::{Batches, Calendar, LawViolation, Laws, Model, Span, Streams, Time, run};
+use thinktime_log::Column;
+
+use super::monitor::{LogMonitor, Monitor, NullMonitor};
+use super::parameter::{Parameter, ParameterError, ParameterFile, Settings};
+
+/// A checked configuration of a simulated system: what a room implements.
+pub(crate) trait Configuration: Send + Sync + Sized + 'static {
+    const NAME: &'static str;
+    /// One line that says what the system is.
+    const SUMMARY: &'static str;
+    /// The text of the room's `parameters.toml`.
+    const PARAMETERS: &'static str;
+    /// Whether rows of `users` are written with the samples.
+    const SAMPLES_USERS: bool = false;
+
+    /// The parameters as fields, one for each declared in [`Configuration::PARAMETERS`].
+    type Parameters: DeserializeOwned;
+    /// Totals of a replication, from which responses are computed.
+    type Totals<'t>;
+    /// The machine at work, reporting to a monitor.
+    type Machine<'c, M: Monitor + 'c>: Simulated<Configuration = Self>;
+
+    /// Checks parameters in their relation to each other.
+    fn new(parameters: Self::Parameters, settings: &Settings) -> Result<Self, ParameterError>;
+
+    /// The responses of a replication; the first [`Batches`] belong to the main one.
+    fn responses<'t>(&self) -> Vec<Measured<Self::Totals<'t>>>;
+
+    /// Columns of a row of the log's `samples`, after `start` and `length_s`.
+    fn sample_columns(&self) -> Vec<Column>;
+
+    /// Start of simulated time, microseconds since 1970 UTC, where the system has a date of its own.
+    fn epoch_us(&self) -> Option<i64> {
+        None
+    }
+
+    /// Facts about the machine for the log's manifest, in addition to its parameters: at least `cpus`.
+    fn machine(&self) -> Value;
+
+    /// Number of users at the terminals, for the log.
+    fn population(&self) -> u64;
+
+    /// A calendar with a slot for everything that can be due.
+    fn calendar<M: Monitor>(&self) -> Calendar;
+
+    /// The machine before its first event.
+    fn start<'c, M: Monitor>(&'c self, replication: &Replication, monitor: &'c mut M)
+    -> Self::Machine<'c, M>;
+}
+
+/// A machine that accounts for its run.
+pub(crate) trait Simulated: Model {
+    type Configuration: Configuration;
+
+    /// Reports what is unfinished, and checks every law.
+    fn finish(&mut self, calendar: &mut Calendar, laws: &mut Laws) -> Result<(), LawViolation>;
+
+    fn totals(&self, now: Time) -> <Self::Configuration as Configuration>::Totals<'_>;
+
+    /// Series of the main response, by which warm-up and batch means are judged.
+    fn batches(&self) -> &Batches;
+}
+
+/// A configuration of whichever system, ready to run.
+pub trait Prepared: Send + Sync {
+    /// Descriptions of [`Outcome::responses`], in order.
+    fn responses(&self) -> Vec<Response>;
+
+    /// Columns of a row of the log's `samples`, after `start` and `length_s`.
+    fn sample_columns(&self) -> Vec<Column>;
+
+    /// Whether rows of `users` are written with the samples.
+    fn samples_users(&self) -> bool;
+
+    /// Start of simulated time, microseconds since 1970 UTC, where the system has a date of its own.
+    fn epoch_us(&self) -> Option<i64>;
+
+    /// Facts about the machine for the log's manifest, in addition to its parameters.
+    fn machine(&self) -> Value;
+
+    /// Number of users at the terminals, for the log.
+    fn population(&self) -> u64;
+
+    /// One replication, from empty to its end, with every law checked.
+    fn run(&self, replication: &Replication, log: Option<&mut LogMonitor>) -> Result<Outcome, LawViolation>;
+}
+
+impl<C: Configuration> Prepared for C {
+    fn responses(&self) -> Vec<Response> {
+        Configuration::responses(self).into_iter().map(|measured| measured.response).collect()
+    }
+
+    fn sample_columns(&self) -> Vec<Column> {
+        Configuration::sample_columns(self)
+    }
+
+    fn samples_users(&self) -> bool {
+        C::SAMPLES_USERS
+    }
+
+    fn epoch_us(&self) -> Option<i64> {
+        Configuration::epoch_us(self)
+    }
+
+    fn machine(&self) -> Value {
+        Configuration::machine(self)
+    }
+
+    fn population(&self) -> u64 {
+        Configuration::population(self)
+    }
+
+    fn run(&self, replication: &Replication, log: Option<&mut LogMonitor>) -> Result<Outcome, LawViolation> {
+        match log {
+            Some(log) => replicate(self, replication, log),
+            None => replicate(self, replication, &mut NullMonitor),
+        }
+    }
+}
+
+/// Runs one replication of `configuration`, and checks its laws.
+pub(crate) fn replicate<C: Configuration, M: Monitor>(
+    configuration: &C,
+    replication: &Replication,
+    monitor: &mut M,
+) -> Result<Outcome, LawViolation> {
+    let mut calendar = configuration.calendar::<M>();
+    let mut machine = configuration.start(replication, monitor);
+    run(&mut machine, &mut calendar, replication.warm_up, replication.end);
+    let mut laws = Laws::default();
+    machine.finish(&mut calendar, &mut laws)?;
+    let now = calendar.now();
+    let totals = machine.totals(now);
+    let responses = configuration.responses();
+    Ok(Outcome {
+        responses: responses.iter().map(|measured| measured.of(&totals)).collect(),
+        batches: machine.batches().clone(),
+        laws,
+        events: calendar.events(),
+        ended: now,
+    })
+}
+
+/// A simulated system.
+pub struct System {
+    pub name: &'static str,
+    /// One line that says what it is.
+    pub summary: &'static str,
+    parameters: LazyLock<Vec<Parameter>>,
+    prepare: fn(&Settings) -> Result<Box<dyn Prepared>, ParameterError>,
+}
+
+impl System {
+    /// The system that `C` configures.
+    pub(crate) const fn of<C: Configuration>() -> System {
+        System {
+            name: C::NAME,
+            summary: C::SUMMARY,
+            parameters: LazyLock::new(|| ParameterFile::parameters(C::PARAMETERS)),
+            prepare: |settings| Ok(Box::new(C::new(settings.own()?, settings)?)),
+        }
+    }
+
+    /// Its own parameters, followed by those of every system: `length`, `warm_up` and `interval`.
+    pub fn parameters(&self) -> &[Parameter] {
+        &self.parameters
+    }
+
+    /// Checks parameters in their relation to each other, and prepares all that replications share.
+    pub fn prepare(&self, settings: &Settings) -> Result<Box<dyn Prepared>, ParameterError> {
+        (self.prepare)(settings)
+    }
+}
+
+impl fmt::Debug for System {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name)
+    }
+}
+
+/// One replication to run.
+#[derive(Clone, Copy, Debug)]
+pub struct Replication {
+    pub streams: Streams,
+    /// Statistics begin here.
+    pub warm_up: Time,
+    pub end: Time,
+    /// Length of the intervals of `samples`.
+    pub interval: Span,
+}
+
+/// Description of one response of a replication.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Response {
+    pub name: Cow<'static, str>,
+    /// Empty for a pure number.
+    pub unit: &'static str,
+    pub description: Cow<'static, str>,
+}
+
+/// A response, and how it follows from the totals of a replication.
+pub(crate) struct Measured<T> {
+    pub response: Response,
+    value: Computed<T>,
+}
+
+enum Computed<T> {
+    Of(fn(&T) -> f64),
+    /// One of several alike, with its index.
+    At(usize, fn(&T, usize) -> f64),
+}
+
+impl<T> Measured<T> {
+    pub fn new(
+        name: impl Into<Cow<'static, str>>,
+        unit: &'static str,
+        description: impl Into<Cow<'static, str>>,
+        value: fn(&T) -> f64,
+    ) -> Measured<T> {
+        let response = Response { name: name.into(), unit, description: description.into() };
+        Measured { response, value: Computed::Of(value) }
+    }
+
+    /// One of several responses that are computed alike, such as one for each station.
+    pub fn at(
+        index: usize,
+        name: impl Into<Cow<'static, str>>,
+        unit: &'static str,
+        description: impl Into<Cow<'static, str>>,
+        value: fn(&T, usize) -> f64,
+    ) -> Measured<T> {
+        let response = Response { name: name.into(), unit, description: description.into() };
+        Measured { response, value: Computed::At(index, value) }
+    }
+
+    /// Not a number where there is none, such as the mean of no observation.
+    fn of(&self, totals: &T) -> f64 {
+        match self.value {
+            Computed::Of(value) => value(totals),
+            Computed::At(index, value) => value(totals, index),
+        }
+    }
+}
+
+/// Results of one replication.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Values of the responses; not a number where there is none, such as the mean of no observation.
+    pub responses: Vec<f64>,
+    /// Series of the main response, by which warm-up and batch means are judged.
+    pub batches: Batches,
+    /// The laws that were checked, and held.
+    pub laws: Laws,
+    pub events: u64,
+    /// When the run ended: at its end, or when all its work was done.
+    pub ended: Time,
+}

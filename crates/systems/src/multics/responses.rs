@@ -1,0 +1,199 @@
+//! The responses of a replication.
+
+use thinktime_engine::Time;
+
+use super::events::Event;
+use super::machine::Machine;
+use super::measures::Measures;
+use super::ttm::Meters;
+use crate::kernel::{Measured, Monitor};
+
+/// A run that has ended, as far as figures need it.
+pub(super) struct RunTotals<'a> {
+    meters: Meters,
+    measures: &'a Measures,
+    /// Time since statistics began, and that of all processors [s].
+    length_s: f64,
+    capacity_s: f64,
+    eligible_mean: f64,
+    drum: f64,
+    disks: f64,
+}
+
+const NANOSECOND: f64 = 1e-9;
+
+impl<'a> RunTotals<'a> {
+    pub fn of<M: Monitor>(machine: &'a Machine<'_, M>, now: Time) -> RunTotals<'a> {
+        let length_s = now.since(machine.measures.since).seconds();
+        RunTotals {
+            meters: machine.metered(),
+            measures: &machine.measures,
+            length_s,
+            capacity_s: length_s * machine.processors.len() as f64,
+            eligible_mean: machine.traffic.eligible.mean(now),
+            drum: machine.drum.busy.mean(now),
+            disks: machine.disks.busy.mean(now) / f64::from(machine.config.disk_arms),
+        }
+    }
+
+    fn share(&self, ns: u64) -> f64 {
+        ns as f64 * NANOSECOND / self.capacity_s
+    }
+
+    fn per_interaction(&self, amount: u64) -> f64 {
+        amount as f64 / self.meters.script_interactions as f64
+    }
+
+    fn charged_s(&self, ns: u64) -> f64 {
+        self.per_interaction(ns) * NANOSECOND
+    }
+}
+
+fn processors<'t>() -> Vec<Measured<RunTotals<'t>>> {
+    vec![
+        Measured::new("useful_share", "", "Part of the processors' capacity in user programs", |run| {
+            run.share(run.meters.useful)
+        }),
+        Measured::new(
+            "idle_share",
+            "",
+            "Part of the processors' capacity in which nobody eligible could run",
+            |run| run.share(run.meters.idle),
+        ),
+        Measured::new(
+            "lock_wait_share",
+            "",
+            "Part of the capacity in which a processor waited for a lock",
+            |run| run.share(run.meters.lock_wait),
+        ),
+        Measured::new(
+            "interference_share",
+            "",
+            "Part of the capacity lost because processors were in each other's way in core",
+            |run| run.share(run.meters.interference),
+        ),
+        Measured::new("eligible_mean", "process", "Mean number of eligible processes", |run| {
+            run.eligible_mean
+        }),
+        Measured::new(
+            "page_wait_mean_s",
+            "s",
+            "Mean time from asking for a page to the end of its interrupt",
+            |run| run.measures.page_waits.seconds(),
+        ),
+        Measured::new(
+            "examined_per_page_fault",
+            "",
+            "Mean places of core that the hand looked at for a page fault",
+            |run| run.measures.examined as f64 / run.meters.events[Event::PageFault as usize] as f64,
+        ),
+        Measured::new("preemptions_per_s", "1/s", "Processes that were preempted, a second", |run| {
+            run.measures.preemptions as f64 / run.length_s
+        }),
+        Measured::new("drum_utilisation", "", "Part of the time in which the drum was busy", |run| run.drum),
+        Measured::new("disk_utilisation", "", "Mean part of the time in which an arm was busy", |run| {
+            run.disks
+        }),
+    ]
+}
+
+fn interactions<'t>() -> Vec<Measured<RunTotals<'t>>> {
+    vec![
+        Measured::new(
+            "interactions_per_s",
+            "interaction/s",
+            "Interactions that were answered, a second",
+            |run| run.meters.interactions as f64 / run.length_s,
+        ),
+        Measured::new(
+            "response_mean_s",
+            "s",
+            "Mean response of users that play the script, to interactions that they wait for, by their clock",
+            |run| run.measures.all.seconds(),
+        ),
+        Measured::new("response_light_mean_s", "s", "The same without heavy commands", |run| {
+            run.measures.light.seconds()
+        }),
+        Measured::new("response_heavy_mean_s", "s", "The same of heavy commands", |run| {
+            run.measures.heavy.seconds()
+        }),
+        Measured::new(
+            "response_all_users_mean_s",
+            "s",
+            "Mean response of all users, to what they wait for",
+            |run| run.measures.responses.mean(),
+        ),
+        Measured::new(
+            "script_interactions",
+            "interaction",
+            "Interactions of users that play the script",
+            |run| run.meters.script_interactions as f64,
+        ),
+        Measured::new(
+            "cpu_per_interaction_s",
+            "s",
+            "Processor time of an interaction of the script: user programs and faults",
+            |run| run.charged_s(run.meters.script.all()),
+        ),
+        Measured::new("run_per_interaction_s", "s", "Of this, in user programs", |run| {
+            run.charged_s(run.meters.script.run)
+        }),
+        Measured::new("page_fault_s_per_interaction", "s", "Of this, for page faults", |run| {
+            run.charged_s(run.meters.script.page_fault)
+        }),
+        Measured::new("other_fault_s_per_interaction", "s", "Of this, for segment and gate faults", |run| {
+            run.charged_s(run.meters.script.other_fault)
+        }),
+        Measured::new(
+            "page_faults_per_interaction",
+            "event",
+            "Page faults of an interaction of the script",
+            |run| run.per_interaction(run.meters.script.page_faults),
+        ),
+    ]
+}
+
+/// Three responses for each kind of event.
+fn of_events<'t>() -> impl Iterator<Item = Measured<RunTotals<'t>>> {
+    Event::ALL.into_iter().flat_map(|event| {
+        let index = event as usize;
+        let named = |response: &str| format!("{}_{response}", event.name());
+        let described = |description: &str| format!("{description}: {}", event.words());
+        [
+            Measured::at(
+                index,
+                named("share"),
+                "",
+                described("Share of the processors' capacity"),
+                |run: &RunTotals<'t>, event| run.share(run.meters.time[event]),
+            ),
+            Measured::at(
+                index,
+                named("between_s"),
+                "s",
+                described("Mean real time between events, per processor"),
+                |run, event| run.capacity_s / run.meters.events[event] as f64,
+            ),
+            Measured::at(
+                index,
+                named("overhead_s"),
+                "s",
+                described("Mean processor time of an event"),
+                |run, event| run.meters.time[event] as f64 * NANOSECOND / run.meters.events[event] as f64,
+            ),
+        ]
+    })
+}
+
+/// The responses, in the order in which they are shown: last, one for each line of the script that is waited for.
+pub(super) fn responses<'t>(waiting_lines: usize) -> Vec<Measured<RunTotals<'t>>> {
+    let by_line = (0..waiting_lines).map(|index| {
+        let line = index + 1;
+        let description = format!("Mean response to interaction {line} of those that the script waits for");
+        Measured::at(index, format!("response_{line:02}_s"), "s", description, |run: &RunTotals, index| {
+            run.measures.by_line[index].seconds()
+        })
+    });
+    let groups = [processors(), interactions()];
+    groups.into_iter().flatten().chain(of_events()).chain(by_line).collect()
+}

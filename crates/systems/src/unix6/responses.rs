@@ -1,0 +1,182 @@
+//! The responses of a replication.
+
+use thinktime_engine::Time;
+
+use super::machine::Machine;
+use super::meters::{Counts, DRIVES, Meters};
+use crate::kernel::{Measured, Monitor};
+
+/// A run that has ended, as far as figures need it.
+pub(super) struct RunTotals<'a> {
+    meters: &'a Meters,
+    now: Time,
+    queue_length: f64,
+    controller_utilisation: f64,
+    mean_free_memory: f64,
+}
+
+impl<'a> RunTotals<'a> {
+    pub fn of<M: Monitor>(machine: &'a Machine<'_, M>, now: Time) -> RunTotals<'a> {
+        RunTotals {
+            meters: &machine.meters,
+            now,
+            queue_length: machine.disks.mean_present(now),
+            controller_utilisation: machine.disks.utilisation(now),
+            mean_free_memory: machine.memory.size() as f64 - machine.memory.mean_held(now),
+        }
+    }
+
+    fn counts(&self) -> &Counts {
+        &self.meters.totals.counts
+    }
+
+    fn length_s(&self) -> f64 {
+        self.now.since(self.meters.since).seconds()
+    }
+
+    fn part_of_time(&self, ns: u128) -> f64 {
+        ns as f64 * 1e-9 / self.length_s()
+    }
+
+    fn file_transfers(&self) -> f64 {
+        let counts = self.counts();
+        (counts.block_reads + counts.read_aheads + counts.block_writes) as f64
+    }
+
+    fn interactions(&self) -> f64 {
+        self.counts().interactions as f64
+    }
+}
+
+fn time_shares<'t>() -> Vec<Measured<RunTotals<'t>>> {
+    vec![
+        Measured::new(
+            "elapsed_s",
+            "s",
+            "Time from the start until the last process has ended; none if the length of the run was too short",
+            |run| run.meters.elapsed.map_or(f64::NAN, |elapsed| elapsed.seconds()),
+        ),
+        Measured::new(
+            "queue_length",
+            "request",
+            "Mean number of requests at the disk controller, the one in service included (Qdisk)",
+            |run| run.queue_length,
+        ),
+        Measured::new("swaps", "swap", "Swap-ins and swap-outs (Nswaps)", |run| {
+            (run.counts().swap_ins + run.counts().swap_outs) as f64
+        }),
+        Measured::new(
+            "controller_utilisation",
+            "",
+            "Part of the time in which the disk controller was busy",
+            |run| run.controller_utilisation,
+        ),
+        Measured::new("cpu_utilisation", "", "Part of the time in which the processor was busy", |run| {
+            run.part_of_time(run.meters.totals.user + run.meters.totals.system)
+        }),
+        Measured::new("user_s", "s", "Processor time in user mode", |run| {
+            run.meters.totals.user as f64 * 1e-9
+        }),
+        Measured::new("system_s", "s", "Processor time in system mode", |run| {
+            run.meters.totals.system as f64 * 1e-9
+        }),
+    ]
+}
+
+fn disk_traffic<'t>() -> Vec<Measured<RunTotals<'t>>> {
+    vec![
+        Measured::new("file_transfers", "request", "Blocks of files read, read ahead and written", |run| {
+            run.file_transfers()
+        }),
+        Measured::new("file_transfers_per_interaction", "request", "The same for each interaction", |run| {
+            run.file_transfers() / run.interactions()
+        }),
+        Measured::new(
+            "block_time_s",
+            "s",
+            "Mean access and transfer time of a block of a file (Tblock)",
+            |run| run.meters.block_times.mean(),
+        ),
+        Measured::new("swap_time_s", "s", "Mean access and transfer time of a swap (Tswap)", |run| {
+            run.meters.swap_times.mean()
+        }),
+        Measured::new("page_time_s", "s", "Mean access and transfer time of a page, with paging", |run| {
+            run.meters.page_times.mean()
+        }),
+        Measured::new("page_faults", "page", "Pages read, with paging", |run| {
+            run.counts().page_faults as f64
+        }),
+        Measured::new("page_outs", "page", "Modified pages written to make room, with paging", |run| {
+            run.counts().page_outs as f64
+        }),
+        Measured::new("block_reads", "request", "Blocks read that a process waited for", |run| {
+            run.counts().block_reads as f64
+        }),
+        Measured::new("read_aheads", "request", "Blocks read ahead", |run| run.counts().read_aheads as f64),
+        Measured::new("cache_hits", "", "Blocks found in the buffer cache", |run| {
+            run.counts().cache_hits as f64
+        }),
+        Measured::new("block_writes", "request", "Blocks written", |run| run.counts().block_writes as f64),
+        Measured::new("text_loads", "text", "Shared texts read from the swap area", |run| {
+            run.counts().text_loads as f64
+        }),
+        Measured::new("terminal_characters", "character", "Characters written to the terminal", |run| {
+            run.counts().characters_out as f64
+        }),
+    ]
+}
+
+fn interactions<'t>() -> Vec<Measured<RunTotals<'t>>> {
+    vec![
+        Measured::new("interactions", "interaction", "Interactions that ended", |run| run.interactions()),
+        Measured::new("interactions_per_s", "interaction/s", "Interactions that ended, a second", |run| {
+            run.interactions() / run.length_s()
+        }),
+        Measured::new(
+            "response_mean_s",
+            "s",
+            "Mean time from the end of a pause to the begin of the next one",
+            |run| run.meters.responses.mean(),
+        ),
+        Measured::new("think_mean_s", "s", "Mean pause before an interaction", |run| {
+            run.meters.thinks.mean()
+        }),
+        Measured::new(
+            "stretch",
+            "",
+            "Response times over processor times of the interactions that ended",
+            |run| run.meters.responses.total() / (run.meters.service as f64 * 1e-9),
+        ),
+        Measured::new("loaded_mean", "process", "Mean number of workers in memory", |run| {
+            run.meters.loaded.mean(run.now)
+        }),
+        Measured::new("memory_free_mean", "click", "Mean user memory that nobody held", |run| {
+            run.mean_free_memory
+        }),
+        Measured::new(
+            "swap_in_wait_mean_s",
+            "s",
+            "Mean time that a ready process was out of memory before it came in",
+            |run| run.meters.waits.mean(),
+        ),
+        Measured::new(
+            "swap_in_wait_max_s",
+            "s",
+            "Longest time that a ready process was out of memory before it came in",
+            |run| run.meters.waits.largest(),
+        ),
+        Measured::new("seeks_share", "", "Part of the disk requests before which an arm moved", |run| {
+            let drives = &run.meters.totals.drives;
+            let sum = |of: fn(usize, &[super::meters::Transferred; DRIVES]) -> u64| -> u64 {
+                (0..DRIVES).map(|drive| of(drive, drives)).sum()
+            };
+            sum(|drive, all| all[drive].seeks) as f64 / sum(|drive, all| all[drive].requests) as f64
+        }),
+    ]
+}
+
+/// The responses, in the order in which they are shown.
+pub(super) fn responses<'t>() -> Vec<Measured<RunTotals<'t>>> {
+    let groups = [time_shares(), disk_traffic(), interactions()];
+    groups.into_iter().flatten().collect()
+}
