@@ -482,7 +482,7 @@ def test_the_caveat_names_what_differs(unix):
 def simulated(tmp_path_factory):
     path = tmp_path_factory.mktemp("unix6") / "log"
     # Statistics from the start, as the log's samples are.
-    given = {"memory": 650, "processes": 5, "interactions": 30, "settle": False}
+    given = {"memory": 650, "processes": 5, "interactions": 30, "warm_up_on_output": False}
     runs = simulate("unix6", given, seed=3, replications=4)
     runs.record(path)
     return runs, analyse(Log.open(path))

@@ -224,9 +224,9 @@ def test_replications_are_added_to_those_of_the_same_script_only(tmp_path):
     small = [part for name, value in SMALL.items() for part in ("-p", f"{name}={value}")]
     first = thinktime_(*run, *small, "-p", "script=my.toml", cwd=tmp_path)
     assert first.returncode == 0, first.stderr
-    added = thinktime_(*run, "--add", "-p", "script=my.toml", cwd=tmp_path)
+    added = thinktime_(*run, "--resume", "-p", "script=my.toml", cwd=tmp_path)
     assert added.returncode == 0, added.stderr
-    refused = thinktime_(*run, "--add", "-p", "script=other.toml", cwd=tmp_path)
+    refused = thinktime_(*run, "--resume", "-p", "script=other.toml", cwd=tmp_path)
     assert refused.returncode == 2
     assert "was made with another script" in refused.stderr
 

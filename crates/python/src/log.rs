@@ -24,11 +24,6 @@ pub(crate) fn log_error(error: LogError) -> PyErr {
     NativeLogError::new_err(error.to_string())
 }
 
-/// Text that must be JSON, from our own Python.
-pub(crate) fn json<T: serde::de::DeserializeOwned>(text: &str) -> PyResult<T> {
-    serde_json::from_str(text).map_err(|error| PyValueError::new_err(error.to_string()))
-}
-
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("NativeLogError", module.py().get_type::<NativeLogError>())?;
     module.add_class::<NativeLog>()?;
@@ -41,10 +36,6 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 #[pyfunction]
 fn vocabulary() -> Plain<Vec<TableSchema>> {
     Plain(thinktime_log::vocabulary::tables())
-}
-
-pub(crate) fn to_json<T: serde::Serialize>(value: &T) -> PyResult<String> {
-    serde_json::to_string(value).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 /// Rows of a table, for any consumer of the Arrow PyCapsule interface.

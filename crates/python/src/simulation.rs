@@ -10,11 +10,13 @@ use std::time::Duration;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use serde::Serialize;
+use serde_json::{Map, Value};
 use thinktime_log::OpenMode;
-use thinktime_systems::{Finished, SYSTEMS, Simulation, SimulationError, parameters, system};
+use thinktime_systems::{Parameter, Replications, SYSTEMS, Simulation, SimulationError, system};
 
 use crate::convert::Plain;
-use crate::log::{json, log_error, to_json};
+use crate::log::log_error;
 
 create_exception!(_native, NativeSimulationError, PyRuntimeError, "A simulation gave no figures.");
 
@@ -24,13 +26,13 @@ const LOOK: Duration = Duration::from_millis(100);
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("NativeSimulationError", module.py().get_type::<NativeSimulationError>())?;
     module.add_class::<NativeSimulation>()?;
-    module.add_class::<NativeFinished>()?;
+    module.add_class::<NativeReplications>()?;
     module.add_function(wrap_pyfunction!(simulated_systems, module)?)
 }
 
 fn simulation_error(error: SimulationError) -> PyErr {
     match error {
-        SimulationError::Parameter(_) | SimulationError::Identical(_) => {
+        SimulationError::Parameter(_) | SimulationError::DuplicateReplications(_) => {
             PyValueError::new_err(error.to_string())
         }
         SimulationError::Log(error) => log_error(error),
@@ -39,56 +41,87 @@ fn simulation_error(error: SimulationError) -> PyErr {
     }
 }
 
-/// Every simulated system with its parameters, as JSON.
+/// A simulated system with its parameters.
+#[derive(Serialize)]
+struct SystemDescription {
+    name: &'static str,
+    summary: &'static str,
+    parameters: Vec<ParameterDescription>,
+}
+
+#[derive(Serialize)]
+struct ParameterDescription {
+    name: String,
+    unit: &'static str,
+    default: &'static Value,
+    allowed: String,
+    description: &'static str,
+    source: &'static str,
+    reference: &'static str,
+    compared_with_calibration: bool,
+}
+
+impl ParameterDescription {
+    fn of(parameter: &'static Parameter) -> ParameterDescription {
+        ParameterDescription {
+            name: parameter.name(),
+            unit: &parameter.unit,
+            default: &parameter.default,
+            allowed: parameter.allowed(),
+            description: &parameter.description,
+            source: parameter.source.kind(),
+            reference: parameter.source.reference(),
+            compared_with_calibration: parameter.compared_with_calibration,
+        }
+    }
+}
+
+/// Every simulated system with its parameters.
 #[pyfunction]
-fn simulated_systems() -> PyResult<String> {
-    let all: Vec<serde_json::Value> = SYSTEMS
-        .iter()
-        .map(|system| {
-            let parameters: Vec<_> = parameters(*system).iter().map(|p| p.describe()).collect();
-            serde_json::json!({
-                "name": system.name(),
-                "summary": system.summary(),
-                "parameters": parameters,
-            })
-        })
-        .collect();
-    to_json(&all)
+fn simulated_systems() -> Plain<Vec<SystemDescription>> {
+    let described = |system: &'static thinktime_systems::System| SystemDescription {
+        name: system.name,
+        summary: system.summary,
+        parameters: system.parameters().iter().map(ParameterDescription::of).collect(),
+    };
+    Plain(SYSTEMS.iter().map(described).collect())
 }
 
 /// A system with checked parameters.
 #[pyclass(frozen, module = "thinktime._native")]
 struct NativeSimulation(Arc<Simulation>);
 
-/// What replications gave.
+/// Results of replications.
 #[pyclass(frozen, module = "thinktime._native")]
-struct NativeFinished(Finished);
+struct NativeReplications(Replications);
 
 #[pymethods]
 impl NativeSimulation {
     #[new]
-    fn new(name: &str, settings: &str) -> PyResult<Self> {
-        let given: serde_json::Map<String, serde_json::Value> = json(settings)?;
+    fn new(name: &str, parameters: Plain<Map<String, Value>>) -> PyResult<Self> {
         let simulation = system(name)
-            .and_then(|system| Simulation::new(system, &given))
+            .and_then(|system| Simulation::new(system, &parameters.0))
             .map_err(|error| PyValueError::new_err(error.to_string()))?;
         Ok(NativeSimulation(Arc::new(simulation)))
     }
 
-    /// The parameters, all of them, as JSON.
-    fn parameters(&self) -> PyResult<String> {
-        to_json(&self.0.settings().to_json())
+    /// All parameters by name, defaults filled in and distributions spelt out.
+    fn parameters(&self) -> Plain<Value> {
+        Plain(self.0.settings().to_json())
     }
 
-    /// What a log's manifest says of the machine beside its parameters, as JSON.
-    fn machine(&self) -> PyResult<String> {
-        to_json(&self.0.prepared().machine())
+    /// Facts about the machine for a log's manifest, in addition to its parameters.
+    fn machine(&self) -> Plain<Value> {
+        Plain(self.0.prepared().machine())
     }
 
     /// Name, unit and description of each response, in order.
     fn responses(&self) -> Vec<(String, String, String)> {
         let described = self.0.prepared().responses();
-        described.into_iter().map(|r| (r.name, r.unit.to_owned(), r.description)).collect()
+        described
+            .into_iter()
+            .map(|r| (r.name.into_owned(), r.unit.to_owned(), r.description.into_owned()))
+            .collect()
     }
 
     /// Runs replications; `progress` is called with the number of those done, from this thread.
@@ -101,7 +134,7 @@ impl NativeSimulation {
         count: u64,
         threads: Option<usize>,
         progress: Option<Bound<'_, PyAny>>,
-    ) -> PyResult<NativeFinished> {
+    ) -> PyResult<NativeReplications> {
         let work = Work { seed, replications: first..first.saturating_add(count), threads };
         let (done, stop) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
         let (sender, mut receiver) = channel();
@@ -112,7 +145,7 @@ impl NativeSimulation {
             // A receiver may wander between threads, but not be shared: hence by exclusive reference.
             let waiting = &mut receiver;
             match py.detach(move || waiting.recv_timeout(LOOK)) {
-                Ok(finished) => return finished.map(NativeFinished).map_err(simulation_error),
+                Ok(finished) => return finished.map(NativeReplications).map_err(simulation_error),
                 Err(RecvTimeoutError::Timeout) => {
                     let shown = py.check_signals().and_then(|()| match &progress {
                         Some(progress) => progress.call1((done.load(Ordering::Relaxed),)).map(drop),
@@ -139,7 +172,7 @@ impl NativeSimulation {
         mode: Plain<OpenMode>,
         seed: u64,
         number: u64,
-        finished: &NativeFinished,
+        finished: &NativeReplications,
         trace: bool,
     ) -> PyResult<()> {
         py.detach(|| self.0.record(&path, mode.0, seed, number, &finished.0, trace)).map_err(simulation_error)
@@ -159,7 +192,7 @@ impl Work {
         simulation: &Simulation,
         done: &AtomicU64,
         stop: &AtomicBool,
-    ) -> Result<Finished, SimulationError> {
+    ) -> Result<Replications, SimulationError> {
         simulation.run(self.seed, self.replications, self.threads, |_| {
             done.fetch_add(1, Ordering::Relaxed);
             !stop.load(Ordering::Relaxed)
@@ -168,7 +201,7 @@ impl Work {
 }
 
 #[pymethods]
-impl NativeFinished {
+impl NativeReplications {
     /// Figures of each replication, in the order of `NativeSimulation.responses`.
     fn responses(&self) -> Vec<Vec<f64>> {
         self.0.outcomes.iter().map(|outcome| outcome.responses.clone()).collect()
@@ -202,8 +235,8 @@ impl NativeFinished {
         self.0.outcomes.get(index).map(|outcome| (outcome.batches.means(), outcome.batches.size()))
     }
 
-    /// Laws that every replication was checked by.
-    fn laws(&self) -> Vec<&'static str> {
-        self.0.outcomes.first().map_or_else(Vec::new, |outcome| outcome.laws.clone())
+    /// The laws that were checked in every replication, each with the places for which it was checked.
+    fn laws(&self) -> Vec<(&'static str, Vec<String>)> {
+        self.0.laws().checked().to_vec()
     }
 }

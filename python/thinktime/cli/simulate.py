@@ -14,7 +14,6 @@ from thinktime.errors import InputError
 
 if TYPE_CHECKING:
     from thinktime.documents.document import Section
-    from thinktime.log.runs import Runs
     from thinktime.sources.simulated import Simulated
 
 __all__ = ["command"]
@@ -40,10 +39,10 @@ def command(
     trace: Annotated[
         bool, typer.Option("--trace", help="Log every interaction and event, not only samples.")
     ] = False,
-    add: Annotated[
-        bool, typer.Option("--add", help="Add replications to those that the log holds already.")
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Add replications to those already in the log.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace a log that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing log.")] = False,
     threads: Annotated[
         int | None,
         typer.Option("--threads", min=1, help="By default one a core; figures do not depend on it."),
@@ -61,7 +60,7 @@ def command(
 
       thinktime simulate apl360 -p users=35 -p scheduler=fb_infinity -p time_slice=0.1 --seed 1 -o run
 
-      thinktime simulate apl360 -p users=35 --replications 8 --add -o run
+      thinktime simulate apl360 -p users=35 --replications 8 --resume -o run
 
       thinktime simulate apl360 -p length=7200 -p warm_up=mser5 --format json
 
@@ -73,83 +72,49 @@ def command(
     if trace and output is None:
         raise InputError("--trace: the trace needs a log; name its folder with -o")
     given = parameters.read(config, parameter or [])
-    earlier = _earlier(output, add, force, system, given, seed)
+    extends = _extends(output, resume, force)
     try:
-        simulated = _simulate(system, given, seed, replications, threads, earlier)
+        with _progress("simulating", replications) as progress:
+            simulated = _simulate(
+                output if extends else None,
+                system,
+                given,
+                seed=seed,
+                replications=replications,
+                threads=threads,
+                progress=progress,
+            )
     except InputError as error:
         raise parameters.located(error, system, config, parameter or []) from None
     if output is not None:
-        mode: Literal["create", "resume", "replace"] = "resume" if earlier else "create"
+        mode: Literal["create", "resume", "replace"] = (
+            "resume" if extends else "replace" if force else "create"
+        )
         with _progress("writing the log", replications) as progress:
-            simulated.record(
-                output, trace=trace, mode="replace" if force and not earlier else mode, progress=progress
-            )
+            simulated.record(output, trace=trace, mode=mode, progress=progress)
     sys.stdout.write(render_section(_section(simulated, output), form))
     if output is not None and form == "text":
         typer.echo(f"{output}")
 
 
-def _earlier(
-    output: Path | None, add: bool, force: bool, system: str, given: dict[str, Any], seed: int
-) -> Runs | None:
-    """Return the replications that are to be continued; refuse what cannot be written."""
-    from thinktime.log.runs import Runs
-
-    if add and output is None:
-        raise InputError("--add: name the log to be extended with -o")
+def _extends(output: Path | None, resume: bool, force: bool) -> bool:
+    """Whether an existing log is extended; refuses to overwrite one."""
+    if resume and output is None:
+        raise InputError("--resume: name the log to be extended with -o")
     if output is None or not output.exists():
-        return None
-    if not add:
-        if force:
-            return None
+        return False
+    if not resume and not force:
         raise InputError(
-            f"{output}: is there already; --add extends it, --force replaces it, -o chooses another name"
+            f"{output}: already exists; --resume extends it, --force replaces it, -o chooses another name"
         )
-    runs = Runs.open(output)
-    if (runs.system, runs.seed) != (system, seed):
-        raise InputError(
-            f"{output}: holds {runs.system} with seed {runs.seed}; what is added must be the same, "
-            f"not {system} with seed {seed}"
-        )
-    differing = [name for name, value in given.items() if _differs(system, name, value, runs.parameters)]
-    if differing:
-        raise InputError(
-            f"{output}: was made with another {', '.join(differing)}; replications with different parameters "
-            "cannot be merged (use `thinktime experiment` to compare)"
-        )
-    return runs
+    return resume
 
 
-def _differs(system: str, name: str, value: Any, recorded: dict[str, Any]) -> bool:
-    """Whether `value` means something else than what was recorded; short forms are spelt out first."""
-    from thinktime.sources.simulated import resolve
+def _simulate(log: Path | None, system: str, given: dict[str, Any], **how: Any) -> Simulated:
+    """Simulate from the first replication on, or from the one after the last in `log`."""
+    from thinktime.sources.simulated import resume, simulate
 
-    return name not in recorded or bool(resolve(system, recorded | {name: value})[name] != recorded[name])
-
-
-def _simulate(
-    system: str, given: dict[str, Any], seed: int, count: int, threads: int | None, earlier: Runs | None
-) -> Simulated:
-    from thinktime.sources.simulated import simulate
-
-    first = 0
-    if earlier is not None:
-        done = earlier.cells[0].replications()
-        first = done[-1].number + 1 if done else 0
-        given = earlier.parameters | given
-        if done and given.get("warm_up") == "mser5":
-            # The warm-up that was found before holds for what is added: all are cut alike.
-            given["warm_up"] = done[0].warm_up_s
-    with _progress("simulating", count) as progress:
-        return simulate(
-            system,
-            given,
-            seed=seed,
-            replications=count,
-            first_replication=first,
-            threads=threads,
-            progress=progress,
-        )
+    return simulate(system, given, **how) if log is None else resume(log, given, system=system, **how)
 
 
 def _section(simulated: Simulated, output: Path | None) -> Section:

@@ -8,13 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from thinktime.errors import InputError
-
 if TYPE_CHECKING:
     from thinktime.documents.document import Section
     from thinktime.sources.simulated import System
-
-__all__ = ["command"]
 
 
 def command(
@@ -25,7 +21,7 @@ def command(
         Literal["text", "json", "csv"], typer.Option("--format", help="How the tables are printed.")
     ] = "text",
 ) -> None:
-    """List the simulated systems, or the parameters of one: unit, default, what is allowed, and source.
+    """List the simulated systems, or the parameters of one: default, unit, allowed values, and source.
 
     Examples:
 
@@ -36,25 +32,17 @@ def command(
       thinktime systems apl360 --format csv
     """
     from thinktime.documents.render import render_section
-    from thinktime.sources.simulated import systems
+    from thinktime.sources.simulated import find, systems
 
-    found = systems()
-    if name is not None:
-        chosen = [system for system in found if system.name == name]
-        if not chosen:
-            raise InputError(
-                f"there is no simulated system {name!r}; there are: {', '.join(s.name for s in found)}"
-            )
-        sys.stdout.write(render_section(_parameters(chosen[0]), form))
-    else:
-        sys.stdout.write(render_section(_list(found), form))
+    section = _list(systems()) if name is None else _parameters(find(name))
+    sys.stdout.write(render_section(section, form))
 
 
-def _list(found: tuple[System, ...]) -> Section:
+def _list(systems: tuple[System, ...]) -> Section:
     from thinktime.documents.document import Column, Section, Table
 
-    columns = (Column("system"), Column("what it is"), Column("parameters"))
-    rows = tuple((system.name, system.summary, str(len(system.parameters))) for system in found)
+    columns = (Column("system"), Column("description"), Column("parameters"))
+    rows = tuple((system.name, system.summary, str(len(system.parameters))) for system in systems)
     return Section(
         name="systems",
         title="Which systems can be simulated?",
@@ -66,12 +54,19 @@ def _list(found: tuple[System, ...]) -> Section:
 def _parameters(system: System) -> Section:
     from thinktime.documents.document import Column, Section, Table
 
-    columns = tuple(
-        Column(name) for name in ("parameter", "default", "unit", "allowed", "what it is", "source")
-    )
+    names = ("parameter", "default", "unit", "allowed", "description", "source", "reference")
+    columns = tuple(Column(name) for name in names)
     rows = tuple(
-        (p.name, _default(p.default), p.unit, p.allowed.removeprefix("give "), p.description, p.source)
-        for p in system.parameters
+        (
+            item.name,
+            _default(item.default),
+            item.unit,
+            item.allowed.removeprefix("give "),
+            item.description,
+            item.source.value,
+            item.reference,
+        )
+        for item in system.parameters
     )
     return Section(
         name="parameters",

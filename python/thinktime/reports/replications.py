@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from thinktime.documents import format as shown
 from thinktime.documents.document import Column, Section, Table
@@ -21,7 +21,8 @@ class RunSummary:
     warm_up_s: float
     warm_up_settled: bool | None
     """Whether MSER-5 found the end of the warm-up; None where the warm-up was given."""
-    laws: tuple[str, ...] = ()
+    laws: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Laws that were checked in every replication, with the places for which they were."""
 
 
 def section(
@@ -55,8 +56,20 @@ def section(
         figures=(),
         caveats=_caveats(run),
         method=f"Intervals: {spread}."
-        + (f" Every replication was checked: {', '.join(run.laws)}." if run.laws else ""),
+        + (f" Checked in every replication: {_laws(run.laws)}." if run.laws else ""),
     )
+
+
+PLACES = 8
+"""Largest number of places that are named for a law."""
+
+
+def _laws(laws: Mapping[str, Sequence[str]]) -> str:
+    def places(names: Sequence[str]) -> str:
+        more = f" and {len(names) - PLACES} more" if len(names) > PLACES else ""
+        return ", ".join(names[:PLACES]) + more
+
+    return "; ".join(f"{law} ({places(names)})" for law, names in laws.items())
 
 
 def _warm_up(run: RunSummary) -> str:

@@ -1,39 +1,38 @@
-"""The simulated systems, from Python: run replications, and write them into a log."""
+"""Simulated systems: run replications, extend them, and write them into a log."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from thinktime.errors import InputError, WorkError
-from thinktime.log.runs import over_replications
+from thinktime.log.runs import Runs, over_replications
 
 if TYPE_CHECKING:
     import numpy as np
     import polars as pl
     from numpy.typing import NDArray
 
-    from thinktime._native import NativeFinished, NativeSimulation
+    from thinktime._native import NativeReplications, NativeSimulation
     from thinktime.stats.estimate import Estimate, NotApplicable
 
-__all__ = [
-    "Simulated",
-    "System",
-    "SystemParameter",
-    "machine",
-    "record",
-    "resolve",
-    "responses",
-    "simulate",
-    "systems",
-]
+
+class Source(str, Enum):
+    """Kinds of sources of a default."""
+
+    PAGE = "page"
+    """Printed: page, table or figure of the paper, or another document."""
+    CALIBRATED = "calibrated"
+    """Calibrated against printed results."""
+    CHOSEN = "chosen"
+    """Chosen by the author of the simulation."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SystemParameter:
     """A parameter of a simulated system."""
 
@@ -42,12 +41,17 @@ class SystemParameter:
     default: Any
     """None where it must be given."""
     allowed: str
+    """Allowed values, as a remedy: "give ..."."""
     description: str
-    source: str
-    """Where the default comes from: page, table or figure; "calibrated" and against what; "chosen"."""
+    source: Source
+    """Kind of source of the default."""
+    reference: str
+    """Page, table or document; calibration target; or reason of the choice. Empty where there is none."""
+    compared_with_calibration: bool
+    """Whether a choice was compared with the results that other parameters are calibrated against."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class System:
     """A simulated system and its parameters."""
 
@@ -57,101 +61,102 @@ class System:
 
     def has(self, parameter: str) -> bool:
         """Whether the system takes `parameter`."""
-        return any(known.name == parameter for known in self.parameters)
+        return any(item.name == parameter for item in self.parameters)
+
+    def calibrated(self) -> list[str]:
+        """Names of the calibrated parameters."""
+        return [item.name for item in self.parameters if item.source is Source.CALIBRATED]
 
 
 def systems() -> tuple[System, ...]:
-    """Return every simulated system."""
+    """Every simulated system."""
     from thinktime._native import simulated_systems
 
     return tuple(
-        System(found["name"], found["summary"], tuple(SystemParameter(**p) for p in found["parameters"]))
-        for found in json.loads(simulated_systems())
+        System(
+            name=described["name"],
+            summary=described["summary"],
+            parameters=tuple(
+                SystemParameter(**{**item, "source": Source(item["source"])})
+                for item in described["parameters"]
+            ),
+        )
+        for described in simulated_systems()
     )
 
 
-def resolve(system: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Check `parameters` and return all of them, defaults filled in and distributions spelt out.
+def find(name: str) -> System:
+    """The simulated system `name`.
 
     Raises
     ------
     InputError
-        A parameter cannot be.
+        There is no such system.
     """
-    from thinktime._native import NativeSimulation
+    known = {system.name: system for system in systems()}
+    if name not in known:
+        raise InputError(f"there is no simulated system {name!r}; there are: {', '.join(known)}")
+    return known[name]
 
-    native = _call(NativeSimulation, system, _written(system, parameters))
-    resolved: dict[str, Any] = json.loads(native.parameters())
-    return resolved
+
+def resolve(system: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """All parameters of `system`, defaults filled in and distributions spelt out.
+
+    Raises
+    ------
+    InputError
+        A parameter is impossible.
+    """
+    return _prepare(system, parameters).parameters()
 
 
 def machine(system: str, parameters: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return what a log's manifest says of the machine beside its parameters, without simulating it.
+    """Facts about the machine for a log's manifest, in addition to its parameters, without simulating it.
 
     Raises
     ------
     InputError
-        A parameter cannot be.
+        A parameter is impossible.
     """
-    from thinktime._native import NativeSimulation
-
-    native = _call(NativeSimulation, system, json.dumps(dict(parameters or {})))
-    found: dict[str, Any] = json.loads(native.machine())
-    return found
+    return _prepare(system, parameters).machine()
 
 
 def responses(system: str, parameters: Mapping[str, Any] | None = None) -> dict[str, str]:
-    """Name and unit of each response of a system, without simulating it.
+    """Unit of each response of a system, by name, without simulating it.
 
     Raises
     ------
     InputError
-        A parameter cannot be.
+        A parameter is impossible.
     """
-    from thinktime._native import NativeSimulation
-
-    native = _call(NativeSimulation, system, _written(system, parameters))
-    return {name: unit for name, unit, _ in native.responses()}
+    return {name: unit for name, unit, _ in _prepare(system, parameters).responses()}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Simulated:
-    """Replications of one configuration.
-
-    Attributes
-    ----------
-    system : str
-        What was simulated.
-    parameters : dict
-        All parameters, defaults included.
-    seed : int
-        Of all random numbers.
-    responses : polars.DataFrame
-        A row a replication: `replication` (its number) and every response; null where it has no figure.
-    units, descriptions : dict
-        Of each response.
-    warm_up_s : float
-        Time cut at the beginning of each replication, s.
-    warm_up_settled : bool or None
-        Whether MSER-5 found the end of the warm-up within the first half; None where it was given.
-    laws : tuple of str
-        Conservation laws by which every replication was checked.
-    events : int
-        Events of all replications.
-    """
+    """Replications of one configuration."""
 
     system: str
     parameters: dict[str, Any]
+    """All parameters, defaults included."""
     seed: int
+    """Of all random numbers."""
     responses: pl.DataFrame
+    """A row per replication: `replication` (its number) and every response; null where it has no value."""
     units: dict[str, str]
+    """Unit of each response."""
     descriptions: dict[str, str]
+    """Description of each response."""
     warm_up_s: float
+    """Time cut at the beginning of each replication, s."""
     warm_up_settled: bool | None
-    laws: tuple[str, ...]
+    """Whether MSER-5 found the end of the warm-up within the first half; None where it was given."""
+    laws: dict[str, tuple[str, ...]]
+    """Conservation laws that were checked in every replication, with the places for which they were."""
     events: int
+    """Events of all replications."""
     _simulation: NativeSimulation = field(repr=False)
-    _finished: NativeFinished = field(repr=False)
+    _replications: NativeReplications = field(repr=False)
 
     def estimate(self, response: str, level: float = 0.95) -> Estimate | NotApplicable:
         """Mean over the replications with Student's t interval.
@@ -173,10 +178,10 @@ class Simulated:
         """
         import numpy as np
 
-        found = self._finished.batches(index)
-        if found is None:
-            raise InputError(f"replication {index} of {len(self.responses)}: give a number from 0")
-        return np.asarray(found[0])
+        batches = self._replications.batches(index)
+        if batches is None:
+            raise InputError(f"index {index} of {len(self.responses)} replications: give a number from 0")
+        return np.asarray(batches[0])
 
     def record(
         self,
@@ -193,15 +198,15 @@ class Simulated:
         path : str or Path
             Folder of the log.
         trace : bool
-            Whether `interactions` and `events` are written beside `samples`.
+            Whether `interactions` and `events` are written in addition to `samples`.
         mode : {"create", "resume", "replace"}
-            A new log; sessions added to one that is there; or a new one in its place.
+            A new log; sessions added to an existing log; or a new log that replaces an existing one.
         progress : callable, optional
             Called with the number of replications written.
         """
         for done, number in enumerate(self.responses["replication"]):
-            how = mode if done == 0 else "resume"
-            _call(self._simulation.record, Path(path), how, self.seed, number, self._finished, trace)
+            opened = mode if done == 0 else "resume"
+            _call(self._simulation.record, Path(path), opened, self.seed, number, self._replications, trace)
             if progress is not None:
                 progress(done + 1)
 
@@ -216,62 +221,128 @@ def simulate(
     threads: int | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> Simulated:
-    """Run replications of a simulated system, on all cores.
+    """Replications of a simulated system, run on all cores.
 
     Parameters
     ----------
     system : str
         Its name; see `systems`.
     parameters : mapping, optional
-        What differs from the defaults; distributions as tables or in short form, a script of users by
-        its name or file.
+        Values that differ from the defaults; distributions as tables or in short form, a script of users by
+        name or file.
     seed : int
         Of all random numbers, 0 or more. Replication r draws from streams addressed by (seed, r).
     replications : int
-        How many, from `first_replication` on: a finished study is extended by going on where it ended.
+        Number of replications. A finished simulation is extended with `resume`.
     first_replication : int
         Number of the first.
     threads : int, optional
-        By default one a core. The figures are the same for any number.
+        By default one per core. The results are the same for any number.
     progress : callable, optional
         Called now and then with the number of replications done.
 
     Raises
     ------
     InputError
-        A parameter cannot be, or all replications are copies of each other.
+        A parameter is impossible, or all replications are copies of each other.
     WorkError
         A conservation law does not hold: a defect.
     """
     import polars as pl
 
-    from thinktime._native import NativeSimulation
-
     for name, value, least in (("seed", seed, 0), ("replications", replications, 1)):
         if value < least:
             raise InputError(f"{name} is {value}; give a whole number of at least {least}")
-    simulation = _call(NativeSimulation, system, _written(system, parameters))
-    finished = _call(simulation.run, seed, first_replication, replications, threads, progress)
+    simulation = _prepare(system, parameters)
+    replicated = _call(simulation.run, seed, first_replication, replications, threads, progress)
     described = simulation.responses()
-    rows = finished.responses()
+    rows = replicated.responses()
     columns: dict[str, Any] = {"replication": range(first_replication, first_replication + len(rows))}
-    for at, (name, _, _) in enumerate(described):
-        columns[name] = [None if math.isnan(row[at]) else row[at] for row in rows]
+    for index, (name, _, _) in enumerate(described):
+        columns[name] = [None if math.isnan(row[index]) else row[index] for row in rows]
     schema = {"replication": pl.Int64} | {name: pl.Float64 for name, _, _ in described}
     return Simulated(
-        system,
-        json.loads(simulation.parameters()),
-        seed,
-        pl.DataFrame(columns, schema=schema),
-        {name: unit for name, unit, _ in described},
-        {name: text for name, _, text in described},
-        finished.warm_up_s,
-        finished.settled,
-        tuple(finished.laws()),
-        finished.events,
-        simulation,
-        finished,
+        system=system,
+        parameters=simulation.parameters(),
+        seed=seed,
+        responses=pl.DataFrame(columns, schema=schema),
+        units={name: unit for name, unit, _ in described},
+        descriptions={name: text for name, _, text in described},
+        warm_up_s=replicated.warm_up_s,
+        warm_up_settled=replicated.settled,
+        laws={law: tuple(places) for law, places in replicated.laws()},
+        events=replicated.events,
+        _simulation=simulation,
+        _replications=replicated,
     )
+
+
+def resume(
+    path: str | Path,
+    parameters: Mapping[str, Any] | None = None,
+    *,
+    system: str | None = None,
+    seed: int | None = None,
+    replications: int = 1,
+    threads: int | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> Simulated:
+    """Further replications of the simulation in the log at `path`, from the number after its last one on.
+
+    Append them to the log with ``record(path, mode="resume")``. A warm-up that MSER-5 found for the
+    replications in the log holds for the further ones, so that all are cut alike.
+
+    Parameters
+    ----------
+    path : str or Path
+        Folder of the log.
+    parameters : mapping, optional
+        Values that must agree with those in the log.
+    system, seed : optional
+        System and seed, which must be those in the log.
+    replications, threads, progress
+        As for `simulate`.
+
+    Raises
+    ------
+    InputError
+        The log holds no simulation, or another system, seed or value of a parameter.
+    WorkError
+        A conservation law does not hold: a defect.
+    """
+    runs = Runs.open(path)
+    system = runs.system if system is None else system
+    seed = runs.seed if seed is None else seed
+    if (runs.system, runs.seed) != (system, seed):
+        raise InputError(
+            f"{path}: holds {runs.system} with seed {runs.seed}; further replications must be of the same, "
+            f"not of {system} with seed {seed}"
+        )
+    given = dict(parameters or {})
+    differing = [name for name, value in given.items() if _differs(system, name, value, runs.parameters)]
+    if differing:
+        raise InputError(
+            f"{path}: was made with another {', '.join(differing)}; replications with different parameters "
+            "cannot be merged (use `thinktime experiment` to compare)"
+        )
+    given = runs.parameters | given
+    done = runs.cells[0].replications()
+    if done and given.get("warm_up") == "mser5":
+        given["warm_up"] = done[0].warm_up_s
+    return simulate(
+        system,
+        given,
+        seed=seed,
+        replications=replications,
+        first_replication=done[-1].number + 1 if done else 0,
+        threads=threads,
+        progress=progress,
+    )
+
+
+def _differs(system: str, name: str, value: Any, recorded: Mapping[str, Any]) -> bool:
+    """Whether `value` means something else than the recorded one; short forms are spelt out first."""
+    return name not in recorded or bool(resolve(system, {**recorded, name: value})[name] != recorded[name])
 
 
 def record(
@@ -282,39 +353,39 @@ def record(
     seed: int,
     replication: int = 0,
 ) -> dict[str, float | None]:
-    """Run one replication straight into a new log at `path`, and return its responses.
+    """Responses of one replication that runs straight into a new log at `path`.
 
-    That is half the work of `simulate` and `Simulated.record`, which run each replication twice, for who
-    needs no interval over replications.
+    This is half the work of `simulate` and `Simulated.record`, which run each replication twice, and enough
+    where no interval over replications is needed.
 
     Raises
     ------
     InputError
-        A parameter cannot be, the log exists, or the warm-up is to be found from replications.
+        A parameter is impossible, the log exists, or the warm-up is to be found from replications.
     WorkError
         A conservation law does not hold: a defect.
     """
-    from thinktime._native import NativeSimulation
-    from thinktime.log.runs import Runs
-
-    simulation = _call(NativeSimulation, system, _written(system, parameters))
-    if json.loads(simulation.parameters()).get("warm_up") == "mser5":
+    simulation = _prepare(system, parameters)
+    if simulation.parameters().get("warm_up") == "mser5":
         raise InputError(
             "warm_up is mser5, which looks at replications before they are recorded: give a time"
         )
-    nothing = _call(simulation.run, seed, replication, 0, 1, None)
-    _call(simulation.record, Path(path), "create", seed, replication, nothing, False)
+    none = _call(simulation.run, seed, replication, 0, 1, None)
+    _call(simulation.record, Path(path), "create", seed, replication, none, False)
     return Runs.open(path).cells[0].replications()[0].responses
 
 
-def _written(system: str, parameters: Mapping[str, Any] | None) -> str:
-    """Write parameters as JSON, with the script of a file in the place of its name."""
+def _prepare(system: str, parameters: Mapping[str, Any] | None) -> NativeSimulation:
+    """A system with checked parameters; the file of a script is read in place of its name."""
+    from thinktime._native import NativeSimulation
+
     given = dict(parameters or {})
-    if "script" in given and any(system == known.name and known.has("script") for known in systems()):
+    if "script" in given and any(system == item.name and item.has("script") for item in systems()):
         from thinktime.sources import scripts
 
         given["script"] = scripts.resolve(given["script"], system)
-    return json.dumps(given)
+    prepared: NativeSimulation = _call(NativeSimulation, system, given)
+    return prepared
 
 
 def _call(act: Any, *arguments: Any) -> Any:

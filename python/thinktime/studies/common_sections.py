@@ -32,7 +32,7 @@ def configuration(system: str, differences: str) -> Callable[[Laboratory], Chapt
 
 def calibrated(system: System) -> str:
     """Sentence with the number of parameters that were calibrated."""
-    count = sum("calibrated" in item.source for item in system.parameters)
+    count = len(system.calibrated())
     return f"Of {len(system.parameters)} parameters, {count} were calibrated; the table says against what."
 
 
@@ -48,14 +48,15 @@ def parameters(system: System, values: Mapping[str, Any]) -> Table:
     return Table(
         name="parameters",
         caption="Parameters of the simulated system",
-        columns=tuple(map(Column, ("parameter", "value", "unit", "meaning", "source"))),
+        columns=tuple(map(Column, ("parameter", "value", "unit", "meaning", "source", "reference"))),
         rows=tuple(
             (
                 item.name,
                 json.dumps(values.get(item.name, item.default)),
                 item.unit,
                 item.description,
-                item.source,
+                item.source.value,
+                item.reference,
             )
             for item in system.parameters
         ),

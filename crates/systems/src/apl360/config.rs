@@ -6,6 +6,7 @@ use thinktime_engine::{Distribution, Span};
 use super::disk;
 use super::parameters::{DispatcherName, Parameters, SchedulerName};
 use super::scheduler::{Dispatcher, Scheduler};
+use super::workload::Mix;
 use crate::kernel::{ParameterError, Settings, refuse};
 
 /// A checked configuration.
@@ -23,18 +24,6 @@ pub(super) struct Config {
     pub criterion_persists: bool,
     pub mix: Mix,
     pub disk: Geometry,
-}
-
-/// What is asked for, by class.
-#[derive(Clone, Debug)]
-pub(super) struct Mix {
-    /// Shares added up, in the order of [`CLASSES`].
-    pub up_to: [f64; 3],
-    pub service: [Distribution; 3],
-    /// Processor time in which an output-bound transaction fills the buffers.
-    pub burst: Span,
-    pub drain: Distribution,
-    pub library_accesses: u32,
 }
 
 impl Config {
@@ -70,7 +59,7 @@ impl Config {
             regions: parameters.regions as u32,
             slices_before_swap: parameters.slices_before_swap,
             criterion_persists: parameters.criterion_persists,
-            mix: Mix::new(parameters, settings)?,
+            mix: mix(parameters, settings)?,
             disk: disk::geometry(parameters),
         })
     }
@@ -79,22 +68,21 @@ impl Config {
 /// Shares may miss one by as much as three printed digits do.
 const SHARES_TOLERANCE: f64 = 1e-3;
 
-impl Mix {
-    fn new(parameters: &Parameters, settings: &Settings) -> Result<Mix, ParameterError> {
-        // In the order of `workload::CLASSES`.
-        let classes = [&parameters.compute, &parameters.command, &parameters.output_bound];
-        let shares = classes.map(|class| class.share);
-        let all: f64 = shares.iter().sum();
-        if (all - 1.0).abs() > SHARES_TOLERANCE {
-            let remedy = format!("give shares of the three classes that add up to 1, not to {all}");
-            return Err(refuse!(settings, parameters.compute.share, &remedy));
-        }
-        Ok(Mix {
-            up_to: [shares[0] / all, (shares[0] + shares[1]) / all, 1.0],
-            service: classes.map(|class| class.service.clone()),
-            burst: parameters.output_burst,
-            drain: parameters.output_drain.clone(),
-            library_accesses: parameters.library_accesses as u32,
-        })
+/// Demands by class of input.
+fn mix(parameters: &Parameters, settings: &Settings) -> Result<Mix, ParameterError> {
+    // In the order of `workload::CLASSES`.
+    let classes = [&parameters.compute, &parameters.command, &parameters.output_bound];
+    let shares = classes.map(|class| class.share);
+    let all: f64 = shares.iter().sum();
+    if (all - 1.0).abs() > SHARES_TOLERANCE {
+        let remedy = format!("give shares of the three classes that add up to 1, not to {all}");
+        return Err(refuse!(settings, parameters.compute.share, &remedy));
     }
+    Ok(Mix {
+        up_to: [shares[0] / all, (shares[0] + shares[1]) / all, 1.0],
+        service: classes.map(|class| class.service.clone()),
+        burst: parameters.output_burst,
+        drain: parameters.output_drain.clone(),
+        library_accesses: parameters.library_accesses as u32,
+    })
 }

@@ -3,7 +3,6 @@
 use serde::Deserialize;
 use thinktime_engine::{Distribution, Span};
 
-use super::scheduler::Search;
 use crate::kernel::choices;
 
 choices! {
@@ -14,6 +13,8 @@ choices! {
         /// Shortest remaining service.
         Srpt
     }
+    /// Where a search by address begins.
+    Search { Arm, List }
     DispatcherName { RoundRobin, Scheduler }
 }
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use serde::Deserialize;
 use thinktime_engine::Span;
 
+use super::parameters::Search;
 use super::workload::User;
 
 /// The swap-in rule.
@@ -22,14 +22,6 @@ pub(super) enum Scheduler {
     FeedbackInfinity,
     /// The least service to come.
     ShortestRemaining,
-}
-
-/// Where a search by address begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Search {
-    Arm,
-    List,
 }
 
 /// Which resident workspace gets the next slice.

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use thinktime_engine::{Component, Span, Stream, Streams, Time};
-
-use super::config::Mix;
+use thinktime_engine::{Component, Distribution, Span, Stream, Streams, Time};
 
 /// Class of an input (page 126 and Table 1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +16,18 @@ pub(super) enum Class {
 }
 
 pub(super) const CLASSES: [Class; 3] = [Class::Compute, Class::Command, Class::OutputBound];
+
+/// Demands by class of input.
+#[derive(Clone, Debug)]
+pub(super) struct Mix {
+    /// Shares added up, in the order of [`CLASSES`].
+    pub up_to: [f64; 3],
+    pub service: [Distribution; 3],
+    /// Processor time in which an output-bound transaction fills the buffers.
+    pub burst: Span,
+    pub drain: Distribution,
+    pub library_accesses: u32,
+}
 
 impl Class {
     pub const fn name(self) -> &'static str {

@@ -80,7 +80,7 @@ impl Store {
 
     /// Pieces lie one after another within core, one a program.
     pub fn check(&self, laws: &mut Laws) -> Result<(), LawViolation> {
-        let law = "core is conserved (words)";
+        let law = "conservation of core";
         let mut end = 0;
         for (place, piece) in self.pieces.iter().enumerate() {
             let again = self.pieces[..place].iter().any(|other| other.owner == piece.owner);

@@ -343,9 +343,9 @@ fn a_machine_that_miscounts_is_refused() {
         breaks(&mut machine, calendar.now());
         machine.finish(&calendar, &mut Laws::default()).unwrap_err().law
     };
-    assert_eq!(broken(|machine, _| machine.users[0].run += 1), "run time adds up by user (nanoseconds)");
-    assert_eq!(broken(|machine, _| machine.users[0].swap += 1), "swap time adds up by user (nanoseconds)");
-    assert_eq!(broken(|machine, now| machine.measures.enters_level(0, now)), "flow balance (customers)");
+    assert_eq!(broken(|machine, _| machine.users[0].run += 1), "run time adds up by user");
+    assert_eq!(broken(|machine, _| machine.users[0].swap += 1), "swap time adds up by user");
+    assert_eq!(broken(|machine, now| machine.measures.enters_level(0, now)), "flow balance");
     let idle =
         |machine: &mut Machine<NullMonitor>, now: Time| machine.measures.enters(State::Idle, Time(now.0 - 1));
     assert!(broken(idle).starts_with("time adds up"));

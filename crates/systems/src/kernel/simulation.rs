@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Map, Value, json};
 use thinktime_engine::{
-    Batches, DuplicateReplications, LawViolation, Pool, Span, Streams, Time, common_cut, replicate,
+    Batches, DuplicateReplications, LawViolation, Laws, Pool, Span, Streams, Time, common_cut, replicate,
 };
 use thinktime_log::{LogError, OpenMode, Session};
 use thiserror::Error;
@@ -48,7 +48,7 @@ pub struct RunPlan {
     pub interval: Span,
 }
 
-/// What replications gave.
+/// Results of replications.
 #[derive(Debug)]
 pub struct Replications {
     pub first_replication: u64,
@@ -57,6 +57,16 @@ pub struct Replications {
     pub warm_up: Span,
     /// Whether MSER-5 found its end in the first half of the runs; none where it was given.
     pub settled: Option<bool>,
+}
+
+impl Replications {
+    /// The laws that were checked in every replication.
+    pub fn laws(&self) -> Laws {
+        let mut all = self.outcomes.iter().map(|outcome| &outcome.laws);
+        let mut laws = all.next().cloned().unwrap_or_default();
+        all.for_each(|other| laws.intersect(other));
+        laws
+    }
 }
 
 /// A system, ready to be replicated.

@@ -5,9 +5,9 @@ use thinktime_engine::drum::DrumPlan;
 use thinktime_engine::{Distribution, Span, Time};
 
 use super::events::{EVENTS, Event, Paths};
+use super::locks::{Locking, Section, Slowness};
 use super::parameters::{EligibilityRule, InterruptRouting, LineOrder, Parameters, PriorityName};
 use super::pool::Lifetime;
-use super::processors::{Locking, Section, Slowness};
 use super::traffic::{Eligibility, Order};
 use super::users::{Line, Role};
 use crate::kernel::{ParameterError, Settings, refuse};

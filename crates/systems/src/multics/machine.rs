@@ -10,9 +10,10 @@ use thinktime_engine::{
 use super::config::Config;
 use super::disks::Disks;
 use super::events::Event;
+use super::locks::{LOCKS, Lock, Section};
 use super::measures::Measures;
 use super::pool::Pool;
-use super::processors::{Doing, LOCKS, Lock, Processor, Section, Then};
+use super::processors::{Doing, Processor, Then};
 use super::traffic::Traffic;
 use super::ttm::{self, Found, Meters};
 use super::users::{End, Role, User};

@@ -46,6 +46,7 @@ mod config;
 mod disks;
 mod events;
 mod in_force;
+mod locks;
 mod machine;
 mod measures;
 mod parameters;

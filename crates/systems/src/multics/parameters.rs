@@ -7,7 +7,7 @@ use thinktime_engine::drum::Organisation;
 use thinktime_engine::{Distribution, Span};
 use thinktime_script::Script;
 
-use super::processors::Locking;
+use super::locks::Locking;
 use super::versions::{VERSIONS, Version};
 use crate::kernel::{OrOwn, choices, script};
 

@@ -7,8 +7,8 @@ use thinktime_engine::{Component, Laws, Span, Stream, Streams, Time};
 
 use super::config::Config;
 use super::events::Event;
+use super::locks::{Locking, Section};
 use super::pool::{Lifetime, Pool};
-use super::processors::{Locking, Section};
 use super::traffic::{Eligibility, Order, Traffic};
 use crate::kernel::testing::{configured, response};
 use crate::kernel::{Outcome, Prepared, Replication, Simulation};

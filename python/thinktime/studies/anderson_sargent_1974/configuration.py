@@ -43,7 +43,7 @@ SIZE = (9.9, 5.8)
 def chapter(machine: Machine) -> Chapter:
     """Show what was simulated, and where each number comes from."""
     system = next(system for system in systems() if system.name == SYSTEM)
-    calibrated = [item.name for item in system.parameters if item.source.startswith("calibrated")]
+    calibrated = system.calibrated()
     summary = (
         f"{system.summary}. One set of parameters serves all experiments; what varies between them is said "
         "with each.",

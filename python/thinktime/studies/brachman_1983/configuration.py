@@ -26,8 +26,8 @@ STATED = {
 def chapter(laboratory: Laboratory) -> Chapter:
     """What was simulated, and where each number comes from."""
     system = laboratory.system(SYSTEM)
-    calibrated = [item.name for item in system.parameters if "calibrated against" in item.source]
-    chosen = [item.name for item in system.parameters if "rows that calibrate" in item.source]
+    calibrated = system.calibrated()
+    chosen = [item.name for item in system.parameters if item.compared_with_calibration]
     summary = (
         f"{system.summary.removesuffix('.')}. One set of parameters serves all runs; memory, number and size "
         "of processes and the compute loop are those of the row.",

@@ -92,9 +92,7 @@ def chapter(_: object) -> Chapter:
     """Show what was simulated, and where each number comes from."""
     known = {system.name: system for system in systems()}
     given = {MULTICS: multics_parameters(USERS_SHOWN), CTSS: ctss_parameters(USERS_SHOWN)}
-    calibrated = [
-        item.name for name in given for item in known[name].parameters if "calibrated" in item.source
-    ]
+    calibrated = [item for name in given for item in known[name].calibrated()]
     summary = (
         *(f"{known[name].summary.removesuffix('.')}." for name in given),
         f"One user of each system plays the script, the others are normal users. Of the parameters "
