@@ -1,9 +1,58 @@
 """Models: numbers in, a frozen prediction out, with the assumptions that it rests on. No model sees a log.
 
+>>> from thinktime import models
+>>> prediction = models.mm1(arrivals_per_s=2.0, service_s=0.25)
+>>> prediction["response_s"]
+0.5
+
 - `queueing`: operational laws and bounds (`operational_laws`), exact solutions of one station
   (`open_stations`, `scheduling`, `finite_source`), closed networks (`networks`);
 - `swapping`: two systems that swap whole processes, compared (`disk_bound`, `swap_overhead`), and one,
   predicted (`response_time`);
 - `paging`: throughput of a system with demand paging (`throughput`) and the number of processes that
   should be eligible (`eligible_limit`).
+
+`CONTENTS` lists what is offered here; it is imported on first use.
 """
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+CONTENTS: dict[str, tuple[str, ...]] = {
+    "prediction": ("Assumption", "Prediction", "Quantity"),
+    "distributions": ("Distribution", "distribution"),
+    "queueing.operational_laws": (
+        "asymptotic",
+        "balanced_job",
+        "forced_flow",
+        "little",
+        "response_time",
+        "utilisation",
+    ),
+    "queueing.open_stations": ("mg1", "mm1", "mmc", "mmck"),
+    "queueing.scheduling": ("mg1_las", "mg1_priorities", "mg1_ps", "mg1_srpt"),
+    "queueing.finite_source": ("machine_repairman",),
+    "queueing.networks": ("Station", "linearizer", "mva", "mva_classes", "schweitzer"),
+    "swapping.swap_disk": ("Configuration", "Drive", "loaded_processes"),
+    "swapping.swap_overhead": ("one_loaded", "several_loaded"),
+    "swapping.response_time": ("Swapping", "number_that_fit"),
+    "paging.configuration": ("Paging",),
+    "paging.stays": ("Program",),
+}
+"""What is offered here, by the module in which it is defined."""
+
+_MODULES = {name: module for module, names in CONTENTS.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULES})

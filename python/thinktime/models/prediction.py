@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from thinktime.errors import InputError
 from thinktime.stats import arguments
+from thinktime.stats.estimate import Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +107,23 @@ class Prediction:
         return False if False in met else None if None in met else True
 
 
-def positive(name: str, value: float) -> float:
-    """Finite number above zero.
+def _central(name: str, value: float | Estimate) -> float:
+    """Number, or the value of an estimate.
+
+    Raises
+    ------
+    TypeError
+        `value` is neither.
+    """
+    if isinstance(value, Estimate):
+        return value.value
+    if not arguments.is_number(value):
+        raise TypeError(f"{name} is {arguments.shown(value)} ({type(value).__name__}); give one number")
+    return value
+
+
+def positive(name: str, value: float | Estimate) -> float:
+    """Finite number above zero, of an estimate its value.
 
     Raises
     ------
@@ -116,15 +132,14 @@ def positive(name: str, value: float) -> float:
     InputError
         It is not finite, or not above zero.
     """
-    if not arguments.is_number(value):
-        arguments.number(value, name)
+    value = _central(name, value)
     if not 0.0 < value < float("inf"):
         raise InputError(f"{name} is {value}; give a finite number above 0")
     return float(value)
 
 
-def at_least_zero(name: str, value: float) -> float:
-    """Finite number from zero up.
+def at_least_zero(name: str, value: float | Estimate) -> float:
+    """Finite number from zero up, of an estimate its value.
 
     Raises
     ------
@@ -133,8 +148,7 @@ def at_least_zero(name: str, value: float) -> float:
     InputError
         It is not finite, or negative.
     """
-    if not arguments.is_number(value):
-        arguments.number(value, name)
+    value = _central(name, value)
     if not 0.0 <= value < float("inf"):
         raise InputError(f"{name} is {value}; give a finite number from 0 up")
     return float(value)
@@ -153,8 +167,7 @@ def count(name: str, value: float, least: int = 1, most: int = POPULATION_MAX) -
     InputError
         It is not whole, or outside.
     """
-    if not arguments.is_number(value):
-        arguments.number(value, name)
+    value = _central(name, value)
     if not (math.isfinite(value) and int(value) == value and least <= value <= most):
         raise InputError(f"{name} is {value}; give a whole number from {least} to {most}")
     return int(value)

@@ -201,6 +201,10 @@ def level(value: float, name: str = "level") -> float:
     return checked
 
 
+def _article(kind: type) -> str:
+    return f"{'an' if kind.__name__[0] in 'AEIOU' else 'a'} {kind.__name__}"
+
+
 def record(value: object, kind: type[Record], name: str) -> Record:
     """`value` if it is of the class `kind`.
 
@@ -210,7 +214,7 @@ def record(value: object, kind: type[Record], name: str) -> Record:
         It is not.
     """
     if not isinstance(value, kind):
-        raise TypeError(f"{name} is {shown(value)} ({type(value).__name__}); give a {kind.__name__}")
+        raise TypeError(f"{name} is {shown(value)} ({type(value).__name__}); give {_article(kind)}")
     return value
 
 
@@ -264,10 +268,10 @@ def lifetimes(values: ArrayLike, least: int, purpose: str, *, zeros: bool = Fals
     InputError
         Fewer than `least` values, one that is not finite or negative, or all zero.
     """
-    data = np.sort(numeric(values, "values", "a list or array of numbers"))
+    data = numeric(values, "values", "a list or array of numbers")
     if data.ndim != 1:
         raise InputError(f"values has the shape {data.shape}; give numbers along one axis")
-    n = len(data)
+    data, n = np.sort(data), len(data)
     if n < least:
         raise InputError(f"{n} values are too few for {purpose}; {least} are needed")
     # NaN is sorted to the end.

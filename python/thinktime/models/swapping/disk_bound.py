@@ -18,6 +18,7 @@ from thinktime.models.prediction import Assumption, Prediction, at_least_zero, c
 from thinktime.models.swapping import assumptions
 from thinktime.models.swapping.swap_disk import SOURCE, Configuration
 from thinktime.models.uncertain import Choice, Known, above, point, propagated
+from thinktime.stats import arguments
 
 _Figures = dict[str, tuple[float, str]]
 """Value and unit by name."""
@@ -55,6 +56,8 @@ def predict(a: Configuration, b: Configuration) -> Prediction:
         The burst changes, and a queue length is neither given nor follows from the number loaded; or the
         inputs have intervals at different levels.
     """
+    arguments.record(a, Configuration, "a")
+    arguments.record(b, Configuration, "b")
     burst = _burst_changes(a, b)
 
     def figures(choice: Choice) -> _Figures:
@@ -198,13 +201,13 @@ def operational(
     InputError
         A figure that cannot be.
     """
-    positive("elapsed_s", point(elapsed_s))
+    positive("elapsed_s", elapsed_s)
     count("interactions", interactions)
     count("processes", processes)
     if think_s is not None:
-        at_least_zero("think_s", point(think_s))
+        at_least_zero("think_s", think_s)
     if service_s is not None:
-        positive("service_s", point(service_s))
+        positive("service_s", service_s)
 
     def figures(choice: Choice) -> _Figures:
         think = None if think_s is None else point(think_s, choice)
@@ -269,7 +272,7 @@ class LeftOut:
 
 
 def leave_one_out(runs: Sequence[Configuration]) -> tuple[LeftOut, ...]:
-    """Predict the elapsed time of each run from that of every other (Table VIII).
+    """Elapsed time of each run as predicted from that of every other (Table VIII).
 
     Parameters
     ----------
@@ -280,23 +283,26 @@ def leave_one_out(runs: Sequence[Configuration]) -> tuple[LeftOut, ...]:
     ------
     InputError
         There are fewer than two runs, or one has no elapsed time.
+    TypeError
+        A run is no `Configuration`.
     """
+    runs = arguments.records(runs, Configuration, "runs")
     if len(runs) < 2:
         raise InputError(f"there are {len(runs)} runs to compare; give at least two with their elapsed times")
     for number, run in enumerate(runs, start=1):
         if run.elapsed_s is None:
             raise InputError(f"run {number} has no elapsed_s; give its measured elapsed time")
-    return tuple(_left_out(runs, at) for at in range(len(runs)))
+    return tuple(_left_out(runs, index) for index in range(len(runs)))
 
 
-def _left_out(runs: Sequence[Configuration], at: int) -> LeftOut:
-    others = [run for number, run in enumerate(runs) if number != at]
+def _left_out(runs: Sequence[Configuration], index: int) -> LeftOut:
+    others = [run for number, run in enumerate(runs) if number != index]
     found = tuple(
         point(run.elapsed_s or math.nan)
-        * _factors(run, runs[at], _burst_changes(run, runs[at]), {})["ratio"][0]
+        * _factors(run, runs[index], _burst_changes(run, runs[index]), {})["ratio"][0]
         for run in others
     )
     deviation = statistics.stdev(found) if len(found) > 1 else math.nan
     return LeftOut(
-        run=runs[at], predictions_s=found, mean_s=statistics.fmean(found), standard_deviation_s=deviation
+        run=runs[index], predictions_s=found, mean_s=statistics.fmean(found), standard_deviation_s=deviation
     )

@@ -28,6 +28,7 @@ from thinktime.models.swapping.loaded_network import Demands
 from thinktime.models.swapping.swap_disk import SOURCE
 from thinktime.models.swapping.swapper import Rules, Shares
 from thinktime.models.uncertain import Choice, Known, Share, point, propagated
+from thinktime.stats import arguments
 from thinktime.stats.estimate import Estimate
 
 DISPATCHES = ("sharing", "slices")
@@ -97,11 +98,11 @@ class Swapping:
             if (whole := getattr(self, name)) is not None:
                 count(name, whole)
         for name in (*TIMES, "blocks", "text", "compute_variation"):
-            at_least_zero(name, point(getattr(self, name)))
+            at_least_zero(name, getattr(self, name))
         for name in ("minimum_time_in_s", "minimum_time_out_s"):
             positive(name, getattr(self, name))
         for swap_s in self.swap_times_s:
-            at_least_zero("swap_time_s", point(swap_s))
+            at_least_zero("swap_time_s", swap_s)
         if not 0.0 <= point(self.behind) < 1.0:
             raise InputError(f"behind is {point(self.behind):g}; give a part of the transfers, 0 to below 1")
         if self.dispatch not in DISPATCHES:
@@ -169,7 +170,10 @@ def predict(system: Swapping) -> Prediction:
     ------
     InputError
         The machine is too large to be solved.
+    TypeError
+        `system` is no `Swapping`.
     """
+    arguments.record(system, Swapping, "system")
     fitting = system.fitting()
 
     def figures(choice: Choice) -> dict[str, tuple[float, str]]:

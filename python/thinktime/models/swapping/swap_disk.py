@@ -77,14 +77,14 @@ class Configuration:
         """Refuse what no machine has."""
         for name in ("block_time_s", "elapsed_s", "queue_length", "service_s"):
             if (known := getattr(self, name)) is not None:
-                positive(name, point(known))
+                positive(name, known)
         for name in ("block_time_s", "loaded"):
             low = ends(known)[0] if isinstance(known := getattr(self, name), Estimate) else 1.0
             if not low > 0.0:
                 raise InputError(f"{name} has an interval from {low:g}; measure until it begins above 0")
         for name in ("swap_time_s", "burst_s", "think_s", "blocks"):
             if (known := getattr(self, name)) is not None:
-                at_least_zero(name, point(known))
+                at_least_zero(name, known)
         for name in ("memory", "processes", "interactions"):
             if (whole := getattr(self, name)) is not None:
                 count(name, whole)

@@ -25,9 +25,9 @@ def one_loaded(elapsed_s: Known, swap_time_s: Known, swaps: Known) -> Prediction
     InputError
         A figure that cannot be.
     """
-    positive("elapsed_s", point(elapsed_s))
-    at_least_zero("swap_time_s", point(swap_time_s))
-    at_least_zero("swaps", point(swaps))
+    positive("elapsed_s", elapsed_s)
+    at_least_zero("swap_time_s", swap_time_s)
+    at_least_zero("swaps", swaps)
 
     def figures(choice: Choice) -> dict[str, tuple[float, str]]:
         before = point(elapsed_s, choice)
@@ -76,9 +76,9 @@ def several_loaded(
     InputError
         A figure that cannot be.
     """
-    positive("elapsed_s", point(elapsed_s))
-    positive("quantum_s", point(quantum_s))
-    at_least_zero("swap_time_s", point(swap_time_s))
+    positive("elapsed_s", elapsed_s)
+    positive("quantum_s", quantum_s)
+    at_least_zero("swap_time_s", swap_time_s)
     growth = count("processes_b", processes_b) / count("processes_a", processes_a)
 
     def figures(choice: Choice) -> dict[str, tuple[float, str]]:

@@ -1,6 +1,6 @@
-"""Distributions that are fitted to times: likelihood, distribution function, and fit of each.
+"""Families of distributions of times: likelihood, distribution function, and maximum-likelihood fit.
 
-A distribution is given to a simulation as a specification, a dict with ``kind`` and its parameters in
+A simulation takes a distribution as a specification, a dict with ``kind`` and its parameters in
 seconds: ``{"kind": "exponential", "mean": 20.0}``.
 """
 
@@ -14,15 +14,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thinktime.errors import InputError
+
 Array = NDArray[np.float64]
 Spec = dict[str, Any]
 
 EM_STEPS = 3000
 EM_STEPS_WARM = 200
-"""From a start near the end, as in a bootstrap."""
+"""Steps from a start near the maximum, as in a bootstrap."""
 EM_TOLERANCE = 1e-10
 CELLS = 400
-"""Cells into which a large sample is put for the EM algorithm, each kept by its mean."""
+"""Cells into which a large sample is divided for the EM algorithm, each represented by its mean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +35,12 @@ class Exponential:
 
     @property
     def spec(self) -> Spec:
-        """Specification."""
+        """Specification as a simulation takes it."""
         return {"kind": "exponential", "mean": self.mean}
 
     @property
     def parameters(self) -> dict[str, float]:
-        """What was estimated, by name."""
+        """Estimated values by name."""
         return {"mean": self.mean}
 
     def log_density(self, x: Array) -> Array:
@@ -51,7 +53,7 @@ class Exponential:
         return result
 
     def draw(self, n: int, random: np.random.Generator) -> Array:
-        """Draw `n` values."""
+        """Sample of `n` values."""
         return random.exponential(self.mean, n)
 
     def moments(self) -> tuple[float, float]:
@@ -68,12 +70,12 @@ class Hyperexponential:
 
     @property
     def spec(self) -> Spec:
-        """Specification."""
+        """Specification as a simulation takes it."""
         return {"kind": "hyperexponential", "weights": list(self.weights), "means": list(self.means)}
 
     @property
     def parameters(self) -> dict[str, float]:
-        """What was estimated, by name."""
+        """Estimated values by name."""
         weights = {f"weight {number}": value for number, value in enumerate(self.weights, 1)}
         return weights | {f"mean {number}": value for number, value in enumerate(self.means, 1)}
 
@@ -92,7 +94,7 @@ class Hyperexponential:
         return result
 
     def draw(self, n: int, random: np.random.Generator) -> Array:
-        """Draw `n` values."""
+        """Sample of `n` values."""
         phase = random.choice(len(self.means), size=n, p=np.array(self.weights) / sum(self.weights))
         result: Array = random.standard_exponential(n) * np.array(self.means)[phase]
         return result
@@ -113,12 +115,12 @@ class Weibull:
 
     @property
     def spec(self) -> Spec:
-        """Specification."""
+        """Specification as a simulation takes it."""
         return {"kind": "weibull", "shape": self.shape, "scale": self.scale}
 
     @property
     def parameters(self) -> dict[str, float]:
-        """What was estimated, by name."""
+        """Estimated values by name."""
         return {"shape": self.shape, "scale": self.scale}
 
     def log_density(self, x: Array) -> Array:
@@ -135,7 +137,7 @@ class Weibull:
         return result
 
     def draw(self, n: int, random: np.random.Generator) -> Array:
-        """Draw `n` values."""
+        """Sample of `n` values."""
         return self.scale * random.weibull(self.shape, n)
 
     def moments(self) -> tuple[float, float]:
@@ -153,13 +155,13 @@ class Lognormal:
 
     @property
     def spec(self) -> Spec:
-        """Specification."""
+        """Specification as a simulation takes it."""
         mean, variance = self.moments()
         return {"kind": "lognormal", "mean": mean, "sd": math.sqrt(variance)}
 
     @property
     def parameters(self) -> dict[str, float]:
-        """What was estimated, by name."""
+        """Estimated values by name."""
         return {"mean of logarithm": self.mu, "sd of logarithm": self.sigma}
 
     def log_density(self, x: Array) -> Array:
@@ -177,7 +179,7 @@ class Lognormal:
         return result
 
     def draw(self, n: int, random: np.random.Generator) -> Array:
-        """Draw `n` values."""
+        """Sample of `n` values."""
         return random.lognormal(self.mu, self.sigma, n)
 
     def moments(self) -> tuple[float, float]:
@@ -197,12 +199,12 @@ class BoundedPareto:
 
     @property
     def spec(self) -> Spec:
-        """Specification."""
+        """Specification as a simulation takes it."""
         return {"kind": "bounded_pareto", "shape": self.shape, "low": self.low, "high": self.high}
 
     @property
     def parameters(self) -> dict[str, float]:
-        """What was estimated, by name."""
+        """Estimated values by name."""
         return {"shape": self.shape, "low": self.low, "high": self.high}
 
     def _whole(self) -> float:
@@ -221,7 +223,7 @@ class BoundedPareto:
         return result
 
     def draw(self, n: int, random: np.random.Generator) -> Array:
-        """Draw `n` values."""
+        """Sample of `n` values."""
         result: Array = self.low * (1 - random.random(n) * self._whole()) ** (-1 / self.shape)
         return np.minimum(result, self.high)
 
@@ -241,16 +243,16 @@ Family = Exponential | Hyperexponential | Weibull | Lognormal | BoundedPareto
 
 
 def exponential(x: Array) -> Exponential:
-    """Maximum likelihood: the mean."""
+    """Maximum-likelihood fit: the mean."""
     return Exponential(float(x.mean()))
 
 
 def weibull(x: Array) -> Weibull:
-    r"""Maximum likelihood: the shape solves :math:`\sum x^k \ln x / \sum x^k - 1/k = \overline{\ln x}`.
+    r"""Maximum-likelihood fit: the shape solves :math:`\sum x^k \ln x / \sum x^k - 1/k = \overline{\ln x}`.
 
     Raises
     ------
-    ValueError
+    InputError
         A value is not positive, or all are equal.
     """
     logs = _logs(x)
@@ -266,11 +268,11 @@ def weibull(x: Array) -> Weibull:
 
 
 def lognormal(x: Array) -> Lognormal:
-    """Maximum likelihood: mean and standard deviation (divisor n) of the logarithms.
+    """Maximum-likelihood fit: mean and standard deviation (divisor n) of the logarithms.
 
     Raises
     ------
-    ValueError
+    InputError
         A value is not positive, or all are equal.
     """
     logs = _logs(x)
@@ -278,7 +280,7 @@ def lognormal(x: Array) -> Lognormal:
 
 
 def bounded_pareto(x: Array) -> BoundedPareto:
-    r"""Maximum likelihood: the bounds are the least and the greatest value; one equation for the shape.
+    r"""Maximum-likelihood fit: the bounds are the least and the greatest value; one equation for the shape.
 
     .. math:: \frac1a + \frac{r^a \ln r}{1 - r^a} = \overline{\ln (x / L)}, \qquad r = L / H
 
@@ -286,15 +288,15 @@ def bounded_pareto(x: Array) -> BoundedPareto:
 
     Raises
     ------
-    ValueError
-        A value is not positive, all are equal, or the logarithms lean to the upper bound: no shape above 0.
+    InputError
+        A value is not positive, all are equal, or the logarithms lean to the upper bound.
     """
     logs = _logs(x)
     low, high = float(x.min()), float(x.max())
     ratio = math.log(high / low)
     centre = float(logs.mean()) - math.log(low)
     if centre >= ratio / 2:
-        raise ValueError("more than a log-uniform share lies near the upper bound, which no Pareto has")
+        raise InputError("the values lean to their upper bound, which no bounded Pareto distribution does")
 
     def slope(shape: float) -> float:
         return centre - 1 / shape + ratio / math.expm1(min(shape * ratio, 700.0))
@@ -303,7 +305,7 @@ def bounded_pareto(x: Array) -> BoundedPareto:
 
 
 def hyperexponential(x: Array, phases: int, start: Hyperexponential | None = None) -> Hyperexponential:
-    r"""Maximum likelihood by the EM algorithm, means growing.
+    r"""Maximum-likelihood fit by the EM algorithm, means growing.
 
     .. math:: \pi_{ij} \propto \frac{w_j}{m_j} e^{-x_i / m_j}, \qquad
               w_j = \overline{\pi_{ij}}, \qquad m_j = \sum_i \pi_{ij} x_i / \sum_i \pi_{ij}
@@ -319,7 +321,7 @@ def hyperexponential(x: Array, phases: int, start: Hyperexponential | None = Non
     phases : int
         Exponentials in the mixture.
     start : Hyperexponential, optional
-        Where to begin.
+        Start of the iteration.
     """
     points, sizes = _cells(x)
     floor = max(float(points[points > 0].min()) * 1e-2, 1e-300)
@@ -338,15 +340,15 @@ def hyperexponential(x: Array, phases: int, start: Hyperexponential | None = Non
             break
         before = likelihood
         shares = np.exp(terms - logs[:, None]) * sizes[:, None]
-        owned = np.maximum(shares.sum(axis=0), 1e-12 * total)
-        weights = owned / owned.sum()
-        means = np.maximum(points @ shares / owned, floor)
+        sums = np.maximum(shares.sum(axis=0), 1e-12 * total)
+        weights = sums / sums.sum()
+        means = np.maximum(points @ shares / sums, floor)
     order = np.argsort(means)
     return Hyperexponential(weights=tuple(weights[order].tolist()), means=tuple(means[order].tolist()))
 
 
 def _cells(x: Array) -> tuple[Array, Array]:
-    """Neighbouring values put together: finer in the tail, where one value makes a difference."""
+    """Means and sizes of cells of neighbouring values, finer in the tail, where single values matter."""
     ordered = np.sort(x)
     n = len(ordered)
     if n <= CELLS:
@@ -367,9 +369,9 @@ def _log_sum(terms: Array) -> Array:
 def _logs(x: Array) -> Array:
     if x.min() <= 0.0:
         zeros = int(np.count_nonzero(x <= 0))
-        raise ValueError(f"{zeros} of {len(x)} values are not positive, of which this one has none")
+        raise InputError(f"{zeros} of {len(x)} values are not positive; this distribution is positive")
     if x.min() == x.max():
-        raise ValueError("all values are equal")
+        raise InputError("all values are equal")
     result: Array = np.log(x)
     return result
 
@@ -378,7 +380,7 @@ def _root(slope: Callable[[float], float], low: float, high: float) -> float:
     from scipy import optimize
 
     if not slope(low) < 0.0 < slope(high):
-        raise ValueError("the likelihood has no maximum for a shape within reason")
+        raise InputError("the likelihood has no maximum for a shape within reason")
     return float(optimize.brentq(slope, low, high, xtol=1e-12, rtol=1e-10))
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from thinktime.errors import InputError
 from thinktime.stats import arguments
 from thinktime.stats.distributions import families
 from thinktime.stats.distributions.families import Family, Hyperexponential
@@ -24,30 +25,31 @@ REPLICATIONS = 199
 DRAWS_MAX = 1_000_000
 """Bound on replications times values: beyond 5000 values there are fewer replications, not under 49."""
 KNOTS = 100
+KNOTS_MAX = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:
-    """One family, fitted by maximum likelihood."""
+    """Family of distributions, fitted by maximum likelihood."""
 
     spec: dict[str, Any]
-    """Specification as a simulation takes it; times in s."""
+    """Specification, as a simulation takes it; times in seconds."""
     parameters: tuple[tuple[str, Estimate], ...]
-    """What was estimated, with intervals by parametric bootstrap: they hold if the family does."""
+    """Parameters with intervals by parametric bootstrap, valid if the family is adequate."""
     log_likelihood: float
     aic: float
     bic: float
     ks: float
     """Largest distance between the distribution functions (Kolmogorov and Smirnov)."""
     ad: float
-    """Anderson and Darling's A2, which weighs the tails."""
+    """Anderson and Darling's A2, which gives weight to the tails."""
     ks_p: float
     ad_p: float
-    """Part of bootstrap samples from the fit, fitted anew, that lie as far from their fit."""
+    """Fraction of bootstrap samples from the fit, fitted anew, that lie as far from their fit."""
     replications: int
     mean: float
     coefficient_of_variation: float
-    """Of the fitted distribution, to be held beside those of the sample."""
+    """Of the fitted distribution, to compare with those of the sample."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,12 +61,12 @@ class Fits:
     coefficient_of_variation: float
     fits: tuple[Fit, ...]
     refused: tuple[tuple[str, str], ...]
-    """Families that cannot be fitted to this sample, and why."""
+    """Families that cannot be fitted to this sample, with the reason."""
     empirical: dict[str, Any]
     """The sample itself as a piecewise linear distribution function."""
 
     def adequate(self, alpha: float = 0.05) -> bool:
-        """Whether the best family is not rejected by Anderson and Darling's distance."""
+        """True if the best family is not rejected by Anderson and Darling's distance."""
         return bool(self.fits) and self.fits[0].ad_p >= alpha
 
     @property
@@ -74,9 +76,9 @@ class Fits:
 
 
 def fit(values: ArrayLike, *, level: float = 0.95, replications: int = REPLICATIONS, seed: int = 1) -> Fits:
-    r"""Fit exponential, hyperexponential, Weibull, lognormal and bounded Pareto; compare them.
+    r"""Fits of exponential, hyperexponential, Weibull, lognormal and bounded Pareto, compared.
 
-    Each by maximum likelihood; the hyperexponential with 2 to 5 phases, the number of least
+    Each by maximum likelihood; the hyperexponential with 2 to 5 phases, the number with the smallest
     :math:`BIC = k \ln n - 2 \ln L` (Schwarz 1978). Distances: :math:`D = \sup |F_n - F|` and Anderson and
     Darling's A2, each with a p-value by parametric bootstrap: samples of n are drawn from the fit and
     fitted anew, :math:`p = (1 + \#\{D^* \ge D\}) / (B + 1)` (Stute, Manteiga and Quindimil 1993, Metrika
@@ -84,27 +86,30 @@ def fit(values: ArrayLike, *, level: float = 0.95, replications: int = REPLICATI
 
     Parameters
     ----------
-    values : array
-        Independent times, not negative [s].
+    values : array of shape (n,)
+        Independent times, not negative; 30 or more [s].
     level : float
         Confidence of the intervals.
     replications : int
         B; with more than 5000 values fewer, but at least 49.
     seed : int
-        Of the bootstrap: the same seed gives the same result.
+        Seed of the bootstrap: the same seed gives the same result.
 
     Raises
     ------
-    ValueError
-        Fewer than 30 values, all equal, or one that is not finite or negative; the message says what
-        would help.
+    InputError
+        Fewer than 30 values, all equal, one that is not finite or negative, or a number out of range.
+    TypeError
+        An argument is of the wrong kind.
     """
+    level, seed = arguments.level(level), arguments.whole(seed, "seed")
+    replications = arguments.whole(replications, "replications", least=1)
     data = arguments.lifetimes(values, N_LEAST, "a fitted distribution", zeros=True)
     n = len(data)
     if data[0] == data[-1]:
-        raise ValueError(f'all {n} values are {data[0]:g} s: use {{"kind": "deterministic"}}')
+        raise InputError(f'all {n} values are {data[0]:g} s: use {{"kind": "deterministic"}}')
     count = max(49, min(replications, DRAWS_MAX // n)) if replications > 49 else replications
-    found: list[Fit] = []
+    fits: list[Fit] = []
     refused: list[tuple[str, str]] = []
     for number, (name, first, again) in enumerate(_families()):
         try:
@@ -112,14 +117,14 @@ def fit(values: ArrayLike, *, level: float = 0.95, replications: int = REPLICATI
         except ValueError as error:
             refused.append((name, str(error)))
             continue
-        found.append(_assessed(data, best, again(best), level, count, seed + number))
-    found.sort(key=lambda item: item.bic)
+        fits.append(_assessed(data, best, again(best), level, count, seed + number))
+    fits.sort(key=lambda item: item.bic)
     spread = float(data.std(ddof=1) / data.mean())
     return Fits(
         n=n,
         mean=float(data.mean()),
         coefficient_of_variation=spread,
-        fits=tuple(found),
+        fits=tuple(fits),
         refused=tuple(refused),
         empirical=empirical(data),
     )
@@ -138,7 +143,7 @@ def _families() -> tuple[Named, ...]:
         return min(tried, key=lambda item: _bic(item, values))
 
     def warm(best: Family) -> Fitter:
-        # From the truth of the bootstrap a few steps suffice.
+        # From the distribution that the bootstrap draws from a few steps suffice.
         assert isinstance(best, Hyperexponential)
         return lambda sample: families.hyperexponential(sample, len(best.means), best)
 
@@ -152,7 +157,7 @@ def _families() -> tuple[Named, ...]:
 
 
 def _free(family: Family) -> int:
-    """Free parameters: the weights of a mixture add to one."""
+    """Number of free parameters: the weights of a mixture add to one."""
     return len(family.parameters) - isinstance(family, Hyperexponential)
 
 
@@ -170,7 +175,7 @@ def _assessed(data: Array, best: Family, again: Fitter, level: float, count: int
         try:
             other = again(sample)
         except ValueError:
-            continue  # a sample in which this family has no maximum says nothing of its distance
+            continue  # the family has no maximum for this sample
         drawn.append(distances(sample, other))
         parameters.append(list(other.parameters.values()))
     further = np.array(drawn).reshape(-1, 2) >= (ks, ad)
@@ -182,8 +187,8 @@ def _assessed(data: Array, best: Family, again: Fitter, level: float, count: int
     return Fit(
         spec=best.spec,
         parameters=tuple(
-            (name, _estimate(name, value, n, None if ends is None else ends[:, at], level))
-            for at, (name, value) in enumerate(best.parameters.items())
+            (name, _estimate(name, value, n, None if ends is None else ends[:, index], level))
+            for index, (name, value) in enumerate(best.parameters.items())
         ),
         log_likelihood=likelihood,
         aic=2.0 * _free(best) - 2.0 * likelihood,
@@ -201,7 +206,7 @@ def _assessed(data: Array, best: Family, again: Fitter, level: float, count: int
 def _estimate(name: str, value: float, n: int, ends: Array | None, level: float) -> Estimate:
     unit = "s" if name.split()[0] in {"mean", "scale", "low", "high"} and "logarithm" not in name else ""
     if name in {"low", "high"}:
-        # No resample reaches beyond the range of its fit: percentiles would lie to one side.
+        # No resample extends beyond the range of its fit: percentiles would be biased.
         return Estimate(
             value=value,
             unit=unit,
@@ -224,9 +229,9 @@ def _estimate(name: str, value: float, n: int, ends: Array | None, level: float)
 
 
 def distances(ordered: Array, family: Family) -> tuple[float, float]:
-    """Kolmogorov and Smirnov's D and Anderson and Darling's A2 of sorted values from `family`."""
+    """Distances of sorted values from `family`: Kolmogorov and Smirnov's D, Anderson and Darling's A2."""
     n = len(ordered)
-    # A bounded family puts its ends at 0 and 1, whose logarithms A2 has not.
+    # A bounded family has its ends at 0 and 1, whose logarithms are infinite.
     u = np.clip(family.cumulative(ordered), 1e-12, 1.0 - 1e-12)
     ranks = np.arange(1, n + 1)
     ks = float(max((ranks / n - u).max(), (u - (ranks - 1) / n).max()))
@@ -236,41 +241,49 @@ def distances(ordered: Array, family: Family) -> tuple[float, float]:
 
 
 def empirical(values: ArrayLike, knots: int = KNOTS) -> dict[str, Any]:
-    """Specify the sample as a piecewise linear distribution function with its mean.
+    """Specification of the sample as a piecewise linear distribution function that keeps its mean.
 
-    Knots are evenly spread over the bulk, and single observations at the top. Between two knots lie the
-    observations there, uniformly: the mean of each piece is kept by moving the probability between its ends.
+    Knots are evenly spread over the bulk, and single observations at the top. Observations between two
+    knots are taken as uniform; a small tilt of the probabilities restores the mean.
+
+    Parameters
+    ----------
+    values : array of shape (n,)
+        Times, at least one [s].
+    knots : int
+        Number of knots over the bulk, and as many over the tail.
 
     Raises
     ------
-    ValueError
-        No values.
+    InputError
+        No values, one that is not finite, or fewer than two knots.
+    TypeError
+        An argument is of the wrong kind.
     """
-    data = np.sort(np.asarray(values, dtype=np.float64))
+    data = np.sort(arguments.sample(values, least=1))
+    knots = arguments.whole(knots, "knots", least=2, most=KNOTS_MAX)
     n = len(data)
-    if not n:
-        raise ValueError("no values")
     bulk = np.linspace(0, n - 1, knots)
     tail = n - np.geomspace(n, 1, knots)
-    at = np.unique(data[np.unique(np.concatenate([bulk, tail]).round().astype(np.int64))])
-    if len(at) == 1:
-        return {"kind": "deterministic", "value": float(at[0])}
-    share = _mass(data, at)
+    knot = np.unique(data[np.unique(np.concatenate([bulk, tail]).round().astype(np.int64))])
+    if len(knot) == 1:
+        return {"kind": "deterministic", "value": float(knot[0])}
+    share = _mass(data, knot)
     cumulative = np.concatenate([[0.0], np.cumsum(share)])
     cumulative /= cumulative[-1]
-    return {"kind": "empirical", "values": at.tolist(), "cumulative": cumulative.tolist()}
+    return {"kind": "empirical", "values": knot.tolist(), "cumulative": cumulative.tolist()}
 
 
-def _mass(data: Array, at: Array) -> Array:
-    """Probability of each piece: observations on a knot belong to both its sides by half."""
-    inside = np.searchsorted(data, at, side="left")
-    upto = np.searchsorted(data, at, side="right")
+def _mass(data: Array, knots: Array) -> Array:
+    """Probability of each piece: half of the observations on a knot belongs to each side."""
+    inside = np.searchsorted(data, knots, side="left")
+    upto = np.searchsorted(data, knots, side="right")
     on = (upto - inside) / 2.0
     on[[0, -1]] *= 2.0
     share: Array = (inside[1:] - upto[:-1]) + on[:-1] + on[1:]
     share = share / share.sum()
-    middle = (at[:-1] + at[1:]) / 2.0
-    # Exponential tilting, a small one, brings the mean back to the sample's.
+    middle = (knots[:-1] + knots[1:]) / 2.0
+    # A small exponential tilt restores the mean of the sample.
     return _tilted(share, middle, float(data.mean()))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.errors import InputError
-from thinktime.stats import critical_values
+from thinktime.stats import arguments, critical_values
 from thinktime.stats.regression.least_squares import Fit
 
 Matrix = NDArray[np.float64]
@@ -59,11 +59,15 @@ class BlockBootstrap:
     def __init__(
         self, fit: Fit, triangle: Matrix, *, rows: int | None = None, block: int | None = None
     ) -> None:
+        arguments.record(fit, Fit, "fit")
+        triangle = arguments.table(triangle, "triangle")
         if fit.aliased or fit.degrees < 1:
             raise InputError("fit has aliased columns or no degrees of freedom; give one without")
         self._fit = fit
-        self._inverse = np.linalg.inv(triangle)
         columns = len(fit.coefficients)
+        if triangle.shape != (columns, columns):
+            raise InputError(f"triangle has the shape {triangle.shape}; give {(columns, columns)}")
+        self._inverse = np.linalg.inv(triangle)
         self._n = fit.n if rows is None else rows
         self._cell = math.ceil(self._n / CELLS_MAX)
         cells = math.ceil(self._n / self._cell)

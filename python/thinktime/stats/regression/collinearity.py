@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from thinktime.errors import InputError
+from thinktime.stats import arguments
 from thinktime.stats.regression.least_squares import LeastSquares
 
 
@@ -67,6 +69,9 @@ def diagnose(rows: LeastSquares, keep: Sequence[int]) -> Collinearity:
     TypeError
         An argument is of the wrong kind.
     """
+    keep = arguments.sequence(keep, "keep", "a list of columns")
+    if not keep or not arguments.record(rows, LeastSquares, "rows").n:
+        raise InputError("keep is empty, or no rows were absorbed; give columns of rows")
     triangle = rows.triangle(keep)[0]
     lengths = np.linalg.norm(triangle, axis=0)
     if not (lengths > 0.0).all():

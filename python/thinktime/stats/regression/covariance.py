@@ -8,6 +8,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from thinktime.stats import arguments
 from thinktime.stats.regression.least_squares import Fit
 
 Matrix = NDArray[np.float64]
@@ -48,7 +49,8 @@ class LongRunCovariance:
     """
 
     def __init__(self, columns: int, lags: int) -> None:
-        self.lags = lags
+        columns = arguments.whole(columns, "columns", least=1)
+        self.lags = arguments.whole(lags, "lags")
         self._sum = np.zeros((columns, columns))
         self._tail = np.zeros((0, columns))
 
@@ -107,7 +109,7 @@ class NeweyWest:
     """
 
     def __init__(self, fit: Fit, lags: int, *, leverage: bool = False, prewhitened: bool = False) -> None:
-        columns = len(fit.coefficients)
+        columns = len(arguments.record(fit, Fit, "fit").coefficients)
         self._fit = fit
         self._leverage = leverage
         self._prewhitened = prewhitened

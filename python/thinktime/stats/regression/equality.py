@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.errors import InputError
-from thinktime.stats import critical_values
+from thinktime.stats import arguments, critical_values
 from thinktime.stats.hypothesis import SignificanceTest
 from thinktime.stats.regression.least_squares import Fit
 
@@ -51,8 +51,18 @@ def same_mean(
     TypeError
         An argument is of the wrong kind.
     """
-    if len(estimates) < 2:
-        raise InputError(f"estimates holds {len(estimates)}; give two or more to compare")
+    estimates = arguments.samples(estimates, "estimates", least=2, each=1)
+    covariances = arguments.sequence(covariances, "covariances", "a list of matrices")
+    covariances = [arguments.table(item, "covariances") for item in covariances]
+    degrees = arguments.sample(degrees, "degrees").tolist()
+    size = len(estimates[0])
+    shapes = {item.shape for item in covariances}
+    if shapes != {(size, size)} or {len(item) for item in estimates} != {size}:
+        raise InputError(f"covariances have the shapes {shapes}; give {(size, size)} for each estimate")
+    if not len(estimates) == len(covariances) == len(degrees) or min(degrees) <= 0.0:
+        raise InputError(
+            "estimates, covariances and degrees differ in number, or degrees has 0; give one of each"
+        )
     try:
         weights = [np.linalg.inv(covariance) for covariance in covariances]
         total = np.linalg.inv(np.sum(weights, axis=0))
@@ -60,7 +70,6 @@ def same_mean(
         return _without_error(estimates, hypothesis)
     centre = total @ np.sum([w @ b for w, b in zip(weights, estimates, strict=True)], axis=0)
     statistic = float(sum((b - centre) @ w @ (b - centre) for b, w in zip(estimates, weights, strict=True)))
-    size = len(centre)
     lost = 0.0
     for weight, freedom in zip(weights, degrees, strict=True):
         rest = np.eye(size) - total @ weight
@@ -107,7 +116,10 @@ def same_coefficients(fits: Sequence[Fit], whole: Fit, hypothesis: str) -> Signi
     hypothesis : str
         Statement that is tested, for the result.
     """
-    columns = len(whole.coefficients)
+    fits = arguments.records(fits, Fit, "fits", least=2)
+    columns = len(arguments.record(whole, Fit, "whole").coefficients)
+    if not columns or min(fit.degrees for fit in fits) < 1:
+        raise InputError("a fit has no coefficients or no degrees of freedom; give fits of more rows")
     separate = sum(fit.residual_squares for fit in fits)
     first = (len(fits) - 1) * columns
     second = sum(fit.degrees for fit in fits)
@@ -127,7 +139,11 @@ def same_coefficient(fits: Sequence[Fit], index: int, hypothesis: str) -> Signif
     with :math:`c_k` the diagonal of :math:`(X_k'X_k)^{-1}` and :math:`s^2` pooled over the subsets: the
     spread of the coefficients against their nominal standard error.
     """
+    fits = arguments.records(fits, Fit, "fits", least=2)
+    index = arguments.whole(index, "index", most=min(len(fit.coefficients) for fit in fits) - 1)
     degrees = sum(fit.degrees for fit in fits)
+    if degrees < 1:
+        raise InputError("fits have no degrees of freedom; give fits of more rows")
     variance = sum(fit.residual_squares for fit in fits) / degrees
     values = np.array([fit.coefficients[index] for fit in fits])
     weights = np.array([1.0 / fit.unscaled_covariance[index, index] for fit in fits])

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from thinktime.errors import InputError
+from thinktime.stats import arguments
 from thinktime.stats.regression.iterative_refinement import Chunks, refine
 from thinktime.stats.regression.least_squares import Fit, LeastSquares
 
@@ -93,6 +95,12 @@ def drop_outliers(first: Fit, chunks: Chunks, threshold: float = 2.5, *, as_prin
     InputError
         There are no degrees of freedom, or no row is kept.
     """
+    arguments.record(first, Fit, "first")
+    if not callable(chunks):
+        raise TypeError(
+            f"chunks is {arguments.shown(chunks)}; give a function that starts a pass over the rows"
+        )
+    threshold = arguments.number(threshold, "threshold", low=0.0)
     limit = threshold * first.residual_deviation(as_printed=as_printed)
     columns = len(first.coefficients)
     rows, outliers, positive, edge = LeastSquares(columns), 0, 0, np.zeros((columns, columns))
@@ -141,6 +149,8 @@ def non_negative(rows: LeastSquares, keep: Sequence[int] | None = None) -> Matri
     """
     from scipy import optimize
 
+    if not arguments.record(rows, LeastSquares, "rows").n:
+        raise InputError("rows has no rows to fit; absorb some first")
     triangle, projected, _ = rows.triangle(keep)
     lengths = np.linalg.norm(triangle, axis=0)
     lengths[lengths == 0.0] = 1.0
@@ -167,6 +177,7 @@ def huber(x: Matrix, y: Matrix) -> Matrix:
     TypeError
         An argument is not made of numbers.
     """
+    x, y = arguments.numeric(x, "x"), arguments.numeric(y, "y")
     coefficients = LeastSquares.of(x, y).solve().coefficients
     for _ in range(STEPS_MAX):
         residuals = np.abs(y - x @ np.nan_to_num(coefficients))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from thinktime.errors import InputError
+from thinktime.stats import arguments
 from thinktime.stats.regression.least_squares import LeastSquares
 
 
@@ -93,6 +94,7 @@ def forward(
     TypeError
         An argument is of the wrong kind.
     """
+    candidates = _checked(rows, candidates, constant, (f_to_enter, tolerance))
     chosen, left, steps = [constant], list(candidates), []
     while left:
         step = _best(rows, chosen, left, tolerance=tolerance, positive=positive)
@@ -141,6 +143,8 @@ def stepwise(
     TypeError
         An argument is of the wrong kind.
     """
+    candidates = _checked(rows, candidates, constant, (f_to_enter, tolerance))
+    f_to_remove = arguments.number(f_to_remove, "f_to_remove", low=0.0)
     if not f_to_remove < f_to_enter:
         raise InputError(
             f"f_to_remove is {f_to_remove:g} and f_to_enter {f_to_enter:g}; give an F to remove that is less"
@@ -162,6 +166,21 @@ def stepwise(
         steps=tuple(steps),
         rejected=tuple(_rejection(rows, chosen, column, current, tolerance) for column in left),
     )
+
+
+def _checked(
+    rows: LeastSquares, candidates: Sequence[int], constant: int, limits: tuple[float, float]
+) -> list[int]:
+    """Candidates, checked with the other arguments of both selections."""
+    if not arguments.record(rows, LeastSquares, "rows").n:
+        raise InputError("rows has no rows to fit; absorb some first")
+    last = rows.columns - 1
+    arguments.whole(constant, "constant", most=last)
+    f_to_enter, tolerance = limits
+    arguments.number(f_to_enter, "f_to_enter", low=0.0)
+    arguments.number(tolerance, "tolerance", low=0.0, high=1.0)
+    items = arguments.sequence(candidates, "candidates", "a list of columns")
+    return [arguments.whole(column, "candidates", most=last) for column in items]
 
 
 def _removed(rows: LeastSquares, constant: int, kept: list[int], f_to_remove: float) -> list[Step]:
