@@ -571,7 +571,10 @@ def make_throughput() -> throughput.Throughput:
             load_mean=float(users),
             n=10,
             few=users == 12,
-            means=(estimate(min(0.15 * users, 1.5), "s/s"), estimate(0.04 * users, "s/s"), None),
+            means={
+                "user_time": estimate(min(0.15 * users, 1.5), "s/s"),
+                "system_time": estimate(0.04 * users, "s/s"),
+            },
             user_time_per_user=estimate(min(0.15, 1.5 / users), "s/s"),
         )
         for users in range(1, 13)

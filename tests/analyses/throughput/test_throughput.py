@@ -26,12 +26,10 @@ def test_throughput_is_the_mean_at_each_load(log_of):
     result = throughput.analyse(log_of(made))
     assert result.load == "active_users"
     assert [(group.load_low, group.load_high) for group in result.groups] == [(u, u) for u in range(9)]
-    names = [measure.name for measure in result.measures]
-    user_time = names.index("user_time")
-    assert result.measures[user_time].useful
+    assert [item.useful for item in result.measures if item.name == "user_time"] == [True]
     for group in result.groups:
         expected = min(group.load_low, 4) * 0.25
-        found = group.means[user_time]
+        found = group.means["user_time"]
         assert found.value == pytest.approx(expected, rel=0.05)
         assert group.n == int((users == group.load_low).sum())
         if group.load_low:

@@ -162,9 +162,8 @@ def test_equal_load_finds_what_whole_means_turn_round(log_of):
     before = log_of(samples(*period(random, 20, 6.0, **quiet)), name="before")
     after = log_of(samples(*period(random, 20, 11.0, gain=0.85, **quiet)), name="after")
     found = throughput_comparison.compare([before, after], ["before", "after"], width=1, level=0.999)
-    at = [item.name for item in found.measures].index("user_time")
     first, second = found.curves
-    assert second.whole[at].low > first.whole[at].high
+    assert second.whole["user_time"].low > first.whole["user_time"].high
     by_name = {item.measure.name: item for item in found.overall}
     user = by_name["user_time"]
     assert user.significant
@@ -174,13 +173,17 @@ def test_equal_load_finds_what_whole_means_turn_round(log_of):
     truth = float(sum(item.weight * curve(item.low) for item in found.standard))
     assert sum(item.weight for item in found.standard) == pytest.approx(1.0)
     assert user.estimate.low <= -0.15 * truth <= user.estimate.high
-    assert first.equal_load[at].low <= truth <= first.equal_load[at].high
-    assert second.equal_load[at].low <= 0.85 * truth <= second.equal_load[at].high
+    assert first.equal_load["user_time"].low <= truth <= first.equal_load["user_time"].high
+    assert second.equal_load["user_time"].low <= 0.85 * truth <= second.equal_load["user_time"].high
     # Requests per user did not change, though the busier period made more of them; nor did overhead.
     assert by_name["forks"].estimate.value == pytest.approx(0.0, abs=1e-9)
     assert by_name["overhead"].estimate.value == pytest.approx(0.0, abs=1e-9)
     # The canary: the whole means, compared, would say that work rose.
-    assert not user.estimate.low <= second.whole[at].value - first.whole[at].value <= user.estimate.high
+    assert (
+        not user.estimate.low
+        <= second.whole["user_time"].value - first.whole["user_time"].value
+        <= user.estimate.high
+    )
 
 
 def test_weights_are_the_mean_of_the_logs_own_loads(log_of):
@@ -196,9 +199,8 @@ def test_weights_are_the_mean_of_the_logs_own_loads(log_of):
     weights = shares.mean(axis=0)
     assert [item.weight for item in found.standard] == pytest.approx(list(weights))
     assert [item.shares for item in found.standard] == [pytest.approx(tuple(part)) for part in shares.T]
-    at = [item.name for item in found.measures].index("user_time")
     level = float(weights @ [1.0, 2.0, 3.0])
-    values = [curve.equal_load[at].value for curve in found.curves]
+    values = [curve.equal_load["user_time"].value for curve in found.curves]
     assert values == pytest.approx([0.1 * level, 0.2 * level])
     by_load = [item.estimate.value for item in found.by_load if item.measure.name == "user_time"]
     assert by_load == pytest.approx([0.1, 0.2, 0.3])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
@@ -45,8 +45,8 @@ class Group:
     n: int
     few: bool
     """Fewer observations than `Throughput.n_few`: the means are unreliable."""
-    means: tuple[Estimate | None, ...]
-    """Mean of each measure, in the order of `Throughput.measures`; None where not measured."""
+    means: Mapping[str, Estimate]
+    """Mean of each measure by its name; without those that were not measured."""
     user_time_per_user: Estimate | None
     """User time per second and active user [s/s]."""
 
@@ -56,8 +56,8 @@ class Whole:
     """Means over a whole log, whatever its load: they say nothing about the machine (Bard 1971, Table 7)."""
 
     load_mean: float
-    means: tuple[Estimate | None, ...]
-    """Mean of each measure, in the order of `Throughput.measures`."""
+    means: Mapping[str, Estimate]
+    """Mean of each measure by its name; without those that were not measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -82,11 +82,10 @@ class Throughput(Result):
 
     def _records(self) -> list[dict[str, object]]:
         """Groups, with each mean under the name of its measure."""
-        names = [measure.name for measure in self.measures]
         return [
             {
                 **{item.name: getattr(group, item.name) for item in fields(group) if item.name != "means"},
-                **dict(zip(names, group.means, strict=True)),
+                **group.means,
             }
             for group in self.groups
         ]
@@ -169,7 +168,9 @@ def summarised(log: Log, load: Load, sums: Sums, *, n_few: int, level: float) ->
             load_mean=float(load_sum[number] / load_count[number]),
             n=int(counts[number]),
             few=bool(counts[number] < n_few),
-            means=tuple(_mean(sums, item.name, number, item.unit, level) for item in measures),
+            means=_measured(
+                {item.name: _mean(sums, item.name, number, item.unit, level) for item in measures}
+            ),
             user_time_per_user=_mean(sums, "per_capita", number, "s/s", level),
         )
 
@@ -181,13 +182,17 @@ def summarised(log: Log, load: Load, sums: Sums, *, n_few: int, level: float) ->
         groups=groups,
         n=sums.n,
         n_few=n_few,
-        peak=_peak(groups, [item.name for item in measures]),
+        peak=_peak(groups),
         caveats=_caveats(groups, n_few, load.name, sums.time_s / sums.n),
         whole=Whole(
             load_mean=float(load_sum.sum() / load_count.sum()),
-            means=tuple(whole_mean(sums, item.name, item.unit, level) for item in measures),
+            means=whole_means(sums, measures, level),
         ),
     )
+
+
+def _measured(means: Mapping[str, Estimate | None]) -> dict[str, Estimate]:
+    return {name: mean for name, mean in means.items() if mean is not None}
 
 
 def _mean(sums: Sums, name: str, number: int, unit: str, level: float) -> Estimate | None:
@@ -211,8 +216,12 @@ def _mean(sums: Sums, name: str, number: int, unit: str, level: float) -> Estima
     return batch_means.of_sums(amounts, bases, n, level, negative).with_unit(unit)
 
 
-def whole_mean(sums: Sums, name: str, unit: str, level: float) -> Estimate | None:
-    """Mean of a quantity over a whole log, whatever its load."""
+def whole_means(sums: Sums, measures: Sequence[Measure], level: float) -> dict[str, Estimate]:
+    """Mean of each measure over a whole log, whatever its load."""
+    return _measured({item.name: _whole_mean(sums, item.name, item.unit, level) for item in measures})
+
+
+def _whole_mean(sums: Sums, name: str, unit: str, level: float) -> Estimate | None:
     n = int(sums.counts(name).sum())
     amounts, bases = (part.sum(axis=1) for part in sums.stretches(name, batch_means.batches_for(n)))
     if bases.sum() <= 0.0:
@@ -221,15 +230,11 @@ def whole_mean(sums: Sums, name: str, unit: str, level: float) -> Estimate | Non
     return batch_means.of_sums(amounts[bases > 0.0], bases[bases > 0.0], n, level, negative).with_unit(unit)
 
 
-def _peak(groups: Sequence[Group], names: list[str]) -> tuple[float, float] | None:
-    if "user_time" not in names:
-        return None
-    index = names.index("user_time")
-    reliable = [(group.means[index], group) for group in groups if not group.few]
-    best = max(
-        ((mean.value, group) for mean, group in reliable if mean), key=lambda pair: pair[0], default=None
-    )
-    return (best[1].load_low, best[1].load_high) if best else None
+def _peak(groups: Sequence[Group]) -> tuple[float, float] | None:
+    """Range of load of the reliable group with most user time."""
+    reliable = [group for group in groups if "user_time" in group.means and not group.few]
+    best = max(reliable, key=lambda group: group.means["user_time"].value, default=None)
+    return None if best is None else (best.load_low, best.load_high)
 
 
 def _caveats(groups: Sequence[Group], n_few: int, load: str, interval_s: float) -> tuple[Caveat, ...]:

@@ -5,7 +5,7 @@ Means at different loads differ whatever the machine does, so only means at equa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from thinktime.analyses.results import Result, check_level, check_logs
 from thinktime.analyses.throughput import load_sums
-from thinktime.analyses.throughput.analysis import Measure, Throughput, no_load, summarised, whole_mean
+from thinktime.analyses.throughput.analysis import Measure, Throughput, no_load, summarised, whole_means
 from thinktime.analyses.throughput.load_sums import SPREAD_MIN, stretches_for
 from thinktime.log import interactions, loads
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
@@ -53,9 +53,9 @@ class Curve:
 
     name: str
     throughput: Throughput
-    equal_load: tuple[Estimate | None, ...]
-    """Mean of each of `Comparison.measures` at the common distribution of loads."""
-    whole: tuple[Estimate | None, ...]
+    equal_load: Mapping[str, Estimate]
+    """Mean of each measure, by its name, at the common distribution of loads."""
+    whole: Mapping[str, Estimate]
     """Mean of each measure over the whole log, whatever the load: not comparable between logs."""
     blocks: int
     """Number of stretches of time behind the intervals at equal load."""
@@ -90,7 +90,7 @@ class EqualLoad:
     stretches: tuple[int, ...]
     """Number of stretches of time that each log was cut into."""
     standard: tuple[Standard, ...]
-    means: tuple[tuple[Estimate | None, ...], ...]
+    means: tuple[Mapping[str, Estimate], ...]
     """Mean of each measure at the common distribution of loads, for each log."""
     overall: tuple[Contrast, ...]
     by_load: tuple[Contrast, ...]
@@ -116,8 +116,7 @@ class Comparison(Result):
         return tuple(item for item in self.overall if item.significant and self._reversed(item))
 
     def _reversed(self, item: Contrast) -> bool:
-        index = [measure.name for measure in self.measures].index(item.measure.name)
-        by_name = {curve.name: curve.whole[index] for curve in self.curves}
+        by_name = {curve.name: curve.whole.get(item.measure.name) for curve in self.curves}
         first, second = by_name[item.first], by_name[item.second]
         return bool(first and second and (second.value - first.value) * item.estimate.value < 0.0)
 
@@ -186,7 +185,7 @@ def compare(
             name=name,
             throughput=result,
             equal_load=means,
-            whole=tuple(whole_mean(sums_of_log, item.name, item.unit, level) for item in measures),
+            whole=whole_means(sums_of_log, measures, level),
             blocks=stretches,
         )
         for name, result, sums_of_log, means, stretches in zip(
@@ -226,17 +225,18 @@ def at_equal_load(
         return None
     standard, weights = _standard(sums, compared)
     means = [
-        [_equal(sums_of_log, item.name, cut, weights) for item in measures]
+        {item.name: _equal(sums_of_log, item.name, cut, weights) for item in measures}
         for sums_of_log, cut in zip(sums, cuts, strict=True)
     ]
     estimates = tuple(
-        tuple(
-            None
-            if mean is None
-            else mean.estimate(item.unit, f"directly standardised, jackknife over {cut} stretches", level)
-            for mean, item in zip(row, measures, strict=True)
-        )
-        for row, cut in zip(means, cuts, strict=True)
+        {
+            item.name: mean.estimate(
+                item.unit, f"directly standardised, jackknife over {cut} stretches", level
+            )
+            for item in measures
+            if (mean := means_of_log[item.name]) is not None
+        }
+        for means_of_log, cut in zip(means, cuts, strict=True)
     )
     return EqualLoad(
         stretches=tuple(cuts),
@@ -315,13 +315,13 @@ def _equal(sums: Sums, name: str, cut: int, weights: _Array) -> Mean | None:
 
 
 def _overall(
-    names: Sequence[str], measures: tuple[Measure, ...], means: list[list[Mean | None]], level: float
+    names: Sequence[str], measures: tuple[Measure, ...], means: list[dict[str, Mean | None]], level: float
 ) -> tuple[Contrast, ...]:
     """Differences at the common distribution of loads, of each measure and pair of logs."""
     differences: list[tuple[Measure, str, str, Mean]] = []
     for first, second in combinations(range(len(names)), 2):
-        for index, item in enumerate(measures):
-            one, two = means[first][index], means[second][index]
+        for item in measures:
+            one, two = means[first][item.name], means[second][item.name]
             if one is not None and two is not None:
                 differences.append((item, names[first], names[second], standardised.difference(one, two)))
     adjusted = holm([mean.p for *_, mean in differences])

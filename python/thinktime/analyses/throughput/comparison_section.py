@@ -14,8 +14,8 @@ from thinktime.documents.wording import capital, listed, p_value, range_of, refu
 from thinktime.stats.estimate import NotApplicable
 
 if TYPE_CHECKING:
-    from thinktime.analyses.throughput.analysis import Group, Measure
-    from thinktime.analyses.throughput.comparison import Comparison, Contrast, Curve
+    from thinktime.analyses.throughput.analysis import Measure
+    from thinktime.analyses.throughput.comparison import Comparison, Contrast
 
 TITLE = "Do the periods differ in the work that gets done at the same load?"
 COLOURS = ("memory", "system", "user", "iowait", "net", "queue", "steal", "regression")
@@ -134,11 +134,11 @@ def _pair(item: Contrast) -> str:
 
 def _means(result: Comparison) -> Table:
     return Table.of(
-        range(len(result.measures)),
-        Col("measure", lambda index: capital(result.measures[index].label)),
+        result.measures,
+        Col("measure", lambda item: capital(item.label)),
         Cols(
             [curve.name for curve in result.curves],
-            lambda index: [curve.equal_load[index] for curve in result.curves],
+            lambda item: [curve.equal_load.get(item.name) for curve in result.curves],
         ),
         name="throughput-equal-load",
         caption="Means at equal load",
@@ -185,13 +185,13 @@ def _standard(result: Comparison) -> Table:
 
 
 def _whole(result: Comparison) -> Table:
-    def means(index: int) -> list[Cell]:
-        return [cell for curve in result.curves for cell in (curve.whole[index], curve.equal_load[index])]
+    def means(item: Measure) -> list[Cell]:
+        return [means.get(item.name) for curve in result.curves for means in (curve.whole, curve.equal_load)]
 
     headings = [f"{curve.name}, {kind}" for curve in result.curves for kind in ("whole", "at equal load")]
     return Table.of(
-        range(len(result.measures)),
-        Col("measure", lambda index: capital(result.measures[index].label)),
+        result.measures,
+        Col("measure", lambda item: capital(item.label)),
         Cols(headings, means),
         name="throughput-whole",
         caption="Whole means: not to be compared",
@@ -213,7 +213,7 @@ def _figure(result: Comparison, measure: Measure) -> Figure | None:
         [
             point
             for curve, key in zip(result.curves, keys, strict=True)
-            for point in points(curve.throughput.groups, _index(curve, measure), key)
+            for point in points(curve.throughput.groups, measure, key)
         ],
         order=keys,
     )
@@ -224,7 +224,7 @@ def _figure(result: Comparison, measure: Measure) -> Figure | None:
         (curve, group)
         for curve in result.curves
         for group in curve.throughput.groups
-        if group.means[_index(curve, measure)] is not None
+        if measure.name in group.means
     ]
     reliable = [key for key in keys if any(not point.few for point in series.of(key))]
     alt = ". ".join(f"{key.name}: {series.course(key)}" for key in reliable)
@@ -239,7 +239,7 @@ def _figure(result: Comparison, measure: Measure) -> Figure | None:
             Col("n", lambda item: item[1].n),
             Col(
                 capital(measure.label),
-                lambda item: _mean(item[0], item[1], measure),
+                lambda item: item[1].means[measure.name],
                 unit=measure.unit,
             ),
             name=f"{name}-data",
@@ -249,11 +249,3 @@ def _figure(result: Comparison, measure: Measure) -> Figure | None:
         keys=keys,
         half=True,
     )
-
-
-def _index(curve: Curve, measure: Measure) -> int:
-    return [item.name for item in curve.throughput.measures].index(measure.name)
-
-
-def _mean(curve: Curve, group: Group, measure: Measure) -> Cell:
-    return group.means[_index(curve, measure)]

@@ -139,10 +139,7 @@ def _by_load(
         result.groups,
         Col(load_name(result), load_label),
         Col("n", lambda group: group.n),
-        *(
-            Col(capital(item.label), partial(_mean, index=result.measures.index(item)), unit=item.unit)
-            for item in measures
-        ),
+        *(Col(capital(item.label), partial(_mean, name=item.name), unit=item.unit) for item in measures),
         *more,
         name=name,
         caption=caption,
@@ -151,23 +148,24 @@ def _by_load(
     )
 
 
-def _mean(group: Group, index: int) -> Cell:
-    return group.means[index]
+def _mean(group: Group, name: str) -> Cell:
+    return group.means.get(name)
 
 
 def _whole(result: Throughput) -> tuple[Table, ...]:
     """Means whatever the load, with the reason why they are not compared with another log's."""
     if result.whole is None:
         return ()
+    means = result.whole.means
     note = (
         f"At a mean load of {shown.number(result.whole.load_mean)} {load_name(result)}. Whole means must not "
         "be compared with another log's: they differ with the load, whatever the machine does (Bard 1971, "
         "Table 7). `thinktime analyse throughput LOG LOG` compares logs at equal load."
     )
     table = Table.of(
-        list(zip(result.measures, result.whole.means, strict=True)),
-        Col("measure", lambda pair: capital(pair[0].label)),
-        Col("mean", lambda pair: pair[1]),
+        result.measures,
+        Col("measure", lambda item: capital(item.label)),
+        Col("mean", lambda item: means.get(item.name)),
         name="throughput-whole",
         caption="Means over the whole log: not for comparing",
         notes=(note,),
@@ -175,12 +173,12 @@ def _whole(result: Throughput) -> tuple[Table, ...]:
     return (table,)
 
 
-def points(groups: Sequence[Group], index: int, key: Key) -> list[Point]:
-    """Points of the curve of one measure, by its index."""
+def points(groups: Sequence[Group], measure: Measure, key: Key) -> list[Point]:
+    """Points of the curve of one measure."""
     return [
-        Point(key=key, y=group.means[index], x=group.load_mean, label=load_range(group), few=group.few)
+        Point(key=key, y=mean, x=group.load_mean, label=load_range(group), few=group.few)
         for group in groups
-        if group.means[index] is not None
+        if (mean := group.means.get(measure.name))
     ]
 
 
@@ -236,7 +234,7 @@ def _interactions(result: Throughput, measures: Sequence[Measure]) -> Figure | N
 def _series(result: Throughput, measures: Sequence[Measure], keys: tuple[Key, ...]) -> Series:
     pairs = zip(measures, keys, strict=True)
     return Series(
-        [point for item, key in pairs for point in points(result.groups, result.measures.index(item), key)],
+        [point for item, key in pairs for point in points(result.groups, item, key)],
         order=keys,
     )
 

@@ -195,11 +195,8 @@ def _picture(laboratory: Laboratory, plot: Plot) -> document.Figure:
 
 
 def _points(result: Throughput, plot: Plot) -> Iterator[tuple[Group, Estimate]]:
-    index = next((index for index, item in enumerate(result.measures) if item.name == plot.measure), None)
-    if index is None:
-        return
     for group in result.groups:
-        mean = group.means[index]
+        mean = group.means.get(plot.measure)
         if mean is not None and group.load_low >= 1:
             yield group, scaled(mean, plot.factor)
 

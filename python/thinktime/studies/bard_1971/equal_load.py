@@ -42,9 +42,11 @@ def equal_load_table(laboratory: Laboratory) -> Table | None:
     if isinstance(comparison, NotApplicable):
         return None
     rows: list[tuple[Cell, ...]] = []
-    for index, measure in enumerate(comparison.measures):
+    for measure in comparison.measures:
         cells = [
-            mean for curve in comparison.curves for mean in (curve.equal_load[index], curve.whole[index])
+            means.get(measure.name)
+            for curve in comparison.curves
+            for means in (curve.equal_load, curve.whole)
         ]
         rows.append((MEASURES.get(measure.name, measure.label), measure.unit, *cells))
     columns = (

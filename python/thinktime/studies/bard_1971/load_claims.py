@@ -75,9 +75,8 @@ def _version(comparison: Comparison) -> tuple[bool, str]:
 
 def _level(comparison: Comparison, measure: str, period: str) -> float:
     """Mean at the common distribution of loads."""
-    index = [item.name for item in comparison.measures].index(measure)
     curve = next(curve for curve in comparison.curves if curve.name == period)
-    mean = curve.equal_load[index]
+    mean = curve.equal_load.get(measure)
     return 0.0 if mean is None else mean.value
 
 
@@ -108,8 +107,7 @@ def _whole_means(comparison: Comparison) -> tuple[bool, str]:
     """What comparing whole data sets would have said."""
     listed, misled = [], False
     for name in MEASURES:
-        index = [item.name for item in comparison.measures].index(name)
-        total = {curve.name: curve.whole[index] for curve in comparison.curves}
+        total = {curve.name: curve.whole.get(name) for curve in comparison.curves}
         first, second = total[SECOND_BOX], total[THIRD_BOX]
         if first is None or second is None:
             continue
@@ -137,13 +135,12 @@ def _exponential(laboratory: Laboratory) -> Claim:
     listed, straight = [], True
     for period in PERIODS:
         result = by_load(laboratory, period)
-        index = [item.name for item in result.measures].index("page_ios")
         points = [
             (group.load_mean, mean.value)
             for group in result.groups
             if not group.few
             and group.load_low >= 1
-            and (mean := group.means[index]) is not None
+            and (mean := group.means.get("page_ios")) is not None
             and mean.value > 0
         ]
         if len(points) < 3:
