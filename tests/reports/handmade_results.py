@@ -15,7 +15,7 @@ from thinktime.analyses.saturation.resources import Thresholds
 from thinktime.analyses.service import ageing, stability
 from thinktime.analyses.service import analysis as service
 from thinktime.analyses.throughput import analysis as throughput
-from thinktime.analyses.waits import analysis as trace
+from thinktime.analyses.waits import analysis as waits
 from thinktime.stats.estimate import Caveat, Estimate
 from thinktime.stats.hypothesis import SignificanceTest
 from thinktime.stats.regression.collinearity import Dependency
@@ -435,30 +435,48 @@ def make_arrivals() -> arrivals.Arrivals:
     )
 
 
-def make_trace() -> trace.Trace:
+def make_waits() -> waits.Waits:
     queues = tuple(
-        trace.Queue(name, estimate(1.5 + k), estimate(0.9 - k / 9, "1/s"), estimate(1.6 + k, "s"), 1.51 + k)
-        for k, name in enumerate(trace.QUEUES)
+        waits.Queue(
+            name=name,
+            number=estimate(1.5 + k),
+            entered=estimate(0.9 - k / 9, "1/s"),
+            time=estimate(1.6 + k, "s"),
+            by_interactions=1.51 + k,
+        )
+        for k, name in enumerate(waits.QUEUES)
     )
     intervals = tuple(
-        trace.TraceInterval(
-            *(600.0 * k, 600.0, 30, 500, 499, 900 + 50 * k, 900, 60),
-            *((5.0, 1.0, 2.0, 1.0, 1.0, 0.5), 0.5, 0.3, 0.4 + k, 2.0 + k, -0.1),
+        waits.TraceInterval(
+            start_s=600.0 * k,
+            length_s=600.0,
+            users=30,
+            inputs=500,
+            completions=499,
+            swap_ins=900 + 50 * k,
+            swap_outs=900,
+            library_loads=60,
+            numbers=(5.0, 1.0, 2.0, 1.0, 1.0, 0.5),
+            processor=0.5,
+            disk=0.3,
+            reaction_mean_s=0.4 + k,
+            reaction_max_s=2.0 + k,
+            reaction_log=-0.1,
         )
         for k in range(4)
     )
-    return trace.Trace(
-        queues,
-        estimate(3.2, "access/s"),
-        estimate(1.51, "swap/s"),
-        estimate(1.49, "swap/s"),
-        estimate(0.1, "load/s"),
-        estimate(0.55),
-        estimate(0.33),
-        estimate(0.12, "s"),
-        1,
-        intervals,
-        (),
+    return waits.Waits(
+        queues=queues,
+        accesses=estimate(3.2, "access/s"),
+        swap_ins=estimate(1.51, "swap/s"),
+        swap_outs=estimate(1.49, "swap/s"),
+        library_loads=estimate(0.1, "load/s"),
+        processor=estimate(0.55),
+        disk=estimate(0.33),
+        slice=estimate(0.12, "s"),
+        cpus=1,
+        intervals=intervals,
+        caveats=(),
     )
 
 
@@ -601,6 +619,6 @@ def make_all() -> dict[str, object]:
         "disks": make_disks(),
         "service": make_service(),
         "arrivals": make_arrivals(),
-        "waits": make_trace(),
+        "waits": make_waits(),
         "rates": make_rates(),
     }

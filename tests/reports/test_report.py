@@ -69,13 +69,13 @@ def test_every_analysis_has_its_section(parsed: dict[str, Any]) -> None:
         "disks",
         "service",
         "arrivals",
-        "trace",
+        "waits",
         "rates",
     }
     assert wanted | {"recording"} == set(names)
     # The synthetic machine writes no events.
     refused = {section["name"] for section in parsed["sections"] if section["not_applicable"]}
-    assert refused == {"trace"}
+    assert refused == {"waits"}
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from thinktime.analyses.definition import Options, Question
 
 if TYPE_CHECKING:
-    from thinktime.analyses.script_report.analysis import RunReport
+    from thinktime.analyses.script_report.analysis import ScriptReport
     from thinktime.documents.document import Section
     from thinktime.log import Log
     from thinktime.stats.estimate import NotApplicable
@@ -26,14 +26,14 @@ class ScriptReportQuestion(Question):
     examples = ("run", "run --format json | jq '.tables[1].rows'")
     in_report = False
 
-    def analyse(self, log: Log, options: Options) -> RunReport | NotApplicable:
+    def analyse(self, log: Log, options: Options) -> ScriptReport | NotApplicable:
         """Result for one log."""
         from thinktime.analyses.script_report.analysis import analyse
 
         del options
         return analyse(log)
 
-    def section(self, result: RunReport | NotApplicable, options: Options) -> Section:
+    def section(self, result: ScriptReport | NotApplicable, options: Options) -> Section:
         """Section of the result."""
         from thinktime.analyses.script_report.section import section
 

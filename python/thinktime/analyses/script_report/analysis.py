@@ -1,21 +1,21 @@
-"""The run report of a script: what its users asked for and got."""
+"""Totals and averages of the users of a script."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thinktime.analyses.results import Result, check_level, check_log
 from thinktime.log import observations
-from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.series import batch_means
 
 if TYPE_CHECKING:
     from thinktime.log import Log
-
-__all__ = ["RunReport", "Status", "analyse"]
 
 Array = NDArray[np.float64]
 
@@ -26,14 +26,14 @@ COLUMNS = (
     "script_waits",
     "script_response_s",
 )
-"""Columns of the samples that a run report is made of."""
+"""Columns of the samples that the report reads."""
 FEW = 66
-"""Interactions below which a report stands on less than one run of the standard script."""
+"""Interactions of one run of the standard script; fewer are less than one run."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """The system while the script was run; None is not told, or not modelled."""
+    """State of the system while the script was run; None is not recorded, or not modelled."""
 
     users: int | None
     """Users at their terminals, those who play the script included."""
@@ -48,8 +48,8 @@ class Status:
     """Whether the file system was reloaded not long before."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunReport:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ScriptReport(Result):
     """Totals and averages of the scripted users, in the form of run CPM01 (Sekino 1969)."""
 
     status: Status
@@ -75,10 +75,10 @@ class RunReport:
     """Mean response of the interactions that were waited for [s]; None where there was none."""
     script_time: Estimate | None
     """Real time of one run of the script from begin to end [s]; None where none was completed."""
-    caveats: tuple[str, ...]
+    caveats: tuple[Caveat, ...]
 
 
-def analyse(log: Log, *, level: float = 0.95) -> RunReport | NotApplicable:
+def analyse(log: Log, *, level: float = 0.95) -> ScriptReport | NotApplicable:
     r"""Run and swap time of scripted users by interaction, and their mean response.
 
     Times are divided by all interactions, responses by those that were waited for (Sekino 1969, footnote to
@@ -91,51 +91,60 @@ def analyse(log: Log, *, level: float = 0.95) -> RunReport | NotApplicable:
     Parameters
     ----------
     log : Log
-        One whose samples tell the run and swap time of scripted users.
+        One whose samples have the run and swap time of scripted users.
     level : float
         Confidence of the intervals.
+
+    Raises
+    ------
+    TypeError
+        `log` is not an open log.
     """
-    told = {column.name for column in log.schema("samples")}
-    if not told.issuperset(COLUMNS):
+    check_log(log)
+    check_level(level)
+    columns = {column.name for column in log.schema("samples")}
+    if not columns.issuperset(COLUMNS):
         return NotApplicable(
-            "the samples do not tell the run and swap time of a script's users",
+            "the samples do not have the run and swap time of a script's users",
             "simulate a system that does: thinktime simulate ctss --replications 1 --seed 1 -o run",
         )
-    seen = observations.read(log, COLUMNS)
-    interactions, run_s, swap_s, waits, response_s = (np.nan_to_num(seen.columns[name]) for name in COLUMNS)
+    samples = observations.read(log, COLUMNS)
+    interactions, run_s, swap_s, waits, response_s = (
+        np.nan_to_num(samples.columns[name]) for name in COLUMNS
+    )
     if not interactions.sum() > 0.0:
-        return NotApplicable("no interaction of a scripted user was completed", "let the run be longer")
+        return NotApplicable("no interaction of a scripted user was completed", "simulate for longer")
     sessions = log.manifest.get("sessions", [])
-    return RunReport(
+    return ScriptReport(
         status=_status(sessions),
         runs=len(sessions),
-        real_time_s=float(seen.length_s.sum()),
+        real_time_s=float(samples.length_s.sum()),
         interactions=int(interactions.sum()),
         waits=int(waits.sum()),
         run_s=float(run_s.sum()),
         swap_s=float(swap_s.sum()),
-        run=_each(run_s, interactions, level),
-        swap=_each(swap_s, interactions, level),
-        cpu=_each(run_s + swap_s, interactions, level),
-        response=_each(response_s, waits, level) if waits.sum() > 0.0 else None,
+        run=_mean(run_s, interactions, level),
+        swap=_mean(swap_s, interactions, level),
+        cpu=_mean(run_s + swap_s, interactions, level),
+        response=_mean(response_s, waits, level) if waits.sum() > 0.0 else None,
         script_time=_script_time(sessions),
-        caveats=_caveats(int(interactions.sum()), sessions),
+        caveats=tuple(_caveats(int(interactions.sum()), sessions)),
     )
 
 
-def _each(amounts: Array, counts: Array, level: float) -> Estimate:
+def _mean(amounts: Array, counts: Array, level: float) -> Estimate:
     return batch_means.batch_ratio(amounts, counts, level).with_unit("s")
 
 
 def _status(sessions: list[dict[str, Any]]) -> Status:
-    said = ((sessions[-1].get("machine") or {}).get("run_report") or {}) if sessions else {}
+    status = ((sessions[-1].get("machine") or {}).get("run_report") or {}) if sessions else {}
     return Status(
-        users=said.get("users"),
-        scripted_users=said.get("scripted_users"),
-        script=said.get("script"),
-        script_interactions=said.get("script_interactions"),
-        directory_entries=said.get("directory_entries"),
-        reloaded_recently=said.get("reloaded_recently"),
+        users=status.get("users"),
+        scripted_users=status.get("scripted_users"),
+        script=status.get("script"),
+        script_interactions=status.get("script_interactions"),
+        directory_entries=status.get("directory_entries"),
+        reloaded_recently=status.get("reloaded_recently"),
     )
 
 
@@ -156,14 +165,9 @@ def _script_time(sessions: list[dict[str, Any]]) -> Estimate | None:
     return Estimate(value=sum(times) / sum(runs), unit="s", n=int(sum(runs)), method="mean")
 
 
-def _caveats(interactions: int, sessions: list[dict[str, Any]]) -> tuple[str, ...]:
-    caveats = []
+def _caveats(interactions: int, sessions: list[dict[str, Any]]) -> Iterator[Caveat]:
     if interactions < FEW:
-        caveats.append(
-            f"Only {interactions} interactions: less than one run of the standard script, so that the mix of "
-            "commands is not the script's."
-        )
+        yield Caveat("few_interactions", interactions=interactions)
     machines = [session.get("machine") or {} for session in sessions]
     if any(machine.get("run_report") != machines[-1].get("run_report") for machine in machines):
-        caveats.append("The sessions differ in users or script; the status is that of the last one.")
-    return tuple(caveats)
+        yield Caveat("sessions_differ")

@@ -1,85 +1,87 @@
-"""The run report of a script."""
+"""Section of the report of a script."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from thinktime.documents import format as shown
-from thinktime.documents.document import Cell, Column, Section, Table
-from thinktime.documents.wording import refused
+from thinktime.documents.document import Cell, Cols, Section, Table
+from thinktime.documents.wording import refused, worded
 from thinktime.stats.estimate import Estimate, NotApplicable
 
 if TYPE_CHECKING:
-    from thinktime.analyses.script_report.analysis import RunReport
+    from thinktime.analyses.script_report.analysis import ScriptReport
 
-__all__ = ["section"]
-
-TITLE = "What did the script's users ask for, and get?"
+TITLE = "What did the script's users request, and what did they get?"
 METHOD = (
     "Run and swap time over all interactions, responses over those that were waited for (Sekino 1969, run "
     "CPM01); intervals: batch means of ratios."
 )
-UNKNOWN = "not told"
+UNKNOWN = "not recorded"
+WORDS: dict[str, Callable[..., str]] = {
+    "few_interactions": lambda interactions: (
+        f"Only {interactions} interactions: less than one run of the standard script, so that the mix of "
+        "commands is not the script's."
+    ),
+    "sessions_differ": lambda: "The sessions differ in users or script; the status is that of the last one.",
+}
 
 
-def section(result: RunReport | NotApplicable) -> Section:
-    """Section of the run report."""
+def section(result: ScriptReport | NotApplicable) -> Section:
+    """Section of the result."""
     if isinstance(result, NotApplicable):
-        return refused("run-report", TITLE, result)
+        return refused("script-report", TITLE, result)
     return Section(
-        name="run-report",
+        name="script-report",
         title=TITLE,
         summary=tuple(_sentences(result)),
         tables=(_status(result), _times(result)),
-        figures=(),
-        caveats=result.caveats,
+        caveats=worded(result.caveats, WORDS),
         method=METHOD,
     )
 
 
-def _sentences(result: RunReport) -> list[str]:
-    found = [
+def _sentences(result: ScriptReport) -> list[str]:
+    sentences = [
         f"CPU time of an interaction: {shown.estimate(result.cpu)}, of which "
         f"{shown.estimate(result.run)} was run time and {shown.estimate(result.swap)} swap time."
     ]
     if result.response is not None:
-        found.append(
+        sentences.append(
             f"Where they waited, in {shown.count(result.waits, 'interaction')}, the response took "
             f"{shown.estimate(result.response)} on average."
         )
-    return found
+    return sentences
 
 
-def _status(result: RunReport) -> Table:
+def _status(result: ScriptReport) -> Table:
     status = result.status
-    reloaded = {None: UNKNOWN, True: "yes", False: "no"}[status.reloaded_recently]
-    rows: list[tuple[str, Cell]] = [
+    rows: list[tuple[str, int | str | None]] = [
         ("runs", result.runs),
-        ("simultaneous users", _known(status.users)),
-        ("users who play the script", _known(status.scripted_users)),
-        ("script", _known(status.script)),
-        ("interactions of the script", _known(status.script_interactions)),
-        ("entries of the user's file directory", _known(status.directory_entries)),
-        ("disk file system reloaded recently", reloaded),
+        ("simultaneous users", status.users),
+        ("users who play the script", status.scripted_users),
+        ("script", status.script),
+        ("interactions of the script", status.script_interactions),
+        ("entries of the user's file directory", status.directory_entries),
+        (
+            "disk file system reloaded recently",
+            {None: None, True: "yes", False: "no"}[status.reloaded_recently],
+        ),
     ]
-    columns = (Column("status"), Column("value"))
-    return Table(
-        name="run-report-status",
+    return Table.of(
+        rows,
+        Cols(("status", "value"), lambda row: (row[0], UNKNOWN if row[1] is None else row[1])),
+        name="script-report-status",
         caption="The system while the script was run",
-        columns=columns,
-        rows=tuple(rows),
     )
 
 
-def _known(value: int | str | None) -> Cell:
-    return UNKNOWN if value is None else value
-
-
-def _times(result: RunReport) -> Table:
+def _times(result: ScriptReport) -> Table:
     once = result.status.script_interactions
 
-    def row(name: str, total_s: float, each: Estimate) -> tuple[Cell, ...]:
-        return (name, total_s, each.value * once if once else None, each)
+    def row(name: str, total_s: float, mean: Estimate) -> tuple[Cell, ...]:
+        return (name, total_s, mean.value * once if once else None, mean)
 
     rows: list[tuple[Cell, ...]] = [
         ("real time", result.real_time_s, result.script_time, None),
@@ -88,15 +90,16 @@ def _times(result: RunReport) -> Table:
         row("CPU time", result.run_s + result.swap_s, result.cpu),
         ("system response time", None, None, result.response),
     ]
-    return Table(
-        name="run-report-times",
-        caption=f"Times of {shown.count(result.interactions, 'interaction')}",
-        columns=(
-            Column("time"),
-            Column("total", unit="s", scaled=False),
-            Column("one run of the script", unit="s", scaled=False),
-            Column("an interaction", unit="s", scaled=False),
+    return Table.of(
+        rows,
+        Cols(("time",), lambda row: row[:1]),
+        Cols(
+            ("total", "one run of the script", "per interaction"),
+            lambda row: row[1:],
+            unit="s",
+            scaled=False,
         ),
-        rows=tuple(rows),
+        name="script-report-times",
+        caption=f"Times of {shown.count(result.interactions, 'interaction')}",
         notes=("CPU time is run and swap time. The response is of interactions that were waited for.",),
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from thinktime.analyses.definition import Options, Question
 
 if TYPE_CHECKING:
-    from thinktime.analyses.waits.analysis import Trace
+    from thinktime.analyses.waits.analysis import Waits
     from thinktime.documents.document import Section
     from thinktime.log import Log
     from thinktime.stats.estimate import NotApplicable
@@ -21,14 +21,14 @@ class WaitsQuestion(Question):
     description = "Queues and waits, from the trace of events and from the table of interactions."
     examples = ("run", "run --format json | jq '.tables[0].rows'")
 
-    def analyse(self, log: Log, options: Options) -> Trace | NotApplicable:
+    def analyse(self, log: Log, options: Options) -> Waits | NotApplicable:
         """Result for one log."""
         from thinktime.analyses.waits.analysis import analyse
 
         del options
         return analyse(log)
 
-    def section(self, result: Trace | NotApplicable, options: Options) -> Section:
+    def section(self, result: Waits | NotApplicable, options: Options) -> Section:
         """Section of the result."""
         from thinktime.analyses.waits.section import section
 

@@ -1,31 +1,30 @@
-"""What an event trace says: who waits where, how often the swap disk is used, and how long until service.
+"""Queues, swap rate and reaction times, from the trace of events.
 
-Any source that writes these kinds of `events` is read by the same code, a simulated system or a machine:
+Any source that writes these kinds of `events`, a simulated system or a machine, can be analysed:
 ``input``, ``slice_start``, ``slice_end``, ``swap_in_start``, ``swap_in_end``, ``swap_out_start``,
 ``swap_out_end``, ``library_load_start``, ``library_load_end``, ``output_wait_start``, ``output_wait_end``,
-``completion``; each with the ``user`` to whom it happened and, for slices, the ``cpu``.
+``completion``; each with its ``user`` and, for slices, the ``cpu``.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thinktime.analyses.results import Result, check_level, check_log
 from thinktime.analyses.waits.event_trace import EventTrace, read
 from thinktime.log import interactions
 from thinktime.log.periods import Span, cut, integral, sessions
-from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.series import batch_means
 
 if TYPE_CHECKING:
     from thinktime.log import Log
-
-__all__ = ["QUEUES", "Queue", "Trace", "TraceInterval", "analyse"]
 
 Array = NDArray[np.float64]
 
@@ -35,21 +34,21 @@ QUEUES: dict[str, str] = {
     "background": "after the first slice, not waiting for output",
     "output_bound": "waiting for output buffers",
     "command": "commands after their first slice",
-    "unserved": "the part of foreground whose first slice has not begun",
+    "unserved": "those in foreground whose first slice has not begun",
 }
-"""Where an interaction can be, and what that means (Anderson and Sargent 1974, Figure 6)."""
+"""States of an interaction, and their meaning (Anderson and Sargent 1974, Figure 6)."""
 
 CONSERVED = 0.02
-"""Relative difference of the two ways to Little's law above which it is said."""
+"""Relative difference of the two mean numbers above which a caveat is given."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Queue:
-    """One queue: how many are in it, by integration and by Little's law."""
+    """One queue: mean number, by integration and by Little's law."""
 
     name: str
     number: Estimate
-    """Mean number, the events integrated over time."""
+    """Mean number, integrated over the events."""
     entered: Estimate
     """Visits begun per second."""
     time: Estimate | None
@@ -57,13 +56,12 @@ class Queue:
     by_interactions: float | None
     """Mean number as rate times mean time from the table of interactions; None where it has no such time.
 
-    What was unfinished counts with the time until its session ended.
-    """
+    Unfinished interactions count with the time until their session ended."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TraceInterval:
-    """One interval, ten minutes by default: the unit of regressions (Anderson and Sargent 1974, page 131)."""
+    """One interval, ten minutes by default, as in the regressions of Anderson and Sargent (1974, p. 131)."""
 
     start_s: float
     """Since the first event [s]."""
@@ -78,9 +76,9 @@ class TraceInterval:
     numbers: tuple[float, ...]
     """Mean number in each of `QUEUES`."""
     processor: float
-    """Part of the time in which a slice ran, 0 to 1, of all processors."""
+    """Fraction of the time of all processors in which a slice ran."""
     disk: float
-    """Part of the time with a swap or library load in progress, 0 to 1."""
+    """Fraction of the time with a swap or library load in progress."""
     reaction_mean_s: float | None
     reaction_max_s: float | None
     """Input to first slice, of the inputs of this interval that had one."""
@@ -93,12 +91,14 @@ class TraceInterval:
         return self.swap_ins + self.swap_outs + self.library_loads
 
 
-@dataclass(frozen=True, slots=True)
-class Trace:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Waits(Result):
     """Queues, disk accesses and utilisations from events."""
 
+    MAIN = "queues"
+
     queues: tuple[Queue, ...]
-    """In the order of `QUEUES`; those that nothing ever entered are left out."""
+    """In the order of `QUEUES`; queues that no interaction entered are left out."""
     accesses: Estimate
     """D: disk accesses per second."""
     swap_ins: Estimate
@@ -112,16 +112,16 @@ class Trace:
     """Mean length of a slice [s]."""
     cpus: int
     intervals: tuple[TraceInterval, ...]
-    caveats: tuple[str, ...]
+    caveats: tuple[Caveat, ...]
 
 
-def analyse(log: Log, *, interval_s: float | None = None, level: float = 0.95) -> Trace | NotApplicable:
+def analyse(log: Log, *, interval_s: float | None = None, level: float = 0.95) -> Waits | NotApplicable:
     r"""Queues, swap rate and utilisations, in each interval and over all.
 
-    The mean number in a queue is :math:`L = \frac1T \int N(t)\, dt` over the events; beside it stands
-    :math:`\lambda W` with :math:`\lambda` and the mean times of the table of interactions (Little 1961):
-    two ways that meet only if neither table has lost anything. Intervals are by batch means over the
-    intervals, with the time before the warm-up of each session left out.
+    The mean number in a queue is :math:`L = \frac1T \int N(t)\, dt` over the events. For comparison, the
+    result also has :math:`\lambda W` with :math:`\lambda` and the mean times of the table of interactions
+    (Little 1961): the two agree only if neither table has lost anything. Confidence intervals are by batch
+    means over the intervals, without the warm-up of each session.
 
     Parameters
     ----------
@@ -130,7 +130,14 @@ def analyse(log: Log, *, interval_s: float | None = None, level: float = 0.95) -
         Length of an interval [s]; by default ten minutes, less for a short trace.
     level : float
         Confidence of the intervals.
+
+    Raises
+    ------
+    TypeError
+        `log` is not an open log.
     """
+    check_log(log)
+    check_level(level)
     trace = read(log)
     if trace is None:
         return NotApplicable(
@@ -147,7 +154,7 @@ def analyse(log: Log, *, interval_s: float | None = None, level: float = 0.95) -
     pieces = cut(spans, interval_s)
     visits = _visits(trace)
     present = _present(trace, visits, pieces)
-    intervals = tuple(_interval(trace, present, at, span) for at, span in enumerate(pieces))
+    intervals = tuple(_interval(trace, present, index, span) for index, span in enumerate(pieces))
     lengths = np.array([item.length_s for item in intervals])
 
     def rate(amounts: Sequence[float], unit: str) -> Estimate:
@@ -155,23 +162,23 @@ def analyse(log: Log, *, interval_s: float | None = None, level: float = 0.95) -
 
     slices = trace.slices.within(pieces)
     queues = tuple(
-        _queue(name, visits[name], pieces, lengths, [item.numbers[at] for item in intervals], level)
-        for at, name in enumerate(QUEUES)
+        _queue(name, visits[name], pieces, [item.numbers[index] for item in intervals], level)
+        for index, name in enumerate(QUEUES)
         if len(visits[name][0])
     )
     queues = _by_interactions(log, trace.origin_us, spans, queues)
-    return Trace(
-        queues,
-        rate([item.accesses for item in intervals], "access/s"),
-        rate([item.swap_ins for item in intervals], "swap/s"),
-        rate([item.swap_outs for item in intervals], "swap/s"),
-        rate([item.library_loads for item in intervals], "load/s"),
-        rate([item.processor * item.length_s for item in intervals], ""),
-        rate([item.disk * item.length_s for item in intervals], ""),
-        batch_means.batch_ratio(slices, None, level).with_unit("s") if len(slices) else None,
-        trace.cpus,
-        intervals,
-        _caveats(trace, queues, len(intervals)),
+    return Waits(
+        queues=queues,
+        accesses=rate([item.accesses for item in intervals], "access/s"),
+        swap_ins=rate([item.swap_ins for item in intervals], "swap/s"),
+        swap_outs=rate([item.swap_outs for item in intervals], "swap/s"),
+        library_loads=rate([item.library_loads for item in intervals], "load/s"),
+        processor=rate([item.processor * item.length_s for item in intervals], ""),
+        disk=rate([item.disk * item.length_s for item in intervals], ""),
+        slice=batch_means.batch_ratio(slices, None, level).with_unit("s") if len(slices) else None,
+        cpus=trace.cpus,
+        intervals=intervals,
+        caveats=tuple(_caveats(trace, queues, len(intervals))),
     )
 
 
@@ -180,20 +187,20 @@ Visits = dict[str, tuple[Array, Array]]
 
 def _visits(trace: EventTrace) -> Visits:
     """Start and end of each visit to each queue."""
-    served = ~np.isnan(trace.first_slice)
-    unserved = np.where(served, trace.first_slice, trace.completion)
-    foreground = np.where(served, trace.first_slice_end, trace.completion)
-    commands = served & trace.command
-    others = served & ~trace.command
+    reached = ~np.isnan(trace.first_slice)
+    unserved = np.where(reached, trace.first_slice, trace.completion)
+    foreground = np.where(reached, trace.first_slice_end, trace.completion)
+    commands = reached & trace.command
+    others = reached & ~trace.command
     waits = trace.output_waits
     within = waits.interaction >= 0
     by_command = within & trace.command[np.maximum(waits.interaction, 0)]
 
-    def outside_waits(own: NDArray[np.bool_], waiting: NDArray[np.bool_]) -> tuple[Array, Array]:
+    def outside_waits(served: NDArray[np.bool_], waiting: NDArray[np.bool_]) -> tuple[Array, Array]:
         # Waits for output are taken out of the visits that they interrupt.
         return (
-            np.concatenate([trace.first_slice_end[own], waits.end[waiting]]),
-            np.concatenate([trace.completion[own], waits.start[waiting]]),
+            np.concatenate([trace.first_slice_end[served], waits.end[waiting]]),
+            np.concatenate([trace.completion[served], waits.start[waiting]]),
         )
 
     return {
@@ -212,111 +219,95 @@ def _present(trace: EventTrace, visits: Visits, pieces: Sequence[Span]) -> dict[
     ends = np.array([span.end for span in pieces])
 
     def mean_numbers(start: Array, end: Array) -> Array:
-        # All edges at once: the visits are sorted once.
+        # All edges at once, so that the visits are sorted only once.
         reached: Array = integral(start, end, np.concatenate([starts, ends]))
         means: Array = (reached[len(starts) :] - reached[: len(starts)]) / (ends - starts)
         return means
 
     disk = [trace.swap_ins, trace.swap_outs, trace.library_loads]
-    found = {name: mean_numbers(*visit) for name, visit in visits.items()}
-    found["slices"] = mean_numbers(trace.slices.start, trace.slices.end)
-    found["disk"] = np.sum([mean_numbers(kind.start, kind.end) for kind in disk], axis=0)
-    return {name: means.tolist() for name, means in found.items()}
+    numbers = {name: mean_numbers(*visit) for name, visit in visits.items()}
+    numbers["slices"] = mean_numbers(trace.slices.start, trace.slices.end)
+    numbers["disk"] = np.sum([mean_numbers(kind.start, kind.end) for kind in disk], axis=0)
+    return {name: means.tolist() for name, means in numbers.items()}
 
 
 def _interval(
-    trace: EventTrace, present: Mapping[str, Sequence[float]], at: int, span: Span
+    trace: EventTrace, present: Mapping[str, Sequence[float]], index: int, span: Span
 ) -> TraceInterval:
-    own = (trace.arrival >= span.start) & (trace.arrival < span.end)
+    begun = (trace.arrival >= span.start) & (trace.arrival < span.end)
     active = (trace.arrival < span.end) & (trace.completion > span.start)
-    reaction = (trace.first_slice - trace.arrival)[own]
+    reaction = (trace.first_slice - trace.arrival)[begun]
     reaction = reaction[~np.isnan(reaction)]
     some = len(reaction) > 0
     return TraceInterval(
-        span.start,
-        span.length,
-        len(np.unique(trace.user[active])),
-        int(own.sum()),
-        int(((trace.completed >= span.start) & (trace.completed < span.end)).sum()),
-        trace.swap_ins.begun_in(span),
-        trace.swap_outs.begun_in(span),
-        trace.library_loads.begun_in(span),
-        tuple(present[name][at] for name in QUEUES),
-        present["slices"][at] / trace.cpus,
-        present["disk"][at],
-        float(reaction.mean()) if some else None,
-        float(reaction.max()) if some else None,
-        float(np.log10(reaction + 0.5).mean()) if some else None,
+        start_s=span.start,
+        length_s=span.length,
+        users=len(np.unique(trace.user[active])),
+        inputs=int(begun.sum()),
+        completions=int(((trace.completed >= span.start) & (trace.completed < span.end)).sum()),
+        swap_ins=trace.swap_ins.begun_in(span),
+        swap_outs=trace.swap_outs.begun_in(span),
+        library_loads=trace.library_loads.begun_in(span),
+        numbers=tuple(present[name][index] for name in QUEUES),
+        processor=present["slices"][index] / trace.cpus,
+        disk=present["disk"][index],
+        reaction_mean_s=float(reaction.mean()) if some else None,
+        reaction_max_s=float(reaction.max()) if some else None,
+        reaction_log=float(np.log10(reaction + 0.5).mean()) if some else None,
     )
 
 
 def _queue(
-    name: str,
-    visits: tuple[Array, Array],
-    pieces: Sequence[Span],
-    lengths: Array,
-    numbers: Sequence[float],
-    level: float,
+    name: str, visits: tuple[Array, Array], pieces: Sequence[Span], numbers: Sequence[float], level: float
 ) -> Queue:
+    lengths = np.array([span.length for span in pieces])
     amounts = np.array(numbers) * lengths
     begun = np.array([float(((visits[0] >= span.start) & (visits[0] < span.end)).sum()) for span in pieces])
     entered = batch_means.batch_ratio(begun, lengths, level)
     some = begun.sum() > 0
     return Queue(
-        name,
-        batch_means.batch_ratio(amounts, lengths, level),
-        dataclasses.replace(entered, n=int(begun.sum())).with_unit("1/s"),
-        batch_means.batch_ratio(amounts, begun, level).with_unit("s") if some else None,
-        None,
+        name=name,
+        number=batch_means.batch_ratio(amounts, lengths, level),
+        entered=dataclasses.replace(entered, n=int(begun.sum())).with_unit("1/s"),
+        time=batch_means.batch_ratio(amounts, begun, level).with_unit("s") if some else None,
+        by_interactions=None,
     )
 
 
 def _by_interactions(
     log: Log, origin_us: int, spans: Sequence[Span], queues: tuple[Queue, ...]
 ) -> tuple[Queue, ...]:
-    """Add the numbers that Little's law gives from the table of interactions."""
-    seen = interactions.read(log)
-    if seen is None:
+    """Queues with their numbers by Little's law from the table of interactions."""
+    table = interactions.read(log)
+    if table is None:
         return queues
-    shift = (seen.origin_us - origin_us) / 1e6
-    arrival = seen.times["due"] + shift
+    shift = (table.origin_us - origin_us) / 1e6
+    arrival = table.times["due"] + shift
     total = sum(span.length for span in spans)
 
     def number(name: str) -> float | None:
-        end = {"system": seen.times["completion"], "unserved": seen.times["first_service"]}.get(name)
+        end = {"system": table.times["completion"], "unserved": table.times["first_service"]}.get(name)
         if end is None or np.isnan(end).all():
             return None
         waited = 0.0
         for span in spans:
-            own = (arrival >= span.start) & (arrival < span.end)
-            # What had not ended with its session has waited until then at least.
-            until = np.where(np.isnan(end[own]), span.end, end[own] + shift)
-            waited += float((until - arrival[own]).sum())
+            inside = (arrival >= span.start) & (arrival < span.end)
+            # Interactions without an end have waited at least until their session ended.
+            until = np.where(np.isnan(end[inside]), span.end, end[inside] + shift)
+            waited += float((until - arrival[inside]).sum())
         return waited / total
 
     return tuple(dataclasses.replace(queue, by_interactions=number(queue.name)) for queue in queues)
 
 
-def _caveats(trace: EventTrace, queues: Sequence[Queue], intervals: int) -> tuple[str, ...]:
-    caveats = []
+def _caveats(trace: EventTrace, queues: Sequence[Queue], intervals: int) -> Iterator[Caveat]:
     if trace.overlapping:
-        caveats.append(
-            f"{trace.overlapping} inputs came before the same user's last one was completed; the earlier one "
-            "counts as ended there."
-        )
+        yield Caveat("overlapping_inputs", inputs=trace.overlapping)
     if trace.unfinished:
-        caveats.append(
-            f"{trace.unfinished} of {len(trace.arrival)} interactions were not completed when their session "
-            "ended; they count in the queues until then."
-        )
+        yield Caveat("unfinished", unfinished=trace.unfinished, interactions=len(trace.arrival))
     for queue in queues:
-        other = queue.by_interactions
-        if other is not None and abs(other - queue.number.value) > CONSERVED * max(other, queue.number.value):
-            caveats.append(
-                f"The mean number in {queue.name} is {queue.number.value:.3g} by the events and "
-                f"{other:.3g} by the interactions and Little's law: the log is short, or one of the tables "
-                "is incomplete."
-            )
+        number, other = queue.number.value, queue.by_interactions
+        if other is not None and abs(other - number) > CONSERVED * max(other, number):
+            yield Caveat("not_conserved", queue=queue.name, by_events=number, by_interactions=other)
     if intervals < batch_means.BATCHES_MIN:
-        caveats.append(f"There are only {intervals} intervals: those of the figures are wide, or absent.")
-    return tuple(caveats)
+        yield Caveat("few_intervals", intervals=intervals)

@@ -17,15 +17,13 @@ if TYPE_CHECKING:
 
     from thinktime.log import Log
 
-__all__ = ["EventTrace", "Stretches", "read"]
-
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class Stretches:
-    """Times that begin with one kind of event and end with another of the same user; nan has no end yet."""
+    """Times that begin with one kind of event and end with another of the same user; nan for no end."""
 
     start: Array
     end: Array
@@ -33,11 +31,11 @@ class Stretches:
     """Number of the interaction in which each began; -1 before its user's first input."""
 
     def begun_in(self, span: Span) -> int:
-        """Count those that begin in `span`."""
+        """Number of stretches that begin in `span`."""
         return int(((self.start >= span.start) & (self.start < span.end)).sum())
 
     def within(self, spans: Sequence[Span]) -> Array:
-        """Lengths of those that begin and end in one of `spans`, in order."""
+        """Lengths of the stretches that begin and end in one of `spans`, in order."""
         inside = np.zeros(len(self.start), dtype=np.bool_)
         for span in spans:
             inside |= (self.start >= span.start) & (self.end <= span.end)
@@ -47,13 +45,13 @@ class Stretches:
         return ordered
 
     def censored(self, ends: Array) -> Stretches:
-        """Let those without an end last until `ends`."""
+        """Stretches of which those without an end last until `ends`."""
         return dataclasses.replace(self, end=np.where(np.isnan(self.end), ends, self.end))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EventTrace:
-    """Interactions in order of user and arrival, and what went on beside them; seconds since `origin_us`."""
+    """Interactions in order of user and arrival, and slices, swaps and waits; seconds since `origin_us`."""
 
     origin_us: int
     last: float
@@ -83,7 +81,7 @@ class EventTrace:
         return len(self.arrival) - len(self.completed)
 
     def censored(self, spans: Sequence[Span]) -> EventTrace:
-        """Let what has no end last until the end of its session, or until the same user's next input."""
+        """Trace in which everything without an end lasts until its session ends, or the user's next input."""
         ends = np.array([span.end for span in spans])
 
         def until(start: Array) -> Array:
@@ -96,7 +94,7 @@ class EventTrace:
         closing = until(self.arrival)
         open_ended = np.isnan(self.completion)
         in_first = ~np.isnan(self.first_slice) & np.isnan(self.first_slice_end)
-        # A new input of the same user in the same session ends what was never completed.
+        # A new input of the same user in the same session ends an interaction that was never completed.
         overtaken = open_ended & same & (following < closing)
         closing = np.where(overtaken, following, closing)
         return dataclasses.replace(
@@ -113,7 +111,7 @@ class EventTrace:
 
 
 def read(log: Log) -> EventTrace | None:
-    """Read the events; None where the log has none."""
+    """Events of a log; None where it has none."""
     import polars as pl
 
     if not log.has("events"):
@@ -169,21 +167,21 @@ def _made(log: Log, frame: pl.DataFrame) -> EventTrace:
     first_slice_end[which[which >= 0]] = slices.end[at[which >= 0]]
 
     return EventTrace(
-        origin,
-        float(time.max()),
-        owner,
-        time[inputs],
-        first_slice,
-        first_slice_end,
-        completion,
-        completion[ended],
-        loads | _commands(log, frame["user"].to_numpy()[inputs], epoch[inputs]),
-        slices,
-        stretches("swap_in"),
-        stretches("swap_out"),
-        stretches("library_load"),
-        stretches("output_wait"),
-        max(1, frame["cpu"].drop_nulls().n_unique()),
+        origin_us=origin,
+        last=float(time.max()),
+        user=owner,
+        arrival=time[inputs],
+        first_slice=first_slice,
+        first_slice_end=first_slice_end,
+        completion=completion,
+        completed=completion[ended],
+        command=loads | _commands(log, frame["user"].to_numpy()[inputs], epoch[inputs]),
+        slices=slices,
+        swap_ins=stretches("swap_in"),
+        swap_outs=stretches("swap_out"),
+        library_loads=stretches("library_load"),
+        output_waits=stretches("output_wait"),
+        cpus=max(1, frame["cpu"].drop_nulls().n_unique()),
     )
 
 
@@ -197,7 +195,7 @@ def _first(time: Array, number: Codes, chosen: NDArray[np.bool_], count: int) ->
 
 
 def _stretches(time: Array, user: Codes, number: Codes, kind: NDArray[np.str_], name: str) -> Stretches:
-    """Pair each start with the next event of its user, where that is the end."""
+    """Stretches of each start and the next event of its user, where that is the end."""
     rows = np.flatnonzero((kind == f"{name}_start") | (kind == f"{name}_end"))
     begins = kind[rows] == f"{name}_start"
     following = np.append(rows[1:], -1)
@@ -225,5 +223,5 @@ def _commands(log: Log, users: NDArray[np.object_], epoch: NDArray[np.int64]) ->
         .collect()
     )
     joined = inputs.join(commands, on=["user", "time"], how="left", maintain_order="left")
-    found: NDArray[np.bool_] = joined["command"].fill_null(False).to_numpy()
-    return found
+    commands_of: NDArray[np.bool_] = joined["command"].fill_null(False).to_numpy()
+    return commands_of

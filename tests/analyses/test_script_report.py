@@ -8,12 +8,12 @@ import polars as pl
 import pytest
 from known_logs import frame, starts
 
-from thinktime.analyses.script_report import analysis as run_report
+from thinktime.analyses.script_report import analysis as script_report
 from thinktime.analyses.script_report.section import section
 from thinktime.cli import main
 from thinktime.log import Column, Log, LogWriter
 from thinktime.sources.simulated import simulate
-from thinktime.stats.estimate import NotApplicable
+from thinktime.stats.estimate import Caveat, NotApplicable
 
 N = 240
 STATUS = {
@@ -60,7 +60,7 @@ def write(path, amounts, machine=None):
 
 def test_averages_are_ratios_of_totals(tmp_path):
     amounts = columns()
-    told = run_report.analyse(write(tmp_path / "run", amounts, {"run_report": STATUS}))
+    told = script_report.analyse(write(tmp_path / "run", amounts, {"run_report": STATUS}))
     total = {name: values.sum() for name, values in amounts.items()}
     assert told.real_time_s == total["length_s"]
     assert (told.interactions, told.waits) == (total["script_interactions"], total["script_waits"])
@@ -71,7 +71,14 @@ def test_averages_are_ratios_of_totals(tmp_path):
     # Swap time varies by itself around 0.43 s: an interval of 95 % that missed it by its own width is wrong.
     assert told.swap.low < told.swap.value < told.swap.high
     assert abs(told.swap.value - 0.43) < 2 * (told.swap.high - told.swap.low)
-    assert told.status == run_report.Status(17, 1, "6mad1", 66, 116, reloaded_recently=False)
+    assert told.status == script_report.Status(
+        users=17,
+        scripted_users=1,
+        script="6mad1",
+        script_interactions=66,
+        directory_entries=116,
+        reloaded_recently=False,
+    )
     assert told.script_time is None
     assert told.caveats == ()
 
@@ -79,24 +86,26 @@ def test_averages_are_ratios_of_totals(tmp_path):
 def test_what_is_not_told_is_not_made_up(tmp_path):
     amounts = {name: values[:20] for name, values in columns().items()}
     silent = {"script_waits": np.zeros(20), "script_response_s": np.zeros(20)}
-    told = run_report.analyse(write(tmp_path / "run", amounts | silent))
+    told = script_report.analyse(write(tmp_path / "run", amounts | silent))
     assert told.response is None
     assert told.status.users is None
-    assert "less than one run" in told.caveats[0]
+    assert told.caveats == (
+        Caveat("few_interactions", interactions=int(amounts["script_interactions"].sum())),
+    )
     page = section(told)
     rows = {row[0]: row[1:] for row in page.tables[0].rows}
-    assert rows["disk file system reloaded recently"] == ("not told",)
+    assert rows["disk file system reloaded recently"] == ("not recorded",)
     assert {row[0]: row[1:] for row in page.tables[1].rows}["system response time"] == (None, None, None)
     assert section(replace(told, script_time=told.run)).tables[1].rows[0][2] == told.run
 
 
 def test_a_log_without_scripted_users_says_why(tmp_path):
     amounts = {name: values for name, values in columns().items() if name != "script_swap_s"}
-    told = run_report.analyse(write(tmp_path / "other", amounts))
+    told = script_report.analyse(write(tmp_path / "other", amounts))
     assert isinstance(told, NotApplicable)
     assert "simulate ctss" in told.remedy
     nobody = columns() | {"script_interactions": np.zeros(N)}
-    assert "no interaction" in run_report.analyse(write(tmp_path / "nobody", nobody)).reason
+    assert "no interaction" in script_report.analyse(write(tmp_path / "nobody", nobody)).reason
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +118,7 @@ def ctss(tmp_path_factory):
 
 def test_the_report_of_a_simulated_ctss_is_that_of_its_replications(ctss):
     responses, path = ctss
-    told = run_report.analyse(Log.open(path))
+    told = script_report.analyse(Log.open(path))
     count = responses["script_interactions"]
     weighted = {
         "run_per_interaction_s": told.run,
@@ -129,10 +138,10 @@ def test_the_report_of_a_simulated_ctss_is_that_of_its_replications(ctss):
 
 def test_the_command_prints_the_report(ctss, monkeypatch, capsys):
     _, path = ctss
-    monkeypatch.setattr("sys.argv", ["thinktime", "analyse", "run-report", str(path), "--format", "json"])
+    monkeypatch.setattr("sys.argv", ["thinktime", "analyse", "script-report", str(path), "--format", "json"])
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code in (0, None)
     told = json.loads(capsys.readouterr().out)
     names = [table["name"] for table in told["tables"]]
-    assert names == ["run-report-status", "run-report-times"]
+    assert names == ["script-report-status", "script-report-times"]
