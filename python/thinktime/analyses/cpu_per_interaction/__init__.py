@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from thinktime.analyses.definition import Question, log_names, option
 
 if TYPE_CHECKING:
-    from thinktime.analyses.cpu_per_interaction.analysis import Decomposition
+    from thinktime.analyses.cpu_per_interaction.analysis import CpuPerInteraction
     from thinktime.documents.document import Section
     from thinktime.log import Log
     from thinktime.stats.estimate import NotApplicable
@@ -42,11 +42,13 @@ class CpuPerInteractionQuestion(Question):
     options = CpuPerInteractionOptions
     silent = True
 
-    def analyse(self, log: Log, options: CpuPerInteractionOptions) -> Decomposition | NotApplicable:
+    def analyse(self, log: Log, options: CpuPerInteractionOptions) -> CpuPerInteraction | NotApplicable:
         """Result for one log."""
         return self.compare([log], options)
 
-    def section(self, result: Decomposition | NotApplicable, options: CpuPerInteractionOptions) -> Section:
+    def section(
+        self, result: CpuPerInteraction | NotApplicable, options: CpuPerInteractionOptions
+    ) -> Section:
         """Section of the result."""
         from thinktime.analyses.cpu_per_interaction.section import section
 
@@ -55,14 +57,14 @@ class CpuPerInteractionQuestion(Question):
 
     def compare(
         self, logs: Sequence[Log], options: CpuPerInteractionOptions
-    ) -> Decomposition | NotApplicable:
+    ) -> CpuPerInteraction | NotApplicable:
         """Result for the logs together."""
         from thinktime.analyses.cpu_per_interaction.analysis import analyse
 
         return analyse(logs, log_names(logs), width=options.width)
 
     def comparison_section(
-        self, result: Decomposition | NotApplicable, options: CpuPerInteractionOptions
+        self, result: CpuPerInteraction | NotApplicable, options: CpuPerInteractionOptions
     ) -> Section:
         """Section of the result, which has the same form for several logs."""
         return self.section(result, options)

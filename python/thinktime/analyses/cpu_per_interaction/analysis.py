@@ -1,35 +1,34 @@
-"""What the CPU time of an interaction is made of, by number of users and by page faults."""
+"""Components of the CPU time of an interaction, by number of users and by page faults."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.analyses.cpu_per_interaction.source import Rows, read
+from thinktime.analyses.cpu_per_interaction.rows import Rows, read
+from thinktime.analyses.results import Result, check_level, check_logs
 from thinktime.log.loads import SINGLE_UP_TO, ranges
-from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.series import batch_means, ratio_regression
 
 if TYPE_CHECKING:
     from thinktime.log import Log
 
-__all__ = ["Decomposition", "Line", "Point", "analyse"]
-
 _Array = NDArray[np.float64]
 
 N_FEW = 30
-"""Interactions below which a point is not relied on."""
+"""Interactions below which a point is unreliable."""
 ROWS_FEW = 8
-"""Intervals below which a point's error is hardly known."""
+"""Intervals below which the error of a point is hardly known."""
 NEAR = 1.1
-"""Most over fewest events an interaction, below which a line through the points says little."""
+"""Ratio of most to fewest events per interaction below which a line through the points means little."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
     """Interactions at one number of users."""
 
@@ -42,63 +41,64 @@ class Point:
     n: int
     """Interactions completed."""
     few: bool
-    """Too few to rely on: left out of the lines."""
+    """Whether there are too few interactions to rely on; such points are left out of the lines."""
     cpu: Estimate
-    """CPU time an interaction [s]."""
-    parts: tuple[Estimate, ...]
-    """The same, part by part: they add to `cpu`."""
+    """CPU time per interaction [s]."""
+    components: tuple[Estimate, ...]
+    """CPU time per interaction of each component [s]; their sum is `cpu`."""
     shares: tuple[Estimate, ...]
-    """Each part over the whole, 0 to 1."""
+    """Share of each component."""
     events: Estimate | None
-    """Events an interaction."""
+    """Events per interaction."""
     per_event: tuple[Estimate | None, ...]
-    """Time of each part over the events [s]; None where none happened."""
+    """Time of each component per event [s]; None where no event happened."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One part of the CPU time against events, both an interaction."""
+    """Line of one component of the CPU time against events, both per interaction."""
 
-    part: str
+    component: str
     """Its name; ``CPU time`` for the whole."""
     slope: Estimate
-    """What an added event goes with [s]."""
+    """Time that goes along with an added event [s]."""
     intercept: Estimate
-    """What would be left without events [s]: outside what was seen."""
+    """Extrapolated time without events [s]."""
     deviation: float
     """Root mean square distance of the points from the line [s]."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decomposition:
-    """CPU time of an interaction, part by part."""
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class CpuPerInteraction(Result):
+    """CPU time of an interaction and its components, by number of users."""
+
+    MAIN = "points"
 
     of: str
-    """Whose interactions."""
+    """Users whose interactions are counted."""
     event: str | None
-    """What is counted besides."""
-    parts: tuple[str, ...]
-    """Names of the parts, the run time first."""
+    """Event that is counted; None where none is."""
+    components: tuple[str, ...]
+    """Names of the components, the run time first."""
     points: tuple[Point, ...]
     """By number of users."""
     lines: tuple[Line, ...]
-    """The whole first; empty where fewer than two points can be relied on."""
-    caveats: tuple[str, ...]
+    """CPU time first; empty where fewer than two points are reliable."""
+    caveats: tuple[Caveat, ...]
 
 
 def analyse(
     logs: Sequence[Log], names: Sequence[str], *, width: int | None = None, level: float = 0.95
-) -> Decomposition | NotApplicable:
-    r"""CPU time an interaction and its parts (Sekino 1969, Figures 1 to 3).
+) -> CpuPerInteraction | NotApplicable:
+    r"""CPU time per interaction and its components (Sekino 1969, Figures 1 to 3).
 
-    At each number of users k, a part p takes :math:`t_{pk} = \sum_i T_{pi} / \sum_i n_i` an interaction, T
-    being its CPU time and n the interactions completed in interval i; intervals are batch means of ratios.
-    Each part is set against the events an interaction, :math:`t_{pk} = a_p + b_p f_k`, by least squares
-    through the points of all numbers of users: the slope is what an added event goes with
-    (`stats.ratio_line.through`).
+    At each number of users k, a component p takes :math:`t_{pk} = \sum_i T_{pi} / \sum_i n_i` per
+    interaction, T being its CPU time and n the interactions completed in interval i; intervals are batch
+    means of ratios. Each component is regressed on the events per interaction,
+    :math:`t_{pk} = a_p + b_p f_k`, by least squares through the points of all numbers of users: the slope is
+    the time that goes along with an added event (`stats.series.ratio_regression.fit_line`).
 
-    What is decomposed is told by the manifest; a session's ``machine`` has, as a simulated Multics writes
-    it, ::
+    The manifest describes the components; a session's ``machine`` has, as a simulated Multics writes it, ::
 
         "decomposition": {
           "of": "scripted users",
@@ -118,9 +118,9 @@ def analyse(
     Parameters
     ----------
     logs : sequence of Log
-        One whose users vary, or one a number of users.
+        One log whose users vary, or one for each number of users.
     names : sequence of str
-        What they are called.
+        Names of the logs.
     width : int, optional
         Numbers of users looked at together, see `loads.ranges`.
     level : float
@@ -128,45 +128,47 @@ def analyse(
 
     Raises
     ------
-    ValueError
-        There is no log.
+    InputError
+        There is no log, or not as many different names as logs.
+    TypeError
+        `logs` is not a sequence of open logs.
     """
-    if not logs:
-        raise ValueError("a decomposition needs a log")
-    found = []
+    check_logs(logs, names, least=1)
+    check_level(level)
+    tables = []
     for log, name in zip(logs, names, strict=True):
         rows = read(log)
         if isinstance(rows, NotApplicable):
             reason = rows.reason if len(logs) == 1 else f"{name}: {rows.reason}"
             return NotApplicable(reason, rows.remedy)
-        found.append(rows)
-    first = found[0]
-    for name, rows in zip(names, found, strict=True):
-        if (rows.parts, rows.of) != (first.parts, first.of):
-            reason = f"{name} has other parts ({_words(rows)}) than {names[0]} ({_words(first)})"
-            return NotApplicable(reason, "decompose logs of one kind together")
-    event = first.event if all(rows.event == first.event for rows in found) else None
-    groups = [group for name, rows in zip(names, found, strict=True) for group in _groups(name, rows, width)]
-    points = sorted(
-        ((_point(group, event, level), group) for group in groups), key=lambda item: item[0].users
-    )
-    solid = [group for point, group in points if not point.few]
-    lines = _lines(solid, first.parts, level) if event else ()
-    return Decomposition(
-        first.of,
-        event,
-        first.parts,
-        tuple(point for point, _ in points),
-        lines,
-        _caveats(found, [point for point, _ in points], lines),
+        tables.append(rows)
+    first = tables[0]
+    for name, rows in zip(names, tables, strict=True):
+        if (rows.components, rows.of) != (first.components, first.of):
+            reason = f"{name} has other components ({_words(rows)}) than {names[0]} ({_words(first)})"
+            return NotApplicable(reason, "analyse logs of one kind together")
+    event = first.event if all(rows.event == first.event for rows in tables) else None
+    groups = [group for name, rows in zip(names, tables, strict=True) for group in _groups(name, rows, width)]
+    both = sorted(((_point(group, event, level), group) for group in groups), key=lambda item: item[0].users)
+    points = tuple(point for point, _ in both)
+    reliable = [group for point, group in both if not point.few]
+    lines = _lines(reliable, first.components, level) if event else ()
+    origins = [rows.origin for rows in tables if rows.origin is not None]
+    return CpuPerInteraction(
+        of=first.of,
+        event=event,
+        components=first.components,
+        points=points,
+        lines=lines,
+        caveats=(*map(Caveat, dict.fromkeys(origins)), *_caveats(points, lines)),
     )
 
 
 def _words(rows: Rows) -> str:
-    return f"{', '.join(rows.parts)} of {rows.of}"
+    return f"{', '.join(rows.components)} of {rows.of}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Group:
     """Rows of one log with one number of users."""
 
@@ -180,21 +182,21 @@ class _Group:
 
 
 def _groups(name: str, rows: Rows, width: int | None) -> list[_Group]:
-    """Rows by number of users: each number by itself where they are few, else ranges of them."""
+    """Rows by number of users: each number by itself where there are few, else ranges of numbers."""
     if width is None and len(np.unique(np.rint(rows.users))) <= SINGLE_UP_TO:
         width = 1
     return [
         _Group(
-            name,
-            float(np.rint(rows.users[part.rows].min())),
-            float(np.rint(rows.users[part.rows].max())),
-            rows.users[part.rows],
-            rows.count[part.rows],
-            rows.events[part.rows],
-            rows.times[part.rows],
+            log=name,
+            low=float(np.rint(rows.users[item.rows].min())),
+            high=float(np.rint(rows.users[item.rows].max())),
+            users=rows.users[item.rows],
+            count=rows.count[item.rows],
+            events=rows.events[item.rows],
+            times=rows.times[item.rows],
         )
-        for part in ranges(rows.users, width)
-        if rows.count[part.rows].sum() > 0.0
+        for item in ranges(rows.users, width)
+        if rows.count[item.rows].sum() > 0.0
     ]
 
 
@@ -210,72 +212,71 @@ def _point(group: _Group, event: str | None, level: float) -> Point:
     def known(amounts: _Array, lengths: _Array, unit: str) -> Estimate:
         return batch_means.batch_ratio(amounts, lengths, level).with_unit(unit)
 
-    columns = [group.times[:, at] for at in range(group.times.shape[1])]
+    columns = list(group.times.T)
     busy = float(whole.sum()) > 0.0
     return Point(
-        group.log,
-        group.low,
-        group.high,
-        float(group.users.mean()),
-        n,
-        n < N_FEW or len(group.count) < ROWS_FEW,
-        known(whole, group.count, "s"),
-        tuple(known(column, group.count, "s") for column in columns),
-        tuple(known(column, whole, "") for column in columns) if busy else (),
-        known(group.events, group.count, event) if event else None,
-        tuple(ratio(column, group.events, "s") for column in columns) if event else (),
+        log=group.log,
+        users_low=group.low,
+        users_high=group.high,
+        users=float(group.users.mean()),
+        n=n,
+        few=n < N_FEW or len(group.count) < ROWS_FEW,
+        cpu=known(whole, group.count, "s"),
+        components=tuple(known(column, group.count, "s") for column in columns),
+        shares=tuple(known(column, whole, "") for column in columns) if busy else (),
+        events=known(group.events, group.count, event) if event else None,
+        per_event=tuple(ratio(column, group.events, "s") for column in columns) if event else (),
     )
 
 
-def _lines(groups: Sequence[_Group], parts: Sequence[str], level: float) -> tuple[Line, ...]:
-    """Lines of the whole and of each part; none where the points do not give one."""
-    found = []
-    for at, name in enumerate(("CPU time", *parts)):
+def _lines(groups: Sequence[_Group], components: Sequence[str], level: float) -> tuple[Line, ...]:
+    """Lines of the CPU time and of each component; none where the points do not determine one."""
+    lines = []
+    for index, name in enumerate(("CPU time", *components)):
         sums = [
             ratio_regression.batch_sums(
-                group.events, group.times.sum(axis=1) if at == 0 else group.times[:, at - 1], group.count
+                group.events,
+                group.times.sum(axis=1) if index == 0 else group.times[:, index - 1],
+                group.count,
             )
             for group in groups
         ]
         line = ratio_regression.fit_line(sums, level)
         if line is None:
             return ()
-        found.append(Line(name, line.slope.with_unit("s"), line.intercept.with_unit("s"), line.deviation))
-    return tuple(found)
+        lines.append(
+            Line(
+                component=name,
+                slope=line.slope.with_unit("s"),
+                intercept=line.intercept.with_unit("s"),
+                deviation=line.deviation,
+            )
+        )
+    return tuple(lines)
 
 
-def _caveats(found: Sequence[Rows], points: Sequence[Point], lines: Sequence[Line]) -> tuple[str, ...]:
-    caveats = list(dict.fromkeys(text for rows in found for text in rows.caveats))
-    if few := [f"{point.users:.3g}" for point in points if point.few]:
-        caveats.append(
-            f"Fewer than {N_FEW} interactions or {ROWS_FEW} intervals with {', '.join(few)} users: "
-            "unreliable there, and left out of the lines."
-        )
-    seen = [point.events.value for point in points if point.events is not None and not point.few]
-    if len(seen) == 2 and lines:
-        caveats.append("Two points are always on a line: whether more would be is not known.")
-    if lines and max(seen) < NEAR * min(seen):
-        caveats.append(
-            f"Events an interaction differ by {max(seen) / min(seen) - 1.0:.1%} only: slopes say little."
-        )
-    solid = [point for point in points if not point.few]
-    if bent := [line.part for at, line in enumerate(lines) if line.deviation > _reach(solid, at - 1)]:
-        caveats.append(
-            f"Points of {', '.join(bent)} lie off the line by more than their errors: it is none, and the "
-            "slope is a mean over what was seen."
-        )
+def _caveats(points: Sequence[Point], lines: Sequence[Line]) -> Iterator[Caveat]:
+    if few := tuple(point.users for point in points if point.few):
+        yield Caveat("few", users=few)
+    reliable = [point for point in points if not point.few]
+    events = [point.events.value for point in reliable if point.events is not None]
+    if len(events) == 2 and lines:
+        yield Caveat("two_points")
+    if lines and max(events) < NEAR * min(events):
+        yield Caveat("similar_events", difference=max(events) / min(events) - 1.0)
+    off = tuple(
+        line.component for index, line in enumerate(lines) if line.deviation > _reach(reliable, index - 1)
+    )
+    if off:
+        yield Caveat("not_a_line", components=off)
     if lines:
-        caveats.append(
-            "A slope is what goes along with an added event as users are added: whatever else grows with "
-            "users is in it."
-        )
-    return tuple(caveats)
+        yield Caveat("slopes_are_associations")
 
 
-def _reach(points: Sequence[Point], part: int) -> float:
-    """Root mean square half width of the intervals of a part; of the whole for -1."""
-    found = [point.cpu if part < 0 else point.parts[part] for point in points]
+def _reach(points: Sequence[Point], component: int) -> float:
+    """Root mean square half width of the intervals of a component; of the CPU time for -1."""
+    values = [point.cpu if component < 0 else point.components[component] for point in points]
     halves = [
-        (value.high - value.low) / 2 for value in found if value.low is not None and value.high is not None
+        (value.high - value.low) / 2 for value in values if value.low is not None and value.high is not None
     ]
     return float(np.sqrt(np.mean(np.square(halves)))) if halves else float("inf")

@@ -1,74 +1,98 @@
-"""What the CPU time of an interaction is made of."""
+"""Section of the question about the CPU time of an interaction."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from thinktime.documents import charts
 from thinktime.documents import format as shown
-from thinktime.documents.document import Cell, Column, Figure, Key, Section, Table
-from thinktime.documents.wording import capital, ends, listed, range_of, refused, share, users
+from thinktime.documents.document import Cell, Col, Cols, Figure, Key, Section, Table
+from thinktime.documents.series import Point as Mark
+from thinktime.documents.series import Series
+from thinktime.documents.wording import capital, listed, range_of, refused, share, users, worded
 from thinktime.stats.estimate import Estimate, NotApplicable
 
 if TYPE_CHECKING:
-    from thinktime.analyses.cpu_per_interaction.analysis import Decomposition, Point
+    from thinktime.analyses.cpu_per_interaction.analysis import CpuPerInteraction, Point
 
-__all__ = ["section"]
-
-TITLE = "What is the CPU time of an interaction made of?"
+TITLE = "What does the CPU time of an interaction consist of?"
 WHOLE = Key("CPU time", colour="plain", shape="circle")
 COLOURS = ("user", "memory", "system", "iowait", "queue", "steal")
-"""Colours of the parts, in their order; with more they come round again."""
+"""Colours of the components, in their order; with more components they repeat."""
 METHOD = (
-    "CPU time of each part over interactions completed, at each number of users (Sekino 1969, Figures 1 to "
-    "3); intervals: batch means of ratios. Lines: least squares through the points of all numbers of users; "
-    "intervals from batches left out in turn, so that errors of events and of times, which go together, are "
-    "both in them."
+    "CPU time of each component over interactions completed, at each number of users (Sekino 1969, Figures 1 "
+    "to 3); intervals: batch means of ratios. Lines: least squares through the points of all numbers of "
+    "users; intervals from batches left out in turn, so that they cover errors of events and of times, which "
+    "are correlated."
 )
+WORDS: dict[str, Callable[..., str]] = {
+    "charged_time": lambda: (
+        "CPU time is the time charged to the processes that served the interactions: user time is the run "
+        "time, system time is all work of the system for them. No meter divides the system time by kind of "
+        "event."
+    ),
+    "whole_machine": lambda: (
+        "CPU time and page faults are those of the whole machine, divided by the interactions completed: "
+        "they include all other work on it."
+    ),
+    "few": lambda users: (
+        f"Fewer than 30 interactions or 8 intervals with {', '.join(f'{value:.3g}' for value in users)} "
+        "users: unreliable there, and left out of the lines."
+    ),
+    "two_points": lambda: "Two points are always on a line: whether more would be is not known.",
+    "similar_events": lambda difference: (
+        f"Events per interaction differ by {difference:.1%} only: slopes mean little."
+    ),
+    "not_a_line": lambda components: (
+        f"Points of {', '.join(components)} lie off the line by more than their errors: the relation is not "
+        "linear, and the slope is a mean over the range observed."
+    ),
+    "slopes_are_associations": lambda: (
+        "A slope is the time that goes along with an added event as users are added: it includes whatever "
+        "else grows with users."
+    ),
+}
 
 
-def section(result: Decomposition | NotApplicable) -> Section:
-    """Section of the decomposition."""
+def section(result: CpuPerInteraction | NotApplicable) -> Section:
+    """Section of the result."""
     if isinstance(result, NotApplicable):
-        return refused("decomposition", TITLE, result)
+        return refused("cpu-per-interaction", TITLE, result)
     tables = (_times(result), _shares(result), _per_event(result), _lines(result))
     figures = (_bars(result), _against_users(result), _events(result), _against_events(result))
     return Section(
-        name="decomposition",
+        name="cpu-per-interaction",
         title=TITLE,
         summary=tuple(_sentences(result)),
         tables=tuple(table for table in tables if table.rows),
         figures=tuple(figure for figure in figures if figure is not None),
-        caveats=result.caveats,
+        caveats=worded(result.caveats, WORDS),
         method=METHOD,
     )
 
 
-def _solid(result: Decomposition) -> list[Point]:
-    return [point for point in result.points if not point.few] or list(result.points)
+def _ends(result: CpuPerInteraction) -> list[Point]:
+    """Reliable points with the fewest and the most users; one where there is no other."""
+    reliable = [point for point in result.points if not point.few] or list(result.points)
+    return reliable[:1] if len(reliable) == 1 else [reliable[0], reliable[-1]]
 
 
-def _sentences(result: Decomposition) -> list[str]:
-    first, last = _solid(result)[0], _solid(result)[-1]
-    ends_of = [first] if first is last else [first, last]
-    cpu = [f"{shown.estimate(point.cpu)} with {_users(point)}" for point in ends_of]
-    found = [f"CPU time of an interaction of {result.of}: {listed(cpu)}."]
-    run = [f"{_shown(point.shares[0])} with {_users(point)}" for point in ends_of if point.shares]
+def _sentences(result: CpuPerInteraction) -> list[str]:
+    ends = _ends(result)
+    cpu = [f"{shown.estimate(point.cpu)} with {_users(point)}" for point in ends]
+    sentences = [f"CPU time of an interaction of {result.of}: {listed(cpu)}."]
+    run = [f"{shown.cell(share(point.shares[0]))} with {_users(point)}" for point in ends if point.shares]
     if run:
-        found.append(f"Of that, {result.parts[0]} was {listed(run)}.")
-    event = result.event or ""
-    per_event = first.per_event[1] if len(first.per_event) > 1 else None
+        sentences.append(f"Of that, {result.components[0]} was {listed(run)}.")
+    per_event = ends[0].per_event[1] if len(ends[0].per_event) > 1 else None
     if per_event is not None:
-        said = f"A {event} went with {shown.estimate(per_event)} of {result.parts[1]} with {_users(first)}"
-        slope = next((line.slope for line in result.lines if line.part == result.parts[1]), None)
-        found.append(f"{said}, an added one with {shown.estimate(slope)}." if slope else f"{said}.")
-    return found
-
-
-def _shown(value: Estimate) -> str:
-    return shown.estimate(share(value) or value)
+        component = result.components[1]
+        text = f"A {result.event} went with {shown.estimate(per_event)} of {component} with {_users(ends[0])}"
+        slope = next((line.slope for line in result.lines if line.component == component), None)
+        sentences.append(f"{text}, an added one with {shown.estimate(slope)}." if slope else f"{text}.")
+    return sentences
 
 
 def _users(point: Point) -> str:
@@ -79,258 +103,222 @@ def _label(point: Point) -> str:
     return range_of(point.users_low, point.users_high) + (" *" if point.few else "")
 
 
-def _several(result: Decomposition) -> bool:
+def _several(result: CpuPerInteraction) -> bool:
     return len({point.log for point in result.points}) > 1
 
 
-def _table(
-    result: Decomposition,
-    name: str,
-    caption: str,
-    columns: Sequence[Column],
-    rows: Sequence[Sequence[Cell]],
-) -> Table:
-    """Table with a row a point, after its users and, where there are several, its log."""
-    log = (Column("log"),) if _several(result) else ()
-    heads = [(_label(point), *((point.log,) if log else ())) for point in result.points]
-    return Table(
-        name=f"decomposition-{name}",
+def _events_name(result: CpuPerInteraction) -> str:
+    return shown.plural(result.event or "event")
+
+
+def _bare(value: Estimate | None) -> Estimate | None:
+    return None if value is None else replace(value, unit="")
+
+
+def _table(result: CpuPerInteraction, name: str, caption: str, *columns: Col[Point] | Cols[Point]) -> Table:
+    """Table with a row for each point, after its users and, where there are several, its log."""
+    logs = [Col("log", lambda point: point.log)] if _several(result) else []
+    return Table.of(
+        result.points,
+        Col("users", _label),
+        *logs,
+        *columns,
+        name=f"cpu-per-interaction-{name}",
         caption=caption,
-        columns=(Column("users"), *log, *columns),
-        rows=tuple((*head, *row) for head, row in zip(heads, rows, strict=True)),
     )
 
 
-def _times(result: Decomposition) -> Table:
-    event = [Column(shown.plural(result.event))] if result.event else []
-    columns = [
-        Column("interactions"),
-        Column("CPU time", unit="s"),
-        *(Column(part, unit="s") for part in result.parts),
-        *event,
-    ]
-    rows = [
-        (point.n, point.cpu, *point.parts, *((_bare(point.events),) if event else ()))
-        for point in result.points
-    ]
-    return _table(result, "times", f"CPU time an interaction of {result.of}", columns, rows)
-
-
-def _bare(value: Estimate | None) -> Cell:
-    return (
-        None
-        if value is None
-        else Estimate(
-            value=value.value, unit="", n=value.n, method=value.method, low=value.low, high=value.high
-        )
+def _times(result: CpuPerInteraction) -> Table:
+    events = [Col(_events_name(result), lambda point: _bare(point.events))] if result.event else []
+    return _table(
+        result,
+        "times",
+        f"CPU time per interaction of {result.of}",
+        Col("interactions", lambda point: point.n),
+        Col("CPU time", lambda point: point.cpu, unit="s"),
+        Cols(result.components, lambda point: point.components, unit="s"),
+        *events,
     )
 
 
-def _shares(result: Decomposition) -> Table:
-    nothing = (None,) * len(result.parts)
-    rows = [tuple(map(share, point.shares)) or nothing for point in result.points]
-    columns = [Column(part, unit="share") for part in result.parts]
-    return _table(result, "shares", "Share of the CPU time of an interaction", columns, rows)
+def _shares(result: CpuPerInteraction) -> Table:
+    def cells(point: Point) -> list[Cell]:
+        return [*map(share, point.shares)] or [None] * len(result.components)
+
+    caption = "Share of the CPU time of an interaction"
+    return _table(result, "shares", caption, Cols(result.components, cells, unit="share"))
 
 
-def _per_event(result: Decomposition) -> Table:
-    caption = f"What is not {result.parts[0]}, over the number of {shown.plural(result.event or 'event')}"
-    columns = [Column(part, unit="s") for part in result.parts[1:]]
+def _per_event(result: CpuPerInteraction) -> Table:
+    caption = f"Time other than {result.components[0]}, over the number of {_events_name(result)}"
+    name = "cpu-per-interaction-per-event"
     if result.event is None:
-        return Table(
-            name="decomposition-per-event", caption=caption, columns=(Column("users"), *columns), rows=()
-        )
-    rows = [point.per_event[1:] for point in result.points]
-    return _table(result, "per-event", caption, columns, rows)
+        return Table.of((), name=name, caption=caption)
+    return _table(
+        result,
+        "per-event",
+        caption,
+        Cols(result.components[1:], lambda point: point.per_event[1:], unit="s"),
+    )
 
 
-def _lines(result: Decomposition) -> Table:
-    rows: list[tuple[Cell, ...]] = [
-        (capital(line.part), line.slope, line.intercept, line.deviation) for line in result.lines
-    ]
+def _lines(result: CpuPerInteraction) -> Table:
     event = result.event or "event"
-    columns = (
-        Column("part"),
-        Column(f"with an added {event}", unit="s"),
-        Column(f"without a {event}", unit="s"),
-        Column("points off the line", unit="s"),
-    )
-    return Table(
-        name="decomposition-lines",
-        caption=f"Lines of CPU time against {shown.plural(event)}, both an interaction",
-        columns=columns,
-        rows=tuple(rows),
-        notes=("Without one is outside what was seen; points off the line is root mean square.",),
+    return Table.of(
+        result.lines,
+        Col("component", lambda line: capital(line.component)),
+        Col(f"with an added {event}", lambda line: line.slope, unit="s"),
+        Col(f"without a {event}", lambda line: line.intercept, unit="s"),
+        Col("deviation of the points", lambda line: line.deviation, unit="s"),
+        name="cpu-per-interaction-lines",
+        caption=f"Lines of CPU time against {_events_name(result)}, both per interaction",
+        notes=("Without one is extrapolated; the deviation is root mean square.",),
     )
 
 
-def _keys(result: Decomposition) -> tuple[Key, ...]:
+def _keys(result: CpuPerInteraction) -> tuple[Key, ...]:
     return tuple(
-        Key(part, colour=COLOURS[at % len(COLOURS)], shape="circle") for at, part in enumerate(result.parts)
+        Key(name, colour=COLOURS[index % len(COLOURS)], shape="circle")
+        for index, name in enumerate(result.components)
     )
 
 
-def _bars(result: Decomposition) -> Figure | None:
-    """Shares by users, a bar each."""
-    rows: list[dict[str, object]] = []
-    cells: list[tuple[Cell, ...]] = []
-    for point in result.points:
-        label = _users(point) + (f", {point.log}" if _several(result) else "")
-        at = 0.0
-        for part, value in zip(result.parts, point.shares, strict=False):
-            end = at + value.value
-            text = shown.quantity(value.value, "share")
-            rows.append(
-                {
-                    "label": label,
-                    "part": part,
-                    "share": value.value,
-                    "start": at,
-                    "end": end,
-                    "shown": text,
-                }
-            )
-            at = end
-        cells.append((label, *(value.value for value in point.shares)))
-    if not rows or any(not point.shares for point in result.points):
+def _bars(result: CpuPerInteraction) -> Figure | None:
+    """Figure of the shares by users, a bar each."""
+    if not result.points or any(not point.shares for point in result.points):
         return None
-    columns = (Column("users"), *(Column(part, unit="share") for part in result.parts))
+    several = _several(result)
+    series = Series(
+        [
+            Mark(key=key, label=_users(point) + (f", {point.log}" if several else ""), y=value.value)
+            for point in result.points
+            for key, value in zip(_keys(result), point.shares, strict=True)
+        ],
+        unit="share",
+    )
     title = "Shares of the CPU time of an interaction"
-    first, last = _solid(result)[0], _solid(result)[-1]
-    said = [_divided(result, point) for point in ([first] if first is last else [first, last])]
+    divided = [f"{_users(point)}: {listed(_percentages(result, point))}" for point in _ends(result)]
     return Figure(
-        name="decomposition-shares",
+        name="cpu-per-interaction-shares",
         title=title,
-        chart=partial(charts.bars, rows, _keys(result), "share of the CPU time"),
-        data=Table(name="decomposition-shares-data", caption=title, columns=columns, rows=tuple(cells)),
-        alt=f"{'; '.join(said)}.",
+        chart=series.bars("share of the CPU time"),
+        data=series.table("cpu-per-interaction-shares-data", title, "users"),
+        alt=f"{'; '.join(divided)}.",
         keys=_keys(result),
     )
 
 
-def _divided(result: Decomposition, point: Point) -> str:
-    parts = zip(result.parts, point.shares, strict=True)
-    return f"{_users(point)}: {listed([f'{part} {_percent(value)}' for part, value in parts])}"
+def _percentages(result: CpuPerInteraction, point: Point) -> list[str]:
+    shares = zip(result.components, point.shares, strict=True)
+    return [f"{name} {shown.quantity(value.value, 'share')}" for name, value in shares]
 
 
-def _percent(value: Estimate) -> str:
-    return shown.quantity(value.value, "share")
+def _marks(result: CpuPerInteraction, x: Callable[[Point], float], *, named: bool = False) -> list[Mark]:
+    """Points of CPU time and its components, at the place `x`; `named` by their users."""
+    return [
+        Mark(
+            key=key,
+            x=x(point),
+            y=(point.cpu, *point.components)[index],
+            few=point.few,
+            mark=range_of(point.users_low, point.users_high) if named and index == 0 else "",
+        )
+        for index, key in enumerate((WHOLE, *_keys(result)))
+        for point in result.points
+    ]
 
 
-def _row(point: Point, series: str, at: float, value: Estimate) -> dict[str, object]:
-    low, high = ends(value)
-    return {
-        "x": at,
-        "series": series,
-        "value": value.value,
-        "low": low,
-        "high": high,
-        "shown": shown.estimate(value),
-        "few": point.few,
-    }
+def _data(result: CpuPerInteraction, name: str) -> Table:
+    return Table.of(
+        result.points,
+        Col("users", _label),
+        Cols(("CPU time", *result.components), lambda point: (point.cpu, *point.components), unit="s"),
+        Col(_events_name(result), lambda point: _bare(point.events)),
+        name=f"cpu-per-interaction-{name}-data",
+        caption="CPU time per interaction",
+    )
 
 
-def _against_users(result: Decomposition) -> Figure | None:
+def _course(name: str, points: Sequence[Point], value: Callable[[Point], Estimate | None]) -> str:
+    """Sentence on the first and the last value of a curve."""
+    values = [(value(point), point) for point in points]
+    if any(estimate is None for estimate, _ in values):
+        return f"{name} was not measured."
+    ends = [f"{shown.cell(estimate)} with {_users(point)}" for estimate, point in values]
+    return f"{name} per interaction: {', '.join(ends)}."
+
+
+def _against_users(result: CpuPerInteraction) -> Figure | None:
     if len({point.users for point in result.points}) < 2:
         return None
-    keys = (WHOLE, *_keys(result))
-    rows = [
-        _row(point, key.name, point.users, value)
-        for key, at in zip(keys, range(-1, len(result.parts)), strict=True)
-        for point in result.points
-        for value in [point.cpu if at < 0 else point.parts[at]]
-    ]
+    series = Series(_marks(result, lambda point: point.users), unit="s")
     return Figure(
-        name="decomposition-users",
+        name="cpu-per-interaction-users",
         title="CPU time of an interaction against users",
-        chart=partial(
-            charts.curves, rows, keys, charts.Axis("users"), charts.Axis.from_zero("CPU time [s]", rows)
-        ),
-        data=_data_of(result, "users", keys),
-        alt=_course(result, "CPU time", [point.cpu for point in _solid(result)]),
-        keys=keys,
+        chart=series.curves(charts.Axis("users"), charts.Axis.from_zero("CPU time [s]", series.rows())),
+        data=_data(result, "users"),
+        alt=_course("CPU time", _ends(result), lambda point: point.cpu),
+        keys=series.keys,
         half=True,
     )
 
 
-def _data_of(result: Decomposition, name: str, keys: Sequence[Key]) -> Table:
-    rows: list[tuple[Cell, ...]] = [
-        (_label(point), point.cpu, *point.parts, _bare(point.events)) for point in result.points
-    ]
-    columns = (
-        Column("users"),
-        *(Column(key.name, unit="s") for key in keys),
-        Column(shown.plural(result.event or "event")),
-    )
-    return Table(
-        name=f"decomposition-{name}-data",
-        caption="CPU time an interaction",
-        columns=columns,
-        rows=tuple(rows),
-    )
-
-
-def _course(result: Decomposition, what: str, values: Sequence[Estimate | None]) -> str:
-    solid = _solid(result)
-    first, last = values[0], values[-1]
-    if first is None or last is None:
-        return f"{what} was not measured."
-    said = f"{what} an interaction: {shown.estimate(first)} with {_users(solid[0])}"
-    return f"{said}, {shown.estimate(last)} with {_users(solid[-1])}." if len(solid) > 1 else f"{said}."
-
-
-def _events(result: Decomposition) -> Figure | None:
+def _events(result: CpuPerInteraction) -> Figure | None:
     if result.event is None or len({point.users for point in result.points}) < 2:
         return None
-    name = shown.plural(result.event)
-    key = Key(name, colour="memory", shape="circle")
-    rows = [
-        _row(point, name, point.users, point.events) for point in result.points if point.events is not None
-    ]
-    cells = tuple((_label(point), _bare(point.events)) for point in result.points)
+    name = _events_name(result)
     title = f"{capital(name)} of an interaction against users"
+    key = Key(name, colour="memory", shape="circle")
+    series = Series(
+        [
+            Mark(key=key, x=point.users, label=_label(point), y=point.events, few=point.few)
+            for point in result.points
+        ]
+    )
     return Figure(
-        name="decomposition-events",
+        name="cpu-per-interaction-events",
         title=title,
-        chart=partial(charts.curves, rows, (key,), charts.Axis("users"), charts.Axis.from_zero(name, rows)),
-        data=Table(
-            name="decomposition-events-data",
+        chart=series.curves(charts.Axis("users"), charts.Axis.from_zero(name, series.rows())),
+        data=Table.of(
+            result.points,
+            Col("users", _label),
+            Col(name, lambda point: _bare(point.events)),
+            name="cpu-per-interaction-events-data",
             caption=title,
-            columns=(Column("users"), Column(name)),
-            rows=cells,
         ),
-        alt=_course(result, capital(name), [point.events for point in _solid(result)]),
+        alt=_course(capital(name), _ends(result), lambda point: point.events),
         half=True,
     )
 
 
-def _against_events(result: Decomposition) -> Figure | None:
-    """CPU time and its parts against events, points named by their users."""
+def _against_events(result: CpuPerInteraction) -> Figure | None:
+    """Figure of CPU time and its components against events, points named by their users."""
     if not result.lines or result.event is None:
         return None
-    keys = (WHOLE, *_keys(result))
-    rows: list[dict[str, object]] = []
-    for key, at in zip(keys, range(-1, len(result.parts)), strict=True):
-        for point in result.points:
-            if point.events is None:
-                continue
-            value = point.cpu if at < 0 else point.parts[at]
-            label = range_of(point.users_low, point.users_high) if at < 0 else ""
-            rows.append({**_row(point, key.name, point.events.value, value), "label": label})
-    places = [float(str(row["x"])) for row in rows]
-    broken = [
-        {"x": x, "value": line.intercept.value + line.slope.value * x, "series": line.part}
-        for line in result.lines
-        for x in (0.0, max(places))
-    ]
-    name = shown.plural(result.event)
-    x, y = charts.Axis(f"{name} an interaction", low=0.0, high=1.02 * max(places)), "CPU time [s]"
-    slopes = [f"{line.part} {shown.estimate(line.slope)}" for line in result.lines]
+    counted = replace(result, points=tuple(point for point in result.points if point.events is not None))
+    series = Series(
+        _marks(counted, lambda point: point.events.value if point.events else 0.0, named=True), unit="s"
+    )
+    most = max(mark.x or 0.0 for mark in series.points)
+    keys = {key.name: key for key in series.keys}
+    lines = Series(
+        [
+            Mark(key=keys[line.component], x=x, y=line.intercept.value + line.slope.value * x)
+            for line in result.lines
+            for x in (0.0, most)
+        ]
+    )
+    name = _events_name(result)
+    slopes = [f"{line.component} {shown.estimate(line.slope)}" for line in result.lines]
     return Figure(
-        name="decomposition-lines",
+        name="cpu-per-interaction-lines",
         title=f"CPU time of an interaction against {name}",
-        chart=partial(charts.labelled, rows, broken, keys, x, charts.Axis.from_zero(y, [*rows, *broken])),
-        data=_data_of(result, "lines", keys),
+        chart=series.labelled(
+            charts.Axis(f"{name} per interaction", low=0.0, high=1.02 * most),
+            charts.Axis.from_zero("CPU time [s]", [*series.rows(), *lines.rows()]),
+            lines,
+        ),
+        data=_data(result, "lines"),
         alt=f"With an added {result.event}: {listed(slopes)}. Points are named by their users.",
-        keys=keys,
+        keys=series.keys,
     )

@@ -21,7 +21,7 @@ from thinktime.studies.sekino_1969.tables import PAPER, fact
 from thinktime.studies.study import Chapter
 
 if TYPE_CHECKING:
-    from thinktime.analyses.cpu_per_interaction.analysis import Decomposition, Line, Point
+    from thinktime.analyses.cpu_per_interaction.analysis import CpuPerInteraction, Line, Point
 
 __all__ = [
     "CPU",
@@ -52,7 +52,7 @@ COMPONENTS = (CPU, RUN, PAGING, OTHERS)
 """What Figure 3 draws: CPU time and its parts."""
 
 
-def decomposition(machines: Machines) -> Decomposition:
+def decomposition(machines: Machines) -> CpuPerInteraction:
     """CPU time of an interaction of the script, part by part, at each number of users.
 
     Raises
@@ -79,7 +79,7 @@ def at(machines: Machines, users: int) -> Point:
 
 def component(point: Point, name: str) -> Estimate:
     """CPU time or a part of it, ms an interaction."""
-    whole = (point.cpu, *point.parts)
+    whole = (point.cpu, *point.components)
     return scaled(whole[COMPONENTS.index(name)], 1000.0, "ms")
 
 

@@ -2,18 +2,18 @@
 
 import functools
 
-import decomposed as made
+import metered_interactions as made
 import numpy as np
 import pytest
 from known_logs import instants, starts
 from scipy import stats
 
 from thinktime.analyses.capacity import analysis as capacity
-from thinktime.analyses.cpu_per_interaction import analysis as decomposition
+from thinktime.analyses.cpu_per_interaction import analysis as cpu_per_interaction
 from thinktime.analyses.cpu_per_interaction.section import section
 from thinktime.log import Log
 from thinktime.sources.simulated import simulate
-from thinktime.stats.estimate import NotApplicable
+from thinktime.stats.estimate import Caveat, NotApplicable
 from thinktime.stats.series import ratio_regression
 
 RUNS = 100
@@ -29,7 +29,7 @@ def logs(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def result(logs):
-    return decomposition.analyse(logs, [log.path.name for log in logs])
+    return cpu_per_interaction.analyse(logs, [log.path.name for log in logs])
 
 
 def _error(estimate):
@@ -44,28 +44,28 @@ def test_what_was_put_in_comes_out_at_each_number_of_users(result):
     """Within six standard errors."""
     assert [point.users_low for point in result.points] == list(USERS)
     for point, faults in zip(result.points, made.FAULTS.values(), strict=True):
-        run, processing, other = point.parts
+        run, processing, other = point.components
         assert _near(run, made.RUN_S)
         assert _near(processing, made.processing(faults))
         assert _near(other, made.OTHER_S * faults)
         assert _near(point.events, faults)
-        assert point.cpu.value == pytest.approx(sum(part.value for part in point.parts))
+        assert point.cpu.value == pytest.approx(sum(part.value for part in point.components))
         assert sum(share.value for share in point.shares) == pytest.approx(1.0)
         assert point.per_event[1].value == pytest.approx(processing.value / point.events.value)
         assert not point.few
 
 
 def test_lines_tell_what_an_added_page_fault_goes_with(result):
-    slopes = {line.part: line.slope for line in result.lines}
+    slopes = {line.component: line.slope for line in result.lines}
     assert _near(slopes["page-fault processing"], made.ADDED_S)
     assert _near(slopes["run"], 0.0)
     assert _near(slopes["other faults"], made.OTHER_S)
-    parts = sum(slopes[name].value for name in result.parts)
+    parts = sum(slopes[name].value for name in result.components)
     assert slopes["CPU time"].value == pytest.approx(parts)
     # The run share falls as users are added.
     shares = [point.shares[0].value for point in result.points]
     assert shares == sorted(shares, reverse=True)
-    assert any("whatever else grows with users" in text for text in result.caveats)
+    assert Caveat("slopes_are_associations") in result.caveats
 
 
 def test_points_on_no_line_are_said_to_be_on_none(tmp_path):
@@ -74,55 +74,55 @@ def test_points_on_no_line_are_said_to_be_on_none(tmp_path):
     }
     columns[10]["script_other_fault_s"] = 2.0 * columns[10]["script_other_fault_s"]
     columns[17]["script_other_fault_s"] = 4.0 * columns[17]["script_other_fault_s"]
-    found = decomposition.analyse(
+    found = cpu_per_interaction.analyse(
         [made.write(tmp_path / "log", made.joined(list(columns.values())))], ["log"]
     )
-    (said,) = (text for text in found.caveats if "lie off the line" in text)
-    assert "other faults" in said
-    assert "run" not in said.split("lie off")[0]
+    (caveat,) = (caveat for caveat in found.caveats if caveat.kind == "not_a_line")
+    assert "other faults" in caveat.values["components"]
+    assert "run" not in caveat.values["components"]
 
 
 def test_one_log_whose_users_vary_says_the_same_as_one_a_number_of_users(result, tmp_path):
     whole = made.write(tmp_path / "all", made.joined([made.intervals(users, 1) for users in USERS]))
-    both = decomposition.analyse([whole], ["all"])
+    both = cpu_per_interaction.analyse([whole], ["all"])
     for ours, theirs in zip(both.points, result.points, strict=True):
-        assert (ours.cpu, ours.parts, ours.n) == (theirs.cpu, theirs.parts, theirs.n)
+        assert (ours.cpu, ours.components, ours.n) == (theirs.cpu, theirs.components, theirs.n)
     assert both.lines == result.lines
 
 
 def test_a_section_has_tables_and_the_three_figures(result):
     shown = section(result)
     assert {table.name for table in shown.tables} == {
-        "decomposition-times",
-        "decomposition-shares",
-        "decomposition-per-event",
-        "decomposition-lines",
+        "cpu-per-interaction-times",
+        "cpu-per-interaction-shares",
+        "cpu-per-interaction-per-event",
+        "cpu-per-interaction-lines",
     }
     assert {figure.name for figure in shown.figures} == {
-        "decomposition-shares",
-        "decomposition-users",
-        "decomposition-events",
-        "decomposition-lines",
+        "cpu-per-interaction-shares",
+        "cpu-per-interaction-users",
+        "cpu-per-interaction-events",
+        "cpu-per-interaction-lines",
     }
     assert all(figure.chart()["config"] for figure in shown.figures)
     assert "an added one with" in shown.summary[2]
 
 
 def test_one_number_of_users_has_no_line(logs):
-    (point,) = (found := decomposition.analyse(logs[:1], ["one"])).points
+    (point,) = (found := cpu_per_interaction.analyse(logs[:1], ["one"])).points
     assert found.lines == ()
     shown = section(found)
-    assert [figure.name for figure in shown.figures] == ["decomposition-shares"]
+    assert [figure.name for figure in shown.figures] == ["cpu-per-interaction-shares"]
     assert f"{point.users_low:g} users" in shown.summary[0]
 
 
 def test_two_points_are_always_on_a_line_and_few_are_left_out(tmp_path, logs):
     short = made.write(tmp_path / "short", made.intervals(17, 5, n=6))
-    found = decomposition.analyse([*logs[:2], short], ["a", "b", "short"])
+    found = cpu_per_interaction.analyse([*logs[:2], short], ["a", "b", "short"])
     assert [point.few for point in found.points] == [False, False, True]
     assert [line.deviation for line in found.lines] == [0.0] * 4
-    assert any("Two points are always on a line" in text for text in found.caveats)
-    assert any("with 17 users" in text for text in found.caveats)
+    assert Caveat("two_points") in found.caveats
+    assert Caveat("few", users=(17.0,)) in found.caveats
 
 
 @pytest.mark.parametrize(
@@ -135,18 +135,20 @@ def test_two_points_are_always_on_a_line_and_few_are_left_out(tmp_path, logs):
 )
 def test_a_description_that_cannot_be_used_is_named(tmp_path, changed, reason):
     log = made.write(tmp_path / "log", made.intervals(4, 1, n=20), {**made.ENTRY, **changed})
-    found = decomposition.analyse([log], ["log"])
+    found = cpu_per_interaction.analyse([log], ["log"])
     assert isinstance(found, NotApplicable)
     assert reason in found.reason
     assert section(found).not_applicable
 
 
-def test_logs_of_other_parts_are_not_joined(tmp_path, logs):
+def test_logs_of_other_components_are_not_joined(tmp_path, logs):
     entry = {**made.ENTRY, "parts": made.ENTRY["parts"][:2]}
     other = made.write(tmp_path / "other", made.intervals(10, 1, n=20), entry)
-    found = decomposition.analyse([logs[0], other], ["first", "other"])
+    found = cpu_per_interaction.analyse([logs[0], other], ["first", "other"])
     assert isinstance(found, NotApplicable)
-    assert found.reason.startswith("other has other parts (run, page-fault processing of scripted users)")
+    assert found.reason.startswith(
+        "other has other components (run, page-fault processing of scripted users)"
+    )
 
 
 def test_played_interactions_know_their_own_time(log_of):
@@ -164,16 +166,16 @@ def test_played_interactions_know_their_own_time(log_of):
         "system_s": 5e-6 * faults + 1e-3,
         "page_faults_minor": faults,
     }
-    found = decomposition.analyse([log_of(interactions=played)], ["log"])
-    assert (found.of, found.event, found.parts) == (
+    found = cpu_per_interaction.analyse([log_of(interactions=played)], ["log"])
+    assert (found.of, found.event, found.components) == (
         "played users",
         "page fault",
         ("user time", "system time"),
     )
     assert [point.users for point in found.points] == [1.0, 2.0, 4.0]
-    slopes = {line.part: line.slope for line in found.lines}
+    slopes = {line.component: line.slope for line in found.lines}
     assert slopes["system time"].value == pytest.approx(5e-6)
-    assert any("No meter divides the system time" in text for text in found.caveats)
+    assert Caveat("charged_time") in found.caveats
 
 
 def test_else_the_whole_machine_is_divided_by_interactions_and_said_to_be(log_of):
@@ -192,15 +194,15 @@ def test_else_the_whole_machine_is_divided_by_interactions_and_said_to_be(log_of
         "due": instants(arrival),
         "completion": instants(arrival + 0.1),
     }
-    found = decomposition.analyse([log_of(samples, played)], ["log"])
+    found = cpu_per_interaction.analyse([log_of(samples, played)], ["log"])
     (point,) = found.points
-    assert [part.value for part in point.parts] == pytest.approx([0.4, 0.1], rel=0.02)
+    assert [part.value for part in point.components] == pytest.approx([0.4, 0.1], rel=0.02)
     assert found.event is None
-    assert any("whatever else ran on it" in text for text in found.caveats)
+    assert Caveat("whole_machine") in found.caveats
 
 
 def test_a_log_without_interactions_is_told_what_to_do(log_of):
-    found = decomposition.analyse([log_of()], ["log"])
+    found = cpu_per_interaction.analyse([log_of()], ["log"])
     assert isinstance(found, NotApplicable)
     assert "thinktime play" in found.remedy
 
@@ -272,9 +274,9 @@ def test_a_simulated_multics_says_of_itself_what_its_meters_say(tmp_path):
     assert metered.user.value == pytest.approx(told["useful_share"])
     assert metered.lock_wait.value == pytest.approx(told["lock_wait_share"])
     assert metered.accounted == pytest.approx(1.0)
-    found = decomposition.analyse([log], ["log"])
+    found = cpu_per_interaction.analyse([log], ["log"])
     (point,) = found.points
     assert point.cpu.value == pytest.approx(told["cpu_per_interaction_s"])
     names = ("run_per_interaction_s", "page_fault_s_per_interaction", "other_fault_s_per_interaction")
-    assert [part.value for part in point.parts] == pytest.approx([told[name] for name in names])
+    assert [part.value for part in point.components] == pytest.approx([told[name] for name in names])
     assert point.events.value == pytest.approx(told["page_faults_per_interaction"])
