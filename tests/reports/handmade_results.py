@@ -343,42 +343,56 @@ def make_saturation() -> saturation.Saturation:
 
 def make_service() -> service.Service:
     overall = service.ServiceClass(
-        "all",
-        400,
-        estimate(1.0),
-        estimate(1.0),
-        estimate(0.5, "s"),
-        estimate(0.25, "s2"),
-        estimate(0.5, "s"),
-        estimate(1.3),
-        estimate(2.0),
-        estimate(0.3, "s"),
-        estimate(1.2, "s"),
-        estimate(2.4, "s"),
+        name="all",
+        n=400,
+        share=estimate(1.0),
+        service_share=estimate(1.0),
+        mean=estimate(0.5, "s"),
+        variance=estimate(0.25, "s2"),
+        standard_deviation=estimate(0.5, "s"),
+        coefficient_of_variation=estimate(1.3),
+        skewness=estimate(2.0),
+        p50=estimate(0.3, "s"),
+        p90=estimate(1.2, "s"),
+        p99=estimate(2.4, "s"),
     )
     curve = tuple(
-        service.CurvePoint(0.02 * 1.1**step, step / 50, estimate((step / 50) ** 2)) for step in range(1, 51)
+        service.CurvePoint(
+            service_s=0.02 * 1.1**step, fraction=step / 50, concentration=estimate((step / 50) ** 2)
+        )
+        for step in range(1, 51)
     )
-    bins = tuple(service.HistogramBin(0.1 * 2**k, 0.2 * 2**k, estimate(0.3 / (k + 1))) for k in range(4))
+    bins = tuple(
+        service.HistogramBin(low_s=0.1 * 2**k, high_s=0.2 * 2**k, share=estimate(0.3 / (k + 1)))
+        for k in range(4)
+    )
     periods = tuple(
         stability.ServicePeriod(
-            600.0 * k, 600.0, 30.0, 200, estimate(0.5 + k / 9, "s"), estimate(0.31, "s"), estimate(1.25, "s")
+            start_s=600.0 * k,
+            length_s=600.0,
+            users=30.0,
+            n=200,
+            mean=estimate(0.5 + k / 9, "s"),
+            p50=estimate(0.31, "s"),
+            p90=estimate(1.25, "s"),
         )
         for k in range(2)
     )
-    test = stability.StabilityTest("all", 2, make_test(0.25), make_test(0.011), 0.031)
+    test = stability.StabilityTest(
+        name="all", periods=2, distribution=make_test(0.25), trend=make_test(0.011), effect=0.031
+    )
     return service.Service(
-        overall,
-        (),
-        (service.Concentration(0.1, estimate(0.4)),),
-        curve,
-        (service.Below(0.2, estimate(0.778)),),
-        bins,
-        (make_ageing("all", 1), make_ageing("short", -1), make_ageing("long", 1)),
-        stability.Stability(periods, (test,)),
-        True,
-        3,
-        (),
+        overall=overall,
+        classes=(),
+        concentration=(service.Concentration(upper=0.1, share=estimate(0.4)),),
+        curve=curve,
+        below=(service.Below(limit_s=0.2, share=estimate(0.778)),),
+        histogram=bins,
+        ageing=(make_ageing("all", 1), make_ageing("short", -1), make_ageing("long", 1)),
+        stability=stability.Stability(periods=periods, tests=(test,)),
+        heavier_than_exponential=True,
+        unfinished=3,
+        caveats=(),
     )
 
 
@@ -391,20 +405,24 @@ def make_test(p: float, direction: int = 0) -> SignificanceTest:
 def make_ageing(name: str, direction: int) -> ageing.Ageing:
     curve = tuple(
         ageing.ResidualPoint(
-            0.1 * step, 0.9**step, estimate(0.5 * 1.2 ** (direction * step), "s"), 0.4**step, 3.0
+            service_s=0.1 * step,
+            above=0.9**step,
+            residual=estimate(0.5 * 1.2 ** (direction * step), "s"),
+            low_all=0.4**step,
+            high_all=3.0,
         )
         for step in range(8)
     )
     return ageing.Ageing(
-        name,
-        400,
-        make_test(0.0002),
-        make_test(0.001, -direction),
-        make_test(0.002, direction),
-        make_test(0.003, direction),
-        direction > 0,
-        direction < 0,
-        curve,
+        name=name,
+        n=400,
+        exponential=make_test(0.0002),
+        hazard=make_test(0.001, -direction),
+        residual=make_test(0.002, direction),
+        expectation=make_test(0.003, direction),
+        rises=direction > 0,
+        falls=direction < 0,
+        curve=curve,
     )
 
 

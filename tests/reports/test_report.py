@@ -63,7 +63,7 @@ def test_every_analysis_has_its_section(parsed: dict[str, Any]) -> None:
         "users",
         "throughput",
         "response",
-        "decomposition",
+        "cpu-per-interaction",
         "overhead",
         "saturation",
         "disks",

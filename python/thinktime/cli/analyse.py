@@ -79,7 +79,8 @@ def _command(asked: Question) -> Callable[..., None]:
         inputs = asked.open(paths if isinstance(paths, list) else [paths])
         destination.write(output, _rendered(asked, inputs, options, chosen))
         for path, text in asked.files(inputs, options).items():
-            destination.write(path, text)
+            # The name of a second file would corrupt an answer on standard output.
+            destination.write(path, text, announced=output is not None)
 
     parameters = [*_arguments(asked.accepts), *_declared(asked.options), *_OUTPUT]
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

@@ -48,7 +48,7 @@ def check(output: Path | None, force: bool, form: Form) -> None:
         )
 
 
-def write(output: Path | None, text: str) -> None:
+def write(output: Path | None, text: str, *, announced: bool = True) -> None:
     """Write the text to the output, completely or not at all: a truncated report would look complete.
 
     Raises
@@ -67,7 +67,8 @@ def write(output: Path | None, text: str) -> None:
     except OSError as error:
         part.unlink(missing_ok=True)
         raise WorkError(f"{target}: cannot be written: {error.strerror or error}") from None
-    typer.echo(f"{target}", err=False)
+    if announced:
+        typer.echo(f"{target}")
 
 
 def _target(output: Path | None) -> Path | None:

@@ -55,7 +55,7 @@ class ServiceQuestion(Question):
     def answer(self, logs: Sequence[Log], options: ServiceOptions | None = None) -> Section:
         """Section of the service times, with the fits where they are asked for."""
         from thinktime.analyses.service.fit import analyse
-        from thinktime.analyses.service.fit_section import extended
+        from thinktime.analyses.service.section import extended
 
         (log,) = logs
         chosen = options or ServiceOptions()
@@ -74,8 +74,7 @@ class ServiceQuestion(Question):
         WorkError
             The log has no service times that can be fitted.
         """
-        from thinktime.analyses.service.distributions import toml
-        from thinktime.analyses.service.fit import analyse
+        from thinktime.analyses.service.fit import analyse, toml
         from thinktime.errors import WorkError
         from thinktime.stats.estimate import NotApplicable
 

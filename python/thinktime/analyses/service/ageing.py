@@ -1,4 +1,4 @@
-"""What the service received so far says about the service still to come."""
+"""Residual life: the service still to come, given the service received so far."""
 
 from __future__ import annotations
 
@@ -16,31 +16,29 @@ from thinktime.stats.distributions.residual_life import N_ABOVE, residual_life
 from thinktime.stats.estimate import Estimate
 from thinktime.stats.hypothesis import SignificanceTest, adjusted
 
-__all__ = ["Ageing", "Direction", "ResidualPoint", "Rule", "analyse"]
-
 Array = NDArray[np.float64]
 Direction = Literal["increasing", "decreasing", "not monotone", "undecided"]
 Rule = Literal["least attained service", "first come, first served", "undecided"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ResidualPoint:
     """Mean residual life at one service received."""
 
     service_s: float
     """Service received t [s]."""
     above: float
-    """Part of the interactions that receive more than t."""
+    """Fraction of the interactions that receive more than t."""
     residual: Estimate
     """Mean service still to come [s], with its interval at this point alone."""
     low_all: float
     high_all: float
-    """Ends of the band that holds the whole curve."""
+    """Ends of the band that covers the whole curve."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ageing:
-    """Service times of one class against the exponential distribution, which does not age."""
+    """Tests of one class against the exponential distribution, which does not age."""
 
     name: str
     n: int
@@ -50,7 +48,7 @@ class Ageing:
     residual: SignificanceTest
     """Constant against monotone mean residual life."""
     expectation: SignificanceTest
-    """Whether what has been served needs as much again as what is new."""
+    """Whether used lives need as much again, on average, as new ones."""
     rises: bool
     falls: bool
     """Whether the simultaneous band shows that the mean residual life rises or falls somewhere."""
@@ -58,7 +56,7 @@ class Ageing:
 
     @property
     def direction(self) -> Direction:
-        """Of the mean residual life: its test rejects, and the simultaneous band shows nothing against it."""
+        """Direction of the mean residual life: its test rejects, and no part of the band contradicts it."""
         if self.rises and self.falls:
             return "not monotone"
         if not self.residual.rejected():
@@ -69,18 +67,18 @@ class Ageing:
 
     @property
     def rule(self) -> Rule:
-        """What it says about scheduling without knowledge of service times, for a short mean response.
+        """Scheduling rule for a short mean response without knowledge of service times.
 
-        Serving first those that have received least (foreground-background) is optimal if and only if the
-        hazard rate falls, first come, first served if and only if what is new needs more than what has
-        been served throughout (Aalto, Ayesta and Righter 2009, Queueing Systems 63, 437). An increasing
+        Serving those first that have received least (foreground-background) is optimal if and only if the
+        hazard rate falls, first come, first served if and only if new jobs need more than
+        used ones throughout (Aalto, Ayesta and Righter 2009, Queueing Systems 63, 437). An increasing
         mean residual life, the argument of Anderson and Sargent (1974), speaks for the former and is not
         enough to make it optimal (Aalto and Ayesta 2006, Journal of Applied Probability 43, 523).
         """
         if self.direction == "increasing":
             return "least attained service"
-        newcomers_need_more = self.expectation.rejected() and self.expectation.direction < 0
-        if self.direction == "decreasing" or (newcomers_need_more and not self.rises):
+        new_needs_more = self.expectation.rejected() and self.expectation.direction < 0
+        if self.direction == "decreasing" or (new_needs_more and not self.rises):
             return "first come, first served"
         return "undecided"
 
@@ -91,29 +89,29 @@ class Ageing:
 
 
 def analyse(samples: Mapping[str, Array], level: float = 0.95) -> tuple[Ageing, ...]:
-    """Test and draw the mean residual life of each of `samples`; those of fewer than 20 values are left out.
+    """Mean residual life and its tests for each of `samples` with at least 20 values.
 
-    Four tests a sample, each at a false-alarm rate of 5 % over all samples together (Holm): whether it is
-    exponential (Anderson and Darling), and whether hazard rate (Klefsjö's A2), mean residual life
+    Four tests for each sample, each at a false-alarm rate of 5 % over all samples together (Holm): whether
+    it is exponential (Anderson and Darling), and whether hazard rate (Klefsjö's A2), mean residual life
     (Hollander and Proschan's V*) and the mean life of used and new (K*) are constant.
     """
     usable = {name: values for name, values in samples.items() if _usable(values)}
-    found = [_one(name, values, level) for name, values in usable.items()]
+    untested = [_one(name, values, level) for name, values in usable.items()]
     return tuple(
         dataclasses.replace(item, exponential=exponential, hazard=hazard, residual=residual, expectation=used)
         for item, exponential, hazard, residual, used in zip(
-            found,
-            adjusted([item.exponential for item in found]),
-            adjusted([item.hazard for item in found]),
-            adjusted([item.residual for item in found]),
-            adjusted([item.expectation for item in found]),
+            untested,
+            adjusted([item.exponential for item in untested]),
+            adjusted([item.hazard for item in untested]),
+            adjusted([item.residual for item in untested]),
+            adjusted([item.expectation for item in untested]),
             strict=True,
         )
     )
 
 
 def _usable(values: Array) -> bool:
-    # A class that always asks for the same has no residual life worth a band.
+    # A class with one service time only has no residual life worth a band.
     return len(values) >= N_ABOVE and float(np.ptp(values)) > 0.0
 
 
@@ -121,9 +119,9 @@ def _one(name: str, values: Array, level: float) -> Ageing:
     life = residual_life(values, level)
     curve = tuple(
         ResidualPoint(
-            float(life.at[k]),
-            float(life.above[k]) / life.n,
-            Estimate(
+            service_s=float(life.at[k]),
+            above=float(life.above[k]) / life.n,
+            residual=Estimate(
                 value=float(life.mean[k]),
                 unit="s",
                 n=int(life.above[k]),
@@ -132,19 +130,19 @@ def _one(name: str, values: Array, level: float) -> Ageing:
                 high=float(life.high[k]),
                 level=level,
             ),
-            float(life.low_all[k]),
-            float(life.high_all[k]),
+            low_all=float(life.low_all[k]),
+            high_all=float(life.high_all[k]),
         )
         for k in range(len(life.at))
     )
     return Ageing(
-        name,
-        len(values),
-        exponentiality(values, "service times"),
-        lifetime_tests.hazard_rate(values),
-        lifetime_tests.mean_residual_life(values),
-        lifetime_tests.used_in_expectation(values),
-        life.rises,
-        life.falls,
-        curve,
+        name=name,
+        n=len(values),
+        exponential=exponentiality(values, "service times"),
+        hazard=lifetime_tests.hazard_rate(values),
+        residual=lifetime_tests.mean_residual_life(values),
+        expectation=lifetime_tests.used_in_expectation(values),
+        rises=life.rises,
+        falls=life.falls,
+        curve=curve,
     )

@@ -1,27 +1,26 @@
-"""What the interactions ask of the processor."""
+"""Service times of the interactions: the CPU time that each received."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thinktime.analyses.results import Result, check_level, check_log
 from thinktime.analyses.service import ageing, stability
 from thinktime.log import interactions, observations
 from thinktime.stats import samples
-from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.samples import grouped_jackknife, proportion, quantile
 from thinktime.stats.series import batch_means
 
 if TYPE_CHECKING:
     from thinktime.log import Log
-
-__all__ = ["Below", "Concentration", "CurvePoint", "HistogramBin", "Service", "ServiceClass", "analyse"]
 
 Array = NDArray[np.float64]
 
@@ -31,23 +30,23 @@ TIES = 0.2
 UPPER = (0.01, 0.04, 0.1, 0.2, 0.5)
 CURVE_POINTS = 50
 LIMITS = (0.1, 0.2, 2.0)
-"""Service times that Anderson and Sargent (1974) ask about [s]."""
+"""Service times that Anderson and Sargent (1974) tabulate [s]."""
 BINS_A_DECADE = 5
 DECADES_MAX = 12
 FOLLOWS = 0.1
-"""Correlation of successive service times above which it is said."""
+"""Correlation of successive service times above which a caveat is given."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceClass:
     """Service times of one class (Anderson and Sargent 1974, Table 1)."""
 
     name: str
     n: int
     share: Estimate
-    """Part of all interactions, 0 to 1."""
+    """Share of all interactions."""
     service_share: Estimate
-    """Part of all service time, 0 to 1."""
+    """Share of all service time."""
     mean: Estimate
     variance: Estimate
     standard_deviation: Estimate
@@ -59,53 +58,55 @@ class ServiceClass:
     p99: Estimate
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Concentration:
-    """The upper `upper` of the interactions give `share` of all service time."""
+    """Share of all service time received by the fraction `upper` of the interactions with most service."""
 
     upper: float
-    """Part of the interactions, those with most service, 0 to 1."""
+    """Fraction of the interactions, those with most service."""
     share: Estimate
-    """Part of all service time, 0 to 1."""
+    """Share of all service time."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CurvePoint:
     """One point of the concentration curve."""
 
     service_s: float
     """A service time t [s]."""
     fraction: float
-    """F(t): part of the interactions with at most t."""
+    """F(t): fraction of the interactions with at most t."""
     concentration: Estimate
-    """Q(t): part of all service time given by them."""
+    """Q(t): share of all service time that they received."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Below:
-    """Part of the interactions that ask for at most a limit."""
+    """Fraction of the interactions with a service time of at most a limit."""
 
     limit_s: float
     share: Estimate
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HistogramBin:
     """Interactions with service times above `low_s` and up to `high_s`."""
 
     low_s: float
     high_s: float
     share: Estimate
-    """Part of all interactions, 0 to 1."""
+    """Share of all interactions."""
 
 
-@dataclass(frozen=True, slots=True)
-class Service:
-    """Service-time statistics."""
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Service(Result):
+    """Service-time statistics, overall and by class."""
+
+    MAIN = "classes"
 
     overall: ServiceClass
     classes: tuple[ServiceClass, ...]
-    """By falling share of service time; empty where there is one class only."""
+    """By decreasing share of service time; empty where there is one class only."""
     concentration: tuple[Concentration, ...]
     curve: tuple[CurvePoint, ...]
     """At most 100 points, half of them equally spaced in F, half in the logarithm of 1 - F."""
@@ -118,7 +119,10 @@ class Service:
     heavier_than_exponential: bool
     """Whether the interval of the coefficient of variation lies above 1."""
     unfinished: int
-    caveats: tuple[str, ...]
+    caveats: tuple[Caveat, ...]
+
+    def _records(self) -> tuple[ServiceClass, ...]:
+        return (*self.classes, self.overall)
 
 
 def analyse(
@@ -132,7 +136,7 @@ def analyse(
 
     For completed interactions with CPU time :math:`S_i`: mean, variance, coefficient of variation
     :math:`c = s / \bar S`, skewness :math:`m_3 / m_2^{3/2}`, quantiles, and each class's share of
-    interactions and of service. Concentration: the part of all service that goes to the upper part p,
+    interactions and of service. Concentration: the share of all service that the upper fraction p receives,
 
     .. math:: \Big[\sum_i \max(S_i - \xi, 0) + n p \xi\Big] / \sum_i S_i, \qquad F(\xi) = 1 - p
 
@@ -144,73 +148,80 @@ def analyse(
     log : Log
     level : float
         Confidence of the intervals: batch means for means and shares, a grouped jackknife for the
-        higher moments, order statistics for quantiles, Wilson's for parts below a limit.
+        higher moments, order statistics for quantiles, Wilson's for fractions below a limit.
     limits : sequence of float
         Service times [s] for `Service.below`.
     period_s : float, optional
         Length of the periods that are compared [s]; by default about ten minutes.
+
+    Raises
+    ------
+    TypeError
+        `log` is not an open log.
     """
-    seen = interactions.read(log)
-    if seen is None:
+    check_log(log)
+    check_level(level)
+    table = interactions.read(log)
+    if table is None:
         return NotApplicable(
             "the log has no interactions: the service that each received was not recorded",
             "play users with `thinktime play` while recording",
         )
-    service = seen.service
-    done = ~np.isnan(seen.times["completion"]) & ~np.isnan(service)
+    done = ~np.isnan(table.times["completion"]) & ~np.isnan(table.service)
     if np.count_nonzero(done) < N_LEAST:
         return NotApplicable(
             f"only {np.count_nonzero(done)} completed interactions have a service time; {N_LEAST} are needed",
             "play for longer",
         )
-    values, classes = service[done], seen.classes[done]
+    values, classes = table.service[done], table.classes[done]
     if not values.any():
         return NotApplicable("every service time is zero", "use a source that measures CPU time")
     everything = np.ones(len(values), dtype=np.bool_)
     names = [str(name) for name in np.unique(classes)]
-    rows = [(name, classes == name) for name in names]
-    found = [
-        _class(name or "(none)", values, inside, level) for name, inside in rows if inside.sum() >= N_LEAST
-    ]
-    small = [name or "(none)" for name, inside in rows if inside.sum() < N_LEAST]
+    members = [(name or "(none)", classes == name) for name in names]
+    large = [_class(name, values, inside, level) for name, inside in members if inside.sum() >= N_LEAST]
+    small = [name for name, inside in members if inside.sum() < N_LEAST]
     overall = _class("all", values, everything, level)
     variation = overall.coefficient_of_variation
-    ordered = tuple(sorted(found, key=lambda item: -item.service_share.value)) if len(names) > 1 else ()
+    ordered = tuple(sorted(large, key=lambda item: -item.service_share.value)) if len(names) > 1 else ()
     return Service(
-        overall,
-        ordered,
-        tuple(_concentration(values, upper, level) for upper in UPPER if upper * len(values) >= 1),
-        _curve(values, level),
-        tuple(_below(values, limit, level) for limit in limits),
-        _histogram(values, level),
-        ageing.analyse(_samples(values, classes, [item.name for item in ordered]), level),
-        stability.analyse(log, seen, done, level, period_s),
-        variation.low is not None and variation.low > 1.0,
-        int(np.count_nonzero(np.isnan(seen.times["completion"]))),
-        _caveats(seen, values, small),
+        overall=overall,
+        classes=ordered,
+        concentration=tuple(
+            _concentration(values, upper, level) for upper in UPPER if upper * len(values) >= 1
+        ),
+        curve=_curve(values, level),
+        below=tuple(_below(values, limit, level) for limit in limits),
+        histogram=_histogram(values, level),
+        ageing=ageing.analyse(_samples(values, classes, [item.name for item in ordered]), level),
+        stability=stability.analyse(log, table, done, level, period_s),
+        heavier_than_exponential=variation.low is not None and variation.low > 1.0,
+        unfinished=int(np.count_nonzero(np.isnan(table.times["completion"]))),
+        caveats=tuple(_caveats(table, values, small)),
     )
 
 
 def _class(name: str, values: Array, inside: NDArray[np.bool_], level: float) -> ServiceClass:
-    own = values[inside]
+    members = values[inside]
     share = batch_means.batch_ratio(inside.astype(np.float64), None, level)
     weight = batch_means.batch_ratio(values * inside, values, level)
-    spread = grouped_jackknife(own, samples.variance, level, positive=True, power=2)
-    variation = grouped_jackknife(own, samples.coefficient_of_variation, level, positive=True)
-    p50, p90, p99 = (quantile(own, q, level).with_unit("s") for q in (0.5, 0.9, 0.99))
+    spread = grouped_jackknife(members, samples.variance, level, positive=True, power=2)
+    p50, p90, p99 = (quantile(members, q, level).with_unit("s") for q in (0.5, 0.9, 0.99))
     return ServiceClass(
-        name,
-        len(own),
-        _within_one(share),
-        _within_one(weight),
-        batch_means.batch_ratio(own, None, level).with_unit("s"),
-        spread.with_unit("s^2"),
-        _root(spread).with_unit("s"),
-        variation,
-        grouped_jackknife(own, samples.skewness, level),
-        p50,
-        p90,
-        p99,
+        name=name,
+        n=len(members),
+        share=_within_one(share),
+        service_share=_within_one(weight),
+        mean=batch_means.batch_ratio(members, None, level).with_unit("s"),
+        variance=spread.with_unit("s^2"),
+        standard_deviation=_root(spread).with_unit("s"),
+        coefficient_of_variation=grouped_jackknife(
+            members, samples.coefficient_of_variation, level, positive=True
+        ),
+        skewness=grouped_jackknife(members, samples.skewness, level),
+        p50=p50,
+        p90=p90,
+        p99=p99,
     )
 
 
@@ -232,29 +243,29 @@ def _concentration(values: Array, upper: float, level: float) -> Concentration:
     # Davidson 1983, Review of Economic Studies 50, 723).
     limit = float(np.quantile(values, 1.0 - upper, method="inverted_cdf"))
     amounts = np.maximum(values - limit, 0.0) + upper * limit
-    return Concentration(upper, _within_one(batch_means.batch_ratio(amounts, values, level)))
+    return Concentration(upper=upper, share=_within_one(batch_means.batch_ratio(amounts, values, level)))
 
 
 def _curve(values: Array, level: float) -> tuple[CurvePoint, ...]:
     n, ordered = len(values), np.sort(values)
     tail = (n - np.geomspace(n, 1, CURVE_POINTS)).round().astype(np.int64)
     points = []
-    for at in np.union1d(observations.thinned(n, CURVE_POINTS), tail).tolist():
-        limit, above = float(ordered[at]), 1.0 - (at + 1) / n
+    for index in np.union1d(observations.thinned(n, CURVE_POINTS), tail).tolist():
+        limit, above = float(ordered[index]), 1.0 - (index + 1) / n
         # As in `_concentration`, read from below.
         amounts = np.minimum(values, limit) - above * limit
         share = _within_one(batch_means.batch_ratio(amounts, values, level))
-        points.append(CurvePoint(limit, (at + 1) / n, share))
+        points.append(CurvePoint(service_s=limit, fraction=(index + 1) / n, concentration=share))
     return tuple(points)
 
 
 def _below(values: Array, limit: float, level: float) -> Below:
     hits = int(np.count_nonzero(values <= limit))
-    return Below(limit, proportion(hits, len(values), level))
+    return Below(limit_s=limit, share=proportion(hits, len(values), level))
 
 
 def _histogram(values: Array, level: float) -> tuple[HistogramBin, ...]:
-    """Five bins a decade from the least positive value to the greatest, at most twelve decades; one for 0."""
+    """Five bins per decade of the positive values, at most twelve decades; before them one for 0."""
     top = math.ceil(math.log10(float(values.max())) * BINS_A_DECADE - 1e-9)
     least = float(values[values > 0].min())
     bottom = math.floor(math.log10(least) * BINS_A_DECADE + 1e-9)
@@ -265,44 +276,30 @@ def _histogram(values: Array, level: float) -> tuple[HistogramBin, ...]:
     counts[-2] += counts[-1]
     ends = [0.0, *edges.tolist()]
     return tuple(
-        HistogramBin(low, high, proportion(int(count), len(values), level))
+        HistogramBin(low_s=low, high_s=high, share=proportion(int(count), len(values), level))
         for low, high, count in zip(ends[:-1], ends[1:], counts[:-1], strict=True)
         if low > 0.0 or count
     )
 
 
 def _samples(values: Array, classes: NDArray[np.str_], names: Sequence[str]) -> dict[str, Array]:
-    own = {name: values[classes == ("" if name == "(none)" else name)] for name in names}
-    return {"all": values} | own
+    by_class = {name: values[classes == ("" if name == "(none)" else name)] for name in names}
+    return {"all": values} | by_class
 
 
-def _caveats(seen: interactions.Interactions, values: Array, small: list[str]) -> tuple[str, ...]:
-    caveats = []
-    unfinished = int(np.count_nonzero(np.isnan(seen.times["completion"])))
-    if unfinished:
-        caveats.append(
-            f"{unfinished} of {len(seen)} interactions never completed and are left out; long ones are more "
-            "likely among them, so the upper tail is cut."
-        )
-    if small:
-        caveats.append(f"Classes with fewer than {N_LEAST} interactions are not shown: {', '.join(small)}.")
-    if len(values) < N_TAIL:
-        caveats.append(
-            f"With {len(values)} interactions the tail is hardly seen: variance, skewness and p99 may be "
-            "far too low."
-        )
+def _caveats(table: interactions.Interactions, values: Array, small: Sequence[str]) -> Iterator[Caveat]:
     from scipy.stats import rankdata
 
-    follows = float(batch_means.autocorrelation(rankdata(values))[0])
-    if abs(follows) > FOLLOWS:
-        caveats.append(
-            f"Successive service times are correlated ({follows:.2f} by rank): tests and the bands of the "
-            "mean residual life take them as independent and are too sure."
-        )
+    unfinished = int(np.count_nonzero(np.isnan(table.times["completion"])))
+    if unfinished:
+        yield Caveat("unfinished", unfinished=unfinished, interactions=len(table))
+    if small:
+        yield Caveat("small_classes", least=N_LEAST, classes=tuple(small))
+    if len(values) < N_TAIL:
+        yield Caveat("short_tail", interactions=len(values))
+    correlation = float(batch_means.autocorrelation(rankdata(values))[0])
+    if abs(correlation) > FOLLOWS:
+        yield Caveat("correlated", correlation=correlation)
     ties = 1.0 - len(np.unique(values)) / len(values)
     if ties > TIES:
-        caveats.append(
-            f"{ties:.0%} of the service times repeat another: the source's clock is coarse, "
-            "short ones are uncertain."
-        )
-    return tuple(caveats)
+        yield Caveat("coarse_clock", share=ties)

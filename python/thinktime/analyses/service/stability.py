@@ -20,15 +20,13 @@ if TYPE_CHECKING:
     from thinktime.log import Log
     from thinktime.log.interactions import Interactions
 
-__all__ = ["ServicePeriod", "Stability", "StabilityTest", "analyse"]
-
 Array = NDArray[np.float64]
 
 N_PERIOD = 20
-"""Interactions that a period needs."""
+"""Least number of interactions of a period."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServicePeriod:
     """Service times of one period."""
 
@@ -42,7 +40,7 @@ class ServicePeriod:
     p90: Estimate
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StabilityTest:
     """Whether one class's service times differ between periods; p adjusted over all classes (Holm)."""
 
@@ -51,7 +49,7 @@ class StabilityTest:
     distribution: SignificanceTest
     trend: SignificanceTest
     effect: float
-    """Part of the variance of ranks that lies between periods, 0 to 1: how much it matters."""
+    """Share of the variance of the ranks that lies between periods: the size of the difference."""
 
     @property
     def stable(self) -> bool:
@@ -59,7 +57,7 @@ class StabilityTest:
         return not (self.distribution.rejected() or self.trend.rejected())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Stability:
     """Service times by period."""
 
@@ -69,17 +67,19 @@ class Stability:
 
 
 def analyse(
-    log: Log, seen: Interactions, usable: NDArray[np.bool_], level: float, period_s: float | None = None
+    log: Log, table: Interactions, usable: NDArray[np.bool_], level: float, period_s: float | None = None
 ) -> Stability | NotApplicable:
     """Compare the service times of periods, over all and by class.
 
-    Periods are of about ten minutes, parted where sessions end or the number of users changes. Each class
-    is tested twice, for any difference (Anderson and Darling) and for a trend (Spearman); the 5 % of false
+    Periods are about ten minutes long and end where sessions end or the number of users changes. Each
+    class is tested twice: for any difference (Anderson and Darling) and for a trend (Spearman); the 5 % of false
     alarms holds over all tests together (Holm 1979).
     """
-    arrival = seen.times["due"]
-    last = max(float(arrival[-1]), float(np.nanmax(seen.times["completion"])))
-    spans, _ = steady(sessions(log, seen.origin_us, 0.0, last), arrival, seen.columns["population"], N_PERIOD)
+    arrival = table.times["due"]
+    last = max(float(arrival[-1]), float(np.nanmax(table.times["completion"])))
+    spans, _ = steady(
+        sessions(log, table.origin_us, 0.0, last), arrival, table.columns["population"], N_PERIOD
+    )
     pieces = cut(spans, _period(spans, int(np.count_nonzero(usable)), period_s))
     rows = [_rows(arrival, usable, span) for span in pieces]
     kept = [(span, inside) for span, inside in zip(pieces, rows, strict=True) if len(inside) >= N_PERIOD]
@@ -87,21 +87,21 @@ def analyse(
         return NotApplicable(
             f"fewer than two periods have {N_PERIOD} interactions each", "record or simulate for longer"
         )
-    names = [str(name) for name in np.unique(seen.classes[usable])]
+    names = [str(name) for name in np.unique(table.classes[usable])]
     groups = {"all": [inside for _, inside in kept]}
     if len(names) > 1:
         for name in names:
-            own = [inside[seen.classes[inside] == name] for _, inside in kept]
-            groups[name or "(none)"] = [part for part in own if len(part) >= homogeneity.N_LEAST]
-    tests = [_tested(name, seen.service, parts) for name, parts in groups.items() if len(parts) >= 2]
+            members = [inside[table.classes[inside] == name] for _, inside in kept]
+            groups[name or "(none)"] = [part for part in members if len(part) >= homogeneity.N_LEAST]
+    tests = [_tested(name, table.service, parts) for name, parts in groups.items() if len(parts) >= 2]
     return Stability(
-        tuple(_period_of(span, seen.service[inside], level) for span, inside in kept),
-        _adjusted([test for test in tests if test is not None]),
+        periods=tuple(_period_of(span, table.service[inside], level) for span, inside in kept),
+        tests=_adjusted([test for test in tests if test is not None]),
     )
 
 
 def _period(spans: Sequence[Span], n: int, period_s: float | None) -> float | None:
-    """Ten minutes or less, but long enough for a median of some 50 interactions."""
+    """Length of a period [s]: ten minutes or less, but long enough for some 50 interactions."""
     if period_s is not None:
         return period_s
     total = sum(span.length for span in spans)
@@ -119,16 +119,16 @@ def _tested(name: str, service: Array, parts: list[NDArray[np.int64]]) -> Stabil
     if float(np.ptp(np.concatenate(values))) == 0.0:
         return None
     return StabilityTest(
-        name,
-        len(values),
-        homogeneity.same_distribution(values),
-        homogeneity.trend(values),
-        homogeneity.effect(values),
+        name=name,
+        periods=len(values),
+        distribution=homogeneity.same_distribution(values),
+        trend=homogeneity.trend(values),
+        effect=homogeneity.effect(values),
     )
 
 
 def _adjusted(tests: list[StabilityTest]) -> tuple[StabilityTest, ...]:
-    both = adjusted([each for test in tests for each in (test.distribution, test.trend)])
+    both = adjusted([item for test in tests for item in (test.distribution, test.trend)])
     return tuple(
         dataclasses.replace(test, distribution=distribution, trend=trend)
         for test, distribution, trend in zip(tests, both[::2], both[1::2], strict=True)
@@ -138,4 +138,12 @@ def _adjusted(tests: list[StabilityTest]) -> tuple[StabilityTest, ...]:
 def _period_of(span: Span, values: Array, level: float) -> ServicePeriod:
     p50, p90 = (quantile(values, q, level).with_unit("s") for q in (0.5, 0.9))
     mean = batch_means.plain_mean(values, level).with_unit("s")
-    return ServicePeriod(span.start, span.length, span.users, len(values), mean, p50, p90)
+    return ServicePeriod(
+        start_s=span.start,
+        length_s=span.length,
+        users=span.users,
+        n=len(values),
+        mean=mean,
+        p50=p50,
+        p90=p90,
+    )
