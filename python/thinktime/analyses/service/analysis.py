@@ -102,8 +102,6 @@ class HistogramBin:
 class Service(Result):
     """Service-time statistics, overall and by class."""
 
-    MAIN = "classes"
-
     overall: ServiceClass
     classes: tuple[ServiceClass, ...]
     """By decreasing share of service time; empty where there is one class only."""

@@ -72,8 +72,8 @@ def analyse(
     """Compare the service times of periods, over all and by class.
 
     Periods are about ten minutes long and end where sessions end or the number of users changes. Each
-    class is tested twice: for any difference (Anderson and Darling) and for a trend (Spearman); the 5 % of false
-    alarms holds over all tests together (Holm 1979).
+    class is tested twice: for any difference (Anderson and Darling) and for a trend (Spearman); the 5 % of
+    false alarms holds over all tests together (Holm 1979).
     """
     arrival = table.times["due"]
     last = max(float(arrival[-1]), float(np.nanmax(table.times["completion"])))
