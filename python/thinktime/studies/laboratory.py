@@ -101,8 +101,9 @@ class Laboratory:
     def __init__(self, settings: Settings, lengths: Mapping[str, Sequence[str]]) -> None:
         self.settings = settings
         self._lengths = lengths
-        self._runs: dict[str, Simulated] = {}
+        self._runs: dict[str, dict[int, Simulated]] = {}
         self._recorded: dict[str, Recorded] = {}
+        self._pooled: dict[str, Log] = {}
         self._numbers = count()
         self._remembered: dict[tuple[Any, ...], Any] = {}
         self._folder = Path(tempfile.mkdtemp(prefix="thinktime-study-"))
@@ -120,6 +121,10 @@ class Laboratory:
         """`count` periods, interactions or random draws at full length; fewer at a smaller scale."""
         return max(min(count, least), round(count * self.settings.scale))
 
+    def levels(self, every: Sequence[_T], needed: Sequence[_T]) -> tuple[_T, ...]:
+        """Levels of a curve: every one at full length, at a smaller scale those that claims are about."""
+        return tuple(every if self.settings.scale == 1.0 else needed)
+
     def shortened(self, system: str, parameters: Parameters) -> dict[str, Any]:
         """`parameters` with every length of a run multiplied by the scale."""
         from thinktime.sources.simulated import resolve
@@ -133,24 +138,26 @@ class Laboratory:
         return changed
 
     def simulate(self, system: str, parameters: Parameters, replications: int | None = None) -> Simulated:
-        """Replications of a system, by default as many as the user wants, and perhaps more."""
+        """Replications of a system, by default as many as the user wants."""
         from thinktime.sources.simulated import simulate
 
-        count = self.settings.replications if replications is None else replications
-        key = _key(system, parameters)
-        if key not in self._runs or len(self._runs[key].responses) < count:
+        number = self.settings.replications if replications is None else replications
+        runs = self._runs.setdefault(_key(system, parameters), {})
+        if number not in runs:
             shortened = self.shortened(system, parameters)
-            self._runs[key] = simulate(system, shortened, seed=self.settings.seed, replications=count)
-        return self._runs[key]
+            runs[number] = simulate(system, shortened, seed=self.settings.seed, replications=number)
+        return runs[number]
 
     def values(
         self, system: str, parameters: Parameters, response: str, replications: int | None = None
     ) -> Array:
         """One response of every replication; NaN where it has no figure."""
-        count = self.settings.replications if replications is None else replications
-        column = self.simulate(system, parameters, count).responses[response]
-        values: Array = column.fill_null(float("nan")).to_numpy()
-        return values[:count]
+        number = self.settings.replications if replications is None else replications
+        # The first replications of a longer run are those of a shorter one.
+        longer = max(self._runs.get(_key(system, parameters), {}), default=0)
+        run = self.simulate(system, parameters, max(number, longer))
+        values: Array = run.responses[response].fill_null(float("nan")).to_numpy()
+        return values[:number]
 
     def record(self, system: str, runs: Sequence[tuple[Parameters, int]]) -> list[Recorded]:
         """Recorded replications, made on as many threads as there are cores.
@@ -182,12 +189,18 @@ class Laboratory:
 
     def pooled(self, system: str, runs: Sequence[tuple[Parameters, int]]) -> Log:
         """Samples of several replications in one log, a session each, as recorded after the warm-up."""
+        key = " ".join(f"{_key(system, parameters)} {number}" for parameters, number in runs)
+        if key not in self._pooled:
+            self._pooled[key] = self._pool(self.record(system, runs))
+        return self._pooled[key]
+
+    def _pool(self, runs: Sequence[Recorded]) -> Log:
         import polars as pl
 
         from thinktime.log import Log, LogWriter
 
         path = self.path("pooled")
-        for run in self.record(system, runs):
+        for run in runs:
             (session,) = run.log.manifest["sessions"]
             samples = run.log.samples().collect()
             begins = pl.col("start").min() + pl.duration(seconds=session["replication"]["warm_up_s"])

@@ -11,16 +11,15 @@ from numpy.typing import NDArray
 
 from thinktime.stats import critical_values
 from thinktime.stats.estimate import Estimate
-from thinktime.studies.anderson_sargent_1974.experiment import MEASURES, Experiment
-from thinktime.studies.anderson_sargent_1974.machine import Machine, interval, think
+from thinktime.studies.anderson_sargent_1974.experiment import MEASURES, Experiment, experiment_of
+from thinktime.studies.anderson_sargent_1974.experiments import PAPER, run_values, think
 from thinktime.studies.anderson_sargent_1974.modified import modified, slope
-from thinktime.studies.anderson_sargent_1974.tables import NAME, PAPER
 from thinktime.studies.anderson_sargent_1974.validation import original
 from thinktime.studies.anderson_sargent_1974.variance import COUNTS
 from thinktime.studies.cells import Claim
+from thinktime.studies.estimates import interval
+from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.study import Chapter
-
-__all__ = ["chapter"]
 
 Array = NDArray[np.float64]
 
@@ -29,17 +28,17 @@ WORDS = ("modified", "FB2", "FB-infinity")
 PLACES = {"queued_workspaces": 2, "inputs_serviced": 1}
 
 
-def chapter(machine: Machine) -> Chapter:
+def chapter(laboratory: Laboratory) -> Chapter:
     """Every conclusion of the experiments, by a statistic on the same workloads."""
-    seen = Seen(machine.experiment)
+    observed = Seen(experiment_of(laboratory))
     findings = (
-        *_load(seen),
-        *_reaction(seen),
-        *_response(seen),
-        *_completions(seen),
-        *_effects(seen),
-        *_further(machine),
-        *_least_change(machine),
+        *_load(observed),
+        *_reaction(observed),
+        *_response(observed),
+        *_completions(observed),
+        *_effects(observed),
+        *_further(laboratory),
+        *_least_change(laboratory),
     )
     method = (
         "Differences are taken workload by workload (common random numbers) with Student's t at 95 %; an "
@@ -77,11 +76,13 @@ class Seen:
         means = [self.mean(response, algorithm) for algorithm in algorithms]
         steps = [interval(after - before) for before, after in pairwise(means)]
         levels = ", ".join(
-            f"{WORDS[at]} {values.mean():.{PLACES.get(response, 3)}f}"
-            for at, values in zip(algorithms, means, strict=True)
+            f"{WORDS[index]} {values.mean():.{PLACES.get(response, 3)}f}"
+            for index, values in zip(algorithms, means, strict=True)
         )
-        said = "; ".join(shown(step, PLACES.get(response, 3)) for step in steps)
-        return all(step.low is not None and step.low > 0.0 for step in steps), f"{levels}; differences {said}"
+        listed = "; ".join(shown(step, PLACES.get(response, 3)) for step in steps)
+        return all(
+            step.low is not None and step.low > 0.0 for step in steps
+        ), f"{levels}; differences {listed}"
 
 
 def shown(value: Estimate, places: int) -> str:
@@ -91,49 +92,35 @@ def shown(value: Estimate, places: int) -> str:
     return f"{value.value:.{places}f} ({value.low:.{places}f} to {value.high:.{places}f})"
 
 
-def _found(finding: str, source: str, holds: bool | None, statistic: str, text: str) -> Claim:
-    return Claim(study=NAME, id=finding, source=source, holds=holds, statistic=statistic, text=text)
-
-
 def _load(seen: Seen) -> Iterator[Claim]:
-    holds, said = seen.order("queued_workspaces", (FB_INFINITY, FB2, MODIFIED))
-    text = "fewest workspaces are queued under FB-infinity, then FB2, then modified"
-    yield _found("queued-order", "Table 5", holds, said, text)
-    holds, said = seen.order("inputs_serviced", (MODIFIED, FB2, FB_INFINITY))
-    text = "most inputs are serviced under FB-infinity, then FB2, then modified"
-    yield _found("throughput-order", "Table 6", holds, said, text)
+    yield PAPER.claim("queued-order", *seen.order("queued_workspaces", (FB_INFINITY, FB2, MODIFIED)))
+    yield PAPER.claim("throughput-order", *seen.order("inputs_serviced", (MODIFIED, FB2, FB_INFINITY)))
 
 
 def _reaction(seen: Seen) -> Iterator[Claim]:
     analysis = seen.experiment.analyses["table07_anova"]
     f = [analysis.f[name].value for name in ("A_linear", "A_quadratic")]
-    yield _found(
+    yield PAPER.claim(
         "reaction-algorithm",
-        "Table 7",
         max(f) < COUNTS,
         f"F of the algorithm {f[0]:.1f} (linear) and {f[1]:.1f} (quadratic); it counts from {COUNTS:g}",
-        "the swap algorithm does not affect the reaction time",
     )
     y = seen.experiment.all("mean_reaction_s")
-    by_slice = [interval(y[:, 0, at].mean(axis=0)) for at in (0, 1)]
+    by_slice = [interval(y[:, 0, index].mean(axis=0)) for index in (0, 1)]
     near = all(
         abs(mean.value - PAPER.facts[fact].value.value) <= 0.1 * PAPER.facts[fact].value.value
-        for mean, fact in zip(by_slice, ("A-F47", "A-F48"), strict=True)
+        for mean, fact in zip(by_slice, ("mean-reaction-slice-0.1", "mean-reaction-slice-0.2"), strict=True)
     )
-    yield _found(
+    yield PAPER.claim(
         "reaction-slice",
-        "Table 7",
         near,
         f"with three resident workspaces {shown(by_slice[0], 3)} s and {shown(by_slice[1], 3)} s",
-        "the reaction time is about 0.40 s with slices of 0.1 s and 0.55 s with 0.2 s (within 10 %)",
     )
     longer = interval((y[:, 1] - y[:, 0]).mean(axis=(0, 1)))
-    yield _found(
+    yield PAPER.claim(
         "reaction-regions",
-        "Table 7",
         longer.low is not None and longer.high is not None and longer.high >= 0.02 and longer.low <= 0.05,
         f"four less three resident workspaces: {shown(longer, 3)} s",
-        "the reaction time is 0.02 to 0.05 s longer with four resident workspaces",
     )
     yield _utilisation(seen)
 
@@ -142,20 +129,18 @@ def _utilisation(seen: Seen) -> Claim:
     """Reaction times of the cells against utilisations, the slice taken out."""
     y = seen.experiment.all("mean_reaction_s").mean(axis=-1)
     load = [seen.experiment.all(name).mean(axis=-1) for name in ("processor_utilisation", "disk_utilisation")]
-    rest, *x = [(each - each.mean(axis=(0, 1), keepdims=True)).ravel() for each in (y, *load)]
+    rest, *x = [(item - item.mean(axis=(0, 1), keepdims=True)).ravel() for item in (y, *load)]
     columns = np.column_stack(x)
     fitted = columns @ np.linalg.lstsq(columns, rest, rcond=None)[0]
     explained, left = float(fitted @ fitted), float((rest - fitted) @ (rest - fitted))
     degrees = len(rest) - 4
     f = explained / 2.0 / (left / degrees)
     p = critical_values.f_tail(f, 2.0, degrees)
-    return _found(
+    return PAPER.claim(
         "reaction-utilisation",
-        "text on Table 7",
         p < 0.05,
         f"processor and disk utilisation explain {100 * explained / (explained + left):.0f} % of the "
         f"variance of the twelve cells once the slice is taken out (F {f:.1f}, p {p:.2g})",
-        "what small differences in reaction time are left come from processor and disk utilisation",
     )
 
 
@@ -164,69 +149,54 @@ def _response(seen: Seen) -> Iterator[Claim]:
     cells = y.mean(axis=-1)
     best = np.unravel_index(int(cells.argmin()), cells.shape)
     where = f"{WORDS[best[0]]} with {(3, 4)[best[1]]} workspaces and {(0.1, 0.2)[best[2]]} s"
-    yield _found(
+    yield PAPER.claim(
         "best-cell",
-        "Table 8",
         tuple(map(int, best)) == (FB_INFINITY, 0, 0),
         f"the shortest of the twelve mean response times is {cells.min():.3f} s, {where}",
-        "FB-infinity with three resident workspaces and slices of 0.1 s serves 35 users best",
     )
     less = interval(seen.mean("mean_response_s", MODIFIED) - seen.mean("mean_response_s", FB_INFINITY))
     also = interval(seen.mean("mean_response_s", FB2) - seen.mean("mean_response_s", FB_INFINITY))
-    yield _found(
+    yield PAPER.claim(
         "response-lowest",
-        "Table 8",
         bool(less.low and less.low > 0 and also.low and also.low > 0),
         f"longer than under FB-infinity by {shown(less, 3)} s under modified, {shown(also, 3)} s under FB2",
-        "the response time is shortest under FB-infinity",
     )
     gain = interval(seen.mean("mean_response_s", MODIFIED) - seen.mean("mean_response_s", FB2))
-    yield _found(
-        "fb2-response",
-        "Table 8",
-        gain.low is not None and gain.low <= 0.0,
-        f"modified less FB2: {shown(gain, 3)} s",
-        "FB2 is no better than modified in response time",
+    yield PAPER.claim(
+        "fb2-response", gain.low is not None and gain.low <= 0.0, f"modified less FB2: {shown(gain, 3)} s"
     )
     inputs = interval(seen.mean("inputs_serviced", FB2) - seen.mean("inputs_serviced", MODIFIED))
     busy = interval(seen.mean("processor_utilisation", FB2) - seen.mean("processor_utilisation", MODIFIED))
-    yield _found(
+    yield PAPER.claim(
         "fb2-throughput",
-        "text on Table 6",
         bool(inputs.low and inputs.low > 0 and busy.high is not None and busy.high < 0),
         f"FB2 less modified: {shown(inputs, 1)} inputs in ten minutes, {shown(busy, 4)} of the processor",
-        "FB2 serves more inputs than modified with slightly less of the processor",
     )
     more = interval((y[FB_INFINITY, 1] - y[FB_INFINITY, 0]).mean(axis=0))
-    yield _found(
+    yield PAPER.claim(
         "response-regions",
-        "Table 8",
         bool(more.low and more.low > 0),
         f"FB-infinity, four less three resident workspaces: {shown(more, 3)} s; F of A'C "
         f"{seen.experiment.analyses['table08_anova'].f['A_linear_x_C'].value:.1f}",
-        "a fourth resident workspace costs FB-infinity response time",
     )
 
 
 def _completions(seen: Seen) -> Iterator[Claim]:
     more, larger = [], []
     for limit in (5, 10, 15):
-        counts = [seen.mean(f"within_{limit}_s", at) for at in range(3)]
-        shares = [counts[at].mean() / seen.mean("responses", at).mean() for at in range(3)]
-        more.append([interval(counts[at] - counts[MODIFIED]) for at in (FB2, FB_INFINITY)])
+        counts = [seen.mean(f"within_{limit}_s", index) for index in range(3)]
+        shares = [counts[index].mean() / seen.mean("responses", index).mean() for index in range(3)]
+        more.append([interval(counts[index] - counts[MODIFIED]) for index in (FB2, FB_INFINITY)])
         larger.append([share - shares[MODIFIED] for share in shares[1:]])
-    yield _found(
+    yield PAPER.claim(
         "completions",
-        "Table 9",
         all(step.low is not None and step.low > 0.0 for pair in more for step in pair),
         "more than under modified within 5, 10, 15 s: "
         + "; ".join(f"FB2 {pair[0].value:.1f}, FB-infinity {pair[1].value:.1f}" for pair in more)
         + " in ten minutes",
-        "more transactions are answered within 5, 10 and 15 s under FB2 and FB-infinity than under modified",
     )
-    yield _found(
+    yield PAPER.claim(
         "completion-share",
-        "Table 9",
         all(fb_infinity > 0.005 and fb2 < 0.005 for fb2, fb_infinity in larger),
         "share more than under modified within 5, 10, 15 s: "
         + "; ".join(
@@ -234,36 +204,30 @@ def _completions(seen: Seen) -> Iterator[Claim]:
             for fb2, fb_infinity in larger
         )
         + "; half a point counts",
-        "a larger share is answered in time only under FB-infinity",
     )
 
 
 def _effects(seen: Seen) -> Iterator[Claim]:
-    """Compare the effects that count, in each of the four analyses of variance."""
+    """The effects that count, in each of the four analyses of variance."""
     for measure in MEASURES:
         table = PAPER.tables[measure.anova]
         printed = {str(row["effect"]) for row, cell in table.printed("f_ratio") if cell.value >= COUNTS}
         ours = set(seen.experiment.analyses[measure.anova].counting())
         f = seen.experiment.analyses[measure.anova].f
         listed = ", ".join(f"{name} {f[name].value:.1f}" for name in f if f[name].value >= 1.0)
-        yield _found(
+        yield PAPER.claim(
             f"effects-{measure.table.split('_', 1)[1].replace('_', '-')}",
-            table.shape.place,
             ours == printed,
             f"F of eight replications: {listed}",
-            f"of all effects on {table.shape.title.removeprefix('analysis of variance of ')}, "
-            f"{', '.join(sorted(printed))} count",
         )
 
 
-def _further(machine: Machine) -> Iterator[Claim]:
+def _further(laboratory: Laboratory) -> Iterator[Claim]:
     """Do the further runs that the paper mentions: a moderate load, and two resident workspaces."""
-    for name, text, users, regions in (
-        ("moderate-load", "FB-infinity is superior at a moderate load too (26 users)", 26, 3),
-        ("two-regions", "FB-infinity is superior with two resident workspaces too", 35, 2),
-    ):
+    for name, users, regions in (("moderate-load", 26, 3), ("two-regions", 35, 2)):
         y = [
-            machine.values(
+            run_values(
+                laboratory,
                 "mean_response_s",
                 users=users,
                 insertion_time=think(20.0),
@@ -274,47 +238,41 @@ def _further(machine: Machine) -> Iterator[Claim]:
             for scheduler in ("fb_infinity", "fb2", "modified")
         ]
         gains = [interval(other - y[0]) for other in y[1:]]
-        yield _found(
+        yield PAPER.claim(
             name,
-            "text on further experiments",
             all(gain.low is not None and gain.low > 0.0 for gain in gains),
             f"mean response {y[0].mean():.3f} s; longer by {shown(gains[0], 3)} s under FB2 and "
             f"{shown(gains[1], 3)} s under modified",
-            text,
         )
 
 
-def _least_change(machine: Machine) -> Iterator[Claim]:
+def _least_change(laboratory: Laboratory) -> Iterator[Claim]:
     pairs = {
-        name: interval(original(machine, name, 35, 20.0) - modified(machine, name, 35))
+        name: interval(original(laboratory, name, 35, 20.0) - modified(laboratory, name, 35))
         for name in ("mean_reaction_s", "max_reaction_s")
     }
-    yield _found(
+    yield PAPER.claim(
         "least-change",
-        "conclusions",
         all(gain.low is not None and gain.low > 0.0 for gain in pairs.values()),
         f"original less modified: mean reaction {shown(pairs['mean_reaction_s'], 2)} s, largest "
         f"{shown(pairs['max_reaction_s'], 1)} s",
-        "the modified algorithm is the least change that stops the forgetting of foreground workspaces",
     )
     slopes = {
         name: (
-            slope(original(machine, "swap_rate", 35, 20.0), original(machine, name, 35, 20.0)),
-            slope(modified(machine, "swap_rate", 35), modified(machine, name, 35)),
+            slope(original(laboratory, "swap_rate", 35, 20.0), original(laboratory, name, 35, 20.0)),
+            slope(modified(laboratory, "swap_rate", 35), modified(laboratory, name, 35)),
         )
         for name in ("mean_reaction_s", "max_reaction_s")
     }
-    said = "; ".join(
+    listed = "; ".join(
         f"{name.split('_')[0]} reaction {1000 * before.value:.2f} s under the original, "
         f"{shown(_thousand(after), 2)} s under modified"
         for name, (before, after) in slopes.items()
     )
-    yield _found(
+    yield PAPER.claim(
         "modified-swapping",
-        "Figure 11",
         all(abs(after.value) < 0.25 * abs(before.value) for before, after in slopes.values()),
-        f"slope on a thousand disk accesses: {said}; less than a quarter counts as independent",
-        "under modified, mean and largest reaction times no longer depend on the swap rate",
+        f"slope on a thousand disk accesses: {listed}; less than a quarter counts as independent",
     )
 
 

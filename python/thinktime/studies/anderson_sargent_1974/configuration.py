@@ -6,13 +6,12 @@ from functools import partial
 
 from thinktime.documents.diagrams import Arrow, Box, diagram
 from thinktime.documents.document import Cell, Column, Figure, Table
-from thinktime.sources.simulated import systems
 from thinktime.stats.estimate import Estimate
-from thinktime.studies.anderson_sargent_1974.machine import SYSTEM, Machine, interval, think
+from thinktime.studies.anderson_sargent_1974.experiments import SYSTEM, run_values, think
 from thinktime.studies.common_sections import parameters
+from thinktime.studies.estimates import interval
+from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.study import Chapter
-
-__all__ = ["chapter"]
 
 NUMBERS = {
     "foreground": "mean_foreground",
@@ -40,9 +39,9 @@ WAYS = (
 SIZE = (9.9, 5.8)
 
 
-def chapter(machine: Machine) -> Chapter:
-    """Show what was simulated, and where each number comes from."""
-    system = next(system for system in systems() if system.name == SYSTEM)
+def chapter(laboratory: Laboratory) -> Chapter:
+    """What was simulated, and where each number comes from."""
+    system = laboratory.system(SYSTEM)
     calibrated = system.calibrated()
     summary = (
         f"{system.summary}. One set of parameters serves all experiments; what varies between them is said "
@@ -50,18 +49,18 @@ def chapter(machine: Machine) -> Chapter:
         f"Nothing printed gives {', '.join(calibrated)}: these were calibrated against the modified "
         "algorithm with slices of 0.2 s and Table 4.",
     )
-    return Chapter(summary=summary, charts=(_network(machine),), tables=(parameters(system, {}),))
+    return Chapter(summary=summary, charts=(_network(laboratory),), tables=(parameters(system, {}),))
 
 
-def _network(machine: Machine) -> Figure:
+def _network(laboratory: Laboratory) -> Figure:
     """Figure 6 with mean numbers of workspaces."""
-    run = machine.run(users=35, insertion_time=think(20.0), scheduler="original", regions=4)
-    means = {place: interval(run.responses[name].to_numpy()) for place, name in NUMBERS.items()}
+    given = {"users": 35, "insertion_time": think(20.0), "scheduler": "original", "regions": 4}
+    means = {place: interval(run_values(laboratory, name, **given)) for place, name in NUMBERS.items()}
     away = sum(mean.value for mean in means.values())
     shown = {"terminals": f"{35 - away:.1f} users"} | {
         place: f"{mean.value:.1f}" for place, mean in means.items()
     }
-    rate = interval(run.responses["inputs_serviced"].to_numpy() / 10.0)
+    rate = interval(run_values(laboratory, "inputs_serviced", **given) / 10.0)
     boxes = [Box(place, shown[place], *PLACES[place], colour="user") for place in PLACES]
     arrows = [Arrow(((2.1, 3.1), (3.5, 3.1)), f"{rate.value:.0f}/min"), *(Arrow(way) for way in WAYS)]
     listed = ", ".join(f"{place} {mean.value:.1f}" for place, mean in means.items())

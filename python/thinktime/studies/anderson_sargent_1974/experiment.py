@@ -15,13 +15,15 @@ from thinktime.documents import format as shown
 from thinktime.documents.charts import Axis
 from thinktime.documents.document import Column, Key, Table
 from thinktime.stats.estimate import Estimate
-from thinktime.studies.anderson_sargent_1974.machine import Machine, interval, ratio, think
-from thinktime.studies.anderson_sargent_1974.tables import (
+from thinktime.studies.anderson_sargent_1974.experiments import (
     ALGORITHM_NAMES,
     F_RATIOS_OF_THE_TEXT,
     PAPER,
     SCHEDULERS,
     cell_row,
+    ratio,
+    run_values,
+    think,
 )
 from thinktime.studies.anderson_sargent_1974.variance import (
     ALGORITHMS,
@@ -31,10 +33,10 @@ from thinktime.studies.anderson_sargent_1974.variance import (
     SLICES,
     Analysis,
 )
-from thinktime.studies.cells import Cell, Kind, Tolerance
+from thinktime.studies.cells import Cell
+from thinktime.studies.estimates import interval, scaled
+from thinktime.studies.laboratory import Laboratory, remembered
 from thinktime.studies.study import Chapter
-
-__all__ = ["INSERTION_S", "TABLES", "Experiment", "chapter", "kind_of"]
 
 Array = NDArray[np.float64]
 
@@ -71,13 +73,12 @@ NOTES: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One table of the experiment: a response, its table, and what is allowed to be missed."""
+    """One table of the experiment, and the response that is in it."""
 
     response: str
     table: str
     quantity: str
     axis: str
-    tolerance: Tolerance
 
     @property
     def anova(self) -> str:
@@ -91,49 +92,40 @@ MEASURES = (
         "table05_queued_workspaces",
         "avg_queued_workspaces",
         "workspaces queued",
-        Tolerance("relative", 0.05),
     ),
     Measure(
         "inputs_serviced",
         "table06_inputs_serviced",
         "avg_inputs_serviced_per_10_min",
         "inputs in ten minutes",
-        Tolerance("relative", 0.05),
     ),
     Measure(
         "mean_reaction_s",
         "table07_reaction_time",
         "avg_reaction_s",
         "reaction time, s",
-        Tolerance("relative", 0.10),
     ),
     Measure(
         "mean_response_s",
         "table08_response_time",
         "avg_response_s",
         "response time, s",
-        Tolerance("relative", 0.15),
     ),
 )
-TABLES = (*(name for measure in MEASURES for name in (measure.table, measure.anova)), HISTOGRAM, "facts")
-
-
-def kind_of(algorithm: str, time_slice_s: float) -> Kind:
-    """Tell fitted cells from predicted ones: the model was calibrated to the former alone."""
-    return "fitted" if algorithm == "modified" and time_slice_s == 0.2 else "predicted"
 
 
 @dataclass(frozen=True)
 class Experiment:
     """The twelve cells, with the same workloads in each."""
 
-    machine: Machine
+    laboratory: Laboratory
 
     def cell(self, response: str, algorithm: str, regions: int, time_slice_s: float) -> Array:
         """One response of every replication of a cell."""
-        return self.machine.values(
+        return run_values(
+            self.laboratory,
             response,
-            replications=self.machine.settings.replications,
+            replications=self.laboratory.settings.replications,
             users=USERS,
             insertion_time=think(INSERTION_S),
             scheduler=SCHEDULERS[algorithm],
@@ -150,14 +142,24 @@ class Experiment:
     def analyses(self) -> dict[str, Analysis]:
         """Analysis of variance of each measure, by the name of its table."""
         return {
-            measure.anova: Analysis.of(self.all(measure.response), self.machine.settings.seed)
+            measure.anova: Analysis.of(
+                self.all(measure.response),
+                seed=self.laboratory.settings.seed,
+                draws=self.laboratory.scaled(DRAWS),
+            )
             for measure in MEASURES
         }
 
 
-def chapter(machine: Machine) -> Chapter:
+@remembered
+def experiment_of(laboratory: Laboratory) -> Experiment:
+    """The experiment in a laboratory, with its analyses."""
+    return Experiment(laboratory)
+
+
+def chapter(laboratory: Laboratory) -> Chapter:
     """Tables 5 to 9, their analyses of variance, and what the text says of them."""
-    experiment = machine.experiment
+    experiment = experiment_of(laboratory)
     figures = (*_cells(experiment), *_anovas(experiment), *_histogram(experiment), *_facts(experiment))
     summary = (
         "Every cell is 35 users with a mean insertion time of 20 s for ten minutes from an empty system, "
@@ -168,7 +170,8 @@ def chapter(machine: Machine) -> Chapter:
     method = (
         "Means over replications with Student's t. Sums of squares 8 (Σ c ȳ)² / Σ c², whatever the number of "
         "replications, over the error mean square with the workloads taken out as blocks; their ranges hold "
-        f"95 % of {DRAWS} experiments of eight replications drawn from ours. An effect counts where F is at "
+        f"95 % of {laboratory.scaled(DRAWS)} experiments of eight replications drawn from ours. An "
+        f"effect counts where F is at "
         "least ten."
     )
     drawn = tuple(_picture(experiment, measure) for measure in MEASURES)
@@ -204,8 +207,8 @@ def _picture(experiment: Experiment, measure: Measure) -> document.Figure:
         rows.append({"label": label, "series": OURS.name, "shown": shown.estimate(mean), **ends})
         cell = PAPER.tables[measure.table].cell(cell_row(*levels), measure.quantity)
         if cell is not None:
-            at = {"value": cell.value, "low": cell.value, "high": cell.value}
-            rows.append({"label": label, "series": THEIRS.name, "shown": f"{cell.value:g}", **at})
+            index = {"value": cell.value, "low": cell.value, "high": cell.value}
+            rows.append({"label": label, "series": THEIRS.name, "shown": f"{cell.value:g}", **index})
     unit = measure.axis
     columns = (Column("algorithm, workspaces, slice"), Column("source"), Column(unit, scaled=False))
     data = tuple((str(row["label"]), str(row["series"]), str(row["shown"])) for row in rows)
@@ -235,46 +238,33 @@ def _cells(experiment: Experiment) -> Iterator[Cell]:
         for levels in product(ALGORITHMS, REGIONS, SLICES):
             mean = interval(experiment.cell(measure.response, *levels))
             row = cell_row(*levels)
-            kind = kind_of(levels[0], levels[2])
-            yield PAPER.cell(measure.table, row, measure.quantity, mean, kind, measure.tolerance)
+            yield PAPER.simulated(measure.table, row, measure.quantity, mean)
 
 
 def _anovas(experiment: Experiment) -> Iterator[Cell]:
-    inside = Tolerance("range")
     for measure in MEASURES:
         analysis = experiment.analyses[measure.anova]
-        for row, quantity in PAPER.each(measure.anova):
+        for row in PAPER.rows(measure.anova):
             effect = str(row["effect"])
             if effect == "error":
-                if quantity == "mean_square":
-                    yield PAPER.cell(measure.anova, row, quantity, analysis.error, "predicted", inside)
+                yield PAPER.simulated(measure.anova, row, "mean_square", analysis.error)
                 continue
-            ours = (analysis.squares if quantity == "mean_square" else analysis.f)[effect]
-            yield PAPER.cell(measure.anova, row, quantity, ours, "predicted", inside)
+            yield PAPER.simulated(measure.anova, row, "mean_square", analysis.squares[effect])
+            yield PAPER.simulated(measure.anova, row, "f_ratio", analysis.f[effect])
 
 
 def _histogram(experiment: Experiment) -> Iterator[Cell]:
-    fraction = Tolerance("absolute", 0.015)
     for limit, algorithm, regions, time_slice_s in product(LIMITS_S, ALGORITHMS, REGIONS, SLICES):
         row = {"response_limit_s": limit, **cell_row(algorithm, regions, time_slice_s)}
         within = experiment.cell(f"within_{limit}_s", algorithm, regions, time_slice_s)
         population = experiment.cell("responses", algorithm, regions, time_slice_s)
-        kind = kind_of(algorithm, time_slice_s)
-        count = _scaled(interval(within), REPLICATIONS)
-        yield PAPER.cell(HISTOGRAM, row, "count", count, kind, Tolerance("relative", 0.05))
-        yield PAPER.cell(HISTOGRAM, row, "fraction", ratio(within, population), kind, fraction)
-
-
-def _scaled(estimate: Estimate, factor: float) -> Estimate:
-    low, high = (None if end is None else end * factor for end in (estimate.low, estimate.high))
-    return Estimate(
-        value=estimate.value * factor, unit="", n=estimate.n, method=estimate.method, low=low, high=high
-    )
+        count = scaled(interval(within), REPLICATIONS)
+        yield PAPER.simulated(HISTOGRAM, row, "count", count)
+        yield PAPER.simulated(HISTOGRAM, row, "fraction", ratio(within, population))
 
 
 def _facts(experiment: Experiment) -> Iterator[Cell]:
     """Numbers that the text states of these tables; fitted where they hold a cell that was calibrated to."""
-    near = Tolerance("relative", 0.05)
 
     def mean(response: str, at: tuple[int | slice, int | slice, int | slice]) -> Estimate:
         y = experiment.all(response)[at]
@@ -282,20 +272,15 @@ def _facts(experiment: Experiment) -> Iterator[Cell]:
 
     every = slice(None)
     for place, name in ((2, "FB-infinity"), (1, "FB2"), (0, "modified")):
-        kind: Kind = "fitted" if place == 0 else "predicted"
-        yield PAPER.fact("A-F37", mean("queued_workspaces", (place, every, every)), kind, near, name)
-    for place, name in ((0, "A-F41"), (1, "A-F42"), (2, "A-F43")):
-        kind = "fitted" if place == 0 else "predicted"
-        yield PAPER.fact(name, mean("inputs_serviced", (place, every, every)), kind, near)
-    tenth = Tolerance("relative", 0.10)
-    for place, name in ((0, "A-F47"), (1, "A-F48")):
-        kind = "fitted" if place == 1 else "predicted"
-        yield PAPER.fact(name, mean("mean_reaction_s", (every, 0, place)), kind, tenth)
-    yield PAPER.fact("A-F52", mean("mean_reaction_s", (2, 0, 0)), "predicted", tenth)
-    yield PAPER.fact("A-F53", mean("mean_response_s", (2, 0, 0)), "predicted", Tolerance("relative", 0.15))
-    inside = Tolerance("range")
+        yield PAPER.fact("queued-workspaces", mean("queued_workspaces", (place, every, every)), part=name)
+    for place, name in ((0, "throughput-modified"), (1, "throughput-fb2"), (2, "throughput-fb-infinity")):
+        yield PAPER.fact(name, mean("inputs_serviced", (place, every, every)))
+    for place, name in ((0, "mean-reaction-slice-0.1"), (1, "mean-reaction-slice-0.2")):
+        yield PAPER.fact(name, mean("mean_reaction_s", (every, 0, place)))
+    yield PAPER.fact("best-reaction", mean("mean_reaction_s", (2, 0, 0)))
+    yield PAPER.fact("best-response", mean("mean_response_s", (2, 0, 0)))
     for name, table, effect in F_RATIOS_OF_THE_TEXT:
-        yield PAPER.fact(name, experiment.analyses[table].f[effect], "predicted", inside)
+        yield PAPER.fact(name, experiment.analyses[table].f[effect])
 
 
 def _errors(experiment: Experiment) -> Table:

@@ -12,19 +12,16 @@ from numpy.typing import NDArray
 from thinktime.stats import critical_values
 from thinktime.stats.designs.contrasts import orthogonal_polynomials
 from thinktime.stats.estimate import Estimate
-from thinktime.studies.anderson_sargent_1974.machine import Machine
-from thinktime.studies.anderson_sargent_1974.monitor import Period
-from thinktime.studies.anderson_sargent_1974.tables import NAME, PAPER
-from thinktime.studies.cells import Cell, Claim, Tolerance
+from thinktime.studies.anderson_sargent_1974.experiments import PAPER
+from thinktime.studies.anderson_sargent_1974.monitor import Period, monitored
+from thinktime.studies.cells import Cell, Claim
+from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.study import Chapter
-
-__all__ = ["TABLES", "Design", "chapter"]
 
 Array = NDArray[np.float64]
 
 CELLS = "table03_log_reaction_cells"
 ANOVA = "table03_anova"
-TABLES = (CELLS, ANOVA)
 USERS = ((26, 27), (30, 31), (35, 36))
 RATES_PER_MIN = (1.36, 1.62, 1.88)
 REPLICATIONS = 8
@@ -40,12 +37,14 @@ class Design:
     """Mean log reaction times of the candidates of each cell, nearest first: users, rate, candidate."""
 
     candidates: Array
+    draws: int
+    """Random choices of eight periods."""
 
     @classmethod
-    def of(cls, periods: Sequence[Period]) -> Design:
+    def of(cls, periods: Sequence[Period], draws: int = DRAWS) -> Design:
         """Choose periods by users and by the nearness of their input rate."""
         cells = [_nearest(periods, users, rate) for users, rate in product(USERS, RATES_PER_MIN)]
-        return cls(np.array(cells).reshape(len(USERS), len(RATES_PER_MIN), CANDIDATES))
+        return cls(np.array(cells).reshape(len(USERS), len(RATES_PER_MIN), CANDIDATES), draws)
 
     @property
     def chosen(self) -> Array:
@@ -72,13 +71,13 @@ class Design:
 
     def _ranged(self, work: Callable[[Array], dict[str, float]]) -> dict[str, Estimate]:
         random = np.random.default_rng(1)
-        drawn = [work(_choice(self.candidates, random)) for _ in range(DRAWS)]
-        found = {}
+        drawn = [work(_choice(self.candidates, random)) for _ in range(self.draws)]
+        result = {}
         for name, value in work(self.chosen).items():
-            low, high = np.quantile([each[name] for each in drawn], [0.025, 0.975]).tolist()
-            method = f"range over {DRAWS} choices of eight of {CANDIDATES} periods"
-            found[name] = Estimate(value=value, unit="", n=REPLICATIONS, method=method, low=low, high=high)
-        return found
+            low, high = np.quantile([item[name] for item in drawn], [0.025, 0.975]).tolist()
+            method = f"range over {self.draws} choices of eight of {CANDIDATES} periods"
+            result[name] = Estimate(value=value, unit="", n=REPLICATIONS, method=method, low=low, high=high)
+        return result
 
     def significant(self) -> list[str]:
         """Effects that are significant at 5 per cent."""
@@ -87,9 +86,11 @@ class Design:
 
 
 def _nearest(periods: Sequence[Period], users: Sequence[int], rate: float) -> list[float]:
-    own = [period for period in periods if period.users in users and period.seen.reaction_log is not None]
-    own.sort(key=lambda period: abs(period.rate_per_min - rate))
-    return [float(period.seen.reaction_log or 0.0) for period in own[:CANDIDATES]]
+    selected = [
+        period for period in periods if period.users in users and period.seen.reaction_log is not None
+    ]
+    selected.sort(key=lambda period: abs(period.rate_per_min - rate))
+    return [float(period.seen.reaction_log or 0.0) for period in selected[:CANDIDATES]]
 
 
 def _choice(candidates: Array, random: np.random.Generator) -> Array:
@@ -108,24 +109,24 @@ def _error(y: Array) -> float:
 def _squares(y: Array) -> dict[str, float]:
     """8 (sum c ybar)^2 / sum c^2 for each effect, as the table names it; and the error."""
     means = y.mean(axis=-1)
-    found = {}
+    result = {}
     for users, rate in ((u, i) for u in POLYNOMIALS for i in POLYNOMIALS if u or i):
         weights = np.outer(POLYNOMIALS[users], POLYNOMIALS[rate])
         name = "_x_".join(f"{power}_{letter}" for power, letter in ((users, "U"), (rate, "I")) if power)
-        found[name] = REPLICATIONS * float(np.sum(weights * means)) ** 2 / float(np.sum(weights**2))
-    return {**found, "error": _error(y)}
+        result[name] = REPLICATIONS * float(np.sum(weights * means)) ** 2 / float(np.sum(weights**2))
+    return {**result, "error": _error(y)}
 
 
-def chapter(machine: Machine) -> Chapter:
+def chapter(laboratory: Laboratory) -> Chapter:
     """Table 3 and its analysis of variance."""
-    design = Design.of(machine.monitored.periods)
+    design = Design.of(monitored(laboratory).periods, laboratory.scaled(DRAWS))
     summary = (
         "As in the paper, each cell is eight periods of the log: those of its numbers of users whose input "
         "rates are nearest to the one asked for.",
     )
     method = (
         "A printed cell agrees if it differs from ours by no more than two means of eight periods do in 95 % "
-        f"of cases; a mean square or F if it lies in its range over {DRAWS} choices of eight of the "
+        f"of cases; a mean square or F if it lies in its range over {design.draws} choices of eight of the "
         f"{CANDIDATES} nearest periods."
     )
     return Chapter(
@@ -137,13 +138,10 @@ def _finding(design: Design) -> Claim:
     ratios = design.f()
     significant = design.significant()
     listed = ", ".join(f"{name} {ratios[name].value:.1f}" for name in ("linear_U", "linear_I"))
-    return Claim(
-        study=NAME,
-        id="only-users-count",
-        source="Table 3",
-        holds=significant == ["linear_U"],
-        statistic=f"F {listed}; significant at 5 %: {', '.join(significant) or 'none'}",
-        text="of users and input rate, only the linear effect of users is significant",
+    return PAPER.claim(
+        "only-users-count",
+        significant == ["linear_U"],
+        f"F {listed}; significant at 5 %: {', '.join(significant) or 'none'}",
     )
 
 
@@ -163,13 +161,13 @@ def _cells(design: Design) -> Iterator[Cell]:
             low=mean - reach,
             high=mean + reach,
         )
-        yield PAPER.cell(CELLS, row, "mean_log10_reaction", ours, "predicted", Tolerance("range"))
+        yield PAPER.simulated(CELLS, row, "mean_log10_reaction", ours)
 
 
 def _anova(design: Design) -> Iterator[Cell]:
     squares, ratios = design.squares(), design.f()
     for row in PAPER.tables[ANOVA].rows:
         name = str(row["effect"])
-        yield PAPER.cell(ANOVA, row, "mean_square", squares[name], "predicted", Tolerance("range"))
+        yield PAPER.simulated(ANOVA, row, "mean_square", squares[name])
         if name in ratios:
-            yield PAPER.cell(ANOVA, row, "f_ratio", ratios[name], "predicted", Tolerance("range"))
+            yield PAPER.simulated(ANOVA, row, "f_ratio", ratios[name])

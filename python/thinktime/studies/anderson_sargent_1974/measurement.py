@@ -13,25 +13,20 @@ from thinktime.documents.charts import Chart
 from thinktime.documents.document import Column, Key, Table
 from thinktime.models.distributions import Distribution, distribution
 from thinktime.stats.estimate import Estimate
-from thinktime.studies.anderson_sargent_1974 import pictures
-from thinktime.studies.anderson_sargent_1974.machine import Machine, welch
-from thinktime.studies.anderson_sargent_1974.monitor import USERS, Monitored, Period
-from thinktime.studies.anderson_sargent_1974.pictures import MEASURED, Points
+from thinktime.studies.anderson_sargent_1974 import charts as drawings
+from thinktime.studies.anderson_sargent_1974.charts import MEASURED, Points
+from thinktime.studies.anderson_sargent_1974.experiments import PAPER, service_specs, shares, welch
+from thinktime.studies.anderson_sargent_1974.monitor import USERS, Monitored, Period, monitored
 from thinktime.studies.anderson_sargent_1974.service_times import POOLED_OUTPUT_BOUND, UPPER
-from thinktime.studies.anderson_sargent_1974.tables import NAME, PAPER
-from thinktime.studies.cells import Cell, Claim, Tolerance
+from thinktime.studies.cells import Cell, Claim
+from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.study import Chapter
-
-__all__ = ["SERVICE_TABLES", "TABLES", "chapter", "pooled", "service_times"]
 
 SERVICE_TIMES = "table01_service_times"
 REACTION = "table02_reaction_vs_swapping"
 SERVICE_TABLES = (SERVICE_TIMES, "facts")
-TABLES = (REACTION,)
-FIT = Tolerance("relative", 0.05)
 CALM, BUSY = 2000.0, 3000.0
 """Disk accesses in ten minutes between which Table 2 goes from quick to slow reactions."""
-POINT = Tolerance("absolute", 1.0)
 CUT = 0.1
 """Part of a class that must not be cut off for its mean residual life to be judged."""
 STATED = Key("stated in the paper", colour="plain", shape="diamond")
@@ -45,22 +40,22 @@ TITLES = {
 }
 
 
-def chapter(machine: Machine) -> Chapter:
+def chapter(laboratory: Laboratory) -> Chapter:
     """Table 2 and Figures 1 to 5, from the log of the monitored system."""
-    seen = machine.monitored
-    hours = sum(period.seen.length_s for period in seen.periods) / 3600.0
-    inputs = sum(period.seen.inputs for period in seen.periods)
+    observed = monitored(laboratory)
+    hours = sum(period.seen.length_s for period in observed.periods) / 3600.0
+    inputs = sum(period.seen.inputs for period in observed.periods)
     summary = (
         f"The monitor traced {hours:.0f} hours with {min(USERS)} to {max(USERS)} users and {inputs} inputs; "
         "all this is computed from its log.",
     )
-    drawn = [_titled(figure) for figure in seen.section.figures if figure.name in TITLES]
+    drawn = [_titled(figure) for figure in observed.section.figures if figure.name in TITLES]
     return Chapter(
-        cells=tuple(_table_2(seen)),
-        claims=tuple(_findings(seen)),
+        cells=tuple(_table_2(observed)),
+        claims=tuple(_findings(observed)),
         summary=summary,
-        charts=(*drawn, *_figure_5(seen.periods)),
-        tables=(_sampled(seen),),
+        charts=(*drawn, *_figure_5(observed.periods)),
+        tables=(_sampled(observed),),
         method="A measured period of Table 2 agrees if it lies in the range of 95 % of the "
         f"{NEAREST} periods of ours whose swap rates are nearest.",
     )
@@ -71,7 +66,7 @@ def _titled(figure: document.Figure) -> document.Figure:
     figure = dataclasses.replace(figure, title=TITLES[figure.name])
     if figure.name != "service-curve":
         return figure
-    below = {0.1: "A-F13", 0.2: "A-F09"}
+    below = {0.1: "inputs-at-most-0.1-s", 0.2: "inputs-under-0.2-s"}
     points = [
         {
             "x": limit,
@@ -81,7 +76,7 @@ def _titled(figure: document.Figure) -> document.Figure:
         }
         for limit, name in below.items()
     ]
-    above = 1.0 - PAPER.facts["A-F10"].value.value / 100.0
+    above = 1.0 - PAPER.facts["inputs-over-2-s"].value.value / 100.0
     points.append({"x": 2.0, "y": above, "series": STATED.name, "shown": "at most 2 s"})
     return dataclasses.replace(
         figure, chart=partial(_over, figure.chart, points), keys=(*figure.keys, STATED)
@@ -94,14 +89,10 @@ def _over(chart: Chart, points: charts.Rows) -> charts.Spec:
 
 def _findings(seen: Monitored) -> Iterator[Claim]:
     exponential = seen.service.ageing[0].exponential
-    yield Claim(
-        study=NAME,
-        id="not-exponential",
-        source="Table 1",
-        holds=exponential.rejected(),
-        statistic=f"{exponential.method}: {exponential.statistic:.0f}, p "
-        f"{max(exponential.p, 0.001):.1g} or less",
-        text="service times are not exponential",
+    yield PAPER.claim(
+        "not-exponential",
+        exponential.rejected(),
+        f"{exponential.method}: {exponential.statistic:.0f}, p {max(exponential.p, 0.001):.1g} or less",
     )
     yield _residual_life(seen)
     calm, busy = (
@@ -109,15 +100,12 @@ def _findings(seen: Monitored) -> Iterator[Claim]:
         for low, high in ((0.0, CALM), (BUSY, np.inf))
     )
     more = welch(busy, calm)
-    yield Claim(
-        study=NAME,
-        id="swapping-delays",
-        source="Table 2, Figure 5",
-        holds=more.low is not None and more.low > 0.0,
-        statistic=f"mean reaction {calm.mean():.2f} s in {len(calm)} periods below {CALM:.0f} disk accesses, "
+    yield PAPER.claim(
+        "swapping-delays",
+        more.low is not None and more.low > 0.0,
+        f"mean reaction {calm.mean():.2f} s in {len(calm)} periods below {CALM:.0f} disk accesses, "
         f"{busy.mean():.2f} s in {len(busy)} above {BUSY:.0f}; "
         f"difference {more.value:.2f} s ({more.low:.2f} to {more.high:.2f})",
-        text="the reaction time grows with the swap rate",
     )
 
 
@@ -134,18 +122,11 @@ def _residual_life(seen: Monitored) -> Claim:
     parts = ", ".join(
         f"{100 * seen.unfinished[name]:.0f} % of {name}" for name in other if name in seen.unfinished
     )
-    said = f"{listed}; the end of the ten minutes cuts off {parts}" if parts else listed
-    return Claim(
-        study=NAME,
-        id="residual-life-increases",
-        source="Figures 3 and 4",
-        holds=True if not other else None if cut else False,
-        statistic=said,
-        text="the mean residual life of service times increases, overall and in each class",
-    )
+    phrases = f"{listed}; the end of the ten minutes cuts off {parts}" if parts else listed
+    return PAPER.claim("residual-life-increases", True if not other else None if cut else False, phrases)
 
 
-def service_times(machine: Machine) -> Chapter:
+def service_times(laboratory: Laboratory) -> Chapter:
     """Table 1, and what the text says of service times: the fitted distributions."""
     summary = (
         "Table 1 and the facts about service times are those of the fitted distributions themselves: a "
@@ -153,16 +134,16 @@ def service_times(machine: Machine) -> Chapter:
         f"The moments of all inputs go with an output-bound share of {100 * POOLED_OUTPUT_BOUND:.2f} %, that "
         "of the pooled sample; the shares are those of the simulated inputs.",
     )
-    return Chapter(cells=(*_table_1(machine), *_facts(machine)), claims=(), summary=summary)
+    return Chapter(cells=(*_table_1(laboratory), *_facts(laboratory)), claims=(), summary=summary)
 
 
-def pooled(machine: Machine) -> Distribution:
+def pooled(laboratory: Laboratory) -> Distribution:
     """Service times of all inputs, with the share of output-bound ones that the pooled sample had."""
-    shares, specs = machine.shares, machine.service_times
-    others = 1.0 - shares["output_bound"]
+    share_of, specs = shares(laboratory), service_specs(laboratory)
+    others = 1.0 - share_of["output_bound"]
     weights = {
         name: POOLED_OUTPUT_BOUND if name == "output_bound" else share / others * (1.0 - POOLED_OUTPUT_BOUND)
-        for name, share in shares.items()
+        for name, share in share_of.items()
     }
     return distribution(
         {"kind": "mixture", "weights": list(weights.values()), "of": [specs[name] for name in weights]}
@@ -173,35 +154,39 @@ def _exact(value: float, unit: str = "") -> Estimate:
     return Estimate(value=value, unit=unit, n=0, method="of the distribution itself")
 
 
-def _table_1(machine: Machine) -> Iterator[Cell]:
-    every = {"all": pooled(machine)} | {
-        name: distribution(spec) for name, spec in machine.service_times.items()
+def _table_1(laboratory: Laboratory) -> Iterator[Cell]:
+    every = {"all": pooled(laboratory)} | {
+        name: distribution(spec) for name, spec in service_specs(laboratory).items()
     }
     for row in PAPER.tables[SERVICE_TIMES].rows:
         name = str(row["input_class"])
-        found = every[name]
+        result = every[name]
         moments = {
-            "mean_s": found.mean,
-            "variance_s2": found.variance,
-            "std_dev_s": found.variance**0.5,
-            "coeff_of_var": found.variation,
-            "skew": found.skewness,
+            "mean_s": result.mean,
+            "variance_s2": result.variance,
+            "std_dev_s": result.variance**0.5,
+            "coeff_of_var": result.variation,
+            "skew": result.skewness,
         }
         for quantity, value in moments.items():
-            yield PAPER.cell(SERVICE_TIMES, row, quantity, _exact(value), "fitted", FIT)
-        share = 100.0 * machine.shares.get(name, 1.0)
-        yield PAPER.cell(SERVICE_TIMES, row, "percent_of_inputs", _exact(share), "fitted", POINT)
+            yield PAPER.simulated(SERVICE_TIMES, row, quantity, _exact(value))
+        share = 100.0 * shares(laboratory).get(name, 1.0)
+        yield PAPER.simulated(SERVICE_TIMES, row, "percent_of_inputs", _exact(share))
 
 
-def _facts(machine: Machine) -> Iterator[Cell]:
-    found = pooled(machine)
-    below = {limit: 100.0 * float(found.cumulative(limit)) for limit in (0.1, 0.2, 2.0)}
-    yield PAPER.fact("A-F09", _exact(below[0.2]), "fitted", POINT)
-    yield PAPER.fact("A-F10", _exact(100.0 - below[2.0]), "fitted", POINT)
-    yield PAPER.fact("A-F12", _exact(100.0 * _upper_part(found)), "fitted", POINT)
-    yield PAPER.fact("A-F13", _exact(below[0.1]), "fitted", POINT)
-    for name, at in (("A-F24", "compute"), ("A-F25", "output_bound"), ("A-F26", "command")):
-        yield PAPER.fact(name, _exact(machine.shares[at]), "fitted", Tolerance("digits"))
+def _facts(laboratory: Laboratory) -> Iterator[Cell]:
+    result = pooled(laboratory)
+    below = {limit: 100.0 * float(result.cumulative(limit)) for limit in (0.1, 0.2, 2.0)}
+    yield PAPER.fact("inputs-under-0.2-s", _exact(below[0.2]))
+    yield PAPER.fact("inputs-over-2-s", _exact(100.0 - below[2.0]))
+    yield PAPER.fact("upper-4-percent", _exact(100.0 * _upper_part(result)))
+    yield PAPER.fact("inputs-at-most-0.1-s", _exact(below[0.1]))
+    for name, index in (
+        ("compute-share", "compute"),
+        ("output-bound-share", "output_bound"),
+        ("command-share", "command"),
+    ):
+        yield PAPER.fact(name, _exact(shares(laboratory)[index]))
 
 
 def _upper_part(found: Distribution) -> float:
@@ -217,7 +202,7 @@ def _table_2(seen: Monitored) -> Iterator[Cell]:
     for row in PAPER.tables[REACTION].rows:
         nearest = np.argsort(np.abs(rates - float(row["disk_accesses_per_10_min"])), kind="stable")[:NEAREST]
         for quantity, name in (("avg_reaction_s", "reaction_mean_s"), ("max_reaction_s", "reaction_max_s")):
-            values = np.array([getattr(seen.periods[at].seen, name) for at in nearest.tolist()])
+            values = np.array([getattr(seen.periods[index].seen, name) for index in nearest.tolist()])
             low, high = np.quantile(values, [0.025, 0.975]).tolist()
             ours = Estimate(
                 value=float(values.mean()),
@@ -227,7 +212,7 @@ def _table_2(seen: Monitored) -> Iterator[Cell]:
                 low=low,
                 high=high,
             )
-            yield PAPER.cell(REACTION, row, quantity, ours, "predicted", Tolerance("range"))
+            yield PAPER.simulated(REACTION, row, quantity, ours)
 
 
 def _sampled(seen: Monitored) -> Table:
@@ -244,15 +229,15 @@ def _sampled(seen: Monitored) -> Table:
     service = seen.service
     rows = tuple(
         (
-            each.name,
-            each.n,
-            each.mean,
-            each.variance,
-            each.coefficient_of_variation,
-            each.skewness,
-            each.share,
+            item.name,
+            item.n,
+            item.mean,
+            item.variance,
+            item.coefficient_of_variation,
+            item.skewness,
+            item.share,
         )
-        for each in (service.overall, *service.classes)
+        for item in (service.overall, *service.classes)
     )
     return Table(
         name="sampled-service-times",
@@ -269,9 +254,9 @@ def _figure_5(periods: Sequence[Period]) -> Iterator[document.Figure]:
         ("figure-5-maximum", "reaction_max_s", "max_reaction_s", "largest"),
     ):
         title = f"{words.capitalize()} reaction time against swapping (Figure 5)"
-        values = [float(getattr(each.seen, attribute)) for each in periods]
-        ours = Points([each.accesses for each in periods], values)
-        theirs = {MEASURED: pictures.published(REACTION, "disk_accesses_per_10_min", quantity)}
+        values = [float(getattr(item.seen, attribute)) for item in periods]
+        ours = Points([item.accesses for item in periods], values)
+        theirs = {MEASURED: drawings.published(REACTION, "disk_accesses_per_10_min", quantity)}
         calm = [y for x, y in zip(ours.x, ours.y, strict=True) if x < CALM]
         busy = [y for x, y in zip(ours.x, ours.y, strict=True) if x >= BUSY]
         alt = (
@@ -280,4 +265,4 @@ def _figure_5(periods: Sequence[Period]) -> Iterator[document.Figure]:
             f"above {BUSY:.0f} it is {np.mean(busy or [np.nan]):.2f} s."
         )
         axes = ("disk accesses in ten minutes", f"{words} reaction time, s")
-        yield pictures.against(name, title, axes, {"simulated, original scheduler": ours}, theirs, alt)
+        yield drawings.against(name, title, axes, {"simulated, original scheduler": ours}, theirs, alt)

@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 from thinktime.documents import document
 from thinktime.stats import critical_values
 from thinktime.stats.estimate import Estimate
-from thinktime.studies.anderson_sargent_1974 import pictures
-from thinktime.studies.anderson_sargent_1974.machine import Machine, think
-from thinktime.studies.anderson_sargent_1974.pictures import SIMULATED, Points
+from thinktime.studies.anderson_sargent_1974 import charts as drawings
+from thinktime.studies.anderson_sargent_1974.charts import SIMULATED, Points
+from thinktime.studies.anderson_sargent_1974.experiments import run_values, think
 from thinktime.studies.anderson_sargent_1974.validation import AXES, RATE, RESPONSES, TABLE, block
+from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.study import Chapter
-
-__all__ = ["chapter", "modified", "slope"]
 
 Array = NDArray[np.float64]
 
@@ -28,9 +27,10 @@ REPLICATIONS = 8
 """Of the paper, of each of its two experiments: so many points are drawn."""
 
 
-def modified(machine: Machine, response: str, users: int) -> Array:
+def modified(laboratory: Laboratory, response: str, users: int) -> Array:
     """One response of every replication under the modified algorithm."""
-    return machine.values(
+    return run_values(
+        laboratory,
         response,
         users=users,
         insertion_time=think(INSERTION_S),
@@ -40,9 +40,9 @@ def modified(machine: Machine, response: str, users: int) -> Array:
     )
 
 
-def chapter(machine: Machine) -> Chapter:
+def chapter(laboratory: Laboratory) -> Chapter:
     """Table 4's third block, and Figure 11."""
-    ours = {column: modified(machine, response, 35) for column, response in RESPONSES.items()}
+    ours = {column: modified(laboratory, response, 35) for column, response in RESPONSES.items()}
     summary = (
         "Two experiments, 26 and 35 users with a mean insertion time of 20 s, four resident workspaces, and "
         "a slice of 0.2 s that the completion of I/O does not end.",
@@ -50,10 +50,10 @@ def chapter(machine: Machine) -> Chapter:
         "periods.",
     )
     return Chapter(
-        cells=tuple(block(machine, "simulated_modified", ours)),
+        cells=tuple(block(laboratory, "simulated_modified", ours)),
         claims=(),
         summary=summary,
-        charts=tuple(_pictures(machine)),
+        charts=tuple(_pictures(laboratory)),
     )
 
 
@@ -68,23 +68,23 @@ def slope(x: Array, y: Array) -> Estimate:
     return Estimate(value=value, unit="", n=n, method="least squares", low=value - reach, high=value + reach)
 
 
-def _pictures(machine: Machine) -> Iterator[document.Figure]:
+def _pictures(laboratory: Laboratory) -> Iterator[document.Figure]:
     for name, title, quantity in (
         ("figure-11-mean", "Mean reaction time, modified (Figure 11)", "avg_reaction_s"),
         ("figure-11-maximum", "Largest reaction time, modified (Figure 11)", "max_reaction_s"),
     ):
         ours = {
             f"{users} users, modified": Points(
-                modified(machine, "swap_rate", users)[:REPLICATIONS].tolist(),
-                modified(machine, RESPONSES[quantity], users)[:REPLICATIONS].tolist(),
+                modified(laboratory, "swap_rate", users)[:REPLICATIONS].tolist(),
+                modified(laboratory, RESPONSES[quantity], users)[:REPLICATIONS].tolist(),
             )
             for users in USERS
         }
-        theirs = {SIMULATED: pictures.published(TABLE, RATE, quantity, block="simulated_modified")}
-        every = np.concatenate([modified(machine, RESPONSES[quantity], users) for users in USERS])
+        theirs = {SIMULATED: drawings.published(TABLE, RATE, quantity, block="simulated_modified")}
+        every = np.concatenate([modified(laboratory, RESPONSES[quantity], users) for users in USERS])
         alt = (
             f"{REPLICATIONS} periods of each experiment as circles, those of Table 4 as diamonds; in all our "
             f"{len(every)} periods it is between {every.min():.2f} and {every.max():.2f} s, "
             "however much is swapped."
         )
-        yield pictures.against(name, title, (AXES[RATE], AXES[quantity]), ours, theirs, alt)
+        yield drawings.against(name, title, (AXES[RATE], AXES[quantity]), ours, theirs, alt)

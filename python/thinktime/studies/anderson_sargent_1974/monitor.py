@@ -6,15 +6,12 @@ is computed from the log alone, by the analyses that read the log of any machine
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from thinktime.errors import WorkError
-from thinktime.stats.estimate import NotApplicable
-from thinktime.studies.anderson_sargent_1974.machine import PERIOD_S, SYSTEM, think
+from thinktime.studies.anderson_sargent_1974.experiments import PERIOD_S, SYSTEM, think
+from thinktime.studies.laboratory import Laboratory, applicable, remembered
 
 if TYPE_CHECKING:
     from thinktime.analyses.arrivals.analysis import Arrivals
@@ -22,9 +19,7 @@ if TYPE_CHECKING:
     from thinktime.analyses.waits.analysis import TraceInterval
     from thinktime.documents.document import Section
     from thinktime.log import Log
-    from thinktime.studies.laboratory import Settings
 
-__all__ = ["INSERTION_S", "USERS", "Monitored", "Period", "monitor"]
 
 USERS = (25, 26, 27, 30, 31, 35, 36)
 INSERTION_S = (16.0, 20.0, 24.0, 28.0)
@@ -69,58 +64,44 @@ class Monitored:
     """Part of the inputs of each class that the end of their period cut off."""
 
 
-def monitor(settings: Settings) -> Monitored:
-    """Run and trace the system, and analyse the log.
+@remembered
+def monitored(laboratory: Laboratory) -> Monitored:
+    """The traced system, and the analyses of its log.
 
     Raises
     ------
     WorkError
         An analysis does not apply to the log.
     """
-    from thinktime.log import Log
+    from thinktime.analyses.arrivals import analysis as arrivals
+    from thinktime.analyses.service import analysis as service
+    from thinktime.analyses.service.section import section
+    from thinktime.analyses.waits import analysis as waits
 
-    with tempfile.TemporaryDirectory(prefix="thinktime-study-") as folder:
-        path = Path(folder) / "log"
-        sessions = list(product(USERS, INSERTION_S, range(PERIODS)))
-        for number, (users, insertion, _) in enumerate(sessions):
-            _record(path, number, users, insertion, settings.seed)
-        return _analysed(Log.open(path), [session[:2] for session in sessions])
+    sessions = list(product(USERS, INSERTION_S, range(laboratory.scaled(PERIODS))))
+    log = laboratory.traced(SYSTEM, [_parameters(users, insertion) for users, insertion, _ in sessions])
+    services = applicable(service.analyse(log))
+    intervals = applicable(waits.analyse(log, interval_s=PERIOD_S)).intervals
+    return Monitored(
+        service=services,
+        section=section(services),
+        arrivals=applicable(arrivals.analyse(log, period_s=PERIOD_S)),
+        periods=tuple(
+            Period(users=users, insertion_s=insertion, seen=interval)
+            for (users, insertion, _), interval in zip(sessions, intervals, strict=True)
+        ),
+        unfinished=_unfinished(log),
+    )
 
 
-def _record(path: Path, number: int, users: int, insertion_s: float, seed: int) -> None:
-    """Record one period; its number keeps it apart from the others in time and in random numbers."""
-    from thinktime.sources.simulated import simulate
-
-    parameters = {
+def _parameters(users: int, insertion_s: float) -> dict[str, Any]:
+    return {
         "users": users,
         "insertion_time": think(insertion_s),
         "scheduler": "original",
         "regions": 4,
         "length": PERIOD_S,
     }
-    run = simulate(SYSTEM, parameters, seed=seed, first_replication=number)
-    run.record(path, trace=True, mode="resume")
-
-
-def _analysed(log: Log, sessions: list[tuple[int, float]]) -> Monitored:
-    from thinktime.analyses.arrivals import analysis as arrivals
-    from thinktime.analyses.service import analysis as service
-    from thinktime.analyses.service.section import section
-    from thinktime.analyses.waits import analysis as trace
-
-    asked = service.analyse(log)
-    came = arrivals.analyse(log, period_s=PERIOD_S)
-    seen = trace.analyse(log, interval_s=PERIOD_S)
-    for answer in (asked, came, seen):
-        if isinstance(answer, NotApplicable):
-            raise WorkError(f"the log of the simulated system cannot be analysed: {answer.reason}")
-    assert not isinstance(asked, NotApplicable)
-    assert not isinstance(came, NotApplicable)
-    assert not isinstance(seen, NotApplicable)
-    periods = tuple(
-        Period(*session, interval) for session, interval in zip(sessions, seen.intervals, strict=True)
-    )
-    return Monitored(asked, section(asked), came, periods, _unfinished(log))
 
 
 def _unfinished(log: Log) -> dict[str, float]:

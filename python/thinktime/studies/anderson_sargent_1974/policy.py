@@ -17,12 +17,18 @@ from thinktime.documents.charts import Axis
 from thinktime.documents.document import Cell, Column, Figure, Key, Table
 from thinktime.models.distributions import distribution
 from thinktime.stats.estimate import Estimate
-from thinktime.studies.anderson_sargent_1974.machine import Machine, interval, think
-from thinktime.studies.anderson_sargent_1974.tables import NAME
+from thinktime.studies.anderson_sargent_1974.experiments import (
+    ENOUGH,
+    PAPER,
+    SYSTEM,
+    run_values,
+    service_specs,
+    think,
+)
 from thinktime.studies.cells import Claim
+from thinktime.studies.estimates import interval
+from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.study import Chapter
-
-__all__ = ["chapter"]
 
 Array = NDArray[np.float64]
 
@@ -46,11 +52,11 @@ PARETO_S = (0.01, 3000.0)
 """Ends of the bounded Pareto distribution."""
 
 
-def chapter(machine: Machine) -> Chapter:
+def chapter(laboratory: Laboratory) -> Chapter:
     """Policies on the same workloads, with the fitted service times and with lighter and other tails."""
-    tails = _tails(machine)
+    tails = _tails(laboratory)
     responses = {
-        (tail, policy): machine.values("mean_response_s", **SETTING, **POLICIES[policy], **parameters)
+        (tail, policy): run_values(laboratory, "mean_response_s", **SETTING, **POLICIES[policy], **parameters)
         for tail, parameters in tails.items()
         for policy in POLICIES
     }
@@ -71,7 +77,7 @@ def chapter(machine: Machine) -> Chapter:
         "policies. Multi-level feedback doubles its quantum from level to level. Other tails have the mean "
         "compute time of the fitted one."
     )
-    slowdowns = _slowdowns(machine)
+    slowdowns = _slowdowns(laboratory)
     return Chapter(
         cells=(),
         claims=(
@@ -80,7 +86,7 @@ def chapter(machine: Machine) -> Chapter:
         ),
         summary=summary,
         charts=(_figure(slowdowns),),
-        tables=(_table(machine, tails, responses, excess, slowdowns),),
+        tables=(_table(laboratory, tails, responses, excess, slowdowns),),
         caveats=(
             "Slowdowns are those of completed inputs: long ones that the ten minutes cut off are not among "
             "them, and their number differs between policies (column unfinished).",
@@ -89,15 +95,15 @@ def chapter(machine: Machine) -> Chapter:
     )
 
 
-def _tails(machine: Machine) -> dict[str, dict[str, Any]]:
+def _tails(laboratory: Laboratory) -> dict[str, dict[str, Any]]:
     """Service times of compute transactions with one mean and different tails."""
-    found = distribution(machine.service_times["compute"])
-    same = {"kind": "lognormal", "mean": found.mean, "sd": math.sqrt(found.variance)}
+    result = distribution(service_specs(laboratory)["compute"])
+    same = {"kind": "lognormal", "mean": result.mean, "sd": math.sqrt(result.variance)}
     return {
         "fitted": {},
-        "exponential": {"compute_service": {"kind": "exponential", "mean": found.mean}},
+        "exponential": {"compute_service": {"kind": "exponential", "mean": result.mean}},
         "lognormal": {"compute_service": same},
-        "bounded Pareto": {"compute_service": _pareto(found.mean)},
+        "bounded Pareto": {"compute_service": _pareto(result.mean)},
     }
 
 
@@ -113,52 +119,46 @@ def _pareto(mean_s: float) -> dict[str, Any]:
     return spec(brentq(lambda shape: distribution(spec(shape)).mean - mean_s, 0.3, 3.0))
 
 
-def _slowdowns(machine: Machine) -> dict[str, dict[str, Estimate]]:
+def _slowdowns(laboratory: Laboratory) -> dict[str, dict[str, Estimate]]:
     """Response over service by job size, for each policy."""
-    found = {}
+    result = {}
     for policy, parameters in POLICIES.items():
-        run = machine.run(**SETTING, **parameters)
+        run = laboratory.simulate(SYSTEM, {**SETTING, **parameters}, laboratory.count(ENOUGH))
         names = [name for name in run.units if name.startswith("slowdown_")]
-        found[policy] = {
+        result[policy] = {
             run.descriptions[name].rpartition(" of ")[2]: interval(
-                run.responses[name].drop_nulls().to_numpy()
+                run_values(laboratory, name, **SETTING, **parameters)
             )
             for name in names
         }
-    return found
+    return result
 
 
 def _near_bound(excess: Mapping[str, Estimate], responses: Mapping[str, Array]) -> Claim:
     listed = ", ".join(f"{policy} {100 * value.value:.0f} %" for policy, value in excess.items())
     rivals = [name for name in POLICIES if name not in {BOUND, CHOICE, DISPATCHED}]
     gains = [interval(responses[CHOICE] - responses[name]) for name in rivals]
-    return Claim(
-        study=NAME,
-        id="fb-infinity-near-bound",
-        source="beyond the paper",
-        holds=not any(gain.low is not None and gain.low > 0.0 for gain in gains),
-        statistic=f"mean response above SRPT with known times: {listed}",
-        text="among swap schedulers that know no service times, none answers faster than FB-infinity",
+    return PAPER.claim(
+        "fb-infinity-near-bound",
+        not any(gain.low is not None and gain.low > 0.0 for gain in gains),
+        f"mean response above SRPT with known times: {listed}",
     )
 
 
 def _in_proportion(chosen: Mapping[str, Estimate], modified: Mapping[str, Estimate]) -> Claim:
     """Whether response over service is about the same for all that need more than one slice."""
-    own, other = (list(item.items())[1:] for item in (chosen, modified))
-    values = [value.value for _, value in own]
+    selected, other = (list(item.items())[1:] for item in (chosen, modified))
+    values = [value.value for _, value in selected]
 
     def listed(items: list[tuple[str, Estimate]]) -> str:
         return ", ".join(f"{value.value:.1f} ({size})" for size, value in items)
 
-    return Claim(
-        study=NAME,
-        id="in-proportion",
-        source="conclusions",
-        holds=max(values) <= PROPORTIONAL * min(values),
-        statistic=f"response over service {listed(own)} under FB-infinity; {listed(other)} under "
+    return PAPER.claim(
+        "in-proportion",
+        max(values) <= PROPORTIONAL * min(values),
+        f"response over service {listed(selected)} under FB-infinity; {listed(other)} under "
         f"modified; within a "
         f"factor of {PROPORTIONAL:g} counts as proportional",
-        text="FB-infinity degrades an input in proportion to its own demand",
     )
 
 
@@ -215,7 +215,7 @@ def _data(slowdowns: Mapping[str, Mapping[str, Estimate]]) -> Table:
 
 
 def _table(
-    machine: Machine,
+    laboratory: Laboratory,
     tails: Mapping[str, object],
     responses: Mapping[tuple[str, str], Array],
     excess: Mapping[str, Estimate],
@@ -235,7 +235,7 @@ def _table(
             policy,
             *(interval(responses[tail, policy]) for tail in tails),
             excess[policy],
-            interval(machine.values("unfinished", **SETTING, **POLICIES[policy])),
+            interval(run_values(laboratory, "unfinished", **SETTING, **POLICIES[policy])),
             slowdowns[policy][sizes[0]],
             slowdowns[policy][sizes[-1]],
         )

@@ -13,13 +13,11 @@ from thinktime.stats import critical_values
 from thinktime.stats.estimate import Estimate
 from thinktime.stats.regression.least_squares import LeastSquares
 from thinktime.stats.regression.selection import Selection, forward
-from thinktime.studies.anderson_sargent_1974.machine import Machine
-from thinktime.studies.anderson_sargent_1974.monitor import Period
-from thinktime.studies.anderson_sargent_1974.tables import NAME, PAPER
+from thinktime.studies.anderson_sargent_1974.experiments import PAPER
+from thinktime.studies.anderson_sargent_1974.monitor import Period, monitored
 from thinktime.studies.cells import Cell, Claim
+from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.study import Chapter
-
-__all__ = ["F_TO_ENTER", "Regression", "chapter"]
 
 Array = NDArray[np.float64]
 
@@ -36,7 +34,11 @@ CANDIDATES: dict[str, Callable[[Period], float]] = {
     "W_F, min": lambda period: period.foreground_min,
 }
 """Variables that the paper offers to the regression, in the units in which its coefficients can be read."""
-FACTS = {"A-F21": "constant", "A-F22": "D a minute", "A-F23": "W_F, min"}
+FACTS = {
+    "regression-constant": "constant",
+    "regression-swap-rate": "D a minute",
+    "regression-foreground-time": "W_F, min",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,18 +82,18 @@ def _fit(periods: Sequence[Period], names: Sequence[str]) -> tuple[dict[str, Est
     fit = _rows(periods, names).solve()
     t = critical_values.student_t(0.95, float(fit.degrees))
     errors = np.sqrt(np.diagonal(fit.covariance()))
-    found = {}
+    result = {}
     for name, value, error in zip(("constant", *names), fit.coefficients, errors, strict=True):
         low, high = float(value - t * error), float(value + t * error)
-        found[name] = Estimate(
+        result[name] = Estimate(
             value=float(value), unit="", n=fit.n, method="least squares, Student t", low=low, high=high
         )
-    return found, fit.r_squared
+    return result, fit.r_squared
 
 
-def chapter(machine: Machine) -> Chapter:
+def chapter(laboratory: Laboratory) -> Chapter:
     """Run the regression of the paper, and see what forward selection takes here."""
-    periods = [period for period in machine.monitored.periods if period.seen.reaction_log is not None]
+    periods = [period for period in monitored(laboratory).periods if period.seen.reaction_log is not None]
     stepwise, printed = Regression.stepwise(periods), Regression.printed(periods)
     entered = ", ".join(f"{name} (F {f:.0f})" for name, f in zip(stepwise.chosen, stepwise.f, strict=True))
     summary = (
@@ -118,19 +120,16 @@ def chapter(machine: Machine) -> Chapter:
 def _finding(stepwise: Regression) -> Claim:
     first = stepwise.chosen[:2]
     entered = ", ".join(f"{name} (F {f:.0f})" for name, f in zip(stepwise.chosen, stepwise.f, strict=True))
-    return Claim(
-        study=NAME,
-        id="swapping-and-foreground",
-        source="stepwise regression",
-        holds=set(first) == {"D a minute", "W_F, min"},
-        statistic=f"forward selection takes {entered}",
-        text="the swap rate and the time in foreground are what the reaction time goes with before all else",
+    return PAPER.claim(
+        "swapping-and-foreground",
+        set(first) == {"D a minute", "W_F, min"},
+        f"forward selection takes {entered}",
     )
 
 
 def _figures(printed: Regression) -> Iterator[Cell]:
     for name, term in FACTS.items():
-        yield PAPER.fact(name, printed.coefficients[term], "predicted", None)
+        yield PAPER.fact(name, printed.coefficients[term])
 
 
 def _table(stepwise: Regression, printed: Regression) -> Table:

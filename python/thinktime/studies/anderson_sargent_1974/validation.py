@@ -9,14 +9,12 @@ from numpy.typing import NDArray
 
 from thinktime.documents import document
 from thinktime.stats.estimate import Estimate
-from thinktime.studies.anderson_sargent_1974 import pictures
-from thinktime.studies.anderson_sargent_1974.machine import Machine, think
-from thinktime.studies.anderson_sargent_1974.pictures import MEASURED, SIMULATED, Points
-from thinktime.studies.anderson_sargent_1974.tables import PAPER
-from thinktime.studies.cells import Cell, Kind, Row, Tolerance
+from thinktime.studies.anderson_sargent_1974 import charts as drawings
+from thinktime.studies.anderson_sargent_1974.charts import MEASURED, SIMULATED, Points
+from thinktime.studies.anderson_sargent_1974.experiments import PAPER, run_values, think
+from thinktime.studies.cells import Cell, Row, Tolerance
+from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.study import Chapter
-
-__all__ = ["AXES", "RATE", "RESPONSES", "TABLE", "block", "chapter", "original"]
 
 Array = NDArray[np.float64]
 
@@ -55,25 +53,25 @@ RESPONSES = {
 }
 """Responses of the simulated system by the columns of Table 4."""
 TOLERANCES = {"avg_reaction_s": Tolerance("relative", 0.10), "avg_response_s": Tolerance("relative", 0.15)}
-KIND: Kind = "fitted"
-"""The model was calibrated to all three blocks; the third is the modified algorithm with a slice of 0.2 s."""
 REPEATED = (6, 7)
 """Rows of the third block that repeat its first two."""
 
 
-def original(machine: Machine, response: str, users: int, insertion_s: float) -> Array:
+def original(laboratory: Laboratory, response: str, users: int, insertion_s: float) -> Array:
     """One response of every replication under the original scheduler with four regions."""
-    return machine.values(
-        response, users=users, insertion_time=think(insertion_s), scheduler="original", regions=4
+    return run_values(
+        laboratory, response, users=users, insertion_time=think(insertion_s), scheduler="original", regions=4
     )
 
 
-def chapter(machine: Machine) -> Chapter:
+def chapter(laboratory: Laboratory) -> Chapter:
     """Table 4's first two blocks, and Figures 7 to 10."""
     figures = tuple(
         figure
         for name in ("empirical", "simulated_original")
-        for figure in block(machine, name, {c: original(machine, r, 35, 20.0) for c, r in RESPONSES.items()})
+        for figure in block(
+            laboratory, name, {c: original(laboratory, r, 35, 20.0) for c, r in RESPONSES.items()}
+        )
     )
     summary = (
         "Six experiments with the original scheduler: 26 and 35 users with mean insertion times of 20, 25 "
@@ -82,10 +80,10 @@ def chapter(machine: Machine) -> Chapter:
         "mean of a block agrees if it lies where 95 % of means of eight of our periods do, a mean reaction "
         "time within 10 % and a mean response time within 15 %.",
     )
-    return Chapter(cells=figures, claims=(), summary=summary, charts=tuple(_pictures(machine)))
+    return Chapter(cells=figures, claims=(), summary=summary, charts=tuple(_pictures(laboratory)))
 
 
-def block(machine: Machine, name: str, ours: dict[str, Array]) -> Iterator[Cell]:
+def block(laboratory: Laboratory, name: str, ours: dict[str, Array]) -> Iterator[Cell]:
     """One block of Table 4: its periods, and their mean.
 
     Parameters
@@ -100,10 +98,10 @@ def block(machine: Machine, name: str, ours: dict[str, Array]) -> Iterator[Cell]
     rows = [row for row in table.rows if row["block"] == name]
     for row in rows:
         for quantity, values in ours.items():
-            yield PAPER.cell(TABLE, row, quantity, _range(values), KIND, Tolerance("range"))
-    random = np.random.default_rng(machine.settings.seed)
+            yield PAPER.simulated(TABLE, row, quantity, _range(values))
+    random = np.random.default_rng(laboratory.settings.seed)
     for quantity, values in ours.items():
-        yield _mean(rows, quantity, values, random)
+        yield _mean(rows, quantity, values, random, laboratory.scaled(DRAWS))
 
 
 def _range(values: Array) -> Estimate:
@@ -118,13 +116,13 @@ def _range(values: Array) -> Estimate:
     )
 
 
-def _mean(rows: list[Row], quantity: str, values: Array, random: np.random.Generator) -> Cell:
+def _mean(rows: list[Row], quantity: str, values: Array, random: np.random.Generator, draws: int) -> Cell:
     """Mean of a block, rows that repeat others left out."""
     table = PAPER.tables[TABLE]
     name = str(rows[0]["block"])
     different = [row for row in rows if not (name == "simulated_modified" and row["row"] in REPEATED)]
     cells = [cell for row in different if (cell := table.cell(row, quantity)) is not None]
-    drawn = [random.choice(values, PERIODS).mean() for _ in range(DRAWS)]
+    drawn = [random.choice(values, PERIODS).mean() for _ in range(draws)]
     low, high = np.quantile(drawn, [0.025, 0.975]).tolist()
     return Cell(
         study=PAPER.study,
@@ -137,33 +135,34 @@ def _mean(rows: list[Row], quantity: str, values: Array, random: np.random.Gener
         low=low,
         high=high,
         n=len(values),
-        kind=KIND,
+        kind="fitted",
         tolerance=TOLERANCES.get(quantity, Tolerance("range")),
         places=cells[0].places + 1,
         label=f"{name}, mean",
     )
 
 
-def _pictures(machine: Machine) -> Iterator[document.Figure]:
+def _pictures(laboratory: Laboratory) -> Iterator[document.Figure]:
     for name, title, x, y in PICTURES:
-        ours = {f"{users} users, original scheduler": _periods(machine, users, x, y) for users in USERS}
+        ours = {f"{users} users, original scheduler": _periods(laboratory, users, x, y) for users in USERS}
         theirs = {
             MEASURED: _measured(x, y),
-            SIMULATED: pictures.published(TABLE, x, y, block="simulated_original"),
+            SIMULATED: drawings.published(TABLE, x, y, block="simulated_original"),
         }
-        every = [value for users in USERS for value in original(machine, RESPONSES[y], users, 20.0)]
+        every = [value for users in USERS for value in original(laboratory, RESPONSES[y], users, 20.0)]
         alt = (
             f"{REPLICATIONS} periods of each of the six experiments as circles, the periods of Table 4 as "
             f"diamonds. With an insertion time of 20 s, {AXES[y].removesuffix(', s')} is between "
             f"{min(every):.2f} and {max(every):.2f} s in {len(every)} periods."
         )
-        yield pictures.against(name, title, (AXES[x], AXES[y]), ours, theirs, alt)
+        yield drawings.against(name, title, (AXES[x], AXES[y]), ours, theirs, alt)
 
 
-def _periods(machine: Machine, users: int, x: str, y: str) -> Points:
+def _periods(laboratory: Laboratory, users: int, x: str, y: str) -> Points:
     def column(name: str) -> list[float]:
         parts = [
-            original(machine, RESPONSES[name], users, insertion)[:REPLICATIONS] for insertion in INSERTION_S
+            original(laboratory, RESPONSES[name], users, insertion)[:REPLICATIONS]
+            for insertion in INSERTION_S
         ]
         return [float(value) for value in np.concatenate(parts)]
 
@@ -172,8 +171,8 @@ def _periods(machine: Machine, users: int, x: str, y: str) -> Points:
 
 def _measured(x: str, y: str) -> Points:
     """Measured periods of Table 4, and of Table 2 where it has both columns."""
-    points = pictures.published(TABLE, x, y, block="empirical")
+    points = drawings.published(TABLE, x, y, block="empirical")
     if x == RATE and y in ("avg_reaction_s", "max_reaction_s"):
-        more = pictures.published("table02_reaction_vs_swapping", "disk_accesses_per_10_min", y)
+        more = drawings.published("table02_reaction_vs_swapping", "disk_accesses_per_10_min", y)
         points = Points([*points.x, *more.x], [*points.y, *more.y])
     return points

@@ -12,9 +12,7 @@ from thinktime.stats.designs.anova import Anova, anova
 from thinktime.stats.designs.contrasts import Component, contrast, orthogonal_polynomials
 from thinktime.stats.designs.factorial import CellMeans, Factor, Responses
 from thinktime.stats.estimate import Estimate, NotApplicable
-from thinktime.studies.anderson_sargent_1974.tables import SCHEDULERS
-
-__all__ = ["ALGORITHMS", "DRAWS", "REGIONS", "REPLICATIONS", "SLICES", "Analysis"]
+from thinktime.studies.anderson_sargent_1974.experiments import SCHEDULERS
 
 Array = NDArray[np.float64]
 
@@ -64,14 +62,14 @@ class Analysis:
     unblocked: float
 
     @classmethod
-    def of(cls, y: Array, seed: int) -> Analysis:
-        """Analyse responses with an axis for algorithm, regions, slice and replication."""
+    def of(cls, y: Array, *, seed: int, draws: int = DRAWS) -> Analysis:
+        """Analysis of responses with an axis for algorithm, regions, slice and replication."""
         n = y.shape[-1]
         table = _anova(y, blocks_out=True)
         squares = _squares(y, table.error_mean_square)
         random = np.random.default_rng(seed)
         drawn: dict[str, list[tuple[float, float]]] = {name: [] for name in (*EFFECTS, "error")}
-        for _ in range(DRAWS if n > REPLICATIONS else 0):
+        for _ in range(draws if n > REPLICATIONS else 0):
             part = y[..., random.permutation(n)[:REPLICATIONS]]
             error = _blocked_error(part)
             drawn["error"].append((error, 1.0))
@@ -79,13 +77,15 @@ class Analysis:
                 drawn[name].append((square, square / error))
         error = table.error_mean_square
         return cls(
-            {name: _ranged(value, [each[0] for each in drawn[name]], n) for name, value in squares.items()},
-            {
-                name: _ranged(value / error, [each[1] for each in drawn[name]], n)
+            squares={
+                name: _ranged(value, [item[0] for item in drawn[name]], n) for name, value in squares.items()
+            },
+            f={
+                name: _ranged(value / error, [item[1] for item in drawn[name]], n)
                 for name, value in squares.items()
             },
-            _ranged(error, [each[0] for each in drawn["error"]], n),
-            _anova(y, blocks_out=False).error_mean_square,
+            error=_ranged(error, [item[0] for item in drawn["error"]], n),
+            unblocked=_anova(y, blocks_out=False).error_mean_square,
         )
 
     def counting(self) -> list[str]:
@@ -119,7 +119,7 @@ def _squares(y: Array, error: float) -> dict[str, float]:
     factors = _factors()
     cells = CellMeans.published(factors, y.mean(axis=-1), replications=REPLICATIONS, error_mean_square=error)
     powers = {factor.name: orthogonal_polynomials(factor.scores) for factor in factors}
-    found = {}
+    result = {}
     for name, parts in EFFECTS.items():
         components = [
             Component(factor=LETTERS[letter], degree=degree, coefficients=powers[LETTERS[letter]][degree - 1])
@@ -127,8 +127,8 @@ def _squares(y: Array, error: float) -> dict[str, float]:
         ]
         answer = contrast(cells, components)
         assert not isinstance(answer, NotApplicable)  # every cell was run
-        found[name] = answer.squares
-    return found
+        result[name] = answer.squares
+    return result
 
 
 def _ranged(value: float, drawn: list[float], n: int) -> Estimate:

@@ -25,8 +25,7 @@ from thinktime.studies.bard_1971.records import (
     key,
 )
 from thinktime.studies.cells import Cell, Row
-from thinktime.studies.estimates import exact
-from thinktime.studies.old_paper import rounded
+from thinktime.studies.estimates import exact, rounded
 from thinktime.studies.published import Printed
 from thinktime.studies.study import Chapter
 

@@ -12,8 +12,6 @@ from thinktime.documents.charts import Axis, Spec
 from thinktime.documents.document import Cell, Column, Figure, Key, Table
 from thinktime.stats.estimate import Estimate
 
-__all__ = ["Point", "Printed", "broken_lines", "curves"]
-
 COLOURS = ("system", "user", "memory", "disk")
 TOGETHER = 0.03
 """Part of the axis within which names would lie on each other."""
@@ -74,7 +72,7 @@ def curves(
     marks = _marks(printed)
     places = [
         *(float(str(row["x"])) for row in rows),
-        *(point.x for own in printed.values() for point in own),
+        *(point.x for selected in printed.values() for point in selected),
     ]
     x = Axis.logarithmic(axes[0], places, log_x) if log_x else Axis(axes[0], low=0.0)
     y = Axis.from_zero(axes[1], [*rows, *({"value": mark["y"]} for mark in marks)])
@@ -128,11 +126,11 @@ def broken_lines(
         for point in points
     ]
     marks = _marks(printed)
-    last = max(max(point.x for own in every.values() for point in own) for every in (ours, printed))
+    last = max(max(point.x for selected in every.values() for point in selected) for every in (ours, printed))
     ends = [
-        {"x": at, "value": start + slope * at, "series": label}
+        {"x": index, "value": start + slope * index, "series": label}
         for label, (start, slope) in lines.items()
-        for at in (0.0, last)
+        for index in (0.0, last)
     ]
     x = Axis(axes[0], low=0.0, high=1.02 * last)
     y = Axis.from_zero(axes[1], [*rows, *ends, *({"value": mark["y"]} for mark in marks)])
@@ -155,12 +153,12 @@ def _names(points: Sequence[Point]) -> dict[str, str]:
             groups[-1].append(point)
         else:
             groups.append([point])
-    found = {}
+    result = {}
     for group in groups:
         words = sorted((point.words.partition(" ")[0] for point in group), key=float)
         name = words[0] if len(words) == 1 else f"{words[0]} to {words[-1]}"
-        found[group[len(group) // 2].words] = name
-    return found
+        result[group[len(group) // 2].words] = name
+    return result
 
 
 def _marks(printed: Mapping[str, Sequence[Printed]]) -> list[dict[str, object]]:
@@ -179,12 +177,14 @@ def _data(
     printed: Mapping[str, Sequence[Printed]],
 ) -> Table:
     cells: list[tuple[Cell, ...]] = [
-        (label, f"{point.x:.4g}", point.words, point.y) for label, own in ours.items() for point in own
+        (label, f"{point.x:.4g}", point.words, point.y)
+        for label, selected in ours.items()
+        for point in selected
     ]
     cells += [
         (label, f"{point.x:.4g}", point.words, shown.number(point.y))
-        for label, own in printed.items()
-        for point in own
+        for label, selected in printed.items()
+        for point in selected
     ]
     heads = (Column("curve"), Column(axes[0], scaled=False), Column("at"), Column(axes[1], scaled=False))
     return Table(name=f"{name}-data", caption=title, columns=heads, rows=tuple(cells))

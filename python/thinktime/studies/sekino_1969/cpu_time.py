@@ -11,76 +11,55 @@ from thinktime.documents import document
 from thinktime.documents import format as shown
 from thinktime.documents.document import Column, Table
 from thinktime.errors import WorkError
-from thinktime.stats.estimate import Estimate, NotApplicable
-from thinktime.studies.cells import Cell, Tolerance
+from thinktime.stats.estimate import Estimate
+from thinktime.studies.cells import Cell
+from thinktime.studies.estimates import scaled
+from thinktime.studies.laboratory import Laboratory, applicable, remembered
 from thinktime.studies.sekino_1969.charts import Point as Drawn
 from thinktime.studies.sekino_1969.charts import Printed, broken_lines, curves
-from thinktime.studies.sekino_1969.machines import Machines, scaled
+from thinktime.studies.sekino_1969.loads import PAPER, fact, log_of
 from thinktime.studies.sekino_1969.recomputed import at_twenty_ms, implied_faults
-from thinktime.studies.sekino_1969.tables import PAPER, fact
 from thinktime.studies.study import Chapter
 
 if TYPE_CHECKING:
     from thinktime.analyses.cpu_per_interaction.analysis import CpuPerInteraction, Line, Point
 
-__all__ = [
-    "CPU",
-    "LEAST_USERS",
-    "OTHERS",
-    "RUN",
-    "TABLES",
-    "USERS",
-    "added_fault_ms",
-    "at",
-    "chapter",
-    "component",
-    "faults",
-    "line",
-    "run_share",
-]
 
-TABLES = ("facts",)
 USERS = (2, 4, 6, 10, 13, 15, 17, 20)
 """Of Figures 1 to 3."""
 LEAST_USERS = 4
 """The run that the paper takes as the minimum."""
 FROM_FIGURE_1, SHARE_AT = 17, 20
-TIME = Tolerance("relative", 0.10)
-SHARE = Tolerance("absolute", 4.0)
 CPU, RUN, PAGING, OTHERS = "CPU time", "run time", "page faults", "other faults"
 COMPONENTS = (CPU, RUN, PAGING, OTHERS)
 """What Figure 3 draws: CPU time and its parts."""
 
 
-def decomposition(machines: Machines) -> CpuPerInteraction:
-    """CPU time of an interaction of the script, part by part, at each number of users.
+def users_of(laboratory: Laboratory) -> tuple[int, ...]:
+    """Numbers of users of Figures 1 to 3."""
+    return laboratory.levels(USERS, (LEAST_USERS, FROM_FIGURE_1, SHARE_AT))
 
-    Raises
-    ------
-    WorkError
-        The logs do not have it.
-    """
+
+@remembered
+def decomposition(laboratory: Laboratory) -> CpuPerInteraction:
+    """CPU time of an interaction of the script, part by part, at each number of users."""
     from thinktime.analyses.cpu_per_interaction import analysis
 
-    logs = [machines.log(users) for users in USERS]
-    found = machines.once(
-        "decomposition", lambda: analysis.analyse(logs, [f"{users} users" for users in USERS])
-    )
-    if isinstance(found, NotApplicable):
-        raise WorkError(f"the logs of the simulated machine cannot be decomposed: {found.reason}")
-    return found
+    loads = users_of(laboratory)
+    logs = [log_of(laboratory, users) for users in loads]
+    return applicable(analysis.analyse(logs, [f"{users} users" for users in loads]))
 
 
-def at(machines: Machines, users: int) -> Point:
-    """Return the decomposition with so many users."""
+def decomposed_at(laboratory: Laboratory, users: int) -> Point:
+    """The decomposition with so many users."""
     name = f"{users} users"
-    return next(point for point in decomposition(machines).points if point.log == name)
+    return next(point for point in decomposition(laboratory).points if point.log == name)
 
 
 def component(point: Point, name: str) -> Estimate:
     """CPU time or a part of it, ms an interaction."""
-    whole = (point.cpu, *point.components)
-    return scaled(whole[COMPONENTS.index(name)], 1000.0, "ms")
+    total = (point.cpu, *point.components)
+    return scaled(total[COMPONENTS.index(name)], 1000.0, "ms")
 
 
 def faults(point: Point) -> Estimate:
@@ -96,25 +75,25 @@ def faults(point: Point) -> Estimate:
     return point.events
 
 
-def run_share(machines: Machines, users: int) -> Estimate:
+def run_share(laboratory: Laboratory, users: int) -> Estimate:
     """Run time as a part of CPU time, per cent."""
-    return scaled(at(machines, users).shares[0], 100.0)
+    return scaled(decomposed_at(laboratory, users).shares[0], 100.0)
 
 
-def line(machines: Machines, name: str) -> Line:
+def line(laboratory: Laboratory, name: str) -> Line:
     """Line of a component against page faults, over all loads."""
-    return decomposition(machines).lines[COMPONENTS.index(name)]
+    return decomposition(laboratory).lines[COMPONENTS.index(name)]
 
 
-def added_fault_ms(machines: Machines) -> Estimate:
+def added_fault_ms(laboratory: Laboratory) -> Estimate:
     """Page-fault time that goes with a page fault more, ms."""
-    return scaled(line(machines, PAGING).slope, 1000.0, "ms")
+    return scaled(line(laboratory, PAGING).slope, 1000.0, "ms")
 
 
-def chapter(machines: Machines) -> Chapter:
+def chapter(laboratory: Laboratory) -> Chapter:
     """Figures 1 to 3 and the numbers that the text takes from them."""
-    figures = tuple(_facts(machines))
-    least, most = (at(machines, users) for users in (LEAST_USERS, USERS[-1]))
+    figures = tuple(_facts(laboratory))
+    least, most = (decomposed_at(laboratory, users) for users in (LEAST_USERS, users_of(laboratory)[-1]))
     summary = (
         f"From {least.log} to {most.log}, CPU time per interaction rises from "
         f"{component(least, CPU).value:.0f} to {component(most, CPU).value:.0f} ms and page faults from "
@@ -127,38 +106,34 @@ def chapter(machines: Machines) -> Chapter:
         "time is what is charged to the scripted user: run time and the processing of page, segment and gate "
         "faults. The time of an added fault is the slope of page-fault processing. Fitted: the run at "
         f"{LEAST_USERS} users, CPU time against users, and the time of an added fault. Times agree "
-        f"{TIME.words}, shares {SHARE.words} points."
+        "within 10 %, shares within 4 points."
     )
     return Chapter(
         cells=figures,
         summary=summary,
-        charts=tuple(_pictures(machines)),
-        tables=(_table(machines), _lines(machines)),
+        charts=tuple(_pictures(laboratory)),
+        tables=(_table(laboratory), _lines(laboratory)),
         method=method,
     )
 
 
-def _facts(machines: Machines) -> Iterator[Cell]:
-    least = at(machines, LEAST_USERS)
-    each = least.per_event[1]
-    run = [component(at(machines, users), RUN).value for users in USERS]
-    known: tuple[tuple[str, Estimate | None, Tolerance], ...] = (
-        ("M-F08", component(least, CPU), TIME),
-        ("M-F09", component(least, PAGING), TIME),
-        ("M-F10", None if each is None else scaled(each, 1000.0, "ms"), TIME),
-        (
-            "M-F13",
-            Estimate(value=float(np.mean(run)), unit="ms", n=len(run), method="mean of the loads"),
-            TIME,
-        ),
-        ("M-F14", added_fault_ms(machines), TIME),
-        ("M-F15", run_share(machines, LEAST_USERS), SHARE),
-        ("M-F16", run_share(machines, SHARE_AT), SHARE),
-        ("M-F19", at(machines, FROM_FIGURE_1).cpu, TIME),
-    )
-    for name, ours, tolerance in known:
+def _facts(laboratory: Laboratory) -> Iterator[Cell]:
+    least = decomposed_at(laboratory, LEAST_USERS)
+    item = least.per_event[1]
+    run = [component(decomposed_at(laboratory, users), RUN).value for users in users_of(laboratory)]
+    values = {
+        "cpu-time-4-users": component(least, CPU),
+        "page-fault-time": component(least, PAGING),
+        "time-per-page-fault": None if item is None else scaled(item, 1000.0, "ms"),
+        "run-time": Estimate(value=float(np.mean(run)), unit="ms", n=len(run), method="mean of the loads"),
+        "time-per-added-page-fault": added_fault_ms(laboratory),
+        "run-time-share-4-users": run_share(laboratory, LEAST_USERS),
+        "run-time-share-20-users": run_share(laboratory, SHARE_AT),
+        "multics-cpu-time-17-users": decomposed_at(laboratory, FROM_FIGURE_1).cpu,
+    }
+    for name, ours in values.items():
         if ours is not None:
-            yield PAPER.fact(name, ours, "fitted", tolerance)
+            yield PAPER.fact(name, ours)
 
 
 def _missed(figure: Cell) -> str:
@@ -166,12 +141,12 @@ def _missed(figure: Cell) -> str:
     return f"Misses: {figure.label}, {shown.number(figure.ours)} for {shown.number(published)}."
 
 
-def _table(machines: Machines) -> Table:
+def _table(laboratory: Laboratory) -> Table:
     rows: list[tuple[document.Cell, ...]] = []
-    for users in USERS:
-        found = at(machines, users)
-        times = [component(found, name) for name in COMPONENTS]
-        rows.append((str(users), *times, faults(found), run_share(machines, users)))
+    for users in users_of(laboratory):
+        result = decomposed_at(laboratory, users)
+        times = [component(result, name) for name in COMPONENTS]
+        rows.append((str(users), *times, faults(result), run_share(laboratory, users)))
     columns = (
         Column("users", scaled=False),
         *(Column(f"{name}, ms", scaled=False) for name in COMPONENTS),
@@ -182,13 +157,13 @@ def _table(machines: Machines) -> Table:
     return Table(name="components", caption=caption, columns=columns, rows=tuple(rows))
 
 
-def _lines(machines: Machines) -> Table:
-    """Show the broken lines of Figure 3."""
+def _lines(laboratory: Laboratory) -> Table:
+    """The broken lines of Figure 3."""
     rows: list[tuple[document.Cell, ...]] = []
     for name in COMPONENTS:
-        found = line(machines, name)
-        slope, intercept = (scaled(item, 1000.0) for item in (found.slope, found.intercept))
-        rows.append((name, slope, intercept, f"{1000.0 * found.deviation:.1f}"))
+        result = line(laboratory, name)
+        slope, intercept = (scaled(item, 1000.0) for item in (result.slope, result.intercept))
+        rows.append((name, slope, intercept, f"{1000.0 * result.deviation:.1f}"))
     columns = (
         Column("component"),
         Column("added with a page fault, ms", scaled=False),
@@ -199,11 +174,11 @@ def _lines(machines: Machines) -> Table:
     return Table(name="component-lines", caption=caption, columns=columns, rows=tuple(rows))
 
 
-def _pictures(machines: Machines) -> Iterator[document.Figure]:
-    every = {users: at(machines, users) for users in USERS}
+def _pictures(laboratory: Laboratory) -> Iterator[document.Figure]:
+    every = {users: decomposed_at(laboratory, users) for users in users_of(laboratory)}
     stated = (
-        (LEAST_USERS, fact("M-F08").value),
-        (FROM_FIGURE_1, 1000.0 * fact("M-F19").value),
+        (LEAST_USERS, fact("cpu-time-4-users").value),
+        (FROM_FIGURE_1, 1000.0 * fact("multics-cpu-time-17-users").value),
         (SHARE_AT, at_twenty_ms()),
     )
     cpu = [Drawn(users, component(point, CPU), point.log) for users, point in every.items()]
@@ -225,7 +200,7 @@ def _pictures(machines: Machines) -> Iterator[document.Figure]:
         {"implied": implied},
         f"{_ends(counts, 'page faults')}. Diamonds are what the CPU times imply.",
     )
-    yield _against_faults(machines, list(every.values()), stated)
+    yield _against_faults(laboratory, list(every.values()), stated)
 
 
 def _ends(points: list[Drawn], unit: str) -> str:
@@ -237,9 +212,9 @@ def _ends(points: list[Drawn], unit: str) -> str:
 
 
 def _against_faults(
-    machines: Machines, every: list[Point], stated: tuple[tuple[int, float], ...]
+    laboratory: Laboratory, every: list[Point], stated: tuple[tuple[int, float], ...]
 ) -> document.Figure:
-    """Draw Figure 3: points by their number of users, components as further curves."""
+    """Figure 3: points by their number of users, components as further curves."""
     ours = {
         name: [Drawn(faults(point).value, component(point, name), point.log) for point in every]
         for name in COMPONENTS
@@ -249,10 +224,10 @@ def _against_faults(
             Printed(implied_faults(ms), ms, f"{users} users") for users, ms in stated
         ],
         "run time, stated": [
-            Printed(implied_faults(ms), fact("M-F13").value, f"{users} users") for users, ms in stated
+            Printed(implied_faults(ms), fact("run-time").value, f"{users} users") for users, ms in stated
         ],
     }
-    broken = {name: (line(machines, name).intercept, line(machines, name).slope) for name in COMPONENTS}
+    broken = {name: (line(laboratory, name).intercept, line(laboratory, name).slope) for name in COMPONENTS}
     slopes = ", ".join(f"{1000.0 * slope.value:.1f} ms {name}" for name, (_, slope) in broken.items())
     return broken_lines(
         "figure-3",

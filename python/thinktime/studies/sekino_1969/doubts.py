@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from thinktime.studies.common_sections import doubtful
+from thinktime.studies.sekino_1969.loads import COMPILED, CPM01, PAPER, RESPONSES, SUMMARY, fact
 from thinktime.studies.sekino_1969.recomputed import cpm01, implied_faults
-from thinktime.studies.sekino_1969.tables import COMPILED, CPM01, PAPER, RESPONSES, SUMMARY, fact, printed
 from thinktime.studies.study import Chapter
-
-__all__ = ["chapter"]
 
 
 def chapter(_: object) -> Chapter:
@@ -28,29 +26,31 @@ def chapter(_: object) -> Chapter:
 
 
 def _average(column: str, statistic: str = "average_all") -> float:
-    return printed(SUMMARY, {"statistic": statistic}, column).value
+    return PAPER.printed(SUMMARY, {"statistic": statistic}, column).value
 
 
 def _response_of(column: str, interaction: int) -> float:
-    return printed(RESPONSES, {"interaction": interaction}, column).value
+    return PAPER.printed(RESPONSES, {"interaction": interaction}, column).value
 
 
 def _added() -> str:
-    cpu, added = 1000.0 * fact("M-F19").value, fact("M-F14").value
-    more = implied_faults(cpu) - implied_faults(fact("M-F08").value)
+    cpu, added = 1000.0 * fact("multics-cpu-time-17-users").value, fact("time-per-added-page-fault").value
+    more = implied_faults(cpu) - implied_faults(fact("cpu-time-4-users").value)
     return (
         f"at {added} ms each, {more:.0f} more page faults an interaction explain {more * added:.0f} of the "
-        f"{cpu - fact('M-F08').value:.0f} ms that 17 users add to 4, other faults in proportion the rest; "
-        f"{added} page faults more would leave {cpu - fact('M-F08').value - added * fact('M-F10').value:.0f} "
+        f"{cpu - fact('cpu-time-4-users').value:.0f} ms that 17 users add to 4, other faults in "
+        f"proportion the rest; "
+        f"{added} page faults more would leave "
+        f"{cpu - fact('cpu-time-4-users').value - added * fact('time-per-page-fault').value:.0f} "
         "ms to others"
     )
 
 
 def _labels() -> str:
     column = "multics_17_users_s"
-    total = printed(SUMMARY, {"statistic": "sum"}, column).value
-    count = fact("M-F07").value
-    both = (total - sum(_response_of(column, at) for at in COMPILED)) / (count - len(COMPILED))
+    total = PAPER.printed(SUMMARY, {"statistic": "sum"}, column).value
+    count = fact("waiting-interactions-first-half").value
+    both = (total - sum(_response_of(column, index) for index in COMPILED)) / (count - len(COMPILED))
     first = (total - _response_of(column, COMPILED[0])) / (count - 1)
     stated = _average(column, "average_except_fortran")
     return (
@@ -60,7 +60,7 @@ def _labels() -> str:
 
 
 def _truncated() -> str:
-    count = fact("M-F03").value
+    count = fact("interactions-script-mftn3").value
     run, swap, cpu = (cpm01(f"total_{part}_time") / count for part in ("run", "swap", "cpu"))
     return (
         f"the totals over {count:.0f} interactions are {run:.4f}, {swap:.4f} and {cpu:.4f} s; the first two "
@@ -69,8 +69,8 @@ def _truncated() -> str:
 
 
 def _response() -> str:
-    count, waiting = fact("M-F03").value, fact("M-F04").value
-    rest = cpm01("total_real_time") - count * fact("M-F06").value
+    count, waiting = fact("interactions-script-mftn3").value, fact("waiting-interactions").value
+    rest = cpm01("total_real_time") - count * fact("think-time").value
     return (
         f"{cpm01('total_real_time'):.0f} s of real time less {count:.0f} think times leave {rest:.0f} s: "
         f"{rest / count:.1f} s for each interaction, {rest / waiting:.1f} s for each that waits"
@@ -92,20 +92,26 @@ def _readings() -> str:
     between = ten + (seventeen - ten) * (15 - 10) / (17 - 10)
     return (
         f"Table 1 has {ten} s at 10 and {seventeen} s at 17 users, a straight line {between:.1f} s at 15; "
-        f"{fact('M-F17').value:.0f} s is a reading"
+        f"{fact('response-time-15-users').value:.0f} s is a reading"
     )
 
 
 def _counts() -> str:
     table, report = _average("ctss_15_users_s"), cpm01("average_system_response_time")
-    users = printed(CPM01, {"quantity": "simultaneous_users"}, "value").value
+    users = PAPER.printed(CPM01, {"quantity": "simultaneous_users"}, "value").value
     return f"{table} s at 15 users and {report} s at {users:.0f}: within the stated 5 to 6 s when rounded"
 
 
 def _instruments() -> str:
-    cpu = 100.0 * (fact("M-F11").value / fact("M-F08").value - 1.0)
-    paging = 100.0 * (fact("M-F12").value / fact("M-F09").value - 1.0)
-    rest = [fact(whole).value - fact(part).value for whole, part in (("M-F08", "M-F09"), ("M-F11", "M-F12"))]
+    cpu = 100.0 * (fact("cpu-time-feiertag").value / fact("cpu-time-4-users").value - 1.0)
+    paging = 100.0 * (fact("page-fault-time-feiertag").value / fact("page-fault-time").value - 1.0)
+    rest = [
+        fact(total).value - fact(part).value
+        for total, part in (
+            ("cpu-time-4-users", "page-fault-time"),
+            ("cpu-time-feiertag", "page-fault-time-feiertag"),
+        )
+    ]
     return (
         f"inside, CPU time is {cpu:+.1f} % and page-fault processing {paging:+.1f} % off; what is no "
         f"page-fault processing is {rest[0]:.0f} and {rest[1]:.0f} ms, {100 * (rest[1] / rest[0] - 1):+.1f} %"

@@ -12,29 +12,14 @@ from thinktime.documents import document
 from thinktime.documents.document import Column, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.stats.series import batch_means
-from thinktime.studies.cells import Cell, Tolerance
+from thinktime.studies.cells import Cell
+from thinktime.studies.estimates import Array, interval, scaled
+from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.sekino_1969.cpu_time import LEAST_USERS
-from thinktime.studies.sekino_1969.machines import Array, Machines, column, interval, scaled
+from thinktime.studies.sekino_1969.loads import ENOUGH, INTERACTIONS, PAPER, column, fact, log_of, on_multics
 from thinktime.studies.sekino_1969.responses import average
-from thinktime.studies.sekino_1969.tables import INTERACTIONS, PAPER, fact
 from thinktime.studies.study import Chapter
 
-__all__ = [
-    "ALIKE",
-    "CLOCKS_S",
-    "DAILY",
-    "INSIDE",
-    "QUIET",
-    "TABLES",
-    "Reading",
-    "chapter",
-    "clock_error",
-    "off",
-    "reading",
-]
-
-TABLES = ("facts",)
-TIME = Tolerance("relative", 0.10)
 FAULT_TIMES = ("page_fault_s", "segment_fault_s", "gate_fault_s")
 """What the meter has of a process's own faults; getwork and interrupts are charged to nobody."""
 DAILY, INSIDE = "daily measurement", "meter inside"
@@ -77,19 +62,19 @@ class Reading:
     faults: Estimate
 
 
-def reading(machines: Machines, instrument: str, variant: str = AS_IN_1969) -> Reading:
+def reading(laboratory: Laboratory, instrument: str, variant: str = AS_IN_1969) -> Reading:
     """Read one of the instruments, of the same runs.
 
     The daily measurement divides what is charged to the scripted users by their interactions, the meter
     inside divides what all processes took by the interactions of all users.
     """
     times, paging, faults, count = COLUMNS[instrument]
-    samples = machines.log(LEAST_USERS, **VARIANTS[variant]).samples().collect()
+    samples = log_of(laboratory, LEAST_USERS, **VARIANTS[variant]).samples().collect()
 
     def per_interaction(names: Sequence[str], unit: str, factor: float) -> Estimate:
         amounts = sum(samples[name].cast(float).to_numpy() for name in names)
-        found = batch_means.batch_ratio(amounts, samples[count].cast(float).to_numpy()).with_unit(unit)
-        return scaled(found, factor, unit)
+        result = batch_means.batch_ratio(amounts, samples[count].cast(float).to_numpy()).with_unit(unit)
+        return scaled(result, factor, unit)
 
     return Reading(
         per_interaction(times, "ms", 1000.0),
@@ -105,19 +90,22 @@ def off(inside: Reading, outside: Reading) -> tuple[float, float]:
     return cpu, paging
 
 
-def chapter(machines: Machines) -> Chapter:
-    """Compare both instruments as in 1969, say why they differ, and what the terminal's clock can tell."""
+def chapter(laboratory: Laboratory) -> Chapter:
+    """Both instruments as in 1969, say why they differ, and what the terminal's clock can tell."""
     stated = [
         100.0 * (fact(one).value / fact(other).value - 1.0)
-        for one, other in (("M-F11", "M-F08"), ("M-F12", "M-F09"))
+        for one, other in (
+            ("cpu-time-feiertag", "cpu-time-4-users"),
+            ("page-fault-time-feiertag", "page-fault-time"),
+        )
     ]
-    both = off(reading(machines, INSIDE), reading(machines, DAILY))
+    both = off(reading(laboratory, INSIDE), reading(laboratory, DAILY))
     summary = (
         f"Of the same runs with {LEAST_USERS} users, the meter inside has {both[0]:+.1f} % of CPU time and "
         f"{both[1]:+.1f} % of page-fault processing against the daily measurement; published are "
         f"{stated[0]:+.1f} and {stated[1]:+.1f} %.",
-        *_why(machines),
-        *_clock_said(machines),
+        *_why(laboratory),
+        *_clock_said(laboratory),
     )
     method = (
         "Daily measurement: what is charged to the scripted user, over the user's interactions. Meter "
@@ -126,53 +114,54 @@ def chapter(machines: Machines) -> Chapter:
         "samples of the same logs. Clock: the scripted user reads the time before and after in whole steps."
     )
     return Chapter(
-        cells=tuple(_facts(machines)),
+        cells=tuple(_facts(laboratory)),
         summary=summary,
-        tables=(_table(machines), _clocks(machines)),
+        tables=(_table(laboratory), _clocks(laboratory)),
         method=method,
     )
 
 
-def _facts(machines: Machines) -> Iterator[Cell]:
-    inside = reading(machines, INSIDE)
-    yield PAPER.fact("M-F11", inside.cpu_ms, "predicted", TIME)
-    yield PAPER.fact("M-F12", inside.page_fault_ms, "predicted", TIME)
+def _facts(laboratory: Laboratory) -> Iterator[Cell]:
+    inside = reading(laboratory, INSIDE)
+    yield PAPER.fact("cpu-time-feiertag", inside.cpu_ms)
+    yield PAPER.fact("page-fault-time-feiertag", inside.page_fault_ms)
 
 
-def _why(machines: Machines) -> Iterator[str]:
+def _why(laboratory: Laboratory) -> Iterator[str]:
     """Take one cause of the difference away after the other."""
-    said = []
+    listed = []
     for variant in VARIANTS:
-        outside, inside = (reading(machines, instrument, variant) for instrument in (DAILY, INSIDE))
-        said.append(
+        outside, inside = (reading(laboratory, instrument, variant) for instrument in (DAILY, INSIDE))
+        listed.append(
             f"{variant}, {inside.cpu_ms.value:.0f} ms inside for {outside.cpu_ms.value:.0f} ms "
             f"({off(inside, outside)[0]:+.1f} %)"
         )
     yield (
-        f"Why: {'; '.join(said)}. The meter inside has what system processes take as well, and normal users, "
+        f"Why: {'; '.join(listed)}. The meter inside has what system processes take as well, and "
+        f"normal users, "
         "who think for another time, lose more or fewer pages than the script."
     )
 
 
-def _table(machines: Machines) -> Table:
+def _table(laboratory: Laboratory) -> Table:
     rows: list[tuple[document.Cell, ...]] = [
         (
             f"published, {DAILY}",
-            fact("M-F08").value,
-            fact("M-F09").value,
-            fact("M-F09").value / fact("M-F10").value,
+            fact("cpu-time-4-users").value,
+            fact("page-fault-time").value,
+            fact("page-fault-time").value / fact("time-per-page-fault").value,
         ),
         (
             f"published, {INSIDE}",
-            fact("M-F11").value,
-            fact("M-F12").value,
-            fact("M-F12").value / fact("M-F10").value,
+            fact("cpu-time-feiertag").value,
+            fact("page-fault-time-feiertag").value,
+            fact("page-fault-time-feiertag").value / fact("time-per-page-fault").value,
         ),
     ]
     for variant in VARIANTS:
         for instrument in (DAILY, INSIDE):
-            found = reading(machines, instrument, variant)
-            rows.append((f"{variant}, {instrument}", found.cpu_ms, found.page_fault_ms, found.faults))
+            result = reading(laboratory, instrument, variant)
+            rows.append((f"{variant}, {instrument}", result.cpu_ms, result.page_fault_ms, result.faults))
     columns = (
         Column("instrument"),
         Column("CPU time, ms", scaled=False),
@@ -184,33 +173,35 @@ def _table(machines: Machines) -> Table:
     return Table(name="two-instruments", caption=caption, columns=columns, rows=tuple(rows), notes=(note,))
 
 
-def clock_error(machines: Machines, step_s: float) -> tuple[Array, Array]:
+def clock_error(laboratory: Laboratory, step_s: float) -> tuple[Array, Array]:
     """Mean response of each run by a clock of such steps, and the error of single responses, s."""
     exact, read = (
-        machines.multics(CLOCK_USERS, replications=machines.enough, clock_resolution=step)
+        on_multics(laboratory, CLOCK_USERS, replications=laboratory.count(ENOUGH), clock_resolution=step)
         for step in (0.0, step_s)
     )
-    names = [f"response_{at:02d}_s" for at in range(1, INTERACTIONS + 1)]
+    names = [f"response_{index:02d}_s" for index in range(1, INTERACTIONS + 1)]
     errors = np.concatenate([column(read, name) - column(exact, name) for name in names])
     return average(read), errors[~np.isnan(errors)]
 
 
-def _clock_said(machines: Machines) -> Iterator[str]:
-    mean = float(np.nanmean(average(machines.multics(CLOCK_USERS, replications=machines.enough))))
-    said = []
+def _clock_said(laboratory: Laboratory) -> Iterator[str]:
+    mean = float(
+        np.nanmean(average(on_multics(laboratory, CLOCK_USERS, replications=laboratory.count(ENOUGH))))
+    )
+    listed = []
     for step in CLOCKS_S:
-        _, errors = clock_error(machines, step)
-        said.append(f"{errors.std():.1f} s by a clock of {step:g} s")
+        _, errors = clock_error(laboratory, step)
+        listed.append(f"{errors.std():.1f} s by a clock of {step:g} s")
     yield (
         f"A single response with {CLOCK_USERS} users, {mean:.1f} s on the mean, is read with an error of "
-        f"{', '.join(said)} (standard deviation)."
+        f"{', '.join(listed)} (standard deviation)."
     )
 
 
-def _clocks(machines: Machines) -> Table:
+def _clocks(laboratory: Laboratory) -> Table:
     rows: list[tuple[document.Cell, ...]] = []
     for step in CLOCKS_S:
-        means, errors = clock_error(machines, step)
+        means, errors = clock_error(laboratory, step)
         rows.append((f"{step:g}", interval(means), f"{errors.mean():+.2f}", f"{errors.std():.2f}"))
     columns = (
         Column("step of the clock, s", scaled=False),

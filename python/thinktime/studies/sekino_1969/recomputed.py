@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from thinktime.documents import document
 from thinktime.documents.document import Column, Table
 from thinktime.stats.estimate import Estimate
-from thinktime.studies.cells import Cell, Tolerance
-from thinktime.studies.old_paper import rounded
-from thinktime.studies.sekino_1969.tables import (
+from thinktime.studies.cells import Cell
+from thinktime.studies.estimates import rounded
+from thinktime.studies.sekino_1969.loads import (
     COLUMNS,
     COMPILED,
     CPM01,
@@ -18,19 +18,13 @@ from thinktime.studies.sekino_1969.tables import (
     RESPONSES,
     SUMMARY,
     fact,
-    printed,
 )
 from thinktime.studies.study import Chapter
-
-__all__ = ["TABLES", "at_twenty_ms", "chapter", "cpm01", "implied_faults", "truncated"]
-
-TABLES = (SUMMARY, CPM01, "facts")
-DIGITS = Tolerance("digits")
 
 
 def chapter(_: object) -> Chapter:
     """Every printed number that follows from other printed numbers."""
-    figures = (*_summaries(), *_run_report(), *_facts())
+    figures = (*_summaries(), *run_report(), *_facts())
     summary = (
         "A recomputed figure agrees where the printed one lies within what the rounding of its "
         "inputs allows.",
@@ -38,7 +32,8 @@ def chapter(_: object) -> Chapter:
     )
     method = (
         "Sums and averages of Table 1 from its cells, without FORTRAN those without interactions "
-        f"{' and '.join(map(str, COMPILED))}. CPM01: totals over {fact('M-F03').value:.0f} interactions, cut "
+        f"{' and '.join(map(str, COMPILED))}. CPM01: totals over "
+        f"{fact('interactions-script-mftn3').value:.0f} interactions, cut "
         "off after the third decimal. Shares: run time over CPU time."
     )
     return Chapter(cells=figures, claims=(), summary=summary, tables=(_components(),), method=method)
@@ -55,19 +50,19 @@ def _summaries() -> Iterator[Cell]:
             continue
         others = [value for interaction, value in cells.items() if interaction not in COMPILED]
         total = sum(cells.values())
-        found = {
+        result = {
             "sum": (total, len(cells)),
             "average_all": (total / len(cells), len(cells)),
             "average_except_fortran": (sum(others) / len(others), len(others)),
         }
-        for statistic, (value, n) in found.items():
+        for statistic, (value, n) in result.items():
             row = {"statistic": statistic}
-            yield PAPER.cell(SUMMARY, row, column, _exact(value, n, "s"), "arithmetic", DIGITS)
+            yield PAPER.recomputed(SUMMARY, row, column, _exact(value, n, "s"))
 
 
 def cpm01(quantity: str) -> float:
-    """Return a number of the run report."""
-    return printed(CPM01, {"quantity": quantity}, "value").value
+    """A number of the run report."""
+    return PAPER.printed(CPM01, {"quantity": quantity}, "value").value
 
 
 def truncated(value: float, places: int = 3) -> float:
@@ -76,43 +71,51 @@ def truncated(value: float, places: int = 3) -> float:
     return math.floor(value * 10.0**places + 1e-6) / 10.0**places
 
 
-def _run_report() -> Iterator[Cell]:
-    count = fact("M-F03").value
-    run, swap = (truncated(cpm01(f"total_{part}_time") / count) for part in ("run", "swap"))
-    found = {
+def run_report(cut: Callable[[float], float] = truncated) -> Iterator[Cell]:
+    """Totals and averages of the run report; `cut` makes three decimals of an average."""
+    count = fact("interactions-script-mftn3").value
+    run, swap = (cut(cpm01(f"total_{part}_time") / count) for part in ("run", "swap"))
+    result = {
         "total_cpu_time": _exact(cpm01("total_run_time") + cpm01("total_swap_time"), 2, "s"),
         "average_run_time": _exact(run, 2),
         "average_swap_time": _exact(swap, 2),
         "average_cpu_time": _exact(run + swap, 2),
         "average_system_response_time": _exact(
-            (cpm01("total_real_time") - count * fact("M-F06").value) / count, 3, "s"
+            (cpm01("total_real_time") - count * fact("think-time").value) / count, 3, "s"
         ),
     }
-    for quantity, ours in found.items():
-        yield PAPER.cell(CPM01, {"quantity": quantity}, "value", ours, "arithmetic", DIGITS)
+    for quantity, ours in result.items():
+        yield PAPER.recomputed(CPM01, {"quantity": quantity}, "value", ours)
 
 
 def _facts() -> Iterator[Cell]:
-    counts = [fact(name) for name in ("M-F04", "M-F05", "M-F03")]
+    counts = [
+        fact(name)
+        for name in ("waiting-interactions", "interactions-without-waiting", "interactions-script-mftn3")
+    ]
     waiting, others, interactions = (count.value for count in counts)
     cells = len(PAPER.tables[RESPONSES].rows)
-    found = {
-        "M-F03": _exact(waiting + others, 2),
-        "M-F04": _exact(interactions - others, 2),
-        "M-F05": _exact(interactions - waiting, 2),
-        "M-F07": _exact(float(cells), cells),
-        "M-F20": _exact(cpm01("average_cpu_time"), 1),
-        "M-F21": _exact(cpm01("average_system_response_time"), 1),
-        "M-F15": rounded(lambda run, cpu: 100.0 * run / cpu, (fact("M-F13"), fact("M-F08"))),
-        "M-F13": rounded(lambda part, cpu: part / 100.0 * cpu, (fact("M-F15"), fact("M-F08"))),
+    result = {
+        "interactions-script-mftn3": _exact(waiting + others, 2),
+        "waiting-interactions": _exact(interactions - others, 2),
+        "interactions-without-waiting": _exact(interactions - waiting, 2),
+        "waiting-interactions-first-half": _exact(float(cells), cells),
+        "ctss-cpu-time-17-users": _exact(cpm01("average_cpu_time"), 1),
+        "ctss-response-time-17-users": _exact(cpm01("average_system_response_time"), 1),
+        "run-time-share-4-users": rounded(
+            lambda run, cpu: 100.0 * run / cpu, (fact("run-time"), fact("cpu-time-4-users"))
+        ),
+        "run-time": rounded(
+            lambda part, cpu: part / 100.0 * cpu, (fact("run-time-share-4-users"), fact("cpu-time-4-users"))
+        ),
     }
-    for name, ours in found.items():
-        yield PAPER.fact(name, ours, "arithmetic", DIGITS)
+    for name, ours in result.items():
+        yield PAPER.recomputed_fact(name, ours)
     # About 5 to 6 s: both runs of the twin script lie there, rounded to whole seconds.
-    ctss = printed(SUMMARY, {"statistic": "average_all"}, "ctss_15_users_s").value
+    ctss = PAPER.printed(SUMMARY, {"statistic": "average_all"}, "ctss_15_users_s").value
     report = cpm01("average_system_response_time")
-    yield PAPER.fact("M-F18", _exact(ctss, 1, "s"), "arithmetic", DIGITS, end="low")
-    yield PAPER.fact("M-F18", _exact(report, 1, "s"), "arithmetic", DIGITS, end="high")
+    yield PAPER.recomputed_fact("response-time-ctss", _exact(ctss, 1, "s"), end="low")
+    yield PAPER.recomputed_fact("response-time-ctss", _exact(report, 1, "s"), end="high")
 
 
 def implied_faults(cpu_ms: float) -> float:
@@ -124,40 +127,49 @@ def implied_faults(cpu_ms: float) -> float:
     run time being constant, an added page fault taking 8.0 ms, and other faults being in proportion to page
     faults.
     """
-    least = fact("M-F09").value / fact("M-F10").value
-    others = fact("M-F08").value - fact("M-F13").value - fact("M-F09").value
-    return least + (cpu_ms - fact("M-F08").value) / (fact("M-F14").value + others / least)
+    least = fact("page-fault-time").value / fact("time-per-page-fault").value
+    others = fact("cpu-time-4-users").value - fact("run-time").value - fact("page-fault-time").value
+    return least + (cpu_ms - fact("cpu-time-4-users").value) / (
+        fact("time-per-added-page-fault").value + others / least
+    )
 
 
 def _explained() -> Iterator[str]:
-    least = implied_faults(fact("M-F08").value)
-    inside = fact("M-F12").value / fact("M-F10").value
-    others = fact("M-F08").value - fact("M-F13").value - fact("M-F09").value
+    least = implied_faults(fact("cpu-time-4-users").value)
+    inside = fact("page-fault-time-feiertag").value / fact("time-per-page-fault").value
+    others = fact("cpu-time-4-users").value - fact("run-time").value - fact("page-fault-time").value
     yield (
-        f"At 4 users {fact('M-F09').value:.0f} ms at {fact('M-F10').value} ms each are {least:.1f} page "
-        f"faults an interaction; measured inside the system, {fact('M-F12').value:.0f} ms are {inside:.1f}. "
+        f"At 4 users {fact('page-fault-time').value:.0f} ms at {fact('time-per-page-fault').value} ms "
+        f"each are {least:.1f} page "
+        f"faults an interaction; measured inside the system, "
+        f"{fact('page-fault-time-feiertag').value:.0f} ms are {inside:.1f}. "
         f"Run time and page faults leave {others:.0f} ms for other faults."
     )
     cpu = at_twenty_ms()
     yield (
-        f"A run share of {fact('M-F16').value:.0f} % at 20 users implies a CPU time of {cpu / 1000.0:.2f} s, "
+        f"A run share of {fact('run-time-share-20-users').value:.0f} % at 20 users implies a CPU time "
+        f"of {cpu / 1000.0:.2f} s, "
         "which is printed nowhere."
     )
 
 
 def at_twenty_ms() -> float:
     """CPU time per interaction at 20 users that its run share implies, ms."""
-    return 100.0 * fact("M-F13").value / fact("M-F16").value
+    return 100.0 * fact("run-time").value / fact("run-time-share-20-users").value
 
 
 def _components() -> Table:
-    """Show what the text implies of the components at 4, 17 and 20 users."""
+    """What the text implies of the components at 4, 17 and 20 users."""
     rows: list[tuple[document.Cell, ...]] = []
-    for users, cpu in ((4, fact("M-F08").value), (17, 1000.0 * fact("M-F19").value), (20, at_twenty_ms())):
-        run = fact("M-F13").value
+    for users, cpu in (
+        (4, fact("cpu-time-4-users").value),
+        (17, 1000.0 * fact("multics-cpu-time-17-users").value),
+        (20, at_twenty_ms()),
+    ):
+        run = fact("run-time").value
         faults = implied_faults(cpu)
-        least = implied_faults(fact("M-F08").value)
-        paging = fact("M-F09").value + (faults - least) * fact("M-F14").value
+        least = implied_faults(fact("cpu-time-4-users").value)
+        paging = fact("page-fault-time").value + (faults - least) * fact("time-per-added-page-fault").value
         cells = (cpu, run, paging, cpu - run - paging, faults, 100.0 * run / cpu)
         rows.append((str(users), *(f"{value:.0f}" for value in cells)))
     columns = (
@@ -171,7 +183,8 @@ def _components() -> Table:
     )
     note = (
         "Page faults beyond those at 4 users follow from the CPU time if an added one takes "
-        f"{fact('M-F14').value} ms and other faults are in proportion to page faults; at 20 users the CPU "
+        f"{fact('time-per-added-page-fault').value} ms and other faults are in proportion to page "
+        f"faults; at 20 users the CPU "
         "time follows from the run share."
     )
     caption = "CPU time per interaction and its components, as the text implies them"

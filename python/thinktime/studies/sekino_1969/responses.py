@@ -12,31 +12,32 @@ import numpy as np
 from thinktime.documents import document
 from thinktime.documents import format as shown
 from thinktime.documents.document import Column, Table
-from thinktime.studies.cells import Cell, Tolerance
+from thinktime.studies.cells import Cell
+from thinktime.studies.estimates import Array, interval
+from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.sekino_1969.charts import Point, Printed, curves
-from thinktime.studies.sekino_1969.machines import Array, Machines, column, interval
-from thinktime.studies.sekino_1969.tables import (
+from thinktime.studies.sekino_1969.loads import (
     COLUMNS,
     COMPILED,
     CTSS_USERS,
+    ENOUGH,
     INTERACTIONS,
     PAPER,
     RESPONSES,
     SUMMARY,
     USERS,
+    column,
     fact,
-    kind_of,
     named,
+    on_ctss,
+    on_multics,
 )
 from thinktime.studies.study import Chapter
 
 if TYPE_CHECKING:
     from thinktime.sources.simulated import Simulated
 
-__all__ = ["CURVE_USERS", "TABLES", "Range", "average", "chapter", "columns", "fortran", "one_run", "ranges"]
 
-TABLES = (RESPONSES, SUMMARY, "facts")
-MEAN = Tolerance("relative", 0.20)
 RUN_LEVEL = 0.95
 """Probability with which a range holds one more run."""
 CURVE_USERS = (4, 6, 10, 13, 15, 17, 20)
@@ -70,16 +71,16 @@ def one_run(values: Array, level: float = RUN_LEVEL) -> Range:
     by symmetry (Wilks 1941, *Annals of Mathematical Statistics* 12, 91), with the largest k that leaves
     `level`, or the range of all runs where they are too few for it.
     """
-    known = np.sort(values[~np.isnan(values)])
-    runs = len(known)
+    present = np.sort(values[~np.isnan(values)])
+    runs = len(present)
     k = max(1, int((1.0 - level) / 2.0 * (runs + 1) + 1e-9))
-    return Range(float(known[k - 1]), float(known[-k]), 1.0 - 2.0 * k / (runs + 1))
+    return Range(float(present[k - 1]), float(present[-k]), 1.0 - 2.0 * k / (runs + 1))
 
 
-def columns(machines: Machines) -> dict[str, Simulated]:
+def columns(laboratory: Laboratory) -> dict[str, Simulated]:
     """Run the loads of the columns of Table 1."""
-    found = {name: machines.multics(users) for name, users in USERS.items()}
-    return found | {name: machines.ctss(users) for name, users in CTSS_USERS.items()}
+    result = {name: on_multics(laboratory, users) for name, users in USERS.items()}
+    return result | {name: on_ctss(laboratory, users) for name, users in CTSS_USERS.items()}
 
 
 def _response(run: Simulated, interaction: int) -> Array:
@@ -88,47 +89,47 @@ def _response(run: Simulated, interaction: int) -> Array:
 
 def average(run: Simulated, without: tuple[int, ...] = ()) -> Array:
     """Mean response of the first half of the script in each run, s; `without` some interactions."""
-    kept = [_response(run, at) for at in range(1, INTERACTIONS + 1) if at not in without]
+    kept = [_response(run, index) for index in range(1, INTERACTIONS + 1) if index not in without]
     # A run that ended early has not all of them, and its mean would be that of the quick ones.
-    found: Array = np.mean(kept, axis=0)
-    return found
+    result: Array = np.mean(kept, axis=0)
+    return result
 
 
 def fortran(run: Simulated) -> Array:
     """Mean response of the two compilations in each run, s."""
-    found: Array = np.mean([_response(run, at) for at in COMPILED], axis=0)
-    return found
+    result: Array = np.mean([_response(run, index) for index in COMPILED], axis=0)
+    return result
 
 
-def chapter(machines: Machines) -> Chapter:
+def chapter(laboratory: Laboratory) -> Chapter:
     """Table 1, published beside simulated, and Figure 4."""
-    figures = (*_cells(machines), *_summaries(machines), *_facts(machines))
-    inside, of, level = _inside(machines)
+    figures = (*_cells(laboratory), *_summaries(laboratory), *_facts(laboratory))
+    inside, of, level = _inside(laboratory)
     summary = (
         f"The printed response times are one run of each column, typed by hand. {inside} of {of} lie where "
         f"one run of the simulated script lies with a probability of {100 * level:.0f} %.",
-        *_misses(machines, figures),
+        *_misses(laboratory, figures),
     )
     method = (
         "Each replication plays the script once; a figure is the mean over replications with Student's t. "
         "Where one run lies: between order statistics of the runs, whatever their distribution. Means agree "
-        f"{MEAN.words}; single cells are one run, and nothing is claimed of them but what is said above."
+        "within 20 %; single cells are one run, and nothing is claimed of them but what is said above."
     )
     return Chapter(
         cells=figures,
         summary=summary,
-        charts=(_figure(machines),),
-        tables=(_spread(machines),),
+        charts=(_figure(laboratory),),
+        tables=(_spread(laboratory),),
         method=method,
     )
 
 
-def _cells(machines: Machines) -> Iterator[Cell]:
-    for name, run in columns(machines).items():
+def _cells(laboratory: Laboratory) -> Iterator[Cell]:
+    for name, run in columns(laboratory).items():
         for interaction in range(1, INTERACTIONS + 1):
             ours = interval(_response(run, interaction), "s")
             row = {"interaction": interaction}
-            figure = PAPER.cell(RESPONSES, row, name, ours, kind_of(name), None)
+            figure = PAPER.simulated(RESPONSES, row, name, ours)
             yield replace(figure, label=named(interaction, _system(name)))
 
 
@@ -136,51 +137,51 @@ def _system(name: str) -> str:
     return "ctss" if name in CTSS_USERS else "multics"
 
 
-def _summaries(machines: Machines) -> Iterator[Cell]:
-    for name, run in columns(machines).items():
-        whole = average(run)
-        found = {
-            "sum": INTERACTIONS * whole,
-            "average_all": whole,
+def _summaries(laboratory: Laboratory) -> Iterator[Cell]:
+    for name, run in columns(laboratory).items():
+        total = average(run)
+        result = {
+            "sum": INTERACTIONS * total,
+            "average_all": total,
             "average_except_fortran": average(run, COMPILED),
         }
-        for statistic, values in found.items():
+        for statistic, values in result.items():
             row = {"statistic": statistic}
-            yield PAPER.cell(SUMMARY, row, name, interval(values, "s"), kind_of(name), MEAN)
+            yield PAPER.simulated(SUMMARY, row, name, interval(values, "s"))
 
 
-def _facts(machines: Machines) -> Iterator[Cell]:
-    ours = interval(average(machines.multics(PRINTED_AT)), "s")
-    yield PAPER.fact("M-F17", ours, "predicted", MEAN)
+def _facts(laboratory: Laboratory) -> Iterator[Cell]:
+    ours = interval(average(on_multics(laboratory, PRINTED_AT)), "s")
+    yield PAPER.fact("response-time-15-users", ours)
 
 
-def ranges(machines: Machines) -> Iterator[tuple[str, int, Range, float | None]]:
+def ranges(laboratory: Laboratory) -> Iterator[tuple[str, int, Range, float | None]]:
     """Column, interaction, where one run lies, and what is printed."""
-    for name, run in columns(machines).items():
+    for name, run in columns(laboratory).items():
         for interaction in range(1, INTERACTIONS + 1):
             cell = PAPER.tables[RESPONSES].cell({"interaction": interaction}, name)
             yield name, interaction, one_run(_response(run, interaction)), cell.value if cell else None
 
 
-def _inside(machines: Machines) -> tuple[int, int, float]:
-    """Count printed cells where one run lies, all printed cells, and the probability."""
-    known = [(found, value) for _, _, found, value in ranges(machines) if value is not None]
-    inside = sum(found.low <= value <= found.high for found, value in known)
-    return inside, len(known), min(found.level for found, _ in known)
+def _inside(laboratory: Laboratory) -> tuple[int, int, float]:
+    """Printed cells where one run lies, all printed cells, and the probability."""
+    present = [(result, value) for _, _, result, value in ranges(laboratory) if value is not None]
+    inside = sum(result.low <= value <= result.high for result, value in present)
+    return inside, len(present), min(result.level for result, _ in present)
 
 
-def _spread(machines: Machines) -> Table:
+def _spread(laboratory: Laboratory) -> Table:
     """Where one run lies, cell by cell, beside what is printed."""
-    by_row: dict[int, list[document.Cell]] = {at: [] for at in range(1, INTERACTIONS + 1)}
+    by_row: dict[int, list[document.Cell]] = {index: [] for index in range(1, INTERACTIONS + 1)}
     level = 1.0
-    for _, interaction, found, value in ranges(machines):
-        level = min(level, found.level)
-        outside = value is not None and not found.low <= value <= found.high
-        said = "" if value is None else f"{value:.1f}{' ✗' if outside else ''}"
-        by_row[interaction] += [said or None, f"{found.low:.1f} to {found.high:.1f}"]
+    for _, interaction, result, value in ranges(laboratory):
+        level = min(level, result.level)
+        outside = value is not None and not result.low <= value <= result.high
+        listed = "" if value is None else f"{value:.1f}{' ✗' if outside else ''}"
+        by_row[interaction] += [listed or None, f"{result.low:.1f} to {result.high:.1f}"]
     names = [name.removesuffix("_s").replace("_", " ") for name in COLUMNS]
     heads = (Column("interaction"), *(Column(_head(n, part), scaled=False) for n in names for part in (0, 1)))
-    rows = tuple((_both(at), *cells) for at, cells in by_row.items())
+    rows = tuple((_both(index), *cells) for index, cells in by_row.items())
     note = f"A range holds one more run with probability {100 * level:.0f} %; ✗: what is printed is outside."
     caption = "Table 1 as one run would show it: printed, and where a simulated run lies, s"
     return Table(name="one-run", caption=caption, columns=heads, rows=rows, notes=(note,))
@@ -196,7 +197,7 @@ def _head(name: str, part: int) -> str:
     return f"{name}, {'one run, s' if part else 'printed, s'}"
 
 
-def _misses(machines: Machines, figures: tuple[Cell, ...]) -> Iterator[str]:
+def _misses(laboratory: Laboratory, figures: tuple[Cell, ...]) -> Iterator[str]:
     """Say of every mean that misses by how much, and what its response is made of."""
     for figure in figures:
         statistic = str(figure.row.get("statistic", ""))
@@ -213,25 +214,27 @@ def _misses(machines: Machines, figures: tuple[Cell, ...]) -> Iterator[str]:
                 f"Misses: {statistic.replace('_', ' ')} of "
                 f"{figure.quantity.removesuffix('_s').replace('_', ' ')}, {shown.number(figure.ours)} s for "
                 f"{shown.number(figure.published)} s. {same} of its {len(cells)} cells are off in this "
-                f"direction, by up to {max(map(abs, cells)):.1f} s. {_spent(machines, figures, figure)}"
+                f"direction, by up to {max(map(abs, cells)):.1f} s. {_spent(laboratory, figures, figure)}"
             )
 
 
-def _spent(machines: Machines, figures: tuple[Cell, ...], figure: Cell) -> str:
+def _spent(laboratory: Laboratory, figures: tuple[Cell, ...], figure: Cell) -> str:
     """Say what the machine does meanwhile, which is why responses are short or long."""
     name = figure.quantity
-    run = columns(machines)[name]
-    idle, cpu = (float(np.nanmean(column(run, own))) for own in ("idle_share", "cpu_per_interaction_s"))
-    said = (
+    run = columns(laboratory)[name]
+    idle, cpu = (
+        float(np.nanmean(column(run, selected))) for selected in ("idle_share", "cpu_per_interaction_s")
+    )
+    listed = (
         f"There the processor has nothing to do for {100.0 * idle:.0f} % of the time, and an interaction of "
         f"the script takes {cpu:.2f} s of CPU time."
     )
-    return f"{said} {_bent(figures, figure)}" if name in USERS else said
+    return f"{listed} {_bent(figures, figure)}" if name in USERS else listed
 
 
 def _bent(figures: tuple[Cell, ...], missed: Cell) -> str:
     """Say how a mean rises from each printed number of users to the next, printed and simulated."""
-    known = [
+    present = [
         (USERS[other.quantity], other.published, other.ours)
         for other in figures
         if other.row == missed.row and other.quantity in USERS and other.published is not None
@@ -239,17 +242,19 @@ def _bent(figures: tuple[Cell, ...], missed: Cell) -> str:
     rises = [
         f"from {first} to {last} users by {(theirs - before) / (last - first):.2f} s a user, here by "
         f"{(ours - our_before) / (last - first):.2f}"
-        for (first, before, our_before), (last, theirs, ours) in pairwise(known)
+        for (first, before, our_before), (last, theirs, ours) in pairwise(present)
     ]
     return f"The printed mean rises {'; '.join(rises)}."
 
 
-def _figure(machines: Machines) -> document.Figure:
-    """Draw Figure 4."""
+def _figure(laboratory: Laboratory) -> document.Figure:
+    """Figure 4."""
     ours: dict[str, list[Point]] = {ALL: [], WITHOUT: []}
     judged = {*USERS.values(), PRINTED_AT}
-    for users in CURVE_USERS:
-        run = machines.multics(users, replications=None if users in judged else machines.enough)
+    for users in laboratory.levels(CURVE_USERS, (6, 17)):
+        run = on_multics(
+            laboratory, users, replications=None if users in judged else laboratory.count(ENOUGH)
+        )
         ours[ALL].append(Point(users, interval(average(run), "s"), f"{users} users"))
         ours[WITHOUT].append(Point(users, interval(average(run, COMPILED), "s"), f"{users} users"))
     printed = {
@@ -260,15 +265,15 @@ def _figure(machines: Machines) -> document.Figure:
         ]
         for label, statistic in ((ALL, "average_all"), (WITHOUT, "average_except_fortran"))
     }
-    reading = Printed(PRINTED_AT, fact("M-F17").value, f"read at {PRINTED_AT} users")
+    reading = Printed(PRINTED_AT, fact("response-time-15-users").value, f"read at {PRINTED_AT} users")
     printed[f"{ALL}, Table 1"].append(reading)
-    said = ", ".join(f"{shown.number(point.y.value)} s with {point.words}" for point in ours[ALL])
+    listed = ", ".join(f"{shown.number(point.y.value)} s with {point.words}" for point in ours[ALL])
     return curves(
         "figure-4",
         "Mean response against users (Figure 4)",
         ("users", "mean response, s"),
         ours,
         printed,
-        f"All waiting interactions: {said}. Diamonds are the averages of Table 1, and the reading at "
+        f"All waiting interactions: {listed}. Diamonds are the averages of Table 1, and the reading at "
         f"{PRINTED_AT} users.",
     )

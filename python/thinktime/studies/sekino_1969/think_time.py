@@ -14,28 +14,9 @@ from thinktime.stats import critical_values
 from thinktime.stats.estimate import Estimate
 from thinktime.stats.hypothesis import ALPHA
 from thinktime.stats.randomisation.power import t_detectable, t_power
-from thinktime.studies.sekino_1969.configuration import MULTICS, SCRIPT
-from thinktime.studies.sekino_1969.machines import ENOUGH, Array, Machines, column, interval
-from thinktime.studies.sekino_1969.tables import fact
-
-__all__ = [
-    "ALONE",
-    "CPU",
-    "FAULTS",
-    "LOADS",
-    "PLANS_MOST",
-    "POWER",
-    "THINK_S",
-    "UNITS",
-    "Trend",
-    "command",
-    "measured",
-    "plan",
-    "script",
-    "trend",
-    "trends",
-    "uncontrolled",
-]
+from thinktime.studies.estimates import Array, interval
+from thinktime.studies.laboratory import Laboratory
+from thinktime.studies.sekino_1969.loads import ENOUGH, MULTICS, SCRIPT, column, fact, on_multics
 
 THINK_S = (5, 10, 20, 30, 60, 120)
 BEFORE_S = 300.0
@@ -54,13 +35,18 @@ UNITS = {CPU: "ms", FAULTS: "page faults"}
 RESPONSES = {CPU: ("cpu_per_interaction_s", 1000.0), FAULTS: ("page_faults_per_interaction", 1.0)}
 
 
+def loads_of(laboratory: Laboratory) -> tuple[int, ...]:
+    """Numbers of users at which the command is issued."""
+    return laboratory.levels(LOADS, (ALONE, 4))
+
+
 @cache
 def command() -> dict[str, float]:
     """Demands of the command on Multics: means over the interactions of the standard script."""
     from thinktime.sources import scripts
 
     asked = [step.demands[MULTICS] for step in scripts.read(SCRIPT).interactions]
-    return {name: float(np.mean([_mean(own[name]) for own in asked])) for name in asked[0]}
+    return {name: float(np.mean([_mean(selected[name]) for selected in asked])) for name in asked[0]}
 
 
 def _mean(demand: Any) -> float:
@@ -79,25 +65,25 @@ def script(think_s: float) -> dict[str, Any]:
     }
 
 
-def plan(machines: Machines, users: int, think_s: float, response: str) -> Array:
+def plan(laboratory: Laboratory, users: int, think_s: float, response: str) -> Array:
     """One response of ten issues of the command, of every replication."""
     changes: dict[str, Any] = {
         "script": script(think_s),
         "warm_up": BEFORE_S,
-        "length": BEFORE_S + fact("M-F22").value * think_s,
+        "length": BEFORE_S + fact("think-time-question").value * think_s,
     }
-    count = min(machines.settings.replications, PLANS)
+    count = min(laboratory.settings.replications, PLANS)
     if users == ALONE:
         changes["housekeeping"] = 0
         count = min(count, ENOUGH)
-    return column(machines.multics(users, replications=count, **changes), response)
+    return column(on_multics(laboratory, users, replications=count, **changes), response)
 
 
-def measured(machines: Machines, users: int, quantity: str) -> Array:
+def measured(laboratory: Laboratory, users: int, quantity: str) -> Array:
     """Figures of each replication (rows) at each think time (columns), ms or page faults."""
     response, factor = RESPONSES[quantity]
-    found: Array = factor * np.array([plan(machines, users, think, response) for think in THINK_S]).T
-    return found
+    result: Array = factor * np.array([plan(laboratory, users, think, response) for think in THINK_S]).T
+    return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,15 +139,23 @@ class Trend:
         return t_detectable(self.deviation, math.sqrt(self.slope.n), self.slope.n - 1, POWER)
 
 
-def trend(machines: Machines, users: int, quantity: str) -> Trend:
+def trend(laboratory: Laboratory, users: int, quantity: str) -> Trend:
     """Fit and test the trend of one quantity at one load."""
-    values = measured(machines, users, quantity)
+    values = measured(laboratory, users, quantity)
     slopes, found = _lines(values)
     mean = interval(slopes, f"{UNITS[quantity]} a doubling")
     deviation = float(slopes.std(ddof=1))
     error = deviation / math.sqrt(len(slopes))
     p = _p(mean.value, error, len(slopes) - 1)
-    return Trend(users, quantity, mean, deviation, p, float(np.nanmean(values[:, 0])), float(found.mean()))
+    return Trend(
+        users=users,
+        quantity=quantity,
+        slope=mean,
+        deviation=deviation,
+        p=p,
+        level=float(np.nanmean(values[:, 0])),
+        found=float(found.mean()),
+    )
 
 
 def _lines(values: Array) -> tuple[Array, NDArray[np.bool_]]:
@@ -180,10 +174,10 @@ def _lines(values: Array) -> tuple[Array, NDArray[np.bool_]]:
     return slopes, np.abs(slopes) > reach * errors
 
 
-def uncontrolled(machines: Machines) -> float:
+def uncontrolled(laboratory: Laboratory) -> float:
     """Share of plans that find the trend of CPU time if each think time is tried at a load by chance."""
-    every = np.array([measured(machines, users, CPU) for users in LOADS if users != ALONE])
-    random = np.random.default_rng(machines.settings.seed)
+    every = np.array([measured(laboratory, users, CPU) for users in loads_of(laboratory) if users != ALONE])
+    random = np.random.default_rng(laboratory.settings.seed)
     plans = np.arange(every.shape[1])[:, None]
     shares = []
     for _ in range(DRAWS):
@@ -198,6 +192,6 @@ def _p(mean: float, error: float, degrees: int) -> float:
     return critical_values.f_tail((mean / error) ** 2, 1.0, degrees)
 
 
-def trends(machines: Machines, quantity: str) -> list[Trend]:
+def trends(laboratory: Laboratory, quantity: str) -> list[Trend]:
     """Fit the trend at each load."""
-    return [trend(machines, users, quantity) for users in LOADS]
+    return [trend(laboratory, users, quantity) for users in loads_of(laboratory)]

@@ -14,9 +14,7 @@ from thinktime.documents import charts
 from thinktime.documents import format as shown
 from thinktime.documents.charts import Axis, Spec
 from thinktime.documents.document import Column, Figure, Key, Table
-from thinktime.studies.anderson_sargent_1974.tables import PAPER
-
-__all__ = ["MEASURED", "SIMULATED", "Points", "against", "published"]
+from thinktime.studies.anderson_sargent_1974.experiments import PAPER
 
 Array = NDArray[np.float64]
 COLOURS = ("user", "system", "memory")
@@ -34,13 +32,13 @@ class Points:
 
 def published(table: str, x: str, y: str, **levels: object) -> Points:
     """Columns of a published table, of the rows at these levels of its keys."""
-    found = PAPER.tables[table]
-    rows = [row for row in found.rows if all(row[key] == level for key, level in levels.items())]
+    result = PAPER.tables[table]
+    rows = [row for row in result.rows if all(row[key] == level for key, level in levels.items())]
 
     def column(name: str) -> list[float]:
-        if name in found.shape.keys:
+        if name in result.shape.keys:
             return [float(row[name]) for row in rows]
-        cells = [found.cell(row, name) for row in rows]
+        cells = [result.cell(row, name) for row in rows]
         return [cell.value for cell in cells if cell is not None]
 
     return Points(column(x), column(y))
@@ -70,12 +68,12 @@ def against(
     alt : str
         What is to be seen.
     """
-    keys = tuple(Key(label, colour=COLOURS[at], shape="circle") for at, label in enumerate(ours))
+    keys = tuple(Key(label, colour=COLOURS[index], shape="circle") for index, label in enumerate(ours))
     every = [*ours.values(), *theirs.values()]
-    x = Axis(axes[0], low=0.0, high=_ceiling([value for each in every for value in each.x]))
-    y = Axis(axes[1], low=0.0, high=_ceiling([value for each in every for value in each.y]))
-    points = [row for label, each in ours.items() for row in _rows(label, each)]
-    over = [row for key, each in theirs.items() for row in _rows(key.name, each)]
+    x = Axis(axes[0], low=0.0, high=_ceiling([value for item in every for value in item.x]))
+    y = Axis(axes[1], low=0.0, high=_ceiling([value for item in every for value in item.y]))
+    points = [row for label, item in ours.items() for row in _rows(label, item)]
+    over = [row for key, item in theirs.items() for row in _rows(key.name, item)]
     columns = (Column("source"), Column(axes[0], scaled=False), Column(axes[1], scaled=False))
     cells = tuple((str(row["series"]), _float(row["x"]), _float(row["y"])) for row in (*points, *over))
     return Figure(

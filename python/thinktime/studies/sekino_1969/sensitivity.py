@@ -9,15 +9,15 @@ import numpy as np
 
 from thinktime.documents.document import Cell, Column, Table
 from thinktime.stats.estimate import Estimate
-from thinktime.studies.sekino_1969.machines import Machines, interval
+from thinktime.studies.estimates import interval
+from thinktime.studies.laboratory import Laboratory
+from thinktime.studies.sekino_1969.loads import COMPILED, ENOUGH, PAPER, RESPONSES, SUMMARY, on_multics
 from thinktime.studies.sekino_1969.responses import average, fortran
-from thinktime.studies.sekino_1969.tables import COMPILED, RESPONSES, SUMMARY, printed
 from thinktime.studies.study import Chapter
 
 if TYPE_CHECKING:
     from thinktime.sources.simulated import Simulated
 
-__all__ = ["chapter"]
 
 USERS = (6, 10, 17)
 SEEN = "chosen with the columns of 10 and 17 users in sight"
@@ -34,21 +34,22 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
 """Parameters that differ from those of the study, by what they stand for."""
 
 
-def chapter(machines: Machines) -> Chapter:
-    """Show averages of Table 1 for other choices that were possible, one at a time and together."""
-    ours = {name: _cells(machines, changes) for name, changes in VARIANTS.items()}
+def chapter(laboratory: Laboratory) -> Chapter:
+    """Averages of Table 1 for other choices that were possible, one at a time and together."""
+    variants = {name: VARIANTS[name] for name in laboratory.levels(tuple(VARIANTS), (SEEN,))}
+    ours = {name: _cells(laboratory, changes) for name, changes in variants.items()}
     stated = _stated()
-    seen = ", ".join(_said(ours[SEEN], stated, at) for at in range(2, len(stated), 2))
+    observed = ", ".join(_said(ours[SEEN], stated, index) for index in range(2, len(stated), 2))
     summary = (
         "What the machine was calibrated to hardly says how much normal users ask for, how long terminals "
         "delay a response, and how many pages come from the disk. "
-        f"Values {SEEN} give {seen}.",
+        f"Values {SEEN} give {observed}.",
     )
     published = ("published", *(f"{value:.1f}" for value in stated), f"{_stated_growth():.1f}")
     rows: list[tuple[Cell, ...]] = [published]
     rows += [
-        (name, *cells, f"{_growth(machines, changes):.1f}")
-        for (name, cells), changes in zip(ours.items(), VARIANTS.values(), strict=True)
+        (name, *cells, f"{_growth(laboratory, changes):.1f}")
+        for (name, cells), changes in zip(ours.items(), variants.values(), strict=True)
     ]
     columns = (
         Column("machine"),
@@ -67,15 +68,15 @@ def chapter(machines: Machines) -> Chapter:
 
 def _stated() -> list[float]:
     return [
-        printed(SUMMARY, {"statistic": statistic}, f"multics_{users}_users_s").value
+        PAPER.printed(SUMMARY, {"statistic": statistic}, f"multics_{users}_users_s").value
         for users in USERS
         for statistic in ("average_all", "average_except_fortran")
     ]
 
 
-def _cells(machines: Machines, changes: Mapping[str, Any]) -> list[Estimate]:
+def _cells(laboratory: Laboratory, changes: Mapping[str, Any]) -> list[Estimate]:
     """Averages of all and without FORTRAN with 6, 10 and 17 users, s."""
-    runs = [_run(machines, users, changes) for users in USERS]
+    runs = [_run(laboratory, users, changes) for users in USERS]
     return [interval(average(run, without)) for run in runs for without in ((), COMPILED)]
 
 
@@ -89,17 +90,22 @@ def _said(ours: Sequence[Estimate], stated: Sequence[float], at: int) -> str:
 
 def _stated_growth() -> float:
     few, many = (
-        sum(printed(RESPONSES, {"interaction": at}, f"multics_{users}_users_s").value for at in COMPILED)
+        sum(
+            PAPER.printed(RESPONSES, {"interaction": index}, f"multics_{users}_users_s").value
+            for index in COMPILED
+        )
         for users in (USERS[0], USERS[-1])
     )
     return many / few
 
 
-def _growth(machines: Machines, changes: Mapping[str, Any]) -> float:
-    few, many = (fortran(_run(machines, users, changes)) for users in (USERS[0], USERS[-1]))
+def _growth(laboratory: Laboratory, changes: Mapping[str, Any]) -> float:
+    few, many = (fortran(_run(laboratory, users, changes)) for users in (USERS[0], USERS[-1]))
     return float(np.nanmean(many) / np.nanmean(few))
 
 
-def _run(machines: Machines, users: int, changes: Mapping[str, Any]) -> Simulated:
-    """Return the runs of Table 1 where nothing is changed, else fewer."""
-    return machines.multics(users, replications=machines.enough if changes else None, **changes)
+def _run(laboratory: Laboratory, users: int, changes: Mapping[str, Any]) -> Simulated:
+    """The runs of Table 1 where nothing is changed, else fewer."""
+    return on_multics(
+        laboratory, users, replications=laboratory.count(ENOUGH) if changes else None, **changes
+    )

@@ -1,0 +1,163 @@
+"""The twin script on CTSS: the run report of CPM01, and CTSS beside Multics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from thinktime.documents import document
+from thinktime.documents.document import Column, Table
+from thinktime.stats.estimate import Estimate
+from thinktime.studies.cells import Cell
+from thinktime.studies.estimates import Array, interval
+from thinktime.studies.laboratory import Laboratory
+from thinktime.studies.sekino_1969.cpu_time import decomposed_at
+from thinktime.studies.sekino_1969.loads import (
+    CPM01,
+    PAPER,
+    WARM_UP_S,
+    column,
+    ctss_parameters,
+    fact,
+    on_ctss,
+    on_multics,
+)
+from thinktime.studies.sekino_1969.responses import average, one_run
+from thinktime.studies.study import Chapter
+
+TABLE_1_USERS, REPORT_USERS = 15, 17
+PASSES = 2
+"""Times through the script in a run, so that one of them is whole."""
+QUANTITIES: dict[str, tuple[str, float]] = {
+    "total_real_time": ("real_time_s", 1.0),
+    "total_run_time": ("run_per_interaction_s", 66.0),
+    "total_swap_time": ("swap_per_interaction_s", 66.0),
+    "total_cpu_time": ("cpu_per_interaction_s", 66.0),
+    "average_run_time": ("run_per_interaction_s", 1.0),
+    "average_swap_time": ("swap_per_interaction_s", 1.0),
+    "average_cpu_time": ("cpu_per_interaction_s", 1.0),
+    "average_system_response_time": ("response_mean_s", 1.0),
+}
+"""Response of the simulated system, and factor, by the quantities of the run report."""
+
+
+def report(laboratory: Laboratory, quantity: str) -> Array:
+    """A number of the run report, of every run."""
+    response, factor = QUANTITIES[quantity]
+    once = float(ctss_parameters(REPORT_USERS)["length"]) - WARM_UP_S
+    run = on_ctss(laboratory, REPORT_USERS, length=WARM_UP_S + PASSES * once)
+    return factor * column(run, response)
+
+
+def chapter(laboratory: Laboratory) -> Chapter:
+    """CPM01, published beside ours, and the comparison of the two systems."""
+    figures = (*_run_report(laboratory), *_facts(laboratory))
+    cpu = _cpu(laboratory)
+    response = [interval(values) for values in _responses(laboratory)]
+    summary = (
+        f"With {REPORT_USERS} users an interaction takes {cpu[0].value:.2f} s of CPU time on Multics and "
+        f"{cpu[1].value:.2f} s on CTSS; with {TABLE_1_USERS} users the mean response is "
+        f"{response[0].value:.1f} s on Multics and {response[1].value:.1f} s on CTSS.",
+    )
+    method = (
+        "The script's run time on CTSS was given; swap time and responses are what its scheduler, its drum "
+        "and the other users make of it. CPU time is run and swap time. Totals are those of "
+        f"{fact('interactions-script-mftn3').value:.0f} interactions."
+    )
+    return Chapter(
+        cells=figures, summary=summary, tables=(_beside(laboratory), _one(laboratory)), method=method
+    )
+
+
+def _run_report(laboratory: Laboratory) -> Iterator[Cell]:
+    users = Estimate(value=float(REPORT_USERS), unit="users", n=1, method="of the simulated run")
+    yield PAPER.simulated(CPM01, {"quantity": "simultaneous_users"}, "value", users)
+    for quantity in QUANTITIES:
+        ours = interval(report(laboratory, quantity))
+        yield PAPER.simulated(CPM01, {"quantity": quantity}, "value", ours)
+
+
+def _facts(laboratory: Laboratory) -> Iterator[Cell]:
+    at_15, at_17 = (average(on_ctss(laboratory, users)) for users in (TABLE_1_USERS, REPORT_USERS))
+    yield PAPER.fact("response-time-ctss", interval(at_15), end="low")
+    yield PAPER.fact("response-time-ctss", interval(at_17), end="high")
+    cpu, response = (report(laboratory, f"average_{name}_time") for name in ("cpu", "system_response"))
+    yield PAPER.fact("ctss-cpu-time-17-users", interval(cpu))
+    yield PAPER.fact("ctss-response-time-17-users", interval(response))
+
+
+def _cpu(laboratory: Laboratory) -> tuple[Estimate, Estimate]:
+    """CPU time per interaction at the users of CPM01, Multics and CTSS, s."""
+    return decomposed_at(laboratory, REPORT_USERS).cpu, interval(report(laboratory, "average_cpu_time"))
+
+
+def _responses(laboratory: Laboratory) -> tuple[Array, Array]:
+    """Mean response at the users of Table 1 on CTSS, Multics and CTSS, s."""
+    return average(on_multics(laboratory, TABLE_1_USERS)), average(on_ctss(laboratory, TABLE_1_USERS))
+
+
+def _beside(laboratory: Laboratory) -> Table:
+    """The two systems, published and simulated."""
+    printed_15 = PAPER.printed("table1_summary", {"statistic": "average_all"}, "ctss_15_users_s").value
+    stated = {
+        f"CPU time per interaction, {REPORT_USERS} users, s": (
+            fact("multics-cpu-time-17-users").value,
+            fact("ctss-cpu-time-17-users").value,
+        ),
+        f"mean response, {TABLE_1_USERS} users, s": (fact("response-time-15-users").value, printed_15),
+        f"mean response, {REPORT_USERS} users, s": (
+            PAPER.printed("table1_summary", {"statistic": "average_all"}, "multics_17_users_s").value,
+            fact("ctss-response-time-17-users").value,
+        ),
+    }
+    ours = (
+        _cpu(laboratory),
+        tuple(map(interval, _responses(laboratory))),
+        tuple(
+            interval(average(run))
+            for run in (on_multics(laboratory, REPORT_USERS), on_ctss(laboratory, REPORT_USERS))
+        ),
+    )
+    rows: list[tuple[document.Cell, ...]] = []
+    for (what, theirs), simulated in zip(stated.items(), ours, strict=True):
+        ratios = (f"{theirs[0] / theirs[1]:.2f}", f"{simulated[0].value / simulated[1].value:.2f}")
+        rows.append((what, *(f"{value:g}" for value in theirs), *simulated, *ratios))
+    columns = (
+        Column("quantity"),
+        Column("Multics, published", scaled=False),
+        Column("CTSS, published", scaled=False),
+        Column("Multics, ours", scaled=False),
+        Column("CTSS, ours", scaled=False),
+        Column("ratio, published", scaled=False),
+        Column("ratio, ours", scaled=False),
+    )
+    return Table(name="multics-ctss", caption="Multics and CTSS", columns=columns, rows=tuple(rows))
+
+
+def _one(laboratory: Laboratory) -> Table:
+    """The run report as one run would."""
+    rows: list[tuple[document.Cell, ...]] = []
+    for row in PAPER.tables[CPM01].rows:
+        quantity = str(row["quantity"])
+        cell = PAPER.tables[CPM01].cell(row, "value")
+        theirs = f"{cell.value:.{cell.places}f}" if cell else PAPER.tables[CPM01].remark(row, "value")
+        ours: document.Cell = None
+        inside = ""
+        if quantity in QUANTITIES and cell:
+            result = one_run(report(laboratory, quantity))
+            ours = f"{result.low:.4g} to {result.high:.4g}"
+            inside = "✓" if result.low <= cell.value <= result.high else "✗"
+        rows.append(
+            (quantity.replace("_", " "), theirs, PAPER.tables[CPM01].remark(row, "unit"), ours, inside)
+        )
+    columns = (
+        Column("quantity"),
+        Column("CPM01", scaled=False),
+        Column("unit"),
+        Column("ours, one run", scaled=False),
+        Column("inside"),
+    )
+    level = one_run(report(laboratory, "average_cpu_time")).level
+    note = f"CPM01 is one run: a range of ours holds one more run with probability {100 * level:.0f} %."
+    return Table(
+        name="run-report", caption="The run report of CTSS", columns=columns, rows=tuple(rows), notes=(note,)
+    )
