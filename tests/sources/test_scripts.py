@@ -81,14 +81,14 @@ def test_the_standard_scripts_have_the_published_totals():
     }
     cpm01 = {row["quantity"]: row["value"] for row in published("ctss_run_cpm01")}
     run_s = {
-        "mftn3": ("multics", facts["M-F03"] * facts["M-F13"] / 1000),
+        "mftn3": ("multics", facts["interactions-script-mftn3"] * facts["run-time"] / 1000),
         "6mad1": ("ctss", float(cpm01["total_run_time"])),
     }
     for name, (system, total_s) in run_s.items():
         script = read(name, system)
-        assert len(script.interactions) == facts["M-F03"]
-        assert len(script.waiting) == facts["M-F04"]
-        assert {found.think for found in script.interactions} == {facts["M-F06"]}
+        assert len(script.interactions) == facts["interactions-script-mftn3"]
+        assert len(script.waiting) == facts["waiting-interactions"]
+        assert {found.think for found in script.interactions} == {facts["think-time"]}
         assert sum(found.demands[system]["cpu"] for found in script.interactions) == pytest.approx(total_s)
 
 
