@@ -42,7 +42,7 @@ def silent(done: float, doing: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What the user of a study chooses.
+    """Choices of the user of a study.
 
     Raises
     ------

@@ -37,7 +37,7 @@ class PartText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
-    """How some cells of a published table are judged: the first rule that a cell meets applies."""
+    """Rule by which cells of a published table are judged: the first that a cell meets applies."""
 
     kind: Kind
     within: Mapping[str, float | bool] = field(default_factory=dict)
@@ -70,7 +70,7 @@ class Agreement:
 
 
 ARITHMETIC = Agreement(kind="arithmetic", within={"digits": True})
-"""How recomputed cells are judged where no rule says otherwise."""
+"""Rule for recomputed cells for which there is no other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +96,7 @@ class Statement:
     judge: str = "computed"
     """Name of one of `JUDGES`; ``computed`` where the code decides."""
     amount: float | list[float] = 0.0
-    """What values are compared with."""
+    """Compared with the values."""
 
 
 def _all(test: Callable[[Any], bool]) -> Callable[[Sequence[Value]], bool]:
@@ -139,10 +139,10 @@ class Paper:
     study: str
     """Name of the study."""
     title: str
-    """What the paper asks."""
+    """Question of the paper."""
     citation: str
     question: str
-    """What the study does, in one or two sentences."""
+    """The study in one or two sentences."""
     replications: int
     """Where the user does not choose."""
     parts: tuple[PartText, ...]

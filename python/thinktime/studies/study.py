@@ -54,11 +54,11 @@ class Study:
     name: str
     """As on the command line: ``anderson-sargent-1974``."""
     title: str
-    """What the paper asks."""
+    """Question of the paper."""
     paper: str
     """Its citation."""
     question: str
-    """What the study does, in one or two sentences."""
+    """The study in one or two sentences."""
     folder: Path
     """With `study.toml`, `README.md` and ``published``."""
     shapes: tuple[Shape, ...]
@@ -70,7 +70,7 @@ class Study:
     replications: int
     """Where the user does not choose."""
     facts: tuple[tuple[str, str], ...] = ()
-    """What was simulated: label and value."""
+    """Simulated systems: label and value."""
     statements: Mapping[str, str] = field(default_factory=dict)
     """Text of every claim by its id."""
 

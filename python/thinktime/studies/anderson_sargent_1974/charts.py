@@ -7,16 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-import numpy as np
-from numpy.typing import NDArray
-
 from thinktime.documents import charts
 from thinktime.documents import format as shown
 from thinktime.documents.charts import Axis, Spec
 from thinktime.documents.document import Column, Figure, Key, Table
 from thinktime.studies.anderson_sargent_1974.experiments import PAPER
 
-Array = NDArray[np.float64]
 COLOURS = ("user", "system", "memory")
 MEASURED = Key("measured, published", colour="plain", shape="diamond")
 SIMULATED = Key("simulated, published", colour="disk", shape="diamond")

@@ -1,4 +1,4 @@
-"""What the paper concludes from its experiments, and whether it holds here."""
+"""Claims that the paper bases on its experiments, and whether they hold here."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thinktime.stats import critical_values
 from thinktime.stats.estimate import Estimate
@@ -17,11 +16,9 @@ from thinktime.studies.anderson_sargent_1974.modified import modified, slope
 from thinktime.studies.anderson_sargent_1974.validation import original
 from thinktime.studies.anderson_sargent_1974.variance import COUNTS
 from thinktime.studies.cells import Claim
-from thinktime.studies.estimates import interval
+from thinktime.studies.estimates import Array, interval
 from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.study import Chapter
-
-Array = NDArray[np.float64]
 
 MODIFIED, FB2, FB_INFINITY = range(3)
 WORDS = ("modified", "FB2", "FB-infinity")
@@ -29,7 +26,7 @@ PLACES = {"queued_workspaces": 2, "inputs_serviced": 1}
 
 
 def chapter(laboratory: Laboratory) -> Chapter:
-    """Every conclusion of the experiments, by a statistic on the same workloads."""
+    """Every claim about the experiments, by a statistic on the same workloads."""
     observed = Seen(experiment_of(laboratory))
     findings = (
         *_load(observed),
@@ -45,7 +42,7 @@ def chapter(laboratory: Laboratory) -> Chapter:
         "order holds where the interval of every difference lies on its side of zero; an effect counts "
         f"where its F is at least {COUNTS:g}."
     )
-    return Chapter(cells=(), claims=findings, summary=(_summary(findings),), method=method)
+    return Chapter(claims=findings, summary=(_summary(findings),), method=method)
 
 
 def _summary(findings: Sequence[Claim]) -> str:
@@ -72,7 +69,7 @@ class Seen:
         return result
 
     def order(self, response: str, algorithms: Sequence[int]) -> tuple[bool, str]:
-        """Whether the response rises along the algorithms, and the differences that say so."""
+        """True if the response rises along the algorithms, and the differences by which it is judged."""
         means = [self.mean(response, algorithm) for algorithm in algorithms]
         steps = [interval(after - before) for before, after in pairwise(means)]
         levels = ", ".join(
@@ -223,7 +220,7 @@ def _effects(seen: Seen) -> Iterator[Claim]:
 
 
 def _further(laboratory: Laboratory) -> Iterator[Claim]:
-    """Do the further runs that the paper mentions: a moderate load, and two resident workspaces."""
+    """Claims about the further runs that the paper mentions: a moderate load, and two resident workspaces."""
     for name, users, regions in (("moderate-load", 26, 3), ("two-regions", 35, 2)):
         y = [
             run_values(
@@ -278,4 +275,4 @@ def _least_change(laboratory: Laboratory) -> Iterator[Claim]:
 
 def _thousand(value: Estimate) -> Estimate:
     low, high = (None if end is None else 1000.0 * end for end in (value.low, value.high))
-    return Estimate(value=1000.0 * value.value, unit="", n=value.n, method=value.method, low=low, high=high)
+    return Estimate(value=1000.0 * value.value, n=value.n, method=value.method, low=low, high=high)

@@ -40,7 +40,7 @@ SIZE = (9.9, 5.8)
 
 
 def chapter(laboratory: Laboratory) -> Chapter:
-    """What was simulated, and where each number comes from."""
+    """The simulated system: every parameter with its source."""
     system = laboratory.system(SYSTEM)
     calibrated = system.calibrated()
     summary = (

@@ -8,7 +8,6 @@ from functools import cached_property, partial
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thinktime.documents import charts, document
 from thinktime.documents import format as shown
@@ -34,11 +33,9 @@ from thinktime.studies.anderson_sargent_1974.variance import (
     Analysis,
 )
 from thinktime.studies.cells import Cell
-from thinktime.studies.estimates import interval, scaled
+from thinktime.studies.estimates import Array, interval, scaled
 from thinktime.studies.laboratory import Laboratory, remembered
 from thinktime.studies.study import Chapter
-
-Array = NDArray[np.float64]
 
 LIMITS_S = (5, 10, 15)
 HISTOGRAM = "table09_response_histogram"
@@ -177,7 +174,6 @@ def chapter(laboratory: Laboratory) -> Chapter:
     drawn = tuple(_picture(experiment, measure) for measure in MEASURES)
     return Chapter(
         cells=figures,
-        claims=(),
         summary=summary,
         charts=drawn,
         tables=(_errors(experiment),),
@@ -197,7 +193,7 @@ def _notes(experiment: Experiment) -> dict[str, tuple[str, ...]]:
 
 
 def _picture(experiment: Experiment, measure: Measure) -> document.Figure:
-    """One response in the twelve cells, published beside ours."""
+    """One response in the twelve cells, published and ours."""
     shape = PAPER.tables[measure.table].shape
     rows: list[dict[str, object]] = []
     for levels in product(ALGORITHMS, REGIONS, SLICES):

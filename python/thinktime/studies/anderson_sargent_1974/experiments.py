@@ -60,7 +60,6 @@ def ratio(parts: Array, wholes: Array) -> Estimate:
     reach = critical_values.student_t(0.95, float(n - 1)) * float(influence.std(ddof=1)) / n**0.5
     return Estimate(
         value=value,
-        unit="",
         n=n,
         method="ratio of sums over replications, Student t",
         low=value - reach,
@@ -78,7 +77,6 @@ def welch(one: Array, other: Array) -> Estimate:
     n = len(one) + len(other)
     return Estimate(
         value=difference,
-        unit="",
         n=n,
         method="difference of means, Welch",
         low=difference - reach,

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thinktime.stats import critical_values
 from thinktime.stats.designs.contrasts import orthogonal_polynomials
@@ -15,10 +14,9 @@ from thinktime.stats.estimate import Estimate
 from thinktime.studies.anderson_sargent_1974.experiments import PAPER
 from thinktime.studies.anderson_sargent_1974.monitor import Period, monitored
 from thinktime.studies.cells import Cell, Claim
+from thinktime.studies.estimates import Array
 from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.study import Chapter
-
-Array = NDArray[np.float64]
 
 CELLS = "table03_log_reaction_cells"
 ANOVA = "table03_anova"
@@ -42,7 +40,7 @@ class Design:
 
     @classmethod
     def of(cls, periods: Sequence[Period], draws: int = DRAWS) -> Design:
-        """Choose periods by users and by the nearness of their input rate."""
+        """Design of the periods with the wanted users whose input rates are nearest."""
         cells = [_nearest(periods, users, rate) for users, rate in product(USERS, RATES_PER_MIN)]
         return cls(np.array(cells).reshape(len(USERS), len(RATES_PER_MIN), CANDIDATES), draws)
 
@@ -76,7 +74,7 @@ class Design:
         for name, value in work(self.chosen).items():
             low, high = np.quantile([item[name] for item in drawn], [0.025, 0.975]).tolist()
             method = f"range over {self.draws} choices of eight of {CANDIDATES} periods"
-            result[name] = Estimate(value=value, unit="", n=REPLICATIONS, method=method, low=low, high=high)
+            result[name] = Estimate(value=value, n=REPLICATIONS, method=method, low=low, high=high)
         return result
 
     def significant(self) -> list[str]:
@@ -155,7 +153,6 @@ def _cells(design: Design) -> Iterator[Cell]:
         mean = float(means[users, rate])
         ours = Estimate(
             value=mean,
-            unit="",
             n=REPLICATIONS,
             method="two means of eight periods differ by less",
             low=mean - reach,

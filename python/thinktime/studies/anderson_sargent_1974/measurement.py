@@ -1,4 +1,4 @@
-"""What the monitor shows: service times, traffic, reaction and swapping (Tables 1, 2; Figures 1 to 5)."""
+"""Results of the monitor: service times, traffic, reaction and swapping (Tables 1, 2; Figures 1 to 5)."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def service_times(laboratory: Laboratory) -> Chapter:
         f"The moments of all inputs go with an output-bound share of {100 * POOLED_OUTPUT_BOUND:.2f} %, that "
         "of the pooled sample; the shares are those of the simulated inputs.",
     )
-    return Chapter(cells=(*_table_1(laboratory), *_facts(laboratory)), claims=(), summary=summary)
+    return Chapter(cells=(*_table_1(laboratory), *_facts(laboratory)), summary=summary)
 
 
 def pooled(laboratory: Laboratory) -> Distribution:

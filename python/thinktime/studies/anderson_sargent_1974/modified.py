@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thinktime.documents import document
 from thinktime.stats import critical_values
@@ -14,10 +13,9 @@ from thinktime.studies.anderson_sargent_1974 import charts as drawings
 from thinktime.studies.anderson_sargent_1974.charts import SIMULATED, Points
 from thinktime.studies.anderson_sargent_1974.experiments import run_values, think
 from thinktime.studies.anderson_sargent_1974.validation import AXES, RATE, RESPONSES, TABLE, block
+from thinktime.studies.estimates import Array
 from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.study import Chapter
-
-Array = NDArray[np.float64]
 
 USERS = (26, 35)
 INSERTION_S = 20.0
@@ -51,7 +49,6 @@ def chapter(laboratory: Laboratory) -> Chapter:
     )
     return Chapter(
         cells=tuple(block(laboratory, "simulated_modified", ours)),
-        claims=(),
         summary=summary,
         charts=tuple(_pictures(laboratory)),
     )
@@ -65,7 +62,7 @@ def slope(x: Array, y: Array) -> Estimate:
     rest = y - y.mean() - value * centred
     error = float(np.sqrt(rest @ rest / (n - 2) / (centred @ centred)))
     reach = critical_values.student_t(0.95, float(n - 2)) * error
-    return Estimate(value=value, unit="", n=n, method="least squares", low=value - reach, high=value + reach)
+    return Estimate(value=value, n=n, method="least squares", low=value - reach, high=value + reach)
 
 
 def _pictures(laboratory: Laboratory) -> Iterator[document.Figure]:

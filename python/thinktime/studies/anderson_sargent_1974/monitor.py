@@ -53,7 +53,7 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class Monitored:
-    """What the analyses say of the log."""
+    """Results of the analyses of the log."""
 
     service: Service
     section: Section

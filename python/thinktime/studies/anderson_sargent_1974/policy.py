@@ -8,9 +8,6 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from thinktime.documents import charts
 from thinktime.documents import format as shown
 from thinktime.documents.charts import Axis
@@ -26,11 +23,9 @@ from thinktime.studies.anderson_sargent_1974.experiments import (
     think,
 )
 from thinktime.studies.cells import Claim
-from thinktime.studies.estimates import interval
+from thinktime.studies.estimates import Array, interval
 from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.study import Chapter
-
-Array = NDArray[np.float64]
 
 BOUND = "SRPT, times known"
 CHOICE = "FB-infinity"
@@ -79,7 +74,6 @@ def chapter(laboratory: Laboratory) -> Chapter:
     )
     slowdowns = _slowdowns(laboratory)
     return Chapter(
-        cells=(),
         claims=(
             _near_bound(excess, {policy: responses[fitted, policy] for policy in POLICIES}),
             _in_proportion(slowdowns[CHOICE], slowdowns["modified"]),
@@ -146,7 +140,7 @@ def _near_bound(excess: Mapping[str, Estimate], responses: Mapping[str, Array]) 
 
 
 def _in_proportion(chosen: Mapping[str, Estimate], modified: Mapping[str, Estimate]) -> Claim:
-    """Whether response over service is about the same for all that need more than one slice."""
+    """Claim that response over service is about the same for all that need more than one slice."""
     selected, other = (list(item.items())[1:] for item in (chosen, modified))
     values = [value.value for _, value in selected]
 

@@ -1,4 +1,4 @@
-"""What the printed numbers say of each other: nothing here is simulated."""
+"""Consistency of the printed numbers: nothing here is simulated."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def chapter(_: object) -> Chapter:
         "(Table 3); F = mean square / error mean square (Tables 3 and 5 to 8); count over the total that "
         "the three limits imply together (Table 9)."
     )
-    return Chapter(cells=figures, claims=(), summary=summary, tables=(table,), notes=notes, method=method)
+    return Chapter(cells=figures, summary=summary, tables=(table,), notes=notes, method=method)
 
 
 def _service_times() -> Iterator[Cell]:
@@ -192,7 +192,7 @@ def _mean_of(table: str, quantity: str, **levels: str | float) -> Estimate:
 
 
 def _regression() -> tuple[Table, str]:
-    """Hold the printed regression of mean log reaction time against the measured periods of Table 4."""
+    """Comparison of the printed regression of mean log reaction time with the measured periods of Table 4."""
     constant, slope, wait = (
         PAPER.facts[name].value.value
         for name in ("regression-constant", "regression-swap-rate", "regression-foreground-time")

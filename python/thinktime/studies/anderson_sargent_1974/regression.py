@@ -1,4 +1,4 @@
-"""What moves the reaction time: stepwise regression over ten-minute periods."""
+"""Causes of long reaction times: stepwise regression over ten-minute periods."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thinktime.documents.document import Column, Table
 from thinktime.stats import critical_values
@@ -18,8 +17,6 @@ from thinktime.studies.anderson_sargent_1974.monitor import Period, monitored
 from thinktime.studies.cells import Cell, Claim
 from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.study import Chapter
-
-Array = NDArray[np.float64]
 
 F_TO_ENTER = 4.0
 CANDIDATES: dict[str, Callable[[Period], float]] = {
@@ -55,7 +52,7 @@ class Regression:
 
     @classmethod
     def stepwise(cls, periods: Sequence[Period]) -> Regression:
-        """Choose by forward selection, and fit what was chosen."""
+        """Regression on the variables that forward selection chooses."""
         names = list(CANDIDATES)
         rows = _rows(periods, names)
         selection = forward(rows, range(1, len(names) + 1), f_to_enter=F_TO_ENTER)
@@ -65,7 +62,7 @@ class Regression:
 
     @classmethod
     def printed(cls, periods: Sequence[Period]) -> Regression:
-        """Fit the two variables of the printed equation."""
+        """Regression on the two variables of the printed equation."""
         chosen = ("D a minute", "W_F, min")
         coefficients, r_squared = _fit(periods, chosen)
         return cls(chosen, (), Selection(steps=(), rejected=()), coefficients, r_squared)
@@ -86,13 +83,13 @@ def _fit(periods: Sequence[Period], names: Sequence[str]) -> tuple[dict[str, Est
     for name, value, error in zip(("constant", *names), fit.coefficients, errors, strict=True):
         low, high = float(value - t * error), float(value + t * error)
         result[name] = Estimate(
-            value=float(value), unit="", n=fit.n, method="least squares, Student t", low=low, high=high
+            value=float(value), n=fit.n, method="least squares, Student t", low=low, high=high
         )
     return result, fit.r_squared
 
 
 def chapter(laboratory: Laboratory) -> Chapter:
-    """Run the regression of the paper, and see what forward selection takes here."""
+    """The regression of the paper, and that of the variables that forward selection chooses here."""
     periods = [period for period in monitored(laboratory).periods if period.seen.reaction_log is not None]
     stepwise, printed = Regression.stepwise(periods), Regression.printed(periods)
     entered = ", ".join(f"{name} (F {f:.0f})" for name, f in zip(stepwise.chosen, stepwise.f, strict=True))

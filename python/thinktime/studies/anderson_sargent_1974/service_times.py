@@ -25,11 +25,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from thinktime.studies.estimates import Array
 
 __all__ = ["POOLED_OUTPUT_BOUND", "UPPER", "Fit", "Phases", "Target", "fit"]
 
-Array = NDArray[np.float64]
 
 CLASSES = ("compute", "command", "output_bound")
 MOMENTS = {
@@ -128,7 +128,7 @@ class Fit:
 
 
 def fit() -> Fit:
-    """Fit the three classes together.
+    """Fit of the three classes together.
 
     Raises
     ------

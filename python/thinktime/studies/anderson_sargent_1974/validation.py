@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thinktime.documents import document
 from thinktime.stats.estimate import Estimate
@@ -13,10 +12,9 @@ from thinktime.studies.anderson_sargent_1974 import charts as drawings
 from thinktime.studies.anderson_sargent_1974.charts import MEASURED, SIMULATED, Points
 from thinktime.studies.anderson_sargent_1974.experiments import PAPER, run_values, think
 from thinktime.studies.cells import Cell, Row, Tolerance
+from thinktime.studies.estimates import Array
 from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.study import Chapter
-
-Array = NDArray[np.float64]
 
 TABLE = "table04_apl_scheduling"
 RATE = "swap_rate_per_10_min"
@@ -80,7 +78,7 @@ def chapter(laboratory: Laboratory) -> Chapter:
         "mean of a block agrees if it lies where 95 % of means of eight of our periods do, a mean reaction "
         "time within 10 % and a mean response time within 15 %.",
     )
-    return Chapter(cells=figures, claims=(), summary=summary, charts=tuple(_pictures(laboratory)))
+    return Chapter(cells=figures, summary=summary, charts=tuple(_pictures(laboratory)))
 
 
 def block(laboratory: Laboratory, name: str, ours: dict[str, Array]) -> Iterator[Cell]:
@@ -108,7 +106,6 @@ def _range(values: Array) -> Estimate:
     low, high = np.quantile(values, [0.025, 0.975]).tolist()
     return Estimate(
         value=float(values.mean()),
-        unit="",
         n=len(values),
         method="range of 95 % of periods",
         low=low,

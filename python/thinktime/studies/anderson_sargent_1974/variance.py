@@ -6,15 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thinktime.stats.designs.anova import Anova, anova
 from thinktime.stats.designs.contrasts import Component, contrast, orthogonal_polynomials
 from thinktime.stats.designs.factorial import CellMeans, Factor, Responses
 from thinktime.stats.estimate import Estimate, NotApplicable
 from thinktime.studies.anderson_sargent_1974.experiments import SCHEDULERS
-
-Array = NDArray[np.float64]
+from thinktime.studies.estimates import Array
 
 ALGORITHMS = tuple(SCHEDULERS)
 REGIONS = (3, 4)
@@ -135,7 +133,6 @@ def _ranged(value: float, drawn: list[float], n: int) -> Estimate:
     low, high = np.quantile(drawn, [0.025, 0.975]).tolist() if drawn else (None, None)
     return Estimate(
         value=value,
-        unit="",
         n=n,
         method="range of 95 % of experiments of eight replications",
         low=low,

@@ -1,4 +1,4 @@
-"""What the paper concludes, and whether it holds here."""
+"""Claims of the paper, and whether they hold here."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from thinktime.studies.study import Chapter
 
 
 def chapter(laboratory: Laboratory) -> Chapter:
-    """Every conclusion of the paper, with the statistic that says whether it holds."""
+    """Every claim of the paper, with the statistic by which it is judged."""
     claims = (
         *overhead_claims.claims(laboratory),
         *costs.claims(laboratory),

@@ -41,7 +41,7 @@ LOGGED = {
 
 
 def chapter(laboratory: Laboratory) -> Chapter:
-    """What was simulated, and where each number comes from."""
+    """The simulated system: every parameter with its source."""
     described = laboratory.system(SYSTEM)
     summary = (
         f"{described.summary.removesuffix('.')}. The three periods differ in version, core boxes, shifts, "

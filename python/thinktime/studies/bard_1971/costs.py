@@ -1,4 +1,4 @@
-"""Whether the regression finds what requests truly cost: only a simulation can tell."""
+"""True costs of requests against those that the regression finds: only a simulation knows them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Recovered:
         return self.intervals[WAYS[0]].value / self.true - 1.0
 
     def covered(self, way: str) -> bool:
-        """Whether an interval holds the truth."""
+        """True if an interval holds the true cost."""
         result = self.intervals[way]
         return result.low is not None and result.high is not None and result.low <= self.true <= result.high
 
@@ -97,8 +97,6 @@ def chapter(laboratory: Laboratory) -> Chapter:
     )
     pictures = tuple(_picture(period, every) for period in PERIODS)
     return Chapter(
-        cells=(),
-        claims=(),
         summary=summary,
         charts=pictures,
         tables=(_table(every),),
@@ -120,7 +118,7 @@ def _said(every: Sequence[Recovered], way: str) -> str:
 
 
 def claims(laboratory: Laboratory) -> Iterator[Claim]:
-    """Judge recovery and the three kinds of interval."""
+    """Claims about recovery and the three kinds of interval."""
     every = [item for item in recovered(laboratory) if item.request != "base"]
     worst = max(every, key=lambda item: abs(item.off))
     near = sum(abs(item.off) <= NEAR for item in every)

@@ -62,7 +62,7 @@ PLOTS = (
 
 
 def chapter(laboratory: Laboratory) -> Chapter:
-    """Tables 7 and 10, published beside ours, and Figures 1 to 5."""
+    """Tables 7 and 10, published and ours, and Figures 1 to 5."""
     figures = (*_rates(laboratory), *_loads(laboratory), *_facts(laboratory))
     summary = (
         "Users, their sessions and their programs were calibrated so that these mean rates and loads come "
@@ -77,9 +77,7 @@ def chapter(laboratory: Laboratory) -> Chapter:
     pictures = tuple(_picture(laboratory, plot) for plot in PLOTS)
     table = equal_load_table(laboratory)
     tables = () if table is None else (table,)
-    return Chapter(
-        cells=figures, claims=(), summary=summary, charts=pictures, tables=tables, notes=NOTES, method=method
-    )
+    return Chapter(cells=figures, summary=summary, charts=pictures, tables=tables, notes=NOTES, method=method)
 
 
 @remembered

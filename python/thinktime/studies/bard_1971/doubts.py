@@ -24,7 +24,7 @@ from thinktime.studies.study import Chapter
 
 
 def chapter(_: object) -> Chapter:
-    """Every doubt, with its figures: what is printed, and what the other printed numbers say of it."""
+    """Every doubtful number as printed, with what the other printed numbers imply."""
     checks: tuple[tuple[str, str, Callable[[], str]], ...] = (
         ("rows of Table 8", "one label is lost, two read 11-3 and 111-3", _rows_of_table_8),
         ("order of Table 7", "labels are broken by overlines", _order_of_table_7),

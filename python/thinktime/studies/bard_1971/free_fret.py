@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thinktime.analyses.overhead.regression import FitOptions
 from thinktime.documents import document
@@ -27,7 +26,7 @@ from thinktime.studies.bard_1971.records import (
 )
 from thinktime.studies.bard_1971.regression import AS_PRINTED, adjusted, cp_time, theta
 from thinktime.studies.cells import Cell
-from thinktime.studies.estimates import scaled
+from thinktime.studies.estimates import Array, scaled
 from thinktime.studies.laboratory import Laboratory, Recorded, applicable, remembered
 from thinktime.studies.study import Chapter
 
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
     from thinktime.analyses.compare.analysis import Comparison
     from thinktime.analyses.overhead.result import Overhead
 
-
-Array = NDArray[np.float64]
 
 TREATMENT = "free_fret_new"
 COUNTERBALANCED = {"period": "III-3", "schedule": "experiment", "free_fret": "counterbalanced"}
@@ -146,7 +143,7 @@ def every_total(laboratory: Laboratory) -> list[dict[str, Mapping[str, float]]]:
 
 
 def totals(log: Recorded) -> dict[str, Mapping[str, float]]:
-    """Sum every column over the intervals with the old and with the new algorithm."""
+    """Sum of every column over the intervals with the old and with the new algorithm."""
     import polars as pl
 
     names = ["length_s", "free_calls", "fret_calls", "free_s", "fret_s"]
@@ -176,7 +173,7 @@ def spread_of(laboratory: Laboratory, variable: str) -> Estimate:
 
 
 def chapter(laboratory: Laboratory) -> Chapter:
-    """Tables 11 and 12, published beside ours."""
+    """Tables 11 and 12, published and ours."""
     figures = (
         *_coefficients(laboratory),
         *_throughput(laboratory),
@@ -192,13 +189,11 @@ def chapter(laboratory: Laboratory) -> Chapter:
         "Table 12: means over the runs, with Student's t. Significance by the assignments of the two "
         "algorithms to days that keep weeks and weekdays balanced (`thinktime analyse compare`)."
     )
-    return Chapter(
-        cells=figures, claims=(), summary=summary, tables=(_days(laboratory),), notes=NOTES, method=method
-    )
+    return Chapter(cells=figures, summary=summary, tables=(_days(laboratory),), notes=NOTES, method=method)
 
 
 def _days(laboratory: Laboratory) -> Table:
-    """What the eight days alone say of coefficients: Table 11 as the paper had to make it."""
+    """Coefficients of the eight days alone: Table 11 as the paper had to make it."""
     names = {column: request for request, column in COLUMNS.items()}
     rows: list[tuple[document.Cell, ...]] = []
     for item in compared(laboratory).costs:

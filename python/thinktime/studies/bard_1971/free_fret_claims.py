@@ -1,4 +1,4 @@
-"""What the free-fret experiment shows, and whether its difference of throughput is significant."""
+"""Claims of the free-fret experiment, and the significance of its difference of throughput."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ USEFUL = ("problem_state_time", "vsio", "page_io")
 
 
 def claims(laboratory: Laboratory) -> Iterator[Claim]:
-    """Judge every conclusion of the experiment."""
+    """Claims: every conclusion of the experiment."""
     yield _faster(laboratory)
     yield _calls(laboratory)
     yield from _reductions(laboratory)
@@ -75,7 +75,7 @@ def _calls(laboratory: Laboratory) -> Claim:
 
 
 def _reductions(laboratory: Laboratory) -> Iterator[Claim]:
-    """Judge the falls of the coefficients, as the paper has them and as they follow from what is measured."""
+    """Claims about the falls of the coefficients: as the paper has them, and as measured."""
     observed: list[str] = []
     measured: list[str] = []
     near = nearer = True
@@ -124,7 +124,7 @@ def _pages(laboratory: Laboratory) -> Claim:
 
 
 def _significant(laboratory: Laboratory) -> Claim:
-    """Answer what the paper leaves open: whether the difference of Table 12 is more than chance."""
+    """Claim that the paper leaves open: the difference of Table 12 is more than chance."""
     comparison = compared(laboratory)
     tight = next(item for item in comparison.allowed if item.chosen)
     p = {variable: p_of(printed_difference(variable), laboratory, variable) for variable in USEFUL}

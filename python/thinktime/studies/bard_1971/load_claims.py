@@ -1,4 +1,4 @@
-"""What Figures 1 to 5 show, judged at equal load."""
+"""Claims of Figures 1 to 5, judged at equal load."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MISLEADS = 1.5
 
 
 def claims(laboratory: Laboratory) -> Iterator[Claim]:
-    """Judge the shapes of Figures 1 to 5, and the warning against whole means."""
+    """Claims about the shapes of Figures 1 to 5, and the warning against whole means."""
     comparison = at_equal_load(laboratory)
     for name, judge in AT_EQUAL_LOAD.items():
         if isinstance(comparison, NotApplicable):
@@ -47,7 +47,7 @@ def _contrast(comparison: Comparison, measure: str, first: str, second: str) -> 
 
 
 def _said(item: Contrast) -> str:
-    """Say a difference with its p."""
+    """Difference with its p, in words."""
     name = item.measure.name
     factor, unit = (100.0, " points") if name in TIMES else (1.0, "/s")
     return f"{MEASURES[name]} {factor * item.estimate.value:+.2f}{unit} (p {item.p:.2g})"
@@ -104,7 +104,7 @@ def _paging(comparison: Comparison) -> tuple[bool, str]:
 
 
 def _whole_means(comparison: Comparison) -> tuple[bool, str]:
-    """What comparing whole data sets would have said."""
+    """Result of a comparison of whole data sets."""
     listed, misled = [], False
     for name in MEASURES:
         total = {curve.name: curve.whole.get(name) for curve in comparison.curves}

@@ -1,4 +1,4 @@
-"""What the paper concludes from its regressions, and whether it holds here."""
+"""Claims that the paper bases on its regressions, and whether they hold here."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ALIKE = 0.15
 
 
 def claims(laboratory: Laboratory) -> Iterator[Claim]:
-    """Judge every conclusion from Tables 4 to 9."""
+    """Claims: every conclusion from Tables 4 to 9."""
     yield _largest(laboratory)
     yield from _between(laboratory)
     yield from _omission(laboratory)
@@ -60,7 +60,7 @@ def _largest(laboratory: Laboratory) -> Claim:
 
 
 def _test(laboratory: Laboratory, periods: Sequence[str], request: str) -> SignificanceTest:
-    """Whether a coefficient, fitted without VMIO as the paper had to, is the same in several periods."""
+    """Test that a coefficient, fitted without VMIO as the paper had to, is the same in several periods."""
     estimates, covariances, degrees = [], [], []
     for period in periods:
         fit = cp_time(laboratory, period, vmio=False)
@@ -160,7 +160,7 @@ def _quality(laboratory: Laboratory) -> Iterator[Claim]:
 
 
 def _selection(laboratory: Laboratory) -> Claim:
-    """Let forward selection choose among all that the log counts as requests."""
+    """Claim about the requests that forward selection chooses among all counters."""
     from thinktime.analyses.overhead import analysis as overhead
 
     log = record_of(laboratory, "III-3").log
@@ -197,7 +197,7 @@ def _stability(laboratory: Laboratory) -> Iterator[Claim]:
 
 
 def _redispatch(laboratory: Laboratory) -> Claim:
-    """Order the dispatch coefficients as Table 6 has them."""
+    """Claim about the order of the dispatch coefficients."""
     fit = dispatch(laboratory)
     phi = {request: theta(fit, request).value for request in ("vmio", "vsio", "page_io", "spool_io")}
     rising = all(one < other for one, other in pairwise(phi.values()))

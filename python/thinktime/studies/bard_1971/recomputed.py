@@ -1,4 +1,4 @@
-"""What the printed numbers say of each other: nothing here is simulated."""
+"""Consistency of the printed numbers: nothing here is simulated."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def chapter(_: object) -> Chapter:
         "dispatch (Table 9). Reductions: calls times what a FREE and a FRET are faster; differences of "
         "Table 11."
     )
-    return Chapter(cells=figures, claims=(), summary=summary, tables=(_explained_table(),), method=method)
+    return Chapter(cells=figures, summary=summary, tables=(_explained_table(),), method=method)
 
 
 def fact(name: str) -> Printed:
@@ -178,7 +178,7 @@ def _dispatch_share(tau: float, *numbers: float) -> float:
 
 
 def _free_fret() -> Iterator[Cell]:
-    """Multiply calls and times: what the new algorithm saves, and its share of CP time."""
+    """Savings of the new algorithm, and its share of CP time, as calls times times."""
     times = [fact(name) for name in (*TIMES["old"], *TIMES["new"])]
     saved = rounded(lambda free, fret, newer, newest: free + fret - newer - newest, times, "microseconds")
     yield PAPER.recomputed_fact("pair-saving", saved)
@@ -233,7 +233,7 @@ _ENDS = ("start_month", "end_month")
 
 
 def _explained() -> Iterator[str]:
-    """How much of the mean CP time the printed coefficients explain."""
+    """Share of the mean CP time that the printed coefficients explain."""
     included: list[str] = []
     adjusted: list[str] = []
     for name, _, _, part in _sums():

@@ -1,4 +1,4 @@
-"""What a request costs: the regressions of Tables 4 to 6, and what Tables 8 and 9 make of them."""
+"""Cost of a request: the regressions of Tables 4 to 6, and the shares of Tables 8 and 9."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ NOTES = {
 
 
 def chapter(laboratory: Laboratory) -> Chapter:
-    """Tables 3 to 6, 8 and 9, published beside ours."""
+    """Tables 3 to 6, 8 and 9, published and ours."""
     figures = (
         *_periods(laboratory),
         *_omission(laboratory),
@@ -72,9 +72,7 @@ def chapter(laboratory: Laboratory) -> Chapter:
         "in size. Adjusted coefficients as the paper makes them. A coefficient that is left out is held at "
         "zero. Shares of the mean CP time as in Tables 8 and 9."
     )
-    return Chapter(
-        cells=figures, claims=(), summary=summary, tables=(_along(laboratory),), notes=NOTES, method=method
-    )
+    return Chapter(cells=figures, summary=summary, tables=(_along(laboratory),), notes=NOTES, method=method)
 
 
 @remembered
@@ -169,7 +167,7 @@ def _omission(laboratory: Laboratory) -> Iterator[Cell]:
 
 
 def _along(laboratory: Laboratory) -> Table:
-    """How many VMIO come with each of the others: there their cost goes when they are left out."""
+    """Number of VMIO that come with each other request, to which their cost goes if they are left out."""
     result = omission(laboratory)
     vmio = next(item for item in result.full.costs if item.request == "vmio").seconds.value
     rows = tuple(
@@ -286,5 +284,5 @@ def _facts(laboratory: Laboratory) -> Iterator[Cell]:
     yield PAPER.fact("outlier-rule", rule)
     r2 = [fit.r_squared for fit in four_fits(laboratory)]
     for end, value in zip(("low", "high"), (min(r2), max(r2)), strict=True):
-        ours = Estimate(value=value, unit="", n=len(r2), method=f"{end}est of four fits")
+        ours = Estimate(value=value, n=len(r2), method=f"{end}est of four fits")
         yield PAPER.fact("r-squared", ours, end="low" if end == "low" else "high")

@@ -118,6 +118,6 @@ def _row(run: Run) -> tuple[Cell, ...]:
 
 
 def _off(run: Run, request: str, true: str) -> float:
-    """How far a recovered cost is off the true one, per cent."""
+    """Error of a recovered cost against the true one, per cent."""
     result = cost(run.fit, request)
     return -100.0 if result is None else 100.0 * (result.seconds.value / run.recorded.response(true) - 1.0)

@@ -33,7 +33,7 @@ PLOTS = {
     8: ("user_time", "vsio"),
     9: ("page_ios", "vsio"),
 }
-"""What stands on the two axes of Figures 7 to 9."""
+"""The two axes of Figures 7 to 9."""
 FIGURE_6 = ((1.0, 1.0), (2.0, 2.5), (3.0, 1.5), (2.5, 3.5), (4.0, 2.0), (5.0, 0.5))
 """Six points with the dominances that are stated for Figure 6: only the order of coordinates matters."""
 SECOND, THIRD = "II-3", "III-3"
@@ -63,9 +63,7 @@ def chapter(laboratory: Laboratory) -> Chapter:
         )
     }
     tables = (_trade_offs(laboratory),)
-    return Chapter(
-        cells=figures, claims=(), summary=summary, charts=pictures, tables=tables, notes=notes, method=method
-    )
+    return Chapter(cells=figures, summary=summary, charts=pictures, tables=tables, notes=notes, method=method)
 
 
 @remembered
@@ -132,8 +130,8 @@ def region(pair: FrontierPair, name: str) -> tuple[Estimate, Estimate] | None:
     index = max(selected, key=lambda number: pair.regions[number].n)
     result = pair.regions[index]
     before = pair.regions[index - 1].border if index else None
-    low = before or Estimate(value=result.low, unit="", n=result.n, method="beginning of the curve")
-    high = result.border or Estimate(value=result.high, unit="", n=result.n, method="end of the curve")
+    low = before or Estimate(value=result.low, n=result.n, method="beginning of the curve")
+    high = result.border or Estimate(value=result.high, n=result.n, method="end of the curve")
     return scaled(low, 100.0, "percent"), scaled(high, 100.0, "percent")
 
 
@@ -189,7 +187,7 @@ def _rates(laboratory: Laboratory) -> Iterator[Cell]:
 
 
 def dominance() -> Claim:
-    """Judge the example of Figure 6."""
+    """Claim about the example of Figure 6."""
     points = np.array(FIGURE_6)
     count = len(points)
     above = {

@@ -1,4 +1,4 @@
-"""What Figures 7 to 9 show, and whether it holds here."""
+"""Claims of Figures 7 to 9, and whether they hold here."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ POINTS_LEAST = 6
 
 
 def claims(laboratory: Laboratory) -> Iterator[Claim]:
-    """Judge every conclusion from Figures 6 to 9."""
+    """Claims: every conclusion from Figures 6 to 9."""
     yield dominance()
     yield from _third(laboratory)
     yield from _second(laboratory)
@@ -54,7 +54,7 @@ def claims(laboratory: Laboratory) -> Iterator[Claim]:
 
 
 def _third(laboratory: Laboratory) -> Iterator[Claim]:
-    """Judge the three regions of version III."""
+    """Claims about the three regions of version III."""
     pair = pages(laboratory, THIRD)
     drum, slack, cpu = (region(pair, name) for name in (DRUM, "none", "cpu"))
     least, most = (end.value for end in PAPER.facts["paging-rate-at-saturation"].ends)
@@ -87,7 +87,7 @@ _Ends = tuple[Estimate, Estimate]
 
 
 def _said(pair: FrontierPair, ends: _Ends | None) -> str:
-    """Say where a region lies; where there is none, what limits instead."""
+    """Place of a region in words; where there is none, what limits instead."""
     if ends is None:
         instead = ", ".join(f"{item.limit} up to {100 * item.high:.0f} %" for item in pair.regions)
         return f"nowhere; what limits is {instead}"
@@ -103,12 +103,12 @@ def _inside(pair: FrontierPair, ends: _Ends | None) -> list[tuple[tuple[float, f
 
 
 def _of(points: Sequence[tuple[object, str]], name: str) -> str:
-    """How many of some points a resource limits."""
+    """Number of points that a resource limits."""
     return f"{sum(limit == name for _, limit in points)} of {len(points)}"
 
 
 def _second(laboratory: Laboratory) -> Iterator[Claim]:
-    """Judge what limits version II."""
+    """Claims about the limits of version II."""
     both = {period: pages(laboratory, period) for period in ("II-2", SECOND)}
     drum = {period: f"{len(limited(pair, DRUM))} of {len(pair.points)}" for period, pair in both.items()}
     yield PAPER.claim(
@@ -161,7 +161,7 @@ def _prices(laboratory: Laboratory) -> Iterator[Claim]:
 
 
 def _outside(laboratory: Laboratory) -> Iterator[Claim]:
-    """Judge whether the frontier of version III lies outside that of version II."""
+    """Claims that the frontier of version III lies outside that of version II."""
     compared = {(pair.x.name, pair.y.name): pair for pair in frontiers_compared(laboratory).pairs}
     for number, names in PLOTS.items():
         pair = compared[names]
@@ -202,7 +202,7 @@ def _fills(laboratory: Laboratory) -> Claim:
 
 
 def _plane(laboratory: Laboratory) -> Claim:
-    """Fit a plane to the points of the frontier in three dimensions that the CPU limits."""
+    """Claim that a plane fits the points of the frontier in three dimensions that the CPU limits."""
     result = frontier(laboratory, THIRD)
     points = np.array([point.values for point in result.points if str(point.limit) == "cpu"])
     if len(points) < POINTS_LEAST:

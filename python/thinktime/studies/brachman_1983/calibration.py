@@ -51,7 +51,7 @@ BLOCK_CLICKS = 8
 ONE_TRACK = 157
 """Clicks of the process that fills one track: 20 blocks."""
 WEIGHTS = {"elapsed_s": 0.05, "controller_utilization_percent": 4.0, "qdisk": 0.8, "nswaps": 0.20}
-"""What a run may be off by: parts of elapsed time (the thesis's own error) and swaps, points, requests."""
+"""Allowed error of a run: parts of elapsed time (the thesis's own error) and swaps, points, requests."""
 FITTED = 4
 """Numbers that are fitted."""
 SWAPS_LEAST = 500.0
@@ -60,7 +60,7 @@ SWAPS_LEAST = 500.0
 
 @dataclass(frozen=True, slots=True)
 class Calibrated:
-    """What no table of the thesis says.
+    """Parameters that no table of the thesis gives.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def every() -> tuple[tuple[Case, dict[str, float]], ...]:
 
 
 def off(case: Case, ours: dict[str, float], quantity: str) -> float | None:
-    """How far the model is off in units of `WEIGHTS`; None where nothing is to compare with."""
+    """Error of the model in units of `WEIGHTS`; None where nothing is printed."""
     published = case.published(quantity)
     if published is None:
         return None
@@ -173,7 +173,7 @@ def off(case: Case, ours: dict[str, float], quantity: str) -> float | None:
 
 
 def fitted() -> Calibrated:
-    """Fit all but the system's CPU time to the ten calibration runs, by least squares of `off`."""
+    """Calibration of all but the system's CPU time to ten runs, by least squares of `off`."""
     import numpy as np
     from scipy.optimize import least_squares
 

@@ -39,7 +39,7 @@ ONE_LOOP = {"processes": 1, "interactions": 2}
 
 
 def loop_figures(laboratory: Laboratory) -> Iterator[Cell]:
-    """Time single compute loops, and count how many have at most so many iterations (Table III)."""
+    """Share of single compute loops with at most a number of iterations (Table III)."""
     for row in PAPER.tables[LOOPS].rows:
         seconds = run_values(laboratory, "user_s", replications=DRAWN, pc=int(row["pc_ms"]), **ONE_LOOP)
         iterations = np.rint(1000.0 * seconds / loop_ms(int(row["pc_ms"])))
@@ -53,7 +53,7 @@ def loop_figures(laboratory: Laboratory) -> Iterator[Cell]:
 
 
 def drive_figures(laboratory: Laboratory) -> Iterator[Cell]:
-    """Read the drive off the manifest of a log (Table I): what the simulated machine was given."""
+    """Drive of the simulated machine, from the manifest of a log (Table I)."""
     drive = _drive(laboratory)
     byte_s = drive["transfer_s_per_byte"]
     for characteristic, value in (
@@ -68,7 +68,7 @@ def drive_figures(laboratory: Laboratory) -> Iterator[Cell]:
         ("transfer_time_average", 1e6 * byte_s),
     ):
         row = {"characteristic": characteristic}
-        ours = Estimate(value=float(value), unit="", n=1, method="manifest of a simulated log")
+        ours = Estimate(value=float(value), n=1, method="manifest of a simulated log")
         figure = PAPER.simulated(DISK, row, "value", ours)
         yield replace(figure, unit=PAPER.tables[DISK].remark(row, "unit"))
 
@@ -116,7 +116,6 @@ def chapter(laboratory: Laboratory) -> Chapter:
     }
     return Chapter(
         cells=figures,
-        claims=(),
         summary=summary,
         tables=(_conditions(laboratory),),
         notes=notes,
@@ -178,7 +177,7 @@ def _busy() -> list[Case]:
 
 
 def _against_published(laboratory: Laboratory) -> Iterator[str]:
-    """How far swap times are from Table IV, on the quiet machine and in the runs."""
+    """Difference of swap times from Table IV, on the quiet machine and in the runs."""
     sizes = [int(row["ps_clicks"]) for row in PAPER.tables[SWAP_TIMES].rows]
     present = {size: printed(SWAP_TIMES, "ps_clicks", size, "measured_ms") for size in sizes}
     places = {"On the quiet machine": quiet_swap_time_s, "In the runs of twelve processes": swap_time_s}
@@ -234,7 +233,7 @@ def _conditions(laboratory: Laboratory) -> Table:
 
 
 def seek_saved(laboratory: Laboratory) -> Claim:
-    """Whether swaps take about a mean seek less than calculated."""
+    """Claim that swaps take about a mean seek less than calculated."""
     seek = printed("table01_rl01", "characteristic", "average_seek", "value")
     sizes = [int(row["ps_clicks"]) for row in PAPER.tables[SWAP_TIMES].rows]
     means, listed = {}, []
@@ -253,7 +252,7 @@ def seek_saved(laboratory: Laboratory) -> Claim:
 
 
 def near(laboratory: Laboratory) -> Claim:
-    """Whether a block takes less than calculated because LOOK serves files that lie near each other."""
+    """Claim that a block takes less than calculated because LOOK serves files that lie near each other."""
     calculated = 1000.0 * drive().block_time_s()
     case = _largest(157)
     ours = interval(1000.0 * of_case(laboratory, case, "block_time_s", disk_policy="look"))

@@ -52,7 +52,7 @@ LITTLE, MUCH = 1.10, 1.5
 
 
 def chapter(laboratory: Laboratory) -> Chapter:
-    """What the thesis says of CPU-bound systems with the simulated machine."""
+    """Claims of the thesis about CPU-bound systems, on the simulated machine."""
     findings = (_one_loaded(laboratory), _several(laboratory), _linear(laboratory), _thrashing(laboratory))
     held = sum(finding.holds is True for finding in findings)
     busy = interval(run_values(laboratory, "cpu_utilisation", **LOAD, memory=MEMORY[6]))
@@ -106,7 +106,7 @@ def _several(laboratory: Laboratory) -> Claim:
 
 
 def _linear(laboratory: Laboratory) -> Claim:
-    """Whether elapsed time is proportional to the number of processes, two of them loaded."""
+    """Claim that elapsed time is proportional to the number of processes, two of them loaded."""
     times = {
         count: _mean(laboratory, "elapsed_s", memory=MEMORY[2], processes=count).value for count in PROCESSES
     }

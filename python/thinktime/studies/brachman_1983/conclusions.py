@@ -1,4 +1,4 @@
-"""What the thesis finds, and whether it holds here."""
+"""Claims of the thesis, and whether they hold here."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ QUEUE = 0.8
 
 
 def chapter(laboratory: Laboratory) -> Chapter:
-    """Every finding of the thesis, with the statistic that says whether it holds."""
+    """Every claim of the thesis, with the statistic by which it is judged."""
     theirs = leave_one_out(equation.published_runs(equation.PREDICTED_WITH_MS))
     ours = leave_one_out(equation.simulated_runs(laboratory, own_times=False))
     findings = (

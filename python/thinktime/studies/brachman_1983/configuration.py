@@ -24,7 +24,7 @@ STATED = {
 
 
 def chapter(laboratory: Laboratory) -> Chapter:
-    """What was simulated, and where each number comes from."""
+    """The simulated system: every parameter with its source."""
     system = laboratory.system(SYSTEM)
     calibrated = system.calibrated()
     chosen = [item.name for item in system.parameters if item.compared_with_calibration]

@@ -1,4 +1,4 @@
-"""What the controller does in the elapsed time of a run."""
+"""Time of the controller in a run: file transfers, swaps, nothing."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Spent:
 
 
 def measured(case: Case) -> Spent | None:
-    """Of a measured run, with the measured swap time of Table IV; None where nothing is printed."""
+    """Disk time of a measured run, with the measured swap time of Table IV; None where nothing is printed."""
     values = {quantity: case.published(quantity) for quantity in RESPONSES}
     elapsed, share, count = (
         values[name] for name in ("elapsed_s", "controller_utilization_percent", "nswaps")
@@ -54,7 +54,7 @@ def measured(case: Case) -> Spent | None:
 
 
 def simulated(laboratory: Laboratory, case: Case) -> Spent:
-    """Of a simulated run, with its own swap time."""
+    """Disk time of a simulated run, with its own swap time."""
     elapsed, share = (
         mean_of(laboratory, case, "elapsed_s"),
         mean_of(laboratory, case, "controller_utilisation"),

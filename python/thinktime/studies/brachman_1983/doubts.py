@@ -30,7 +30,7 @@ EXCHANGED_S = 648.2
 
 
 def chapter(_: object) -> Chapter:
-    """Every doubt, with its figures: what is printed, and what the other printed numbers say of it."""
+    """Every doubtful number as printed, with what the other printed numbers imply."""
     checks: tuple[tuple[str, str, Callable[[], str]], ...] = (
         ("Tblock of Table VIII", "39.8 ms in Table V", _block_time),
         ("first mean prediction of Table VIII", "684.2 s", _exchanged),

@@ -131,7 +131,7 @@ def _said(laboratory: Laboratory, own: dict[int, list[Case]]) -> str:
 
 
 def linear(laboratory: Laboratory) -> Claim:
-    """Whether elapsed time is linear in the number of processes, down to the lowest."""
+    """Claim that elapsed time is linear in the number of processes, down to the lowest."""
     listed, least = [], 1.0
     for (size, mm), cases in groups().items():
         ours = _explained(cases, [mean_of(laboratory, case, "elapsed_s") for case in cases])

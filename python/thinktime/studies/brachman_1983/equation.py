@@ -69,7 +69,6 @@ def chapter(laboratory: Laboratory) -> Chapter:
     )
     return Chapter(
         cells=figures,
-        claims=(),
         summary=summary,
         charts=(_figure_1(laboratory, theirs, ours), *figure_2(laboratory)),
         tables=(_table(theirs, ours, selected), _assumed(laboratory)),
@@ -93,7 +92,7 @@ def _ranges(laboratory: Laboratory) -> str:
 
 
 def _assumed(laboratory: Laboratory) -> Table:
-    """How far swaps and their times are from what the equation takes them for."""
+    """Swaps and their times, relative to those that the equation assumes."""
     rows: list[tuple[document.Cell, ...]] = []
     for case in in_order():
         count, time = _factors(laboratory, case)
@@ -234,7 +233,7 @@ def _sides(row: Row) -> tuple[Configuration, Configuration]:
 
 
 def good(outs: Sequence[LeftOut], whose: str) -> Claim:
-    """Whether the mean of the predictions of each run comes near it."""
+    """Claim that the mean of the predictions of each run comes near it."""
     errors = [out.error for out in outs]
     worst = max(errors, key=abs)
     listed = ", ".join(f"{100 * error:+.1f} %" for error in errors)

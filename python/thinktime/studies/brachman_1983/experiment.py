@@ -43,7 +43,7 @@ RUNS_AGREE = 0.05
 
 
 def chapter(laboratory: Laboratory) -> Chapter:
-    """Tables VI and VII, published beside simulated."""
+    """Tables VI and VII, published and simulated."""
     figures = (*_cells(laboratory), *_facts(laboratory))
     summary = (
         "Every row is run with one set of parameters; the rows differ only in memory, number and size of "
@@ -58,7 +58,6 @@ def chapter(laboratory: Laboratory) -> Chapter:
     )
     return Chapter(
         cells=figures,
-        claims=(),
         summary=summary,
         charts=tuple(_picture(laboratory, quantity) for quantity in TITLES),
         tables=(_parts(laboratory),),
@@ -119,7 +118,7 @@ def find(*, pc_ms: int, size: int, mm: int, pn: int) -> Case:
 
 
 def _worst(laboratory: Laboratory) -> Iterator[str]:
-    """Name the row that is farthest off in each quantity, and what elapsed time goes astray on."""
+    """Row that is farthest off in each quantity, with the components of its elapsed time."""
     for quantity, title in TITLES.items():
         off = []
         for case in CASES:
@@ -139,7 +138,7 @@ def _worst(laboratory: Laboratory) -> Iterator[str]:
 
 
 def _why(laboratory: Laboratory, case: Case) -> str:
-    """Part a difference of elapsed times into files, swaps and an idle controller."""
+    """Components of a difference of elapsed times: files, swaps and an idle controller."""
     theirs = measured(case)
     if theirs is None:
         return ""
@@ -187,7 +186,7 @@ def spread(laboratory: Laboratory, case: Case) -> float:
 
 
 def runs_agree(laboratory: Laboratory) -> Claim:
-    """Whether the elapsed times of repeated runs differ by about 5 % or less."""
+    """Claim that the elapsed times of repeated runs differ by about 5 % or less."""
     reach = {case.words: spread(laboratory, case) for case in CASES}
     worst = max(reach, key=reach.__getitem__)
     pairs = [
@@ -260,7 +259,7 @@ def _picture(laboratory: Laboratory, quantity: str) -> document.Figure:
 
 
 def deviations(laboratory: Laboratory, figures: Iterable[Cell]) -> Iterator[str]:
-    """Say of every cell of the runs that misses, doubtful ones with them, what its difference is made of."""
+    """Sentences on every cell of the runs that misses, doubtful ones included, with its components."""
     present = {(case.table, tuple(case.row.values())): case for case in CASES}
     for figure in figures:
         case = present.get((figure.table, tuple(figure.row.values())))
@@ -334,7 +333,7 @@ def _queue(laboratory: Laboratory, case: Case) -> str:
 
 
 def _neighbours(case: Case) -> str:
-    """Set the transfers that the measured run implies against those of the other runs of its group."""
+    """Comparison of the transfers that the measured run implies with those of the other runs of its group."""
     selected = blocks_per_interaction(case)
     same = [
         result

@@ -79,7 +79,6 @@ def chapter(_: object) -> Chapter:
         f"Worst: {worst.words}, {100 * worst_error:+.1f} %. {_why(worst)}",
     )
     return Chapter(
-        cells=(),
         claims=(_finding(errors),),
         summary=summary,
         tables=(_runs(), _choices(), other_machines()),
@@ -102,7 +101,7 @@ def _method() -> str:
 
 
 def _why(case: Case) -> str:
-    """Set what the published figures of a run say of the disk against what the model has."""
+    """Comparison of the disk time that the published numbers of a run imply with the model's."""
     time_s, busy, swaps = (
         case.published(name) for name in ("elapsed_s", "controller_utilization_percent", "nswaps")
     )
@@ -179,7 +178,7 @@ def _runs() -> Table:
 
 
 def _choices() -> Table:
-    """What the choices that were made in sight of the runs do to the errors."""
+    """Effect on the errors of the choices that were made with the runs in sight."""
     rows: list[tuple[Cell, ...]] = []
     for name, change in _CHOICES.items():
         errors: dict[str, list[float]] = {"fitted": [], "predicted": []}

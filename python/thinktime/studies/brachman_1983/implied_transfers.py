@@ -137,7 +137,7 @@ def _rises(laboratory: Laboratory, case: Case) -> tuple[float, dict[str, float]]
 
 
 def listed(laboratory: Laboratory) -> str:
-    """Name the parts of the rise to `FEW`, largest first, with their shares of it."""
+    """Components of the rise to `FEW`, largest first, with their shares of it."""
     total, amounts = _rises(laboratory, FEW)
     largest = sorted(amounts.items(), key=lambda item: -item[1])
     phrases = ", ".join(
@@ -191,7 +191,7 @@ def _part(amount: float, whole: float) -> str:
 
 
 def finding(few: Transfers, many: Transfers) -> Claim:
-    """Whether what is implied rises in the simulated runs as in the measured ones."""
+    """Claim that the implied transfers rise in the simulated runs as in the measured ones."""
     theirs = [blocks_per_interaction(case) or float("nan") for case in (MANY, FEW)]
     rise = interval(few.implied - many.implied)
     total = theirs[1] - theirs[0]

@@ -47,7 +47,7 @@ def chapter(laboratory: Laboratory) -> Chapter:
 
 
 def mixed_run(laboratory: Laboratory) -> Claim:
-    """Whether the simulated mixed run is near what equation 3.1 makes of the other simulated runs."""
+    """Claim that the simulated mixed run is near what equation 3.1 makes of the other simulated runs."""
     mixed = next(case for case in CASES if len(case.sizes_clicks) > 1)
     block_s = float(block_time_s(laboratory).mean())
     swap_s = float(sum(swap_time_s(laboratory, size).mean() for size in mixed.sizes_clicks) / 2.0)

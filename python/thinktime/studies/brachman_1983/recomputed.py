@@ -1,4 +1,4 @@
-"""What the printed numbers say of each other: nothing here is simulated."""
+"""Consistency of the printed numbers: nothing here is simulated."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 from thinktime.documents import document
 from thinktime.documents.document import Column, Table
 from thinktime.models.swapping.swap_disk import Drive
-from thinktime.stats.estimate import Estimate
 from thinktime.studies.brachman_1983.disk_time import blocks_per_interaction, measured
 from thinktime.studies.brachman_1983.runs import (
     BLOCK_TIME,
@@ -24,6 +23,7 @@ from thinktime.studies.brachman_1983.runs import (
     SWAP_TIMES,
 )
 from thinktime.studies.cells import Cell, Tolerance
+from thinktime.studies.estimates import exact
 from thinktime.studies.study import Chapter
 
 COUNTS = (5, 20, 200, 5000)
@@ -44,7 +44,7 @@ def chapter(_: object) -> Chapter:
         "cylinders of 40 (Tables IV and V). Blocks per interaction = (U T − Nswaps Tswap) / Tblock / "
         "(200 PN)."
     )
-    return Chapter(cells=figures, claims=(), summary=summary, tables=(_throughput(),), method=method)
+    return Chapter(cells=figures, summary=summary, tables=(_throughput(),), method=method)
 
 
 def printed(table: str, key: str, value: str | int, quantity: str) -> float:
@@ -61,17 +61,13 @@ def printed(table: str, key: str, value: str | int, quantity: str) -> float:
     return cell.value
 
 
-def _exact(value: float, inputs: int, unit: str = "") -> Estimate:
-    return Estimate(value=value, unit=unit, n=inputs, method="recomputed from printed numbers")
-
-
 def _drive(characteristic: str) -> float:
     return printed(DISK, "characteristic", characteristic, "value")
 
 
 def _disk() -> Iterator[Cell]:
     row = {"characteristic": "average_access"}
-    ours = _exact(_drive("average_seek") + _drive("average_latency"), 2, "ms")
+    ours = exact(_drive("average_seek") + _drive("average_latency"), "ms", 2)
     yield PAPER.recomputed(DISK, row, "value", ours)
 
 
@@ -118,22 +114,22 @@ def drive() -> Drive:
 
 
 def _calculated() -> Iterator[Cell]:
-    """Calculate the times of Tables IV and V from the drive."""
+    """Times of Tables IV and V, calculated from the drive."""
     for row in PAPER.tables[SWAP_TIMES].rows:
         result = drive().swap_time_s(int(row["ps_clicks"]))
         for quantity, value in (("calculated_min_ms", result.low), ("calculated_max_ms", result.high)):
-            ours = _exact(1000.0 * (math.nan if value is None else value), 4, "ms")
+            ours = exact(1000.0 * (math.nan if value is None else value), "ms", 4)
             yield PAPER.recomputed(SWAP_TIMES, row, quantity, ours)
-    ours = _exact(1000.0 * drive().block_time_s(), 2, "ms")
+    ours = exact(1000.0 * drive().block_time_s(), "ms", 2)
     yield PAPER.recomputed(BLOCK_TIME, {"quantity": "Tblock"}, "calculated_ms", ours)
 
 
 def _facts() -> Iterator[Cell]:
     implied = [blocks_per_interaction(case) for case in CASES if case.table == FACTORIAL]
     present = [value for value in implied if value is not None]
-    yield PAPER.recomputed_fact("blocks-per-interaction", _exact(float(np.mean(present)), len(present)))
+    yield PAPER.recomputed_fact("blocks-per-interaction", exact(float(np.mean(present)), "", len(present)))
     mixed = next(case for case in CASES if len(case.sizes_clicks) > 1)
-    yield PAPER.recomputed_fact("mixed-sizes-loaded", _exact(float(mixed.nl), 3))
+    yield PAPER.recomputed_fact("mixed-sizes-loaded", exact(float(mixed.nl), "", 3))
     times = [
         [
             printed(SWAP_TIMES, "ps_clicks", int(row["ps_clicks"]), name)
@@ -142,8 +138,8 @@ def _facts() -> Iterator[Cell]:
         for name in ("measured_ms", "calculated_min_ms", "calculated_max_ms")
     ]
     ours, fewest, most = (float(np.mean(column)) for column in times)
-    yield PAPER.recomputed_fact("block-time-saved", _exact((fewest + most) / 2.0 - ours, 12, "ms"))
-    yield PAPER.recomputed_fact("swaps-by-doubling-loaded", _exact(_work_between_swaps(), 6))
+    yield PAPER.recomputed_fact("block-time-saved", exact((fewest + most) / 2.0 - ours, "ms", 12))
+    yield PAPER.recomputed_fact("swaps-by-doubling-loaded", exact(_work_between_swaps(), "", 6))
 
 
 def _work_between_swaps() -> float:

@@ -175,7 +175,7 @@ def _mechanisms(laboratory: Laboratory) -> dict[str, dict[str, Any]]:
 
 
 def _rise(laboratory: Laboratory) -> Table:
-    """Part the rise of implied transfers, with one mechanism changed at a time."""
+    """Components of the rise of implied transfers, with one mechanism changed at a time."""
     cells: list[tuple[Cell, ...]] = []
     for name, changes in _mechanisms(laboratory).items():
         sides = (Transfers.of(laboratory, case, changes) for case in (FEW, MANY))
@@ -230,7 +230,7 @@ def _figure(rows: Mapping[str, tuple[Case, Transfers]]) -> document.Figure:
         values: list[Estimate | None] = [
             None
             if theirs is None
-            else Estimate(value=theirs, unit="", n=1, method="measured", low=theirs, high=theirs),
+            else Estimate(value=theirs, n=1, method="measured", low=theirs, high=theirs),
             interval(result.implied),
             interval(result.true),
         ]

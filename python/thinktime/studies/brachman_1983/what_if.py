@@ -36,7 +36,7 @@ Loads = Mapping[str, Mapping[str, Any]]
 
 
 def runs(*keys: tuple[int, int, int]) -> Loads:
-    """Name loads of equal processes, each given by its size, memory and number."""
+    """Loads of equal processes by name, each given by its size, memory and number."""
     return {
         f"{processes} × {size}, MM {memory}": {"memory": memory, "processes": processes, "size": size}
         for size, memory, processes in keys
@@ -98,7 +98,7 @@ def said(value: Estimate) -> str:
 
 
 def verdict(changes: Mapping[str, Estimate]) -> bool | None:
-    """Whether a change lowers a response.
+    """Verdict on whether a change lowers a response.
 
     True where it does with some loads and raises it with none; False where it lowers it with none; None where
     it depends on the load. An interval that holds zero counts for neither.

@@ -25,7 +25,7 @@ class Point:
     x: float
     y: Estimate
     words: str
-    """What it stands for: ``17 users``."""
+    """Meaning for a reader: ``17 users``."""
 
 
 @dataclass(frozen=True, slots=True)

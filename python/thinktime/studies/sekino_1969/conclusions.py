@@ -1,4 +1,4 @@
-"""What the paper concludes, and whether it holds here."""
+"""Claims of the paper, and whether they hold here."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ MEANT = 3.0
 
 
 def chapter(laboratory: Laboratory) -> Chapter:
-    """Every conclusion of the paper, with the statistic that says whether it holds."""
+    """Every claim of the paper, with the statistic by which it is judged."""
     findings = (
         *_cpu_time(laboratory),
         *_components(laboratory),

@@ -23,7 +23,7 @@ USERS_SHOWN = 17
 
 
 def chapter(_: object) -> Chapter:
-    """What was simulated, and where each number comes from."""
+    """The simulated system: every parameter with its source."""
     present = {system.name: system for system in systems()}
     given = {MULTICS: multics_parameters(USERS_SHOWN), CTSS: ctss_parameters(USERS_SHOWN)}
     calibrated = [item for name in given for item in present[name].calibrated()]
@@ -60,5 +60,5 @@ def _stated() -> Iterator[Cell]:
     }
     for name, value in result.items():
         if value is not None:
-            ours = Estimate(value=float(value), unit="", n=1, method="of the script that was simulated")
+            ours = Estimate(value=float(value), n=1, method="of the script that was simulated")
             yield PAPER.fact(name, ours)

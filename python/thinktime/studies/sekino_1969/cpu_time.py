@@ -32,7 +32,7 @@ LEAST_USERS = 4
 FROM_FIGURE_1, SHARE_AT = 17, 20
 CPU, RUN, PAGING, OTHERS = "CPU time", "run time", "page faults", "other faults"
 COMPONENTS = (CPU, RUN, PAGING, OTHERS)
-"""What Figure 3 draws: CPU time and its parts."""
+"""Curves of Figure 3: CPU time and its components."""
 
 
 def users_of(laboratory: Laboratory) -> tuple[int, ...]:
@@ -76,7 +76,7 @@ def faults(point: Point) -> Estimate:
 
 
 def run_share(laboratory: Laboratory, users: int) -> Estimate:
-    """Run time as a part of CPU time, per cent."""
+    """Run time as a share of CPU time, per cent."""
     return scaled(decomposed_at(laboratory, users).shares[0], 100.0)
 
 

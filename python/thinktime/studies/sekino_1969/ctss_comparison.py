@@ -49,7 +49,7 @@ def report(laboratory: Laboratory, quantity: str) -> Array:
 
 
 def chapter(laboratory: Laboratory) -> Chapter:
-    """CPM01, published beside ours, and the comparison of the two systems."""
+    """CPM01, published and ours, and the comparison of the two systems."""
     figures = (*_run_report(laboratory), *_facts(laboratory))
     cpu = _cpu(laboratory)
     response = [interval(values) for values in _responses(laboratory)]

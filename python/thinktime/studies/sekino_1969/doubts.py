@@ -11,7 +11,7 @@ from thinktime.studies.study import Chapter
 
 
 def chapter(_: object) -> Chapter:
-    """Every doubt, with its figures: what is printed, and what the other printed numbers say of it."""
+    """Every doubtful number as printed, with what the other printed numbers imply."""
     checks: tuple[tuple[str, str, Callable[[], str]], ...] = (
         ("time of an added page fault", "an average of 8.0 millisecond page faults are introduced", _added),
         ("commands of Table 1", "a label only before the first interaction of a command", _labels),

@@ -21,7 +21,7 @@ from thinktime.studies.sekino_1969.responses import average
 from thinktime.studies.study import Chapter
 
 FAULT_TIMES = ("page_fault_s", "segment_fault_s", "gate_fault_s")
-"""What the meter has of a process's own faults; getwork and interrupts are charged to nobody."""
+"""Columns of the meter for a process's own faults; getwork and interrupts are charged to nobody."""
 DAILY, INSIDE = "daily measurement", "meter inside"
 COLUMNS = {
     DAILY: (
@@ -47,7 +47,7 @@ CLOCK_USERS = 10
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What an instrument says of an interaction with four users.
+    """Reading of an instrument: means per interaction with four users.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class Reading:
 
 
 def reading(laboratory: Laboratory, instrument: str, variant: str = AS_IN_1969) -> Reading:
-    """Read one of the instruments, of the same runs.
+    """Reading of one of the instruments, of the same runs.
 
     The daily measurement divides what is charged to the scripted users by their interactions, the meter
     inside divides what all processes took by the interactions of all users.
@@ -91,7 +91,7 @@ def off(inside: Reading, outside: Reading) -> tuple[float, float]:
 
 
 def chapter(laboratory: Laboratory) -> Chapter:
-    """Both instruments as in 1969, say why they differ, and what the terminal's clock can tell."""
+    """Both instruments as in 1969, the causes of their difference, and the terminal's clock."""
     stated = [
         100.0 * (fact(one).value / fact(other).value - 1.0)
         for one, other in (
@@ -128,7 +128,7 @@ def _facts(laboratory: Laboratory) -> Iterator[Cell]:
 
 
 def _why(laboratory: Laboratory) -> Iterator[str]:
-    """Take one cause of the difference away after the other."""
+    """Effect of each cause of the difference, taken away one after the other."""
     listed = []
     for variant in VARIANTS:
         outside, inside = (reading(laboratory, instrument, variant) for instrument in (DAILY, INSIDE))

@@ -1,4 +1,4 @@
-"""What the printed numbers say of each other: nothing here is simulated."""
+"""Consistency of the printed numbers: nothing here is simulated."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator
 
 from thinktime.documents import document
 from thinktime.documents.document import Column, Table
-from thinktime.stats.estimate import Estimate
 from thinktime.studies.cells import Cell
-from thinktime.studies.estimates import rounded
+from thinktime.studies.estimates import exact, rounded
 from thinktime.studies.sekino_1969.loads import (
     COLUMNS,
     COMPILED,
@@ -36,11 +35,7 @@ def chapter(_: object) -> Chapter:
         f"{fact('interactions-script-mftn3').value:.0f} interactions, cut "
         "off after the third decimal. Shares: run time over CPU time."
     )
-    return Chapter(cells=figures, claims=(), summary=summary, tables=(_components(),), method=method)
-
-
-def _exact(value: float, inputs: int, unit: str = "") -> Estimate:
-    return Estimate(value=value, unit=unit, n=inputs, method="recomputed from printed numbers")
+    return Chapter(cells=figures, summary=summary, tables=(_components(),), method=method)
 
 
 def _summaries() -> Iterator[Cell]:
@@ -57,7 +52,7 @@ def _summaries() -> Iterator[Cell]:
         }
         for statistic, (value, n) in result.items():
             row = {"statistic": statistic}
-            yield PAPER.recomputed(SUMMARY, row, column, _exact(value, n, "s"))
+            yield PAPER.recomputed(SUMMARY, row, column, exact(value, "s", n))
 
 
 def cpm01(quantity: str) -> float:
@@ -66,7 +61,7 @@ def cpm01(quantity: str) -> float:
 
 
 def truncated(value: float, places: int = 3) -> float:
-    """Cut off all digits beyond `places` decimals, as the run report does."""
+    """`value` without the digits beyond `places` decimals, as in the run report."""
     # A quotient that is exact in decimals may lie a rounding error below.
     return math.floor(value * 10.0**places + 1e-6) / 10.0**places
 
@@ -76,12 +71,12 @@ def run_report(cut: Callable[[float], float] = truncated) -> Iterator[Cell]:
     count = fact("interactions-script-mftn3").value
     run, swap = (cut(cpm01(f"total_{part}_time") / count) for part in ("run", "swap"))
     result = {
-        "total_cpu_time": _exact(cpm01("total_run_time") + cpm01("total_swap_time"), 2, "s"),
-        "average_run_time": _exact(run, 2),
-        "average_swap_time": _exact(swap, 2),
-        "average_cpu_time": _exact(run + swap, 2),
-        "average_system_response_time": _exact(
-            (cpm01("total_real_time") - count * fact("think-time").value) / count, 3, "s"
+        "total_cpu_time": exact(cpm01("total_run_time") + cpm01("total_swap_time"), "s", 2),
+        "average_run_time": exact(run, "", 2),
+        "average_swap_time": exact(swap, "", 2),
+        "average_cpu_time": exact(run + swap, "", 2),
+        "average_system_response_time": exact(
+            (cpm01("total_real_time") - count * fact("think-time").value) / count, "s", 3
         ),
     }
     for quantity, ours in result.items():
@@ -96,12 +91,12 @@ def _facts() -> Iterator[Cell]:
     waiting, others, interactions = (count.value for count in counts)
     cells = len(PAPER.tables[RESPONSES].rows)
     result = {
-        "interactions-script-mftn3": _exact(waiting + others, 2),
-        "waiting-interactions": _exact(interactions - others, 2),
-        "interactions-without-waiting": _exact(interactions - waiting, 2),
-        "waiting-interactions-first-half": _exact(float(cells), cells),
-        "ctss-cpu-time-17-users": _exact(cpm01("average_cpu_time"), 1),
-        "ctss-response-time-17-users": _exact(cpm01("average_system_response_time"), 1),
+        "interactions-script-mftn3": exact(waiting + others, "", 2),
+        "waiting-interactions": exact(interactions - others, "", 2),
+        "interactions-without-waiting": exact(interactions - waiting, "", 2),
+        "waiting-interactions-first-half": exact(float(cells), "", cells),
+        "ctss-cpu-time-17-users": exact(cpm01("average_cpu_time"), "", 1),
+        "ctss-response-time-17-users": exact(cpm01("average_system_response_time"), "", 1),
         "run-time-share-4-users": rounded(
             lambda run, cpu: 100.0 * run / cpu, (fact("run-time"), fact("cpu-time-4-users"))
         ),
@@ -114,8 +109,8 @@ def _facts() -> Iterator[Cell]:
     # About 5 to 6 s: both runs of the twin script lie there, rounded to whole seconds.
     ctss = PAPER.printed(SUMMARY, {"statistic": "average_all"}, "ctss_15_users_s").value
     report = cpm01("average_system_response_time")
-    yield PAPER.recomputed_fact("response-time-ctss", _exact(ctss, 1, "s"), end="low")
-    yield PAPER.recomputed_fact("response-time-ctss", _exact(report, 1, "s"), end="high")
+    yield PAPER.recomputed_fact("response-time-ctss", exact(ctss, "s", 1), end="low")
+    yield PAPER.recomputed_fact("response-time-ctss", exact(report, "s", 1), end="high")
 
 
 def implied_faults(cpu_ms: float) -> float:
@@ -159,7 +154,7 @@ def at_twenty_ms() -> float:
 
 
 def _components() -> Table:
-    """What the text implies of the components at 4, 17 and 20 users."""
+    """Components that the text implies at 4, 17 and 20 users."""
     rows: list[tuple[document.Cell, ...]] = []
     for users, cpu in (
         (4, fact("cpu-time-4-users").value),

@@ -78,7 +78,7 @@ def one_run(values: Array, level: float = RUN_LEVEL) -> Range:
 
 
 def columns(laboratory: Laboratory) -> dict[str, Simulated]:
-    """Run the loads of the columns of Table 1."""
+    """Runs of the loads of Table 1, by column."""
     result = {name: on_multics(laboratory, users) for name, users in USERS.items()}
     return result | {name: on_ctss(laboratory, users) for name, users in CTSS_USERS.items()}
 
@@ -102,7 +102,7 @@ def fortran(run: Simulated) -> Array:
 
 
 def chapter(laboratory: Laboratory) -> Chapter:
-    """Table 1, published beside simulated, and Figure 4."""
+    """Table 1, published and simulated, and Figure 4."""
     figures = (*_cells(laboratory), *_summaries(laboratory), *_facts(laboratory))
     inside, of, level = _inside(laboratory)
     summary = (
@@ -198,7 +198,7 @@ def _head(name: str, part: int) -> str:
 
 
 def _misses(laboratory: Laboratory, figures: tuple[Cell, ...]) -> Iterator[str]:
-    """Say of every mean that misses by how much, and what its response is made of."""
+    """Sentences on every mean that misses: its error, and the components of its response."""
     for figure in figures:
         statistic = str(figure.row.get("statistic", ""))
         if figure.verdict == "misses" and figure.published is not None and statistic.startswith("average"):
@@ -219,7 +219,7 @@ def _misses(laboratory: Laboratory, figures: tuple[Cell, ...]) -> Iterator[str]:
 
 
 def _spent(laboratory: Laboratory, figures: tuple[Cell, ...], figure: Cell) -> str:
-    """Say what the machine does meanwhile, which is why responses are short or long."""
+    """Sentence on the state of the machine, which explains short and long responses."""
     name = figure.quantity
     run = columns(laboratory)[name]
     idle, cpu = (
@@ -233,7 +233,7 @@ def _spent(laboratory: Laboratory, figures: tuple[Cell, ...], figure: Cell) -> s
 
 
 def _bent(figures: tuple[Cell, ...], missed: Cell) -> str:
-    """Say how a mean rises from each printed number of users to the next, printed and simulated."""
+    """Sentence on the rise of a mean from each printed number of users to the next, printed and simulated."""
     present = [
         (USERS[other.quantity], other.published, other.ours)
         for other in figures

@@ -1,4 +1,4 @@
-"""What the responses hang on that the figures calibrated to do not fix."""
+"""Sensitivity of response times to parameters that the calibration leaves free."""
 
 from __future__ import annotations
 

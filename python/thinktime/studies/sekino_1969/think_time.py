@@ -119,7 +119,7 @@ class Trend:
 
     @property
     def words(self) -> str:
-        """Who is on."""
+        """Users, for a reader."""
         return "alone" if self.users == ALONE else f"{self.users} users"
 
     def power(self, plans: int) -> float:
@@ -140,7 +140,7 @@ class Trend:
 
 
 def trend(laboratory: Laboratory, users: int, quantity: str) -> Trend:
-    """Fit and test the trend of one quantity at one load."""
+    """Trend of one quantity at one load, with its test."""
     values = measured(laboratory, users, quantity)
     slopes, found = _lines(values)
     mean = interval(slopes, f"{UNITS[quantity]} a doubling")
@@ -193,5 +193,5 @@ def _p(mean: float, error: float, degrees: int) -> float:
 
 
 def trends(laboratory: Laboratory, quantity: str) -> list[Trend]:
-    """Fit the trend at each load."""
+    """Trend at each load."""
     return [trend(laboratory, users, quantity) for users in loads_of(laboratory)]

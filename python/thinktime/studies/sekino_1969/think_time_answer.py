@@ -1,4 +1,4 @@
-"""What the experiment on the length of the think time says, why, and what the plan of 1969 could see."""
+"""Result of the experiment on the length of the think time, its reasons, and the power of the plan of 1969."""
 
 from __future__ import annotations
 
@@ -46,11 +46,10 @@ PARTS = {
 
 
 def chapter(laboratory: Laboratory) -> Chapter:
-    """Tell what the experiment says when it is done with enough runs, why, and what the plan could see."""
+    """Sentences on the result of the experiment with enough runs, its reasons, and the power of the plan."""
     every = {quantity: trends(laboratory, quantity) for quantity in UNITS}
     issues = Estimate(
         value=fact("think-time-question").value,
-        unit="",
         n=1,
         method="issues of each replication at each think time",
     )
@@ -97,7 +96,7 @@ def _answers(every: list[Trend]) -> Iterator[str]:
 
 
 def _why(laboratory: Laboratory, every: dict[str, list[Trend]]) -> Iterator[str]:
-    """Say what the added CPU time is made of, where it is largest."""
+    """Sentence on the components of the added CPU time, where it is largest."""
     most = max(every[CPU], key=lambda item: item.slope.value)
     count = next(item for item in every[FAULTS] if item.users == most.users)
     added = {}
@@ -140,7 +139,7 @@ def _enough(plans: int | None) -> str:
 
 
 def _lost(laboratory: Laboratory) -> Iterator[str]:
-    """Say how much of what the longest think time costs is lost at that of the script."""
+    """Sentence on the part of the cost of the longest think time that is there at that of the script."""
     listed = []
     for users in loads_of(laboratory):
         if users != ALONE:
