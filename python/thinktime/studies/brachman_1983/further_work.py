@@ -69,7 +69,7 @@ SWAPPER_LOADS = what_if.runs(
 UNIX = Variant("Sixth Edition")
 BALANCED = Variant("balanced", {"swapper": "balanced"})
 LONGER = Variant("resident 10 s", {"minimum_time_in": 10})
-MORE = Variant("balanced, four at work", {"swapper": "balanced", "enough": 4})
+MORE = Variant("balanced, four at work", {"swapper": "balanced", "target_ready": 4})
 SWAPPERS = (UNIX, BALANCED, MORE, LONGER)
 
 

@@ -1,4 +1,4 @@
-"""Result of the experiment on the length of the think time, its reasons, and the power of the plan of 1969."""
+"""The experiment on the length of the think time: result, reasons, and the power of the plan of 1969."""
 
 from __future__ import annotations
 
