@@ -25,7 +25,13 @@ def write(folder: Path = REFERENCE) -> None:
     (folder / "python").mkdir(parents=True, exist_ok=True)
     for old in (folder / "python").glob("*.md"):
         old.unlink()
-    pages = {"columns": columns(), "questions": questions(), "commands": commands(), "python": index()}
+    pages = {
+        "columns": columns(),
+        "machine": machine(),
+        "questions": questions(),
+        "commands": commands(),
+        "python": index(),
+    }
     pages |= {f"python/{module}": module_page(module, names) for module, names in public()}
     for name, text in pages.items():
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
@@ -46,6 +52,23 @@ def columns() -> str:
             lines.append("| " + " | ".join(cells) + " |")
         lines.append("")
     return "\n".join(lines)
+
+
+def machine() -> str:
+    """Keys of a machine in the manifest, from their schema."""
+    schema = thinktime.log.machine_schema()
+    lines = ["# Machine", "", schema["description"], "", "| key | type | content |", "| --- | --- | --- |"]
+    lines += [f"| `{key}` | {kind} | {content} |" for key, kind, content in _keys(schema, "")]
+    return "\n".join([*lines, ""])
+
+
+def _keys(schema: dict[str, Any], prefix: str) -> Iterator[tuple[str, str, str]]:
+    for name, inner in schema.get("properties", {}).items():
+        key, items = f"{prefix}{name}", inner.get("items", {})
+        kind = f"array of {items['type']}s" if items else inner["type"]
+        column = f"; a column of `{inner['columnOf']}`" if "columnOf" in inner else ""
+        yield key, kind, inner["description"] + column
+        yield from _keys(items or inner, f"{key}[]." if items else f"{key}.")
 
 
 def questions() -> str:

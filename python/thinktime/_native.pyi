@@ -22,6 +22,7 @@ __all__ = [
     "dominated",
     "examine_machine",
     "expand_distribution",
+    "machine_schema",
     "mva",
     "mva_classes",
     "mva_course",
@@ -93,6 +94,7 @@ class NativeLogWriter:
     def finish(self, end_us: int | None) -> None: ...
 
 def vocabulary() -> list[_Table]: ...
+def machine_schema() -> dict[str, Any]: ...
 
 class NativePlayError(RuntimeError): ...
 

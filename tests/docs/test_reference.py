@@ -71,6 +71,14 @@ def test_every_question_and_command_has_its_place(written):
         assert f"## thinktime {name}\n" in written["commands.md"]
 
 
+def test_every_key_of_a_machine_has_its_place(written):
+    for key in ("cpus", "meters[].time", "decomposition.event.count", "ceilings[].per_s", "in_force"):
+        assert f"| `{key}` |" in written["machine.md"]
+    assert written["machine.md"].count("a column of `samples`") == str(thinktime.log.machine_schema()).count(
+        "'columnOf'"
+    )
+
+
 def test_every_column_has_its_place(written):
     for table in thinktime.log.tables():
         for column in thinktime.vocabulary(table):

@@ -10,6 +10,8 @@ use serde::Serialize;
 
 use crate::error::LogError;
 use crate::history::Superseded;
+use crate::machine::{Violation, violations};
+use crate::manifest::Manifest;
 use crate::part::{numbered, open_part, read_part};
 use crate::reader::Log;
 use crate::schema::TableSchema;
@@ -59,10 +61,12 @@ const MOVE_AWAY: &str = "move the file out of the log: the other parts stay read
 
 impl Log {
     /// Reads everything and lists what is wrong: files that cannot be read, columns that are not as
-    /// the manifest says, rows that break the laws of the tables. Empty when all is well.
+    /// the manifest says, rows that break the laws of the tables, machines that are not as their
+    /// schema says. Empty when all is well.
     pub fn check(&self) -> Result<Vec<Defect>, LogError> {
         let mut defects = Vec::new();
         self.check_journals(&mut defects)?;
+        self.check_machines(&mut defects);
         let mut starts = BTreeSet::new();
         // samples first: the rows of other tables belong to its intervals.
         let mut tables: Vec<&TableSchema> = self.manifest.tables.iter().collect();
@@ -80,6 +84,23 @@ impl Log {
             }
         }
         Ok(defects)
+    }
+
+    /// A key of a machine that is not as the schema says keeps no row from being read, and misleads the
+    /// analyses that look for it.
+    fn check_machines(&self, defects: &mut Vec<Defect>) {
+        let file = Manifest::path(&self.dir);
+        for (number, session) in self.manifest.sessions.iter().enumerate() {
+            // A session of a source without any machine.
+            if session.machine.is_null() {
+                continue;
+            }
+            for violation in violations(&session.machine, &self.manifest.tables) {
+                let place = format!("session {}", number + 1);
+                let Violation { key, message, remedy } = violation;
+                defects.push(Defect::error(&file, place, &key, message, &remedy));
+            }
+        }
     }
 
     fn check_journals(&self, defects: &mut Vec<Defect>) -> Result<(), LogError> {

@@ -24,6 +24,7 @@ mod error;
 mod folder;
 mod history;
 mod journal;
+mod machine;
 mod manifest;
 mod part;
 mod reader;
@@ -33,6 +34,7 @@ mod writer;
 
 pub use check::{Defect, Severity};
 pub use error::LogError;
+pub use machine::MACHINE_SCHEMA;
 pub use manifest::{Incident, Manifest, Session};
 pub use reader::{Log, PartGroup};
 pub use schema::{Column, Kind, Role, Row, SCHEMA_VERSION, TableSchema, Type, Value};

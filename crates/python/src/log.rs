@@ -12,8 +12,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use serde_json::Value as Json;
 use thinktime_log::{
-    Defect, Incident, Log, LogError, LogWriter, Manifest, OpenMode, PartGroup, Session, SharedWriter,
-    TableId, TableSchema,
+    Defect, Incident, Log, LogError, LogWriter, MACHINE_SCHEMA, Manifest, OpenMode, PartGroup, Session,
+    SharedWriter, TableId, TableSchema,
 };
 
 use crate::convert::Plain;
@@ -29,13 +29,20 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<NativeLog>()?;
     module.add_class::<NativeLogWriter>()?;
     module.add_class::<ArrowTable>()?;
-    module.add_function(wrap_pyfunction!(vocabulary, module)?)
+    module.add_function(wrap_pyfunction!(vocabulary, module)?)?;
+    module.add_function(wrap_pyfunction!(machine_schema, module)?)
 }
 
 /// The schemas of the standard tables.
 #[pyfunction]
 fn vocabulary() -> Plain<Vec<TableSchema>> {
     Plain(thinktime_log::vocabulary::tables())
+}
+
+/// The JSON Schema of the machine of a session.
+#[pyfunction]
+fn machine_schema() -> PyResult<Plain<Json>> {
+    serde_json::from_str(MACHINE_SCHEMA).map(Plain).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 /// Rows of a table, for any consumer of the Arrow PyCapsule interface.

@@ -24,6 +24,7 @@ from thinktime.log.log import (
     Mode,
     Role,
     Type,
+    machine_schema,
     tables,
     vocabulary,
 )
@@ -38,6 +39,7 @@ __all__ = [
     "Mode",
     "Role",
     "Type",
+    "machine_schema",
     "tables",
     "vocabulary",
 ]

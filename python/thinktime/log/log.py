@@ -82,6 +82,14 @@ def tables() -> tuple[str, ...]:
     return tuple(_vocabulary())
 
 
+def machine_schema() -> dict[str, Any]:
+    """JSON Schema of the ``machine`` of a session in the manifest, to which `Log.check` holds it.
+
+    A value marked with ``columnOf`` must name a column of that table; null is the same as an absent key.
+    """
+    return _native.machine_schema()
+
+
 def vocabulary(table: str) -> tuple[Column, ...]:
     """Columns that all sources share for `table`, in order.
 

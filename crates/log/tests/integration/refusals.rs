@@ -67,7 +67,7 @@ fn what_is_no_log_is_said_to_be_none() {
     assert!(message(Log::open(dir.path())).contains("no manifest.json"));
     assert!(message(Log::open(&dir.path().join("absent"))).contains("check the path"));
     fs::write(dir.path().join("manifest.json"), "{\"format\": \"something else\"}").unwrap();
-    assert!(message(Log::open(dir.path())).contains("no thinktime log"));
+    assert!(message(Log::open(dir.path())).contains("not a thinktime log"));
     fs::write(dir.path().join("manifest.json"), "{").unwrap();
     assert!(message(Log::open(dir.path())).contains("manifest.json"));
 }
