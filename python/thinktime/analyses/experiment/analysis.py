@@ -1,17 +1,16 @@
-"""What the factors of a designed experiment do to a response: analysis of variance, effects, contrasts."""
+"""Effects of the factors of a designed experiment on a response: analysis of variance and contrasts."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.analyses.experiment.caveats import experiment_caveats
-from thinktime.analyses.experiment.data import Data, read
+from thinktime.analyses.experiment.observations import Observations, read
 from thinktime.analyses.experiment.result import (
     Cell,
     Contrast,
@@ -29,17 +28,42 @@ from thinktime.stats.designs import effect_sizes, linear_anova, residual_checks,
 from thinktime.stats.designs.factorial import CellMeans, Level, Responses
 from thinktime.stats.designs.per_effect_error import per_effect_error
 from thinktime.stats.designs.transformations import BoxCox, Transformation, box_cox
-from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.hypothesis import ALPHA
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Experiment", "analyse"]
-
 Array = NDArray[np.float64]
 
-MULTIPLE = 10.0
+FEW_REPLICATIONS = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """Terms of the model."""
+
+    order: int | None = None
+    """Largest number of factors in an interaction; higher interactions go into the error."""
+    degree: int = 2
+    """Highest degree of polynomial contrasts."""
+    squares: str | None = None
+    """``"II"`` or ``"III"`` for unbalanced designs, see `stats.designs.anova.anova`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Criteria:
+    """When an effect counts."""
+
+    significance: float = ALPHA
+    """False-alarm rate of each F test."""
+    multiple: float = 10.0
+    """Multiple of the error mean square from which an effect counts whatever the distribution of errors."""
+    level: float = 0.95
+    """Confidence of the intervals."""
+
+
+MODEL, CRITERIA = Model(), Criteria()
 
 
 def analyse(
@@ -50,14 +74,10 @@ def analyse(
     blocks: str | None = None,
     unit: str = "",
     transformation: Transformation | None = None,
-    order: int | None = None,
-    degree: int = 2,
-    squares: str | None = None,
-    significance: float = ALPHA,
-    multiple: float = MULTIPLE,
-    level: float = 0.95,
+    model: Model = MODEL,
+    criteria: Criteria = CRITERIA,
 ) -> Experiment | NotApplicable:
-    r"""Analyse a factorial experiment.
+    r"""Analysis of variance, effects and contrasts of a factorial experiment.
 
     The model is :math:`y = \mu + \text{effects and interactions} + \text{block} + e`. With blocks, the
     analysis is made twice, with their effects taken out of the error and left in it: published analyses
@@ -66,13 +86,13 @@ def analyse(
     Parameters
     ----------
     runs : Runs or polars.DataFrame
-        A row an observation: columns of the factors, of the blocks, and of responses. Runs bring their
+        A row for each observation: columns of the factors, of the blocks, and of responses. Runs bring their
         factors, units, and blocks if they were made with common random numbers.
     response : str
         Column to analyse; rows where it is null are left out and counted in the caveats.
     factors : sequence of str, or mapping of names to levels
-        Columns of the factors. Levels are by default those that occur, numbers in growing order, others
-        as they first appear.
+        Columns of the factors. Levels are by default those that occur, numbers in ascending order, others
+        in order of appearance.
     blocks : str, optional
         Column that numbers the blocks: ``replication`` where replications of one number have the same
         random numbers in every cell. Blocks that lack a cell which others have are left out.
@@ -80,18 +100,10 @@ def analyse(
         Of the response.
     transformation : Transformation, optional
         Applied to each observation before the analysis.
-    order : int, optional
-        Most factors of an interaction; the others go into the error.
-    degree : int
-        Highest degree of polynomial contrasts.
-    squares : {"II", "III"}, optional
-        For unbalanced designs, see `stats.anova.anova`.
-    significance : float
-        False-alarm rate of each F test.
-    multiple : float
-        Of the error mean square, from which on an effect counts whatever the distribution of the errors.
-    level : float
-        Confidence of the intervals.
+    model : Model
+        Terms of the model.
+    criteria : Criteria
+        When an effect counts.
 
     Raises
     ------
@@ -109,7 +121,7 @@ def analyse(
     if isinstance(data, NotApplicable):
         return data
     used = data.responses
-    table = variance.anova(used, order=order, squares=squares)
+    table = variance.anova(used, order=model.order, squares=model.squares)
     if table.error.degrees < 1:
         return NotApplicable(
             f"{used.n} observations leave no degrees of freedom for the error",
@@ -117,42 +129,30 @@ def analyse(
         )
     if _exhausted(table):
         return NotApplicable(
-            f"{response} does not vary between replications of a cell, so nothing can be said of chance",
+            f"{response} does not vary between replications of a cell, so chance cannot be estimated",
             "analyse a response that varies, or vary the seed from replication to replication",
         )
-    result = _result(data, table, unit, order, degree, squares, _Rule(significance, multiple, level))
-    return replace(result, caveats=experiment_caveats(result, data))
-
-
-@dataclass(frozen=True, slots=True)
-class _Rule:
-    """When something counts."""
-
-    significance: float
-    multiple: float
-    level: float
+    result = _result(data, table, unit, model, criteria)
+    return replace(result, caveats=tuple(_caveats(result, data)))
 
 
 def _exhausted(table: variance.Anova) -> bool:
-    """Whether the error is nothing but rounding."""
+    """True if the error consists of rounding only."""
     return table.error.squares <= 1e-24 * table.total_squares or table.total_squares == 0.0
 
 
 def _result(
-    data: Data,
-    table: variance.Anova,
-    unit: str,
-    order: int | None,
-    degree: int,
-    squares: str | None,
-    rule: _Rule,
+    data: Observations, table: variance.Anova, unit: str, model: Model, criteria: Criteria
 ) -> Experiment:
     used, blocked = data.responses, data.responses.blocks is not None
+    raw = replace(used, y=data.raw)
     scale = unit if data.transformation is None or data.transformation.power == 1.0 else ""
-    left = variance.anova(used, blocks_out=False, order=order, squares=squares) if blocked else None
-    known, unknown = _contrasts(used, table, degree, scale, rule)
-    offer = box_cox(replace(used, y=data.raw), order=order, level=rule.level)
-    rest = linear_anova.errors(used, order).of(used.y)
+    left_in = (
+        variance.anova(used, blocks_out=False, order=model.order, squares=model.squares) if blocked else None
+    )
+    known, unknown = _contrasts(used, table, model.degree, scale, criteria)
+    offer = box_cox(raw, order=model.order, level=criteria.level)
+    errors = linear_anova.errors(used, model.order).of(used.y)
     counts = used.counts()[used.counts() > 0]
     return Experiment(
         response=data.response,
@@ -162,31 +162,33 @@ def _result(
         replications=(int(counts.min()), int(counts.max())),
         n=used.n,
         blocked=blocked,
-        sources=_against_own_error(used, _sources(table, rule)),
-        blocks=None if table.blocks is None else _source(table, table.blocks, rule),
-        error=_source(table, table.error, rule),
+        sources=_against_own_error(used, _sources(table, criteria)),
+        blocks=None if table.blocks is None else _source(table, table.blocks, criteria),
+        error=_source(table, table.error, criteria),
         total_squares=table.total_squares,
         r_squared=table.r_squared,
         squares=table.squares,
-        without_blocks=() if left is None else (*_sources(left, rule), _source(left, left.error, rule)),
+        without_blocks=()
+        if left_in is None
+        else (*_sources(left_in, criteria), _source(left_in, left_in.error, criteria)),
         efficiency=variance.relative_efficiency(table) if blocked else None,
         contrasts=known,
         contrasts_unknown=unknown,
-        levels=_levels(replace(used, y=data.raw), unit, order, rule.level),
-        cells=_cells(replace(used, y=data.raw), unit, rule.level),
-        differences=_differences(used, table, scale, rule.level),
-        normality=residual_checks.normality(rest),
-        equal_variances=residual_checks.equal_variances(used, rest),
+        levels=_levels(raw, unit, model.order, criteria.level),
+        cells=_cells(raw, unit, criteria.level),
+        differences=_differences(used, table, scale, criteria.level),
+        normality=residual_checks.normality(errors),
+        equal_variances=residual_checks.equal_variances(used, errors),
         box_cox=offer,
-        transformed=_transformed(data, table, offer, order, squares, rule),
-        significance=rule.significance,
-        multiple=rule.multiple,
+        transformed=_transformed(data, table, offer, model, criteria),
+        significance=criteria.significance,
+        multiple=criteria.multiple,
         caveats=(),
     )
 
 
-def _sources(table: variance.Anova, rule: _Rule) -> tuple[Source, ...]:
-    return tuple(_source(table, effect, rule) for effect in table.effects)
+def _sources(table: variance.Anova, criteria: Criteria) -> tuple[Source, ...]:
+    return tuple(_source(table, effect, criteria) for effect in table.effects)
 
 
 def _against_own_error(used: Responses, sources: tuple[Source, ...]) -> tuple[Source, ...]:
@@ -200,27 +202,27 @@ def _against_own_error(used: Responses, sources: tuple[Source, ...]) -> tuple[So
     )
 
 
-def _source(table: variance.Anova, effect: variance.Effect, rule: _Rule) -> Source:
+def _source(table: variance.Anova, effect: variance.Effect, criteria: Criteria) -> Source:
     tested = effect.f is not None and effect.p is not None
-    sizes = (effect.f or 0.0, effect.degrees, table.error.degrees, table.n, rule.level)
+    sizes = (effect.f or 0.0, effect.degrees, table.error.degrees, table.n, criteria.level)
     return Source(
-        effect.factors,
-        effect.degrees,
-        effect.squares,
-        effect.mean_square,
-        effect.f,
-        effect.p,
-        effect.p is not None and effect.p < rule.significance,
-        tested and effect.counts(table.error_mean_square, rule.multiple),
-        effect_sizes.partial_eta_squared(*sizes) if tested else None,
-        effect_sizes.partial_omega_squared(*sizes) if tested else None,
+        factors=effect.factors,
+        degrees=effect.degrees,
+        squares=effect.squares,
+        mean_square=effect.mean_square,
+        f=effect.f,
+        p=effect.p,
+        significant=effect.p is not None and effect.p < criteria.significance,
+        counts=tested and effect.counts(table.error_mean_square, criteria.multiple),
+        eta_squared=effect_sizes.partial_eta_squared(*sizes) if tested else None,
+        omega_squared=effect_sizes.partial_omega_squared(*sizes) if tested else None,
     )
 
 
 def _contrasts(
-    used: Responses, table: variance.Anova, degree: int, unit: str, rule: _Rule
+    used: Responses, table: variance.Anova, degree: int, unit: str, criteria: Criteria
 ) -> tuple[tuple[Contrast, ...], tuple[tuple[str, str], ...]]:
-    """Contrasts that can be computed, and the others with the reason."""
+    """Contrasts that can be computed, and the others with the reason why not."""
     cells = CellMeans(
         factors=used.factors,
         means=used.means(),
@@ -230,50 +232,49 @@ def _contrasts(
     )
     by_block = used.array() if used.blocks is not None and used.balanced else None
     known, unknown = [], []
-    for components, found in polynomial.polynomial_contrasts(
-        cells, degree=degree, unit=unit, level=rule.level
+    for components, contrast in polynomial.polynomial_contrasts(
+        cells, degree=degree, unit=unit, level=criteria.level
     ):
-        if isinstance(found, NotApplicable):
-            unknown.append((" × ".join(part.name for part in components), found.reason))
+        if isinstance(contrast, NotApplicable):
+            unknown.append((" × ".join(item.name for item in components), contrast.reason))
             continue
         paired = None
         if by_block is not None:
             weights = polynomial.weights(cells, components)
-            paired = _student(
-                np.tensordot(weights, by_block, axes=weights.ndim), unit, rule.level, "contrast in each block"
-            )
+            by_blocks = np.tensordot(weights, by_block, axes=weights.ndim)
+            paired = _student(by_blocks, unit, criteria.level, "contrast in each block")
         known.append(
             Contrast(
-                found.name,
-                tuple((part.factor, part.coefficients) for part in components),
-                found.estimate,
-                paired,
-                found.squares,
-                found.f,
-                found.p,
-                found.p < rule.significance,
-                found.f >= rule.multiple,
+                name=contrast.name,
+                coefficients=tuple((item.factor, item.coefficients) for item in components),
+                estimate=contrast.estimate,
+                paired=paired,
+                mean_square=contrast.squares,
+                f=contrast.f,
+                p=contrast.p,
+                significant=contrast.p < criteria.significance,
+                counts=contrast.f >= criteria.multiple,
             )
         )
     return tuple(known), tuple(unknown)
 
 
 def _levels(used: Responses, unit: str, order: int | None, level: float) -> tuple[LevelMean, ...]:
-    """Mean at each level: unweighted over the cells that are there, so that none weighs more."""
-    # Blocks differ, and a mean is of other blocks next time: their differences belong to its error.
+    """Mean at each level, unweighted over the cells that have observations."""
+    # Another experiment has other blocks: their differences belong to the error of a mean.
     table = variance.anova(used, blocks_out=False, order=order)
     means, counts = used.means(), used.counts()
-    found = []
-    for at, factor in enumerate(used.factors):
+    levels = []
+    for axis, factor in enumerate(used.factors):
         for place, label in enumerate(factor.levels):
-            n = counts.take(place, axis=at).ravel()
+            n = counts.take(place, axis=axis).ravel()
             if not n.any():
                 continue
             if used.blocks is not None and used.balanced:
-                blocks = used.array().take(place, axis=at).reshape(len(n), -1).mean(axis=0)
+                blocks = used.array().take(place, axis=axis).reshape(len(n), -1).mean(axis=0)
                 estimate = _student(blocks, unit, level, "mean over blocks")
             else:
-                cells = means.take(place, axis=at).ravel()[n > 0]
+                cells = means.take(place, axis=axis).ravel()[n > 0]
                 spread = float((1.0 / n[n > 0]).sum()) / len(cells) ** 2
                 error = math.sqrt(table.error_mean_square * spread)
                 reach = critical_values.student_t(level, table.error.degrees) * error
@@ -287,20 +288,21 @@ def _levels(used: Responses, unit: str, order: int | None, level: float) -> tupl
                     high=value + reach,
                     level=level,
                 )
-            found.append(LevelMean(factor.name, label, estimate))
-    return tuple(found)
+            levels.append(LevelMean(factor=factor.name, level=label, mean=estimate))
+    return tuple(levels)
 
 
 def _cells(used: Responses, unit: str, level: float) -> tuple[Cell, ...]:
     of_cell = used.cell_of()
-    found = []
+    cells = []
     for flat in np.unique(of_cell).tolist():
         places = np.unravel_index(flat, used.shape)
-        levels = tuple(factor.levels[int(at)] for factor, at in zip(used.factors, places, strict=True))
+        levels = tuple(factor.levels[int(place)] for factor, place in zip(used.factors, places, strict=True))
         values = used.y[of_cell == flat]
         deviation = float(values.std(ddof=1)) if len(values) > 1 else None
-        found.append(Cell(levels, _student(values, unit, level, "mean over replications"), deviation))
-    return tuple(found)
+        mean = _student(values, unit, level, "mean over replications")
+        cells.append(Cell(levels=levels, mean=mean, deviation=deviation))
+    return tuple(cells)
 
 
 def _student(values: Array, unit: str, level: float, method: str) -> Estimate:
@@ -321,19 +323,19 @@ def _student(values: Array, unit: str, level: float, method: str) -> Estimate:
 
 
 def _differences(used: Responses, table: variance.Anova, unit: str, level: float) -> tuple[Difference, ...]:
-    """Pairs of levels of each factor; none where cells are missing: the means would be of unlike cells."""
-    found: list[Difference] = []
+    """Differences between the levels of each factor; none where cells are missing: means would not compare."""
+    differences: list[Difference] = []
     counts = used.counts()
     if not counts.all():
         return ()
     means = used.means()
-    for at, factor in enumerate(used.factors):
-        over = tuple(axis for axis in range(counts.ndim) if axis != at)
+    for place, factor in enumerate(used.factors):
+        over = tuple(axis for axis in range(counts.ndim) if axis != place)
         if used.blocks is not None and used.balanced:
             pairs = simultaneous.bonferroni(used.array().mean(axis=over).T, unit=unit, level=level)
         else:
             cells = counts.size // len(factor.levels)
-            # Of a mean of cell means: the number of observations that would give it the same variance.
+            # Number of observations whose plain mean would have the variance of this mean of cell means.
             worth = cells**2 / (1.0 / counts).sum(axis=over)
             pairs = simultaneous.tukey(
                 means.mean(axis=over).tolist(),
@@ -343,40 +345,64 @@ def _differences(used: Responses, table: variance.Anova, unit: str, level: float
                 unit=unit,
                 level=level,
             )
-        found += [
+        differences += [
             Difference(
-                factor.name,
-                factor.levels[pair.first],
-                factor.levels[pair.second],
-                pair.estimate,
-                pair.significant,
+                factor=factor.name,
+                first=factor.levels[pair.first],
+                second=factor.levels[pair.second],
+                estimate=pair.estimate,
+                significant=pair.significant,
             )
             for pair in pairs
         ]
-    return tuple(found)
+    return tuple(differences)
 
 
 def _transformed(
-    data: Data,
+    data: Observations,
     table: variance.Anova,
     offer: BoxCox | NotApplicable,
-    order: int | None,
-    squares: str | None,
-    rule: _Rule,
+    model: Model,
+    criteria: Criteria,
 ) -> Transformed | None:
-    """Analyse once more on the scale that the errors ask for, unless it is the one at hand."""
+    """Analysis on the scale that the errors call for; None where it is the scale of the analysis."""
     if isinstance(offer, NotApplicable) or offer.offered == (data.transformation or Transformation(1.0)):
         return None
     other = replace(data.responses, y=offer.offered.apply(data.raw))
-    again = variance.anova(other, order=order, squares=squares)
-    before = {item.name for item in _sources(table, rule) if item.significant}
-    after = {item.name for item in _sources(again, rule) if item.significant}
+    again = variance.anova(other, order=model.order, squares=model.squares)
+    before = {item.name for item in _sources(table, criteria) if item.significant}
+    after = {item.name for item in _sources(again, criteria) if item.significant}
     names = [effect.source for effect in table.effects]
-    rest = linear_anova.errors(other, order).of(other.y)
+    errors = linear_anova.errors(other, model.order).of(other.y)
     return Transformed(
-        offer.offered.name,
-        tuple(name for name in names if name in after - before),
-        tuple(name for name in names if name in before - after),
-        residual_checks.normality(rest),
-        residual_checks.equal_variances(other, rest),
+        name=offer.offered.name,
+        gained=tuple(name for name in names if name in after - before),
+        lost=tuple(name for name in names if name in before - after),
+        normality=residual_checks.normality(errors),
+        equal_variances=residual_checks.equal_variances(other, errors),
     )
+
+
+def _caveats(result: Experiment, data: Observations) -> Iterator[Caveat]:
+    """Caveats, the gravest first."""
+    cells = math.prod(len(factor.levels) for factor in result.factors)
+    if missing := cells - len(result.cells):
+        yield Caveat("missing_cells", missing=missing, cells=cells)
+    if data.not_measured:
+        yield Caveat("not_measured", runs=data.not_measured, response=data.response)
+    if data.blocks_incomplete:
+        yield Caveat("incomplete_blocks", blocks=data.blocks_incomplete)
+    if together := tuple(item.name for item in result.sources if item.significant and len(item.factors) > 1):
+        yield Caveat("interactions", sources=together)
+    uneven, skewed = result.equal_variances, result.normality
+    if not isinstance(uneven, NotApplicable) and uneven.rejected():
+        yield Caveat("unequal_variances", p=uneven.p, blocked=result.blocked)
+    if not isinstance(skewed, NotApplicable) and skewed.rejected():
+        yield Caveat("not_normal", p=skewed.p, multiple=result.multiple)
+    named = tuple(factor.name for factor in result.factors if not factor.numeric and len(factor.levels) > 2)
+    if named:
+        yield Caveat("named_levels", factors=named)
+    if len(result.sources) >= 4:
+        yield Caveat("many_tests", tests=len(result.sources), significance=result.significance)
+    if result.replications[0] < FEW_REPLICATIONS:
+        yield Caveat("few_replications", replications=result.replications[0])

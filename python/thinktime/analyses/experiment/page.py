@@ -1,4 +1,4 @@
-"""The report of a designed experiment: what was varied, and a section a response."""
+"""Page of a designed experiment: its factors, and a section for each response."""
 
 from __future__ import annotations
 
@@ -60,9 +60,8 @@ def results(runs: Runs, responses: Sequence[str] = ()) -> dict[str, Experiment |
 
 def document(runs: Runs, results: Mapping[str, Experiment | NotApplicable]) -> Document:
     """Document of the analyses of `runs`, one of each response."""
-    verb = "does" if len(runs.factors) == 1 else "do"
     return Document(
-        title=f"What {listed(list(runs.factors))} {verb} to {runs.system}",
+        title=f"Effect of {listed(list(runs.factors))} on {runs.system}",
         subtitle=f"{_shape(runs)}: {shown.count(len(runs.cells), 'cell')}, each simulated "
         f"{_replicated(results)}.",
         findings=_findings(results),
@@ -72,30 +71,30 @@ def document(runs: Runs, results: Mapping[str, Experiment | NotApplicable]) -> D
 
 
 def _shape(runs: Runs) -> str:
-    levels = [str(len(each)) for each in runs.factors.values()]
+    levels = [str(len(values)) for values in runs.factors.values()]
     return (
         f"A {' × '.join(levels)} factorial experiment" if len(levels) > 1 else "An experiment with one factor"
     )
 
 
 def _findings(results: Mapping[str, Experiment | NotApplicable]) -> tuple[Finding, ...]:
-    """Effects, a line a response, and in one line the responses on which nothing has an effect."""
-    found, without = [], []
+    """Findings on each response, and one on the responses without significant effects."""
+    findings, without = [], []
     for name, result in results.items():
         section = experiment.section(name, result)
         if not isinstance(result, NotApplicable) and not any(item.significant for item in result.sources):
             without.append(name)
         else:
-            found.append(Finding(section.not_applicable or section.summary[0], section=section.name))
+            findings.append(Finding(section.not_applicable or section.summary[0], section=section.name))
     if without:
-        found.append(Finding(f"No factor has an effect that could not be chance on {listed(without, 'or')}."))
-    return tuple(found)
+        findings.append(Finding(f"No factor has a significant effect on {listed(without, 'or')}."))
+    return tuple(findings)
 
 
 def _replicated(results: Mapping[str, Experiment | NotApplicable]) -> str:
     counts = [result.replications for result in results.values() if not isinstance(result, NotApplicable)]
     if not counts:
-        return "some times"
+        return "several times"
     least, most = min(low for low, _ in counts), max(high for _, high in counts)
     return f"{least} times" if least == most else f"{least} to {most} times"
 

@@ -1,19 +1,18 @@
-"""The answer of the analysis of an experiment."""
+"""Results of the analysis of a designed experiment."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from thinktime.analyses.results import Result
 from thinktime.stats.designs.factorial import Factor, Level
 from thinktime.stats.designs.per_effect_error import PerEffectError
 from thinktime.stats.designs.transformations import BoxCox
-from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.hypothesis import SignificanceTest
 
-__all__ = ["Cell", "Contrast", "Difference", "Experiment", "LevelMean", "Source", "Transformed"]
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
     """One line of the analysis of variance."""
 
@@ -30,9 +29,9 @@ class Source:
     """Whether the mean square is at least `Experiment.multiple` times the error's, which asks for no
     normal errors (Anderson and Sargent 1974)."""
     eta_squared: Estimate | None
-    """Part of the effect's and the error's squares that is the effect's, in this sample."""
+    """Share of the effect in the squares of effect and error, in this sample."""
     omega_squared: Estimate | None
-    """The same part of the variances, nearly unbiased."""
+    """Share of the effect in the variances of effect and error, nearly unbiased."""
     per_effect_error: PerEffectError | None = None
     """The effect against its own differences from block to block, which asks for no equal variances; None
     without blocks, or where cells are missing."""
@@ -43,9 +42,9 @@ class Source:
         return " × ".join(self.factors)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Contrast:
-    """One question to the cell means: a slope, a curvature, or how one depends on another factor."""
+    """Contrast of the cell means: a slope, a curvature, or how one depends on another factor."""
 
     name: str
     coefficients: tuple[tuple[str, tuple[float, ...]], ...]
@@ -62,7 +61,7 @@ class Contrast:
     counts: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LevelMean:
     """Mean of all observations at one level of one factor, in the response's own unit."""
 
@@ -71,7 +70,7 @@ class LevelMean:
     mean: Estimate
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
     """One combination of levels."""
 
@@ -82,7 +81,7 @@ class Cell:
     """Standard deviation over replications; None for a single one."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
     """Two levels of a factor compared, on the scale of the analysis."""
 
@@ -94,28 +93,30 @@ class Difference:
     significant: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Transformed:
-    """What the transformation that the errors ask for would do to the conclusions."""
+    """Effect on the conclusions of the transformation that the errors call for."""
 
     name: str
     """``log10(y)``."""
     gained: tuple[str, ...]
     """Sources that become significant."""
     lost: tuple[str, ...]
-    """Sources that cease to be."""
+    """Sources that cease to be significant."""
     normality: SignificanceTest | NotApplicable
     equal_variances: SignificanceTest | NotApplicable
 
 
-@dataclass(frozen=True, slots=True)
-class Experiment:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Experiment(Result):
     """Analysis of one response of a factorial experiment."""
+
+    MAIN = "sources"
 
     response: str
     unit: str
     transformation: str
-    """What was analysed: ``y`` is the response as it is."""
+    """Transformation of the response: ``y`` for none."""
     factors: tuple[Factor, ...]
     replications: tuple[int, int]
     """Least and most observations of a cell."""
@@ -132,7 +133,7 @@ class Experiment:
     without_blocks: tuple[Source, ...]
     """The sources, then the error, with block effects left in the error; empty without blocks."""
     efficiency: float | None
-    """How many times the observations would be needed without blocks; None without blocks."""
+    """Factor by which more observations would be needed without blocks; None without blocks."""
     contrasts: tuple[Contrast, ...]
     contrasts_unknown: tuple[tuple[str, str], ...]
     """Contrasts that cannot be computed, and why."""
@@ -143,7 +144,7 @@ class Experiment:
     equal_variances: SignificanceTest | NotApplicable
     box_cox: BoxCox | NotApplicable
     transformed: Transformed | None
-    """None where no transformation is asked for."""
+    """None where no transformation is called for."""
     significance: float
     multiple: float
-    caveats: tuple[str, ...]
+    caveats: tuple[Caveat, ...]

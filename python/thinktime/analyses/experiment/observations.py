@@ -1,4 +1,4 @@
-"""The observations of an experiment, from a table of responses to a design."""
+"""Observations of an experiment in the cells of its design, from a table of responses."""
 
 from __future__ import annotations
 
@@ -17,33 +17,21 @@ from thinktime.stats.estimate import NotApplicable
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Data", "read"]
 
-
-@dataclass(frozen=True, slots=True)
-class Data:
-    """What is analysed.
-
-    Parameters
-    ----------
-    response : str
-    responses : Responses
-        On the scale of the analysis.
-    raw : ndarray
-        The same observations in the response's own unit.
-    transformation : Transformation or None
-    not_measured : int
-        Rows left out because the response was null or not a number.
-    blocks_incomplete : int
-        Blocks left out because they lack a cell that others have.
-    """
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observations:
+    """Observations of one response."""
 
     response: str
     responses: Responses
+    """Values on the scale of the analysis, by cell and block."""
     raw: NDArray[np.float64]
+    """The same observations in the response's own unit."""
     transformation: Transformation | None
     not_measured: int
+    """Rows left out because the response was null or not a number."""
     blocks_incomplete: int
+    """Blocks left out because they lack a cell that others have."""
 
 
 def read(
@@ -52,8 +40,8 @@ def read(
     factors: Sequence[str] | Mapping[str, Sequence[Level]],
     blocks: str | None,
     transformation: Transformation | None,
-) -> Data | NotApplicable:
-    """Sort the observations of `response` into the cells of the design; see `experiment.analyse`."""
+) -> Observations | NotApplicable:
+    """Observations of `response` in the cells of the design; arguments as of `analysis.analyse`."""
     for name in (response, *factors, *([blocks] if blocks else [])):
         if name not in frame.columns:
             raise InputError(f"there is no column {name!r}; the columns are {', '.join(frame.columns)}")
@@ -63,46 +51,55 @@ def read(
     dropped = frame.height - measured.height
     if not measured.height:
         return NotApplicable(f"{response} was not measured in any run", "choose another response")
-    found = _factors(measured, factors)
-    if isinstance(found, NotApplicable):
-        return found
-    codes = np.column_stack([_codes(measured, factor) for factor in found])
+    design_factors = _factors(measured, factors)
+    if isinstance(design_factors, NotApplicable):
+        return design_factors
+    codes = np.column_stack([_codes(measured, factor) for factor in design_factors])
     raw = measured[response].cast(float).to_numpy().astype(np.float64)
     numbers = None if blocks is None else np.unique(measured[blocks].to_numpy(), return_inverse=True)[1]
-    design = Responses(factors=found, codes=codes, y=raw, blocks=numbers)
+    design = Responses(factors=design_factors, codes=codes, y=raw, blocks=numbers)
     kept, incomplete = _complete(design)
     raw = raw[kept]
     try:
         y = raw if transformation is None else transformation.apply(raw)
     except ValueError as error:
         raise InputError(f"response {response!r}: {error}; give a shift, or another transformation") from None
-    used = Responses(factors=found, codes=codes[kept], y=y, blocks=None if numbers is None else numbers[kept])
-    return Data(response, used, raw, transformation, dropped, incomplete)
+    used = Responses(
+        factors=design_factors, codes=codes[kept], y=y, blocks=None if numbers is None else numbers[kept]
+    )
+    return Observations(
+        response=response,
+        responses=used,
+        raw=raw,
+        transformation=transformation,
+        not_measured=dropped,
+        blocks_incomplete=incomplete,
+    )
 
 
 def _factors(
     frame: pl.DataFrame, factors: Sequence[str] | Mapping[str, Sequence[Level]]
 ) -> tuple[Factor, ...] | NotApplicable:
-    found = []
+    listed = []
     for name in factors:
         levels = factors[name] if isinstance(factors, Mapping) else _levels(frame, name)
         if len(levels) < 2:
             return NotApplicable(
                 f"factor {name} has one level only, {list(levels)}", "vary it, or make it a fixed parameter"
             )
-        found.append(Factor(name, tuple(levels)))
-    if not found:
+        listed.append(Factor(name, tuple(levels)))
+    if not listed:
         return NotApplicable("there is no factor", "name the factors of the design")
-    return tuple(found)
+    return tuple(listed)
 
 
 def _levels(frame: pl.DataFrame, name: str) -> list[Level]:
-    seen = frame[name].unique(maintain_order=True)
-    return (seen.sort() if seen.dtype.is_numeric() else seen).to_list()
+    levels = frame[name].unique(maintain_order=True)
+    return (levels.sort() if levels.dtype.is_numeric() else levels).to_list()
 
 
 def _codes(frame: pl.DataFrame, factor: Factor) -> NDArray[np.int64]:
-    positions = {level: at for at, level in enumerate(factor.levels)}
+    positions = {level: index for index, level in enumerate(factor.levels)}
     try:
         return np.array([positions[level] for level in frame[factor.name].to_list()], dtype=np.int64)
     except KeyError as error:
