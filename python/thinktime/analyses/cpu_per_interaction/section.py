@@ -117,7 +117,7 @@ def _bare(value: Estimate | None) -> Estimate | None:
 
 def _table(result: CpuPerInteraction, name: str, caption: str, *columns: Col[Point] | Cols[Point]) -> Table:
     """Table with a row for each point, after its users and, where there are several, its log."""
-    logs = [Col("log", lambda point: point.log)] if _several(result) else []
+    logs: list[Col[Point]] = [Col("log", lambda point: point.log)] if _several(result) else []
     return Table.of(
         result.points,
         Col("users", _label),
@@ -129,7 +129,9 @@ def _table(result: CpuPerInteraction, name: str, caption: str, *columns: Col[Poi
 
 
 def _times(result: CpuPerInteraction) -> Table:
-    events = [Col(_events_name(result), lambda point: _bare(point.events))] if result.event else []
+    events: list[Col[Point]] = (
+        [Col(_events_name(result), lambda point: _bare(point.events))] if result.event else []
+    )
     return _table(
         result,
         "times",

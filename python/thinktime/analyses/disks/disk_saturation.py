@@ -12,7 +12,7 @@ from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.series import batch_means
 
 if TYPE_CHECKING:
-    from thinktime.analyses.disks.analysis import Disks, Drive
+    from thinktime.analyses.disks.result import Disks, Drive
     from thinktime.log import Log
 
 BY_HAND = "give it by hand"

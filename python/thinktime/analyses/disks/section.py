@@ -17,6 +17,9 @@ if TYPE_CHECKING:
         Amount,
         Compared,
         Disks,
+        Drive,
+        Maker,
+        Period,
         Queue,
         StateMatrix,
     )
@@ -288,9 +291,13 @@ def _drives(result: Disks) -> list[Table]:
         Col("with a seek", lambda drive: drive.seeks),
         Col("size of a request", lambda drive: drive.bytes_per_request),
         Col("access", lambda drive: drive.access),
-        Col("access, maker's", lambda drive: drive.maker and drive.maker.access_s, unit="s"),
+        Col("access, maker's", lambda drive: _by_maker(drive).access_s, unit="s"),
         Col("transfer", lambda drive: drive.transfer),
-        Col("transfer, maker's", lambda drive: drive.maker and drive.maker.transfer_s, unit="s"),
+        Col(
+            "transfer, maker's",
+            lambda drive: None if drive.maker is None else drive.maker.transfer_s,
+            unit="s",
+        ),
         Col("service", lambda drive: drive.service),
         Col("issue to completion", lambda drive: drive.response),
         name="disks-drives",
@@ -299,6 +306,12 @@ def _drives(result: Disks) -> list[Table]:
     )
     table = _filled(table)
     return [table] if len(table.columns) > 1 else []
+
+
+def _by_maker(drive: Drive) -> Maker:
+    from thinktime.analyses.disks.result import Maker
+
+    return drive.maker or Maker(access_s=None, transfer_s=None)
 
 
 def _busy(result: Disks) -> list[Table]:
@@ -358,7 +371,9 @@ def _swaps(result: Disks) -> list[Table]:
 def _periods(result: Disks) -> list[Table]:
     queues = () if isinstance(result.queues, NotApplicable) else result.queues
     drives = () if isinstance(result.drives, NotApplicable) else result.drives
-    sessions = [Col("session", lambda period: period.session)] if len(result.sessions) > 1 else []
+    sessions: list[Col[Period]] = (
+        [Col("session", lambda period: period.session)] if len(result.sessions) > 1 else []
+    )
     table = Table.of(
         result.periods,
         Col("from", lambda period: period.start_s, unit="s"),

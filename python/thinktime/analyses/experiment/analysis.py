@@ -323,7 +323,7 @@ def _student(values: Array, unit: str, level: float, method: str) -> Estimate:
 
 
 def _differences(used: Responses, table: variance.Anova, unit: str, level: float) -> tuple[Difference, ...]:
-    """Differences between the levels of each factor; none where cells are missing: means would not compare."""
+    """Differences between the levels of each factor; none where cells are missing."""
     differences: list[Difference] = []
     counts = used.counts()
     if not counts.all():

@@ -216,7 +216,7 @@ def _anova(name: str, result: Experiment) -> Table:
         ),
         notes=(
             f"R² = {shown.number(result.r_squared)}; {result.n} observations; {result.squares}.",
-            f"MSE is the mean square of the error; MS ≥ {result.multiple:g} MSE does not assume normal errors.",
+            f"MSE is the mean square of the error; MS ≥ {result.multiple:g} MSE assumes no normal errors.",
         ),
     )
 
@@ -270,7 +270,7 @@ def _blocks_left_in(name: str, result: Experiment) -> Table:
 
 def _contrasts(name: str, result: Experiment) -> Table:
     paired = any(item.paired for item in result.contrasts)
-    by_blocks = [Col("interval by blocks", lambda item: item.paired)] if paired else []
+    by_blocks: list[Col[Contrast]] = [Col("interval by blocks", lambda item: item.paired)] if paired else []
     note = "The interval by blocks does not assume equal variances, and has fewer degrees of freedom."
     return Table.of(
         result.contrasts,
@@ -296,7 +296,9 @@ def _coefficients(item: Contrast) -> str:
 
 
 def _differences(name: str, result: Experiment) -> Table:
-    ratios = [Col("ratio", lambda item: _ratio(item.estimate))] if _logarithmic(result) else []
+    ratios: list[Col[Difference]] = (
+        [Col("ratio", lambda item: _ratio(item.estimate))] if _logarithmic(result) else []
+    )
     return Table.of(
         result.differences,
         Col("levels", lambda item: f"{item.factor}: {item.second} − {item.first}"),
@@ -372,7 +374,7 @@ def _check(scale: str, test: SignificanceTest | NotApplicable) -> tuple[Cell, ..
 
 
 def _figure(name: str, result: Experiment) -> Figure | None:
-    """Figure of the cells: a line for each combination of the other factors, a colour for each first level."""
+    """Figure of the cells: a line for each combination of other factors, a colour for each first level."""
     first, *others = result.factors
     labels = dict.fromkeys(item.levels[1:] for item in result.cells)
     if len(first.levels) > len(COLOURS) or len(labels) > LABELS_MAX:
