@@ -255,7 +255,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
         self.go(user, Activity::Thinking, now);
         self.event(now, "completion", user, None);
         self.measures.complete(&self.users[user as usize], now);
-        self.tell(user, Some(now));
+        self.report(user, Some(now));
         self.think(user, false, calendar);
         if self.users[user as usize].transaction.class == Class::Command {
             self.commands.pop_front();
@@ -265,7 +265,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
         }
     }
 
-    fn tell(&mut self, user: u32, completion: Option<Time>) {
+    fn report(&mut self, user: u32, completion: Option<Time>) {
         if !M::LISTENS {
             return;
         }
@@ -471,7 +471,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
         }
         for user in 0..self.config.users {
             if self.users[user as usize].activity != Activity::Thinking {
-                self.tell(user, None);
+                self.report(user, None);
             }
         }
         self.measures.check(now, &self.users, self.running_parts(now), laws)?;

@@ -24,7 +24,7 @@ struct Request {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Doing {
+enum State {
     Nothing,
     Seeking,
     WaitingForChannel,
@@ -35,7 +35,7 @@ enum Doing {
 struct Spindle {
     waiting: VecDeque<Request>,
     serving: Option<(Request, Time)>,
-    doing: Doing,
+    state: State,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -57,7 +57,7 @@ pub(super) struct Disks {
 
 impl Disks {
     pub fn new(plan: DisksPlan, first: Slot, stream: Stream) -> Disks {
-        let spindle = Spindle { waiting: VecDeque::new(), serving: None, doing: Doing::Nothing };
+        let spindle = Spindle { waiting: VecDeque::new(), serving: None, state: State::Nothing };
         Disks {
             plan,
             first,
@@ -81,7 +81,7 @@ impl Disks {
         let now = calendar.now();
         self.present.enter(now);
         self.spindles[spindle as usize].waiting.push_back(Request { user, asked: now });
-        if self.spindles[spindle as usize].doing == Doing::Nothing {
+        if self.spindles[spindle as usize].state == State::Nothing {
             self.begin(spindle, calendar);
         }
     }
@@ -90,13 +90,13 @@ impl Disks {
         let now = calendar.now();
         let arm = &mut self.spindles[spindle as usize];
         let Some(request) = arm.waiting.pop_front() else {
-            arm.doing = Doing::Nothing;
+            arm.state = State::Nothing;
             return;
         };
         arm.serving = Some((request, now));
         self.busy.begin(now);
         if self.stream.uniform() < self.plan.seek_share {
-            self.spindles[spindle as usize].doing = Doing::Seeking;
+            self.spindles[spindle as usize].state = State::Seeking;
             let seek = Span::from_nanoseconds(self.plan.longest_seek.0 as f64 * self.stream.uniform());
             calendar.set(self.slot(spindle), now + seek, Priority::Completion);
         } else {
@@ -107,7 +107,7 @@ impl Disks {
     fn wants_channel(&mut self, spindle: u32, calendar: &mut Calendar) {
         let at = (spindle % self.plan.channels) as usize;
         if self.channels[at].held {
-            self.spindles[spindle as usize].doing = Doing::WaitingForChannel;
+            self.spindles[spindle as usize].state = State::WaitingForChannel;
             self.channels[at].waiting.push_back(spindle);
         } else {
             self.channels[at].held = true;
@@ -116,7 +116,7 @@ impl Disks {
     }
 
     fn transfer(&mut self, spindle: u32, calendar: &mut Calendar) {
-        self.spindles[spindle as usize].doing = Doing::Transferring;
+        self.spindles[spindle as usize].state = State::Transferring;
         let latency = Span::from_nanoseconds(self.plan.revolution.0 as f64 * self.stream.uniform());
         let end = calendar.now() + latency + self.plan.transfer;
         calendar.set(self.slot(spindle), end, Priority::Completion);
@@ -124,7 +124,7 @@ impl Disks {
 
     /// What was due at `spindle` has happened: whose request is done, if one is.
     pub fn due(&mut self, spindle: u32, calendar: &mut Calendar) -> Option<u32> {
-        if self.spindles[spindle as usize].doing == Doing::Seeking {
+        if self.spindles[spindle as usize].state == State::Seeking {
             self.wants_channel(spindle, calendar);
             return None;
         }
@@ -148,7 +148,7 @@ impl Disks {
         for at in 0..self.plan.spindles {
             calendar.clear(self.slot(at));
             let spindle = &mut self.spindles[at as usize];
-            spindle.doing = Doing::Nothing;
+            spindle.state = State::Nothing;
             if let Some((request, begun)) = spindle.serving.take() {
                 self.busy.end(now);
                 self.busy.complete(now.since(begun));

@@ -309,18 +309,18 @@ impl<'a, M: Monitor> Machine<'a, M> {
             End::PageException => self.page_exception(user, calendar),
             End::Slice => {
                 self.ends(Kind::Problem);
-                self.goes_on(user);
+                self.continues(user);
             }
             End::Print => {
                 self.line_ends();
                 self.line_is_printed(user);
-                self.goes_on(user);
+                self.continues(user);
             }
             End::Output => {
                 self.line_ends();
                 self.users[user as usize].output_lines -= 1;
                 if self.users[user as usize].output_lines > 0 {
-                    self.goes_on(user);
+                    self.continues(user);
                 } else {
                     self.interaction_ends(user, calendar);
                 }
@@ -334,12 +334,12 @@ impl<'a, M: Monitor> Machine<'a, M> {
     }
 
     /// The user wants to run on: at once, after the others of its queue, or after it has been admitted again.
-    fn goes_on(&mut self, user: u32) {
+    fn continues(&mut self, user: u32) {
         let limits = &self.config.limits;
         let running = &mut self.users[user as usize];
         let queue = running.queue;
         if running.slice > Span::ZERO {
-            self.queues.goes_on(user, queue);
+            self.queues.continues(user, queue);
         } else if running.queue_cpu < limits.cpu[queue as usize] {
             running.slice = limits.slice;
             self.queues.ready(user, queue);
@@ -513,7 +513,7 @@ impl<M: Monitor> Model for Machine<'_, M> {
             RESTART => self.crashes(calendar),
             SECOND => self.second(calendar),
             READING => self.reading_is_due(calendar),
-            LOG_ON => self.somebody_comes(calendar),
+            LOG_ON => self.user_arrives(calendar),
             PRINTER => self.block_is_printed(calendar),
             ACTIVITY => self.large_activity(calendar),
             PIECE => self.next_piece(calendar),

@@ -60,7 +60,7 @@ impl Queues {
 
     /// The user goes on before all others of its queue.
     #[inline]
-    pub fn goes_on(&mut self, user: u32, queue: Queue) {
+    pub fn continues(&mut self, user: u32, queue: Queue) {
         self.ready[queue as usize].push_front(user);
     }
 

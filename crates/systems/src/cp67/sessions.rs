@@ -95,7 +95,7 @@ impl<M: Monitor> Machine<'_, M> {
         }
         for _ in 0..coming {
             let wait = after(COMING_S * self.population.exponential());
-            self.comes(wait, calendar);
+            self.arrives(wait, calendar);
         }
         let clocks = [(SECOND, SECOND_S), (READING, FIRST_READING_S)];
         for (slot, seconds) in clocks {
@@ -133,7 +133,7 @@ impl<M: Monitor> Machine<'_, M> {
             }
             if self.users[user as usize].state != State::AtTerminal {
                 self.measures.interactions.leave(now, self.users[user as usize].arrived);
-                self.tell(user, None);
+                self.report(user, None);
             }
             self.users[user as usize].state = State::SignedOff;
             self.measures.signed_on.subtract(now, 1);
@@ -171,17 +171,17 @@ impl<M: Monitor> Machine<'_, M> {
     }
 
     /// Log-ons come at random, at the rate that keeps as many users on as are wanted.
-    pub(super) fn somebody_comes(&mut self, calendar: &mut Calendar) {
+    pub(super) fn user_arrives(&mut self, calendar: &mut Calendar) {
         let most = self.config.population.most() * BUSIEST;
         let chance = self.wanted(calendar.now()) / most;
         if self.population.uniform() < chance {
-            self.comes(Span::ZERO, calendar);
+            self.arrives(Span::ZERO, calendar);
         }
         self.next_log_on(calendar);
     }
 
     /// Somebody who is not there logs on after `wait`; nobody does when all are there.
-    fn comes(&mut self, wait: Span, calendar: &mut Calendar) {
+    fn arrives(&mut self, wait: Span, calendar: &mut Calendar) {
         let users = u64::from(self.config.users);
         let first = 1 + self.population.below(users - 1);
         let free = (0..users - 1)
@@ -303,7 +303,7 @@ impl<M: Monitor> Machine<'_, M> {
         self.measures.interactions.leave(now, done.arrived);
         self.measures.responses.record(response);
         self.measures.batches.record(now, response);
-        self.tell(user, Some(now));
+        self.report(user, Some(now));
         self.file_is_closed(user, now);
         if user == OPERATOR {
             self.users[user as usize].state = State::AtTerminal;
@@ -313,7 +313,7 @@ impl<M: Monitor> Machine<'_, M> {
         self.admit();
     }
 
-    fn tell(&mut self, user: u32, completion: Option<Time>) {
+    fn report(&mut self, user: u32, completion: Option<Time>) {
         if M::LISTENS {
             let told = &self.users[user as usize];
             self.monitor.interaction(&Interaction {

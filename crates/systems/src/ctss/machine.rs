@@ -389,7 +389,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
     fn completes(&mut self, user: u32, calendar: &mut Calendar) {
         let (now, config) = (calendar.now(), self.config);
         self.chosen = None;
-        self.tell(user, Some(now));
+        self.report(user, Some(now));
         let done = &mut self.users[user as usize];
         let Some(job) = done.job.take() else { return };
         let (input, scripted) = (job.input, done.scripted);
@@ -425,7 +425,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
         }
     }
 
-    fn tell(&mut self, user: u32, completion: Option<Time>) {
+    fn report(&mut self, user: u32, completion: Option<Time>) {
         if !M::LISTENS {
             return;
         }
@@ -464,15 +464,15 @@ impl<'a, M: Monitor> Machine<'a, M> {
             self.sample(now);
         }
         for user in 0..self.config.users {
-            self.tell(user, None);
-            self.tell_waiting(user);
+            self.report(user, None);
+            self.report_waiting(user);
         }
         self.store.check(laws)?;
         self.measures.check(now, &self.users, laws)
     }
 
     /// Inputs that nobody has begun to work on.
-    fn tell_waiting(&mut self, user: u32) {
+    fn report_waiting(&mut self, user: u32) {
         for place in 0..self.users[user as usize].waiting.len() {
             if M::LISTENS {
                 let input = &self.users[user as usize].waiting[place];
@@ -495,7 +495,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
 impl<M: Monitor> Model for Machine<'_, M> {
     fn start(&mut self, calendar: &mut Calendar) {
         for user in 0..self.config.users {
-            let comes = self.users[user as usize].comes(COMING);
+            let comes = self.users[user as usize].arrives(COMING);
             self.thinks(user, comes, calendar);
         }
         self.end(Time::ZERO);

@@ -140,7 +140,7 @@ impl User {
     }
 
     /// When a user comes, up to `within` after the start.
-    pub fn comes(&mut self, within: Span) -> Time {
+    pub fn arrives(&mut self, within: Span) -> Time {
         Time((within.0 as f64 * self.think.uniform()) as u64)
     }
 

@@ -13,7 +13,7 @@ use super::events::Event;
 use super::locks::{LOCKS, Lock, Section};
 use super::measures::Measures;
 use super::pool::Pool;
-use super::processors::{Doing, Processor, Then};
+use super::processors::{Processor, State, Then};
 use super::traffic::Traffic;
 use super::ttm::{self, Found, Meters};
 use super::users::{End, Role, User};
@@ -132,8 +132,8 @@ impl<'a, M: Monitor> Machine<'a, M> {
     }
 
     /// Processor `at` is free to do what is next: interrupts first, then who comes before, then its own process.
-    pub(super) fn goes_on(&mut self, at: usize, calendar: &mut Calendar) {
-        self.does(at, Doing::Deciding, Span::ZERO, calendar);
+    pub(super) fn continues(&mut self, at: usize, calendar: &mut Calendar) {
+        self.does(at, State::Deciding, Span::ZERO, calendar);
         if self.takes_interrupts(at)
             && let Some(interrupt) = self.interrupts.pop_front()
         {
@@ -153,7 +153,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
             }
             Some(process) => self.runs(at, process, calendar),
             None if self.traffic.somebody_is_ready() => self.gets_work(at, calendar),
-            None => self.does(at, Doing::Idle, Span::ZERO, calendar),
+            None => self.does(at, State::Idle, Span::ZERO, calendar),
         }
     }
 
@@ -192,7 +192,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
         let page = self.core.lifetime(process, pages);
         let segment = self.segments.lifetime(process, segments);
         let (length, end) = user.burst(page, segment, self.config.gate_headway_ns);
-        self.does(at, Doing::Useful(end), length, calendar);
+        self.does(at, State::Useful(end), length, calendar);
     }
 
     fn burst_ends(&mut self, at: usize, end: End, calendar: &mut Calendar) {
@@ -207,7 +207,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
                     work.left = work.left_at_output;
                     work.first_output = Some(now);
                 }
-                self.goes_on(at, calendar);
+                self.continues(at, calendar);
             }
             // The timer interrupts.
             End::Quantum => self.event(at, Event::Interrupt, Then::QuantumIsUsedUp, calendar),
@@ -245,22 +245,22 @@ impl<'a, M: Monitor> Machine<'a, M> {
 
     fn path_ends(&mut self, at: usize, then: Then, calendar: &mut Calendar) {
         match then {
-            Then::GoOn => self.goes_on(at, calendar),
+            Then::GoOn => self.continues(at, calendar),
             Then::AskForPage { out } => self.ask_for_page(at, out, calendar),
             Then::DrumPagesHaveCome => {
                 self.drum_calls = false;
                 for process in std::mem::take(&mut self.from_drum) {
-                    self.page_has_come(process, calendar);
+                    self.page_arrives(process, calendar);
                 }
-                self.goes_on(at, calendar);
+                self.continues(at, calendar);
             }
             Then::DiskPageHasCome(process) => {
-                self.page_has_come(process, calendar);
-                self.goes_on(at, calendar);
+                self.page_arrives(process, calendar);
+                self.continues(at, calendar);
             }
             Then::LineHasCome(user) => {
                 self.reads(user, calendar);
-                self.goes_on(at, calendar);
+                self.continues(at, calendar);
             }
             Then::QuantumIsUsedUp => {
                 if let Some(process) = self.processors[at].process.take() {
@@ -274,7 +274,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
             Then::ChooseProcess => {
                 self.award(calendar);
                 self.processors[at].process = self.traffic.next();
-                self.goes_on(at, calendar);
+                self.continues(at, calendar);
             }
         }
     }
@@ -294,12 +294,12 @@ impl<'a, M: Monitor> Machine<'a, M> {
         self.gets_work(at, calendar);
     }
 
-    fn page_has_come(&mut self, process: u32, calendar: &mut Calendar) {
+    fn page_arrives(&mut self, process: u32, calendar: &mut Calendar) {
         let user = &mut self.users[process as usize];
         user.fault_is_open = true;
         self.measures.page_waits.record(calendar.now().since(user.waits_since));
         self.traffic.ready(process);
-        self.tell(process, calendar);
+        self.report(process, calendar);
     }
 
     /// `process` wants to become eligible.
@@ -318,18 +318,18 @@ impl<'a, M: Monitor> Machine<'a, M> {
     fn award(&mut self, calendar: &mut Calendar) {
         while let Some(process) = self.traffic.award(calendar.now()) {
             self.trace(calendar.now(), "eligible", process);
-            self.tell(process, calendar);
+            self.report(process, calendar);
         }
     }
 
     /// `process` can run: an idle processor looks for work, or one that runs a process which comes after it.
-    fn tell(&mut self, process: u32, calendar: &mut Calendar) {
+    fn report(&mut self, process: u32, calendar: &mut Calendar) {
         let choosing = self.processors.iter().filter(|processor| processor.is_choosing()).count();
         if choosing >= self.traffic.ready_processes() {
             return;
         }
         if let Some(idle) = self.processors.iter().position(Processor::is_idle) {
-            return self.goes_on(idle, calendar);
+            return self.continues(idle, calendar);
         }
         if self.config.preempt {
             self.preempts(process, calendar);
@@ -349,8 +349,8 @@ impl<'a, M: Monitor> Machine<'a, M> {
             return;
         }
         self.processors[at].preempted = true;
-        if matches!(self.processors[at].doing, Doing::Useful(_)) {
-            self.goes_on(at, calendar);
+        if matches!(self.processors[at].state, State::Useful(_)) {
+            self.continues(at, calendar);
         }
     }
 
@@ -360,12 +360,12 @@ impl<'a, M: Monitor> Machine<'a, M> {
         self.interrupts.push_back(interrupt);
         let mut taker: Option<usize> = None;
         for (at, processor) in self.processors.iter().enumerate() {
-            match (processor.doing, processor.process) {
-                (Doing::Idle, _) => {
+            match (processor.state, processor.process) {
+                (State::Idle, _) => {
                     taker = Some(at);
                     break;
                 }
-                (Doing::Useful(_), Some(process)) if at == 0 || !self.config.interrupts_to_one => {
+                (State::Useful(_), Some(process)) if at == 0 || !self.config.interrupts_to_one => {
                     let latest = taker.and_then(|at| self.processors[at].process);
                     if latest.is_none_or(|latest| self.traffic.precedes(latest, process)) {
                         taker = Some(at);
@@ -375,7 +375,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
             }
         }
         if let Some(at) = taker {
-            self.goes_on(at, calendar);
+            self.continues(at, calendar);
         }
     }
 
@@ -427,7 +427,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
     /// The run ends: the last interval is sampled, interactions that are unfinished are told of, laws are checked.
     pub fn finish(&mut self, calendar: &mut Calendar, laws: &mut Laws) -> Result<(), LawViolation> {
         self.sample(calendar);
-        self.unfinished_are_told();
+        self.report_unfinished();
         self.check(calendar.now(), laws)
     }
 
@@ -463,7 +463,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
 
 impl<M: Monitor> Model for Machine<'_, M> {
     fn start(&mut self, calendar: &mut Calendar) {
-        self.everybody_logs_in(calendar);
+        self.log_in_all(calendar);
         calendar.set(SAMPLE, Time::ZERO + self.interval, Priority::Observation);
     }
 
@@ -503,18 +503,18 @@ impl<M: Monitor> Machine<'_, M> {
     /// What processor `at` was doing is done.
     fn is_done(&mut self, at: usize, calendar: &mut Calendar) {
         self.settle(at, calendar.now());
-        match self.processors[at].doing {
-            Doing::Useful(end) => {
-                self.does(at, Doing::Deciding, Span::ZERO, calendar);
+        match self.processors[at].state {
+            State::Useful(end) => {
+                self.does(at, State::Deciding, Span::ZERO, calendar);
                 self.burst_ends(at, end, calendar);
             }
-            Doing::Path(path) => {
-                self.does(at, Doing::Deciding, Span::ZERO, calendar);
+            State::Path(path) => {
+                self.does(at, State::Deciding, Span::ZERO, calendar);
                 if self.section_ends(at, path, calendar) {
                     self.path_ends(at, path.then, calendar);
                 }
             }
-            Doing::Idle | Doing::Deciding | Doing::Spinning(_) => {}
+            State::Idle | State::Deciding | State::Spinning(_) => {}
         }
     }
 

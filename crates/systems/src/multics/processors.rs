@@ -1,4 +1,4 @@
-//! Processors: what each is doing, how fast, and the locks that they take from each other.
+//! Processors: what each is state, how fast, and the locks that they take from each other.
 //!
 //! Two processors that are both active collide in the boxes of core, and each does its work the slower for it
 //! (memory-cycle interference); one that spins slows the other down the more, as it takes cycles of the very box that
@@ -37,7 +37,7 @@ pub(super) struct Path {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Doing {
+pub(super) enum State {
     Idle,
     /// Between two things; no time passes.
     Deciding,
@@ -49,8 +49,8 @@ pub(super) enum Doing {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Processor {
-    pub doing: Doing,
-    /// Work that is left of what it is doing, at full speed, at the time `since`.
+    pub state: State,
+    /// Work left in this state, at full speed, at the time `since`.
     left: Span,
     since: Time,
     /// Whose it is, also while it is in the supervisor.
@@ -61,19 +61,19 @@ pub(super) struct Processor {
 
 impl Processor {
     pub fn new() -> Processor {
-        Processor { doing: Doing::Idle, left: Span::ZERO, since: Time::ZERO, process: None, preempted: false }
+        Processor { state: State::Idle, left: Span::ZERO, since: Time::ZERO, process: None, preempted: false }
     }
 
     pub fn is_idle(&self) -> bool {
-        matches!(self.doing, Doing::Idle)
+        matches!(self.state, State::Idle)
     }
 
     /// Whether it will choose a process before long.
     pub fn is_choosing(&self) -> bool {
-        match self.doing {
-            Doing::Deciding => self.process.is_none(),
-            Doing::Path(path) | Doing::Spinning(path) => path.then == Then::ChooseProcess,
-            Doing::Idle | Doing::Useful(_) => false,
+        match self.state {
+            State::Deciding => self.process.is_none(),
+            State::Path(path) | State::Spinning(path) => path.then == Then::ChooseProcess,
+            State::Idle | State::Useful(_) => false,
         }
     }
 }
@@ -94,21 +94,21 @@ impl<M: Monitor> Machine<'_, M> {
         };
         let work = work.min(processor.left);
         let process = processor.process;
-        match processor.doing {
-            Doing::Idle | Doing::Deciding => self.meters.idle += elapsed.0,
-            Doing::Useful(_) => {
+        match processor.state {
+            State::Idle | State::Deciding => self.meters.idle += elapsed.0,
+            State::Useful(_) => {
                 processor.left = Span(processor.left.0 - work.0);
                 self.meters.useful += elapsed.0;
                 self.meters.interference += elapsed.0.saturating_sub(work.0);
                 self.ran(process, work, elapsed);
             }
-            Doing::Path(path) => {
+            State::Path(path) => {
                 processor.left = Span(processor.left.0 - work.0);
                 self.meters.time[path.event as usize] += elapsed.0;
                 self.meters.interference += elapsed.0.saturating_sub(work.0);
                 self.charge(process, path.event, elapsed);
             }
-            Doing::Spinning(path) => {
+            State::Spinning(path) => {
                 self.meters.time[path.event as usize] += elapsed.0;
                 self.meters.lock_wait += elapsed.0;
                 self.charge(process, path.event, elapsed);
@@ -140,11 +140,11 @@ impl<M: Monitor> Machine<'_, M> {
     }
 
     /// Processor `at` does something else from now on, which takes `length` at full speed.
-    pub(super) fn does(&mut self, at: usize, doing: Doing, length: Span, calendar: &mut Calendar) {
+    pub(super) fn does(&mut self, at: usize, state: State, length: Span, calendar: &mut Calendar) {
         let now = calendar.now();
         self.settle(at, now);
         let processor = &mut self.processors[at];
-        (processor.doing, processor.left) = (doing, length);
+        (processor.state, processor.left) = (state, length);
         let slowness = self.slowness_now();
         if slowness != self.slowness {
             for other in 0..self.processors.len() {
@@ -164,15 +164,15 @@ impl<M: Monitor> Machine<'_, M> {
         if self.processors.len() < 2 || self.processors.iter().any(Processor::is_idle) {
             return 1.0;
         }
-        let spins = self.processors.iter().any(|processor| matches!(processor.doing, Doing::Spinning(_)));
+        let spins = self.processors.iter().any(|processor| matches!(processor.state, State::Spinning(_)));
         if spins { self.config.slowness.spinning } else { self.config.slowness.active }
     }
 
     fn schedule(&self, at: usize, calendar: &mut Calendar) {
         let processor = &self.processors[at];
         let slot = Slot(at as u32);
-        match processor.doing {
-            Doing::Useful(_) | Doing::Path(_) => {
+        match processor.state {
+            State::Useful(_) | State::Path(_) => {
                 let takes = if self.slowness == 1.0 {
                     processor.left
                 } else {
@@ -180,7 +180,7 @@ impl<M: Monitor> Machine<'_, M> {
                 };
                 calendar.set(slot, calendar.now() + takes, Priority::Completion);
             }
-            Doing::Idle | Doing::Deciding | Doing::Spinning(_) => calendar.clear(slot),
+            State::Idle | State::Deciding | State::Spinning(_) => calendar.clear(slot),
         }
     }
 
@@ -204,9 +204,9 @@ impl<M: Monitor> Machine<'_, M> {
             if let Some(lock) = path.lock {
                 self.holders[lock as usize] = Some(at);
             }
-            self.does(at, Doing::Path(path), length, calendar);
+            self.does(at, State::Path(path), length, calendar);
         } else {
-            self.does(at, Doing::Spinning(path), length, calendar);
+            self.does(at, State::Spinning(path), length, calendar);
         }
     }
 
@@ -216,12 +216,12 @@ impl<M: Monitor> Machine<'_, M> {
         let keeps = self.config.hold_through_getwork && matches!(path.then, Then::AskForPage { .. });
         if let Some(lock) = path.lock.filter(|_| !keeps) {
             self.holders[lock as usize] = None;
-            let spins = |doing: &Doing| matches!(doing, Doing::Spinning(other) if other.lock == Some(lock));
-            if let Some(next) = (0..self.processors.len()).find(|next| spins(&self.processors[*next].doing)) {
-                let Doing::Spinning(waiting) = self.processors[next].doing else { return true };
+            let spins = |state: &State| matches!(state, State::Spinning(other) if other.lock == Some(lock));
+            if let Some(next) = (0..self.processors.len()).find(|next| spins(&self.processors[*next].state)) {
+                let State::Spinning(waiting) = self.processors[next].state else { return true };
                 self.holders[lock as usize] = Some(next);
                 let length = self.processors[next].left;
-                self.does(next, Doing::Path(waiting), length, calendar);
+                self.does(next, State::Path(waiting), length, calendar);
             }
         }
         let Some(section) = path.rest else { return true };

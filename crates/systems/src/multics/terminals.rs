@@ -17,7 +17,7 @@ impl<M: Monitor> Machine<'_, M> {
     }
 
     /// Users come evenly within the first think time of each.
-    pub(super) fn everybody_logs_in(&mut self, calendar: &mut Calendar) {
+    pub(super) fn log_in_all(&mut self, calendar: &mut Calendar) {
         for user in 0..self.users.len() as u32 {
             let part = self.users[user as usize].think.uniform();
             self.thinks(user, part, calendar);
@@ -140,11 +140,11 @@ impl<M: Monitor> Machine<'_, M> {
             }
         }
         if M::LISTENS && role != Role::Housekeeping {
-            self.monitor.interaction(&told(number, work, line, Some(now)));
+            self.monitor.interaction(&reported(number, work, line, Some(now)));
         }
     }
 
-    pub(super) fn unfinished_are_told(&mut self) {
+    pub(super) fn report_unfinished(&mut self) {
         if !M::LISTENS {
             return;
         }
@@ -152,11 +152,16 @@ impl<M: Monitor> Machine<'_, M> {
         let typing = self.users.iter().enumerate().filter(|(_, user)| user.role != Role::Housekeeping);
         for (number, user) in typing {
             if let Some(work) = &user.work {
-                self.monitor.interaction(&told(number as u32, work, &config.lines[work.input.line], None));
+                self.monitor.interaction(&reported(
+                    number as u32,
+                    work,
+                    &config.lines[work.input.line],
+                    None,
+                ));
             }
             for input in &user.inputs {
                 let work = Work::of(*input);
-                self.monitor.interaction(&told(number as u32, &work, &config.lines[input.line], None));
+                self.monitor.interaction(&reported(number as u32, &work, &config.lines[input.line], None));
             }
         }
     }
@@ -175,7 +180,7 @@ impl<M: Monitor> Machine<'_, M> {
     }
 }
 
-fn told(user: u32, work: &Work, line: &Line, completion: Option<Time>) -> Interaction {
+fn reported(user: u32, work: &Work, line: &Line, completion: Option<Time>) -> Interaction {
     Interaction {
         user,
         class: Arc::clone(&line.command),

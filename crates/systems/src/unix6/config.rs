@@ -6,14 +6,16 @@ use serde_json::Value;
 use thinktime_engine::{Distribution, Span, Streams};
 
 use super::disks::Disks;
-use super::files::{Layout, space};
+use super::files::{FilesPlan, Layout, space};
+use super::paging::FramesPlan;
 use super::parameters::{
     FileLayout, FullBlockWrites, MemoryManagement, Parameters, SleepResolution, SwapperRule, WorkloadName,
 };
-use super::process::{Process, Role};
-use super::swapper::{Text, blocks};
+use super::process::{Process, Text};
+use super::states::{Mode, Role};
 use super::terminal::Line;
-use super::workload::{Birth, Child, Program, Prototype, Step};
+use super::units::blocks;
+use super::workload::{Birth, Child, Children, PageUse, Program, Prototype, Prototypes, Step};
 use crate::kernel::{ParameterError, Settings, refuse};
 
 /// A checked configuration.
@@ -86,44 +88,6 @@ impl Costs {
 enum Workload {
     Prototypes(Arc<Prototypes>),
     Children(Arc<Children>),
-}
-
-/// What a prototype process asks for.
-#[derive(Clone, Debug)]
-pub(super) struct Prototypes {
-    pub interactions: u64,
-    pub compute: Distribution,
-    /// Reads and writes in an interaction.
-    pub operations: Distribution,
-    /// Bytes of each.
-    pub bytes: Distribution,
-    pub write_share: f64,
-    pub seek_share: f64,
-    /// Seeks go to multiples of this [byte].
-    pub seek_unit: u64,
-    pub file_blocks: u64,
-    pub pause: Distribution,
-    /// Strings printed in an interaction, and their length.
-    pub strings: Distribution,
-    pub characters: u64,
-}
-
-/// Pages of an image, how many of them an interaction touches, and the part of these that it modifies.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct PageUse {
-    pub pages: u64,
-    pub touched: u64,
-    pub modified: f64,
-}
-
-/// What a child of the simple workload asks for.
-#[derive(Clone, Debug)]
-pub(super) struct Children {
-    pub cycles: u64,
-    pub compute: Span,
-    pub reads: u64,
-    pub file_blocks: u64,
-    pub pause: Span,
 }
 
 impl Config {
@@ -245,6 +209,35 @@ impl Config {
         if self.speed == 1.0 { time } else { Span::from_nanoseconds(time.0 as f64 / self.speed) }
     }
 
+    /// The files, and how their blocks are buffered.
+    pub fn files_plan(&self) -> FilesPlan {
+        let (files, blocks) = self.files();
+        FilesPlan {
+            files,
+            blocks,
+            address_blocks: self.address_blocks,
+            layout: self.layout,
+            other_inodes: self.other_inodes,
+            drive: self.disks.file_drive,
+            start: self.disks.file_start,
+            span: self.disks.file_span,
+            buffers: self.buffers,
+            read_ahead: self.read_ahead,
+        }
+    }
+
+    /// The frames, with paging, and how pages are transferred.
+    pub fn frames_plan(&self) -> FramesPlan {
+        FramesPlan {
+            frames: self.frames(),
+            page_blocks: blocks(self.page),
+            drive: self.disks.swap_drive,
+            start: self.disks.swap_start,
+            // The buffers come first, then the swapper.
+            first_customer: self.buffers + 1,
+        }
+    }
+
     /// Frames of memory, with paging.
     pub fn frames(&self) -> u64 {
         self.memory.checked_div(self.page).unwrap_or(0)
@@ -290,7 +283,7 @@ impl Config {
         let waiter = || Program::script([Step::Wait]);
         let update = Program::Update { interval: self.update_interval, synced: false };
         let mut swapper = Process::new(Role::System, 0, 0, Program::script([]));
-        swapper.mode = super::process::Mode::System;
+        swapper.mode = Mode::System;
         let mut update = Process::new(Role::System, INIT, update_size, update);
         (swapper.locked, update.locked) = (true, update_size == 0);
         let parent = Process::new(Role::System, SHELL, self.parent_size(), self.parent(streams));

@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 use thinktime_engine::controller::{Controller, Policy};
 use thinktime_engine::disk::{Geometry, Rotation, Transfer};
-use thinktime_engine::{Component, Span, Streams};
+use thinktime_engine::{Calendar, Component, Span, Streams};
 
-use super::calls::BLOCK_BYTES;
-use super::machine::DISKS;
+use super::meters::Counts;
 use super::parameters::{CylinderCrossing, DiskModel, Parameters};
+use super::units::{BLOCK_BYTES, DISKS};
 use crate::kernel::{ParameterError, Settings, refuse};
 
 /// Drives, and what lies where on them.
@@ -25,6 +25,13 @@ pub(super) struct Disks {
     pub file_start: u64,
     /// Blocks from there on that are the files'.
     pub file_span: u64,
+}
+
+/// The devices that input and output need, lent by the machine for one piece of work.
+pub(super) struct Io<'a> {
+    pub disks: &'a mut Controller,
+    pub counts: &'a mut Counts,
+    pub calendar: &'a mut Calendar,
 }
 
 /// An RL01 (Table I): 256 cylinders of two tracks of 20 blocks, 15 ms to the next cylinder, 55 ms over the mean

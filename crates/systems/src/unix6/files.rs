@@ -4,15 +4,10 @@ use std::cmp::Ordering;
 
 use thinktime_engine::cache::{Buffer, BufferCache, Claim, Contents, Lookup};
 use thinktime_engine::controller::Ask;
-use thinktime_engine::{Calendar, Component, Slot, Streams, Time};
+use thinktime_engine::{Component, Streams};
 
-use super::calls::{BLOCK_BYTES, Flow};
-use super::config::Config;
-use super::machine::Machine;
-use super::meters::Whose;
-use super::process::{Channel, priority};
-use super::swapper::CLICK_BYTES;
-use crate::kernel::Monitor;
+use super::disks::Io;
+use super::states::{Channel, Flow, priority};
 
 /// Blocks whose addresses stand in the i-node itself; a longer file has blocks of addresses.
 const DIRECT: u64 = 8;
@@ -47,7 +42,25 @@ struct File {
     used: bool,
 }
 
-/// What becomes of a buffer's transfer.
+/// Number, length and places of the files, and how their blocks are buffered.
+#[derive(Clone, Debug)]
+pub(super) struct FilesPlan {
+    pub files: u64,
+    /// Length of each [block].
+    pub blocks: u64,
+    pub address_blocks: bool,
+    pub layout: Layout,
+    /// I-nodes in use in addition to those of the files, which change all the time.
+    pub other_inodes: usize,
+    pub drive: u32,
+    /// First block of the files on their drive, and how many blocks there are for them.
+    pub start: u64,
+    pub span: u64,
+    pub buffers: u32,
+    pub read_ahead: bool,
+}
+
+/// State of a buffer's transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Transferring {
     No,
@@ -69,13 +82,11 @@ pub(super) enum Got {
 }
 
 pub(super) struct Files {
+    plan: FilesPlan,
     pub cache: BufferCache,
     files: Vec<File>,
     /// Where the blocks of files are on the disk, by their numbers.
     places: Vec<u64>,
-    /// I-nodes in use beside those of the files, which change all the time.
-    other_inodes: usize,
-    address_blocks: bool,
     transferring: Vec<Transferring>,
 }
 
@@ -108,19 +119,17 @@ fn places(layout: Layout, files: u64, space: u64, span: u64, streams: &Streams) 
 }
 
 impl Files {
-    pub fn new(config: &Config, streams: &Streams) -> Files {
-        let (count, blocks) = config.files();
-        let space = space(blocks, config.address_blocks);
+    pub fn new(plan: FilesPlan, streams: &Streams) -> Files {
+        let FilesPlan { files, blocks, start, .. } = plan;
+        let space = space(blocks, plan.address_blocks);
         let file = |number| File { first: number * space, blocks, last: None, used: false };
-        let (start, span) = (config.disks.file_start, config.disks.file_span);
-        let places = places(config.layout, count, space, span, streams);
+        let places = places(plan.layout, files, space, plan.span, streams);
         Files {
-            cache: BufferCache::new(config.buffers),
-            files: (0..count).map(file).collect(),
+            cache: BufferCache::new(plan.buffers),
+            files: (0..files).map(file).collect(),
             places: places.into_iter().map(|place| start + place).collect(),
-            other_inodes: config.other_inodes,
-            address_blocks: config.address_blocks,
-            transferring: vec![Transferring::No; config.buffers as usize],
+            transferring: vec![Transferring::No; plan.buffers as usize],
+            plan,
         }
     }
 
@@ -128,13 +137,13 @@ impl Files {
     pub fn map_block(&self, file: usize, block: u64) -> Option<u64> {
         let file = &self.files[file];
         let map = file.first + block / ADDRESSES * (ADDRESSES + 1);
-        (self.address_blocks && file.blocks > DIRECT).then(|| self.place(map))
+        (self.plan.address_blocks && file.blocks > DIRECT).then(|| self.place(map))
     }
 
     /// Where block `block` of `file` is on the disk.
     pub fn data_block(&self, file: usize, block: u64) -> u64 {
         let file = &self.files[file];
-        let maps = if self.address_blocks && file.blocks > DIRECT { block / ADDRESSES + 1 } else { 0 };
+        let maps = if self.plan.address_blocks && file.blocks > DIRECT { block / ADDRESSES + 1 } else { 0 };
         self.place(file.first + block + maps)
     }
 
@@ -160,7 +169,7 @@ impl Files {
     pub fn to_write(&self, from: &mut usize) -> Option<u64> {
         let files = self.files.len();
         *from = (*from..files).find(|file| self.files[*file].used).unwrap_or((*from).max(files));
-        let last = files + self.other_inodes;
+        let last = files + self.plan.other_inodes;
         match (*from).cmp(&last) {
             Ordering::Less => Some(BEFORE_INODES + *from as u64 / INODES),
             Ordering::Equal => Some(SUPERBLOCK),
@@ -179,14 +188,12 @@ impl Files {
             file.used = false;
         }
     }
-}
 
-impl<M: Monitor> Machine<'_, M> {
     /// `getblk` and `bread`: takes the buffer of `block`; `fill` reads it where it is absent.
-    pub fn get_block(&mut self, block: u64, fill: bool, calendar: &mut Calendar) -> Got {
-        match self.files.cache.lookup(block) {
+    pub fn get_block(&mut self, block: u64, fill: bool, io: &mut Io) -> Got {
+        match self.cache.lookup(block) {
             Lookup::Free(buffer) => {
-                self.meters.totals.counts.cache_hits += 1;
+                io.counts.cache_hits += 1;
                 return Got::Held(buffer);
             }
             Lookup::Busy(buffer) => {
@@ -194,85 +201,60 @@ impl<M: Monitor> Machine<'_, M> {
             }
             Lookup::Absent => {}
         }
-        let Some(buffer) = self.claim(block, calendar) else {
+        let Some(buffer) = self.claim(block, io) else {
             return Got::Wait(Flow::Sleep(Channel::FreeBuffers, priority::BLOCK));
         };
         if !fill {
             return Got::Held(buffer);
         }
-        self.meters.totals.counts.block_reads += 1;
-        self.begin_transfer(buffer, block, Transferring::Awaited, calendar);
+        io.counts.block_reads += 1;
+        self.begin_transfer(buffer, block, Transferring::Awaited, io);
         Got::Reading(buffer)
     }
 
     /// A buffer for `block`; delayed writes that stand in the way begin.
-    fn claim(&mut self, block: u64, calendar: &mut Calendar) -> Option<Buffer> {
+    fn claim(&mut self, block: u64, io: &mut Io) -> Option<Buffer> {
         loop {
-            match self.files.cache.claim(block) {
+            match self.cache.claim(block) {
                 Claim::Ready(buffer) => return Some(buffer),
-                Claim::Delayed(buffer, old) => self.write_block(buffer, old, true, calendar),
+                Claim::Delayed(buffer, old) => self.write_block(buffer, old, true, io),
                 Claim::NoneFree => return None,
             }
         }
     }
 
     /// `breada`: the block after one that was read in sequence is read too, and nobody waits for it.
-    pub fn read_ahead(&mut self, file: usize, block: u64, calendar: &mut Calendar) {
-        let next = self.files.next_in_sequence(file, block).filter(|_| self.config.read_ahead);
-        let Some(next) = next.filter(|next| !self.files.cache.holds(*next)) else { return };
-        if let Some(buffer) = self.claim(next, calendar) {
-            self.meters.totals.counts.read_aheads += 1;
-            self.begin_transfer(buffer, next, Transferring::Alone, calendar);
+    pub fn read_ahead(&mut self, file: usize, block: u64, io: &mut Io) {
+        let next = self.next_in_sequence(file, block).filter(|_| self.plan.read_ahead);
+        let Some(next) = next.filter(|next| !self.cache.holds(*next)) else { return };
+        if let Some(buffer) = self.claim(next, io) {
+            io.counts.read_aheads += 1;
+            self.begin_transfer(buffer, next, Transferring::Alone, io);
         }
     }
 
     /// Writes the buffer of `block`, which is taken; it is free when that is done if `alone`.
-    pub fn write_block(&mut self, buffer: Buffer, block: u64, alone: bool, calendar: &mut Calendar) {
-        self.meters.totals.counts.block_writes += 1;
+    pub fn write_block(&mut self, buffer: Buffer, block: u64, alone: bool, io: &mut Io) {
+        io.counts.block_writes += 1;
         let how = if alone { Transferring::Alone } else { Transferring::Awaited };
-        self.begin_transfer(buffer, block, how, calendar);
+        self.begin_transfer(buffer, block, how, io);
     }
 
-    fn begin_transfer(&mut self, buffer: Buffer, block: u64, how: Transferring, calendar: &mut Calendar) {
-        self.files.transferring[buffer.0 as usize] = how;
-        let ask = Ask { customer: buffer.0, drive: self.config.disks.file_drive, block, blocks: 1 };
-        self.disks.arrive(ask, calendar);
+    fn begin_transfer(&mut self, buffer: Buffer, block: u64, how: Transferring, io: &mut Io) {
+        self.transferring[buffer.0 as usize] = how;
+        let ask = Ask { customer: buffer.0, drive: self.plan.drive, block, blocks: 1 };
+        io.disks.arrive(ask, io.calendar);
     }
 
-    /// `brelse`: whoever waits for this buffer or for any looks again.
-    pub fn release(&mut self, buffer: Buffer, contents: Contents, now: Time) {
-        self.files.cache.release(buffer, contents);
-        self.wake(Channel::Buffer(buffer.0), now);
-        self.wake(Channel::FreeBuffers, now);
+    /// `brelse`: the buffer is free; who sleeps on these channels looks again.
+    pub fn release(&mut self, buffer: Buffer, contents: Contents) -> [Channel; 2] {
+        self.cache.release(buffer, contents);
+        [Channel::Buffer(buffer.0), Channel::FreeBuffers]
     }
 
-    /// Something was due at the disks: whether a transfer has ended.
-    pub fn transfer_ends(&mut self, slot: Slot, calendar: &mut Calendar) -> bool {
-        let Some(done) = self.disks.due(slot, calendar) else { return false };
-        let (now, swapper) = (calendar.now(), self.config.buffers);
-        match done.customer.cmp(&swapper) {
-            Ordering::Less => {
-                self.meters.transferred(&done, BLOCK_BYTES, Whose::File);
-                self.block_ends(Buffer(done.customer), now);
-            }
-            Ordering::Equal => {
-                self.meters.transferred(&done, self.swap_bytes(), Whose::Swap);
-                self.swap_ends(now);
-            }
-            Ordering::Greater => {
-                self.meters.transferred(&done, self.config.page * CLICK_BYTES, Whose::Page);
-                self.page_ends((done.customer - swapper - 1) as usize, now);
-            }
-        }
-        true
-    }
-
-    fn block_ends(&mut self, buffer: Buffer, now: Time) {
-        let how = std::mem::replace(&mut self.files.transferring[buffer.0 as usize], Transferring::No);
-        if how == Transferring::Alone {
-            self.release(buffer, Contents::Clean, now);
-        } else {
-            self.wake(Channel::Buffer(buffer.0), now);
-        }
+    /// The transfer of a buffer is done: whether the buffer is free at once, as nobody waits for it.
+    pub fn transfer_ends(&mut self, buffer: Buffer) -> bool {
+        let transferring = &mut self.transferring[buffer.0 as usize];
+        std::mem::replace(transferring, Transferring::No) == Transferring::Alone
     }
 }

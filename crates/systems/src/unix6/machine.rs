@@ -4,23 +4,18 @@ use thinktime_engine::controller::Controller;
 use thinktime_engine::memory::FirstFit;
 use thinktime_engine::{Calendar, LawViolation, Laws, Model, Priority, Slot, Span, Streams, Time};
 
-use super::calls::{Call, Flow};
+use super::calls::Call;
 use super::config::Config;
 use super::files::Files;
-use super::meters::{Meters, Readings, Seen};
+use super::meters::{Meters, Observed, Readings};
 use super::paging::Frames;
-use super::process::{Channel, Mode, Process, Role, Running, SWAPPER, Status, next_to_run, priority};
-use super::swapper::{Swapper, Text, blocks};
+use super::process::{LONGEST, Process, Running, SWAPPER, Text, next_to_run};
+use super::states::{Channel, Flow, Mode, Role, Status, priority};
+use super::swapper::Swapper;
 use super::terminal::Terminal;
+use super::units::{CLOCK, PROCESSOR, SAMPLE, TERMINAL, blocks};
 use super::workload::Step;
 use crate::kernel::{Amount, Interaction, Monitor};
-
-pub(super) const PROCESSOR: Slot = Slot(0);
-const CLOCK: Slot = Slot(1);
-pub(super) const TERMINAL: Slot = Slot(2);
-const SAMPLE: Slot = Slot(3);
-/// The disk controller's, and those of its drives.
-pub(super) const DISKS: Slot = Slot(4);
 
 /// Clock interrupts a second.
 pub(super) const HERTZ: u64 = 60;
@@ -88,10 +83,10 @@ impl<'a, M: Monitor> Machine<'a, M> {
             memory: FirstFit::new(config.memory),
             swap_area: FirstFit::new(config.disks.swap_blocks),
             swapper: Swapper::default(),
-            frames: Frames::new(config.frames()),
+            frames: Frames::new(config.frames_plan()),
             texts: config.texts(),
             disks: config.disks.controller(config.buffers, config.workers() + SYSTEM_PROCESSES, streams),
-            files: Files::new(config, streams),
+            files: Files::new(config.files_plan(), streams),
             terminal: Terminal::new(config.line),
             ticks: 0,
             seconds: 0,
@@ -139,8 +134,8 @@ impl<'a, M: Monitor> Machine<'a, M> {
         sleeper.channel = Some(channel);
         sleeper.priority = priority;
         sleeper.status = if priority < 0 { Status::Asleep } else { Status::Waiting };
-        if priority >= 0 && std::mem::take(&mut self.swapper.nobody_to_drive) {
-            self.wake(Channel::NobodyToDrive, now);
+        if priority >= 0 && std::mem::take(&mut self.swapper.no_victim) {
+            self.wake(Channel::NoVictim, now);
         }
     }
 
@@ -262,7 +257,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
         current.since = now;
         let stolen = passed.min(interrupts);
         self.interrupts -= stolen;
-        self.meters.had(Mode::System, stolen);
+        self.meters.charge_mode(Mode::System, stolen);
         let had = passed - stolen;
         let process = &mut self.processes[current.process];
         process.left -= had;
@@ -270,7 +265,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
             interaction.service += had;
         }
         process.active |= process.mode == Mode::User && had > Span::ZERO;
-        self.meters.had(process.mode, had);
+        self.meters.charge_mode(process.mode, had);
     }
 
     /// An interrupt of a disk takes its time from whoever is current; an idle processor serves it in idle time.
@@ -299,7 +294,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
     fn tick(&mut self, calendar: &mut Calendar) {
         self.ticks += 1;
         calendar.set(CLOCK, Self::time_of_tick(self.ticks + 1), Priority::Arrival);
-        self.meters.tick(&self.seen());
+        self.meters.tick(&self.observed());
         if let Some(current) = self.current {
             let recent = &mut self.processes[current.process].recent;
             *recent = recent.saturating_add(1);
@@ -322,7 +317,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
         self.reconsider |= self.seconds % TURN_S == 0;
         for p in 0..self.processes.len() {
             let process = &mut self.processes[p];
-            process.resident = (process.resident + 1).min(super::process::LONGEST);
+            process.resident = (process.resident + 1).min(LONGEST);
             process.recent = process.recent.saturating_sub(DECAY);
             if process.priority > priority::USER {
                 self.set_user_priority(p);
@@ -336,8 +331,8 @@ impl<'a, M: Monitor> Machine<'a, M> {
             }
         }
         self.wake(Channel::NextSecond, now);
-        if std::mem::take(&mut self.swapper.nobody_to_drive) {
-            self.wake(Channel::NobodyToDrive, now);
+        if std::mem::take(&mut self.swapper.no_victim) {
+            self.wake(Channel::NoVictim, now);
         }
         if let Some(current) = self.current {
             if self.processes[current.process].mode == Mode::User {
@@ -346,9 +341,9 @@ impl<'a, M: Monitor> Machine<'a, M> {
         }
     }
 
-    /// What the clock's interrupt finds.
-    fn seen(&self) -> Seen {
-        Seen {
+    /// The state that the clock's interrupt finds.
+    fn observed(&self) -> Observed {
+        Observed {
             mode: self.current.map(|current| self.processes[current.process].mode),
             drives: std::array::from_fn(|drive| {
                 (drive as u32) < self.config.disks.drives && self.disks.drive_busy(drive as u32)
@@ -361,7 +356,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
 impl<M: Monitor> Machine<'_, M> {
     /// The pause of a worker is over, whether or not it is in memory: the next interaction begins.
     pub fn pause_ends(&mut self, p: usize, now: Time) {
-        if self.processes[p].program.goes_on() {
+        if self.processes[p].program.continues() {
             self.interaction_begins(p, now.since(self.processes[p].paused), now);
         }
     }
@@ -383,11 +378,11 @@ impl<M: Monitor> Machine<'_, M> {
         if let Some(ended) = self.processes[p].interaction.take() {
             self.meters.interaction_ends(&ended, now);
             self.event(now, "completion", p, None);
-            self.tell(p, &ended, Some(now));
+            self.report(p, &ended, Some(now));
         }
     }
 
-    fn tell(&mut self, p: usize, told: &Running, completion: Option<Time>) {
+    fn report(&mut self, p: usize, told: &Running, completion: Option<Time>) {
         if let (true, Role::Worker(user)) = (M::LISTENS, self.processes[p].role) {
             self.monitor.interaction(&Interaction {
                 user,
@@ -423,7 +418,7 @@ impl<M: Monitor> Machine<'_, M> {
         self.processes[parent].exited += 1;
         self.wake(Channel::Child(parent), now);
         if let Role::Worker(_) = role {
-            self.was_seen(p, now);
+            self.has_written(p, now);
             self.workers -= 1;
             if self.workers == 0 {
                 self.meters.elapsed = Some(now.since(Time::ZERO));
@@ -433,7 +428,7 @@ impl<M: Monitor> Machine<'_, M> {
     }
 
     /// A worker has written to the terminal, or ended. When all have, the meters are started (section 4.3).
-    pub fn was_seen(&mut self, p: usize, now: Time) {
+    pub fn has_written(&mut self, p: usize, now: Time) {
         if !std::mem::replace(&mut self.processes[p].seen, true) {
             self.unseen -= 1;
             if self.unseen == 0 && self.config.warm_up_on_output {
@@ -485,7 +480,7 @@ impl<M: Monitor> Machine<'_, M> {
         self.sample(now);
         for p in 0..self.processes.len() {
             if let Some(unfinished) = self.processes[p].interaction {
-                self.tell(p, &unfinished, None);
+                self.report(p, &unfinished, None);
             }
         }
         let begun = self.processes.iter().filter_map(|process| process.interaction.map(|i| i.arrived));

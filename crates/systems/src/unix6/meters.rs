@@ -4,8 +4,8 @@ use thinktime_engine::controller::Done;
 use thinktime_engine::{Balance, Batches, LawViolation, Laws, Level, Span, Tally, Time};
 use thinktime_log::{Column, Kind, Role, Type, Value};
 
-use super::process::{Mode, Running};
-use super::swapper::Direction;
+use super::process::Running;
+use super::states::Mode;
 
 /// Drives that can be metered.
 pub(super) const DRIVES: usize = 2;
@@ -18,11 +18,18 @@ pub(super) const DRIVE_STATES: [&str; 4] = ["none", "drive0", "drive1", "both"];
 
 /// What the clock's interrupt finds.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seen {
+pub(super) struct Observed {
     /// None: idle.
     pub mode: Option<Mode>,
     pub drives: [bool; DRIVES],
     pub queue: u64,
+}
+
+/// Direction of a swap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Direction {
+    In,
+    Out,
 }
 
 /// Whose a disk request was.
@@ -144,7 +151,7 @@ impl Meters {
     }
 
     /// Processor time that a process has had.
-    pub fn had(&mut self, mode: Mode, time: Span) {
+    pub fn charge_mode(&mut self, mode: Mode, time: Span) {
         let sum = match mode {
             Mode::User => &mut self.totals.user,
             Mode::System => &mut self.totals.system,
@@ -152,15 +159,15 @@ impl Meters {
         *sum += u128::from(time.0);
     }
 
-    pub fn tick(&mut self, seen: &Seen) {
-        let mode = match seen.mode {
+    pub fn tick(&mut self, observed: &Observed) {
+        let mode = match observed.mode {
             Some(Mode::User) => 0,
             Some(Mode::System) => 1,
             None => 2,
         };
-        let drives = usize::from(seen.drives[0]) + 2 * usize::from(seen.drives[1]);
+        let drives = usize::from(observed.drives[0]) + 2 * usize::from(observed.drives[1]);
         self.totals.ticks[mode][drives] += 1;
-        self.totals.queue[(seen.queue as usize).min(QUEUE_LENGTHS - 1)] += 1;
+        self.totals.queue[(observed.queue as usize).min(QUEUE_LENGTHS - 1)] += 1;
     }
 
     /// A disk request is done.

@@ -11,11 +11,11 @@
 //!   are that the thesis leaves open: who sleeps on `runin` looks again at each second of the clock and when a
 //!   process begins to wait with a priority from zero up; who sleeps on `runout`, when somebody who is out becomes
 //!   ready or a swap-out is done. Among those who wait for something slow the first of the table leaves.
-//! - **Processor** ([`machine`], [`process`]): `swtch`, `setpri` and `clock.c`: a clock of 60 Hz, recent processor
+//! - **Processor** ([`machine`], [`process`], [`states`]): `swtch`, `setpri` and `clock.c`: a clock of 60 Hz, recent processor
 //!   time in ticks, which falls by ten a second; priority 100 and a sixteenth of it, at most 127; the kernel is not
 //!   preempted, a process in user mode is as soon as a better one is ready.
 //! - **Events**: all who sleep on one are woken; who comes too late sleeps again.
-//! - **Files** ([`files`], [`calls`]): `bio.c`, `subr.c`, `rdwri.c`: buffers by least recent use, delayed writes,
+//! - **Files** ([`files`], [`block_io`], [`system_calls`]): `bio.c`, `subr.c`, `rdwri.c`: buffers by least recent use, delayed writes,
 //!   partial blocks read first, read-ahead, blocks of addresses; `update` writes i-nodes and superblock while it
 //!   waits, then all delayed writes.
 //! - **Disks** ([`disks`]): the controller of the engine, with one request at a time, and a pause in which its
@@ -47,6 +47,7 @@
 //! Directories and path names, pipes, the user structure that `exit` writes to the swap area, signals but the alarm,
 //! the text file from which `exec` reads, terminal input, and processor time of interrupts while nobody runs.
 
+mod block_io;
 mod calls;
 mod config;
 mod disks;
@@ -57,10 +58,13 @@ mod paging;
 mod parameters;
 mod process;
 mod responses;
+mod states;
 mod swapper;
+mod system_calls;
 mod terminal;
 #[cfg(test)]
 mod tests;
+mod units;
 mod workload;
 
 use serde_json::{Value, json};
@@ -69,9 +73,10 @@ use thinktime_engine::{Batches, Calendar, LawViolation, Laws, Time};
 use thinktime_log::Column;
 
 use self::config::Config;
-use self::machine::{DISKS, Machine};
+use self::machine::Machine;
 use self::parameters::Parameters;
 use self::responses::RunTotals;
+use self::units::DISKS;
 use crate::kernel::{
     Configuration, Measured, Monitor, ParameterError, Replication, Settings, Simulated, System,
 };

@@ -8,33 +8,16 @@
 use std::collections::BTreeMap;
 
 use thinktime_engine::controller::Ask;
-use thinktime_engine::{Calendar, LawViolation, Laws, Time};
+use thinktime_engine::{LawViolation, Laws};
 
-use super::calls::Flow;
-use super::machine::Machine;
-use super::process::{Channel, priority};
-use super::swapper::blocks;
-use crate::kernel::Monitor;
+use super::calls::Fault;
+use super::disks::Io;
+use super::process::Process;
+use super::states::{Channel, Flow, priority};
+use super::workload::Touch;
 
 /// A page of a process.
 type Page = (usize, u64);
-
-/// A page that a process touches, and whether it is modified.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Touch {
-    pub page: u64,
-    pub modifies: bool,
-}
-
-/// How far a process is with the page that it touches.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Fault {
-    #[default]
-    None,
-    /// A modified page is written, to make room.
-    Writing,
-    Reading,
-}
 
 #[derive(Clone, Copy, Debug)]
 struct Frame {
@@ -43,10 +26,23 @@ struct Frame {
     modified: bool,
 }
 
+/// Number of the frames, and how pages are transferred.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FramesPlan {
+    pub frames: u64,
+    /// Length of a page in the swap area [block].
+    pub page_blocks: u64,
+    pub drive: u32,
+    /// First block of the swap area.
+    pub start: u64,
+    /// Customer of the controller that the first process is; the others follow.
+    pub first_customer: u32,
+}
+
 /// The frames of memory.
 #[derive(Debug)]
 pub(super) struct Frames {
-    frames: u64,
+    plan: FramesPlan,
     /// Pages in memory, or on their way.
     pages: BTreeMap<Page, Frame>,
     /// Those that may give way, the least recently used first.
@@ -55,8 +51,8 @@ pub(super) struct Frames {
 }
 
 impl Frames {
-    pub fn new(frames: u64) -> Frames {
-        Frames { frames, pages: BTreeMap::new(), order: BTreeMap::new(), uses: 0 }
+    pub fn new(plan: FramesPlan) -> Frames {
+        Frames { plan, pages: BTreeMap::new(), order: BTreeMap::new(), uses: 0 }
     }
 
     /// Touches `page` if it is there.
@@ -73,7 +69,7 @@ impl Frames {
 
     /// Makes room: true if there is a free frame, or the page that gave way and whether it has to be written.
     fn make_room(&mut self) -> Room {
-        if (self.pages.len() as u64) < self.frames {
+        if (self.pages.len() as u64) < self.plan.frames {
             return Room::Free;
         }
         let Some((_, page)) = self.order.pop_first() else { return Room::None };
@@ -98,9 +94,66 @@ impl Frames {
         }
     }
 
+    /// Process `p` touches pages, one after another; those that are not there are read, one at a time. Called again
+    /// when it is woken.
+    pub fn touch_all(
+        &mut self,
+        p: usize,
+        left: &mut Vec<Touch>,
+        fault: &mut Fault,
+        processes: &[Process],
+        io: &mut Io,
+    ) -> Flow {
+        while let Some(Touch { page, modifies }) = left.last().copied() {
+            match *fault {
+                Fault::Reading => *fault = Fault::None,
+                Fault::Writing => return self.read_page((p, page), fault, processes, io),
+                Fault::None if !self.pages.contains_key(&(p, page)) => match self.make_room() {
+                    Room::Free => {
+                        io.counts.page_faults += 1;
+                        return self.read_page((p, page), fault, processes, io);
+                    }
+                    Room::Modified(old) => {
+                        io.counts.page_faults += 1;
+                        io.counts.page_outs += 1;
+                        *fault = Fault::Writing;
+                        // The frame is taken, so that nobody else finds it free meanwhile.
+                        self.expect((p, page));
+                        return self.transfer_page(p, old, processes, io);
+                    }
+                    Room::None => return Flow::Sleep(Channel::FreeFrame, priority::BLOCK),
+                },
+                Fault::None => {}
+            }
+            self.touch((p, page), modifies);
+            left.pop();
+        }
+        Flow::Done
+    }
+
+    fn read_page(&mut self, page: Page, fault: &mut Fault, processes: &[Process], io: &mut Io) -> Flow {
+        *fault = Fault::Reading;
+        self.expect(page);
+        self.transfer_page(page.0, page, processes, io)
+    }
+
+    /// Reads or writes one page, for process `p`, which waits.
+    fn transfer_page(&self, p: usize, (owner, page): Page, processes: &[Process], io: &mut Io) -> Flow {
+        let FramesPlan { page_blocks, drive, start, first_customer, .. } = self.plan;
+        let home = processes[owner].swap.unwrap_or(0);
+        let ask = Ask {
+            customer: first_customer + p as u32,
+            drive,
+            block: start + home + page * page_blocks,
+            blocks: page_blocks,
+        };
+        io.disks.arrive(ask, io.calendar);
+        Flow::Sleep(Channel::Page(p), priority::SWAP)
+    }
+
     pub fn check(&self, laws: &mut Laws) -> Result<(), LawViolation> {
         let law = "conservation of memory";
-        laws.equal(law, "frames", self.pages.len() as u64 <= self.frames, true)?;
+        laws.equal(law, "frames", self.pages.len() as u64 <= self.plan.frames, true)?;
         let known = self.order.iter().filter(|(used, page)| self.pages[*page].used == Some(**used)).count();
         laws.equal(law, "pages by their use", known, self.order.len())
     }
@@ -111,73 +164,4 @@ enum Room {
     Free,
     Modified(Page),
     None,
-}
-
-impl<M: Monitor> Machine<'_, M> {
-    /// The current process touches pages, one after another; those that are not there are read.
-    pub fn touch(
-        &mut self,
-        p: usize,
-        left: &mut Vec<Touch>,
-        fault: &mut Fault,
-        calendar: &mut Calendar,
-    ) -> Flow {
-        while let Some(Touch { page, modifies }) = left.last().copied() {
-            match *fault {
-                Fault::Reading => *fault = Fault::None,
-                Fault::Writing => {
-                    self.wake(Channel::FreeFrame, calendar.now());
-                    return self.read_page(p, page, fault, calendar);
-                }
-                Fault::None if !self.frames.pages.contains_key(&(p, page)) => {
-                    self.meters.totals.counts.page_faults += 1;
-                    match self.frames.make_room() {
-                        Room::Free => return self.read_page(p, page, fault, calendar),
-                        Room::Modified(old) => {
-                            *fault = Fault::Writing;
-                            // The frame is taken, so that nobody else finds it free meanwhile.
-                            self.frames.expect((p, page));
-                            self.meters.totals.counts.page_outs += 1;
-                            return self.transfer_page(p, old, calendar);
-                        }
-                        Room::None => {
-                            self.meters.totals.counts.page_faults -= 1;
-                            return Flow::Sleep(Channel::FreeFrame, priority::BLOCK);
-                        }
-                    }
-                }
-                Fault::None => {}
-            }
-            self.frames.touch((p, page), modifies);
-            left.pop();
-        }
-        Flow::Done
-    }
-
-    fn read_page(&mut self, p: usize, page: u64, fault: &mut Fault, calendar: &mut Calendar) -> Flow {
-        *fault = Fault::Reading;
-        self.frames.expect((p, page));
-        self.transfer_page(p, (p, page), calendar)
-    }
-
-    /// Reads or writes one page, for process `p`, which waits.
-    fn transfer_page(&mut self, p: usize, (owner, page): Page, calendar: &mut Calendar) -> Flow {
-        let disks = &self.config.disks;
-        let length = blocks(self.config.page);
-        let home = self.processes[owner].swap.unwrap_or(0);
-        let ask = Ask {
-            customer: self.config.buffers + 1 + p as u32,
-            drive: disks.swap_drive,
-            block: disks.swap_start + home + page * length,
-            blocks: length,
-        };
-        self.disks.arrive(ask, calendar);
-        Flow::Sleep(Channel::Page(p), priority::SWAP)
-    }
-
-    /// A page that process `p` waited for has been read or written.
-    pub fn page_ends(&mut self, p: usize, now: Time) {
-        self.wake(Channel::Page(p), now);
-        self.wake(Channel::FreeFrame, now);
-    }
 }

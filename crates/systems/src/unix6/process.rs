@@ -1,82 +1,18 @@
-//! Processes as the kernel knows them: the process table, its states and priorities.
+//! Processes as the kernel knows them: the process table and the text table.
 //!
 //! Names of Sixth Edition stand beside ours, so that its sources can be read along (`proc.h`, `slp.c`).
 
 use thinktime_engine::{Span, Time};
 
 use super::calls::Call;
+use super::states::{Channel, Mode, Role, Status, priority};
 use super::workload::Program;
-
-/// Priorities at which the kernel sleeps (`param.h`); small is high. Those below zero cannot be interrupted by a
-/// signal, and such a sleeper is no easy prey of the swapper.
-pub(super) mod priority {
-    pub const SWAP: i16 = -100;
-    pub const BLOCK: i16 = -50;
-    pub const OUTPUT: i16 = 20;
-    pub const WAIT: i16 = 40;
-    pub const PAUSE: i16 = 90;
-    pub const USER: i16 = 100;
-    pub const LOWEST: i16 = 127;
-}
 
 /// Seconds in or out of memory are counted up to this (`p_time`).
 pub(super) const LONGEST: u8 = 127;
 
 /// The scheduler, process 0, which swaps.
 pub(super) const SWAPPER: usize = 0;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Status {
-    /// `SRUN`: wants the processor, or has it.
-    Ready,
-    /// `SSLEEP`: waits with a high priority, for a disk.
-    Asleep,
-    /// `SWAIT`: waits with a low priority, for something slow.
-    Waiting,
-    /// `SZOMB` and free entries: has exited.
-    Gone,
-}
-
-/// What a process sleeps on: all who sleep on one are woken together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Channel {
-    /// `runout`: the swapper, when nobody who is out is ready.
-    NobodyOut,
-    /// `runin`: the swapper, when nobody can be driven out.
-    NobodyToDrive,
-    /// The one buffer for swapping.
-    SwapBuffer,
-    /// A block buffer with I/O in progress, or taken by another.
-    Buffer(u32),
-    FreeBuffers,
-    Terminal,
-    /// The pause of one process, which its alarm ends.
-    Alarm(usize),
-    /// `tout`: the old `sleep`, one for all sleepers.
-    TimeOut,
-    /// A parent waits for its children.
-    Child(usize),
-    /// A second attempt at the next second of the clock.
-    NextSecond,
-    /// With paging: a page of one process is transferred, or any frame may give way.
-    Page(usize),
-    FreeFrame,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
-    User,
-    System,
-}
-
-/// What a process is to the workload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
-    /// The swapper, `init`, the shell, `update`, the parent: part of the system.
-    System,
-    /// One of those whose work is measured, with its number.
-    Worker(u32),
-}
 
 /// An entry of the process table, with what the process is about to do.
 #[derive(Debug)]
@@ -181,6 +117,18 @@ impl Process {
     pub fn wants_in(&self) -> bool {
         self.status == Status::Ready && !self.loaded && !self.locked
     }
+}
+
+/// Pure text, shared by processes: read from the swap area, never written back.
+#[derive(Clone, Debug)]
+pub(super) struct Text {
+    pub size: u64,
+    /// Where it is in the swap area, from its first use on.
+    pub swap: Option<u64>,
+    pub memory: Option<u64>,
+    /// Processes that share it, and those of them in memory.
+    pub users: u32,
+    pub loaded: u32,
 }
 
 /// `swtch`: the loaded ready process of the highest priority; of equals the first after `last` in the table.

@@ -9,43 +9,19 @@
 use thinktime_engine::controller::Ask;
 use thinktime_engine::{Calendar, Time};
 
-use super::calls::{BLOCK_BYTES, Flow};
 use super::machine::Machine;
-use super::process::{Channel, Process, Role, SWAPPER, Status, priority};
+use super::meters::Direction;
+use super::process::{Process, SWAPPER};
+use super::states::{Channel, Flow, Role, Status, priority};
+use super::units::{CLICK_BYTES, blocks};
 use crate::kernel::Monitor;
-
-/// Bytes of a click, the unit in which memory is given out.
-pub(super) const CLICK_BYTES: u64 = 64;
-
-/// Blocks of the swap area that an image of so many clicks takes.
-pub(super) fn blocks(clicks: u64) -> u64 {
-    (clicks * CLICK_BYTES).div_ceil(BLOCK_BYTES)
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Direction {
-    In,
-    Out,
-}
-
-/// Pure text, shared by processes: read from the swap area, never written back.
-#[derive(Clone, Debug)]
-pub(super) struct Text {
-    pub size: u64,
-    /// Where it is in the swap area, from its first use on.
-    pub swap: Option<u64>,
-    pub memory: Option<u64>,
-    /// Processes that share it, and those of them in memory.
-    pub users: u32,
-    pub loaded: u32,
-}
 
 #[derive(Debug, Default)]
 pub(super) struct Swapper {
     /// Asleep because nobody who is out is ready (`runout`), or nobody can be driven out (`runin`).
     pub nobody_out: bool,
-    pub nobody_to_drive: bool,
-    doing: Doing,
+    pub no_victim: bool,
+    state: State,
     /// The one buffer for swapping, when it is taken.
     buffer: Option<SwapBuffer>,
 }
@@ -66,7 +42,7 @@ struct Image {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Doing {
+enum State {
     #[default]
     Looking,
     /// A text from its place in the swap area, and then the process that needs it.
@@ -83,11 +59,11 @@ impl<M: Monitor> Machine<'_, M> {
     /// The swapper goes on.
     pub fn swap_processes(&mut self, calendar: &mut Calendar) -> Flow {
         loop {
-            let flow = match self.swapper.doing {
-                Doing::Looking => self.look(calendar.now()),
-                Doing::LoadingText { text, place, then } => self.load_text(text, place, then, calendar),
-                Doing::Loading(image) => self.load(image, calendar),
-                Doing::Driving(image) => self.drive_out(image, calendar),
+            let flow = match self.swapper.state {
+                State::Looking => self.look(calendar.now()),
+                State::LoadingText { text, place, then } => self.load_text(text, place, then, calendar),
+                State::Loading(image) => self.load(image, calendar),
+                State::Driving(image) => self.drive_out(image, calendar),
             };
             if let Some(flow) = flow {
                 return flow;
@@ -105,9 +81,9 @@ impl<M: Monitor> Machine<'_, M> {
             self.processes[candidate].locked = true;
             let then = Image { process: candidate, place };
             let absent = self.processes[candidate].text.filter(|text| self.texts[*text].loaded == 0);
-            self.swapper.doing = match absent.and_then(|text| Some((text, self.texts[text].swap?))) {
-                Some((text, place)) => Doing::LoadingText { text, place, then },
-                None => Doing::Loading(then),
+            self.swapper.state = match absent.and_then(|text| Some((text, self.texts[text].swap?))) {
+                Some((text, place)) => State::LoadingText { text, place, then },
+                None => State::Loading(then),
             };
             self.event(now, "swap_in_start", candidate, None);
             return Some(Flow::Compute(self.config.costs.call));
@@ -117,12 +93,12 @@ impl<M: Monitor> Machine<'_, M> {
         if let (Some(victim), Some(place)) = (victim, place) {
             let driven = &mut self.processes[victim];
             (driven.loaded, driven.locked) = (false, true);
-            self.swapper.doing = Doing::Driving(Image { process: victim, place });
+            self.swapper.state = State::Driving(Image { process: victim, place });
             self.event(now, "swap_out_start", victim, None);
             return Some(Flow::Compute(self.config.costs.call));
         }
-        self.swapper.nobody_to_drive = true;
-        Some(Flow::Sleep(Channel::NobodyToDrive, priority::SWAP))
+        self.swapper.no_victim = true;
+        Some(Flow::Sleep(Channel::NoVictim, priority::SWAP))
     }
 
     /// The process of the greatest `rank`, of those that have one; of equals the first in the table.
@@ -184,7 +160,7 @@ impl<M: Monitor> Machine<'_, M> {
         let flow = self.swap(SWAPPER, place, self.texts[text].size, calendar);
         if flow.is_none() {
             self.meters.totals.counts.text_loads += 1;
-            self.swapper.doing = Doing::Loading(then);
+            self.swapper.state = State::Loading(then);
         }
         flow
     }
@@ -205,7 +181,7 @@ impl<M: Monitor> Machine<'_, M> {
             self.meters.swapped(size, Direction::In);
             self.count_loaded(p, true, now);
             self.event(now, "swap_in_end", p, None);
-            self.swapper.doing = Doing::Looking;
+            self.swapper.state = State::Looking;
         }
         flow
     }
@@ -214,15 +190,15 @@ impl<M: Monitor> Machine<'_, M> {
         let size = self.processes[p].size;
         let flow = self.swap(SWAPPER, place, size, calendar);
         if flow.is_none() {
-            self.is_out(p, place, calendar.now());
+            self.swapped_out(p, place, calendar.now());
             self.event(calendar.now(), "swap_out_end", p, None);
-            self.swapper.doing = Doing::Looking;
+            self.swapper.state = State::Looking;
         }
         flow
     }
 
     /// The image of `p` is in the swap area, at `place`, and not in memory any more.
-    pub fn is_out(&mut self, p: usize, place: u64, now: Time) {
+    pub fn swapped_out(&mut self, p: usize, place: u64, now: Time) {
         if let Some(memory) = self.processes[p].memory.take() {
             self.memory.release(now, memory);
         }
@@ -234,11 +210,11 @@ impl<M: Monitor> Machine<'_, M> {
         }
         self.meters.swapped(self.processes[p].size, Direction::Out);
         self.count_loaded(p, false, now);
-        self.somebody_is_out(now);
+        self.wake_swapper(now);
     }
 
     /// Somebody is out, perhaps ready: the swapper looks again, if it sleeps because nobody was.
-    pub fn somebody_is_out(&mut self, now: Time) {
+    pub fn wake_swapper(&mut self, now: Time) {
         if std::mem::take(&mut self.swapper.nobody_out) {
             self.wake(Channel::NobodyOut, now);
         }

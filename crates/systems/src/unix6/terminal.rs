@@ -2,7 +2,7 @@
 
 use thinktime_engine::{Calendar, Priority, Span, Time};
 
-use super::machine::TERMINAL;
+use super::units::TERMINAL;
 
 /// How the line is driven.
 #[derive(Clone, Copy, Debug)]

@@ -8,9 +8,10 @@ use thinktime_engine::{Calendar, Laws, Span, Streams, Time, run};
 use thinktime_log::Value as Cell;
 
 use super::config::Config;
-use super::machine::{DISKS, Machine};
-use super::process::{Process, Role, next_to_run, priority};
-use super::swapper::blocks;
+use super::machine::Machine;
+use super::process::{Process, next_to_run};
+use super::states::{Role, priority};
+use super::units::{DISKS, blocks};
 use super::workload::{Birth, Program, Step};
 use crate::kernel::testing::{configured, response};
 use crate::kernel::{Amount, Interaction, Monitor, NullMonitor, Outcome, Prepared, Replication, Simulation};

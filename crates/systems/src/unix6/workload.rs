@@ -5,17 +5,70 @@ use std::sync::Arc;
 
 use thinktime_engine::{Component, Distribution, Span, Stream, Streams};
 
-use super::calls::{BLOCK_BYTES, Transfer};
-use super::config::{Children, PageUse, Prototypes};
-use super::paging::Touch;
-use super::process::Role;
+use super::states::Role;
+use super::units::BLOCK_BYTES;
+
+/// Demands of a prototype process.
+#[derive(Clone, Debug)]
+pub(super) struct Prototypes {
+    pub interactions: u64,
+    pub compute: Distribution,
+    /// Reads and writes in an interaction.
+    pub operations: Distribution,
+    /// Bytes of each.
+    pub bytes: Distribution,
+    pub write_share: f64,
+    pub seek_share: f64,
+    /// Seeks go to multiples of this [byte].
+    pub seek_unit: u64,
+    pub file_blocks: u64,
+    pub pause: Distribution,
+    /// Strings printed in an interaction, and their length.
+    pub strings: Distribution,
+    pub characters: u64,
+}
+
+/// Pages of an image, how many of them an interaction touches, and the part of these that it modifies.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PageUse {
+    pub pages: u64,
+    pub touched: u64,
+    pub modified: f64,
+}
+
+/// Demands of a child of the simple workload.
+#[derive(Clone, Debug)]
+pub(super) struct Children {
+    pub cycles: u64,
+    pub compute: Span,
+    pub reads: u64,
+    pub file_blocks: u64,
+    pub pause: Span,
+}
+
+/// A page that a process touches, and whether it is modified.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Touch {
+    pub page: u64,
+    pub modifies: bool,
+}
+
+/// A read or write of a part of a file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Access {
+    pub file: usize,
+    /// First byte.
+    pub offset: u64,
+    pub bytes: u64,
+    pub write: bool,
+}
 
 /// The next thing that a process does.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
     /// Processor time in user mode.
     Compute(Span),
-    Transfer(Transfer),
+    Transfer(Access),
     /// With paging: pages of its image.
     Touch(Vec<Touch>),
     /// Characters to the terminal.
@@ -143,7 +196,7 @@ impl Prototype {
         }
     }
 
-    fn plan_transfer(&mut self, plan: &Prototypes) -> Transfer {
+    fn plan_transfer(&mut self, plan: &Prototypes) -> Access {
         let size = plan.file_blocks * BLOCK_BYTES;
         let bytes = whole(&plan.bytes, &mut self.files).clamp(1, size);
         if self.files.uniform() < plan.seek_share || self.position + bytes > size {
@@ -153,7 +206,7 @@ impl Prototype {
         let offset = self.position;
         self.position += bytes;
         let write = self.files.uniform() < plan.write_share;
-        Transfer::new(self.file, offset, bytes, write)
+        Access { file: self.file, offset, bytes, write }
     }
 }
 
@@ -190,7 +243,12 @@ impl Child {
             self.steps.push_back(Step::Compute(self.plan.compute));
             for _ in 0..self.plan.reads {
                 let block = self.stream.below(self.plan.file_blocks);
-                let read = Transfer::new(SHARED_FILE, block * BLOCK_BYTES, BLOCK_BYTES, false);
+                let read = Access {
+                    file: SHARED_FILE,
+                    offset: block * BLOCK_BYTES,
+                    bytes: BLOCK_BYTES,
+                    write: false,
+                };
                 self.steps.push_back(Step::Transfer(read));
             }
             self.pages.touch_in(&mut self.steps);
@@ -202,7 +260,7 @@ impl Child {
 
 impl Program {
     /// Whether another interaction follows the one that ends.
-    pub fn goes_on(&self) -> bool {
+    pub fn continues(&self) -> bool {
         match self {
             Program::Prototype(prototype) => prototype.left > 0,
             Program::Child(child) => child.left > 0,
