@@ -28,8 +28,7 @@ use crate::busy::BusyCpus;
 use crate::compute::nanoseconds;
 use crate::interval::{MedianInterval, median_interval};
 use crate::memory::{Array, Mapping, page_bytes};
-use crate::process::{exit_now, retry};
-use crate::prototype::fork_and_wait;
+use crate::process::{exit_now, fork_and_wait, retry};
 use crate::usage::Usage;
 
 /// The measured cost of one kind of request. `request` is the column of `samples` that counts it.

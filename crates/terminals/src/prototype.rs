@@ -1,6 +1,5 @@
 //! The prototype process: what runs on a user's terminal (Brachman 1983, chapter 4).
 
-use std::ffi::CStr;
 use std::io::ErrorKind;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -13,7 +12,7 @@ use crate::compute::{nanoseconds, spin};
 use crate::memory::{Array, touch_fresh};
 use crate::message::{Program, Report, Service};
 use crate::nursery::{tell, to_standard_streams};
-use crate::process::{exit_now, retry};
+use crate::process::{exit_now, fork_and_wait, retry};
 use crate::random::{Part, Stream};
 use crate::terminal::PROMPT;
 use crate::usage::Usage;
@@ -198,26 +197,6 @@ impl Prototype<'_> {
         rustix::fs::seek(&self.scratch, SeekFrom::Start(block * BLOCK_BYTES as u64))?;
         Ok(())
     }
-}
-
-/// A child process that ends at once, by itself or as /bin/true, and is waited for.
-pub(crate) fn fork_and_wait(execute: bool) -> std::io::Result<()> {
-    const TRUE: &CStr = c"/bin/true";
-    // SAFETY: this process has one thread; the child calls only execv, with a null-terminated array of
-    // null-terminated strings that live for ever, and _exit.
-    let child = match unsafe { libc::fork() } {
-        0 => {
-            if execute {
-                unsafe { libc::execv(TRUE.as_ptr(), [TRUE.as_ptr(), std::ptr::null()].as_ptr()) };
-            }
-            exit_now(0)
-        }
-        pid => rustix::process::Pid::from_raw(pid)
-            .filter(|_| pid > 0)
-            .ok_or_else(std::io::Error::last_os_error)?,
-    };
-    retry(|| rustix::process::waitpid(Some(child), rustix::process::WaitOptions::empty()))?;
-    Ok(())
 }
 
 /// A string of 25 characters, the first of which tells the user, and a newline. It holds only letters and
