@@ -1,4 +1,4 @@
-"""Files of a Rust room may need each other in circles of at most three: a file can be read with those below it."""
+"""Files of a Rust room need each other in circles of at most three, so that a part can be read alone."""
 
 import re
 from pathlib import Path
