@@ -1,4 +1,4 @@
-"""Distributions of times, from their specification: moments, truncated moments, expectations.
+"""Distributions of times from their specification: moments, truncated moments, expectations.
 
 A specification is a table with `kind` and its parameters in seconds, ``{"kind": "exponential", "mean": 20}``,
 the short form of one, ``exponential(mean=20)``, or a number, which is deterministic.
@@ -27,7 +27,7 @@ Weighted = list[tuple[float, Part]]
 
 @dataclass(frozen=True)
 class Distribution:
-    """A mixture of simple distributions on the numbers from zero up.
+    """Mixture of simple distributions on the non-negative numbers.
 
     Parameters
     ----------
@@ -41,17 +41,17 @@ class Distribution:
     parts: tuple[Part, ...]
 
     def moment(self, k: int) -> float:
-        """E[X^k], in s^k."""
-        return math.fsum(weight * part.moment(k) for weight, part in self._each())
+        """Moment E[X^k] [s^k]."""
+        return math.fsum(weight * part.moment(k) for weight, part in self._weighted())
 
     @property
     def mean(self) -> float:
-        """Mean, in seconds."""
+        """Mean [s]."""
         return self.moment(1)
 
     @property
     def variance(self) -> float:
-        """Variance, in seconds squared."""
+        """Variance [s^2]."""
         mean = self.mean
         return max(0.0, self.moment(2) - mean**2)
 
@@ -69,7 +69,7 @@ class Distribution:
 
     @property
     def exponential(self) -> bool:
-        """Whether this is an exponential distribution."""
+        """True if this is an exponential distribution."""
         shapes = {
             (part.shape, part.scale) if isinstance(part, simple_distributions.Weibull) else None
             for part in self.parts
@@ -77,27 +77,27 @@ class Distribution:
         return len(shapes) == 1 and None not in shapes and all(shape[0] == 1.0 for shape in shapes if shape)
 
     def cumulative(self, x: ArrayLike) -> Array:
-        """P(X <= x)."""
+        """Distribution function P(X <= x)."""
         return self.partial_moment(0, x)
 
     def survival(self, x: ArrayLike) -> Array:
-        """P(X > x), as exact in the tail as elsewhere."""
-        at = np.asarray(x, dtype=np.float64)
-        return np.asarray(sum(weight * part.survival(at) for weight, part in self._each()))
+        """Survival function P(X > x), without loss of accuracy in the tail."""
+        x = np.asarray(x, dtype=np.float64)
+        return np.asarray(sum(weight * part.survival(x) for weight, part in self._weighted()))
 
     def below(self, x: ArrayLike) -> Array:
-        """P(X < x)."""
+        """Probability P(X < x)."""
         return self.cumulative(np.nextafter(np.asarray(x, dtype=np.float64), -np.inf))
 
     def partial_moment(self, k: int, x: ArrayLike) -> Array:
-        """E[X^k; X <= x]: what values up to x give to the moment."""
-        at = np.asarray(x, dtype=np.float64)
-        return np.asarray(sum(weight * part.partial_moment(k, at) for weight, part in self._each()))
+        """Partial moment E[X^k; X <= x]: the contribution of values up to x."""
+        x = np.asarray(x, dtype=np.float64)
+        return np.asarray(sum(weight * part.partial_moment(k, x) for weight, part in self._weighted()))
 
     def limited_moment(self, k: int, x: ArrayLike) -> Array:
-        """E[min(X, x)^k]."""
-        at = np.asarray(x, dtype=np.float64)
-        return self.partial_moment(k, at) + at**k * self.survival(at)
+        """Limited moment E[min(X, x)^k]."""
+        x = np.asarray(x, dtype=np.float64)
+        return self.partial_moment(k, x) + x**k * self.survival(x)
 
     @cached_property
     def edges(self) -> Array:
@@ -105,15 +105,15 @@ class Distribution:
         return np.unique(np.concatenate([[0.0], *(part.edges() for part in self.parts)]))
 
     def expectation(self, function: Callable[[Array], Array]) -> float:
-        """E[f(X)], for a function that is smooth where the distribution is."""
+        """Expectation E[f(X)], for a function that is smooth where the distribution is."""
         total = 0.0
-        for weight, part in self._each():
+        for weight, part in self._weighted():
             if isinstance(part, Point):
                 total += weight * float(function(np.array([part.at]))[0])
                 continue
-            own = part.edges()
-            shared = self.edges[(self.edges > own[0]) & (self.edges < own[-1])]
-            nodes, weights = panels(part.coordinate(np.union1d(own, shared)))
+            edges = part.edges()
+            shared = self.edges[(self.edges > edges[0]) & (self.edges < edges[-1])]
+            nodes, weights = panels(part.coordinate(np.union1d(edges, shared)))
             x = part.value(nodes)
             total += weight * float(function(x) @ (weights * part.density(x)))
         return total
@@ -122,24 +122,24 @@ class Distribution:
         """Integral of a function from 0 to each of x; the function is smooth where the distribution is."""
         return cumulative_integral(function, self.edges, np.asarray(x, dtype=np.float64))
 
-    def _each(self) -> zip[tuple[float, Part]]:
+    def _weighted(self) -> zip[tuple[float, Part]]:
         return zip(self.weights, self.parts, strict=True)
 
 
 def distribution(specification: Specification | Distribution, item: str = "distribution") -> Distribution:
-    """Read a specification.
+    """Distribution that a specification describes.
 
     Parameters
     ----------
     specification : mapping, str, float or Distribution
         Table, short form or number of seconds; a Distribution is returned as it is.
     item : str
-        What an error message calls it.
+        Name of the argument, for messages.
 
     Raises
     ------
     InputError
-        An unknown kind or parameter, a missing one, or values that are no distribution of times.
+        No specification, an unknown kind or parameter, a missing one, or values out of range.
     """
     if isinstance(specification, Distribution):
         return specification
@@ -157,7 +157,7 @@ def _read(specification: Any, item: str) -> Weighted:
     if not isinstance(specification, Mapping):
         raise InputError(f"{item} is {specification!r}; give a number of seconds or a table with kind")
     kind = specification.get("kind")
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise InputError(f"{item}: kind is {kind!r}; give one of {', '.join(sorted(KINDS))}")
     names, build = KINDS[kind]
     given = {name: value for name, value in specification.items() if name != "kind"}
@@ -192,11 +192,11 @@ def _number(value: Any, name: str, item: str, *, zero: bool = False) -> float:
 def _numbers(values: Any, name: str, item: str) -> list[float]:
     if isinstance(values, str) or not isinstance(values, Sequence) or not values:
         raise InputError(f"{item}: {name} is {values!r}; give a list of numbers")
-    return [_number(value, f"{name}[{at}]", item, zero=True) for at, value in enumerate(values)]
+    return [_number(value, f"{name}[{index}]", item, zero=True) for index, value in enumerate(values)]
 
 
 def _probabilities(weights: Any, n: int, item: str) -> list[float]:
-    """Weights divided by their sum, which must be 1 but for rounding."""
+    """Weights normalised to the sum 1, which they must have but for rounding."""
     values = _numbers(weights, "weights", item)
     total = math.fsum(values)
     if len(values) != n or abs(total - 1.0) > 1e-6:
@@ -213,7 +213,9 @@ def _exponential(mean: Any, item: str) -> Weighted:
 
 
 def _hyperexponential(weights: Any, means: Any, item: str) -> Weighted:
-    scales = [_number(mean, f"means[{at}]", item) for at, mean in enumerate(_numbers(means, "means", item))]
+    scales = [
+        _number(mean, f"means[{index}]", item) for index, mean in enumerate(_numbers(means, "means", item))
+    ]
     phases = map(simple_distributions.Exponential, scales)
     return list(zip(_probabilities(weights, len(scales), item), phases, strict=True))
 
@@ -283,8 +285,8 @@ def _empirical(values: Any, cumulative: Any, item: str) -> Weighted:
 def _mixture(weights: Any, of: Any, item: str) -> Weighted:
     if isinstance(of, str) or not isinstance(of, Sequence) or not of:
         raise InputError(f"{item}: of is {of!r}; give a list of distributions")
-    each = zip(_probabilities(weights, len(of), item), of, strict=True)
-    components = [(weight, _read(one, f"{item}: of[{at}]")) for at, (weight, one) in enumerate(each)]
+    pairs = zip(_probabilities(weights, len(of), item), of, strict=True)
+    components = [(weight, _read(inner, f"{item}: of[{k}]")) for k, (weight, inner) in enumerate(pairs)]
     return [(weight * inner, part) for weight, component in components for inner, part in component]
 
 
@@ -301,27 +303,27 @@ KINDS: dict[str, tuple[tuple[str, ...], Callable[..., Weighted]]] = {
     "uniform": (("low", "high"), _uniform),
     "weibull": (("shape", "scale"), _weibull),
 }
-"""Parameters of each kind, and what builds it."""
+"""Parameters of each kind, and the function that builds it."""
 
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 
 def panels(edges: Array) -> tuple[Array, Array]:
-    """Nodes and weights of Gauss and Legendre's rule of 16 points on each of the panels between `edges`."""
+    """Nodes and weights of the 16-point Gauss-Legendre rule on each panel between `edges`."""
     low, half = edges[:-1], np.diff(edges) / 2.0
     nodes = (low + half)[:, None] + half[:, None] * NODES
     return nodes.ravel(), (half[:, None] * WEIGHTS).ravel()
 
 
 def cumulative_integral(function: Callable[[Array], Array], edges: Array, upto: Array) -> Array:
-    r""":math:`\int_0^x f` at each x of `upto`; `f` is smooth between the `edges`, which begin at 0."""
+    r"""Integral :math:`\int_0^x f` at each x of `upto`; `f` is smooth between the `edges`, from 0 on."""
     nodes, weights = panels(edges)
     by_panel = (function(nodes) * weights).reshape(-1, len(NODES)).sum(axis=1)
-    whole = np.concatenate([[0.0], np.cumsum(by_panel)])
-    at = np.clip(np.searchsorted(edges, upto, side="right") - 1, 0, len(edges) - 1)
-    half = (upto - edges[at]) / 2.0
-    inside = (edges[at] + half)[:, None] + half[:, None] * NODES
+    total = np.concatenate([[0.0], np.cumsum(by_panel)])
+    panel = np.clip(np.searchsorted(edges, upto, side="right") - 1, 0, len(edges) - 1)
+    half = (upto - edges[panel]) / 2.0
+    inside = (edges[panel] + half)[:, None] + half[:, None] * NODES
     values = function(inside.ravel()).reshape(inside.shape)
-    result: Array = whole[at] + half * (values @ WEIGHTS)
+    result: Array = total[panel] + half * (values @ WEIGHTS)
     return result

@@ -1,4 +1,4 @@
-"""The simple distributions of which all are mixtures: moments, truncated moments, quadrature."""
+"""Simple distributions, of which all others are mixtures: moments, truncated moments, quadrature."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from scipy import special
 Array = NDArray[np.float64]
 
 FAR_S = 60.0
-"""e^-60 is 1e-26: beyond is nothing."""
+"""End of the panels: e^-60 is 1e-26."""
 GRADED = np.concatenate(
     [[0.0], np.geomspace(2.0**-50, 1.0, 51), np.arange(1.5, 10.0, 0.5), np.arange(10.0, FAR_S + 1, 5.0)]
 )
-"""Panels for a density like e^-t, close at 0, where another scale or a power may be."""
+"""Panels for a density like e^-t, dense near 0, where another scale or a power may matter."""
 
 
 class Part(ABC):
-    """A distribution on the numbers from zero up whose density is smooth between `edges`."""
+    """Distribution on the non-negative numbers whose density is smooth between `edges`."""
 
     @abstractmethod
     def moment(self, k: int) -> float:
-        """E[X^k]."""
+        """Moment E[X^k]."""
 
     @abstractmethod
     def survival(self, x: Array) -> Array:
-        """P(X > x)."""
+        """Survival function P(X > x)."""
 
     @abstractmethod
     def partial_moment(self, k: int, x: Array) -> Array:
-        """E[X^k; X <= x]."""
+        """Partial moment E[X^k; X <= x]."""
 
     @abstractmethod
     def edges(self) -> Array:
@@ -41,117 +41,117 @@ class Part(ABC):
 
     @abstractmethod
     def density(self, x: Array) -> Array:
-        """DF / dt at x, where t is the coordinate."""
+        """Density dF / dt at x, where t is the coordinate."""
 
     def coordinate(self, x: Array) -> Array:
-        """T(x), in which the density is smooth."""
+        """Coordinate t(x), in which the density is smooth."""
         return x
 
     def value(self, t: Array) -> Array:
-        """X(t)."""
+        """Inverse x(t) of the coordinate."""
         return t
 
 
 @dataclass(frozen=True, slots=True)
 class Point(Part):
-    """All at one value."""
+    """Constant."""
 
     at: float
 
     def moment(self, k: int) -> float:
-        """E[X^k]."""
+        """Moment E[X^k]."""
         return self.at**k
 
     def survival(self, x: Array) -> Array:
-        """P(X > x)."""
+        """Survival function P(X > x)."""
         return np.where(x < self.at, 1.0, 0.0)
 
     def partial_moment(self, k: int, x: Array) -> Array:
-        """E[X^k; X <= x]."""
+        """Partial moment E[X^k; X <= x]."""
         return np.where(x < self.at, 0.0, self.at**k)
 
     def edges(self) -> Array:
-        """Return the value."""
+        """Edges: the value."""
         return np.array([self.at])
 
     def density(self, x: Array) -> Array:
-        """Not a density: a point has none."""
+        """Density, which a point does not have: 0."""
         return np.zeros_like(x)
 
 
 @dataclass(frozen=True, slots=True)
 class Uniform(Part):
-    """Between `low` and `high`."""
+    """Uniform distribution between `low` and `high`."""
 
     low: float
     high: float
 
     def moment(self, k: int) -> float:
-        """E[X^k]."""
+        """Moment E[X^k]."""
         powers = (self.low ** (k - i) * self.high**i for i in range(k + 1))
         return math.fsum(powers) / (k + 1)
 
     def survival(self, x: Array) -> Array:
-        """P(X > x)."""
+        """Survival function P(X > x)."""
         return np.clip((self.high - x) / (self.high - self.low), 0.0, 1.0)
 
     def partial_moment(self, k: int, x: Array) -> Array:
-        """E[X^k; X <= x]."""
+        """Partial moment E[X^k; X <= x]."""
         upto = np.clip(x, self.low, self.high)
         result: Array = (upto ** (k + 1) - self.low ** (k + 1)) / ((k + 1) * (self.high - self.low))
         return result
 
     def edges(self) -> Array:
-        """Low and high."""
+        """Edges: low and high."""
         return np.array([self.low, self.high])
 
     def density(self, x: Array) -> Array:
-        """1 / (high - low)."""
+        """Density 1 / (high - low)."""
         return np.full_like(x, 1.0 / (self.high - self.low))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weibull(Part):
-    """P(X > x) = exp(-(x / scale)^shape)."""
+    """Weibull distribution: P(X > x) = exp(-(x / scale)^shape)."""
 
     shape: float
     scale: float
 
     def moment(self, k: int) -> float:
-        """E[X^k]."""
+        """Moment E[X^k]."""
         return self.scale**k * math.gamma(1.0 + k / self.shape)
 
     def survival(self, x: Array) -> Array:
-        """P(X > x)."""
+        """Survival function P(X > x)."""
         result: Array = np.exp(-self.coordinate(x))
         return result
 
     def partial_moment(self, k: int, x: Array) -> Array:
-        """E[X^k; X <= x]."""
+        """Partial moment E[X^k; X <= x]."""
         result: Array = self.moment(k) * special.gammainc(1.0 + k / self.shape, self.coordinate(x))
         return result
 
     def edges(self) -> Array:
-        """Where t = (x / scale)^shape is that of the standard panels."""
+        """Edges: the standard panels of t = (x / scale)^shape."""
         return self.value(GRADED)
 
     def density(self, x: Array) -> Array:
-        """e^-t."""
+        """Density e^-t."""
         return self.survival(x)
 
     def coordinate(self, x: Array) -> Array:
-        """T = (x / scale)^shape."""
+        """Coordinate t = (x / scale)^shape."""
         result: Array = (x / self.scale) ** self.shape
         return result
 
     def value(self, t: Array) -> Array:
-        """X(t)."""
+        """Inverse x(t) of the coordinate."""
         result: Array = self.scale * t ** (1.0 / self.shape)
         return result
 
 
 def Exponential(mean: float) -> Weibull:  # noqa: N802  a distribution's name
-    """P(X > x) = exp(-x / mean)."""
+    """Exponential distribution: P(X > x) = exp(-x / mean)."""
     return Weibull(shape=1.0, scale=mean)
 
 
@@ -163,21 +163,21 @@ class Erlang(Part):
     scale: float
 
     def moment(self, k: int) -> float:
-        """E[X^k]."""
+        """Moment E[X^k]."""
         return self.scale**k * math.prod(self.shape + i for i in range(k))
 
     def survival(self, x: Array) -> Array:
-        """P(X > x)."""
+        """Survival function P(X > x)."""
         result: Array = special.gammaincc(self.shape, x / self.scale)
         return result
 
     def partial_moment(self, k: int, x: Array) -> Array:
-        """E[X^k; X <= x]."""
+        """Partial moment E[X^k; X <= x]."""
         result: Array = self.moment(k) * special.gammainc(self.shape + k, x / self.scale)
         return result
 
     def edges(self) -> Array:
-        """Return the standard panels, and close ones about the mean."""
+        """Edges: the standard panels, and narrow ones about the mean."""
         spread = math.sqrt(self.shape)
         about = self.shape + spread * np.arange(-12.0, 20.0, 0.5)
         far = self.shape + spread * 20.0 + GRADED
@@ -185,7 +185,7 @@ class Erlang(Part):
         return self.scale * np.unique(together)
 
     def density(self, x: Array) -> Array:
-        """Density of x."""
+        """Density with respect to x."""
         t = x / self.scale
         log = special.xlogy(self.shape - 1.0, t) - t - special.gammaln(self.shape)
         result: Array = np.exp(log) / self.scale
@@ -194,27 +194,27 @@ class Erlang(Part):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lognormal(Part):
-    """The logarithm is normal, with mean `mu` and standard deviation `sigma`."""
+    """Lognormal distribution: the logarithm has mean `mu` and standard deviation `sigma`."""
 
     mu: float
     sigma: float
 
     def moment(self, k: int) -> float:
-        """E[X^k]."""
+        """Moment E[X^k]."""
         return math.exp(k * self.mu + (k * self.sigma) ** 2 / 2.0)
 
     def survival(self, x: Array) -> Array:
-        """P(X > x)."""
+        """Survival function P(X > x)."""
         result: Array = special.ndtr(-self.coordinate(x))
         return result
 
     def partial_moment(self, k: int, x: Array) -> Array:
-        """E[X^k; X <= x]."""
+        """Partial moment E[X^k; X <= x]."""
         result: Array = self.moment(k) * special.ndtr(self.coordinate(x) - k * self.sigma)
         return result
 
     def edges(self) -> Array:
-        """Panels of at most half a standard deviation, and of at most a factor two."""
+        """Edges: panels of at most half a standard deviation, and of at most a factor of two."""
         high = 10.0 + 3.0 * self.sigma
         step = min(0.5, 0.7 / self.sigma)
         return self.value(np.linspace(-10.0, high, math.ceil((high + 10.0) / step) + 1))
@@ -225,44 +225,44 @@ class Lognormal(Part):
         return result
 
     def coordinate(self, x: Array) -> Array:
-        """Return standard deviations of the logarithm from its mean."""
+        """Coordinate: standard deviations of the logarithm from its mean."""
         with np.errstate(divide="ignore"):
             result: Array = (np.log(x) - self.mu) / self.sigma
         return result
 
     def value(self, t: Array) -> Array:
-        """X(t)."""
+        """Inverse x(t) of the coordinate."""
         result: Array = np.exp(self.mu + self.sigma * t)
         return result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundedPareto(Part):
-    """P(X > x) falls as x^-shape from `low` to `high`."""
+    """Bounded Pareto distribution: P(X > x) falls as x^-shape from `low` to `high`."""
 
     shape: float
     low: float
     high: float
 
     def moment(self, k: int) -> float:
-        """E[X^k]."""
+        """Moment E[X^k]."""
         return float(self.partial_moment(k, np.array([self.high]))[0])
 
     @property
     def _factor(self) -> float:
-        """Shape / (1 - (low / high)^shape)."""
+        """Factor shape / (1 - (low / high)^shape)."""
         return -self.shape / math.expm1(-self.shape * math.log(self.high / self.low))
 
     def survival(self, x: Array) -> Array:
-        """P(X > x)."""
-        at = np.clip(x, self.low, self.high)
+        """Survival function P(X > x)."""
+        inside = np.clip(x, self.low, self.high)
         # (x^-a - h^-a) / (l^-a - h^-a), without cancellation or overflow at either end.
-        above = np.expm1(-self.shape * np.log(self.high / at))
-        result: Array = (at / self.low) ** -self.shape * above * (self._factor / -self.shape)
+        above = np.expm1(-self.shape * np.log(self.high / inside))
+        result: Array = (inside / self.low) ** -self.shape * above * (self._factor / -self.shape)
         return result
 
     def partial_moment(self, k: int, x: Array) -> Array:
-        """E[X^k; X <= x]."""
+        """Partial moment E[X^k; X <= x]."""
         rise = np.log(np.clip(x, self.low, self.high) / self.low)
         power = k - self.shape
         integral = rise if power == 0.0 else np.expm1(power * rise) / power
@@ -270,23 +270,23 @@ class BoundedPareto(Part):
         return result
 
     def edges(self) -> Array:
-        """Panels of at most a factor two, close at the low end, where a large shape is."""
+        """Edges: panels of at most a factor of two, narrow at the low end for a large shape."""
         most = math.log(self.high / self.low)
         far = np.linspace(0.0, most, math.ceil(most / math.log(2.0)) + 1)
         close = GRADED / self.shape
         return self.value(math.log(self.low) + np.union1d(far, close[close < most]))
 
     def density(self, x: Array) -> Array:
-        """Density of log x."""
+        """Density with respect to log x."""
         result: Array = self._factor * (x / self.low) ** -self.shape
         return result
 
     def coordinate(self, x: Array) -> Array:
-        """Log x."""
+        """Coordinate log x."""
         result: Array = np.log(x)
         return result
 
     def value(self, t: Array) -> Array:
-        """X(t)."""
+        """Inverse x(t) of the coordinate."""
         result: Array = np.exp(t)
         return result

@@ -1,4 +1,4 @@
-"""Figures that are known with an interval, and what a prediction from them is known to."""
+"""Inputs with intervals, and their propagation into predictions."""
 
 from __future__ import annotations
 
@@ -9,35 +9,44 @@ from typing import Annotated
 
 from thinktime.errors import InputError
 from thinktime.models.prediction import Quantity
+from thinktime.stats import arguments
 from thinktime.stats.estimate import Estimate
 
 Known = float | Estimate
-"""A figure that is taken as exact, or one with an interval."""
+"""Number that is taken as exact, or estimate with an interval."""
 
 Share = Annotated[Known, "share"]
 """A fraction of a whole, 0 to 1."""
 
 Choice = Mapping[Estimate, float]
-"""Value that stands for an estimate; its own where it is not named."""
+"""Value to use for an estimate; its own where it is not named."""
 
 
 def point(known: Known, choice: Choice | None = None) -> float:
-    """Value of `known`, or what `choice` puts in its place."""
+    """Value of `known`, or the one that `choice` gives instead.
+
+    Raises
+    ------
+    TypeError
+        `known` is neither a number nor an estimate.
+    """
     if not isinstance(known, Estimate):
+        if not arguments.is_number(known):
+            raise TypeError(f"{arguments.shown(known)} is no input; give a number or an Estimate")
         return float(known)
     return known.value if choice is None else choice.get(known, known.value)
 
 
 def ends(known: Known) -> tuple[float, float]:
-    """Find the ends of the interval; the value itself where there is none."""
+    """Ends of the interval; the value itself where there is none."""
     if not isinstance(known, Estimate):
-        return float(known), float(known)
+        return point(known), point(known)
     low = known.value if known.low is None else known.low
     return low, known.value if known.high is None else known.high
 
 
 def above(known: Known | None, limit: Known) -> bool | None:
-    """Whether `known` is above `limit`; None when their intervals overlap or it is not known."""
+    """True if `known` is above `limit`, False if not; None if their intervals overlap or it is not known."""
     if known is None:
         return None
     (low, high), (limit_low, limit_high) = ends(known), ends(limit)
@@ -45,7 +54,7 @@ def above(known: Known | None, limit: Known) -> bool | None:
 
 
 def scaled(known: Known, factor: float) -> Known:
-    """`known` times a factor above 0, its interval too."""
+    """Product of `known` and a factor above 0, with its interval."""
     if not isinstance(known, Estimate):
         return known * factor
     low, high = (None if end is None else end * factor for end in (known.low, known.high))
@@ -55,22 +64,22 @@ def scaled(known: Known, factor: float) -> Known:
 def propagated(
     evaluate: Callable[[Choice], Mapping[str, tuple[float, str]]], inputs: Iterable[Known | None]
 ) -> tuple[Quantity, ...]:
-    r"""Quantities with the intervals that follow from those of the inputs.
+    r"""Quantities with intervals propagated from those of the inputs.
 
     .. math:: f(\hat x)_{-}^{+} = f(\hat x) \pm
               \sqrt{\sum_i \big(f(\hat x_1, \dots, x_i^{\pm}, \dots, \hat x_n) - f(\hat x)\big)^2}
 
-    Each input is moved to either end of its interval with the others at their values, and the moves of one
-    sign add in quadrature: first order in the size of the intervals, for errors that are independent of each
-    other (JCGM 100:2008, 5.1.2, with differences for derivatives). One estimate that stands in two places is
-    one measurement and moves in both.
+    Each input is moved to either end of its interval with the others at their values, and the changes of one
+    sign add in quadrature: first order in the size of the intervals, for independent errors (JCGM 100:2008,
+    5.1.2, with differences for derivatives). An estimate that is used twice is one measurement and moves in
+    both places.
 
     Parameters
     ----------
     evaluate : callable
         Value and unit of each quantity, by name, for a choice of the inputs.
     inputs : iterable of float, Estimate or None
-        What `evaluate` depends on; only an estimate with both ends counts.
+        Arguments of `evaluate`; only estimates with both ends have an influence.
 
     Raises
     ------
@@ -99,7 +108,7 @@ def propagated(
 
 
 def _reach(value: float, moved: list[list[float]]) -> tuple[float | None, float | None]:
-    """Find the ends of the interval; None where nothing moves the value, or moves it beyond all bounds."""
+    """Ends of the interval; None where the value does not change, or changes beyond all bounds."""
     down = math.hypot(*(min(min(pair) - value, 0.0) for pair in moved))
     up = math.hypot(*(max(max(pair) - value, 0.0) for pair in moved))
     if down == up == 0.0 or not math.isfinite(down + up):

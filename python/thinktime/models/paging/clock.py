@@ -1,7 +1,7 @@
-r"""A stay of a process under the clock, step by step, and what becomes of what it leaves behind.
+r"""Course of a stay under the clock algorithm, step by step, and decay of the places left behind.
 
-The hand comes to a place one revolution after it was given away or spared. Which of its places a process has
-used is not followed: each is as likely.
+The hand comes to a place one revolution after it was given away or spared. The model does not follow which
+places a process has used: all are equally likely.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from thinktime.models.paging.stays import Lifetime, Stays
 Array = NDArray[np.float64]
 
 STEPS = 16
-"""Steps of a revolution, at least."""
+"""Smallest number of steps of a revolution."""
 REVOLUTIONS = 7
-"""After so many, a process that goes on running holds what it will hold."""
+"""Revolutions after which the number of places of a process that goes on running is steady."""
 STEPS_MIN = 80
-"""Steps of the longest stay, at least."""
+"""Smallest number of steps of the longest stay."""
 NEWTON = 3
 SHARES = 17
-"""Parts used of what is left behind, for which its decay is known."""
+"""Number of fractions of used places for which the decay is tabulated."""
 PER_REVOLUTION = 16
 TINY = 1e-300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
-    """Real time that an eligible process needs for a second of useful time without misses, and for a miss."""
+    """Real time that an eligible process needs per second of useful time without misses, and per miss."""
 
     useful: float
     miss_s: float
@@ -40,17 +40,17 @@ class Pace:
 
 @dataclass(slots=True, kw_only=True)
 class Course:
-    """What the stays of an interaction do, summed up.
+    """Sums over the stays of an interaction.
 
     Parameters
     ----------
     misses : float
     real_s : float
-        Time while eligible.
+        Time as an eligible process.
     held_s : float
-        Places held, times that.
+        Integral of the places held over that time.
     ends : array
-        Of ends of interactions, and of stays that are cut: their number, places held, places used, and places
+        For ends of interactions and for stays that are cut: number, places held, places used, and places
         held times the revolutions until the hand first passes.
     """
 
@@ -61,7 +61,7 @@ class Course:
 
 
 def march(lifetime: Lifetime, stays: Stays, revolution_s: float, pace: Pace, begin: Array) -> Course:
-    """Follow a stay of each column of `stays`, step by step of real time.
+    """Course of a stay of each column of `stays`, in steps of real time.
 
     `begin` has the places held and used at the beginning.
     """
@@ -81,13 +81,13 @@ def march(lifetime: Lifetime, stays: Stays, revolution_s: float, pace: Pace, beg
         ends=np.zeros((2, 4)),
     )
     course.held_s = float((0.5 * (held[1:] + held[:-1]) * chance).sum()) * step_s
-    # Who runs on after the last step goes on as in the last revolution.
+    # A process that runs on after the last step continues as in the last revolution.
     rest, turn = stays.at(stays.rest, ran[-1:])[0], min(slots, steps)
     per_s = rest / np.maximum(ran[-1] - ran[-1 - turn], TINY)
     course.misses += float(more[-turn:].sum(axis=0) @ per_s)
     course.real_s += float(turn * step_s * per_s.sum())
     course.held_s += float(held[-turn:].sum(axis=0) @ per_s) * step_s
-    ended, stopped = (-np.diff(each, axis=0) for each in (running, stays.at(stays.cut, ran)))
+    ended, stopped = (-np.diff(table, axis=0) for table in (running, stays.at(stays.cut, ran)))
     ended[-1] += running[-1]
     stopped[-1] += stays.at(stays.cut, ran[-1:])[0]
     for row, weight in zip(course.ends, (ended - stopped, stopped), strict=True):
@@ -99,10 +99,10 @@ def march(lifetime: Lifetime, stays: Stays, revolution_s: float, pace: Pace, beg
 def _states(
     lifetime: Lifetime, stays: Stays, size: tuple[int, int], step_s: float, pace: Pace, begin: Array
 ) -> tuple[Array, Array, Array]:
-    """Return the course of a stay at all steps: its useful time so far, its state, and the places got since.
+    """Course of a stay at all steps: its useful time so far, its state, and the places obtained since.
 
-    The state: places held, used, and held times revolutions until the hand first passes. `size` is the
-    number of steps of a revolution, and of all.
+    The state is places held, used, and held times revolutions until the hand first passes. `size` has the
+    number of steps of a revolution and in total.
     """
     columns = [
         _follow(lifetime, limit, size, step_s, pace, (float(begin[0]), float(begin[1])))
@@ -120,9 +120,9 @@ def _follow(
     pace: Pace,
     begin: tuple[float, float],
 ) -> tuple[list[float], ...]:
-    """Follow one stay: useful time, places held, used, held times revolutions, and got, by step.
+    """Course of one stay: useful time, places held, used, held times revolutions, and obtained, by step.
 
-    Numbers and not arrays: a machine has few programs.
+    Computed with plain numbers, which are faster than arrays of few programs.
     """
     slots, steps = size
     power = lifetime.exponent + 1.0
@@ -130,33 +130,33 @@ def _follow(
     held, used = begin
     first, ran, got = 0.5 * held, 0.0, 0.0
     ring = [held / slots] * min(slots, steps)
-    found: tuple[list[float], ...] = ([0.0], [held], [used], [first], [0.0])
+    course: tuple[list[float], ...] = ([0.0], [held], [used], [first], [0.0])
     for step in range(steps):
         got, useful_s = _run(held, limit, step_s, pace, power, grows)
         together = held + got
         used = min((used**power + grows * useful_s) ** root + got, together)
-        at = step % len(ring)
-        passed = ring[at]
+        slot = step % len(ring)
+        passed = ring[slot]
         spared = passed * used / together if together > 0.0 else 0.0
-        ring[at] = got + spared
+        ring[slot] = got + spared
         first += got + spared - held / slots
         held = max(together - passed + spared, 0.0)
         used = min(max(used - spared, 0.0), held)
         ran += useful_s
-        for values, value in zip(found, (ran, held, used, first, got), strict=True):
+        for values, value in zip(course, (ran, held, used, first, got), strict=True):
             values.append(value)
-    return found
+    return course
 
 
 def _run(
     held: float, limit: float, step_s: float, pace: Pace, power: float, grows: float
 ) -> tuple[float, float]:
-    r"""Places got and useful time had in a step of real time.
+    r"""Places obtained and useful time in a step of real time.
 
     .. math:: \alpha\,\Delta t + \beta\,\Delta m = \Delta T, \quad
               (m + \Delta m)^{k+1} = m^{k+1} + (k+1)\, A\,\Delta t
 
-    solved by Newton's method from above, where it converges from one side.
+    solved by Newton's method from above, from where it converges monotonically.
     """
     if held >= limit:
         return 0.0, step_s / pace.useful
@@ -172,7 +172,7 @@ def _run(
 
 
 def left(ends: Array, away: tuple[float, float], kept: float) -> tuple[Array, float]:
-    """Return what processes hold when they come back, and places times revolutions that lay there meanwhile.
+    """Places that processes hold when they return, and places times revolutions left behind meanwhile.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def left(ends: Array, away: tuple[float, float], kept: float) -> tuple[Array, fl
     away : tuple of float
         Revolutions until the next interaction, and until the next stay of the same.
     kept : float
-        Part of the places that the next interaction uses too; the others lie there until the hand comes.
+        Fraction of the places that the next interaction uses too; the others remain until the hand comes.
     """
     begin, lay = np.zeros((2, 2)), 0.0
     still_held, still_used, lain = _decay()
@@ -193,8 +193,7 @@ def left(ends: Array, away: tuple[float, float], kept: float) -> tuple[Array, fl
         after = min(absent, REVOLUTIONS) * PER_REVOLUTION
         remaining = [_between(still_held, share, after), _between(still_used, share, after)]
         begin[which] = part * held / number * np.array(remaining)
-        # The table has places evenly before the hand; how much longer they lie passes in its first
-        # revolution.
+        # The table has places evenly before the hand; the additional time passes in its first revolution.
         longer = first - 0.5 * held
         ever = held * _between(lain, share, math.inf) + longer
         meanwhile = held * _between(lain, share, after) + longer * min(absent, 1.0) ** 2
@@ -204,7 +203,7 @@ def left(ends: Array, away: tuple[float, float], kept: float) -> tuple[Array, fl
 
 @lru_cache(maxsize=1)
 def _decay() -> tuple[Array, Array, Array]:
-    """Of places left behind: parts still held, still used, and revolutions lain, by part used and by time."""
+    """Decay of places left behind: fractions held and used, and revolutions, by fraction used and time."""
     fine = 8
     step = 1.0 / (PER_REVOLUTION * fine)
     held, used = np.ones(SHARES), np.linspace(0.0, 1.0, SHARES)
@@ -219,11 +218,11 @@ def _decay() -> tuple[Array, Array, Array]:
                 held = np.maximum(held - passed + spared, 0.0)
                 used = np.minimum(np.maximum(used - spared, 0.0), held)
             rows.append((held, used, lain))
-    return tuple(np.stack(each, axis=1) for each in zip(*rows, strict=True))  # type: ignore[return-value]
+    return tuple(np.stack(columns, axis=1) for columns in zip(*rows, strict=True))  # type: ignore[return-value]
 
 
 def _between(table: Array, share: float, after: float) -> float:
-    """Value of a table by part used and time, in its own steps."""
+    """Interpolated value of a table by fraction used and time, in its steps."""
     row, column = min(int(share), table.shape[0] - 2), int(min(after, table.shape[1] - 1))
     column = min(column, table.shape[1] - 2)
     down, right = share - row, min(after, table.shape[1] - 1) - column

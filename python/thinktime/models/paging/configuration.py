@@ -1,4 +1,4 @@
-"""A machine with demand paging, and its load: the numbers that the model takes."""
+"""Input of the model of demand paging: a machine and its load."""
 
 from __future__ import annotations
 
@@ -10,53 +10,54 @@ from thinktime.models.paging.lockout import KINDS, LOCKS, Locking
 from thinktime.models.paging.multiprogramming import Hardware
 from thinktime.models.paging.stays import Program
 from thinktime.models.prediction import at_least_zero, count, positive
+from thinktime.stats import arguments
 
 BOX_KWORDS = 128.0
-"""Core comes in boxes of so many; two processors meet in one the less often the more there are."""
+"""Size of a box of core [Kwords]; the more boxes, the less often two processors meet in one."""
 DISK = ("disk_access_s", "disk_variation")
 LOCK_SHARES = ("segment_lock_share", "traffic_lock_share")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paging:
-    """A machine with demand paging, and its load. Times in seconds; core in Kwords, a page of which has one.
+    """Machine with demand paging, and its load. Times in seconds, core in Kwords; a page has one Kword.
 
     Parameters
     ----------
     users : int
-        Logged in.
+        Users logged in.
     think_s : float
         Mean think time.
     waited : float
-        Part of the interactions that their user waits for; after the others the next think time begins at
-        once.
+        Fraction of the interactions whose user waits for the end; after the others the next think time
+        begins at once.
     programs : tuple of Program
-        What interactions ask for; shares add up to 1.
+        Demands of the interactions; shares add up to 1.
     core, wired : float
-        Core, and the part of it that the resident supervisor takes.
+        Core, and the part of it that the resident supervisor occupies.
     headway_s, exponent : float
-        Lifetime function: useful time between page faults with 32 pages, and the power with which it grows.
+        Lifetime function: useful time between page faults with 32 pages, and its power of growth.
     segment_headway_s : float
-        The same of segment faults, with 8 active segments.
+        Useful time between segment faults with 8 active segments.
     active_segments : float
         Entries of the table of active segments.
     gate_headway_s : float
         Useful time between gate faults.
     kept : float
-        Part of what a process holds to which its next interaction refers too.
+        Fraction of the pages of a process to which its next interaction refers too.
     modified : float
-        Part of the pages taken that are written to the drum.
+        Fraction of the pages removed that are written to the drum.
     max_eligible : float
-        Processes that are admitted at most; a fraction is the chance of one more.
+        Largest number of eligible processes; a fraction is the probability of one more.
     quantum_s : float
-        Processor time until a process ceases to be eligible for the first time; twice that each further time.
+        Processor time until a process ceases to be eligible for the first time; it doubles each time.
     levels : int
-        Times that it doubles, and one more.
+        Number of different quanta.
     paths_s : tuple of float
         Mean lengths of the paths of a page fault, getwork, a drum interrupt, another interrupt, a segment
-        fault, a gate fault, while nobody interferes.
+        fault, a gate fault, without interference.
     examine_s : float
-        Part of a page fault's path for each place that the hand looks at.
+        Part of the path of a page fault for each frame that the hand of the clock examines.
     path_variation : float
         Coefficient of variation of a path.
     cpus : int
@@ -70,19 +71,21 @@ class Paging:
         Parts of a segment fault's path under the lock of page control, and of getwork's under that of the
         traffic controller.
     hold_through_getwork : bool
-        Whether the lock of page control is held from a page fault until another process is chosen.
+        True if the lock of page control is held from a page fault until another process is chosen.
     preempt : bool
-        Whether a process that can run again takes the processor from one that comes after it.
+        True if a process that can run again preempts one of lower priority.
     drum_rotation_s, drum_sectors, drum_in_order : float, int, bool
-        Revolution of the drum, pages in it, and whether it serves in order of arrival.
+        Revolution of the drum, its number of pages, and whether it serves in order of arrival.
     disk_share, disk_arms, disk_access_s, disk_variation : float, int, float, float
-        Part of the pages read that come from a disk, disk arms, the mean time of an access, and its
+        Fraction of the pages read that come from a disk, disk arms, the mean time of an access, and its
         coefficient of variation.
 
     Raises
     ------
     InputError
-        A figure that cannot be.
+        A number is out of range.
+    TypeError
+        An argument is of the wrong kind.
     """
 
     users: int
@@ -121,7 +124,7 @@ class Paging:
     disk_variation: float = 1.0
 
     def __post_init__(self) -> None:
-        """Refuse what no machine has."""
+        """Check every field."""
         for name in ("users", "levels", "drum_sectors", "disk_arms"):
             count(name, getattr(self, name))
         for name in ("think_s", "headway_s", "segment_headway_s", "gate_headway_s", "quantum_s"):
@@ -139,18 +142,19 @@ class Paging:
         ):
             at_least_zero(name, getattr(self, name))
         for name in ("waited", "kept", "modified", "disk_share", *LOCK_SHARES):
-            if not 0.0 <= getattr(self, name) <= 1.0:
-                raise InputError(f"{name} is {getattr(self, name)}; give a part, from 0 to 1")
+            if not 0.0 <= at_least_zero(name, getattr(self, name)) <= 1.0:
+                raise InputError(f"{name} is {getattr(self, name)}; give a fraction from 0 to 1")
         positive("drum_rotation_s", self.drum_rotation_s)
+        arguments.records(self.programs, Program, "programs")
         self._check_choices()
 
     def _check_choices(self) -> None:
-        if self.core - self.wired < 1.0:
+        if positive("core", self.core) - self.wired < 1.0:
             raise InputError(
                 f"core is {self.core:g} Kwords, of which the resident supervisor takes {self.wired:g}: "
                 "no page is left for processes; give more core"
             )
-        if not 1.0 <= self.max_eligible < math.inf:
+        if positive("max_eligible", self.max_eligible) < 1.0:
             raise InputError(f"max_eligible is {self.max_eligible}; give a finite number from 1 up")
         if self.cpus not in (1, 2):
             raise InputError(f"cpus is {self.cpus}; give 1 or 2")
@@ -162,12 +166,12 @@ class Paging:
             at_least_zero(f"path of a {kind.replace('_', ' ')}", path_s)
         if abs(math.fsum(program.share for program in self.programs) - 1.0) > 1e-6:
             raise InputError(
-                "shares of the programs do not add up to 1; give each its part of the interactions"
+                "shares of the programs do not add up to 1; give each its fraction of the interactions"
             )
 
     @property
     def useful_s(self) -> float:
-        """Mean useful time of an interaction, in seconds."""
+        """Mean useful time of an interaction [s]."""
         return math.fsum(program.share * program.useful_s for program in self.programs)
 
     @property

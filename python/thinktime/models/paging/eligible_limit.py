@@ -1,14 +1,15 @@
-r"""How many processes should be eligible: the optimum by search, and what criteria of the literature say.
+r"""Number of processes that should be eligible: the optimum by search, and by criteria of the literature.
 
 With one more process devices overlap more, and each has less core. The throughput of n processes that are
 always eligible has a maximum; beyond it the machine thrashes (Denning, *Thrashing: its causes and
 prevention*, AFIPS FJCC 33 (1968)). Three rules were proposed to find the maximum without knowing the
 throughput:
 
-- *L = S*: as many as have a lifetime, useful time between page faults, of at least the time of a page's
-  transfer (Denning, Kahn, Leroudier, Potier and Suri, Acta Informatica 7 (1976));
-- *50 %*: as many as keep the paging device busy half the time (Leroudier and Potier, ECOMA 1976);
-- *knee*: as many as give each the space at which L(m)/m is greatest (Denning and Kahn, SOSP 1975).
+- *L = S*: the largest number whose lifetime, useful time between page faults, is at least the transfer time
+  of a page (Denning, Kahn, Leroudier, Potier and Suri, Acta Informatica 7 (1976));
+- *50 %*: the number that keeps the paging device busy half of the time (Leroudier and Potier, ECOMA 1976);
+- *knee*: the number that gives each process the space at which L(m)/m is greatest (Denning and Kahn, SOSP
+  1975).
 """
 
 from __future__ import annotations
@@ -22,40 +23,49 @@ from thinktime.models.paging.fixed_point import Held, hold
 from thinktime.models.paging.lockout import KINDS
 from thinktime.models.paging.throughput import IDLE_LEAST, SOURCE
 from thinktime.models.prediction import Assumption, Prediction, Quantity, count
+from thinktime.stats import arguments
 
 FLAT = 0.95
-"""Part of the greatest throughput from which a number of eligible processes counts as good."""
+"""Fraction of the greatest throughput from which a number of eligible processes counts as good."""
 THRASHING = 0.5
-"""Part of it below which, beyond the optimum, the machine counts as thrashing."""
+"""Fraction of it below which, beyond the optimum, the machine counts as thrashing."""
 HALF = 0.5
 
 
 def levels(system: Paging, most: int) -> Prediction:
-    """Predict what 1 to `most` processes get done that are always eligible, and how many should be.
+    """Predicted throughput of 1 to `most` processes that are always eligible, and their best number.
 
     Parameters
     ----------
     system : Paging
-        Its users and `max_eligible` do not matter.
+        Its `users` and `max_eligible` are not used.
     most : int
-        Up to how many.
+        Largest number of eligible processes.
 
     Returns
     -------
     Prediction
-        With a value for each number: ``throughput_per_s``, ``useful_share``, ``idle_share``, for each kind of
-        event K ``K_share`` and ``K_between_s`` (real time, a processor), ``lifetime_s``, ``pages_held``,
-        ``page_wait_mean_s``, ``drum_utilisation``. And numbers of processes: ``optimum``; ``good_from`` and
+        Values for each number: ``throughput_per_s``, ``useful_share``, ``idle_share``, for each kind of
+        event K ``K_share`` and ``K_between_s`` (real time per processor), ``lifetime_s``, ``pages_held``,
+        ``page_wait_mean_s``, ``drum_utilisation``. Numbers of processes: ``optimum``; ``good_from`` and
         ``good_to``, between which throughput is at least `FLAT` of the greatest; ``thrashing_from``, from
         which it is less than `THRASHING` of it (infinite where it never is); and by the criteria
         ``lifetime_criterion``, ``half_criterion`` (0 where one is too many), ``knee_criterion``.
         ``optimum_share`` is the useful share there.
+
+    Raises
+    ------
+    InputError
+        `most` is less than 1.
+    TypeError
+        An argument is of the wrong kind.
     """
+    arguments.record(system, Paging, "system")
     held: list[Held] = []
     for processes in range(1, count("most", most) + 1):
         held.append(hold(system, processes, held[-1] if held else None))
-    throughput = np.array([each.level.throughput_per_s for each in held])
-    useful = np.array([each.level.useful for each in held])
+    throughput = np.array([item.level.throughput_per_s for item in held])
+    useful = np.array([item.level.useful for item in held])
     best = int(throughput.argmax())
     good = np.flatnonzero(throughput >= FLAT * throughput[best]) + 1
     beyond = [n for n in range(best + 1, most + 1) if throughput[n - 1] < THRASHING * throughput[best]]

@@ -1,7 +1,7 @@
-"""Pools, processors and users that agree with each other: the fixed point of the model of demand paging.
+"""Fixed point of the model of demand paging: pools, processors and users that are consistent.
 
-How often pages are missed depends on how many processes are eligible and how fast they are, and these on how
-often pages are missed. Solved again and again, each from what the others found.
+The rate of page faults depends on the number of eligible processes and their speed, and these on the rate of
+page faults. The parts are solved in turn, each from the results of the others.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 
 PAGES_OF_HEADWAY = 32.0
 SEGMENTS_OF_HEADWAY = 8.0
-"""Places at which the headways are given."""
+"""Numbers of places for which the headways are given."""
 STAYS_MAX = 12
 ROUNDS = 25
 CLOSE = 2e-3
@@ -34,20 +34,20 @@ FEWEST = 1e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Load:
-    """How many are eligible, how fast they are, and for how long others are not."""
+    """Load of the pools: number and speed of eligible processes, and the time others are not eligible."""
 
     eligible: float
     paces: tuple[Pace, ...]
-    """Of first stays, and of later ones."""
+    """Paces of first stays, and of later ones."""
     away_s: tuple[float, float]
-    """Time in which a process is not eligible, before an interaction and before a later stay."""
+    """Time for which a process is not eligible, before an interaction and before a later stay."""
     charged: float
     """Processor time that counts against the quantum, over useful time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pools:
-    """What pages and segments cost an interaction, and what it then asks for."""
+    """Pages and segments missed by an interaction, and its demands that follow."""
 
     pages: Loads
     segments: Loads
@@ -57,30 +57,30 @@ class Pools:
     @property
     def charged(self) -> float:
         """Processor time that counts against the quantum, over useful time."""
-        asked = self.demand
-        faults = (asked.page_faults, 0.0, 0.0, 0.0, asked.segment_faults, asked.gate_faults)
-        return 1.0 + sum(n * s for n, s in zip(faults, asked.paths_s, strict=True)) / asked.useful_s
+        demand = self.demand
+        faults = (demand.page_faults, 0.0, 0.0, 0.0, demand.segment_faults, demand.gate_faults)
+        return 1.0 + sum(n * s for n, s in zip(faults, demand.paths_s, strict=True)) / demand.useful_s
 
     @property
     def work_s(self) -> tuple[tuple[float, float], ...]:
-        """Work that comes with useful time, and work that comes with page faults, by class of stay."""
-        asked = self.demand
-        fault, getwork, drum, other, segment, gate = asked.paths_s
-        each_s = fault + 2.0 * getwork + 0.5 * (drum + other)
+        """Work proportional to useful time and work of page faults, by class of stay [s]."""
+        demand = self.demand
+        fault, getwork, drum, other, segment, gate = demand.paths_s
+        fault_s = fault + 2.0 * getwork + 0.5 * (drum + other)
         stay_s = 2.0 * getwork + other
-        share = 1.0 + (asked.segment_faults * segment + asked.gate_faults * gate) / asked.useful_s
+        share = 1.0 + (demand.segment_faults * segment + demand.gate_faults * gate) / demand.useful_s
         pairs = zip(self.stays, self.pages.misses, strict=True)
-        return tuple((stay.useful_s * share + stay.number * stay_s, miss * each_s) for stay, miss in pairs)
+        return tuple((stay.useful_s * share + stay.number * stay_s, miss * fault_s) for stay, miss in pairs)
 
     @property
     def first(self) -> float:
-        """Part of the work that is done in first stays."""
-        sums = [sum(each) for each in self.work_s]
+        """Fraction of the work that is done in first stays."""
+        sums = [sum(pair) for pair in self.work_s]
         return sums[0] / sum(sums)
 
 
 def _pools(system: Paging, load: _Load, like: Pools | None = None) -> Pools:
-    """Solve both pools for a load; `like` is what was found for one that was like it."""
+    """Both pools solved for a load; `like` is the solution for a similar one."""
     quanta = [system.quantum_s * 2.0 ** min(level, system.levels - 1) for level in range(STAYS_MAX)]
     ends_s = (np.cumsum(quanta) / load.charged).tolist() if system.quantum_s < math.inf else []
 
@@ -122,10 +122,10 @@ def _pools(system: Paging, load: _Load, like: Pools | None = None) -> Pools:
 
 
 def _demand(system: Paging, pages: Loads, segments: Loads, stays: tuple[Stays, ...]) -> Demand:
-    """Tell what an interaction asks for that misses so many pages and segments."""
+    """Demands of an interaction that misses these pages and segments."""
     misses = sum(pages.misses)
     looked_s = system.examine_s * pages.examined / misses if misses > 0.0 else 0.0
-    number = sum(each.number for each in stays)
+    number = sum(item.number for item in stays)
     return Demand(
         useful_s=system.useful_s,
         page_faults=misses,
@@ -140,32 +140,32 @@ def _demand(system: Paging, pages: Loads, segments: Loads, stays: tuple[Stays, .
 
 
 def _paces(pools: Pools, per_s: float, eligible: tuple[float, float], page_wait_s: float) -> tuple[Pace, ...]:
-    """Real time that processes of each class need, where so many are eligible and so many interactions end.
+    """Real time that processes of each class need, for a number of eligible processes and a throughput.
 
-    Waiting for a processor stretches all work of a class alike, so far that page waits and work fill its
+    Waiting for a processor stretches all work of a class by one factor, so that page waits and work fill its
     time.
     """
-    found = []
+    result = []
     for work, stay, misses, number in zip(
         pools.work_s, pools.stays, pools.pages.misses, eligible, strict=False
     ):
         of_useful_s, of_misses_s = work
         stretch = max((number / per_s - misses * page_wait_s) / (of_useful_s + of_misses_s), 1.0)
         miss_s = page_wait_s + stretch * of_misses_s / max(misses, FEWEST)
-        found.append(
+        result.append(
             Pace(useful=stretch * of_useful_s / stay.useful_s, miss_s=max(miss_s, FEWEST * stay.useful_s))
         )
-    return tuple(found)
+    return tuple(result)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Balance:
-    """The chain of users who think or do not."""
+    """Birth and death process of users who think or wait."""
 
     levels: tuple[Level, ...]
-    """From nobody eligible on."""
+    """Levels of multiprogramming, from 0 eligible processes up."""
     weights: Array
-    """Parts of the time with 0, 1, ... eligible processes."""
+    """Fractions of the time with 0, 1, ... eligible processes."""
     throughput_per_s: float
     active: float
     """Interactions in progress."""
@@ -180,24 +180,24 @@ class Balance:
         return float(self.weights @ np.arange(len(self.weights)))
 
     def mean(self, name: str) -> Array:
-        """Mean over time of a figure of the levels."""
+        """Mean over time of an attribute of the levels."""
         pairs = zip(self.weights.tolist(), self.levels, strict=True)
         return np.asarray(sum(weight * np.asarray(getattr(level, name)) for weight, level in pairs))
 
     @property
     def page_wait_s(self) -> float:
-        """From the request for a page until it is in core."""
+        """Mean time from the request for a page until it is in core [s]."""
         wanted, faults_per_s = float(self.mean("pages_wanted")), float(self.mean("events_per_s")[PAGE_FAULT])
         return wanted / faults_per_s if faults_per_s > 0.0 else 0.0
 
 
 def _balance(system: Paging, pools: Pools, unwaited_s: float, usual: float) -> Balance:
-    """Birth and death of interactions, served by as many as may be eligible."""
+    """Birth and death process of interactions, served by the eligible processes."""
     most = min(system.users, math.ceil(system.max_eligible))
     levels = multiprogramming.levels(pools.demand, system.hardware, most, usual)
     served = np.array([level.throughput_per_s for level in levels])
     active = np.arange(system.users + 1)
-    # A fraction of a process is one in that part of the time.
+    # A fraction of a process is one process for that fraction of the time.
     below, above = np.minimum(active, min(math.floor(system.max_eligible), most)), np.minimum(active, most)
     part = system.max_eligible - math.floor(system.max_eligible) or 1.0
     rates = (1.0 - part) * served[below] + part * served[above]
@@ -218,18 +218,18 @@ def _balance(system: Paging, pools: Pools, unwaited_s: float, usual: float) -> B
 
 
 def _chances(up: Array, down: Array) -> Array:
-    """Stationary chances of a birth and death process."""
+    """Stationary probabilities of a birth and death process."""
     logs = np.concatenate([[0.0], np.cumsum(np.log(up) - np.log(down))])
     weights = np.exp(logs - logs.max())
-    found: Array = weights / weights.sum()
-    return found
+    result: Array = weights / weights.sum()
+    return result
 
 
 def _first(part: float, per_s: float, rates: Array, eligible: Array) -> tuple[float, float]:
     """Mean numbers of eligible processes in their first stay, and of those that wait for it.
 
-    First stays come before all others, and need the part `part` of the work: a birth and death process of its
-    own, in a population of as many as there are users.
+    First stays have priority over all others, and need the fraction `part` of the work: a separate birth and
+    death process, with all users as its population.
     """
     number = np.arange(len(rates))
     mean = 0.0
@@ -241,23 +241,23 @@ def _first(part: float, per_s: float, rates: Array, eligible: Array) -> tuple[fl
 
 
 def _think_s(system: Paging, unwaited_s: float) -> float:
-    r"""Mean time from the end of an interaction to the next, that of one not waited for taken as negative.
+    r"""Mean time from the end of an interaction to the next, less the overlap of those not waited for.
 
     .. math:: Z' = Z - (1 - p)\, R (1 - e^{-Z / R})
 
-    A user who does not wait thinks while the system works, and with exponential response times the two
-    overlap for so long. What nobody waits for is short: R is the response time of a first stay.
+    A user who does not wait thinks while the system works; with exponential response times the two overlap
+    for this time. Interactions that nobody waits for are short: R is the response time of a first stay.
     """
     overlap_s = unwaited_s * -math.expm1(-system.think_s / unwaited_s)
     return system.think_s - (1.0 - system.waited) * overlap_s
 
 
 def solve(system: Paging, *, thrashing: bool = False) -> tuple[Balance, Pools]:
-    """Find pools and users that agree with each other.
+    """Consistent state of users and pools.
 
-    There may be two answers: a machine that gets its work done keeps few processes eligible, and one with too
-    many gets too little done for them to become fewer. The search begins with one process, or as `thrashing`
-    begins: with as many as may be eligible.
+    There may be two: a machine that completes its work keeps few processes eligible, and one with too many
+    completes too little for them to become fewer. The search begins with one eligible process, or with
+    `thrashing` at the limit.
     """
     most = min(system.max_eligible, float(system.users))
     usual = most if thrashing else 1.0
@@ -274,13 +274,13 @@ def solve(system: Paging, *, thrashing: bool = False) -> tuple[Balance, Pools]:
 
 
 def _unloaded(system: Paging, eligible: float) -> _Load:
-    """Something to begin with."""
+    """Load from which the iteration begins."""
     pace = Pace(useful=eligible / system.cpus, miss_s=system.drum_rotation_s)
     return _Load(eligible=eligible, paces=(pace, pace), away_s=(math.inf, math.inf), charged=1.0)
 
 
 def _load(system: Paging, balance: Balance, pools: Pools) -> _Load:
-    """Tell the pools what they have to do with."""
+    """Load of the pools that follows from a state of the users."""
     per_s, eligible = balance.throughput_per_s, balance.eligible
     later = max(pools.demand.stays - 1.0, FEWEST)
     waiting = max(balance.active - eligible - balance.first_waiting, 0.0)
@@ -292,23 +292,22 @@ def _load(system: Paging, balance: Balance, pools: Pools) -> _Load:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Held:
-    """A number of processes that are always eligible: what they get done, and what their pages cost."""
+    """Result for a number of processes that are always eligible."""
 
     level: Level
     pools: Pools
 
     @property
     def lifetime_s(self) -> float:
-        """Useful time between page faults, in seconds."""
+        """Useful time between page faults [s]."""
         faults = self.pools.demand.page_faults
         return self.pools.demand.useful_s / faults if faults > 0.0 else math.inf
 
 
 def hold(system: Paging, processes: int, like: Held | None = None) -> Held:
-    """Predict what so many processes get done that are always eligible, for any number of users.
+    """Result for `processes` that are always eligible, for any number of users.
 
-    Whoever becomes eligible has nothing left in core from before. `like` is what was found for a number close
-    by.
+    A process that becomes eligible has no pages left in core. `like` is the solution for a similar number.
     """
     pools = _pools(system, _unloaded(system, float(processes)), like.pools if like else None)
     per_s = 0.0

@@ -1,14 +1,14 @@
-r"""Two processors in each other's way: memory-cycle interference and locks on the supervisor's tables.
+r"""Interference of two processors: memory cycles, and locks on the supervisor's tables.
 
-Both are active. Work takes I times as long as alone, and J times while the other processor spins for the
+Both are active. Work takes I times as long as on one, and J times while the other processor spins for the
 lock. With sections of length s under the lock after a of other work, the number of processors that hold it or
-want it is a Markov chain with
+wait for it is a Markov chain with
 
 .. math:: p_1 = 2\,\frac sa\,p_0, \qquad p_2 = \frac sa\,\frac JI\,\rho\,p_1, \qquad
           \rho = \frac{E[s^2]}{2\,E[s]^2}
 
-exact for exponential sections (:math:`\rho = 1`); for others, what is left of a section that is met is taken
-for the mean time to its end.
+exact for exponential sections (:math:`\rho = 1`); for others the residual section is approximated by its
+mean.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ KINDS = ("page_fault", "getwork", "drum_interrupt", "interrupt", "segment_fault"
 PAGE_FAULT, GETWORK, DRUM_INTERRUPT, INTERRUPT, SEGMENT_FAULT, GATE_FAULT = range(6)
 LOCKS = ("none", "global", "by_data_base")
 BEFORE_PAGE, AFTER_PAGE = 0.7, 0.3
-"""Parts of a page fault's path: up to the wait for the page, and after it."""
+"""Fractions of the path of a page fault: up to the wait for the page, and after it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Locking:
-    """What two processors do to each other.
+    """Parameters of interference and locks.
 
     Parameters
     ----------
     interference : float
-        By how much two active processors are slowed down, over all boxes of core.
+        Relative slowing of two active processors, over all boxes of core.
     spin_interference : float
-        By how much more one is while the other spins.
+        Further relative slowing of one while the other spins.
     locks : str
         One of `LOCKS`.
     segment_share, traffic_share : float
-        Parts of a segment fault's path under the lock of page control, and of getwork's under that of the
-        traffic controller.
+        Fractions of the path of a segment fault under the lock of page control, and of getwork under that
+        of the traffic controller.
     through_getwork : bool
-        Whether the lock of page control is held from a page fault until another process is chosen.
+        True if the lock of page control is held from a page fault until another process is chosen.
     path_variation : float
         Coefficient of variation of a path.
     """
@@ -82,7 +82,7 @@ class Locking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Section:
-    """What is done under a lock that is taken once: the kind that spins for it, and parts of paths."""
+    """Section under a lock that is taken once: the kind that spins for it, and fractions of paths."""
 
     kind: int
     parts: tuple[tuple[int, float], ...]
@@ -90,20 +90,20 @@ class _Section:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Together:
-    """An interaction's work while both processors are active.
+    """Work of an interaction while both processors are active.
 
     Parameters
     ----------
     work_s : float
-        Its length alone: useful time and paths.
+        Length of useful time and paths on one processor.
     rate : float
-        Seconds of work that both do in a second.
+        Seconds of work per second of both processors.
     slowed : float
-        Time that work takes outside locks, as a multiple.
+        Factor by which work outside locks is slowed.
     paths_s : array
         Time in the paths of `KINDS`, spinning included.
     spun_s : float
-        The part of it that is spun.
+        Part of it that is spent spinning.
     """
 
     work_s: float
@@ -114,7 +114,7 @@ class Together:
 
 
 def together(useful_s: float, counts: Array, lengths_s: Array, locking: Locking) -> Together:
-    """Tell how long the useful time and so many paths take while both processors are active."""
+    """Time of the useful work and of the paths while both processors are active."""
     work = counts * lengths_s
     work_s = useful_s + float(work.sum())
     slowed = 1.0 + locking.interference
@@ -125,7 +125,7 @@ def together(useful_s: float, counts: Array, lengths_s: Array, locking: Locking)
         if locked <= 0.0:
             continue
         other = max(work_s - locked, 1e-9 * work_s)
-        # Time an interaction with one processor spinning, over the time with none: both work in that.
+        # Time per interaction with one processor spinning, relative to that with none, in which both work.
         one = 2.0 * locked / other
         two = one * locked / other * spinning / slowed * 0.5 * squares * number / locked**2
         spun_s = 0.5 * work_s * slowed * two / (1.0 + one + 0.5 * two * slowed / spinning)
@@ -147,7 +147,7 @@ def together(useful_s: float, counts: Array, lengths_s: Array, locking: Locking)
 def _moments(
     sections: Sequence[_Section], counts: Array, lengths_s: Array, locking: Locking
 ) -> tuple[float, float, float]:
-    """Sections of an interaction, the time in them, and the sum of their squares."""
+    """Number of sections of an interaction, the time in them, and the sum of their squares."""
     number = locked = squares = 0.0
     for section in sections:
         length = sum(part * lengths_s[kind] for kind, part in section.parts)

@@ -1,8 +1,8 @@
-r"""So many eligible processes at processors, drum and disks: what they get done, and what it costs.
+r"""Throughput and overhead of a number of eligible processes at processors, drum and disks.
 
 A closed network (Baskett, Chandy, Muntz and Palacios, Journal of the ACM 22 (1975)) of the processors, the
-drum and the disk arms. What the supervisor does for a process is work of the processors; how long that takes
-when two are active, `lockout` says.
+drum and the disk arms. The supervisor's work for a process is work of the processors; `lockout` gives its
+length when two processors are active.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ class Hardware:
     cpus : int
         1 or 2.
     locking : Locking
-        What two processors do to each other.
+        Interference and locks of two processors.
     drum_rotation_s : float
-        A revolution of the drum.
+        Time of a revolution of the drum.
     drum_sectors : int
-        Pages in it.
+        Number of its pages.
     drum_in_order : bool
-        Whether the drum serves in order of arrival, and not whichever page comes round first.
+        True if the drum serves in order of arrival, and not the page that passes next.
     disk_share : float
-        Part of the pages read that are on disk.
+        Fraction of the pages read that are on disk.
     disk_arms : int
-        Arms, each with a queue of its own.
+        Number of arms, each with its own queue.
     disk_access_s : float
         Mean time of an access.
     disk_variation : float
         Coefficient of variation of these times.
     preempt : bool
-        Whether a process that can run again takes the processor from one that comes after it.
+        True if a process that can run again preempts one of lower priority.
     """
 
     cpus: int
@@ -61,7 +61,7 @@ class Hardware:
     preempt: bool
 
     def drum_per_s(self, present: Array) -> Array:
-        """Pages a second with so many requests: of j, anywhere, one comes round after T / (j + 1)."""
+        """Pages per second with `present` requests: of j at random places, one passes after T / (j + 1)."""
         page_s = self.drum_rotation_s / self.drum_sectors
         others = np.ones_like(present) if self.drum_in_order else present
         return 1.0 / (self.drum_rotation_s / (others + 1.0) + page_s)
@@ -69,23 +69,23 @@ class Hardware:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demand:
-    """What an interaction asks for.
+    """Demands of an interaction.
 
     Parameters
     ----------
     useful_s : float
-        Useful time, in seconds.
+        Useful time [s].
     page_faults, segment_faults, gate_faults : float
     writes : float
         Pages written to the drum, for which nobody waits.
     interrupts : float
-        Other than of drum and disk.
+        Interrupts other than those of drum and disk.
     stays : float
-        Times that it becomes eligible.
+        Number of times that it becomes eligible.
     first_faults : float
-        Part of the page faults that first stays have, which come before all others.
+        Fraction of the page faults in first stays, which have priority over all others.
     paths_s : tuple of float
-        Mean lengths of the paths of `KINDS`, in seconds, while nobody interferes.
+        Mean lengths of the paths of `KINDS`, without interference [s].
     """
 
     useful_s: float
@@ -101,27 +101,27 @@ class Demand:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Level:
-    """So many eligible processes.
+    """Result for a number of eligible processes.
 
     Parameters
     ----------
     processes : int
     throughput_per_s : float
-        Ended interactions.
+        Rate of completed interactions.
     useful : float
-        Part of the processors' time in user programs.
+        Fraction of the processors' time in user programs.
     idle : float
-        Part in which they have nothing to do.
+        Fraction of idle time.
     events_per_s : array
-        Events of `KINDS`, of all processors.
+        Rates of events of `KINDS`, of all processors.
     overhead : array
-        Parts of the processors' time in their paths.
+        Fractions of the processors' time in their paths.
     lock_wait : float
-        The part of it that passes while spinning.
+        Fraction of the time that is spent spinning.
     pages_wanted : float
-        Processes that wait for a page.
+        Number of processes that wait for a page.
     drum_utilisation, disk_utilisation : float
-        Busy part of the time of the drum, its latency included, and of an arm.
+        Fraction of busy time of the drum, its latency included, and of an arm.
     """
 
     processes: int
@@ -137,32 +137,32 @@ class Level:
 
     @property
     def page_wait_s(self) -> float:
-        """From the request for a page until it is in core, in seconds."""
+        """Mean time from the request for a page until it is in core [s]."""
         faults_per_s = float(self.events_per_s[PAGE_FAULT])
         return self.pages_wanted / faults_per_s if faults_per_s > 0.0 else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _State:
-    """What depends on the load."""
+    """Parameters that depend on the load."""
 
     turns: float = 1.0
-    """Chance that a process that can run again makes a processor choose anew."""
+    """Probability that a process that can run again makes a processor reschedule."""
     batch: float = 1.0
-    """Completions of the drum in one interrupt."""
+    """Number of completions of the drum per interrupt."""
     writing: float = 0.0
-    """Part of the drum's time that goes to pages written."""
+    """Fraction of the drum's time that is spent on pages written."""
 
 
 def levels(demand: Demand, hardware: Hardware, most: int, usual: float) -> tuple[Level, ...]:
-    """Solve the network for 0 to `most` eligible processes, of which there are `usual` on average."""
+    """Results for 0 to `most` eligible processes, of which there are `usual` on average."""
     state = _State()
-    at = min(max(round(usual), 1), most)
-    found = _solved(demand, hardware, at, state, [at])[0]
+    typical = min(max(round(usual), 1), most)
+    result = _solved(demand, hardware, typical, state, [typical])[0]
     for _ in range(ROUNDS):
-        before, state = found, _state(found, demand, hardware)
-        found = _solved(demand, hardware, at, state, [at])[0]
-        if abs(found.throughput_per_s / before.throughput_per_s - 1.0) < CLOSE:
+        before, state = result, _state(result, demand, hardware)
+        result = _solved(demand, hardware, typical, state, [typical])[0]
+        if abs(result.throughput_per_s / before.throughput_per_s - 1.0) < CLOSE:
             break
     none = np.zeros(len(KINDS))
     nobody = Level(
@@ -181,7 +181,7 @@ def levels(demand: Demand, hardware: Hardware, most: int, usual: float) -> tuple
 
 
 def _solved(demand: Demand, hardware: Hardware, most: int, state: _State, wanted: list[int]) -> list[Level]:
-    """Figures of the `wanted` levels up to `most`."""
+    """Results of the `wanted` levels up to `most`."""
     counts = _counts(demand, hardware, state)
     both = together(demand.useful_s, counts, np.array(demand.paths_s), hardware.locking)
     rates = np.array([1.0, both.rate][: hardware.cpus])
@@ -190,17 +190,17 @@ def _solved(demand: Demand, hardware: Hardware, most: int, state: _State, wanted
     if demand.page_faults > 0.0:
         asked = rates * demand.page_faults / both.work_s
         devices = np.asarray(mva(stations, most, course=True)["throughput_per_s"])
-        beside = [Station("processors", 1.0, rates=tuple(asked.tolist())), *stations[1:]]
-        others = np.asarray(mva(beside, most, course=True)["throughput_per_s"])
-    found = []
+        alternative = [Station("processors", 1.0, rates=tuple(asked.tolist())), *stations[1:]]
+        others = np.asarray(mva(alternative, most, course=True)["throughput_per_s"])
+    result = []
     for n in wanted:
         chances, reading = np.eye(1, n + 3, n)[0], 0.0
         if demand.page_faults > 0.0:
             chances = _chances(devices[:n], asked, n)
             reading = 1.0 - _chances(others[:n], drum[:n] / (1.0 - hardware.disk_share + 1e-12), n)[0]
         busy = 1.0 - (1.0 - reading) * (1.0 - state.writing)
-        found.append(_level(demand, hardware, counts, both, rates, chances, n, busy))
-    return found
+        result.append(_level(demand, hardware, counts, both, rates, chances, n, busy))
+    return result
 
 
 def _counts(demand: Demand, hardware: Hardware, state: _State) -> Array:
@@ -220,7 +220,7 @@ def _counts(demand: Demand, hardware: Hardware, state: _State) -> Array:
 
 
 def _devices(hardware: Hardware, drum_per_s: Array) -> list[Station]:
-    """Drum and disk arms, as a page asked for visits them; the drum comes first."""
+    """Drum and disk arms, as a page request visits them; the drum comes first."""
     drum = Station("drum", 1.0 - hardware.disk_share, rates=tuple(drum_per_s.tolist()))
     if hardware.disk_share * hardware.disk_access_s == 0.0:
         return [drum]
@@ -228,14 +228,14 @@ def _devices(hardware: Hardware, drum_per_s: Array) -> list[Station]:
 
 
 def _arms_per_s(hardware: Hardware, most: int) -> tuple[float, ...]:
-    r"""Find the accesses a second with 1, 2, ... requests, each at an arm of its own choice.
+    r"""Accesses per second with 1, 2, ... requests, each at a random arm.
 
     .. math:: R = S \Bigl(1 + Q - U\,\frac{1 - c^2}{2}\Bigr)
 
-    mean value analysis in which what is left of an access that is met has its right mean (Reiser, IBM Journal
+    by mean value analysis with the correct mean residual time of an access in progress (Reiser, IBM Journal
     of Research and Development 23 (1979)); exact where c is 1.
     """
-    found, queue, busy = [], 0.0, 0.0
+    rates, queue, busy = [], 0.0, 0.0
     access_s, less = hardware.disk_access_s, 0.5 * (1.0 - hardware.disk_variation**2)
     for n in range(1, most + 1):
         response_s = access_s * (1.0 + queue - busy * less)
@@ -243,14 +243,14 @@ def _arms_per_s(hardware: Hardware, most: int) -> tuple[float, ...]:
         queue, busy = n / hardware.disk_arms, per_s * access_s / hardware.disk_arms
         if busy > 1.0:
             per_s, busy = hardware.disk_arms / access_s, 1.0
-        found.append(per_s)
-    return tuple(found)
+        rates.append(per_s)
+    return tuple(rates)
 
 
 def _chances(others: Array, own: Array, n: int) -> Array:
-    """Chances of 0, 1, ... of n at a station, and two more that are 0.
+    """Probabilities of 0, 1, ... of n at a station, and two more that are 0.
 
-    `others` is what the rest of the network passes on with 1, 2, ... there, `own` what the station does with
+    `others` is the throughput of the rest of the network with 1, 2, ... there, `own` that of the station with
     1, 2, ...; its last value holds for more (Chandy, Herzog and Woo, 1975).
     """
     served = own[np.minimum(np.arange(n), len(own) - 1)]
@@ -268,13 +268,13 @@ def _level(
     n: int,
     drum_busy: float,
 ) -> Level:
-    """Figures that follow from the chances of 0, 1, ... processes at the processors."""
+    """Result that follows from the probabilities of 0, 1, ... processes at the processors."""
     alone, two = float(chances[1]), float(chances[2:].sum())
     if hardware.cpus == 1:
         alone, two = alone + two, 0.0
     worked = alone * rates[0] + two * rates[-1]
     x = worked / both.work_s
-    # Of all work, the part that is done while both processors are active.
+    # Fraction of all work that is done while both processors are active.
     part = two * float(rates[-1]) / worked
     paths_s = counts * np.array(demand.paths_s) * (1.0 - part) + both.paths_s * part
     useful_s = demand.useful_s * (1.0 - part + part * both.slowed)
@@ -295,17 +295,17 @@ def _level(
 
 
 def _state(level: Level, demand: Demand, hardware: Hardware) -> _State:
-    """Find what depends on the load, from figures of a level."""
+    """Parameters that depend on the load, from the result of a level."""
     x, active = level.throughput_per_s, max(1.0 - level.idle, 1e-12)
     drum_reads = demand.page_faults * (1.0 - hardware.disk_share)
     requests = np.array([1.0 + level.pages_wanted * (1.0 - hardware.disk_share)])
     writing = min(x * demand.writes / float(hardware.drum_per_s(requests)[0]), 0.9)
-    # A drum interrupt waits for the end of a path, where no processor is free for it.
+    # A drum interrupt waits for the end of a path where no processor is free.
     paths = level.overhead * (1.0 + hardware.locking.path_variation**2) * 0.5
     residual_s = float(paths @ np.array(demand.paths_s)) / max(float(level.overhead.sum()), 1e-12)
     in_path = (1.0 - level.idle) ** hardware.cpus * float(level.overhead.sum()) / active
     batch = 1.0 + x * (drum_reads + demand.writes) * in_path * residual_s
-    # Others than first stays take no processor from those.
+    # Later stays do not preempt first stays.
     first_there = min(active * demand.first_faults, 1.0) ** hardware.cpus
     turns = demand.first_faults + (1.0 - demand.first_faults) * (1.0 - first_there)
     return _State(turns=turns, batch=batch, writing=writing)

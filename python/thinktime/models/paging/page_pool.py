@@ -1,15 +1,15 @@
-r"""Places that processes share under a clock, in the mean: how often a process misses one it does not hold.
+r"""Rate at which processes miss places of a pool that they share under a clock algorithm.
 
 One model for two pools: frames of core, and entries of the table of active segments. A process that holds m
-places runs L(m) of useful time until it refers to something else, and has used u of them since the hand last
+places runs for L(m) of useful time until it refers to another one, and has used u of them since the hand last
 passed:
 
 .. math:: \frac{du}{dt} = \frac1{L(u)} + \frac1{L(m)} - s\,\frac um, \quad
           \frac{dm}{dt} = \frac1{L(m)} - s\,\Bigl(1 - \frac um\Bigr)
 
 with s(t) the rate at which the hand passes places of the process: those that it got, or kept, one revolution
-before. What it holds when it stops running lies there until the hand comes. The time of a revolution is the
-one with which all that is held fills the pool.
+before. The places that it holds when it stops running remain until the hand comes. The time of a revolution
+is the one for which all places held fill the pool.
 """
 
 from __future__ import annotations
@@ -33,31 +33,31 @@ Array = NDArray[np.float64]
 
 ROUNDS = 40
 ROUNDS_AGAIN = 3
-"""Where a load like this one was solved before: whoever changes the load asks again."""
+"""Rounds where a similar load was solved before: the caller iterates over the load."""
 CLOSE = 1e-3
 SLOPES = (0.2, 2.0)
-"""Least and greatest power with which what is held grows with the revolution."""
+"""Bounds of the power with which the number of places held grows with the revolution."""
 LONG_S = 1e5
-"""Revolution of the hand beyond which it might as well stand."""
+"""Time of a revolution beyond which the hand stands still in practice [s]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Use:
-    """Who uses a pool, and how. First stays and later ones are told apart, for those come before these.
+    """Use of a pool by first stays, which have priority, and by later ones.
 
     Parameters
     ----------
     stays : tuple of Stays
-        The first, and the later where there are any.
+        First stays, and later ones where there are any.
     paces : tuple of Pace
-        Of the same.
+        Pace of each.
     eligible : float
         Mean number of eligible processes.
     away_s : tuple of float
         Time for which a process is not eligible, before an interaction and before a later stay; infinite
-        where it surely loses everything meanwhile.
+        where it loses all places meanwhile.
     kept : float
-        Part of what a process holds that its next interaction uses too.
+        Fraction of the places of a process that its next interaction uses too.
     """
 
     stays: tuple[Stays, ...]
@@ -69,14 +69,14 @@ class Use:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loads:
-    """What a pool does, an interaction.
+    """Load of a pool per interaction.
 
     Parameters
     ----------
     misses : tuple of float
-        Places asked for, in first stays and in later ones.
+        Places requested, in first stays and in later ones.
     examined : float
-        Places that the hand looked at.
+        Places that the hand examined.
     held : float
         Places that an eligible process holds, on average.
     revolution_s : float
@@ -93,14 +93,14 @@ class Loads:
 
     @property
     def full(self) -> bool:
-        """Whether every place asked for is taken from somebody."""
+        """True if every place requested is taken from another process."""
         return self.revolution_s < math.inf
 
 
 def solve(lifetime: Lifetime, use: Use, capacity: float, like: Loads | None = None) -> Loads:
-    """Find the revolution with which the eligible processes, and what was left behind, fill the pool.
+    """Load of the pool at the revolution for which eligible processes and places left behind fill it.
 
-    `like` is what was found for a use that is like this one.
+    `like` is the solution for a similar use.
     """
     begin = np.zeros((2, 2)) if like is None else like.begin
     low, high = -math.log(LONG_S), math.log(LONG_S)
@@ -115,7 +115,7 @@ def solve(lifetime: Lifetime, use: Use, capacity: float, like: Loads | None = No
         away = (use.away_s[0] / turn_s, use.away_s[1] / turn_s)
         begin, lay = clock.left(np.sum([course.ends for course in courses], axis=0), away, use.kept)
         held_s = math.fsum(course.held_s for course in courses)
-        # Interactions follow from how long each is eligible (Little's law).
+        # The throughput follows from the time that each is eligible (Little's law).
         per_s = use.eligible / math.fsum(course.real_s for course in courses)
         over = math.log(per_s * (held_s + turn_s * lay) / capacity)
         if abs(over) < CLOSE or high - low < CLOSE or (over < 0.0 and at > math.log(LONG_S) - 1.0):

@@ -1,4 +1,4 @@
-"""What processes refer to, and for how long they run each time that they are eligible."""
+"""Programs: the places they refer to, and the lengths of their stays as eligible processes."""
 
 from __future__ import annotations
 
@@ -10,19 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.models.distributions import Distribution
+from thinktime.models.prediction import at_least_zero, positive
+from thinktime.stats import arguments
 
 Array = NDArray[np.float64]
 
 TABLE = 385
-"""Useful times at which the number of stays that last longer is kept; closer where they are short."""
+"""Number of useful times at which the number of longer stays is tabulated; denser for short times."""
 TAIL = 1e-4
-"""Chance to run longer that is left out."""
+"""Probability of longer runs that is neglected."""
 HALVINGS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lifetime:
-    """L(m) = `headway_s` (m / `places`)^`exponent`, in seconds of useful time."""
+    """Lifetime function L(m) = `headway_s` (m / `places`)^`exponent`, in seconds of useful time."""
 
     headway_s: float
     exponent: float
@@ -30,30 +32,37 @@ class Lifetime:
 
     @property
     def growth(self) -> float:
-        """Places^exponent per second: the rate of m^(exponent + 1) / (exponent + 1)."""
+        """Growth rate of m^(exponent + 1) / (exponent + 1), in places^exponent per second."""
         return float(self.places**self.exponent / self.headway_s)
 
     def at(self, held: float) -> float:
-        """Mean useful time between misses of who holds so many, in seconds."""
+        """Mean useful time between misses of a process that holds `held` places [s]."""
         return float(self.headway_s * (max(held, 1.0) / self.places) ** self.exponent)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """What a part of the interactions asks for.
+    """Demands of a class of interactions.
 
     Parameters
     ----------
     share : float
-        Part of all interactions.
+        Fraction of all interactions.
     useful : Distribution
-        Useful time of one, in seconds.
+        Useful time [s].
     pages, segments : float
-        Pages and segments that it refers to in all.
+        Total number of pages and segments that one refers to.
     lines : float
         Lines of its reply.
     factor : float
-        By which the useful time is multiplied.
+        Factor of the useful time.
+
+    Raises
+    ------
+    InputError
+        A number is out of range.
+    TypeError
+        An argument is of the wrong kind.
     """
 
     share: float
@@ -63,32 +72,39 @@ class Program:
     lines: float
     factor: float = 1.0
 
+    def __post_init__(self) -> None:
+        """Check every field."""
+        arguments.record(self.useful, Distribution, "useful")
+        for name in ("share", "pages", "segments", "lines"):
+            at_least_zero(name, getattr(self, name))
+        positive("factor", self.factor)
+
     @property
     def useful_s(self) -> float:
-        """Mean useful time, in seconds."""
+        """Mean useful time [s]."""
         return self.factor * self.useful.mean
 
     def beyond(self, useful_s: float | Array) -> Array:
-        """Chance that one takes longer."""
+        """Probability that one takes longer."""
         return self.useful.survival(np.asarray(useful_s) / self.factor)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Stays:
-    """How long processes run each time that they are eligible: all first stays, or all later ones.
+    """Lengths of the stays of processes as eligible: of all first stays, or of all later ones.
 
     Parameters
     ----------
     limits : array
-        Places referred to in all; a column each.
+        Total number of places referred to, one column each.
     longest_s : float
-        Useful time that none exceeds, in seconds.
+        Useful time that no stay exceeds [s].
     running : array
-        Stays an interaction that last longer, by column and by useful time, as `TABLE` says.
+        Longer stays per interaction, by column and by useful time (`TABLE`).
     cut : array
-        Those of them that the quantum will end.
+        Those of them that end with the quantum.
     rest : array
-        Useful time of an interaction that is later, by the same.
+        Later useful time of an interaction, by the same.
     """
 
     limits: Array
@@ -99,36 +115,36 @@ class Stays:
 
     @property
     def number(self) -> float:
-        """Stays of an interaction."""
+        """Number of stays of an interaction."""
         return float(self.running[:, 0].sum())
 
     @property
     def useful_s(self) -> float:
-        """Useful time of an interaction in them, in seconds."""
+        """Useful time of an interaction in these stays [s]."""
         return float(self.rest[:, 0].sum())
 
     def at(self, table: Array, useful_s: Array) -> Array:
-        """Values of one of the tables at useful times, by step and column."""
+        """Interpolated values of a table at useful times, by step and column."""
         place = np.cbrt(np.minimum(useful_s / self.longest_s, 1.0)) * (TABLE - 1)
         below = np.minimum(place.astype(np.int64), TABLE - 2)
         columns = np.arange(len(self.limits))
         low, high = table[columns, below], table[columns, below + 1]
-        found: Array = low + (place - below) * (high - low)
-        return found
+        result: Array = low + (place - below) * (high - low)
+        return result
 
 
 def cut_into_stays(
     programs: Sequence[Program], places: Sequence[float], ends_s: Sequence[float]
 ) -> tuple[Stays, ...]:
-    """Cut interactions at the useful times `ends_s`: first stays, and later ones where there are any.
+    """First stays, and later ones where there are any: interactions cut at the useful times `ends_s`.
 
-    They refer to so many `places`.
+    `places` is the number of places that each program refers to.
     """
     longest = max(_longest(program) for program in programs)
     bounds = [0.0, *(end for end in ends_s if end < longest), longest]
     pieces = list(pairwise(bounds))
-    found = [_stays(programs, places, part, longest) for part in (pieces[:1], pieces[1:]) if part]
-    return tuple(stays for stays in found if stays.number > 0.0)
+    stays = [_stays(programs, places, part, longest) for part in (pieces[:1], pieces[1:]) if part]
+    return tuple(item for item in stays if item.number > 0.0)
 
 
 def _stays(
@@ -138,27 +154,27 @@ def _stays(
     longest_s: float,
 ) -> Stays:
     limits = sorted(set(places))
-    own_s = max(end - begin for begin, end in pieces)
-    at = own_s * np.linspace(0.0, 1.0, TABLE) ** 3
+    longest = max(end - begin for begin, end in pieces)
+    times = longest * np.linspace(0.0, 1.0, TABLE) ** 3
     running, cut = np.zeros((len(limits), TABLE)), np.zeros((len(limits), TABLE))
     for begin, end in pieces:
-        inside = at < end - begin
+        inside = times < end - begin
         for program, limit in zip(programs, places, strict=True):
             column = limits.index(limit)
-            running[column] += np.where(inside, program.share * program.beyond(begin + at), 0.0)
+            running[column] += np.where(inside, program.share * program.beyond(begin + times), 0.0)
             if end < longest_s:
                 cut[column] += np.where(inside, program.share * float(program.beyond(end)), 0.0)
     some = running[:, 0] > 0.0
     running, cut = running[some], cut[some]
-    pieces_s = 0.5 * (running[:, 1:] + running[:, :-1]) * np.diff(at)
+    pieces_s = 0.5 * (running[:, 1:] + running[:, :-1]) * np.diff(times)
     rest = np.concatenate(
         [np.cumsum(pieces_s[:, ::-1], axis=1)[:, ::-1], np.zeros((len(running), 1))], axis=1
     )
-    return Stays(limits=np.array(limits)[some], longest_s=own_s, running=running, cut=cut, rest=rest)
+    return Stays(limits=np.array(limits)[some], longest_s=longest, running=running, cut=cut, rest=rest)
 
 
 def _longest(program: Program) -> float:
-    """Find the useful time that is passed with a chance of `TAIL`, in seconds."""
+    """Useful time that is exceeded with probability `TAIL` [s]."""
     low, high = 0.0, 2.0 * program.useful_s
     while float(program.beyond(high)) > TAIL:
         low, high = high, 2.0 * high

@@ -1,4 +1,4 @@
-r"""A time-sharing system with demand paging: how throughput follows from core, users and processors.
+r"""Throughput of a time-sharing system with demand paging as a function of core, users and processors.
 
 Three nested models (Courtois, *Decomposability* (1977)): `page_pool` gives the rate at which processes miss
 pages and segments for a given core and number of sharers, `multiprogramming` the work that a number of
@@ -19,6 +19,7 @@ from thinktime.models.paging.configuration import Paging
 from thinktime.models.paging.fixed_point import Balance, Pools
 from thinktime.models.paging.lockout import KINDS
 from thinktime.models.prediction import Assumption, Prediction, Quantity
+from thinktime.stats import arguments
 
 SOURCE = (
     "Courtois, Decomposability (1977); Baskett, Chandy, Muntz and Palacios, Journal of the ACM 22 (1975); "
@@ -26,16 +27,16 @@ SOURCE = (
 )
 
 FULL = 0.95
-"""Part of the processes that may be eligible from which on their number counts as steady."""
+"""Fraction of the limit of eligible processes from which their number counts as steady."""
 HELD_LEAST = 8.0
 IDLE_LEAST = 0.02
-"""Part of the processors' time below which some processes that could run are left waiting for long."""
+"""Fraction of idle time below which some processes that could run are left waiting for long."""
 TWO_STATES = 0.05
-"""Part less in throughput from which another steady state counts as one."""
+"""Relative throughput loss above which a second steady state is reported."""
 
 
 def predict(system: Paging) -> Prediction:
-    """Predict shares of the processors' capacity, times between events, throughput and response time.
+    """Predicted shares of the processors' capacity, times between events, throughput and response time.
 
     Parameters
     ----------
@@ -45,14 +46,20 @@ def predict(system: Paging) -> Prediction:
     -------
     Prediction
         ``throughput_per_s``, ``response_s`` (from input to the end of the work), ``useful_share``,
-        ``idle_share``; for each kind of event K ``K_share``, ``K_between_s`` (real time, a processor) and
-        ``K_overhead_s`` (what one costs); ``lock_wait_share``; ``eligible_mean``, ``active_mean``
-        (interactions in progress), ``page_wait_mean_s``, ``drum_utilisation``, ``disk_utilisation``,
-        ``page_faults_per_interaction``, ``lifetime_s`` (useful time between page faults), ``pages_held`` (by
-        an eligible process).
+        ``idle_share``; for each kind of event K ``K_share``, ``K_between_s`` (real time per processor)
+        and ``K_overhead_s`` (processor time per event); ``lock_wait_share``; ``eligible_mean``,
+        ``active_mean`` (interactions in progress), ``page_wait_mean_s``, ``drum_utilisation``,
+        ``disk_utilisation``, ``page_faults_per_interaction``, ``lifetime_s`` (useful time between page
+        faults), ``pages_held`` (by an eligible process).
+
+    Raises
+    ------
+    TypeError
+        `system` is no `Paging`.
     """
+    arguments.record(system, Paging, "system")
     balance, pools = fixed_point.solve(system)
-    found: list[Quantity] = [
+    quantities: list[Quantity] = [
         Quantity("throughput_per_s", balance.throughput_per_s, "1/s"),
         Quantity("response_s", balance.active / balance.throughput_per_s, "s"),
         Quantity("useful_share", float(balance.mean("useful")), "share"),
@@ -60,12 +67,12 @@ def predict(system: Paging) -> Prediction:
     ]
     events, overhead = balance.mean("events_per_s"), balance.mean("overhead")
     for kind, per_s, share in zip(KINDS, events.tolist(), overhead.tolist(), strict=True):
-        found.append(Quantity(f"{kind}_share", share, "share"))
+        quantities.append(Quantity(f"{kind}_share", share, "share"))
         if per_s > 0.0:
-            found.append(Quantity(f"{kind}_between_s", system.cpus / per_s, "s"))
-            found.append(Quantity(f"{kind}_overhead_s", share * system.cpus / per_s, "s"))
+            quantities.append(Quantity(f"{kind}_between_s", system.cpus / per_s, "s"))
+            quantities.append(Quantity(f"{kind}_overhead_s", share * system.cpus / per_s, "s"))
     faults = pools.demand.page_faults
-    found += [
+    quantities += [
         Quantity("lock_wait_share", float(balance.mean("lock_wait")), "share"),
         Quantity("eligible_mean", balance.eligible, "process"),
         Quantity("active_mean", balance.active, "interaction"),
@@ -79,18 +86,18 @@ def predict(system: Paging) -> Prediction:
     return Prediction(
         method="closed network with demand paging",
         source=SOURCE,
-        quantities=tuple(found),
+        quantities=tuple(quantities),
         assumptions=_assumptions(system, balance, pools),
     )
 
 
 def _is_full(balance: Balance, system: Paging) -> bool:
-    """Whether as many are eligible as may be, nearly all the time."""
+    """True if the number of eligible processes is at its limit nearly all the time."""
     return balance.eligible >= FULL * min(system.max_eligible, system.users)
 
 
 def _assumptions(system: Paging, balance: Balance, pools: Pools) -> tuple[Assumption, ...]:
-    """Return what the model takes for granted, and whether this machine meets it."""
+    """Assumptions of the model, and whether this machine meets them."""
     idle = float(balance.mean("idle"))
     other = balance if _is_full(balance, system) else fixed_point.solve(system, thrashing=True)[0]
     less = 1.0 - other.throughput_per_s / balance.throughput_per_s

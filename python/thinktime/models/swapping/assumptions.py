@@ -1,4 +1,4 @@
-"""What the model of the ratio takes for granted, and whether two machines meet it.
+"""Assumptions of the disk-bound model, and whether two machines meet them.
 
 Brachman, *A Model of the UNIX Time-sharing System under Disk Saturation*, M.Sc. thesis, University of British
 Columbia (1983).
@@ -13,21 +13,21 @@ from thinktime.models.swapping.swap_disk import Configuration, mean_size
 from thinktime.models.uncertain import Known, above, point, scaled
 
 UTILISATION_LEAST = 0.8
-"""Of the controller, on both machines, for the model to hold."""
+"""Smallest utilisation of the controller, on both machines, for which the model holds."""
 
 NEGLIGIBLE = 0.1
-"""What is up to this part of a figure is taken for negligible, and for no difference."""
+"""Relative differences up to this are treated as zero."""
 
 
 def of(a: Configuration, b: Configuration, *, queues_compared: bool = False) -> tuple[Assumption, ...]:
-    """Judge every assumption of equation 3.1 by two configurations.
+    """Assumptions of equation 3.1, evaluated for two configurations.
 
     Parameters
     ----------
     a, b : Configuration
-        The machine that is known, and the one that is asked about.
+        The measured machine, and the predicted one.
     queues_compared : bool
-        Whether the extension for different compute bursts is used.
+        True if the extension for different compute bursts is used.
     """
     both = (a, b)
     return (
@@ -59,7 +59,7 @@ def of(a: Configuration, b: Configuration, *, queues_compared: bool = False) -> 
 
 
 def no_thrashing(quantum_s: Known, swap_time_s: Known) -> Assumption:
-    """Whether processes come in as fast as the CPU uses them up: Tswap at most half the memory quantum."""
+    """Condition that swaps keep up with the CPU: Tswap is at most half the memory quantum."""
     late = above(swap_time_s, scaled(quantum_s, 0.5))
     return Assumption(
         "a swap takes at most half the memory quantum, else the machine thrashes",
@@ -135,7 +135,7 @@ def _sizes(machine: Configuration) -> list[str]:
     if size is None:
         return []
     given = [size] if isinstance(size, (int, float)) else size
-    return [f"{each:g}" for each in sorted(set(given))]
+    return [f"{item:g}" for item in sorted(set(given))]
 
 
 def _processes(a: Configuration, b: Configuration) -> Assumption:

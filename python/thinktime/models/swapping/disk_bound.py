@@ -1,9 +1,9 @@
-"""How much longer or shorter a load takes when a machine is changed whose swap disk is the bottleneck.
+"""Ratio of the elapsed times of a load on two machines whose swap disk is the bottleneck.
 
 The model needs no service demands: each loaded process keeps one file request at the controller, so that NL
-blocks are served for every swap, and times compare as the mean times of a block with its part of a swap.
-All of Brachman, *A Model of the UNIX Time-sharing System under Disk Saturation*, M.Sc. thesis, University of
-British Columbia (1983).
+blocks are served for every swap, and elapsed times are proportional to the mean time of a block with its
+share of a swap. Source: Brachman, *A Model of the UNIX Time-sharing System under Disk Saturation*, M.Sc.
+thesis, University of British Columbia (1983).
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _Figures = dict[str, tuple[float, str]]
 
 
 def predict(a: Configuration, b: Configuration) -> Prediction:
-    r"""Compare the elapsed time of a load on machine `b` with that on machine `a`.
+    r"""Predicted ratio of the elapsed time of a load on machine `b` to that on machine `a`.
 
-    Equation 3.1, times what its extensions say where the two differ in the number of processes PN or in the
-    compute burst PC:
+    Equation 3.1 with its extensions for machines that differ in the number of processes PN or in the compute
+    burst PC:
 
     .. math:: \frac{T_B}{T_A} = \frac{T_{block,B} + T_{swap,B} / NL_B}{T_{block,A} + T_{swap,A} / NL_A}
               \cdot \frac{PN_B}{PN_A} \cdot \frac{Q_A'}{Q_B}, \qquad
@@ -39,22 +39,24 @@ def predict(a: Configuration, b: Configuration) -> Prediction:
     number loaded, which equation 3.1 has counted; Q_A' is the queue of `a` with as many loaded as in `b`.
     ``ratio_as_printed`` leaves that out; it differs only where both the burst and the number loaded change.
 
-    Every process does the same work on both machines; the assumptions say what else must hold, and what
-    does not. Intervals of the inputs are propagated to first order (`uncertain.propagated`).
+    Every process does the same work on both machines; the prediction lists the other assumptions, and
+    whether they hold. Intervals of the inputs are propagated to first order (`uncertain.propagated`).
 
     Parameters
     ----------
     a : Configuration
-        The machine that is known; with its `elapsed_s` times are predicted, with `interactions` throughput
-        and response, with `service_s` the stretch factor, with `blocks` the swaps.
+        The measured machine; with its `elapsed_s` times are predicted, with `interactions` throughput and
+        response, with `service_s` the stretch factor, with `blocks` the swaps.
     b : Configuration
-        The machine that is asked about.
+        The machine to predict.
 
     Raises
     ------
     InputError
         The burst changes, and a queue length is neither given nor follows from the number loaded; or the
         inputs have intervals at different levels.
+    TypeError
+        `a` or `b` is no `Configuration`.
     """
     arguments.record(a, Configuration, "a")
     arguments.record(b, Configuration, "b")
@@ -75,7 +77,7 @@ def predict(a: Configuration, b: Configuration) -> Prediction:
 
 
 def _per_block(configuration: Configuration, choice: Choice) -> float:
-    """Mean time of a file request with its part of a swap: Tblock + Tswap / NL."""
+    """Mean time of a file request with its share of a swap: Tblock + Tswap / NL."""
     swap = point(configuration.swap_time_s, choice) / point(configuration.number_loaded, choice)
     return point(configuration.block_time_s, choice) + swap
 
@@ -103,19 +105,19 @@ def _factors(a: Configuration, b: Configuration, burst: bool, choice: Choice) ->
 
 
 def _absolute(a: Configuration, b: Configuration, ratio: float, choice: Choice) -> _Figures:
-    """Predict what depends on how much work was done on `a`, as far as that is known."""
-    found: _Figures = {}
+    """Predicted quantities that depend on the work done on `a`, as far as that is known."""
+    result: _Figures = {}
     processes = b.processes / a.processes if a.processes and b.processes else 1.0
     if a.blocks is not None:
         blocks = point(a.blocks, choice)
-        found["swaps_a"] = (swaps(blocks, point(a.number_loaded, choice)), "swap")
-        found["swaps_b"] = (swaps(blocks * processes, point(b.number_loaded, choice)), "swap")
+        result["swaps_a"] = (swaps(blocks, point(a.number_loaded, choice)), "swap")
+        result["swaps_b"] = (swaps(blocks * processes, point(b.number_loaded, choice)), "swap")
     if a.elapsed_s is None:
-        return found
+        return result
     before = point(a.elapsed_s, choice)
-    found["elapsed_a_s"], found["elapsed_b_s"] = (before, "s"), (before * ratio, "s")
+    result["elapsed_a_s"], result["elapsed_b_s"] = (before, "s"), (before * ratio, "s")
     if a.interactions is None or a.processes is None:
-        return found
+        return result
     for machine, name, elapsed, work in (
         (a, "a", before, float(a.interactions)),
         (b, "b", before * ratio, a.interactions * processes),
@@ -123,8 +125,8 @@ def _absolute(a: Configuration, b: Configuration, ratio: float, choice: Choice) 
         think = None if machine.think_s is None else point(machine.think_s, choice)
         service = None if machine.service_s is None else point(machine.service_s, choice)
         shown = _operational(elapsed, work, machine.processes, think, service)
-        found |= {_named(quantity, name): figure for quantity, figure in shown.items()}
-    return found
+        result |= {_named(quantity, name): figure for quantity, figure in shown.items()}
+    return result
 
 
 def _named(quantity: str, machine: str) -> str:
@@ -136,7 +138,7 @@ def _named(quantity: str, machine: str) -> str:
 
 
 def _burst_changes(a: Configuration, b: Configuration) -> bool:
-    """Whether the extension for another compute burst is called for."""
+    """True if the extension for another compute burst is needed."""
     if a.burst_s is None or b.burst_s is None:
         return a.queue_length is not None and b.queue_length is not None
     return a.burst_s != b.burst_s
@@ -157,7 +159,7 @@ def _queue(configuration: Configuration, name: str, choice: Choice) -> float:
 
 
 def swaps(blocks: float, loaded: float) -> float:
-    """Predict the swaps, in and out, that `blocks` file requests go with: one for every NL.
+    """Number of swaps, in and out, that go with `blocks` file requests: one for every NL.
 
     The thesis finds that measured swaps disagree where few processes are loaded, because of the block cache
     and of its regular flushing.
@@ -165,7 +167,9 @@ def swaps(blocks: float, loaded: float) -> float:
     Raises
     ------
     InputError
-        A figure that cannot be.
+        A number is out of range.
+    TypeError
+        An argument is of the wrong kind.
     """
     return at_least_zero("blocks", blocks) / positive("loaded", loaded)
 
@@ -177,7 +181,7 @@ def operational(
     think_s: Known | None = None,
     service_s: Known | None = None,
 ) -> Prediction:
-    r"""Throughput, response and stretch factor from a load's elapsed time.
+    r"""Throughput, response time and stretch factor from the elapsed time of a load.
 
     .. math:: X = C / T, \quad R = PN\, T / C - Z, \quad \text{stretch} = R / S
 
@@ -192,14 +196,16 @@ def operational(
     interactions, processes : int
         C, of all processes, and PN.
     think_s : float or Estimate, optional
-        Z; without it no response follows.
+        Z; without it there is no response time.
     service_s : float or Estimate, optional
-        Mean service time S of an interaction, all that it would take on a machine of its own.
+        Mean service time S of an interaction: its time on an otherwise empty machine.
 
     Raises
     ------
     InputError
-        A figure that cannot be.
+        A number is out of range.
+    TypeError
+        An argument is of the wrong kind.
     """
     positive("elapsed_s", elapsed_s)
     count("interactions", interactions)
@@ -243,7 +249,7 @@ def _operational(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOut:
-    """One run, predicted from each of the others.
+    """Run predicted from each of the others.
 
     Parameters
     ----------
@@ -252,7 +258,7 @@ class LeftOut:
     predictions_s : tuple of float
         Its elapsed time from each other run, in their order.
     mean_s, standard_deviation_s : float
-        Of the predictions; the deviation with n - 1, nan where there is one prediction only.
+        Mean and standard deviation of the predictions; nan for the deviation of a single one.
     """
 
     run: Configuration
@@ -262,12 +268,12 @@ class LeftOut:
 
     @property
     def measured_s(self) -> float:
-        """Elapsed time as it was measured."""
+        """Measured elapsed time [s]."""
         return point(self.run.elapsed_s or math.nan)
 
     @property
     def error(self) -> float:
-        """Mean prediction over the measured time, less one."""
+        """Relative error of the mean prediction."""
         return self.mean_s / self.measured_s - 1.0
 
 

@@ -1,7 +1,7 @@
-"""Disk and CPU among the loaded processes: how fast they finish interactions, and how fast the swapper swaps.
+"""Disk and CPU shared by the loaded processes: rates of interactions and of swaps.
 
-The inner of two models. It takes the number of loaded processes that are not pausing, and whether the swapper
-has a request at the disk, as fixed; `swapper` lets them change.
+The inner of two models. The number of loaded processes that are not pausing, and whether the swapper has a
+request at the disk, are fixed; in `swapper` they change.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ SOURCE = (
 )
 
 STEPS = 60
-"""Halvings of the interval that holds a throughput: to the last bit of a double."""
+"""Bisections of the interval of the throughput: down to the last bit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demands:
-    """What one interaction asks for, and how long the devices take.
+    """Demands of an interaction, and service times of the devices.
 
     Parameters
     ----------
@@ -38,17 +38,17 @@ class Demands:
     swap_time_s : float
         Access and transfer of a process, one way.
     gap_s : float
-        What passes from the end of a request to the start of the next that waits.
+        Time from the end of a request to the start of the next one that waits.
     compute_s : float
         CPU time of the program.
     system_s : float
-        CPU time of the system; it goes before that of programs.
+        CPU time of the system, which has priority over that of programs.
     residual_s : float or None
-        Mean of what is left of a compute burst that is seen at any time of it. A process that comes back from
-        the disk or from its pause waits for so much of every process that computes, or until the next comes
-        back. None: processes share the CPU, program and system alike, and nobody waits.
+        Mean residual of a compute burst at a random time. A process that returns from the disk or from its
+        pause waits for this time for every process that computes, or until the next returns. None:
+        processes share the CPU, program and system alike, and none waits.
     own_controller : bool
-        Whether swaps have a controller of their own.
+        True if swaps have their own controller.
     """
 
     blocks: float
@@ -68,17 +68,17 @@ class Demands:
 
     @property
     def block_s(self) -> float:
-        """Time for which a file transfer keeps the controller."""
+        """Time for which a file transfer occupies the controller."""
         return self.block_time_s + self.gap_s
 
     @property
     def swap_s(self) -> float:
-        """Time for which a swap keeps its controller."""
+        """Time for which a swap occupies its controller."""
         return self.swap_time_s + self.gap_s
 
     @property
     def disk_s(self) -> float:
-        """Time for which an interaction keeps the controller, its swaps apart."""
+        """Time for which an interaction occupies the controller, without its swaps."""
         return self.transfers * self.block_s
 
     @property
@@ -89,16 +89,16 @@ class Demands:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Rates:
-    """Figures by number of loaded processes that do not pause (first index), without and with a swap.
+    """Rates by number of loaded processes that do not pause (first index), without and with a swap.
 
     Parameters
     ----------
     interactions_per_s : array
-        Ended interactions.
+        Rate of completed interactions.
     swaps_per_s : array
-        Ended swaps; 0 without one.
+        Rate of completed swaps; 0 without one.
     utilisation : array
-        Busy part of the controller that serves the files.
+        Fraction of busy time of the controller that serves the files.
     queue : array
         Mean number of requests there, in service or waiting.
     """
@@ -110,56 +110,55 @@ class Rates:
 
 
 def rates(demands: Demands, active: int) -> Rates:
-    """Solve the network for 0 to `active` loaded processes that do not pause."""
+    """Rates with 0 to `active` loaded processes that do not pause."""
     shape = (active + 1, 2)
     interactions, swaps, queue = (np.zeros(shape) for _ in range(3))
-    beside = 0 if demands.own_controller else 1
+    shared = 0 if demands.own_controller else 1
     for swapping in (0, 1):
-        met = swapping * beside
+        met = swapping * shared
         for number in range(1, active + 1):
             x, requests = _solve(demands, number, demands.swap_s if met else 0.0)
             interactions[number, swapping] = x
             queue[number, swapping] = requests
     if demands.swap_s > 0.0:
-        # While the swapper has a request at the disk, the disk is kept: swaps get all that files leave.
-        left = 1.0 - interactions[:, 1] * demands.disk_s * beside
+        # While the swapper has a request at the disk, the disk is busy: swaps get the time that files leave.
+        left = 1.0 - interactions[:, 1] * demands.disk_s * shared
         swaps[:, 1] = np.maximum(left, 0.0) / demands.swap_s
     utilisation = interactions * demands.transfers * demands.block_time_s
-    if beside:
+    if shared:
         queue[:, 1] += 1.0
         utilisation[:, 1] += swaps[:, 1] * demands.swap_time_s
     return Rates(interactions_per_s=interactions, swaps_per_s=swaps, utilisation=utilisation, queue=queue)
 
 
 def _solve(demands: Demands, number: int, swap_s: float) -> tuple[float, float]:
-    """Throughput of `number` processes, and their requests at the disk, with a swap in the way or none.
+    """Throughput of `number` processes, and their requests at the disk, with or without a swap.
 
-    Waits grow with the throughput that is supposed, and the throughput found falls: it is where both agree.
+    Waits grow with the assumed throughput, and the resulting one falls: the solution is where both are equal.
     """
     low, high = 0.0, _most(demands)
     for _ in range(STEPS):
-        tried = 0.5 * (low + high)
-        found, _ = _recursion(demands, number, swap_s, tried)
-        low, high = (tried, high) if found > tried else (low, tried)
+        middle = 0.5 * (low + high)
+        result, _ = _recursion(demands, number, swap_s, middle)
+        low, high = (middle, high) if result > middle else (low, middle)
     throughput = 0.5 * (low + high)
     return throughput, _recursion(demands, number, swap_s, throughput)[1]
 
 
 def _most(demands: Demands) -> float:
-    """Throughput at which the first device is always busy."""
+    """Throughput at which the bottleneck is always busy."""
     longest = max(demands.disk_s, demands.cpu_s)
     return 1.0 / longest if longest > 0.0 else math.inf
 
 
 def _recursion(demands: Demands, number: int, swap_s: float, throughput: float) -> tuple[float, float]:
-    r"""Mean value analysis of 1 to `number` processes, beside the load that a throughput brings.
+    r"""Mean value analysis of 1 to `number` processes, given the background load of a throughput.
 
     .. math:: r(n) = \frac{T_{block} (1 + Q(n-1)) + T_{swap}}{1 - \rho}
 
-    is the time of one request at the disk, with :math:`\rho` the part of the disk that writes behind keep
-    busy: a request that arrives finds those of other processes, a swap where there is one, and the writes
-    behind that came before and come meanwhile. Programs get the CPU that the system calls of other processes
-    leave.
+    is the time of one request at the disk, with :math:`\rho` the fraction of the disk's time that writes
+    behind need: an arriving request finds those of other processes, a swap where there is one, and writes
+    behind. Programs get the CPU time that the system calls of other processes leave.
     """
     rho = min(throughput * demands.behind * demands.block_s, 1.0 - 1e-12)
     sharing = demands.residual_s is None
@@ -168,22 +167,22 @@ def _recursion(demands: Demands, number: int, swap_s: float, throughput: float) 
     program_s = (demands.cpu_s if sharing else demands.compute_s) / (1.0 - before)
     fixed_s = 0.0 if sharing else demands.system_s / (1.0 - before)
     waited_s = (demands.blocks + 1.0) * _slice_s(demands, throughput)
-    at_disk = computing = found = request_s = 0.0
+    at_disk = computing = per_s = request_s = 0.0
     for n in range(1, number + 1):
         request_s = (demands.block_s * (1.0 + at_disk) + swap_s) / (1.0 - rho)
         disk_s, cpu_s = demands.blocks * request_s, program_s * (1.0 + computing)
-        found = n / (disk_s + cpu_s + fixed_s + waited_s * computing)
-        at_disk, computing = found * disk_s, found * cpu_s
-    return found, at_disk + throughput * demands.behind * request_s
+        per_s = n / (disk_s + cpu_s + fixed_s + waited_s * computing)
+        at_disk, computing = per_s * disk_s, per_s * cpu_s
+    return per_s, at_disk + throughput * demands.behind * request_s
 
 
 def _slice_s(demands: Demands, throughput: float) -> float:
-    r"""How long a process that comes back waits for each that computes.
+    r"""Time that a returning process waits for each process that computes.
 
     .. math:: \frac{1}{X (b + 1) + 1 / L}
 
-    with X (b + 1) the rate at which processes come back from the disk and from pauses, upon which the CPU is
-    given to the next, and L what is left of a burst.
+    with X (b + 1) the rate at which processes return from the disk and from pauses, whereupon the CPU is
+    given to the next, and L the residual burst.
     """
     if not demands.residual_s:
         return 0.0

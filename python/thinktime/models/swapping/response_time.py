@@ -1,12 +1,12 @@
-r"""How long interactions take on a machine that swaps whole processes, whatever its bottleneck.
+r"""Response time of a machine that swaps whole processes, for any bottleneck.
 
-A closed network of a disk controller that serves files and swaps, a CPU, and pauses, in which only so many
-processes as fit into memory can be anywhere but in a pause. Two models in each other (Courtois,
-*Decomposability* (1977)): `loaded_network` gives the rates at which a number of loaded processes end
-interactions and the swapper ends swaps, `swapper` the balance of all states that the processes can be in.
-There is no saturation in what it assumes: it is exact mean value analysis where memory holds all. Where the
-disk limits and the swapper always has a request there, one file request of each process at work is served for
-every swap, as equation 3.1 of `disk_bound` has it; how often that is so, the model says itself.
+A closed network of a disk controller that serves files and swaps, a CPU, and pauses, in which only the
+processes that fit into memory can be elsewhere than in a pause. Two nested models (Courtois,
+*Decomposability* (1977)): `loaded_network` gives the rates of interactions and swaps for a number of
+loaded processes, `swapper` the equilibrium over all states of the processes. The model does not assume
+saturation: it is exact mean value analysis where memory holds all. Where the disk is the bottleneck and the
+swapper always has a request there, one file request of each loaded process is served for every swap, as in
+equation 3.1 of `disk_bound`; the model predicts how often that is so.
 
 The machine is that of Brachman, *A Model of the UNIX Time-sharing System under Disk Saturation*, M.Sc.
 thesis, University of British Columbia (1983), whose conclusions ask for such a model.
@@ -34,19 +34,21 @@ from thinktime.stats.estimate import Estimate
 DISPATCHES = ("sharing", "slices")
 TIMES = ("block_time_s", "compute_s", "system_s", "think_s", "gap_s")
 FEW = 0.1
-"""Part of the swaps up to which those that are forced count as few."""
+"""Fraction of the swaps up to which forced ones count as few."""
 ROOM = 0.05
-"""Part of memory that must be free when all that fit are loaded, for other processes and for fragments."""
+"""Fraction of memory that must be free when all that fit are loaded, for other processes and fragments."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Swapping:
-    """A machine that swaps, and its load. Where a figure was measured, its `Estimate` carries the interval.
+    """Machine that swaps, and its load. An `Estimate` as a measured value carries its interval along.
 
     Raises
     ------
     InputError
-        A figure that cannot be, or a process larger than memory.
+        A number out of range, or a process larger than memory.
+    TypeError
+        A field is of the wrong kind.
     """
 
     processes: int
@@ -93,7 +95,7 @@ class Swapping:
     Overlapped seeks on one controller bring less."""
 
     def __post_init__(self) -> None:
-        """Refuse what no machine has."""
+        """Check every field."""
         for name in ("processes", "memory", "interactions"):
             if (whole := getattr(self, name)) is not None:
                 count(name, whole)
@@ -121,33 +123,34 @@ class Swapping:
 
     @property
     def sizes(self) -> tuple[float, ...]:
-        """Sizes that are dealt to the processes."""
+        """Sizes that the processes get in turn."""
         return (self.size,) if isinstance(self.size, (int, float)) else tuple(self.size)
 
     @property
     def swap_times_s(self) -> tuple[Known, ...]:
-        """One for all sizes, or one for each."""
+        """Swap time of all sizes, or one for each."""
         known = self.swap_time_s
         return (known,) if isinstance(known, (int, float, Estimate)) else tuple(known)
 
     def fitting(self) -> dict[int, float]:
-        """How many processes memory holds beside the shared text, with the probability of each number."""
-        dealt = [self.sizes[at % len(self.sizes)] for at in range(self.processes)] if self.sizes else []
+        """Numbers of processes that memory holds with the shared text, with their probabilities."""
+        count_of = len(self.sizes)
+        dealt = [self.sizes[place % count_of] for place in range(self.processes)] if count_of else []
         return number_that_fit(self.memory, dealt, self.text)
 
     def known(self) -> tuple[Known | None, ...]:
-        """All figures that may have intervals."""
+        """All fields that may have intervals."""
         values = (getattr(self, field.name) for field in fields(self) if field.name != "swap_time_s")
         return (*(value for value in values if isinstance(value, Estimate)), *self.swap_times_s)
 
 
 def predict(system: Swapping) -> Prediction:
-    r"""Predict throughput, times, swaps and the load of the devices.
+    r"""Predicted throughput, times, swaps and utilisation of the devices.
 
     .. math:: T = PN\, C / X, \quad R = PN / X - Z
 
-    Where sizes differ, as many processes are loaded as fit of a random order, and the throughput is the mean
-    over that number; a swap takes the mean time over the processes. Intervals of the inputs are propagated to
+    Where sizes differ, the number loaded is that which fits in a random order, and the throughput is the mean
+    over it; a swap takes the mean time over the processes. Intervals of the inputs are propagated to
     first order (`uncertain.propagated`).
 
     Parameters
@@ -287,7 +290,7 @@ NEVER = 1e-9
 
 
 def number_that_fit(memory: int, sizes: Sequence[float], text: float = 0.0) -> dict[int, float]:
-    r"""Probability of each number of processes that memory holds, if they come in a random order.
+    r"""Probability of each number of processes that memory holds, for a random order of arrival.
 
     .. math:: \Pr\{L \ge k\} = \Pr\{S_k \le MM - t\}
 
@@ -302,13 +305,16 @@ def number_that_fit(memory: int, sizes: Sequence[float], text: float = 0.0) -> d
     sizes : sequence of float
         Size of each process, its text included, in the unit of `memory`.
     text : float
-        t, the part of every size that is in memory once for all.
+        t, the part of every size that all processes share.
 
     Raises
     ------
     InputError
         There is no process, one is larger than memory, or one is no larger than its text.
+    TypeError
+        An argument is of the wrong kind.
     """
+    sizes, text = arguments.sequence(sizes, "sizes", "a list of sizes"), at_least_zero("text", text)
     if not sizes:
         raise InputError("there are no sizes of processes; give at least one")
     for size in sizes:
@@ -330,16 +336,16 @@ def number_that_fit(memory: int, sizes: Sequence[float], text: float = 0.0) -> d
 
 
 def _at_least(free: int, sizes: Sequence[int]) -> list[float]:
-    """Chance that k = 0, 1, ... sizes of a random order fit: the part of the k-subsets whose sum fits."""
+    """Probability that k = 0, 1, ... sizes in a random order fit: the fraction of subsets that fit."""
     number = len(sizes)
-    # By k, the chance of each sum of a random k-subset of the sizes seen.
+    # By k, the probability of each sum of a random k-subset of the sizes so far.
     subsets = [np.zeros(free + 1) for _ in range(number + 1)]
     subsets[0][0] = 1.0
-    for seen, size in enumerate(sizes, start=1):
-        for k in range(min(seen, number), 0, -1):
-            # Of the k-subsets of `seen` sizes, the part k / seen contains the last.
+    for so_far, size in enumerate(sizes, start=1):
+        for k in range(min(so_far, number), 0, -1):
+            # Of the k-subsets of `so_far` sizes, the fraction k / so_far contains the last.
             with_last = np.zeros(free + 1)
             if size <= free:
                 with_last[size:] = subsets[k - 1][: free + 1 - size]
-            subsets[k] = with_last * (k / seen) + subsets[k] * (1.0 - k / seen)
+            subsets[k] = with_last * (k / so_far) + subsets[k] * (1.0 - k / so_far)
     return [min(1.0, float(subset.sum())) for subset in subsets]

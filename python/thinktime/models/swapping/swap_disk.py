@@ -1,6 +1,6 @@
-"""A machine that swaps whole processes on the disk controller that also serves their files.
+"""Machine that swaps whole processes on the disk controller that also serves their files.
 
-Source of all: Brachman, *A Model of the UNIX Time-sharing System under Disk Saturation*, M.Sc. thesis,
+Source: Brachman, *A Model of the UNIX Time-sharing System under Disk Saturation*, M.Sc. thesis,
 University of British Columbia (1983). Its symbols: NL processes loaded of PN, each of PS clicks, in MM clicks
 of memory; PC the mean compute burst; Tblock and Tswap the mean times of a file request and of one swap,
 without queueing.
@@ -15,6 +15,7 @@ from dataclasses import dataclass, fields
 from thinktime.errors import InputError
 from thinktime.models.prediction import Quantity, at_least_zero, count, positive
 from thinktime.models.uncertain import Known, Share, ends, point
+from thinktime.stats import arguments
 from thinktime.stats.estimate import Estimate
 
 SOURCE = "Brachman, A Model of the UNIX Time-sharing System under Disk Saturation (UBC, 1983)"
@@ -24,14 +25,16 @@ BLOCK_BYTES = 512
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
-    """One of two machines that are compared, and its load. Prefer measured figures.
+    """One of two machines that are compared, and its load. Prefer measured values.
 
-    Where a figure was measured, its `Estimate` carries the interval into the prediction.
+    An `Estimate` as a measured value carries its interval into the prediction.
 
     Raises
     ------
     InputError
-        A figure that cannot be, a process larger than memory, or nothing that says how many are loaded.
+        A number out of range, a process larger than memory, or nothing from which the number loaded follows.
+    TypeError
+        A field is of the wrong kind.
     """
 
     block_time_s: Known
@@ -74,7 +77,7 @@ class Configuration:
     """Whether at most one swap is requested of the disk at any time."""
 
     def __post_init__(self) -> None:
-        """Refuse what no machine has."""
+        """Check every field."""
         for name in ("block_time_s", "elapsed_s", "queue_length", "service_s"):
             if (known := getattr(self, name)) is not None:
                 positive(name, known)
@@ -93,14 +96,12 @@ class Configuration:
         self._check_loaded()
 
     def _check_loaded(self) -> None:
-        found = point(self.number_loaded)
-        if not 1.0 <= found < math.inf:
+        number = point(self.number_loaded)
+        if not 1.0 <= number < math.inf:
+            raise InputError(f"loaded is {number:g}; give 1 or more")
+        if self.processes is not None and number > self.processes:
             raise InputError(
-                f"loaded is {found:g}; give 1 or more, for a machine that holds no process does no work"
-            )
-        if self.processes is not None and found > self.processes:
-            raise InputError(
-                f"loaded is {found:g}, but there are {self.processes} processes; give at most so many"
+                f"loaded is {number:g}, but there are {self.processes} processes; give at most that number"
             )
 
     @property
@@ -113,33 +114,35 @@ class Configuration:
         return loaded_processes(self.memory, self.size, self.processes)
 
     def known(self) -> tuple[Known | None, ...]:
-        """All figures that may have intervals."""
-        found = (getattr(self, field.name) for field in fields(self))
-        return tuple(value for value in found if isinstance(value, Estimate))
+        """All fields that may have intervals."""
+        values = (getattr(self, field.name) for field in fields(self))
+        return tuple(value for value in values if isinstance(value, Estimate))
 
 
 def mean_size(size: float | Sequence[float], processes: int | None = None) -> float:
-    """Mean size of the processes to whom the sizes are dealt in turn.
+    """Mean size of processes that get the given sizes in turn.
 
     Raises
     ------
     InputError
         There is no size, or one that is not above 0.
+    TypeError
+        An argument is of the wrong kind.
     """
-    dealt = [size] if isinstance(size, (int, float)) else list(size)
+    dealt = [size] if isinstance(size, (int, float)) else arguments.sequence(size, "size", "a size or a list")
     if not dealt:
         raise InputError("size is an empty list; give at least one size")
-    sizes = [positive("size", each) for each in dealt]
+    sizes = [positive("size", item) for item in dealt]
     number = len(sizes) if processes is None else count("processes", processes)
     rounds, rest = divmod(number, len(sizes))
     return (rounds * math.fsum(sizes) + math.fsum(sizes[:rest])) / number
 
 
 def loaded_processes(memory: int, size: float | Sequence[float], processes: int | None = None) -> int:
-    r"""Count the processes that fit into memory: :math:`NL = \min(PN, \lfloor MM / PS \rfloor)`.
+    r"""Number of processes that fit into memory: :math:`NL = \min(PN, \lfloor MM / PS \rfloor)`.
 
     The thesis prints the brackets of the ceiling; all its rows need the floor. Of unequal sizes, PS is the
-    mean. What fragmentation keeps out is not seen.
+    mean. Fragmentation is ignored.
 
     Parameters
     ----------
@@ -153,10 +156,12 @@ def loaded_processes(memory: int, size: float | Sequence[float], processes: int 
     Raises
     ------
     InputError
-        A process is larger than memory, or a figure is not above 0.
+        A process is larger than memory, or a number is not above 0.
+    TypeError
+        An argument is of the wrong kind.
     """
-    largest = positive("size", size) if isinstance(size, (int, float)) else max(size, default=0.0)
     mean = mean_size(size, processes)
+    largest = size if isinstance(size, (int, float)) else max(size)
     if largest > count("memory", memory):
         raise InputError(
             f"size is {largest:g}, and memory {memory}: no such process can ever be loaded; give more memory "
@@ -168,7 +173,7 @@ def loaded_processes(memory: int, size: float | Sequence[float], processes: int 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drive:
-    """A disk drive by its maker's figures, from which Tblock and Tswap are calculated.
+    """Disk drive by its data sheet, from which Tblock and Tswap are calculated.
 
     Parameters
     ----------
@@ -188,18 +193,18 @@ class Drive:
     cylinder_blocks: int
 
     def __post_init__(self) -> None:
-        """Refuse what no drive has."""
+        """Check every field."""
         at_least_zero("access_s", self.access_s)
         positive("transfer_s_per_byte", self.transfer_s_per_byte)
         at_least_zero("track_to_track_s", self.track_to_track_s)
         count("cylinder_blocks", self.cylinder_blocks)
 
     def block_time_s(self) -> float:
-        """Return access and transfer of one block: Table V, calculated."""
+        """Time of access and transfer of one block: Table V, calculated [s]."""
         return self.access_s + BLOCK_BYTES * self.transfer_s_per_byte
 
     def swap_time_s(self, size_clicks: int) -> Quantity:
-        r"""Access and transfer of a process, from where it lies best to where it lies worst.
+        r"""Time of access and transfer of a process, from its best to its worst place on disk.
 
         .. math:: T_{swap} = t_{access} + 64\, PS\, t_{byte} + k\, t_{track}
 

@@ -1,4 +1,4 @@
-"""What swapping does to a machine whose CPU, not its disk, is the bottleneck.
+"""Effect of swapping on a machine whose CPU, not its disk, is the bottleneck.
 
 Brachman, *A Model of the UNIX Time-sharing System under Disk Saturation*, M.Sc. thesis, University of British
 Columbia (1983).
@@ -23,7 +23,9 @@ def one_loaded(elapsed_s: Known, swap_time_s: Known, swaps: Known) -> Prediction
     Raises
     ------
     InputError
-        A figure that cannot be.
+        A number is out of range.
+    TypeError
+        An argument is neither a number nor an estimate.
     """
     positive("elapsed_s", elapsed_s)
     at_least_zero("swap_time_s", swap_time_s)
@@ -74,7 +76,9 @@ def several_loaded(
     Raises
     ------
     InputError
-        A figure that cannot be.
+        A number is out of range.
+    TypeError
+        An argument is neither a number nor an estimate.
     """
     positive("elapsed_s", elapsed_s)
     positive("quantum_s", quantum_s)

@@ -1,7 +1,7 @@
-"""The swapper of a time-sharing system as a Markov chain over where the processes are.
+"""Swapper of a time-sharing system as a Markov chain over the places of the processes.
 
-The outer of two models: processes pause, become ready, wait outside, are swapped; what they do at disk and
-CPU meanwhile is in rates that `loaded_network` gives.
+The outer of two models: processes pause, become ready, wait outside and are swapped; `loaded_network` gives
+the rates of their work at disk and CPU.
 """
 
 from __future__ import annotations
@@ -21,37 +21,37 @@ from thinktime.models.swapping.loaded_network import Rates
 Array = NDArray[np.float64]
 
 STATES_MAX = 60_000
-"""States of a chain that are solved: a few seconds' work."""
+"""Largest number of states that are solved: a few seconds of work."""
 
 STAYS_MAX = 500.0
-"""Interactions in the minimum time in memory beyond which nobody stays so long."""
+"""Interactions in the minimum time in memory beyond which no process stays that long."""
 
 
 class Swap(IntEnum):
-    """What the swapper does."""
+    """State of the swapper."""
 
     NONE = 0
     OUT = 1
-    """A process that pauses is on its way out."""
+    """A pausing process is being swapped out."""
     OUT_READY = 2
-    """The process on its way out is ready again, or was taken although it was."""
+    """The process being swapped out has become ready, or was ready from the start."""
     IN = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """When processes are swapped.
+    """Rules of swapping.
 
     Parameters
     ----------
     processes : int
-        All.
+        Number of all processes.
     fit : int
-        How many fit into memory.
+        Number that fits into memory.
     think_s : float
         Mean pause; 0 if processes never pause.
     minimum_time_in_s, minimum_time_out_s : float
-        A ready process is swapped out only after so long in memory, for one that is out so long.
+        A ready process is swapped out only after this time in memory, for one that is outside this long.
     """
 
     processes: int
@@ -62,17 +62,17 @@ class Rules:
 
     @property
     def states(self) -> int:
-        """Number of states that are reached: memory is full as long as somebody is outside and swapped."""
+        """Number of states that are reached: memory is full while a process is outside or swapped."""
         out = self.processes - self.fit
         return 3 * self.fit * out + self.processes + self.fit + 1 if out else self.fit + 1
 
     def check(self) -> None:
-        """Refuse what has too many states to be solved.
+        """Check the number of states.
 
         Raises
         ------
         InputError
-            It has.
+            There are too many to be solved.
         """
         if self.states > STATES_MAX:
             raise InputError(
@@ -88,11 +88,12 @@ class Shares:
     Parameters
     ----------
     interactions_per_s, swaps_per_s, forced_per_s : float
-        Ended interactions; swaps in and out; ready processes swapped out.
+        Rates of completed interactions; of swaps in and out; of ready processes swapped out.
     active, pausing, pausing_out, ready_out : float
-        Processes that are loaded and do not pause; pause in memory; pause outside; are ready outside.
+        Numbers of processes that are loaded and do not pause; pause in memory; pause outside; are ready
+        outside.
     swapping, utilisation, queue : float
-        Part of the time with a swap; of the files' controller; requests there.
+        Fraction of the time with a swap; utilisation of the files' controller; requests there.
     """
 
     interactions_per_s: float
@@ -112,10 +113,10 @@ _State = tuple[int, int, int, Swap]
 
 
 def balance(rules: Rules, rates: Rates) -> Shares:
-    """Solve the chain.
+    """Means over time of the Markov chain.
 
-    The swapper brings in whom it finds ready outside as long as memory suffices, then swaps out a process
-    that pauses to make room, one swap after the other. Pauses, interactions and swaps take exponential times.
+    The swapper swaps in ready processes while memory suffices, then swaps out a pausing process to make room,
+    one swap after the other. Pauses, interactions and swaps take exponential times.
     """
     states, flows = _reached(rules, rates)
     chances = _stationary(len(states), flows)
@@ -162,7 +163,7 @@ def _ready_out(rules: Rules, state: _State) -> int:
 
 
 def _decided(rules: Rules, state: _State) -> _State:
-    """Let a swapper that does nothing begin a swap, if there is one to begin."""
+    """State after an idle swapper has begun a swap, if there is one to begin."""
     active, pausing, pausing_out, swap = state
     if swap != Swap.NONE or _ready_out(rules, state) == 0:
         return state
@@ -174,7 +175,7 @@ def _decided(rules: Rules, state: _State) -> _State:
 
 
 def _events(rules: Rules, rates: Rates, state: _State) -> Iterator[tuple[_State, float]]:
-    """Find what can happen next, and how fast."""
+    """Transitions from a state, with their rates."""
     active, pausing, pausing_out, swap = state
     swapping = int(swap != Swap.NONE)
     ready_s = _inverse(rules.think_s)
@@ -197,13 +198,13 @@ def _events(rules: Rules, rates: Rates, state: _State) -> Iterator[tuple[_State,
 
 
 def _forced(rules: Rules, rates: Rates, state: _State) -> float:
-    r"""Rate at which a ready process is swapped out because nobody pauses.
+    r"""Rate at which a ready process is swapped out because none pauses.
 
     .. math:: \frac{a\, c}{e^{c\, t_{in}} - 1} \Pr\{N(a\, c\, t_{out}) < w\}
 
-    A process that ends interactions at rate c goes :math:`(e^{c\, t_{in}} - 1) / c` on average until it has
-    been in memory for the minimum time without a pause; that one of w who wait has been out for the minimum
-    time means that so few interactions, of all a loaded ones, have ended in it.
+    A process that completes interactions at rate c needs :math:`(e^{c\, t_{in}} - 1) / c` on average until it
+    has been in memory for the minimum time without a pause. One of w waiting processes has been out for the
+    minimum time if fewer than w interactions, of all a loaded processes, were completed in it.
     """
     active, _, _, swap = state
     waiting = _ready_out(rules, state)
@@ -211,8 +212,8 @@ def _forced(rules: Rules, rates: Rates, state: _State) -> float:
         return 0.0
     ended = float(rates.interactions_per_s[active, 0]) if rules.think_s > 0.0 else 0.0
     stays = min(ended / active * rules.minimum_time_in_s, STAYS_MAX)
-    each = ended / active / math.expm1(stays) if stays > 0.0 else 1.0 / rules.minimum_time_in_s
-    most = min(active * each, waiting / rules.minimum_time_out_s)
+    process_per_s = ended / active / math.expm1(stays) if stays > 0.0 else 1.0 / rules.minimum_time_in_s
+    most = min(active * process_per_s, waiting / rules.minimum_time_out_s)
     return most * _fewer(waiting, ended * rules.minimum_time_out_s)
 
 
@@ -221,7 +222,7 @@ def _inverse(seconds: float) -> float:
 
 
 def _fewer(than: int, mean: float) -> float:
-    """Chance that a Poisson number is below `than`."""
+    """Probability that a Poisson variable is below `than`."""
     term = total = math.exp(-mean)
     for number in range(1, than):
         term *= mean / number
