@@ -48,18 +48,20 @@ def period(seed, costs=COSTS, n=ROWS):
     system = (costs[0] + rates @ costs[1:] + errors) * length
     columns = {name: rates[:, at] * length for at, name in enumerate(REQUESTS)} | {"cp_s": system}
     start = np.arange(n) * 302_000_000 + (np.arange(n) // DAY) * 60_000_000_000
-    return Observations(start, length, np.arange(n) // DAY, columns, 0)
+    return Observations(
+        start_us=start, length_s=length, segments=np.arange(n) // DAY, columns=columns, dropped=0
+    )
 
 
 def joined(first, last):
     """One period after the other."""
     later = int(first.start_us[-1]) + 10**12
     return Observations(
-        np.concatenate([first.start_us, last.start_us + later]),
-        np.concatenate([first.length_s, last.length_s]),
-        np.concatenate([first.segments, last.segments + 10**6]),
-        {name: np.concatenate([first.columns[name], last.columns[name]]) for name in first.columns},
-        0,
+        start_us=np.concatenate([first.start_us, last.start_us + later]),
+        length_s=np.concatenate([first.length_s, last.length_s]),
+        segments=np.concatenate([first.segments, last.segments + 10**6]),
+        columns={name: np.concatenate([first.columns[name], last.columns[name]]) for name in first.columns},
+        dropped=0,
     )
 
 
@@ -69,9 +71,15 @@ def design(seen, pieces=1):
     def started(names):
         for part in np.array_split(np.arange(len(seen)), pieces):
             columns = {name: seen.columns[name][part] for name in names}
-            yield Observations(seen.start_us[part], seen.length_s[part], seen.segments[part], columns, 0)
+            yield Observations(
+                start_us=seen.start_us[part],
+                length_s=seen.length_s[part],
+                segments=seen.segments[part],
+                columns=columns,
+                dropped=0,
+            )
 
-    terms = tuple(Quantity(name, name, "", (name,)) for name in REQUESTS)
+    terms = tuple(Quantity(name=name, label=name, unit="", columns=(name,)) for name in REQUESTS)
     target = Target(label="system time", unit="s", columns=("cp_s",))
     return Design(pieces=started, target=target, terms=terms)
 
@@ -188,7 +196,13 @@ def simulated(tmp_path_factory):
     for session, rows in zip(sessions, np.split(np.arange(len(seen)), edges), strict=True):
         told = {item["name"]: item["value"] for item in session["replication"]["responses"]}
         columns = {name: values[rows] for name, values in seen.columns.items()}
-        part = Observations(seen.start_us[rows], seen.length_s[rows], seen.segments[rows], columns, 0)
+        part = Observations(
+            start_us=seen.start_us[rows],
+            length_s=seen.length_s[rows],
+            segments=seen.segments[rows],
+            columns=columns,
+            dropped=0,
+        )
         found.append(
             (fit(design(part), FitOptions(), select=False), np.array([told[name] for name in TRUE_COSTS]))
         )

@@ -128,9 +128,15 @@ def analysed(x, y, rows=5):
     def pieces(wanted):
         for part in np.array_split(np.arange(len(y)), math.ceil(len(y) / rows)):
             ones, own = np.ones(len(part)), {name: columns[name][part] for name in wanted}
-            yield Observations(part, ones, np.zeros(len(part), dtype=np.int64), own, 0)
+            yield Observations(
+                start_us=part,
+                length_s=ones,
+                segments=np.zeros(len(part), dtype=np.int64),
+                columns=own,
+                dropped=0,
+            )
 
-    terms = tuple(Quantity(name, name, "", (name,)) for name in names)
+    terms = tuple(Quantity(name=name, label=name, unit="", columns=(name,)) for name in names)
     design = Design(pieces=pieces, target=Target(label="y", unit="", columns=("y",)), terms=terms)
     return regression.fit(design, regression.FitOptions(threshold=1e9), select=False).coefficients
 

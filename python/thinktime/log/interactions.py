@@ -13,78 +13,67 @@ if TYPE_CHECKING:
     from thinktime.log import Log
     from thinktime.log.observations import Observations
 
-__all__ = ["Interactions", "read"]
-
 Array = NDArray[np.float64]
 
 INSTANTS = ("due", "sent", "first_service", "first_output", "completion")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Interactions:
-    """Interactions in order of arrival; nan is not seen, or never happened.
-
-    Parameters
-    ----------
-    origin_us : int
-        First arrival, microseconds since 1970 UTC.
-    times : dict of str to ndarray
-        Instants, seconds since `origin_us`: ``due``, ``sent``, ``first_service``, ``first_output``,
-        ``completion``.
-    columns : dict of str to ndarray
-        Columns that were asked for.
-    classes : ndarray of str
-        Class of each; empty where the source has none.
-    ended : ndarray
-        Completions that happened, in their order, seconds since `origin_us`.
-    """
+    """Interactions in the order in which they were due; nan where not recorded, or never happened."""
 
     origin_us: int
+    """First arrival, microseconds since 1970 UTC."""
     times: dict[str, Array]
+    """Instants, seconds since `origin_us`: ``due``, ``sent``, ``first_service``, ``first_output``,
+    ``completion``."""
     columns: dict[str, Array]
+    """Other columns by name."""
     classes: NDArray[np.str_]
+    """Class of each interaction; empty strings if the source has none."""
     ended: Array
+    """Times of the completions, ascending, seconds since `origin_us`."""
 
     def __len__(self) -> int:
         return len(self.classes)
 
     @property
     def response(self) -> Array:
-        """Input received to completion [s]."""
+        """Time from the input to completion [s]."""
         return self.times["completion"] - self.times["due"]
 
     @property
     def service(self) -> Array:
-        """CPU time received [s]; where it is not given as a whole, its user and system parts."""
-        whole = self.columns["service_s"]
-        return np.where(np.isnan(whole), self.columns["user_s"] + self.columns["system_s"], whole)
+        """CPU time received [s]; the sum of user and system time where the log has no total."""
+        total = self.columns["service_s"]
+        return np.where(np.isnan(total), self.columns["user_s"] + self.columns["system_s"], total)
 
-    def completed_in(self, seen: Observations) -> Array:
+    def completed_in(self, observed: Observations) -> Array:
         """Interactions completed in each interval; nan before the first arrival and after the last end."""
-        start = (seen.start_us - self.origin_us) / 1e6
-        end = start + seen.length_s
-        done = self.ended
-        counts = (np.searchsorted(done, end) - np.searchsorted(done, start)).astype(np.float64)
-        last = max(float(np.nanmax(self.times["due"])), float(done[-1]) if len(done) else 0.0)
+        start = (observed.start_us - self.origin_us) / 1e6
+        end = start + observed.length_s
+        ended = self.ended
+        counts = (np.searchsorted(ended, end) - np.searchsorted(ended, start)).astype(np.float64)
+        last = max(float(np.nanmax(self.times["due"])), float(ended[-1]) if len(ended) else 0.0)
         return np.where((end > 0.0) & (start < last), counts, np.nan)
 
-    def population_in(self, seen: Observations) -> Array:
-        """Users playing in each interval, by the arrivals in it; nan before the first and after the last."""
+    def population_in(self, observed: Observations) -> Array:
+        """Users playing in each interval, by the arrivals; nan before the first and after the last."""
         arrival, population = self.times["due"], self.columns["population"]
-        known = ~np.isnan(population)
-        arrival, population = arrival[known], population[known]
+        counted = ~np.isnan(population)
+        arrival, population = arrival[counted], population[counted]
         if not len(arrival):
-            return np.full(len(seen), np.nan)
-        start = (seen.start_us - self.origin_us) / 1e6
-        # The population that stood in the middle of the interval: the one of the last arrival before.
-        middle = start + seen.length_s / 2
+            return np.full(len(observed), np.nan)
+        start = (observed.start_us - self.origin_us) / 1e6
+        # The population in the middle of the interval is that of the last arrival before it.
+        middle = start + observed.length_s / 2
         before = np.searchsorted(arrival, middle, side="right") - 1
         inside = (before >= 0) & (start < arrival[-1])
         return np.where(inside, population[np.maximum(before, 0)], np.nan)
 
 
 def read(log: Log, names: Sequence[str] = ()) -> Interactions | None:
-    """Read the interactions; None where the log has none.
+    """Interactions of the log; None if it has none.
 
     Parameters
     ----------
@@ -96,14 +85,14 @@ def read(log: Log, names: Sequence[str] = ()) -> Interactions | None:
 
     if not log.has("interactions"):
         return None
-    known = {column.name for column in log.schema("interactions")}
+    schema = {column.name for column in log.schema("interactions")}
     wanted = ["population", "service_s", "user_s", "system_s", *names]
     frame = (
         log.interactions()
         .select(
-            *(pl.col(name).dt.epoch("us").alias(f"_{name}") for name in INSTANTS if name in known),
-            *(pl.col(name).cast(pl.Float64) for name in wanted if name in known),
-            (pl.col("class") if "class" in known else pl.lit(None))
+            *(pl.col(name).dt.epoch("us").alias(f"_{name}") for name in INSTANTS if name in schema),
+            *(pl.col(name).cast(pl.Float64) for name in wanted if name in schema),
+            (pl.col("class") if "class" in schema else pl.lit(None))
             .cast(pl.String)
             .fill_null("")
             .alias("_class"),
@@ -117,9 +106,15 @@ def read(log: Log, names: Sequence[str] = ()) -> Interactions | None:
     origin = int(frame["_due"][0])
     absent = np.full(len(frame), np.nan)
     times = {
-        name: ((frame[f"_{name}"] - origin).cast(pl.Float64) / 1e6).to_numpy() if name in known else absent
+        name: ((frame[f"_{name}"] - origin).cast(pl.Float64) / 1e6).to_numpy() if name in schema else absent
         for name in INSTANTS
     }
-    columns = {name: frame[name].to_numpy() if name in known else absent for name in wanted}
+    columns = {name: frame[name].to_numpy() if name in schema else absent for name in wanted}
     ended = np.sort(times["completion"][~np.isnan(times["completion"])])
-    return Interactions(origin, times, columns, frame["_class"].to_numpy().astype(np.str_), ended)
+    return Interactions(
+        origin_us=origin,
+        times=times,
+        columns=columns,
+        classes=frame["_class"].to_numpy().astype(np.str_),
+        ended=ended,
+    )

@@ -1,4 +1,4 @@
-"""Ranges of load: which observations are looked at together."""
+"""Ranges of load, and the observations in each."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SINGLE_UP_TO", "Range", "bounds", "numbers", "ranges", "width_for"]
-
 SINGLE_UP_TO = 12
-"""Numbers of users that are looked at one by one."""
+"""Largest load up to which each load is a range of its own."""
 RANGES_MAX = 20
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Range:
-    """Loads from `low` to `high`, both included, and the observations that have them."""
+    """Loads from `low` to `high`, both included, and the observations with such a load."""
 
     low: float
     high: float
@@ -24,7 +22,7 @@ class Range:
 
 
 def ranges(load: NDArray[np.float64], width: int | None = None) -> tuple[Range, ...]:
-    """Group observations by load, growing; empty ranges are left out, nan belongs to none.
+    """Observations grouped by ascending load; empty ranges are left out, nan belongs to none.
 
     Parameters
     ----------
@@ -34,18 +32,22 @@ def ranges(load: NDArray[np.float64], width: int | None = None) -> tuple[Range, 
         Number of loads in a range: 2 gives 1-2, 3-4, ... (Bard 1971, Table 10). By default that of
         `width_for`. Load 0 is a range of its own.
     """
-    known = np.flatnonzero(~np.isnan(load))
-    if not len(known):
+    measured = np.flatnonzero(~np.isnan(load))
+    if not len(measured):
         return ()
-    step = width_for(float(load[known].max())) if width is None else width
-    found = numbers(load[known], step)
-    return tuple(Range(*bounds(number, step), known[found == number]) for number in np.unique(found))
+    step = width_for(float(load[measured].max())) if width is None else width
+    range_of = numbers(load[measured], step)
+    result = []
+    for number in np.unique(range_of):
+        low, high = bounds(number, step)
+        result.append(Range(low=low, high=high, rows=measured[range_of == number]))
+    return tuple(result)
 
 
 def numbers(load: NDArray[np.float64], width: int) -> NDArray[np.int64]:
-    """Give each load the number of its range: 0 for no load, 1 for the first `width` whole ones, ..."""
-    whole = np.rint(load)
-    return np.where(whole < 1, 0, (whole - 1) // width + 1).astype(np.int64)
+    """Number of the range of each load: 0 for no load, 1 for the first `width` loads, ..."""
+    rounded = np.rint(load)
+    return np.where(rounded < 1, 0, (rounded - 1) // width + 1).astype(np.int64)
 
 
 def bounds(number: int, width: int) -> tuple[float, float]:
@@ -56,11 +58,11 @@ def bounds(number: int, width: int) -> tuple[float, float]:
 
 
 def width_for(most: float) -> int:
-    """Width for loads up to `most`: 1 up to 12, 2 up to 40, then 5, 10, 20, 50, ...: 20 ranges at most."""
+    """Width that makes at most 20 ranges of loads up to `most`: 1 up to 12, 2 up to 40, then 5, 10, 20, ..."""
     if np.rint(most) <= SINGLE_UP_TO:
         return 1
-    step, factors, at = 2, (2.5, 2.0, 2.0), 0
+    step, factors, index = 2, (2.5, 2.0, 2.0), 0
     while np.rint(most) / step > RANGES_MAX:
-        step = int(step * factors[at % 3])
-        at += 1
+        step = int(step * factors[index % 3])
+        index += 1
     return step

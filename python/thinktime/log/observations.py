@@ -1,4 +1,4 @@
-"""The samples of a log as arrays: one observation an interval."""
+"""The samples of a log as arrays: one observation per interval."""
 
 from __future__ import annotations
 
@@ -14,19 +14,6 @@ if TYPE_CHECKING:
 
     from thinktime.log import Column, Log
 
-__all__ = [
-    "SUMS",
-    "Observations",
-    "Quantity",
-    "chunks",
-    "extents",
-    "label",
-    "quantities",
-    "read",
-    "role_columns",
-    "thinned",
-]
-
 Array = NDArray[np.float64]
 
 SUMS: dict[str, tuple[str, ...]] = {
@@ -34,7 +21,7 @@ SUMS: dict[str, tuple[str, ...]] = {
     "disk_operations": ("disk_reads", "disk_writes"),
     "net_packets": ("net_packets_in", "net_packets_out"),
 }
-"""Kinds of request that are counted in several columns."""
+"""Kinds of request that several columns count."""
 
 LABELS = {
     "page_faults_minor": "minor page faults",
@@ -43,44 +30,34 @@ LABELS = {
     "net_packets_in": "network packets in",
     "net_packets_out": "network packets out",
 }
-"""Names in words where the column's own order of words is that of a sorted list."""
+"""Names in words of columns whose own words are ordered for a sorted list."""
 
 ROWS = 262_144
-"""Most rows of one piece: a column of it is 2 MiB, and the cost of a piece is small beside its rows."""
+"""Largest number of rows in a piece: a column of it takes 2 MiB, and overhead per piece is negligible."""
 
 GLANCE = 4096
-"""Rows that are looked at first to see which columns have values."""
+"""Number of rows read first to find the columns that have values."""
 
 GAP_S = 1.0
-"""Two intervals further apart than this, and than one interval, do not follow one another."""
+"""Distance above which two intervals are not consecutive, if it also exceeds one interval."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Observations:
-    """Intervals of the samples, or a piece of them, in order of writing; nan is not measured.
-
-    Parameters
-    ----------
-    start_us : ndarray of int
-        Start, microseconds since 1970 UTC.
-    length_s : ndarray
-        Length [s], all positive.
-    segments : ndarray of int
-        Intervals that follow one another without a gap share a number.
-    columns : dict of str to ndarray
-        Amounts in the interval, or readings at its end.
-    dropped : int
-        Rows left out because their length is null or not positive.
-    absent : frozenset of str
-        Columns without a single value in the whole log, of which this may be a piece.
-    """
+    """Intervals of the samples, or of a piece of them, in order of writing; nan where not measured."""
 
     start_us: NDArray[np.int64]
+    """Start of each interval, microseconds since 1970 UTC."""
     length_s: Array
+    """Length of each interval, always positive."""
     segments: NDArray[np.int64]
+    """Number of the segment of each interval; there is no gap within a segment."""
     columns: dict[str, Array]
+    """Amounts in the interval (counters), or readings at its end (gauges)."""
     dropped: int
+    """Number of rows left out because their length is null or not positive."""
     absent: frozenset[str] = frozenset()
+    """Columns without a value in the whole log, of which this may be a piece."""
 
     def __len__(self) -> int:
         return len(self.length_s)
@@ -88,8 +65,8 @@ class Observations:
     def total(self, names: Sequence[str]) -> Array:
         """Sum of columns in each interval; nan where none of them was measured.
 
-        A column that was never measured is left out of the sum; one that was measured in some intervals
-        only makes the sum unknown in the others.
+        A column that was never measured is left out of the sum; a column measured in some intervals only
+        makes the sum unknown in the others.
         """
         present = [self.columns[name] for name in names if name not in self.absent]
         if not present:
@@ -103,9 +80,9 @@ class Observations:
         return result
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Quantity:
-    """A kind of request or of work: one column, or several added up."""
+    """A kind of request or of work: one column, or the sum of several."""
 
     name: str
     label: str
@@ -114,7 +91,7 @@ class Quantity:
 
 
 def read(log: Log, names: Sequence[str]) -> Observations:
-    """Read columns `names` of the samples; one that the log lacks is nan throughout."""
+    """Columns `names` of all samples; nan throughout for a column that the log lacks."""
     pieces = list(chunks(log, names))
     if len(pieces) == 1:
         return pieces[0]
@@ -125,22 +102,22 @@ def read(log: Log, names: Sequence[str]) -> Observations:
         for name in dict.fromkeys(names)
     }
     return Observations(
-        np.concatenate([piece.start_us for piece in pieces]),
-        np.concatenate([piece.length_s for piece in pieces]),
-        np.concatenate([piece.segments for piece in pieces]),
-        columns,
-        sum(piece.dropped for piece in pieces),
-        absent,
+        start_us=np.concatenate([piece.start_us for piece in pieces]),
+        length_s=np.concatenate([piece.length_s for piece in pieces]),
+        segments=np.concatenate([piece.segments for piece in pieces]),
+        columns=columns,
+        dropped=sum(piece.dropped for piece in pieces),
+        absent=absent,
     )
 
 
 def chunks(log: Log, names: Sequence[str], rows: int = ROWS) -> Iterator[Observations]:
-    """Read columns `names` of the samples in pieces of at most `rows` rows, however long the log is.
+    """Columns `names` of the samples in pieces of at most `rows` rows, for a log of any length.
 
-    The pieces laid end to end are what `read` gives: `Observations.segments` go on from one piece to
-    the next, and `Observations.absent` speaks of the whole log. There is always one piece, and it is empty
-    when the log is. The memory used is that of a few pieces and of the Parquet row groups they come
-    from; a log that is no longer asked for pieces is not read on.
+    The pieces end to end are the result of `read`: the numbers in `Observations.segments` continue from one
+    piece to the next, and `Observations.absent` is about the whole log. There is at least one piece, which
+    is empty if the log is. Memory holds a few pieces and the Parquet row groups they come from; reading
+    stops when the caller stops.
 
     Raises
     ------
@@ -149,9 +126,9 @@ def chunks(log: Log, names: Sequence[str], rows: int = ROWS) -> Iterator[Observa
     """
     if rows < 1:
         raise ValueError(f"rows: {rows}, which must be at least 1")
-    known = {column.name for column in log.schema("samples")}
+    schema = {column.name for column in log.schema("samples")}
     named = dict.fromkeys(names)
-    wanted = _measured(log, [name for name in named if name in known])
+    wanted = _measured(log, [name for name in named if name in schema])
     absent = [name for name in named if name not in wanted]
     last: Observations | None = None
     dropped = 0
@@ -170,17 +147,17 @@ def chunks(log: Log, names: Sequence[str], rows: int = ROWS) -> Iterator[Observa
 
 def extents(log: Log, names: Sequence[str]) -> dict[str, tuple[float, float]]:
     """Least and greatest value of each column of the samples that has a value in an interval."""
-    known = {column.name for column in log.schema("samples")}
-    wanted = [name for name in dict.fromkeys(names) if name in known]
-    found: dict[str, tuple[float, float]] = {}
+    schema = {column.name for column in log.schema("samples")}
+    wanted = [name for name in dict.fromkeys(names) if name in schema]
+    ranges: dict[str, tuple[float, float]] = {}
     for part in log.in_turn("samples") if wanted else ():
         row = _intervals(part, wanted).filter(_usable()).select(_ends(wanted)).collect().row(0, named=True)
         for name in wanted:
             low, high = row[f"low {name}"], row[f"high {name}"]
             if low is not None:
-                before = found.get(name, (low, high))
-                found[name] = min(low, before[0]), max(high, before[1])
-    return found
+                before = ranges.get(name, (low, high))
+                ranges[name] = min(low, before[0]), max(high, before[1])
+    return ranges
 
 
 def _ends(names: Sequence[str]) -> Iterator[pl.Expr]:
@@ -193,7 +170,7 @@ def _ends(names: Sequence[str]) -> Iterator[pl.Expr]:
 
 
 def _measured(log: Log, names: Sequence[str]) -> list[str]:
-    """Return those columns that have a value in an interval; mostly the first rows tell."""
+    """Columns with a value in some interval; the first rows usually decide."""
     import polars as pl
 
     pending = list(names)
@@ -202,13 +179,13 @@ def _measured(log: Log, names: Sequence[str]) -> list[str]:
             if not pending:
                 break
             rows = part.head(GLANCE) if first else part
-            found = (
+            any_value = (
                 _intervals(rows, pending)
                 .filter(_usable())
                 .select(pl.col(name).is_finite().any() for name in pending)
                 .collect()
             )
-            pending = [name for name in pending if not found[name][0]]
+            pending = [name for name in pending if not any_value[name][0]]
             if first:
                 break
     return [name for name in names if name not in pending]
@@ -234,17 +211,17 @@ def _piece(frame: pl.DataFrame, wanted: Sequence[str], absent: Sequence[str]) ->
     """Rows of `frame` that are intervals, all in one segment."""
     usable = frame.filter(_usable())
     start = usable["_start"].to_numpy().astype(np.int64)
-    # A null becomes nan; so does a value that is not finite, which no counter can be.
+    # A null becomes nan; so does an infinite value, which no counter can have.
     columns = {name: _finite(usable[name].to_numpy()) for name in wanted}
     columns |= dict.fromkeys(absent, np.full(len(start), np.nan))
     segments = np.zeros(len(start), dtype=np.int64)
     return Observations(
-        start,
-        usable["_length"].to_numpy(),
-        segments,
-        columns,
-        len(frame) - len(usable),
-        frozenset(absent),
+        start_us=start,
+        length_s=usable["_length"].to_numpy(),
+        segments=segments,
+        columns=columns,
+        dropped=len(frame) - len(usable),
+        absent=frozenset(absent),
     )
 
 
@@ -253,7 +230,7 @@ def _finite(values: Array) -> Array:
 
 
 def _segments(piece: Observations, before: Observations | None) -> NDArray[np.int64]:
-    """Give the segments of `piece`, which goes on where `before` ended, their numbers."""
+    """Segment of each interval of `piece`, which continues where `before` ended."""
     start, length = piece.start_us, piece.length_s
     first = 0
     if before is not None:
@@ -267,7 +244,7 @@ def _segments(piece: Observations, before: Observations | None) -> NDArray[np.in
 
 
 def role_columns(log: Log, role: str) -> tuple[str, ...]:
-    """Columns of the samples that have `role`."""
+    """Columns of the samples with the role `role`."""
     return tuple(column.name for column in log.schema("samples") if column.role == role)
 
 
@@ -281,23 +258,23 @@ def label(name: str) -> str:
 
 
 def quantities(log: Log, names: Sequence[str]) -> tuple[Quantity, ...]:
-    """Kinds of request by name: ``user_time``, a sum of `SUMS`, or a column; those of a log that has them."""
+    """Kinds of request that the log has, by name: ``user_time``, a sum of `SUMS`, or a column."""
     schema: dict[str, Column] = {column.name: column for column in log.schema("samples")}
-    found = []
+    result = []
     for name in names:
         if name == "user_time":
             columns, unit, words = role_columns(log, "user_time"), "s", "user time"
         else:
-            # A source may count in one column what others count in several.
+            # A source may count in one column events that others count in several.
             parts = (name,) if name in schema else SUMS.get(name, ())
             columns = tuple(column for column in parts if column in schema)
             unit = schema[columns[0]].unit if columns else ""
             words = label(name)
         if columns:
-            found.append(Quantity(name, words, unit, columns))
-    return tuple(found)
+            result.append(Quantity(name=name, label=words, unit=unit, columns=columns))
+    return tuple(result)
 
 
 def thinned(count: int, most: int) -> NDArray[np.int64]:
-    """At most `most` positions of `count`, evenly spread."""
+    """Indices of at most `most` of `count` items, evenly spread."""
     return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(np.int64))

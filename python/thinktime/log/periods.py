@@ -1,4 +1,4 @@
-"""Stretches of time that are looked at together, and integrals over them."""
+"""Stretches of time to analyse separately, and integrals over them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from thinktime.log import Log
 
-__all__ = ["Span", "cut", "integral", "sessions", "steady"]
-
 Array = NDArray[np.float64]
 
 PERIOD_S = 600.0
@@ -23,14 +21,14 @@ PERIOD_S = 600.0
 PERIODS_LEAST = 4
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """A stretch of time, seconds since the origin of the times it is used with."""
+    """A stretch of time, in seconds since the origin of the times it is used with."""
 
     start: float
     end: float
     users: float | None = None
-    """Users throughout it, where they were counted and did not change."""
+    """Number of users throughout it, if they were counted and did not change."""
 
     @property
     def length(self) -> float:
@@ -39,86 +37,86 @@ class Span:
 
 
 def sessions(log: Log, origin_us: int, first: float, last: float) -> list[Span]:
-    """Find the time that each session covers between `first` and `last`, without its warm-up.
+    """Time that each session covers between `first` and `last`, without its warm-up.
 
     Parameters
     ----------
     log : Log
     origin_us : int
-        What `first` and `last` count from, microseconds since 1970 UTC.
+        Origin of `first` and `last`, microseconds since 1970 UTC.
     first, last : float
-        When the first and the last thing was seen [s].
+        Times of the first and the last event [s].
     """
-    said: list[dict[str, Any]] = log.manifest.get("sessions") or []
-    starts = [(session.get("start_us", 0) - origin_us) / 1e6 for session in said]
+    entries: list[dict[str, Any]] = log.manifest.get("sessions") or []
+    starts = [(session.get("start_us", 0) - origin_us) / 1e6 for session in entries]
     spans = []
-    for number, session in enumerate(said):
+    for number, session in enumerate(entries):
         warm_up = float((session.get("replication") or {}).get("warm_up_s") or 0.0)
-        after = starts[number + 1] if number + 1 < len(said) else last
+        after = starts[number + 1] if number + 1 < len(entries) else last
         end = session.get("end_us")
         end = after if end is None else (end - origin_us) / 1e6
         start, end = max(first, starts[number] + warm_up), min(last, end)
         if end > start:
-            spans.append(Span(start, end))
+            spans.append(Span(start=start, end=end))
     # A log whose sessions lie elsewhere in time (an import, a test) is one stretch.
-    return spans or [Span(first, last)]
+    return spans or [Span(start=first, end=last)]
 
 
 def cut(spans: Sequence[Span], period_s: float | None = None) -> list[Span]:
-    """Cut spans into equal pieces of about `period_s`: ten minutes, or less where that gives under four."""
+    """Equal pieces of the spans of about `period_s`: ten minutes, or less if that makes fewer than four."""
     total = math.fsum(span.length for span in spans)
     if period_s is None:
         period_s = min(PERIOD_S, total / PERIODS_LEAST)
     pieces = []
     for span in spans:
         edges = np.linspace(span.start, span.end, max(1, round(span.length / period_s)) + 1).tolist()
-        pieces += [Span(low, high, span.users) for low, high in itertools.pairwise(edges)]
+        pieces += [Span(start=low, end=high, users=span.users) for low, high in itertools.pairwise(edges)]
     return pieces
 
 
 def steady(spans: Sequence[Span], arrival: Array, population: Array, least: int) -> tuple[list[Span], bool]:
-    """Part spans where the number of users changes.
+    """Spans cut where the number of users changes.
 
     Parameters
     ----------
     spans : sequence of Span
     arrival, population : array
-        Arrivals, growing, and the users playing at each; nan where they were not counted.
+        Arrivals, ascending, and the users playing at each; nan where they were not counted.
     least : int
-        Mean number of arrivals between two changes below which nothing is parted: the number drifts.
+        Mean number of arrivals between two changes below which the number drifts and nothing is cut.
 
     Returns
     -------
-    (spans, parted)
-        `parted` is False where the number of users drifts.
+    (spans, steady)
+        `steady` is False if the number of users drifts.
     """
-    known = ~np.isnan(population)
-    at, users = arrival[known], np.rint(population[known])
+    counted = ~np.isnan(population)
+    instants, users = arrival[counted], np.rint(population[counted])
     changes = np.flatnonzero(np.diff(users)) + 1
-    if not len(at):
+    if not len(instants):
         return list(spans), True
-    if len(at) / (len(changes) + 1) < least:
+    if len(instants) / (len(changes) + 1) < least:
         return list(spans), False
-    bounds = at[changes]
+    bounds = instants[changes]
     parts = []
     for span in spans:
         inside = bounds[(bounds > span.start) & (bounds < span.end)].tolist()
         for low, high in itertools.pairwise([span.start, *inside, span.end]):
-            before = int(np.searchsorted(at, (low + high) / 2, side="right")) - 1
-            parts.append(Span(low, high, float(users[max(before, 0)])))
+            before = int(np.searchsorted(instants, (low + high) / 2, side="right")) - 1
+            parts.append(Span(start=low, end=high, users=float(users[max(before, 0)])))
     return parts, True
 
 
 def integral(start: Array, end: Array, edges: Array) -> Array:
     r"""Time that intervals [start, end] cover up to each edge: :math:`\int_{-\infty}^{e} N(t)\, dt`.
 
-    Its difference between two edges, over their distance, is the mean number present.
+    Its difference between two edges, divided by their distance, is the mean number present.
     """
     return _ramp(start, edges) - _ramp(end, edges)
 
 
-def _ramp(at: Array, edges: Array) -> Array:
-    ordered = np.sort(at)
+def _ramp(instants: Array, edges: Array) -> Array:
+    ordered = np.sort(instants)
     running = np.concatenate([[0.0], np.cumsum(ordered)])
     passed = np.searchsorted(ordered, edges)
     result: Array = passed * edges - running[passed]

@@ -44,12 +44,12 @@ def same(left, right):
 
 def joined(pieces, names=NAMES):
     return observations.Observations(
-        np.concatenate([piece.start_us for piece in pieces]),
-        np.concatenate([piece.length_s for piece in pieces]),
-        np.concatenate([piece.segments for piece in pieces]),
-        {name: np.concatenate([piece.columns[name] for piece in pieces]) for name in names},
-        sum(piece.dropped for piece in pieces),
-        pieces[-1].absent,
+        start_us=np.concatenate([piece.start_us for piece in pieces]),
+        length_s=np.concatenate([piece.length_s for piece in pieces]),
+        segments=np.concatenate([piece.segments for piece in pieces]),
+        columns={name: np.concatenate([piece.columns[name] for piece in pieces]) for name in names},
+        dropped=sum(piece.dropped for piece in pieces),
+        absent=pieces[-1].absent,
     )
 
 

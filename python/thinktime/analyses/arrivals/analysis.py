@@ -127,7 +127,9 @@ def analyse(log: Log, *, period_s: float | None = None, level: float = 0.95) -> 
     parts, parted = steady(covered, arrival, inputs.columns["population"], poisson.N_LEAST)
     pieces = cut(parts, _length(parts, len(arrival), period_s))
     # After the last arrival there may be no user left; before the first there may have been none.
-    pieces = [Span(span.start, min(span.end, float(arrival[-1])), span.users) for span in pieces]
+    pieces = [
+        Span(start=span.start, end=min(span.end, float(arrival[-1])), users=span.users) for span in pieces
+    ]
     tested = [item for span in pieces if (item := _period_of(arrival, span, level)) is not None]
     if not tested:
         return NotApplicable(

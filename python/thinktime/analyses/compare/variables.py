@@ -113,7 +113,11 @@ def _measured(log: Log, name: str) -> Measured | None:
     schema = {column.name: column for column in log.schema("samples")}
     if name in TIMES:
         columns = observations.role_columns(log, name)
-        return Measured(Quantity(name, name.replace("_", " "), "s", columns), False) if columns else None
+        return (
+            Measured(Quantity(name=name, label=name.replace("_", " "), unit="s", columns=columns), False)
+            if columns
+            else None
+        )
     found = observations.quantities(log, [name])
     if not found or any(schema[column].kind not in ("counter", "gauge") for column in found[0].columns):
         return None

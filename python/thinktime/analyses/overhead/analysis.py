@@ -41,7 +41,7 @@ _Array = NDArray[np.float64]
 
 N_LEAST = 20
 ROWS_PER_REQUEST = 3
-BASE = Quantity("base", "base (time not charged to requests)", "s", ())
+BASE = Quantity(name="base", label="base (time not charged to requests)", unit="s", columns=())
 CHECKED = ("cpu_exact_s", "recorder_cpu_s")
 """Columns that are read in addition to those of the regression."""
 TICKS_OFF = 0.05

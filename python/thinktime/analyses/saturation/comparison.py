@@ -308,7 +308,7 @@ def _caveats(names: Sequence[str], read: Sequence[Blocks], seed: int, level: flo
         if growth(blocks, seed, level).settled is not True
     ]
     if moving:
-        caveats.append(Caveat("still_growing", names=moving))
+        caveats.append(Caveat("not_settled", names=moving))
     for name, blocks in zip(names, read, strict=True):
         used_up = blocks.used_up.sum(axis=0)
         free = sum(used_up[blocks.limits.index(limit)] for limit in ("none", "unknown"))

@@ -29,7 +29,7 @@ WORDS: Mapping[str, Callable[..., str]] = {
         "The logs' intervals differ in length: shorter ones show shorter bursts, so their frontier lies "
         "further out for that reason alone."
     ),
-    "still_growing": lambda names: (
+    "not_settled": lambda names: (
         f"The frontier of {', '.join(names)} still moved outwards or is too short to say: more is possible "
         "than was seen."
     ),

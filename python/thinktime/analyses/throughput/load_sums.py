@@ -116,7 +116,7 @@ def _ranges(load: Load, width: int | None) -> tuple[int, int]:
 def measures_of(log: Log) -> tuple[Quantity, ...]:
     """User, system and idle time, then every kind of request."""
     times = tuple(
-        observations.Quantity(role, role.replace("_", " "), "s", columns)
+        observations.Quantity(name=role, label=role.replace("_", " "), unit="s", columns=columns)
         for role in ("user_time", "system_time", "idle_time")
         if (columns := observations.role_columns(log, role))
     )
