@@ -58,7 +58,7 @@ def bounds(number: int, width: int) -> tuple[float, float]:
 
 
 def width_for(most: float) -> int:
-    """Width that makes at most 20 ranges of loads up to `most`: 1 up to 12, 2 up to 40, then 5, 10, 20, ..."""
+    """Width that makes at most 20 ranges of loads up to `most`: 1 up to 12, 2 up to 40, then 5, 10, ..."""
     if np.rint(most) <= SINGLE_UP_TO:
         return 1
     step, factors, index = 2, (2.5, 2.0, 2.0), 0
