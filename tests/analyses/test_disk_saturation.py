@@ -1,6 +1,6 @@
-"""What the models of disk saturation are told of a log: the figures of a machine made by hand."""
+"""Inputs of the models of disk saturation, read from a log whose figures were made by hand."""
 
-import metered
+import metered_disks as metered
 import numpy as np
 import pytest
 from known_logs import frame, starts

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-import metered
+import metered_disks as metered
 import numpy as np
 import polars as pl
 import pytest

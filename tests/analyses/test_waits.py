@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 import pytest
-import traced
+import traced_system as traced
 from known_logs import EPOCH_US, frame, instants
 
 from thinktime.analyses.waits import analysis as waits

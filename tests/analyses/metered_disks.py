@@ -1,4 +1,4 @@
-"""A machine with meters, made by hand: every figure of its disks follows by arithmetic."""
+"""Log of a machine with meters, made by hand: every figure of its disks follows by arithmetic."""
 
 import numpy as np
 from known_logs import frame, starts
