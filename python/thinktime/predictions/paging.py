@@ -127,7 +127,7 @@ def document(
     Raises
     ------
     InputError
-        A parameter is not allowed, or asks for something that the model does not have.
+        A parameter is not allowed, or needs something that the model does not have.
     """
     multics = of_parameters(parameters)
     facts = [(name, _written(value)) for name, value in multics.parameters.items()]

@@ -81,7 +81,7 @@ def of_parameters(parameters: Mapping[str, Any]) -> SimulatedMultics:
     Raises
     ------
     InputError
-        A parameter is not allowed, or asks for something that the model does not have.
+        A parameter is not allowed, or needs something that the model does not have.
     """
     resolved = simulated.resolve(SYSTEM, parameters)
     in_force = simulated.machine(SYSTEM, resolved)["in_force"]

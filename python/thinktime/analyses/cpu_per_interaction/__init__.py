@@ -29,7 +29,7 @@ class CpuPerInteractionOptions:
 
 
 class CpuPerInteractionQuestion(Question):
-    """What is the CPU time of an interaction made of?"""
+    """What does the CPU time of an interaction consist of?"""
 
     name = "cpu-per-interaction"
     summary = "Break down the CPU time of an interaction."

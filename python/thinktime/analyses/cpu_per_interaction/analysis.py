@@ -41,7 +41,7 @@ class Point:
     n: int
     """Interactions completed."""
     few: bool
-    """Whether there are too few interactions to rely on; such points are left out of the lines."""
+    """True if there are too few interactions to rely on; such points are left out of the lines."""
     cpu: Estimate
     """CPU time per interaction [s]."""
     components: tuple[Estimate, ...]

@@ -62,7 +62,7 @@ class Device:
 
     @property
     def did_anything(self) -> bool:
-        """Whether any counter is above zero anywhere."""
+        """True if any counter is above zero anywhere."""
         return any(bool(np.nansum(values) > 0) for values in self.counters.values())
 
     def get(self, name: str) -> Array:

@@ -23,9 +23,9 @@ Array = NDArray[np.float64]
 
 DIFFERS_LEVEL = 0.99
 ROUNDING = 1e-9
-"""A difference of parts of one below this is the arithmetic's."""
+"""Differences of fractions below this are rounding."""
 SLACK_S = 1e-6
-"""Starts are kept in microseconds."""
+"""Slack for start times, which are kept in microseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +55,9 @@ class Intervals:
     length_s: Array
     columns: dict[str, Array]
     is_replicated: bool
-    """Whether the sessions are replications of one simulation: they then are the independent observations."""
+    """True if the sessions are replications of one simulation: they then are the independent observations."""
     is_whole: bool
-    """Whether the sessions are used in full, except for their warm-up."""
+    """True if the sessions are used in full, except for their warm-up."""
     level: float
     negative: int
     """Values left out because they are below zero, which no counter can be."""
@@ -77,7 +77,7 @@ class Intervals:
         return self.columns.get(name, np.full(len(self), np.nan))
 
     def has(self, name: str) -> bool:
-        """Whether a column was measured in any interval."""
+        """True if a column was measured in any interval."""
         return bool(np.isfinite(self.column(name)).any())
 
     def total(self, names: Sequence[str]) -> Array:

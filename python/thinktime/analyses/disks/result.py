@@ -32,7 +32,7 @@ class Compared:
     difference: Estimate | None = None
     """Sampled minus exact, paired by interval (or replication): the error of sampling."""
     differs: bool = False
-    """Whether the difference is significant, at a false-alarm rate of 1 %."""
+    """True if the difference is significant, at a false-alarm rate of 1 %."""
 
     @property
     def best(self) -> Estimate | None:
@@ -51,10 +51,10 @@ class Queue:
     distribution: tuple[Estimate, ...]
     """Fraction of the readings that found 0, 1, 2, ... requests."""
     open_ended: bool
-    """Whether the last of `distribution` counts all longer queues too."""
+    """True if the last of `distribution` counts all longer queues too."""
     readings: int
     is_lower_bound: bool = False
-    """Whether the sampled mean underestimates the queue, because the longest were counted together."""
+    """True if the sampled mean underestimates the queue, because the longest were counted together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +114,7 @@ class Cpu:
     waiting: Estimate | None
     """Fraction of the CPU time that was idle while a drive was busy."""
     is_hint: bool
-    """Whether `waiting` is the kernel's iowait: idle while a task of that very CPU waited for a disk, which
+    """True if `waiting` is the kernel's iowait: idle while a task of that very CPU waited for a disk, which
     depends on where tasks last ran."""
     stalled: Estimate | None
     """Fraction of the time in which some task was stalled on a disk (PSI)."""

@@ -265,7 +265,7 @@ def _part(known: Mapping[str, Array], states: Sequence[str], capacity: Array, by
 
 
 def _is_sampled(log: Log) -> bool:
-    """Whether the source sampled CPU time at clock ticks, by the descriptions of its columns."""
+    """True if the source sampled CPU time at clock ticks, by the descriptions of its columns."""
     return any(
         column.role == "user_time" and IN_TICKS in column.description for column in log.schema("samples")
     )

@@ -24,16 +24,16 @@ class Source:
     f: float | None
     p: float | None
     significant: bool
-    """Whether p is below `Experiment.significance`."""
+    """True if p is below `Experiment.significance`."""
     counts: bool
-    """Whether the mean square is at least `Experiment.multiple` times the error's, which asks for no
-    normal errors (Anderson and Sargent 1974)."""
+    """True if the mean square is at least `Experiment.multiple` times the error's, which does not
+    assume normal errors (Anderson and Sargent 1974)."""
     eta_squared: Estimate | None
     """Share of the effect in the squares of effect and error, in this sample."""
     omega_squared: Estimate | None
     """Share of the effect in the variances of effect and error, nearly unbiased."""
     per_effect_error: PerEffectError | None = None
-    """The effect against its own differences from block to block, which asks for no equal variances; None
+    """The effect against its own differences between blocks, which does not assume equal variances; None
     without blocks, or where cells are missing."""
 
     @property
@@ -122,7 +122,7 @@ class Experiment(Result):
     """Least and most observations of a cell."""
     n: int
     blocked: bool
-    """Whether replications of one number are a block: the same workload in every cell."""
+    """True if replications of one number are a block: the same workload in every cell."""
     sources: tuple[Source, ...]
     blocks: Source | None
     error: Source

@@ -45,7 +45,7 @@ class Status:
     directory_entries: int | None
     """Entries of the user's file directory."""
     reloaded_recently: bool | None
-    """Whether the file system was reloaded not long before."""
+    """True if the file system was reloaded not long before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -63,7 +63,7 @@ class ServiceQuestion(Question):
         return section if chosen.fit is None else extended(section, analyse(log))
 
     def writes(self, path: Path, options: ServiceOptions) -> bool:
-        """Whether `path` is the file of the fits."""
+        """True if `path` is the file of the fits."""
         return path == options.fit
 
     def files(self, logs: Sequence[Log], options: ServiceOptions) -> Mapping[Path, str]:

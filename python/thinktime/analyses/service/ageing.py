@@ -48,10 +48,10 @@ class Ageing:
     residual: SignificanceTest
     """Constant against monotone mean residual life."""
     expectation: SignificanceTest
-    """Whether used lives need as much again, on average, as new ones."""
+    """Test of equal means of new and used lives."""
     rises: bool
     falls: bool
-    """Whether the simultaneous band shows that the mean residual life rises or falls somewhere."""
+    """True if the simultaneous band shows that the mean residual life rises or falls somewhere."""
     curve: tuple[ResidualPoint, ...]
 
     @property
@@ -84,7 +84,7 @@ class Ageing:
 
     @property
     def hazard_falls(self) -> bool:
-        """Whether a falling hazard rate is shown."""
+        """True if a falling hazard rate is shown."""
         return self.hazard.rejected() and self.hazard.direction < 0
 
 

@@ -115,7 +115,7 @@ class Service(Result):
     """Residual life and tests, all interactions first; empty with fewer than 20."""
     stability: stability.Stability | NotApplicable
     heavier_than_exponential: bool
-    """Whether the interval of the coefficient of variation lies above 1."""
+    """True if the interval of the coefficient of variation lies above 1."""
     unfinished: int
     caveats: tuple[Caveat, ...]
 

@@ -1,4 +1,4 @@
-"""Whether service times stay the same over time."""
+"""Tests of whether service times stay the same over time."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ServicePeriod:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StabilityTest:
-    """Whether one class's service times differ between periods; p adjusted over all classes (Holm)."""
+    """Tests of one class for differences between periods; p adjusted over all classes (Holm)."""
 
     name: str
     periods: int
@@ -53,7 +53,7 @@ class StabilityTest:
 
     @property
     def stable(self) -> bool:
-        """Whether neither test rejects."""
+        """True if neither test rejects."""
         return not (self.distribution.rejected() or self.trend.rejected())
 
 

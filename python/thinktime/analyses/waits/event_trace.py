@@ -65,7 +65,7 @@ class EventTrace:
     completed: Array
     """Completions as they were seen; `completion` has the end of the session where there was none."""
     command: NDArray[np.bool_]
-    """Whether it loaded a library directory or is of a class of commands."""
+    """True if it loaded a library directory or is of a class of commands."""
     slices: Stretches
     swap_ins: Stretches
     swap_outs: Stretches
@@ -205,7 +205,7 @@ def _stretches(time: Array, user: Codes, number: Codes, kind: NDArray[np.str_], 
 
 
 def _commands(log: Log, users: NDArray[np.object_], epoch: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether the interaction that began with an input is of a class of commands."""
+    """True if the interaction that began with an input is of a class of commands."""
     import polars as pl
 
     inputs = pl.DataFrame({"user": users.astype(np.str_), "time": epoch})
