@@ -3,8 +3,7 @@
 import re
 from pathlib import Path
 
-from thinktime.analyses.compare import plan_file
-from thinktime.analyses.compare.design import slots
+from thinktime.analyses.compare.design import read_plan, slots
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "did-the-change-help.md"
 
@@ -15,7 +14,7 @@ def block(kind):
 
 def test_the_plan_in_toml_is_that_of_the_table(tmp_path):
     (tmp_path / "weeks.toml").write_text(block("toml"))
-    plan = plan_file.read(tmp_path / "weeks.toml")
+    plan = read_plan(tmp_path / "weeks.toml")
     rows = re.findall(r"^\| week \d \| (.*) \|$", PAGE.read_text(), re.MULTILINE)
     table = [cell.strip() for row in rows for cell in row.split("|")]
     assert [plan.treatments[day] for day in slots(plan).labels] == table
@@ -25,6 +24,6 @@ def test_the_plan_in_toml_is_that_of_the_table(tmp_path):
 
 def test_the_plan_in_csv_has_a_block_of_its_own(tmp_path):
     (tmp_path / "days.csv").write_text(block("text"))
-    plan = plan_file.read(tmp_path / "days.csv")
+    plan = read_plan(tmp_path / "days.csv")
     assert plan.blocks == ("operator",)
     assert list(plan.treatments.values()) == ["new", "old", "old", "new"]

@@ -20,28 +20,33 @@ def given(question):
 
 
 def worded(question):
-    """Words of each kind of caveat, from every section of a question."""
-    modules = [
-        import_module(f"thinktime.analyses.{question}.{path.stem}")
-        for path in (ANALYSES / question).glob("*section*.py")
-    ]
-    return {
-        kind: text
-        for module in modules
-        for name in ("WORDS", "REASONS")
-        for kind, text in getattr(module, name, {}).items()
-    }
+    """Words of each kind of caveat, of every section of a question; a kind may have several."""
+    words = {}
+    for path in (ANALYSES / question).glob("*section*.py"):
+        module = import_module(f"thinktime.analyses.{question}.{path.stem}")
+        for name in ("WORDS", "REASONS"):
+            for kind, text in getattr(module, name, {}).items():
+                words.setdefault(kind, []).append(text)
+    return words
+
+
+def binds(text, values):
+    try:
+        inspect.signature(text).bind(**dict.fromkeys(values))
+    except TypeError:
+        return False
+    return True
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_every_caveat_has_words_for_its_values(question):
     words = worded(question)
     for kind, values in given(question):
-        assert kind in words, kind
-        inspect.signature(words[kind]).bind(**dict.fromkeys(values))
+        assert any(binds(text, values) for text in words.get(kind, ())), (kind, values)
 
 
 def test_caveats_are_found_where_there_are_some():
     assert dict(given("overhead"))["few_intervals"] == {"n", "costs"}
-    with pytest.raises(TypeError):
-        inspect.signature(worded("overhead")["few_intervals"]).bind(n=None)
+    (text,) = worded("overhead")["few_intervals"]
+    assert binds(text, {"n", "costs"})
+    assert not binds(text, {"n"})

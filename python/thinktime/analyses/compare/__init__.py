@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from thinktime.analyses.definition import Question, option
 from thinktime.errors import InputError
 
 if TYPE_CHECKING:
-    from thinktime.analyses.compare.logs import BeforeAfter
-    from thinktime.analyses.compare.result import Comparison
+    from thinktime.analyses.compare.design import Plan, TreatmentColumn
+    from thinktime.analyses.compare.result import BeforeAfter, Comparison
     from thinktime.documents.document import Section
     from thinktime.log import Log
     from thinktime.stats.estimate import NotApplicable
@@ -110,18 +110,12 @@ class CompareQuestion(Question):
 
     def analyse(self, log: Log, options: CompareOptions) -> Comparison | NotApplicable:
         """Effect of a treatment that was switched on and off within one log."""
-        from thinktime.analyses.compare import plan_file
         from thinktime.analyses.compare.analysis import analyse
 
         _suit(1, options)
         return analyse(
             log,
-            plan=None if options.design is None else plan_file.read(options.design),
-            treatment=options.treatment,
-            unit=options.unit,
-            blocks=None if options.block is None else [name for name in options.block if name != "none"],
-            randomisation=options.randomisation,
-            control=options.control,
+            _design(options),
             quantities=options.quantities,
             load=options.load,
             difference=_sizes(options.difference),
@@ -136,18 +130,37 @@ class CompareQuestion(Question):
 
     def compare(self, logs: Sequence[Log], options: CompareOptions) -> BeforeAfter | NotApplicable:
         """Effect of a change between two logs."""
-        from thinktime.analyses.compare.logs import analyse
+        from thinktime.analyses.compare.comparison import compare
 
         _suit(2, options)
         before, after = logs
-        return analyse(before, after, quantities=options.quantities, load=options.load)
+        return compare(before, after, quantities=options.quantities, load=options.load)
 
     def comparison_section(self, result: BeforeAfter | NotApplicable, options: CompareOptions) -> Section:
         """Section of the result."""
-        from thinktime.analyses.compare.logs_section import section
+        from thinktime.analyses.compare.comparison_section import section
 
         del options
         return section(result)
+
+
+def _design(options: CompareOptions) -> Plan | TreatmentColumn:
+    """Design that the options name; those given beside a plan replace its own."""
+    from thinktime.analyses.compare.design import TreatmentColumn, read_plan
+
+    blocks = None if options.block is None else tuple(name for name in options.block if name != "none")
+    given: dict[str, Any] = {
+        name: value
+        for name, value in (
+            ("control", options.control),
+            ("blocks", blocks),
+            ("randomisation", options.randomisation),
+        )
+        if value is not None
+    }
+    if options.design is not None:
+        return replace(read_plan(options.design), **given)
+    return TreatmentColumn(options.treatment or "", unit=options.unit, **given)
 
 
 def _suit(logs: int, options: CompareOptions) -> None:

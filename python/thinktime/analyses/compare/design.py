@@ -1,13 +1,15 @@
-"""Which treatment was in force when: units, their treatments and their blocks."""
+"""Design of an experiment: units of time, their treatments and their blocks; plans in files."""
 
 from __future__ import annotations
 
+import csv
 import datetime as dt
 import itertools
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, get_args
+from dataclasses import KW_ONLY, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,27 +21,11 @@ if TYPE_CHECKING:
     from thinktime.log import Log
     from thinktime.log.observations import Observations
 
-__all__ = [
-    "BLOCKS",
-    "Clock",
-    "Plan",
-    "Slots",
-    "aligned",
-    "both_in_each",
-    "by_column",
-    "by_plan",
-    "chosen_blocks",
-    "labels",
-    "length_of",
-    "slots",
-    "start_of",
-    "time_label",
-]
 
 _Int = NDArray[np.int64]
 _Float = NDArray[np.float64]
 Clock = Callable[[_Int], _Int]
-"""Gives instants the time by which they are sorted into days and weeks."""
+"""Maps instants to the times by which they are sorted into days and weeks."""
 
 LENGTH = re.compile(r"(\d+(?:\.\d+)?)\s*(min|m|h|d)")
 SECONDS = {"m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
@@ -52,8 +38,42 @@ BLOCKS = ("week", "weekday", "day", "hour")
 
 
 @dataclass(frozen=True, slots=True)
+class TreatmentColumn:
+    """Column of the samples that holds the treatment in force.
+
+    Parameters
+    ----------
+    name : str
+        A column of numbers with two values.
+    unit : str
+        Unit to which treatments were assigned: ``day`` (UTC), ``run`` (a stretch of one treatment), or a
+        length such as ``6h``.
+    control, blocks, randomisation
+        As of `Plan`.
+    """
+
+    name: str
+    _: KW_ONLY
+    unit: str = "day"
+    control: str | None = None
+    blocks: tuple[str, ...] | None = None
+    randomisation: Randomisation | None = None
+
+    def __post_init__(self) -> None:
+        """Check that the unit is a length and that all blocking factors exist.
+
+        Raises
+        ------
+        InputError
+            One does not.
+        """
+        length_of(self.unit)
+        _check_blocks(self.name, self.blocks, BLOCKS)
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
-    """The plan of an experiment, as it was carried out.
+    """Plan of an experiment, as it was carried out.
 
     Parameters
     ----------
@@ -63,9 +83,9 @@ class Plan:
     control : str, optional
         The treatment that the other is compared with; by default the first in the alphabet.
     blocks : tuple of str, optional
-        Blocking factors whose effects are taken out: ``week``, ``weekday``, ``day`` and ``hour`` follow
-        from the start of a unit, others are in `own`. By default week and weekday (of units shorter than a
-        day, day and hour), or the first of them, or none: those that have both treatments in each
+        Blocking factors whose effects are removed: ``week``, ``weekday``, ``day`` and ``hour`` follow
+        from the start of a unit, others are in `own`. By default week and weekday (for units shorter than
+        a day, day and hour), or the first of them, or none: those that have both treatments in each
         of their blocks.
     own : mapping of str to mapping
         Other blocking factors: label of each unit.
@@ -73,10 +93,11 @@ class Plan:
         How treatments were assigned; by default as tightly as the blocks say: counterbalanced with two
         or more, blocks with one, complete with none.
     name : str
-        What messages and the report call it.
+        Name in messages and in the report.
     """
 
     treatments: Mapping[str, str]
+    _: KW_ONLY
     control: str | None = None
     blocks: tuple[str, ...] | None = None
     own: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -84,12 +105,12 @@ class Plan:
     name: str = "treatment"
 
     def __post_init__(self) -> None:
-        """Refuse what is no plan.
+        """Check that there are two treatments and that all names exist.
 
         Raises
         ------
         InputError
-            There are not two treatments, or something is named that does not exist.
+            They do not.
         """
         levels = sorted(set(self.treatments.values()))
         if len(levels) != 2:
@@ -103,16 +124,19 @@ class Plan:
         if self.randomisation is not None and self.randomisation not in get_args(Randomisation):
             names = ", ".join(get_args(Randomisation))
             raise InputError(f"{self.name}: randomisation {self.randomisation!r} is none of {names}")
-        for factor in self.blocks or ():
-            if factor not in BLOCKS and factor not in self.own:
-                known = ", ".join((*BLOCKS, *self.own))
-                raise InputError(f"{self.name}: there is no blocking factor {factor!r}; there are {known}")
+        _check_blocks(self.name, self.blocks, (*BLOCKS, *self.own))
         for factor, given in self.own.items():
             if missing := [unit for unit in self.treatments if unit not in given]:
                 raise InputError(f"{self.name}: {factor} of {missing[0]} is not given")
 
 
-@dataclass(frozen=True, slots=True)
+def _check_blocks(name: str, blocks: Sequence[str] | None, known: Sequence[str]) -> None:
+    for factor in blocks or ():
+        if factor not in known:
+            raise InputError(f"{name}: there is no blocking factor {factor!r}; there are {', '.join(known)}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Slots:
     """Stretches of time to which treatments were assigned, in order of time."""
 
@@ -122,15 +146,15 @@ class Slots:
 
 
 class Placing(Protocol):
-    """Says to which unit, and to which treatment, each observation belongs."""
+    """Assigns each observation to a unit and a treatment."""
 
     def __call__(self, piece: Observations) -> tuple[_Int, _Float]:
-        """Return the unit of each observation, -1 for none, and a number for its treatment."""
+        """Unit of each observation, -1 for none, and a number for its treatment."""
         ...
 
 
 def slots(plan: Plan) -> Slots:
-    """Return the units of a plan by time.
+    """Units of a plan in order of time.
 
     Raises
     ------
@@ -142,7 +166,7 @@ def slots(plan: Plan) -> Slots:
         if start < end:
             raise InputError(f"{plan.name}: the units {first} and {second} overlap")
     starts, ends = (np.array([span[at] for span in spans], dtype=np.int64) for at in (0, 1))
-    return Slots(tuple(text for _, _, text in spans), starts, ends)
+    return Slots(labels=tuple(text for _, _, text in spans), start_us=starts, end_us=ends)
 
 
 def _span(text: str, name: str) -> tuple[int, int]:
@@ -165,8 +189,8 @@ def _span(text: str, name: str) -> tuple[int, int]:
 
 
 def _instant(text: str) -> dt.datetime:
-    found = dt.datetime.fromisoformat(text.replace("Z", "+00:00"))
-    return found if found.tzinfo else found.replace(tzinfo=dt.timezone.utc)
+    instant = dt.datetime.fromisoformat(text.replace("Z", "+00:00"))
+    return instant if instant.tzinfo else instant.replace(tzinfo=dt.timezone.utc)
 
 
 def _microseconds(moment: dt.datetime) -> int:
@@ -174,14 +198,14 @@ def _microseconds(moment: dt.datetime) -> int:
 
 
 NUMBERS_FROM = -(10**12)
-"""Number that units of a fixed length are counted from: before any time that a log can hold."""
+"""First number of units of a fixed length: before any time that a log can hold."""
 
 
 def aligned(log: Log) -> Clock:
-    """Return a clock by which every replication of a simulation begins at the same hour of the week.
+    """Clock by which every replication of a simulation begins at the same hour of the week.
 
-    A log has replications one right after the other, in the middle of a day of the one before. Each is
-    put off to the next whole week since the first began; other logs keep their time.
+    In a log, a replication begins where the one before ended, in the middle of a day. Each is shifted to
+    the next whole week since the first began; other logs keep their time.
     """
     sessions = sorted(
         (int(session["start_us"]), int(session["end_us"]))
@@ -190,22 +214,23 @@ def aligned(log: Log) -> Clock:
     )
     starts = np.array([start for start, _ in sessions], dtype=np.int64)
     shifts, free = np.zeros(len(sessions), dtype=np.int64), starts[0] if len(starts) else 0
-    for at, (start, end) in enumerate(sessions):
+    for index, (start, end) in enumerate(sessions):
         begin = starts[0] - (starts[0] - free) // WEEK_US * WEEK_US
-        shifts[at] = begin - start
-        free = end + shifts[at]
+        shifts[index] = begin - start
+        free = end + shifts[index]
 
     def clock(instants: _Int) -> _Int:
         if len(starts) < 2:
             return instants
-        found: _Int = instants + shifts[np.maximum(np.searchsorted(starts, instants, side="right") - 1, 0)]
-        return found
+        session = np.maximum(np.searchsorted(starts, instants, side="right") - 1, 0)
+        shifted: _Int = instants + shifts[session]
+        return shifted
 
     return clock
 
 
 def by_plan(known: Slots) -> Placing:
-    """Place each observation by the middle of its interval."""
+    """Placing of each observation by the middle of its interval."""
 
     def place(piece: Observations) -> tuple[_Int, _Float]:
         middle = _middle(piece)
@@ -217,7 +242,7 @@ def by_plan(known: Slots) -> Placing:
 
 
 def by_column(column: str, length_s: float | None, clock: Clock) -> Placing:
-    """Place each observation by a column of treatments.
+    """Placing of each observation by a column of treatments.
 
     Parameters
     ----------
@@ -235,22 +260,22 @@ def by_column(column: str, length_s: float | None, clock: Clock) -> Placing:
         known = ~np.isnan(values)
         if length_s is not None:
             at = np.floor_divide(clock(_middle(piece)), round(length_s * 1e6))
-            # Units before 1970 have negative numbers: -1 must stay free for none.
+            # Units before 1970 have negative numbers: -1 must stay free for "none".
             return np.where(known, at - NUMBERS_FROM, -1).astype(np.int64), values
-        seen = values[known]
-        begun = np.concatenate([[last], seen])
-        changes = np.cumsum(begun[1:] != begun[:-1]) if len(seen) else np.zeros(0, dtype=np.int64)
+        measured = values[known]
+        begun = np.concatenate([[last], measured])
+        changes = np.cumsum(begun[1:] != begun[:-1]) if len(measured) else np.zeros(0, dtype=np.int64)
         runs = np.full(len(piece), -1, dtype=np.int64)
         runs[known] = number + changes
-        if len(seen):
-            last, number = float(seen[-1]), int(number + changes[-1])
+        if len(measured):
+            last, number = float(measured[-1]), int(number + changes[-1])
         return runs, values
 
     return place
 
 
 def start_of(number: int, length_s: float) -> int:
-    """Begin of the unit that `by_column` numbered so, microseconds since 1970 UTC."""
+    """Start of the unit with this number of `by_column`, microseconds since 1970 UTC."""
     return (number + NUMBERS_FROM) * round(length_s * 1e6)
 
 
@@ -271,14 +296,14 @@ def length_of(unit: str) -> float | None:
 
 
 def time_label(start_us: int, *, day: bool) -> str:
-    """Name of a unit by its start."""
+    """Name of a unit, from its start."""
     moment = EPOCH + dt.timedelta(microseconds=start_us)
     return moment.date().isoformat() if day else moment.strftime("%Y-%m-%dT%H:%M")
 
 
 def _middle(piece: Observations) -> _Int:
-    found: _Int = piece.start_us + (piece.length_s * 5e5).astype(np.int64)
-    return found
+    middle: _Int = piece.start_us + (piece.length_s * 5e5).astype(np.int64)
+    return middle
 
 
 def labels(factor: str, starts_us: Sequence[int]) -> tuple[str, ...]:
@@ -295,23 +320,104 @@ def labels(factor: str, starts_us: Sequence[int]) -> tuple[str, ...]:
 
 
 def chosen_blocks(units: Sequence[Unit], short: bool, treated: str) -> tuple[str, ...]:
-    """Blocking factors that the time of the units offers: those with both treatments in every block.
+    """Blocking factors from the time of the units: those with both treatments in every block.
 
-    A factor of which each block is one unit only, or that is one block, says nothing.
+    A factor with a single block, or with one unit in each block, carries no information.
     """
     starts = [unit.start_us for unit in units]
-    found: tuple[str, ...] = ()
+    chosen: tuple[str, ...] = ()
     for factor in ("day", "hour") if short else ("week", "weekday"):
         blocks = labels(factor, starts)
         if len(set(blocks)) < 2 or not both_in_each(blocks, [unit.treatment == treated for unit in units]):
             break
-        found = (*found, factor)
-    return found
+        chosen = (*chosen, factor)
+    return chosen
 
 
 def both_in_each(blocks: Sequence[Hashable], treated: Sequence[bool]) -> bool:
-    """Whether every block has units of both treatments."""
-    seen: dict[Hashable, set[bool]] = {}
-    for block, chosen in zip(blocks, treated, strict=True):
-        seen.setdefault(block, set()).add(chosen)
-    return all(len(kinds) == 2 for kinds in seen.values())
+    """True if every block has units of both treatments."""
+    kinds: dict[Hashable, set[bool]] = {}
+    for block, is_treated in zip(blocks, treated, strict=True):
+        kinds.setdefault(block, set()).add(is_treated)
+    return all(len(both) == 2 for both in kinds.values())
+
+
+# Files
+
+UNIT_COLUMNS = ("day", "unit")
+"""Names of the column of a CSV with the unit."""
+PLAN_KEYS = ("control", "randomisation", "blocks", "treatments")
+
+
+def read_plan(path: Path) -> Plan:
+    """Plan in a file in CSV or TOML.
+
+    CSV: a row for each unit, with columns ``day`` (or ``unit``), ``treatment``, and any further blocking
+    factors. TOML: ``control``, ``randomisation`` and ``blocks``, and a table ``[treatments]`` with the
+    list of units of each.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or is no plan.
+    """
+    if path.suffix.lower() == ".toml":
+        return _of_toml(path)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
+        raise InputError(f"{path}: cannot be read: {reason}") from None
+    return _of_csv(path, text)
+
+
+def _of_csv(path: Path, text: str) -> Plan:
+    rows = csv.DictReader(text.splitlines())
+    names = [name.strip() for name in rows.fieldnames or ()]
+    rows.fieldnames = names
+    when = next((name for name in names if name in UNIT_COLUMNS), None)
+    if when is None or "treatment" not in names:
+        raise InputError(
+            f"{path}: line 1: has the columns {', '.join(names) or 'none'}; day and treatment are needed"
+        )
+    factors = [name for name in names if name not in (when, "treatment")]
+    treatments: dict[str, str] = {}
+    own: dict[str, dict[str, str]] = {factor: {} for factor in factors}
+    for row in rows:
+        values = {name: (row[name] or "").strip() for name in names}
+        if row.get(None) or not all(values.values()):
+            raise InputError(f"{path}: line {rows.line_num}: does not have one value in each column")
+        unit = values[when]
+        if unit in treatments:
+            raise InputError(f"{path}: line {rows.line_num}: {unit} is given twice")
+        treatments[unit] = values["treatment"]
+        for factor in factors:
+            own[factor][unit] = values[factor]
+    return Plan(treatments, own=own, blocks=tuple(factors) or None, name=str(path))
+
+
+def _of_toml(path: Path) -> Plan:
+    from thinktime import toml
+
+    table: dict[str, Any] = toml.read(path)
+    if unknown := [key for key in table if key not in PLAN_KEYS]:
+        raise InputError(f"{path}: has no key {unknown[0]!r}; the keys are {', '.join(PLAN_KEYS)}")
+    given = table.get("treatments")
+    if not isinstance(given, dict) or not all(isinstance(units, list) for units in given.values()):
+        raise InputError(f"{path}: [treatments] must give each treatment a list of days")
+    treatments: dict[str, str] = {}
+    for treatment, units in given.items():
+        for unit in map(str, units):
+            if unit in treatments:
+                raise InputError(f"{path}: {unit} is given to {treatments[unit]} and to {treatment}")
+            treatments[unit] = str(treatment)
+    blocks = table.get("blocks")
+    if blocks is not None and not (isinstance(blocks, list) and all(isinstance(b, str) for b in blocks)):
+        raise InputError(f"{path}: blocks must be a list of names")
+    return Plan(
+        treatments,
+        control=table.get("control"),
+        blocks=None if blocks is None else tuple(blocks),
+        randomisation=table.get("randomisation"),
+        name=str(path),
+    )

@@ -1,4 +1,4 @@
-"""Statements of which assignments of a design were possible, and the tests that follow from them."""
+"""Sets of assignments that were possible, by how treatments were randomised, with their tests."""
 
 from __future__ import annotations
 
@@ -13,17 +13,15 @@ from thinktime.analyses.compare.result import Allowed, Randomisation
 from thinktime.stats.randomisation.assignments import Assignments, TooManyError
 from thinktime.stats.randomisation.permutation import Confounded, Reassignment
 
-__all__ = ["Statement", "indicators", "statements"]
-
 _Array = NDArray[np.float64]
 
 TIGHTEST_FIRST: tuple[Randomisation, ...] = ("counterbalanced", "blocks", "complete", "switchback")
 GROUPS_NAMED = 6
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """A statement with its test; None where the treatment cannot be told from the blocks."""
+    """A statement with its test; None where the treatment is confounded with the blocks."""
 
     allowed: Allowed
     design: Reassignment | None
@@ -37,7 +35,7 @@ def statements(
     noun: str,
     seed: int,
 ) -> tuple[Statement, ...]:
-    """Return the chosen statement and those that could have been made instead, tightest first.
+    """The chosen statement and its alternatives, tightest first.
 
     Parameters
     ----------
@@ -46,24 +44,37 @@ def statements(
     blocks : mapping of str to sequence of str
         Blocking factors, with the block of each unit.
     chosen : str
-        How the treatments were assigned. Its test takes the effects of all blocks out; that of another
-        statement the blocks that it keeps.
+        How the treatments were assigned. Its test removes the effects of all blocks; that of another
+        statement those of the blocks that it keeps.
     noun : str
-        What a unit is called.
+        Name of a unit.
     seed : int
         Of assignments that are drawn.
     """
-    found = []
+    result = []
     for name in TIGHTEST_FIRST:
-        # Two factors counterbalance each other; without one there is nothing to keep.
+        # Counterbalancing needs two factors, blocks need one.
         if name != chosen and len(blocks) < {"counterbalanced": 2, "blocks": 1}.get(name, 0):
             continue
         kept = _kept(name, blocks)
         groupings = tuple(kept.values()) or ((("",) * len(treated),) if name == "complete" else ())
-        out = blocks if name == chosen else kept
         assignments = Assignments(tuple(int(item) for item in treated), groupings)
-        found.append(_statement(name, assignments, kept, out, name == chosen, noun, seed))
-    return tuple(found)
+        removed = blocks if name == chosen else kept
+        try:
+            design = Reassignment(assignments, indicators(removed), seed=seed)
+        except (Confounded, TooManyError):
+            design = None
+        allowed = Allowed(
+            randomisation=name,
+            statement=_words(name, assignments, kept, noun),
+            blocks=tuple(removed),
+            assignments=0 if design is None else design.possible,
+            smallest_p=None if design is None else design.smallest_p,
+            degrees=None if design is None else design.degrees,
+            chosen=name == chosen,
+        )
+        result.append(Statement(allowed=allowed, design=design))
+    return tuple(result)
 
 
 def _kept(name: Randomisation, blocks: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
@@ -75,34 +86,8 @@ def _kept(name: Randomisation, blocks: Mapping[str, Sequence[str]]) -> dict[str,
     return {}
 
 
-def _statement(
-    name: Randomisation,
-    assignments: Assignments,
-    kept: Mapping[str, Sequence[str]],
-    out: Mapping[str, Sequence[str]],
-    chosen: bool,
-    noun: str,
-    seed: int,
-) -> Statement:
-    try:
-        design = Reassignment(assignments, indicators(out), seed=seed)
-    except (Confounded, TooManyError):
-        design = None
-    number = design.possible if design is not None else 0
-    allowed = Allowed(
-        name,
-        _words(name, assignments, kept, noun),
-        tuple(out),
-        number,
-        design.smallest_p if design is not None else None,
-        design.degrees if design is not None else None,
-        chosen,
-    )
-    return Statement(allowed, design)
-
-
 def indicators(blocks: Mapping[str, Sequence[str]]) -> _Array | None:
-    """Columns of zeros and ones for every block but the first of each factor: their effects add up."""
+    """Columns of zeros and ones for every block but the first of each factor."""
     columns = [
         [float(block == other) for block in labels]
         for labels in blocks.values()

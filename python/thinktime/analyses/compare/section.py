@@ -1,32 +1,91 @@
-"""Whether a change helped: a designed experiment with two treatments."""
+"""Section of a designed experiment with two treatments."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from thinktime.documents import charts
 from thinktime.documents import format as shown
-from thinktime.documents.document import Cell, Column, Figure, Key, Section, Table
-from thinktime.documents.wording import capital, ends, p_value, percent, refused
-from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.documents.charts import Axis, Spec
+from thinktime.documents.document import Cell, Col, Cols, Column, Figure, Key, Section, Table
+from thinktime.documents.series import Point, Series
+from thinktime.documents.wording import capital, ends, p_value, percent, refused, worded
+from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
+from thinktime.stats.hypothesis import ALPHA
 
 if TYPE_CHECKING:
-    from thinktime.analyses.compare.result import Allowed, Comparison, CostChange, Effect, Unit
+    from thinktime.analyses.compare.result import Comparison, Contrast, Effect, Unit
 
-__all__ = ["AT", "TITLE", "about", "section"]
+_Contrast = TypeVar("_Contrast", bound="Contrast")
 
 TITLE = "Did the change help?"
 AT = {"": "", "load": " at equal load", "work": " at equal work"}
+ORDER = {("useful", "load"): 0, ("overhead", "work"): 1, ("overhead", "load"): 2, ("useful", ""): 3}
+"""Contrasts that answer the question, the most important first."""
 BINS = 25
 FIGURES_MAX = 2
+SENTENCES_MAX = 3
 WHOLE_UP_TO = 5
-"""Assignments of a box up to which every number is on the axis."""
+"""Assignments in a box up to which the axis has every whole number."""
 SMALLEST_NAMED = 0.01
-"""Least p of a design from which on it is worth a word."""
+"""Smallest p of a design from which on it is worth a sentence."""
 OBSERVED = Key("observed", colour="system", shape="diamond")
+
+REASONS: Mapping[str, Callable[..., str]] = {
+    "not_measured": lambda: "not measured in this log",
+    "rarely_measured": lambda: "measured in some of the observations only",
+    "never_happened": lambda: "never happened in this log",
+    "no_load": lambda: "no load was measured, or it never varied",
+    "no_requests": lambda: "no requests were measured",
+    "no_variation": lambda: "the covariates do not vary within a unit",
+    "few_observations": lambda n, slopes: f"{n} observations are too few for {slopes} slopes",
+}
+"""Words for the reasons why a quantity is not compared."""
+
+
+def _left_out(dropped: int, incomplete: int, unit: str) -> str:
+    parts = []
+    if dropped:
+        parts.append(f"{dropped} belong to no {unit} of the comparison")
+    if incomplete:
+        parts.append(f"{incomplete} lack a quantity that is compared")
+    return f"Observations that are left out: {'; '.join(parts)}."
+
+
+WORDS: Mapping[str, Callable[..., str]] = {
+    "few_assignments": lambda assignments, smallest_p: (
+        f"The design allows only {assignments} assignments: no data could give the randomisation test a "
+        f"probability below {smallest_p:.2g}, so that it cannot find any effect at {ALPHA:g}, however large. "
+        "Student's test can, if the units are normal and independent."
+    ),
+    "trend": lambda share: (
+        f"Treatment and time are confounded ({share:.0%} of the treatment's variation is a line over time): "
+        "anything else that changed steadily meanwhile looks like an effect."
+    ),
+    "drawn_by_lot": lambda assignments: (
+        f"The probabilities are exact if the plan was drawn by lot from the {assignments:,} possible ones; "
+        "for a plan that was laid down they are as good as its independence of everything else that differed."
+    ),
+    "load_not_assigned": lambda changed: (
+        "Load and requests were not assigned: if the treatment itself changed them, comparing at equal load "
+        f"or work removes that part of its effect{f', and {changed} did differ' if changed else ''}."
+    ),
+    "many_tests": lambda tests: (
+        f"{tests} comparisons are made, each with a false-alarm rate of {ALPHA:g}: decide beforehand which "
+        "one answers the question."
+    ),
+    "short_units": lambda labels, unit: (
+        f"{', '.join(labels)}: observed for less than half of the time of the others, yet counted as one "
+        f"{unit}."
+    ),
+    "observations_left_out": _left_out,
+    "carried_over": lambda unit: (
+        f"After-effects of a treatment (work put off, warm caches) are attributed to the next {unit}."
+    ),
+}
 
 
 def section(result: Comparison | NotApplicable) -> Section:
@@ -35,356 +94,301 @@ def section(result: Comparison | NotApplicable) -> Section:
         return refused("compare", TITLE, result)
     tables = [_effects(result), _power(result), _allowed(result), _costs(result), _units(result)]
     if result.left_out:
-        columns = (Column("quantity"), Column("why"))
         tables.append(
-            Table(
+            Table.of(
+                result.left_out,
+                Col("quantity", lambda item: item.name),
+                Col("why", lambda item: reason(item.reason)),
                 name="compare-left-out",
                 caption="Not compared",
-                columns=columns,
-                rows=result.left_out,
                 folded=True,
             )
         )
-    shown_most = _foremost(result)[:FIGURES_MAX]
-    figures = [figure for item in shown_most for figure in (_days(result, item), _chance(item))]
+    drawn = foremost(result.effects)[:FIGURES_MAX]
     return Section(
         name="compare",
         title=TITLE,
         summary=tuple(_sentences(result)),
         tables=tuple(table for table in tables if table.rows),
-        figures=tuple(figures),
-        caveats=result.caveats,
+        figures=tuple(figure for item in drawn for figure in (_unit_means(result, item), _chance(item))),
+        caveats=worded(result.caveats, WORDS),
         method=_method(result),
     )
 
 
 def _method(result: Comparison) -> str:
-    out = f", effects of {' and '.join(result.blocks)} taken out" if result.blocks else ""
+    removed = f", effects of {' and '.join(result.blocks)} removed" if result.blocks else ""
     return (
-        f"Least squares on the means of {result.unit}s{out} (additive model). Randomisation test: p is the "
-        "part of the possible assignments whose statistic is as far from zero or farther (Fisher); its "
+        f"Least squares on the means of {result.unit}s{removed} (additive model). Randomisation test: p is "
+        "the share of the possible assignments whose statistic is as far from zero or farther (Fisher); its "
         f"interval holds all differences that it keeps. At equal load or work: slopes within {result.unit}s "
-        "take out what load or requests differ; they do not depend on the assignment, so that "
-        "the test stays exact. Power: normal errors with the standard deviation that was seen."
+        "remove the effects of load or requests; they do not depend on the assignment, so that the test "
+        "stays exact. Power: normal errors with the observed standard deviation."
     )
 
 
-def _name(item: Effect) -> str:
+# Shared with the comparison of two logs
+
+
+def name_of(item: Contrast) -> str:
+    """Name of a quantity with its adjustment."""
     return f"{capital(item.label)}{AT[item.adjusted]}"
 
 
-def _foremost(result: Comparison) -> list[Effect]:
-    """Answer first: useful work at equal load, then overhead at equal work, as far as there are any."""
-    order = {("useful", "load"): 0, ("overhead", "work"): 1, ("overhead", "load"): 2, ("useful", ""): 3}
-    ranked = sorted(result.effects, key=lambda item: order.get((item.kind, item.adjusted), 4))
-    return [item for item in ranked if (item.kind, item.adjusted) in order] or ranked[:1]
+def relative(item: Contrast) -> str:
+    """Relative difference in brackets; empty where there is none."""
+    return "" if item.relative is None else f" ({item.relative:+.1%})".replace("-", "−")
 
 
-def _sentences(result: Comparison) -> list[str]:
-    sentences = [_said(result, item) for item in _foremost(result)[:3]]
+def foremost(effects: Sequence[_Contrast]) -> list[_Contrast]:
+    """Contrasts that answer the question: useful work at equal load, then overhead at equal work."""
+    ranked = sorted(effects, key=lambda item: ORDER.get((item.kind, item.adjusted), len(ORDER)))
+    return [item for item in ranked if (item.kind, item.adjusted) in ORDER] or ranked[:1]
+
+
+def reason(caveat: Caveat) -> str:
+    """Words for the reason why a quantity is not compared."""
+    return REASONS[caveat.kind](**caveat.values)
+
+
+def correlated(autocorrelation: float | None) -> str:
+    """Clause on the correlation of successive observations; empty where it is not known."""
+    if autocorrelation is None:
+        return ""
+    return f"each is correlated with the next by {shown.number(autocorrelation, 2)}"
+
+
+def near(values: Sequence[float]) -> tuple[float, float]:
+    """Ends of an axis that shows how values differ, not how far they are from zero."""
+    low, high = min(values), max(values)
+    room = 0.1 * (high - low) or 0.1 * abs(high) or 1.0
+    return low - room, high + room
+
+
+# Sentences
+
+
+def _sentences(result: Comparison) -> Iterator[str]:
+    order = foremost(result.effects)
+    for item in order[:SENTENCES_MAX]:
+        yield _difference(result, item)
     made = next(item for item in result.allowed if item.chosen)
     few = made.smallest_p is not None and made.smallest_p > SMALLEST_NAMED
-    least = f": no p below {shown.probability(made.smallest_p or 0.0)} can come out" if few else ""
+    least = f": no p below {shown.probability(made.smallest_p or 0.0)} is possible" if few else ""
     drawn = result.effects[0].test
     tried = "" if drawn.exact else f", of which {drawn.assignments:,} were tried"
-    sentences.append(
-        f"{shown.count(made.assignments, 'assignment')} were possible ({made.statement}){tried}{least}."
-    )
-    sentences += _chances(_foremost(result)[0])
-    n = sum(unit.n for unit in result.units)
-    follows = (
-        ""
-        if result.autocorrelation is None
-        else f" (each is correlated with the next by {shown.number(result.autocorrelation, 2)})"
-    )
-    sentences.append(
+    yield f"{shown.count(made.assignments, 'assignment')} were possible ({made.statement}){tried}{least}."
+    if order[0].power is not None:
+        yield _power_of(order[0])
+    n, follows = sum(unit.n for unit in result.units), correlated(result.autocorrelation)
+    yield (
         f"{shown.count(len(result.units), result.unit)} are compared, not their {n:,} observations, which "
-        f"follow one another{follows} and share what was peculiar to their {result.unit}."
+        f"follow one another{f' ({follows})' if follows else ''} and share the peculiarities of their "
+        f"{result.unit}."
     )
-    return sentences
 
 
-def _said(result: Comparison, item: Effect) -> str:
-    relative = f" ({item.relative:+.1%})".replace("-", "−") if item.relative is not None else ""
+def _difference(result: Comparison, item: Effect) -> str:
     student = f", {shown.probability(item.t_test.p)} by Student's t" if item.t_test is not None else ""
     return (
-        f"{_name(item)}: {shown.estimate(item.difference)}{relative} with "
+        f"{name_of(item)}: {shown.estimate(item.difference)}{relative(item)} with "
         f"{_treatment(result, result.treated)} instead of {_treatment(result, result.control)}; "
         f"{p_value(item.test.p)} by the possible assignments{student}."
     )
 
 
 def _treatment(result: Comparison, name: str) -> str:
-    """Name a treatment; a number alone does not say what it is of: `new = 1`."""
+    """Name of a treatment; a number is preceded by its factor: `new = 1`."""
     return f"{result.factor} = {name}" if name.replace(".", "").replace("-", "").isdigit() else name
 
 
-def _chances(item: Effect) -> list[str]:
+def _power_of(item: Effect) -> str:
     power = item.power
-    if power is None:
-        return []
+    assert power is not None
     student = "" if power.by_t is None else f", Student's test with probability {shown.number(power.by_t, 2)}"
-    first = (
+    text = (
         f"A true difference of {shown.quantity(abs(power.difference), item.unit)} in {item.label}"
         f"{AT[item.adjusted]} would be found by the randomisation test with probability "
         f"{shown.number(power.by_permutation, 2)}{student}"
     )
-    least = power.detectable_by_t
-    found = "" if least is None else f"; with 0.8 Student's finds {shown.quantity(least, item.unit)}"
-    own = power.detectable_by_permutation
-    exact = (
-        ", the randomisation test no difference whatever"
-        if own is None
-        else f", the randomisation test {shown.quantity(own, item.unit)}"
+    if power.detectable_by_t is None:
+        return f"{text}."
+    detectable = power.detectable_by_permutation
+    exact = "no difference at all" if detectable is None else shown.quantity(detectable, item.unit)
+    return (
+        f"{text}; with 0.8 Student's finds {shown.quantity(power.detectable_by_t, item.unit)}, the "
+        f"randomisation test {exact}."
     )
-    return [f"{first}{found}{exact if found else ''}."]
+
+
+# Tables
 
 
 def _effects(result: Comparison) -> Table:
-    columns = (
-        Column("quantity"),
-        Column(_treatment(result, result.control)),
-        Column(_treatment(result, result.treated)),
-        Column("difference"),
-        Column("change", unit="share"),
-        Column("randomisation", unit="p"),
-        Column("Student", unit="p"),
-    )
-    rows = tuple(
-        (
-            _name(item),
-            item.control,
-            item.treated,
-            item.difference,
-            item.relative,
-            item.test.p,
-            None if item.t_test is None else item.t_test.p,
-        )
-        for item in result.effects
-    )
-    notes = [f"Means are of {result.unit}s, each counted once. Intervals are Student's, {_level(result)}."]
+    level = percent(result.effects[0].difference.level)
+    notes = [f"Means are of {result.unit}s, each counted once. Intervals are Student's, {level}."]
     if not result.effects[0].test.exact:
         error = max(item.test.error for item in result.effects)
         notes.append(f"Assignments were drawn: p has a standard error of at most {shown.number(error, 1)}.")
-    return Table(
+    return Table.of(
+        result.effects,
+        Col("quantity", lambda item: name_of(item)),
+        Col(_treatment(result, result.control), lambda item: item.control),
+        Col(_treatment(result, result.treated), lambda item: item.treated),
+        Col("difference", lambda item: item.difference),
+        Col("change", lambda item: item.relative, unit="share"),
+        Col("randomisation", lambda item: item.test.p, unit="p"),
+        Col("Student", lambda item: _student_p(item), unit="p"),
         name="compare-effects",
-        caption="What the treatment changed",
-        columns=columns,
-        rows=rows,
-        notes=tuple(notes),
+        caption="Effects of the treatment",
+        notes=notes,
     )
 
 
-def _level(result: Comparison) -> str:
-    return percent(result.effects[0].difference.level)
+def _student_p(item: Effect) -> float | None:
+    return None if item.t_test is None else item.t_test.p
 
 
 def _power(result: Comparison) -> Table:
-    columns = (
-        Column("quantity"),
-        Column("difference by randomisation"),
-        Column(f"deviation of {result.unit}s"),
-        Column("asked for"),
-        Column("power, randomisation", unit="share"),
-        Column("power, Student", unit="share"),
-        Column("least, randomisation"),
-        Column("least, Student"),
-    )
-    rows = [
-        (
-            _name(item),
-            item.inverted,
-            _figure_of(item, item.deviation),
-            _figure_of(item, item.power.difference),
-            item.power.by_permutation,
-            item.power.by_t,
-            _figure_of(item, item.power.detectable_by_permutation),
-            _figure_of(item, item.power.detectable_by_t),
-        )
-        for item in result.effects
-        if item.power is not None
-    ]
-    notes = (
-        "Difference by randomisation: all differences that the test keeps; without an interval where there "
-        "are too few assignments for one.",
-        "Power: probability of finding the difference that was asked for at p = 0.05; least: the "
-        "difference that is found with probability 80 %; – where none is.",
-    )
-    return Table(
+    return Table.of(
+        [(item, item.power) for item in result.effects if item.power is not None],
+        Col("quantity", lambda row: name_of(row[0])),
+        Col("difference by randomisation", lambda row: row[0].inverted),
+        Col(f"deviation of {result.unit}s", lambda row: _with_unit(row[0], row[0].deviation)),
+        Col("asked for", lambda row: _with_unit(row[0], row[1].difference)),
+        Col("power, randomisation", lambda row: row[1].by_permutation, unit="share"),
+        Col("power, Student", lambda row: row[1].by_t, unit="share"),
+        Col("least, randomisation", lambda row: _with_unit(row[0], row[1].detectable_by_permutation)),
+        Col("least, Student", lambda row: _with_unit(row[0], row[1].detectable_by_t)),
         name="compare-power",
-        caption="What the design can find",
-        columns=columns,
-        rows=tuple(rows),
-        notes=notes,
+        caption="Power of the design",
+        notes=[
+            "Difference by randomisation: all differences that the test keeps; without an interval where "
+            "there are too few assignments for one.",
+            "Power: probability of finding the difference that was asked for at p = 0.05; least: the "
+            "difference that is found with probability 80 %; – where none is.",
+        ],
         folded=True,
     )
 
 
-def _figure_of(item: Effect, value: float | None) -> Estimate | None:
-    """Put a figure in its own unit: quantities of one column differ in theirs."""
+def _with_unit(item: Effect, value: float | None) -> Estimate | None:
+    """Value with the unit of the quantity: those of one column have different units."""
     return None if value is None else Estimate(value=value, unit=item.unit, n=len(item.values), method="")
 
 
 def _allowed(result: Comparison) -> Table:
-    foremost = _foremost(result)[0]
-    columns = (
-        Column("if"),
-        Column("taken out"),
-        Column("assignments"),
-        Column("smallest", unit="p"),
-        Column("df"),
-        Column(_name(foremost), unit="p"),
-    )
-
-    def row(item: Allowed, p: float | None) -> tuple[Cell, ...]:
-        out = ", ".join(item.blocks) or "nothing"
-        number = item.assignments if item.smallest_p is not None else None
-        mark = " *" if item.chosen else ""
-        return (f"{item.statement}{mark}", out, number, item.smallest_p, item.degrees, p)
-
-    rows = tuple(row(item, p) for item, p in zip(result.allowed, foremost.p_allowed, strict=True))
-    notes = ("* the statement that all other tables stand on. One must be true of how the plan was made.",)
-    return Table(
+    first = foremost(result.effects)[0]
+    return Table.of(
+        list(zip(result.allowed, first.p_allowed, strict=True)),
+        Col("if", lambda row: f"{row[0].statement}{' *' if row[0].chosen else ''}"),
+        Col("removed", lambda row: ", ".join(row[0].blocks) or "nothing"),
+        Col("assignments", lambda row: None if row[0].smallest_p is None else row[0].assignments),
+        Col("smallest", lambda row: row[0].smallest_p, unit="p"),
+        Col("df", lambda row: row[0].degrees),
+        Col(name_of(first), lambda row: row[1], unit="p"),
         name="compare-allowed",
         caption="Which assignments were possible",
-        columns=columns,
-        rows=rows,
-        notes=notes,
+        notes=["* the statement behind all other tables. One must be true of how the plan was made."],
     )
 
 
 def _costs(result: Comparison) -> Table:
     whole = any(item.difference is not None for item in result.costs)
-    columns = [Column("request")]
-    if whole:
-        columns += [
-            Column(_treatment(result, result.control)),
-            Column(_treatment(result, result.treated)),
-            Column("difference"),
-        ]
-    columns += [
-        Column(f"difference by {result.unit}s"),
-        Column("randomisation", unit="p"),
-        Column("Student", unit="p"),
-    ]
-
-    def row(item: CostChange) -> tuple[Cell, ...]:
-        own = item.by_unit
-        by_unit: tuple[Cell, ...] = (None, None, None)
-        if own is not None:
-            by_unit = (own.difference, own.test.p, None if own.t_test is None else own.t_test.p)
-        middle = (item.control, item.treated, item.difference) if whole else ()
-        return (capital(item.label), *middle, *by_unit)
-
     notes = [
         f"By {result.unit}s: the regression is fitted on each {result.unit} by itself, and its coefficients "
         "are compared as any other quantity is."
     ]
+    headings = []
     if whole:
         notes.insert(
             0,
             "Regression of system time on all observations of a treatment; intervals hold under "
             "autocorrelation.",
         )
-    rows = tuple(row(item) for item in result.costs)
-    return Table(
+        headings = [_treatment(result, name) for name in (result.control, result.treated)] + ["difference"]
+    return Table.of(
+        [(item, item.by_unit) for item in result.costs],
+        Col("request", lambda row: capital(row[0].label)),
+        Cols(headings, lambda row: (row[0].control, row[0].treated, row[0].difference) if whole else ()),
+        Col(f"difference by {result.unit}s", lambda row: None if row[1] is None else row[1].difference),
+        Col("randomisation", lambda row: None if row[1] is None else row[1].test.p, unit="p"),
+        Col("Student", lambda row: None if row[1] is None else _student_p(row[1]), unit="p"),
         name="compare-costs",
-        caption="What a request costs the system",
-        columns=tuple(columns),
-        rows=rows,
-        notes=tuple(notes),
+        caption="Costs of requests in system time",
+        notes=notes,
     )
 
 
 def _units(result: Comparison) -> Table:
-    foremost = _foremost(result)
-    columns = (
-        Column(result.unit),
-        *(Column(name) for name in result.blocks),
-        Column("treatment"),
-        Column("n"),
-        Column("time", unit="s"),
-        *(Column(_name(item), unit=item.unit) for item in foremost),
-    )
-    rows: tuple[tuple[Cell, ...], ...] = tuple(
-        (
-            unit.label,
-            *unit.blocks,
-            _treatment(result, unit.treatment),
-            unit.n,
-            unit.length_s,
-            *(item.values[at] for item in foremost),
-        )
-        for at, unit in enumerate(result.units)
-    )
-    return Table(
+    order = foremost(result.effects)
+    columns: list[Col[tuple[int, Unit]]] = [
+        Col(name_of(item), partial(_value_of, item), unit=item.unit) for item in order
+    ]
+    return Table.of(
+        list(enumerate(result.units)),
+        Col(result.unit, lambda row: row[1].label),
+        Cols(result.blocks, lambda row: row[1].blocks),
+        Col("treatment", lambda row: _treatment(result, row[1].treatment)),
+        Col("n", lambda row: row[1].n),
+        Col("time", lambda row: row[1].length_s, unit="s"),
+        *columns,
         name="compare-units",
         caption=f"The {result.unit}s",
-        columns=columns,
-        rows=rows,
-        folded=len(rows) > 2 * BINS,
+        folded=len(result.units) > 2 * BINS,
     )
 
 
-def _key(result: Comparison, treatment: str) -> Key:
-    colour = "user" if treatment == result.treated else "other"
-    return Key(_treatment(result, treatment), colour=colour, shape="circle")
+def _value_of(item: Effect, row: tuple[int, Unit]) -> Cell:
+    return item.values[row[0]]
 
 
-def _label(unit: Unit) -> str:
-    return ", ".join((*unit.blocks, unit.label))
+# Figures
 
 
-def about(values: Sequence[float]) -> tuple[float, float]:
-    """Return ends of an axis that shows how values differ, and not how far they are from zero."""
-    low, high = min(values), max(values)
-    room = 0.1 * (high - low) or 0.1 * abs(high) or 1.0
-    return low - room, high + room
-
-
-def _days(result: Comparison, item: Effect) -> Figure:
-    """Draw the mean of each unit, coloured by its treatment, in the order of blocks."""
-    keys = tuple(_key(result, name) for name in (result.control, result.treated))
-    rows = [
-        {
-            "label": _label(unit),
-            "series": _treatment(result, unit.treatment),
-            "value": value,
-            "low": value,
-            "high": value,
-            "shown": shown.quantity(value, item.unit),
-        }
-        for unit, value in zip(result.units, item.values, strict=True)
-    ]
-    columns = (Column(result.unit), Column("treatment"), Column(_name(item), unit=item.unit))
-    cells = tuple(
-        (_label(unit), _treatment(result, unit.treatment), value)
-        for unit, value in zip(result.units, item.values, strict=True)
+def _unit_means(result: Comparison, item: Effect) -> Figure:
+    """Mean of each unit, coloured by its treatment, in the order of blocks."""
+    keys = {
+        name: Key(_treatment(result, name), colour=colour, shape="circle")
+        for name, colour in ((result.control, "other"), (result.treated, "user"))
+    }
+    series = Series(
+        [
+            Point(key=keys[unit.treatment], label=", ".join((*unit.blocks, unit.label)), y=value)
+            for unit, value in zip(result.units, item.values, strict=True)
+        ],
+        unit=item.unit,
+        order=tuple(keys.values()),
     )
     name = f"compare-{result.unit}s-{_slug(item)}"
-    named = (result.unit, "treatment", item.label)
-    low, high = about(item.values)
-    axis = charts.Axis(f"{_name(item)} [{item.unit}]", low=low, high=high)
-    chart = partial(charts.dots, rows, keys, axis, named)
-    alt = (
-        f"{_name(item)}: mean {shown.quantity(item.control.value, item.unit)} over the {result.unit}s with "
-        f"{_treatment(result, result.control)}, {shown.quantity(item.treated.value, item.unit)} over those "
-        f"with {_treatment(result, result.treated)}."
-    )
-    caption = f"{_name(item)}, {result.unit} by {result.unit}"
+    low, high = near(item.values)
+    caption = f"{name_of(item)}, {result.unit} by {result.unit}"
     return Figure(
         name=name,
         title=caption,
-        chart=chart,
-        data=Table(name=f"{name}-data", caption=caption, columns=columns, rows=cells),
-        alt=alt,
-        keys=keys,
+        chart=series.dots(
+            Axis(f"{name_of(item)} [{item.unit}]", low=low, high=high),
+            named=(result.unit, "treatment", item.label),
+        ),
+        data=series.list_table(
+            f"{name}-data",
+            caption,
+            Column(result.unit),
+            Column("treatment"),
+            Column(name_of(item), unit=item.unit),
+        ),
+        alt=(
+            f"{name_of(item)}: mean {shown.quantity(item.control.value, item.unit)} over the {result.unit}s "
+            f"with {_treatment(result, result.control)}, {shown.quantity(item.treated.value, item.unit)} "
+            f"over those with {_treatment(result, result.treated)}."
+        ),
+        keys=series.keys,
         half=True,
     )
 
 
 def _chance(item: Effect) -> Figure:
-    """Draw the differences that the possible assignments would have shown, with the one that was seen."""
+    """Differences under the possible assignments, with the observed one."""
     boxes = _boxes(item)
     most = max(number for _, _, number in boxes)
     rows = [
@@ -396,28 +400,41 @@ def _chance(item: Effect) -> Figure:
         }
         for low, high, number in boxes
     ]
-    seen = item.difference.value
-    point = [{"x": seen, "y": most / 2, "series": OBSERVED.name, "shown": shown.estimate(item.difference)}]
-    x = charts.Axis(f"Difference in {item.label}{AT[item.adjusted]} [{item.unit}]")
+    observed = Series(
+        [Point(key=OBSERVED, x=item.difference.value, y=most / 2, words=shown.estimate(item.difference))]
+    )
+    x = Axis(f"Difference in {item.label}{AT[item.adjusted]} [{item.unit}]")
     whole = tuple(map(float, range(most + 1))) if most <= WHOLE_UP_TO else ()
-    y = charts.Axis("possible assignments", low=0.0, high=float(most) * 1.05, ticks=whole)
+    y = Axis("possible assignments", low=0.0, high=float(most) * 1.05, ticks=whole)
 
-    def chart() -> charts.Spec:
+    def chart() -> Spec:
         bars = charts.histogram(rows, x, y, "other", "assignments")
-        return charts.laid_over(bars, point, (OBSERVED,))
+        return charts.laid_over(bars, observed.marks(), observed.keys)
 
     name = f"compare-chance-{_slug(item)}"
-    columns = (Column("from", unit=item.unit), Column("to", unit=item.unit), Column("assignments"))
-    caption = f"What chance alone would have shown: {item.label}{AT[item.adjusted]}"
-    table = Table(name=f"{name}-data", caption=caption, columns=columns, rows=tuple(boxes))
     low, high = ends(replace(item.difference, low=item.by_chance[0], high=item.by_chance[-1]))
-    alt = (
-        f"If the treatment did nothing, the {item.test.assignments:,} assignments that are compared would "
-        f"have shown differences from {shown.quantity(low, item.unit)} to {shown.quantity(high, item.unit)}; "
-        f"{shown.quantity(seen, item.unit)} was seen. The part of them that is as far from zero: "
-        f"{p_value(item.test.p)}."
+    caption = f"Differences by chance alone: {item.label}{AT[item.adjusted]}"
+    return Figure(
+        name=name,
+        title=caption,
+        chart=chart,
+        data=Table.of(
+            boxes,
+            Col("from", lambda box: box[0], unit=item.unit),
+            Col("to", lambda box: box[1], unit=item.unit),
+            Col("assignments", lambda box: box[2]),
+            name=f"{name}-data",
+            caption=caption,
+        ),
+        alt=(
+            f"If the treatment had no effect, the {item.test.assignments:,} assignments that are compared "
+            f"would have shown differences from {shown.quantity(low, item.unit)} to "
+            f"{shown.quantity(high, item.unit)}; {shown.quantity(item.difference.value, item.unit)} was "
+            f"observed. The share of them that is as far from zero: {p_value(item.test.p)}."
+        ),
+        keys=observed.keys,
+        half=True,
     )
-    return Figure(name=name, title=caption, chart=chart, data=table, alt=alt, keys=(OBSERVED,), half=True)
 
 
 def _boxes(item: Effect) -> list[tuple[float, float, int]]:
@@ -427,7 +444,9 @@ def _boxes(item: Effect) -> list[tuple[float, float, int]]:
     counts = [0] * BINS
     for value in item.by_chance:
         counts[min(BINS - 1, int((value + reach) / width))] += 1
-    return [(at * width - reach, (at + 1) * width - reach, number) for at, number in enumerate(counts)]
+    return [
+        (index * width - reach, (index + 1) * width - reach, number) for index, number in enumerate(counts)
+    ]
 
 
 def _slug(item: Effect) -> str:

@@ -1,4 +1,4 @@
-"""The units of an experiment as the log has them: which treatment each had, and what was observed."""
+"""Units of an experiment in a log: their treatments and their observations."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from thinktime.analyses.compare import unit_means as compare_units
 from thinktime.analyses.compare.design import (
     Placing,
     Plan,
+    TreatmentColumn,
     aligned,
     by_column,
     by_plan,
@@ -20,84 +20,58 @@ from thinktime.analyses.compare.design import (
     time_label,
 )
 from thinktime.analyses.compare.result import Unit
-from thinktime.analyses.compare.unit_means import Cell, Gathered, Measured
+from thinktime.analyses.compare.unit_means import Cell, Gathered, Measured, gather
 from thinktime.errors import InputError
 from thinktime.stats.estimate import NotApplicable
 
 if TYPE_CHECKING:
     from thinktime.log import Log
 
-__all__ = ["Assigned", "by_treatment"]
-
 DAY_S = 86_400.0
 PURE_LEAST = 0.9
-"""Part of a unit's observations that must have had one treatment; the others are left out."""
+"""Share of a unit's observations that must have had one treatment; the others are left out."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Assigned:
-    """Units in order of time, with their observations.
-
-    Parameters
-    ----------
-    units : tuple of Unit
-        Blocks are not filled in yet.
-    cells : tuple of Cell
-    control, treated : str
-    noun : str
-        What a unit is called.
-    short : bool
-        Whether units are shorter than a day.
-    blocks : tuple of str or None
-        Blocking factors that the plan names.
-    own : mapping of str to tuple
-        Blocking factors of the plan itself: the block of each unit.
-    placing : callable
-        Makes a fresh placing for another pass over the log: a placing remembers where it is.
-    needs : tuple of str
-        Columns that the placing reads.
-    codes : mapping of (int, float) to bool
-        Whether the observations of a unit and treatment number are of the treated; others are left out.
-    dropped : int
-    incomplete : int
-    """
+    """Units in order of time, with their observations."""
 
     units: tuple[Unit, ...]
+    """Blocks are not filled in yet."""
     cells: tuple[Cell, ...]
     control: str
     treated: str
     noun: str
+    """Name of a unit."""
     short: bool
+    """True if units are shorter than a day."""
     blocks: tuple[str, ...] | None
+    """Blocking factors to use; None for those that the time of the units offers."""
     own: Mapping[str, tuple[str, ...]]
+    """Blocking factors of the plan: the block of each unit."""
     placing: Callable[[], Placing]
+    """Makes a new placing for another pass over the log: a placing remembers where it is."""
     needs: tuple[str, ...]
+    """Columns that the placing reads."""
     codes: Mapping[tuple[int, float], bool]
+    """True for unit and treatment number of treated observations; observations not in it are left out."""
     dropped: int
     incomplete: int
 
 
 def by_treatment(
-    log: Log,
-    columns: Sequence[Measured],
-    treatment: str | None,
-    plan: Plan | None,
-    unit: str,
-    control: str | None,
+    log: Log, columns: Sequence[Measured], design: Plan | TreatmentColumn
 ) -> Assigned | NotApplicable:
-    """Gather the observations of every unit.
+    """Units of a design with their observations.
 
     Raises
     ------
     InputError
-        Both or neither of `treatment` and `plan` are given, a column does not exist, or a unit of
-        the plan has no observation.
+        The column does not exist, or a unit of the plan has no observation.
     """
-    if (treatment is None) == (plan is None):
-        raise InputError("say what was changed when: a column (--treatment), or a design (--design)")
-    if plan is not None:
-        return _by_plan(log, columns, plan, control)
-    column = str(treatment)
+    if isinstance(design, Plan):
+        return _by_plan(log, columns, design)
+    column = design.name
     kinds = {item.name: item for item in log.schema("samples")}
     if column not in kinds or kinds[column].type in ("text", "time"):
         there = [name for name, item in kinds.items() if item.kind == "gauge" and item.type != "text"]
@@ -105,13 +79,13 @@ def by_treatment(
             f"{log.path}: has no column of numbers {column!r} that could name a treatment; "
             f"its gauges are {', '.join(there) or 'none'}"
         )
-    return _by_column(log, columns, column, unit, control)
+    return _by_column(log, columns, design)
 
 
-def _by_plan(log: Log, columns: Sequence[Measured], plan: Plan, control: str | None) -> Assigned:
+def _by_plan(log: Log, columns: Sequence[Measured], plan: Plan) -> Assigned:
     known = slots(plan)
-    gathered = compare_units.gather(log, columns, by_plan(known))
-    base, treated = _sides(sorted(set(plan.treatments.values())), control or plan.control, plan.name)
+    gathered = gather(log, columns, by_plan(known))
+    base, treated = _sides(sorted(set(plan.treatments.values())), plan.control, plan.name)
     cells = {unit: cell for (unit, _), cell in gathered.cells.items()}
     units = []
     for at, name in enumerate(known.labels):
@@ -143,34 +117,33 @@ def _not_in_log(log: Log, plan: Plan, name: str, gathered: Gathered) -> str:
     )
 
 
-def _by_column(
-    log: Log, columns: Sequence[Measured], column: str, unit: str, control: str | None
-) -> Assigned | NotApplicable:
+def _by_column(log: Log, columns: Sequence[Measured], design: TreatmentColumn) -> Assigned | NotApplicable:
+    column, unit = design.name, design.unit
     length_s = length_of(unit)
     placing = partial(by_column, column, length_s, aligned(log))
-    gathered = compare_units.gather(log, columns, placing(), [column])
+    gathered = gather(log, columns, placing(), [column])
     values = sorted({value for _, value in gathered.cells})
     if len(values) != 2:
-        seen = ", ".join(f"{value:g}" for value in values[:6]) or "no value"
+        listed = ", ".join(f"{value:g}" for value in values[:6]) or "no value"
         return NotApplicable(
-            f"{column} has {len(values)} values in this log ({seen}); two treatments are compared",
+            f"{column} has {len(values)} values in this log ({listed}); two treatments are compared",
             "name a column that had two values, or give a design with --design",
         )
-    base, treated = _sides([f"{value:g}" for value in values], control, column)
+    base, treated = _sides([f"{value:g}" for value in values], design.control, column)
     names = dict(zip(values, (f"{value:g}" for value in values), strict=True))
     kept: dict[int, tuple[float, Cell]] = {}
     for number in dict.fromkeys(number for number, _ in gathered.cells):
-        own = {value: cell for (at, value), cell in gathered.cells.items() if at == number}
-        most = max(own, key=lambda value: own[value].n)
-        total = sum(cell.n for cell in own.values())
-        if own[most].n < PURE_LEAST * total:
-            when = time_label(min(cell.start_us for cell in own.values()), day=unit == "day")
+        cells = {value: cell for (at, value), cell in gathered.cells.items() if at == number}
+        most = max(cells, key=lambda value: cells[value].n)
+        total = sum(cell.n for cell in cells.values())
+        if cells[most].n < PURE_LEAST * total:
+            when = time_label(min(cell.start_us for cell in cells.values()), day=unit == "day")
             return NotApplicable(
-                f"{column} changed within the unit {when} ({own[most].n} of {total} observations had "
+                f"{column} changed within the unit {when} ({cells[most].n} of {total} observations had "
                 f"{names[most]})",
                 "cut the time finer (--unit 6h), or at each change (--unit run)",
             )
-        kept[number] = (most, own[most])
+        kept[number] = (most, cells[most])
     order = sorted(kept, key=lambda number: kept[number][1].start_us)
     mixed = sum(cell.n for cell in gathered.cells.values()) - sum(cell.n for _, cell in kept.values())
     units = []
@@ -185,7 +158,7 @@ def _by_column(
         treated=treated,
         noun={"day": "day", "run": "run"}.get(unit, "period"),
         short=length_s is None or length_s < DAY_S,
-        blocks=() if length_s is None else None,
+        blocks=() if design.blocks is None and length_s is None else design.blocks,
         own={},
         placing=placing,
         needs=(column,),
@@ -204,4 +177,6 @@ def _sides(levels: list[str], control: str | None, name: str) -> tuple[str, str]
 
 
 def _unit(name: str, start_us: int, treatment: str, cell: Cell) -> Unit:
-    return Unit(name, start_us, treatment, (), cell.n, cell.length_s)
+    return Unit(
+        label=name, start_us=start_us, treatment=treatment, blocks=(), n=cell.n, length_s=cell.length_s
+    )

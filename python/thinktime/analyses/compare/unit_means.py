@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from thinktime.analyses.compare.result import NotCompared
 from thinktime.analyses.overhead.design import MEASURED_LEAST
 from thinktime.log import observations
 from thinktime.log.observations import Quantity
+from thinktime.stats.estimate import Caveat
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,14 +22,12 @@ if TYPE_CHECKING:
     from thinktime.log import Log
     from thinktime.log.observations import Observations
 
-__all__ = ["Cell", "Gathered", "Measured", "gather", "usable"]
-
 _Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """Something that has a value in every observation: a rate, or a gauge as it was read."""
+    """A quantity with a value in every observation: a rate, or a gauge as it was read."""
 
     quantity: Quantity
     gauge: bool
@@ -91,26 +91,22 @@ class Cell:
         self.length_s += weight
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Gathered:
-    """What was gathered: cells by unit and treatment, and what is in no cell."""
+    """Cells by unit and treatment, and observations in no cell."""
 
     columns: tuple[Measured, ...]
     cells: dict[tuple[int, float], Cell]
     outside: int
     """Observations in no unit."""
     incomplete: int
-    """Observations in which something was not measured."""
+    """Observations in which some quantity was not measured."""
     span_us: tuple[int, int]
-    """Begin of the first and of the last observation."""
-
-    def place(self, name: str) -> int:
-        """Position of a quantity in the columns."""
-        return [item.name for item in self.columns].index(name)
+    """Start of the first and of the last observation."""
 
 
 def gather(log: Log, columns: Sequence[Measured], placing: Placing, extra: Sequence[str] = ()) -> Gathered:
-    """Read the samples once, in pieces, and keep moments only.
+    """Moments of every unit under every treatment, in one pass over the samples.
 
     Parameters
     ----------
@@ -135,24 +131,24 @@ def gather(log: Log, columns: Sequence[Measured], placing: Placing, extra: Seque
         inside = (units >= 0) & ~np.isnan(treatments)
         outside += int(np.count_nonzero(~inside))
         incomplete += int(np.count_nonzero(inside & ~complete))
-        _absorb(cells, piece, units, treatments, values, np.flatnonzero(inside & complete))
+        _absorb(cells, piece, (units, treatments), values, np.flatnonzero(inside & complete))
     span = (min(starts), max(starts)) if starts else (0, 0)
-    return Gathered(tuple(columns), cells, outside, incomplete, span)
+    return Gathered(columns=tuple(columns), cells=cells, outside=outside, incomplete=incomplete, span_us=span)
 
 
 def _absorb(
     cells: dict[tuple[int, float], Cell],
     piece: Observations,
-    units: NDArray[np.int64],
-    treatments: _Array,
+    placed: tuple[NDArray[np.int64], _Array],
     values: _Array,
     rows: NDArray[np.int64],
 ) -> None:
     """Add rows of a piece to their cells, stretch by stretch: rows of one cell mostly adjoin."""
     if not len(rows):
         return
-    own, way = units[rows], treatments[rows]
-    begins = np.flatnonzero((np.diff(own) != 0) | (np.diff(way) != 0)) + 1
+    units, treatments = placed
+    changed = (np.diff(units[rows]) != 0) | (np.diff(treatments[rows]) != 0)
+    begins = np.flatnonzero(changed) + 1
     for stretch in np.split(rows, begins):
         first = int(stretch[0])
         # Rows that all belong to a cell are a view, not a copy.
@@ -161,35 +157,34 @@ def _absorb(
         cell.absorb(values[whole], piece.length_s[whole], int(piece.start_us[first]))
 
 
-def usable(log: Log, wanted: Sequence[Measured]) -> tuple[tuple[Measured, ...], tuple[tuple[str, str], ...]]:
-    """Those that were measured in nearly every observation, and the others with the reason."""
-    names = list(dict.fromkeys(name for item in wanted for name in item.quantity.columns))
+def usable(log: Log, candidates: Sequence[Measured]) -> tuple[tuple[Measured, ...], tuple[NotCompared, ...]]:
+    """Quantities that were measured in nearly every observation, and the others with the reason."""
+    names = list(dict.fromkeys(name for item in candidates for name in item.quantity.columns))
     if not names:
         return (), ()
     rows, present, happened = 0, dict.fromkeys(names, 0), dict.fromkeys(names, False)
     for part in log.in_turn("samples"):
-        found = part.select(_presence(names)).collect().row(0, named=True)
-        rows += found["rows"]
+        counts = part.select(_presence(names)).collect().row(0, named=True)
+        rows += counts["rows"]
         for name in names:
-            present[name] += found[f"present {name}"]
-            happened[name] |= bool(found[f"happened {name}"])
+            present[name] += counts[f"present {name}"]
+            happened[name] |= bool(counts[f"happened {name}"])
     kept, refused = [], []
-    for item in wanted:
-        own = item.quantity.columns
-        counts = [present[name] for name in own if present[name]]
-        if not counts:
-            refused.append((item.name, "not measured in this log"))
-        elif min(counts) < MEASURED_LEAST * rows:
-            refused.append((item.name, "measured in some of the observations only"))
-        elif not any(happened[name] for name in own):
-            refused.append((item.name, "never happened in this log"))
+    for item in candidates:
+        measured = [present[name] for name in item.quantity.columns if present[name]]
+        if not measured:
+            refused.append(NotCompared(name=item.name, reason=Caveat("not_measured")))
+        elif min(measured) < MEASURED_LEAST * rows:
+            refused.append(NotCompared(name=item.name, reason=Caveat("rarely_measured")))
+        elif not any(happened[name] for name in item.quantity.columns):
+            refused.append(NotCompared(name=item.name, reason=Caveat("never_happened")))
         else:
             kept.append(item)
     return tuple(kept), tuple(refused)
 
 
 def _presence(names: Sequence[str]) -> Iterator[pl.Expr]:
-    """Rows, and of each column how many have a value and whether any is not zero."""
+    """Number of rows, and for each column the number of values and whether any is not zero."""
     import polars as pl
 
     yield pl.len().alias("rows")

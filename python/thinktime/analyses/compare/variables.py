@@ -1,66 +1,54 @@
-"""Which quantities of a log are compared, and what they are adjusted for."""
+"""Variables of a comparison: quantities, their covariates, and the contrasts to be tested."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from thinktime.analyses.compare import unit_means as compare_units
-from thinktime.analyses.compare.result import Kind
-from thinktime.analyses.compare.unit_means import Measured
+from thinktime.analyses.compare.result import Adjusted, Kind, NotCompared
+from thinktime.analyses.compare.unit_means import Cell, Measured, usable
 from thinktime.analyses.overhead import design as requests
 from thinktime.errors import InputError
 from thinktime.log import observations
 from thinktime.log.observations import Quantity
-from thinktime.stats.estimate import NotApplicable
+from thinktime.stats.estimate import Caveat, NotApplicable
 
 if TYPE_CHECKING:
     from thinktime.log import Log
 
-__all__ = ["Compared", "Wanted", "wanted"]
 
 TIMES: dict[str, Kind] = {"user_time": "useful", "system_time": "overhead", "idle_time": "idle"}
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """A quantity that is compared for itself."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variable:
+    """A quantity that is compared."""
 
     name: str
     label: str
     kind: Kind
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What is read and what is asked of it.
-
-    Parameters
-    ----------
-    columns : tuple of Measured
-        Everything that is read: what is compared, and what it is adjusted for.
-    compared : tuple of Compared
-        In the order in which they are shown.
-    load : str
-        Name of the load; empty where there is none.
-    work : tuple of str
-        Names of what costs system time.
-    left_out : tuple of (str, str)
-        Quantities that cannot be compared, and why.
-    """
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variables:
+    """Quantities that are read from a log."""
 
     columns: tuple[Measured, ...]
-    compared: tuple[Compared, ...]
+    """All columns of the moments: compared quantities and covariates."""
+    compared: tuple[Variable, ...]
+    """In the order in which they are shown."""
     load: str
+    """Name of the load; empty where there is none."""
     work: tuple[str, ...]
-    left_out: tuple[tuple[str, str], ...]
+    """Names of the requests that cost system time."""
+    left_out: tuple[NotCompared, ...] = ()
 
 
-def wanted(
+def variables(
     log: Log, names: Sequence[str] | None, load: str | None, work: Sequence[str] | None
-) -> Wanted | NotApplicable:
-    """Find what the log can say about the quantities `names`, the load, and requests `work`.
+) -> Variables | NotApplicable:
+    """Quantities `names`, the load, and the requests `work`, as far as the log has them.
 
     Raises
     ------
@@ -78,25 +66,30 @@ def wanted(
         raise InputError(
             f"{log.path}: {missing[0]!r} is no quantity of this log; there are {', '.join((*TIMES, *names))}"
         )
-    usable, left_out = compare_units.usable(log, [item for item in known.values() if item is not None])
-    there = {item.name: item for item in usable}
-    found = tuple(
-        Compared(name, there[name].quantity.label, _kind(name, loads))
+    kept, left_out = usable(log, [item for item in known.values() if item is not None])
+    there = {item.name: item for item in kept}
+    selected = tuple(
+        Variable(name=name, label=there[name].quantity.label, kind=_kind(name, loads))
         for name in dict.fromkeys(compared)
         if name in there
     )
-    if not found:
+    if not selected:
         return NotApplicable(
             "none of the quantities to compare was measured", "record with `thinktime record`"
         )
     chosen = _varying(log, [name for name in loads if name in there])
     columns = [there[name] for name in there]
     if chosen:
-        columns.append(Measured(there[chosen].quantity, there[chosen].gauge, squared=True))
-    # What is shown first comes first: the autocorrelation is that of the first column.
-    columns.sort(key=lambda item: item.name != found[0].name)
-    used = tuple(name for name in candidates if name in there)
-    return Wanted(tuple(columns), found, chosen, used, left_out)
+        columns.append(replace(there[chosen], squared=True))
+    # The autocorrelation that is reported is that of the first column.
+    columns.sort(key=lambda item: item.name != selected[0].name)
+    return Variables(
+        columns=tuple(columns),
+        compared=selected,
+        load=chosen,
+        work=tuple(name for name in candidates if name in there),
+        left_out=left_out,
+    )
 
 
 def _varying(log: Log, loads: Sequence[str]) -> str:
@@ -113,12 +106,80 @@ def _measured(log: Log, name: str) -> Measured | None:
     schema = {column.name: column for column in log.schema("samples")}
     if name in TIMES:
         columns = observations.role_columns(log, name)
-        return (
-            Measured(Quantity(name=name, label=name.replace("_", " "), unit="s", columns=columns), False)
-            if columns
-            else None
-        )
-    found = observations.quantities(log, [name])
-    if not found or any(schema[column].kind not in ("counter", "gauge") for column in found[0].columns):
+        time = Quantity(name=name, label=name.replace("_", " "), unit="s", columns=columns)
+        return Measured(quantity=time, gauge=False) if columns else None
+    quantities = observations.quantities(log, [name])
+    if not quantities:
         return None
-    return Measured(found[0], schema[found[0].columns[0]].kind == "gauge")
+    kinds = [schema[column].kind for column in quantities[0].columns]
+    if any(kind not in ("counter", "gauge") for kind in kinds):
+        return None
+    return Measured(quantity=quantities[0], gauge=kinds[0] == "gauge")
+
+
+ROWS_PER_COEFFICIENT = 5
+"""Observations less units that a slope needs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A quantity to compare, and the columns it is adjusted for."""
+
+    name: str
+    label: str
+    unit: str
+    kind: Kind
+    adjusted: Adjusted = ""
+    adjusted_for: tuple[str, ...] = ()
+    target: int = 0
+    """Column of the moments."""
+    covariates: tuple[int, ...] = ()
+
+
+def questions(
+    chosen: Variables, cells: Sequence[Cell]
+) -> tuple[tuple[Question, ...], tuple[NotCompared, ...]]:
+    """Every quantity as it is and adjusted, and the adjustments that are not possible."""
+    place = {item.name: index for index, item in enumerate(chosen.columns)}
+    plain = [
+        Question(
+            name=item.name,
+            label=item.label,
+            unit=chosen.columns[place[item.name]].unit,
+            kind=item.kind,
+            target=place[item.name],
+        )
+        for item in chosen.compared
+    ]
+    of_load = tuple(place[name] for name in (chosen.load, f"{chosen.load}^2") if name in place)
+    of_work = tuple(place[name] for name in chosen.work)
+    refused, asked = [], list(plain)
+    if reason := _unusable(cells, of_load, Caveat("no_load")):
+        refused.append(NotCompared(name="any quantity at equal load", reason=reason))
+    else:
+        asked += [
+            replace(item, adjusted="load", adjusted_for=(chosen.load,), covariates=of_load)
+            for item in plain
+            if item.name != chosen.load
+        ]
+    if reason := _unusable(cells, of_work, Caveat("no_requests")):
+        refused.append(NotCompared(name="overhead at equal work", reason=reason))
+    else:
+        asked += [
+            replace(item, adjusted="work", adjusted_for=chosen.work, covariates=of_work)
+            for item in plain
+            if item.kind == "overhead"
+        ]
+    return tuple(asked), tuple(refused)
+
+
+def _unusable(cells: Sequence[Cell], covariates: Sequence[int], none: Caveat) -> Caveat | None:
+    """Reason why slopes on these covariates cannot be estimated; None where they can."""
+    if not covariates:
+        return none
+    if not any(cell.products[index, index] > 0.0 for cell in cells for index in covariates):
+        return Caveat("no_variation")
+    rows = sum(cell.n for cell in cells) - len(cells)
+    if rows < ROWS_PER_COEFFICIENT * len(covariates):
+        return Caveat("few_observations", n=rows + len(cells), slopes=len(covariates))
+    return None

@@ -31,7 +31,7 @@ from thinktime.studies.laboratory import Laboratory, Recorded, applicable, remem
 from thinktime.studies.study import Chapter
 
 if TYPE_CHECKING:
-    from thinktime.analyses.compare.analysis import Comparison
+    from thinktime.analyses.compare.result import Comparison
     from thinktime.analyses.overhead.result import Overhead
 
 
@@ -81,12 +81,12 @@ def printed_difference(variable: str) -> float:
 def compared(laboratory: Laboratory, number: int = 0) -> Comparison:
     """Analysis of designed changes of a run of the eight days, by default the first."""
     from thinktime.analyses.compare import analysis as compare
+    from thinktime.analyses.compare.design import TreatmentColumn
 
     return applicable(
         compare.analyse(
             experiments(laboratory)[number].log,
-            treatment=TREATMENT,
-            unit="day",
+            TreatmentColumn(TREATMENT),
             requests=list(COLUMNS.values()),
             difference={
                 name: printed_difference(variable) / factor
