@@ -135,7 +135,7 @@ def _utilisation(seen: Seen) -> Claim:
     p = critical_values.f_tail(f, 2.0, degrees)
     return PAPER.claim(
         "reaction-utilisation",
-        p < 0.05,
+        [p],
         f"processor and disk utilisation explain {100 * explained / (explained + left):.0f} % of the "
         f"variance of the twelve cells once the slice is taken out (F {f:.1f}, p {p:.2g})",
     )

@@ -26,10 +26,6 @@ SHARE_REACH = 5.0
 VSIO_SHARE = (46.0, 57.0)
 R_SQUARED = (0.86, 0.90)
 OUTLIERS = (2.0, 3.5)
-POSITIVE_LEAST = 0.9
-"""Part of the outliers that is almost all."""
-INFLATED = 3.0
-ALIKE = 0.15
 
 
 def claims(laboratory: Laboratory) -> Iterator[Claim]:
@@ -123,14 +119,14 @@ def _omission(laboratory: Laboratory) -> Iterator[Claim]:
     worst = max(ratio, key=lambda request: abs(ratio[request] - 1.0))
     yield PAPER.claim(
         "omission-spool",
-        spool > INFLATED,
+        [spool],
         f"coefficient of spool I/O without VMIO over that with it: {spool:.2f}",
     )
     yield PAPER.claim(
         "omission-others",
-        abs(ratio[worst] - 1.0) <= ALIKE,
+        [abs(ratio[worst] - 1.0)],
         ", ".join(f"{request.replace('_', ' ')} {value:.2f}" for request, value in ratio.items())
-        + f"; within {100 * ALIKE:.0f} % is slight",
+        + f"; within {100 * PAPER.amount('omission-others'):.0f} % is slight",
     )
 
 
@@ -153,9 +149,9 @@ def _quality(laboratory: Laboratory) -> Iterator[Claim]:
     positive = {name: fit.outliers_above / max(fit.outliers, 1) for name, fit in fits.items()}
     yield PAPER.claim(
         "outliers-positive",
-        min(positive.values()) >= POSITIVE_LEAST,
+        [min(positive.values())],
         ", ".join(f"{name} {100 * value:.0f} %" for name, value in positive.items())
-        + f" of the outliers are positive; {100 * POSITIVE_LEAST:.0f} % are almost all",
+        + f" of the outliers are positive; {100 * PAPER.amount('outliers-positive'):.0f} % are almost all",
     )
 
 

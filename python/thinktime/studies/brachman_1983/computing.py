@@ -83,11 +83,11 @@ def _one_loaded(laboratory: Laboratory) -> Claim:
     off = ours.value / expected - 1.0
     return PAPER.claim(
         "cpu-one-loaded",
-        abs(off) <= EQUAL,
+        [abs(off)],
         f"{without.value:.0f} s without swapping and {count.value:.0f} swaps of "
         f"{1000 * swap.value:.0f} ms "
         f"give {expected:.0f} s; simulated {ours.value:.0f} s, {100 * off:+.1f} %; within "
-        f"{100 * EQUAL:.0f} % is equal",
+        f"{100 * PAPER.amount('cpu-one-loaded'):.0f} % is equal",
     )
 
 
@@ -98,9 +98,9 @@ def _several(laboratory: Laboratory) -> Claim:
     listed = ", ".join(f"{item.value:.0f} s with {loaded}" for loaded, item in times.items())
     return PAPER.claim(
         "cpu-several-loaded",
-        reach <= EQUAL,
+        [reach],
         f"{listed} loaded; two or more differ by up to {100 * reach:.1f} %; within "
-        f"{100 * EQUAL:.0f} % is "
+        f"{100 * PAPER.amount('cpu-several-loaded'):.0f} % is "
         "equal",
     )
 
@@ -115,10 +115,10 @@ def _linear(laboratory: Laboratory) -> Claim:
     listed = ", ".join(f"{seconds:.0f} s with {count}" for count, seconds in times.items())
     return PAPER.claim(
         "cpu-linear",
-        max(abs(value) for value in off.values()) <= EQUAL,
+        [max(abs(value) for value in off.values())],
         f"{listed} processes, "
         f"{', '.join(f'{100 * value:+.1f} %' for value in off.values())} off proportion; "
-        f"within {100 * EQUAL:.0f} % is equal",
+        f"within {100 * PAPER.amount('cpu-linear'):.0f} % is equal",
     )
 
 

@@ -19,8 +19,6 @@ from thinktime.studies.laboratory import Laboratory
 
 COLOURS = {650: "user", 1000: "memory", 1280: "system"}
 """By clicks of memory."""
-STRAIGHT = 0.95
-"""A line that explains more than this part of the variance is called straight."""
 
 
 def groups() -> dict[tuple[int, int], list[Case]]:
@@ -142,9 +140,9 @@ def linear(laboratory: Laboratory) -> Claim:
         least = min(least, ours)
     return PAPER.claim(
         "linear-in-pn",
-        least > STRAIGHT,
+        [least],
         f"R² of lines of simulated time on PN, by size and memory: {'; '.join(listed)}; above "
-        f"{STRAIGHT:g} "
+        f"{PAPER.amount('linear-in-pn'):g} "
         "counts as straight",
     )
 

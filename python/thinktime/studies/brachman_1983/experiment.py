@@ -197,11 +197,11 @@ def runs_agree(laboratory: Laboratory) -> Claim:
     near = float(np.mean([pair < RUNS_AGREE for pair in pairs]))
     return PAPER.claim(
         "runs-agree",
-        reach[worst] < RUNS_AGREE,
+        [reach[worst]],
         f"standard deviation over runs that each draw their own work: at most "
         f"{100 * reach[worst]:.1f} % of "
         f"the mean, {worst}; {100 * near:.1f} % of all {len(pairs)} pairs differ by less than "
-        f"{100 * RUNS_AGREE:.0f} %",
+        f"{100 * PAPER.amount('runs-agree'):.0f} %",
     )
 
 
