@@ -170,12 +170,12 @@ class Laboratory:
         """
         keys = [f"{_key(system, parameters)} {number}" for parameters, number in runs]
         missing = {
-            key: (run, self.path("recorded"))
+            key: (system, *run, self.path("recorded"))
             for key, run in zip(keys, runs, strict=True)
             if key not in self._recorded
         }
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            made = pool.map(lambda item: self._record(system, *item[0], item[1]), missing.values())
+            made = pool.map(lambda run: self._record(*run), missing.values())
             self._recorded.update(zip(missing, made, strict=True))
         return [self._recorded[key] for key in keys]
 
@@ -241,15 +241,14 @@ def remembered(
 ) -> Callable[Concatenate[Laboratory, _P], _T]:
     """`work` done once in each laboratory for the same further arguments, which must be hashable."""
 
-    @wraps(work)
-    def once(laboratory: Laboratory, *args: _P.args, **options: _P.kwargs) -> _T:
+    def once(laboratory: Laboratory, /, *args: _P.args, **options: _P.kwargs) -> _T:
         key = (work, args, tuple(sorted(options.items())))
         if key not in laboratory._remembered:
             laboratory._remembered[key] = work(laboratory, *args, **options)
         result: _T = laboratory._remembered[key]
         return result
 
-    return once
+    return wraps(work)(once)
 
 
 def applicable(answer: _T | NotApplicable) -> _T:

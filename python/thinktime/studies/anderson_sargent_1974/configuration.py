@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from thinktime.documents.diagrams import Arrow, Box, diagram
 from thinktime.documents.document import Cell, Column, Figure, Table
@@ -54,7 +55,12 @@ def chapter(laboratory: Laboratory) -> Chapter:
 
 def _network(laboratory: Laboratory) -> Figure:
     """Figure 6 with mean numbers of workspaces."""
-    given = {"users": 35, "insertion_time": think(20.0), "scheduler": "original", "regions": 4}
+    given: dict[str, Any] = {
+        "users": 35,
+        "insertion_time": think(20.0),
+        "scheduler": "original",
+        "regions": 4,
+    }
     means = {place: interval(run_values(laboratory, name, **given)) for place, name in NUMBERS.items()}
     away = sum(mean.value for mean in means.values())
     shown = {"terminals": f"{35 - away:.1f} users"} | {

@@ -68,7 +68,7 @@ NOTES: dict[str, tuple[str, ...]] = {
 """Why cells may miss, without figures: those are computed."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
     """One table of the experiment, and the response that is in it."""
 
@@ -85,28 +85,28 @@ class Measure:
 
 MEASURES = (
     Measure(
-        "queued_workspaces",
-        "table05_queued_workspaces",
-        "avg_queued_workspaces",
-        "workspaces queued",
+        response="queued_workspaces",
+        table="table05_queued_workspaces",
+        quantity="avg_queued_workspaces",
+        axis="workspaces queued",
     ),
     Measure(
-        "inputs_serviced",
-        "table06_inputs_serviced",
-        "avg_inputs_serviced_per_10_min",
-        "inputs in ten minutes",
+        response="inputs_serviced",
+        table="table06_inputs_serviced",
+        quantity="avg_inputs_serviced_per_10_min",
+        axis="inputs in ten minutes",
     ),
     Measure(
-        "mean_reaction_s",
-        "table07_reaction_time",
-        "avg_reaction_s",
-        "reaction time, s",
+        response="mean_reaction_s",
+        table="table07_reaction_time",
+        quantity="avg_reaction_s",
+        axis="reaction time, s",
     ),
     Measure(
-        "mean_response_s",
-        "table08_response_time",
-        "avg_response_s",
-        "response time, s",
+        response="mean_response_s",
+        table="table08_response_time",
+        quantity="avg_response_s",
+        axis="response time, s",
     ),
 )
 

@@ -265,4 +265,6 @@ def _figure_5(periods: Sequence[Period]) -> Iterator[document.Figure]:
             f"above {BUSY:.0f} it is {np.mean(busy or [np.nan]):.2f} s."
         )
         axes = ("disk accesses in ten minutes", f"{words} reaction time, s")
-        yield drawings.against(name, title, axes, {"simulated, original scheduler": ours}, theirs, alt)
+        yield drawings.against(
+            name, title, axes=axes, ours={"simulated, original scheduler": ours}, theirs=theirs, alt=alt
+        )

@@ -84,4 +84,6 @@ def _pictures(laboratory: Laboratory) -> Iterator[document.Figure]:
             f"{len(every)} periods it is between {every.min():.2f} and {every.max():.2f} s, "
             "however much is swapped."
         )
-        yield drawings.against(name, title, (AXES[RATE], AXES[quantity]), ours, theirs, alt)
+        yield drawings.against(
+            name, title, axes=(AXES[RATE], AXES[quantity]), ours=ours, theirs=theirs, alt=alt
+        )

@@ -27,7 +27,7 @@ PERIODS = 4
 """Of ten minutes, for each number of users and each haste."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Period:
     """Ten minutes of the log."""
 
@@ -51,7 +51,7 @@ class Period:
         return self.seen.numbers[1] / (self.seen.inputs / (self.seen.length_s / 60.0))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Monitored:
     """Results of the analyses of the log."""
 

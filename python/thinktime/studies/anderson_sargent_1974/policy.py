@@ -80,7 +80,7 @@ def chapter(laboratory: Laboratory) -> Chapter:
         ),
         summary=summary,
         charts=(_figure(slowdowns),),
-        tables=(_table(laboratory, tails, responses, excess, slowdowns),),
+        tables=(_table(laboratory, tails, responses=responses, excess=excess, slowdowns=slowdowns),),
         caveats=(
             "Slowdowns are those of completed inputs: long ones that the ten minutes cut off are not among "
             "them, and their number differs between policies (column unfinished).",

@@ -38,7 +38,7 @@ FACTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Regression:
     """Mean log10(R + 0.5) of a period on what was chosen."""
 
@@ -58,14 +58,26 @@ class Regression:
         selection = forward(rows, range(1, len(names) + 1), f_to_enter=F_TO_ENTER)
         chosen = tuple(names[step.column - 1] for step in selection.steps)
         coefficients, r_squared = _fit(periods, chosen)
-        return cls(chosen, tuple(step.f for step in selection.steps), selection, coefficients, r_squared)
+        return cls(
+            chosen=chosen,
+            f=tuple(step.f for step in selection.steps),
+            selection=selection,
+            coefficients=coefficients,
+            r_squared=r_squared,
+        )
 
     @classmethod
     def printed(cls, periods: Sequence[Period]) -> Regression:
         """Regression on the two variables of the printed equation."""
         chosen = ("D a minute", "W_F, min")
         coefficients, r_squared = _fit(periods, chosen)
-        return cls(chosen, (), Selection(steps=(), rejected=()), coefficients, r_squared)
+        return cls(
+            chosen=chosen,
+            f=(),
+            selection=Selection(steps=(), rejected=()),
+            coefficients=coefficients,
+            r_squared=r_squared,
+        )
 
 
 def _rows(periods: Sequence[Period], names: Sequence[str]) -> LeastSquares:

@@ -95,7 +95,7 @@ class Phases:
         return {"kind": "hyperexponential", "weights": weights, "means": means}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
     """One figure that the fit aims at."""
 
@@ -176,21 +176,61 @@ def _targets(classes: Mapping[str, Phases]) -> Iterator[Target]:
     for name in CLASSES:
         labels = ("mean", "variance", "skewness")
         for label, wanted, fitted in zip(labels, MOMENTS[name], classes[name].moments(), strict=True):
-            yield Target(f"{name}: {label}", wanted, fitted, 0.01, True, "Table 1")
+            yield Target(
+                name=f"{name}: {label}",
+                wanted=wanted,
+                fitted=fitted,
+                width=0.01,
+                relative=True,
+                source="Table 1",
+            )
     rest = (1.0 - POOLED_OUTPUT_BOUND) / (1.0 - SHARES["output_bound"])
     pooled = {name: share * rest for name, share in SHARES.items()} | {"output_bound": POOLED_OUTPUT_BOUND}
     for sample, shares, ease in (("all", pooled, 1.0), ("all simulated", SHARES, 2.0)):
         every = _mixture(classes, shares)
         yield Target(
-            f"{sample}: at most 0.1 s", 0.70, 1.0 - every.above(0.1), ease * 0.005, False, "page 130"
+            name=f"{sample}: at most 0.1 s",
+            wanted=0.70,
+            fitted=1.0 - every.above(0.1),
+            width=ease * 0.005,
+            relative=False,
+            source="page 130",
         )
-        yield Target(f"{sample}: under 0.2 s", 0.778, 1.0 - every.above(0.2), ease * 0.005, False, "page 130")
-        yield Target(f"{sample}: over 2 s", 0.06, every.above(LONG_S), ease * 0.003, False, "page 130")
+        yield Target(
+            name=f"{sample}: under 0.2 s",
+            wanted=0.778,
+            fitted=1.0 - every.above(0.2),
+            width=ease * 0.005,
+            relative=False,
+            source="page 130",
+        )
+        yield Target(
+            name=f"{sample}: over 2 s",
+            wanted=0.06,
+            fitted=every.above(LONG_S),
+            width=ease * 0.003,
+            relative=False,
+            source="page 130",
+        )
         upper = every.upper_part(UPPER)
-        yield Target(f"{sample}: upper 4 % of the mean", 0.9, upper, ease * 0.005, False, "Figure 2")
+        yield Target(
+            name=f"{sample}: upper 4 % of the mean",
+            wanted=0.9,
+            fitted=upper,
+            width=ease * 0.005,
+            relative=False,
+            source="Figure 2",
+        )
     for name, (wanted, width) in LONG.items():
         fitted = classes[name].above(LONG_S)
-        yield Target(f"{name}: over 2 s", wanted, fitted, width, False, "chosen")
+        yield Target(
+            name=f"{name}: over 2 s",
+            wanted=wanted,
+            fitted=fitted,
+            width=width,
+            relative=False,
+            source="chosen",
+        )
 
 
 def main() -> None:

@@ -99,7 +99,7 @@ def block(laboratory: Laboratory, name: str, ours: dict[str, Array]) -> Iterator
             yield PAPER.simulated(TABLE, row, quantity, _range(values))
     random = np.random.default_rng(laboratory.settings.seed)
     for quantity, values in ours.items():
-        yield _mean(rows, quantity, values, random, laboratory.scaled(DRAWS))
+        yield _mean(rows, quantity, values=values, random=random, draws=laboratory.scaled(DRAWS))
 
 
 def _range(values: Array) -> Estimate:
@@ -152,7 +152,7 @@ def _pictures(laboratory: Laboratory) -> Iterator[document.Figure]:
             f"diamonds. With an insertion time of 20 s, {AXES[y].removesuffix(', s')} is between "
             f"{min(every):.2f} and {max(every):.2f} s in {len(every)} periods."
         )
-        yield drawings.against(name, title, (AXES[x], AXES[y]), ours, theirs, alt)
+        yield drawings.against(name, title, axes=(AXES[x], AXES[y]), ours=ours, theirs=theirs, alt=alt)
 
 
 def _periods(laboratory: Laboratory, users: int, x: str, y: str) -> Points:

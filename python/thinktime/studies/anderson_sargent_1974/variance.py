@@ -39,7 +39,7 @@ EFFECTS: Mapping[str, tuple[tuple[str, int], ...]] = {
 """Effects as the tables name them: factor and degree of each component."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Analysis:
     """Mean squares as eight replications would show them, and how much they vary.
 

@@ -34,7 +34,7 @@ MISSED_MOST = 2
 """Of 15 intervals at 95 %, more than two miss in 4 of 100 sets if they are what they say."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Recovered:
     """One cost of one period: true, and as the regression finds it [ms]."""
 
@@ -76,7 +76,7 @@ def _recovered(laboratory: Laboratory) -> Iterator[Recovered]:
             kinds = zip(WAYS, (item.seconds, item.bootstrap, item.textbook), strict=True)
             true = 1000.0 * record_of(laboratory, period).response(TRUE[request])
             intervals = {way: scaled(entry, 1000.0, "ms") for way, entry in kinds}
-            yield Recovered(period, request, true, intervals)
+            yield Recovered(period=period, request=request, true=true, intervals=intervals)
 
 
 def chapter(laboratory: Laboratory) -> Chapter:

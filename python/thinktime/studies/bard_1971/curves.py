@@ -41,7 +41,7 @@ NOTES = {RATES: (_SAMPLE,), LOADS: (_SAMPLE,)}
 """Why cells miss."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plot:
     """One of Figures 1 to 5."""
 
@@ -53,11 +53,17 @@ class Plot:
 
 
 PLOTS = (
-    Plot(1, "user_time", "Problem state time", "problem state, % of real time", 100.0),
-    Plot(2, "system_time", "CP time", "CP time, % of real time", 100.0),
-    Plot(3, "idle_time", "Wait time", "wait time, % of real time", 100.0),
-    Plot(4, "vsio", "VSIO", "VSIO a second", 1.0),
-    Plot(5, "page_ios", "Page I/O", "page I/O a second", 1.0),
+    Plot(
+        number=1,
+        measure="user_time",
+        title="Problem state time",
+        axis="problem state, % of real time",
+        factor=100.0,
+    ),
+    Plot(number=2, measure="system_time", title="CP time", axis="CP time, % of real time", factor=100.0),
+    Plot(number=3, measure="idle_time", title="Wait time", axis="wait time, % of real time", factor=100.0),
+    Plot(number=4, measure="vsio", title="VSIO", axis="VSIO a second", factor=1.0),
+    Plot(number=5, measure="page_ios", title="Page I/O", axis="page I/O a second", factor=1.0),
 )
 
 

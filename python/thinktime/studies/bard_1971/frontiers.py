@@ -57,7 +57,7 @@ def picture(number: int, pairs: dict[str, FrontierPair]) -> document.Figure:
         name=name,
         title=f"Saturation: {title} (Figure {number})",
         chart=partial(_chart, lines, points, keys, over, x, y),
-        data=_data(name, title, words, pairs, (x_factor, y_factor)),
+        data=_data(name, title, words=words, pairs=pairs, factors=(x_factor, y_factor)),
         alt="; ".join(_said(period, pair, x_factor, y_factor) for period, pair in pairs.items())
         + f". Lines are concave hulls with bands of resampled ones, diamonds intervals of {list(pairs)[-1]}.",
         keys=(*keys, *over),

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from thinktime.analyses.saturation.analysis import Saturation
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """One run of a period."""
 
@@ -49,7 +49,7 @@ def chapter(laboratory: Laboratory) -> Chapter:
 def _runs(laboratory: Laboratory) -> Iterator[Run]:
     for period in (SECOND, THIRD):
         for number, run in enumerate(repeated(laboratory, period)):
-            yield Run(period, number, run, _fit(run), _frontier(run))
+            yield Run(period=period, number=number, recorded=run, fit=_fit(run), frontier=_frontier(run))
 
 
 def _fit(run: Recorded) -> Overhead:

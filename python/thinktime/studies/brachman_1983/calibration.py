@@ -58,7 +58,7 @@ SWAPS_LEAST = 500.0
 """Runs with fewer swaps say little of them."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Calibrated:
     """Parameters that no table of the thesis gives.
 
@@ -190,7 +190,9 @@ def fitted() -> Calibrated:
 
 def _of(values: Any) -> Calibrated:
     think_s, blocks, behind, gap_s = (float(value) for value in values)
-    return Calibrated(think_s, blocks, behind, gap_s, CALIBRATED.system_s)
+    return Calibrated(
+        think_s=think_s, blocks=blocks, behind=behind, gap_s=gap_s, system_s=CALIBRATED.system_s
+    )
 
 
 @cache

@@ -178,7 +178,9 @@ def _loaded(laboratory: Laboratory) -> Table:
     ]
     caption = "A load that the CPU limits, by how many processes are loaded"
     figures = {**what_if.FIGURES, "cpu_utilisation": ("CPU busy", "share")}
-    return what_if.table(laboratory, "cpu-loaded", caption, loads, variants, figures=figures)
+    return what_if.table(
+        laboratory, "cpu-loaded", caption=caption, loads=loads, variants=variants, figures=figures
+    )
 
 
 def _quanta(laboratory: Laboratory) -> Table:

@@ -82,7 +82,7 @@ def _saturation(laboratory: Laboratory) -> Iterator[Claim]:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
     """A run as the model takes it, and what it is compared with."""
 
@@ -99,7 +99,9 @@ def _measured_runs() -> list[Taken]:
         if case.table == FACTORIAL and elapsed is not None and busy is not None:
             swap_s = printed(SWAP_TIMES, "ps_clicks", case.sizes_clicks[0], "measured_ms") / 1000.0
             selected = equation.configuration(case, block_s, swap_s, elapsed)
-            result.append(Taken(selected, elapsed, busy > 100.0 * SATURATED))
+            result.append(
+                Taken(configuration=selected, elapsed_s=elapsed, saturated=busy > 100.0 * SATURATED)
+            )
     return result
 
 
@@ -113,7 +115,7 @@ def _simulated_runs(laboratory: Laboratory) -> list[Taken]:
                 mean_of(laboratory, case, name) for name in ("elapsed_s", "controller_utilisation")
             )
             selected = equation.configuration(case, block_s, swap_s, elapsed)
-            result.append(Taken(selected, elapsed, busy > SATURATED))
+            result.append(Taken(configuration=selected, elapsed_s=elapsed, saturated=busy > SATURATED))
     return result
 
 

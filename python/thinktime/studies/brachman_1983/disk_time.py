@@ -18,7 +18,7 @@ from thinktime.studies.brachman_1983.runs import (
 from thinktime.studies.laboratory import Laboratory
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
     """Where the elapsed time of a run goes at the controller, s.
 
@@ -50,7 +50,7 @@ def measured(case: Case) -> Spent | None:
     ]
     swap_s = sum(cell.value for cell in cells if cell is not None) / len(cells) / 1000.0
     busy = share / 100.0 * elapsed
-    return Spent(busy - count * swap_s, count * swap_s, elapsed - busy)
+    return Spent(files_s=busy - count * swap_s, swaps_s=count * swap_s, idle_s=elapsed - busy)
 
 
 def simulated(laboratory: Laboratory, case: Case) -> Spent:
@@ -62,7 +62,7 @@ def simulated(laboratory: Laboratory, case: Case) -> Spent:
     swaps = of_case(laboratory, case, "swaps")
     item = np.nan_to_num(of_case(laboratory, case, "swap_time_s"))
     taken = float((swaps * item).mean())
-    return Spent(elapsed * share - taken, taken, elapsed * (1.0 - share))
+    return Spent(files_s=elapsed * share - taken, swaps_s=taken, idle_s=elapsed * (1.0 - share))
 
 
 def blocks_per_interaction(case: Case) -> float | None:

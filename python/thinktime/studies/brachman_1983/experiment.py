@@ -205,7 +205,7 @@ def runs_agree(laboratory: Laboratory) -> Claim:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
     """One row in one quantity."""
 
@@ -224,7 +224,7 @@ def _picture(laboratory: Laboratory, quantity: str) -> document.Figure:
     """Simulated against measured, row by row."""
     title = TITLES[quantity]
     points = [
-        Point(case, printed, interval(column_of(laboratory, case, quantity)))
+        Point(case=case, printed=printed, ours=interval(column_of(laboratory, case, quantity)))
         for case in CASES
         if (printed := case.published(quantity)) is not None
     ]

@@ -32,7 +32,7 @@ def overlap(laboratory: Laboratory) -> Chapter:
     gains = {name: what_if.change(laboratory, load, APART, OVERLAPPED) for name, load in SEEK_LOADS.items()}
     costs = {name: what_if.change(laboratory, load, APART, TOGETHER) for name, load in SEEK_LOADS.items()}
     more = {
-        name: what_if.change(laboratory, load, APART, OVERLAPPED, "swaps")
+        name: what_if.change(laboratory, load, base=APART, other=OVERLAPPED, response="swaps")
         for name, load in SEEK_LOADS.items()
     }
     summary = (
@@ -52,9 +52,19 @@ def overlap(laboratory: Laboratory) -> Chapter:
         claims=(finding,),
         summary=summary,
         charts=(
-            what_if.figure(laboratory, "overlap", "Elapsed time by what the drives do", SEEK_LOADS, DRIVES),
+            what_if.figure(
+                laboratory,
+                "overlap",
+                title="Elapsed time by what the drives do",
+                loads=SEEK_LOADS,
+                variants=DRIVES,
+            ),
         ),
-        tables=(what_if.table(laboratory, "overlap-table", "Drives and seeks", SEEK_LOADS, DRIVES),),
+        tables=(
+            what_if.table(
+                laboratory, "overlap-table", caption="Drives and seeks", loads=SEEK_LOADS, variants=DRIVES
+            ),
+        ),
     )
 
 
@@ -76,7 +86,7 @@ SWAPPERS = (UNIX, BALANCED, MORE, LONGER)
 def balance(laboratory: Laboratory) -> Chapter:
     """The swapper of the Sixth Edition with one that balances, and with longer residence."""
     swaps = {
-        name: what_if.change(laboratory, load, UNIX, BALANCED, "swaps")
+        name: what_if.change(laboratory, load, base=UNIX, other=BALANCED, response="swaps")
         for name, load in SWAPPER_LOADS.items()
     }
     times = {name: what_if.change(laboratory, load, UNIX, BALANCED) for name, load in SWAPPER_LOADS.items()}
@@ -103,10 +113,20 @@ def balance(laboratory: Laboratory) -> Chapter:
         summary=summary,
         charts=(
             what_if.figure(
-                laboratory, "balance-swaps", "Swaps by swapper", SWAPPER_LOADS, SWAPPERS, "swaps", "swaps"
+                laboratory,
+                "balance-swaps",
+                title="Swaps by swapper",
+                loads=SWAPPER_LOADS,
+                variants=SWAPPERS,
+                response="swaps",
+                axis="swaps",
             ),
         ),
-        tables=(what_if.table(laboratory, "balance-table", "Swappers", SWAPPER_LOADS, SWAPPERS),),
+        tables=(
+            what_if.table(
+                laboratory, "balance-table", caption="Swappers", loads=SWAPPER_LOADS, variants=SWAPPERS
+            ),
+        ),
     )
 
 
@@ -134,11 +154,19 @@ def sharing(laboratory: Laboratory) -> Chapter:
         heading = "equation 3.1: change of elapsed"
         tables.append(
             what_if.table(
-                laboratory, f"sharing-{size}", caption, loads, variants, _sharing_notes(), (heading, beside)
+                laboratory,
+                f"sharing-{size}",
+                caption=caption,
+                loads=loads,
+                variants=variants,
+                notes=_sharing_notes(),
+                beside=(heading, beside),
             )
         )
         title = f"Elapsed time with shared text, {size} clicks"
-        pictures.append(what_if.figure(laboratory, f"sharing-figure-{size}", title, loads, variants))
+        pictures.append(
+            what_if.figure(laboratory, f"sharing-figure-{size}", title=title, loads=loads, variants=variants)
+        )
         for label, load in loads.items():
             for variant in variants[1:]:
                 gains[f"{label}, {variant.name}"] = what_if.change(laboratory, load, variants[0], variant)

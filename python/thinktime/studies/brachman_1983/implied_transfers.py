@@ -86,11 +86,11 @@ class Transfers:
         )
         own_swap = np.where(swaps > 0.0, of_case(laboratory, case, "swap_time_s", **changes), swap)
         return cls(
-            (elapsed * share - swaps * swap) / block / completed,
-            true,
-            true * (own_block / block - 1.0),
-            swaps * (own_swap - swap) / block / completed,
-            swaps / block / completed,
+            implied=(elapsed * share - swaps * swap) / block / completed,
+            true=true,
+            slower_blocks=true * (own_block / block - 1.0),
+            slower_swaps=swaps * (own_swap - swap) / block / completed,
+            swap_weight=swaps / block / completed,
         )
 
 

@@ -40,8 +40,16 @@ def chapter(laboratory: Laboratory) -> Chapter:
     )
     return Chapter(
         summary=summary,
-        charts=(what_if.figure(laboratory, "mixing", "Elapsed time of unequal sizes", LOADS, VARIANTS),),
-        tables=(what_if.table(laboratory, "mixing-table", "Sizes with one mean", LOADS, VARIANTS),),
+        charts=(
+            what_if.figure(
+                laboratory, "mixing", title="Elapsed time of unequal sizes", loads=LOADS, variants=VARIANTS
+            ),
+        ),
+        tables=(
+            what_if.table(
+                laboratory, "mixing-table", caption="Sizes with one mean", loads=LOADS, variants=VARIANTS
+            ),
+        ),
     )
 
 

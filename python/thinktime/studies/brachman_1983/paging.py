@@ -63,7 +63,12 @@ def chapter(laboratory: Laboratory) -> Chapter:
         charts=tuple(_pictures(laboratory)),
         tables=(
             what_if.table(
-                laboratory, "paging-table", "Swapping and paging", loads, VARIANTS, figures=FIGURES
+                laboratory,
+                "paging-table",
+                caption="Swapping and paging",
+                loads=loads,
+                variants=VARIANTS,
+                figures=FIGURES,
             ),
         ),
     )

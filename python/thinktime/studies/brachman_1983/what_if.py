@@ -144,7 +144,7 @@ def table(
         for variant in variants:
             gain = None if variant is variants[0] else change(laboratory, load, variants[0], variant)
             selected = [
-                _cell(mean(laboratory, load, variant, response, unit))
+                _cell(mean(laboratory, load, variant=variant, response=response, unit=unit))
                 for response, (_, unit) in figures.items()
             ]
             more = (beside[1].get((label, variant.name)),) if beside[0] else ()
@@ -187,7 +187,8 @@ def figure(
     data = tuple((str(row["label"]), str(row["series"]), str(row["shown"])) for row in rows)
     gains = {
         variant.name: {
-            label: change(laboratory, load, variants[0], variant, response) for label, load in loads.items()
+            label: change(laboratory, load, base=variants[0], other=variant, response=response)
+            for label, load in loads.items()
         }
         for variant in variants[1:]
     }

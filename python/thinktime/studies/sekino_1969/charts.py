@@ -18,7 +18,7 @@ TOGETHER = 0.03
 _Rows = Sequence[Mapping[str, object]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
     """A simulated point of a curve."""
 
@@ -28,7 +28,7 @@ class Point:
     """Meaning for a reader: ``17 users``."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Printed:
     """A point that the paper states or implies."""
 
@@ -80,7 +80,7 @@ def curves(
         name=name,
         title=title,
         chart=partial(_chart, rows, marks, keys, over, x, y),
-        data=_data(name, title, axes, ours, printed),
+        data=_data(name, title, axes=axes, ours=ours, printed=printed),
         alt=alt,
         keys=(*keys, *over),
         half=True,
@@ -138,7 +138,7 @@ def broken_lines(
         name=name,
         title=title,
         chart=partial(_labelled, rows, ends, marks, keys, over, x, y),
-        data=_data(name, title, axes, ours, printed),
+        data=_data(name, title, axes=axes, ours=ours, printed=printed),
         alt=alt,
         keys=(*keys, *over),
     )

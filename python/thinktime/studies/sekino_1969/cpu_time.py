@@ -181,24 +181,26 @@ def _pictures(laboratory: Laboratory) -> Iterator[document.Figure]:
         (FROM_FIGURE_1, 1000.0 * fact("multics-cpu-time-17-users").value),
         (SHARE_AT, at_twenty_ms()),
     )
-    cpu = [Drawn(users, component(point, CPU), point.log) for users, point in every.items()]
+    cpu = [Drawn(x=users, y=component(point, CPU), words=point.log) for users, point in every.items()]
     yield curves(
         "figure-1",
         "CPU time per interaction against users (Figure 1)",
-        ("users", "CPU time, ms"),
-        {"CPU time": cpu},
-        {"stated or implied": [Printed(users, ms, f"{users} users") for users, ms in stated]},
-        f"{_ends(cpu, 'ms')}. Diamonds are stated, at {SHARE_AT} users implied by the run share.",
+        axes=("users", "CPU time, ms"),
+        ours={"CPU time": cpu},
+        printed={
+            "stated or implied": [Printed(x=users, y=ms, words=f"{users} users") for users, ms in stated]
+        },
+        alt=f"{_ends(cpu, 'ms')}. Diamonds are stated, at {SHARE_AT} users implied by the run share.",
     )
-    counts = [Drawn(users, faults(point), point.log) for users, point in every.items()]
-    implied = [Printed(users, implied_faults(ms), f"{users} users") for users, ms in stated]
+    counts = [Drawn(x=users, y=faults(point), words=point.log) for users, point in every.items()]
+    implied = [Printed(x=users, y=implied_faults(ms), words=f"{users} users") for users, ms in stated]
     yield curves(
         "figure-2",
         "Page faults per interaction against users (Figure 2)",
-        ("users", "page faults"),
-        {"page faults": counts},
-        {"implied": implied},
-        f"{_ends(counts, 'page faults')}. Diamonds are what the CPU times imply.",
+        axes=("users", "page faults"),
+        ours={"page faults": counts},
+        printed={"implied": implied},
+        alt=f"{_ends(counts, 'page faults')}. Diamonds are what the CPU times imply.",
     )
     yield _against_faults(laboratory, list(every.values()), stated)
 
@@ -216,15 +218,16 @@ def _against_faults(
 ) -> document.Figure:
     """Figure 3: points by their number of users, components as further curves."""
     ours = {
-        name: [Drawn(faults(point).value, component(point, name), point.log) for point in every]
+        name: [Drawn(x=faults(point).value, y=component(point, name), words=point.log) for point in every]
         for name in COMPONENTS
     }
     printed = {
         "CPU time, stated or implied": [
-            Printed(implied_faults(ms), ms, f"{users} users") for users, ms in stated
+            Printed(x=implied_faults(ms), y=ms, words=f"{users} users") for users, ms in stated
         ],
         "run time, stated": [
-            Printed(implied_faults(ms), fact("run-time").value, f"{users} users") for users, ms in stated
+            Printed(x=implied_faults(ms), y=fact("run-time").value, words=f"{users} users")
+            for users, ms in stated
         ],
     }
     broken = {name: (line(laboratory, name).intercept, line(laboratory, name).slope) for name in COMPONENTS}
@@ -232,10 +235,11 @@ def _against_faults(
     return broken_lines(
         "figure-3",
         "CPU time and its components against page faults (Figure 3)",
-        ("page faults per interaction", "time per interaction, ms"),
-        ours,
-        {name: (1000.0 * start.value, 1000.0 * slope.value) for name, (start, slope) in broken.items()},
-        printed,
-        f"{_ends(ours[CPU], 'ms of CPU time')}; points of CPU time are named by their users. With an added "
+        axes=("page faults per interaction", "time per interaction, ms"),
+        ours=ours,
+        lines={name: (1000.0 * start.value, 1000.0 * slope.value) for name, (start, slope) in broken.items()},
+        printed=printed,
+        alt=f"{_ends(ours[CPU], 'ms of CPU time')}; points of CPU time are named by their users. With "
+        f"an added "
         f"page fault: {slopes}.",
     )

@@ -45,7 +45,7 @@ CLOCKS_S = (0.5, 6.0, 60.0)
 CLOCK_USERS = 10
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
     """Reading of an instrument: means per interaction with four users.
 
@@ -77,9 +77,9 @@ def reading(laboratory: Laboratory, instrument: str, variant: str = AS_IN_1969) 
         return scaled(result, factor, unit)
 
     return Reading(
-        per_interaction(times, "ms", 1000.0),
-        per_interaction([paging], "ms", 1000.0),
-        per_interaction([faults], "", 1.0),
+        cpu_ms=per_interaction(times, "ms", 1000.0),
+        page_fault_ms=per_interaction([paging], "ms", 1000.0),
+        faults=per_interaction([faults], "", 1.0),
     )
 
 

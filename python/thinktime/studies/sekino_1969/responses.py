@@ -47,7 +47,7 @@ ALL, WITHOUT = "all", "without FORTRAN"
 """Users at which Figure 4 was read."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Range:
     """Where one more run lies.
 
@@ -74,7 +74,7 @@ def one_run(values: Array, level: float = RUN_LEVEL) -> Range:
     present = np.sort(values[~np.isnan(values)])
     runs = len(present)
     k = max(1, int((1.0 - level) / 2.0 * (runs + 1) + 1e-9))
-    return Range(float(present[k - 1]), float(present[-k]), 1.0 - 2.0 * k / (runs + 1))
+    return Range(low=float(present[k - 1]), high=float(present[-k]), level=1.0 - 2.0 * k / (runs + 1))
 
 
 def columns(laboratory: Laboratory) -> dict[str, Simulated]:
@@ -255,25 +255,27 @@ def _figure(laboratory: Laboratory) -> document.Figure:
         run = on_multics(
             laboratory, users, replications=None if users in judged else laboratory.count(ENOUGH)
         )
-        ours[ALL].append(Point(users, interval(average(run), "s"), f"{users} users"))
-        ours[WITHOUT].append(Point(users, interval(average(run, COMPILED), "s"), f"{users} users"))
+        ours[ALL].append(Point(x=users, y=interval(average(run), "s"), words=f"{users} users"))
+        ours[WITHOUT].append(Point(x=users, y=interval(average(run, COMPILED), "s"), words=f"{users} users"))
     printed = {
         f"{label}, Table 1": [
-            Printed(users, cell.value, f"{users} users")
+            Printed(x=users, y=cell.value, words=f"{users} users")
             for name, users in USERS.items()
             if (cell := PAPER.tables[SUMMARY].cell({"statistic": statistic}, name)) is not None
         ]
         for label, statistic in ((ALL, "average_all"), (WITHOUT, "average_except_fortran"))
     }
-    reading = Printed(PRINTED_AT, fact("response-time-15-users").value, f"read at {PRINTED_AT} users")
+    reading = Printed(
+        x=PRINTED_AT, y=fact("response-time-15-users").value, words=f"read at {PRINTED_AT} users"
+    )
     printed[f"{ALL}, Table 1"].append(reading)
     listed = ", ".join(f"{shown.number(point.y.value)} s with {point.words}" for point in ours[ALL])
     return curves(
         "figure-4",
         "Mean response against users (Figure 4)",
-        ("users", "mean response, s"),
-        ours,
-        printed,
-        f"All waiting interactions: {listed}. Diamonds are the averages of Table 1, and the reading at "
+        axes=("users", "mean response, s"),
+        ours=ours,
+        printed=printed,
+        alt=f"All waiting interactions: {listed}. Diamonds are the averages of Table 1, and the reading at "
         f"{PRINTED_AT} users.",
     )

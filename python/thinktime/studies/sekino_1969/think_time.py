@@ -86,7 +86,7 @@ def measured(laboratory: Laboratory, users: int, quantity: str) -> Array:
     return result
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Trend:
     r"""Straight line of a quantity on the logarithm of the think time.
 

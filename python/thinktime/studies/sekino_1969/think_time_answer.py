@@ -206,7 +206,8 @@ def _picture(laboratory: Laboratory, quantity: str) -> document.Figure:
     for users in loads_of(laboratory):
         values = measured(laboratory, users, quantity)
         ours["alone" if users == ALONE else f"{users} users"] = [
-            Point(think, interval(values[:, index]), f"{think} s") for index, think in enumerate(THINK_S)
+            Point(x=think, y=interval(values[:, index]), words=f"{think} s")
+            for index, think in enumerate(THINK_S)
         ]
     listed = "; ".join(
         f"{name} from {points[0].y.value:.3g} to {points[-1].y.value:.3g}" for name, points in ours.items()
@@ -215,10 +216,10 @@ def _picture(laboratory: Laboratory, quantity: str) -> document.Figure:
     return curves(
         f"think-time-{quantity.replace(' ', '-').lower()}",
         f"{quantity[0].upper()}{quantity[1:]} of a command against think time",
-        ("think time", unit),
-        ours,
-        {},
-        f"From {THINK_S[0]} to {THINK_S[-1]} s of think time: {listed}.",
+        axes=("think time", unit),
+        ours=ours,
+        printed={},
+        alt=f"From {THINK_S[0]} to {THINK_S[-1]} s of think time: {listed}.",
         log_x="s",
     )
 
