@@ -371,7 +371,7 @@ def test_who_asks_for_whole_means_is_told_what_to_compare(log_of, monkeypatch, c
     ("arguments", "message"),
     [
         (["--by", "no_such"], "--by no_such"),
-        (["--by", "forks", "--width", 1], "the most is 200"),
+        (["--by", "forks", "--width", 1], "--width: 1 makes"),
         (["{log}"], "given twice"),
     ],
 )

@@ -19,7 +19,7 @@ from thinktime.analyses.overhead import comparison as overhead_comparison
 from thinktime.analyses.overhead.regression import FitOptions
 from thinktime.analyses.results import check_level, check_logs
 from thinktime.analyses.throughput import comparison as throughput_comparison
-from thinktime.analyses.throughput.comparison import Comparison as Curves
+from thinktime.analyses.throughput.comparison import ThroughputComparison
 from thinktime.errors import InputError
 from thinktime.stats import critical_values
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
@@ -272,7 +272,7 @@ def _between(item: LogEffect) -> float | None:
     return sum(defined) / len(defined) if defined else None
 
 
-def _curves(logs: Sequence[Log], chosen: Variables, level: float) -> Curves | None:
+def _curves(logs: Sequence[Log], chosen: Variables, level: float) -> ThroughputComparison | None:
     """Throughput of both logs, load by load."""
     if not chosen.load:
         return None
@@ -280,7 +280,7 @@ def _curves(logs: Sequence[Log], chosen: Variables, level: float) -> Curves | No
     return None if isinstance(curves, NotApplicable) else curves
 
 
-def _by_range(item: LogEffect, curves: Curves | None) -> LogEffect:
+def _by_range(item: LogEffect, curves: ThroughputComparison | None) -> LogEffect:
     """Effect with the difference by ranges of load added to that by slopes."""
     if curves is None or item.adjusted != "load":
         return item

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 from thinktime.analyses.results import Result
-from thinktime.analyses.throughput.comparison import Comparison as Curves
+from thinktime.analyses.throughput.comparison import ThroughputComparison
 from thinktime.stats.estimate import Caveat, Estimate
 from thinktime.stats.hypothesis import SignificanceTest
 from thinktime.stats.randomisation.permutation import Permutation
@@ -259,7 +259,7 @@ class BeforeAfter(Result):
     load_range: tuple[tuple[float, float], tuple[float, float]] | None
     """Range of most loads of each log: mean less and plus two deviations."""
     effects: tuple[LogEffect, ...]
-    curves: Curves | None
+    curves: ThroughputComparison | None
     """Both logs load by load (`throughput.comparison`); None where that does not apply."""
     costs: tuple[LogCost, ...]
     costs_unknown: str

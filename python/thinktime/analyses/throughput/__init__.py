@@ -11,7 +11,7 @@ from thinktime.errors import InputError
 
 if TYPE_CHECKING:
     from thinktime.analyses.throughput.analysis import Throughput
-    from thinktime.analyses.throughput.comparison import Comparison
+    from thinktime.analyses.throughput.comparison import ThroughputComparison
     from thinktime.documents.document import Section
     from thinktime.log import Log
     from thinktime.stats.estimate import NotApplicable
@@ -66,7 +66,7 @@ class ThroughputQuestion(Question):
         try:
             return analyse(log, load=options.by, width=options.width, n_few=options.few)
         except ValueError as error:
-            raise InputError(f"--width: {error}; make it greater") from None
+            raise InputError(f"--{error}") from None
 
     def section(self, result: Throughput | NotApplicable, options: ThroughputOptions) -> Section:
         """Section of the result."""
@@ -74,7 +74,9 @@ class ThroughputQuestion(Question):
 
         return section(result, whole=options.whole)
 
-    def compare(self, logs: Sequence[Log], options: ThroughputOptions) -> Comparison | NotApplicable:
+    def compare(
+        self, logs: Sequence[Log], options: ThroughputOptions
+    ) -> ThroughputComparison | NotApplicable:
         """Throughput of several logs at equal load."""
         from thinktime.analyses.throughput.comparison import compare
 
@@ -83,9 +85,11 @@ class ThroughputQuestion(Question):
         try:
             return compare(logs, log_names(logs), load=options.by, width=options.width, n_few=options.few)
         except ValueError as error:
-            raise InputError(f"--width: {error}; make it greater") from None
+            raise InputError(f"--{error}") from None
 
-    def comparison_section(self, result: Comparison | NotApplicable, options: ThroughputOptions) -> Section:
+    def comparison_section(
+        self, result: ThroughputComparison | NotApplicable, options: ThroughputOptions
+    ) -> Section:
         """Section of the comparison."""
         from thinktime.analyses.throughput.comparison_section import section
 

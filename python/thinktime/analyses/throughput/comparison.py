@@ -97,7 +97,7 @@ class EqualLoad:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Comparison(Result):
+class ThroughputComparison(Result):
     """Curves of several logs, and their differences at equal load."""
 
     MAIN = "overall"
@@ -129,7 +129,7 @@ def compare(
     width: int | None = None,
     n_few: int = 10,
     level: float = 0.95,
-) -> Comparison | NotApplicable:
+) -> ThroughputComparison | NotApplicable:
     r"""Differences in throughput load by load, and at one common distribution of loads.
 
     Whole means are not compared: they differ with what users asked for (Bard 1971, Table 7 and Figures 1
@@ -192,7 +192,7 @@ def compare(
             names, results, sums, equal.means, equal.stretches, strict=True
         )
     )
-    return Comparison(
+    return ThroughputComparison(
         load=results[0].load,
         load_unit=results[0].load_unit,
         measures=measures,

@@ -15,7 +15,7 @@ from thinktime.stats.estimate import NotApplicable
 
 if TYPE_CHECKING:
     from thinktime.analyses.throughput.analysis import Measure
-    from thinktime.analyses.throughput.comparison import Comparison, Contrast
+    from thinktime.analyses.throughput.comparison import Contrast, ThroughputComparison
 
 TITLE = "Do the periods differ in the work that gets done at the same load?"
 COLOURS = ("memory", "system", "user", "iowait", "net", "queue", "steal", "regression")
@@ -50,12 +50,12 @@ WORDS: Mapping[str, Callable[..., str]] = {
 }
 
 
-def section(result: Comparison | NotApplicable, *, whole: bool = False) -> Section:
+def section(result: ThroughputComparison | NotApplicable, *, whole: bool = False) -> Section:
     """Section of several logs' throughput.
 
     Parameters
     ----------
-    result : Comparison or NotApplicable
+    result : ThroughputComparison or NotApplicable
     whole : bool
         Whether means over the whole logs are shown too.
     """
@@ -75,7 +75,7 @@ def section(result: Comparison | NotApplicable, *, whole: bool = False) -> Secti
     )
 
 
-def _sentences(result: Comparison) -> list[str]:
+def _sentences(result: ThroughputComparison) -> list[str]:
     """Change from each log to the next by Bard's rule: useful work, then its overhead, then the rest."""
     judged = [item for item in result.overall if item.measure.useful or item.measure.name == "overhead"]
     sentences = [_difference(item) for item in judged if item.significant]
@@ -110,7 +110,7 @@ def _difference(item: Contrast) -> str:
     )
 
 
-def _warnings(result: Comparison, *, asked: bool) -> list[str]:
+def _warnings(result: ThroughputComparison, *, asked: bool) -> list[str]:
     """Reasons not to compare whole means, if they were asked for or would say the opposite."""
     warnings = []
     loads = [
@@ -132,7 +132,7 @@ def _pair(item: Contrast) -> str:
     return f"{item.second} minus {item.first}"
 
 
-def _means(result: Comparison) -> Table:
+def _means(result: ThroughputComparison) -> Table:
     return Table.of(
         result.measures,
         Col("measure", lambda item: capital(item.label)),
@@ -145,7 +145,7 @@ def _means(result: Comparison) -> Table:
     )
 
 
-def _differences(result: Comparison) -> Table:
+def _differences(result: ThroughputComparison) -> Table:
     return Table.of(
         result.overall,
         Col("measure", lambda item: capital(item.measure.label)),
@@ -158,7 +158,7 @@ def _differences(result: Comparison) -> Table:
     )
 
 
-def _by_load(result: Comparison) -> Table:
+def _by_load(result: ThroughputComparison) -> Table:
     return Table.of(
         result.by_load,
         Col("measure", lambda item: capital(item.measure.label)),
@@ -172,7 +172,7 @@ def _by_load(result: Comparison) -> Table:
     )
 
 
-def _standard(result: Comparison) -> Table:
+def _standard(result: ThroughputComparison) -> Table:
     return Table.of(
         result.standard,
         Col(_load(result), lambda item: range_of(item.low, item.high)),
@@ -184,7 +184,7 @@ def _standard(result: Comparison) -> Table:
     )
 
 
-def _whole(result: Comparison) -> Table:
+def _whole(result: ThroughputComparison) -> Table:
     def means(item: Measure) -> list[Cell]:
         return [means.get(item.name) for curve in result.curves for means in (curve.whole, curve.equal_load)]
 
@@ -199,11 +199,11 @@ def _whole(result: Comparison) -> Table:
     )
 
 
-def _load(result: Comparison) -> str:
+def _load(result: ThroughputComparison) -> str:
     return "users" if result.load == "population" else result.load.replace("_", " ")
 
 
-def _figure(result: Comparison, measure: Measure) -> Figure | None:
+def _figure(result: ThroughputComparison, measure: Measure) -> Figure | None:
     """Curves of one measure in all logs."""
     keys = tuple(
         Key(curve.name, colour=COLOURS[number % len(COLOURS)], shape="line")

@@ -107,8 +107,8 @@ def _ranges(load: Load, width: int | None) -> tuple[int, int]:
     count = int(loads.numbers(np.array([load.high]), chosen)[0]) + 1
     if count > GROUPS_MAX + 1:
         raise InputError(
-            f"width is {chosen}, which makes {count - 1} ranges up to a load of {load.high:.6g}; "
-            f"the most is {GROUPS_MAX}: make it greater"
+            f"width: {chosen} makes {count - 1} ranges up to a load of {load.high:.6g}, but the most is "
+            f"{GROUPS_MAX}; make it greater"
         )
     return chosen, count
 

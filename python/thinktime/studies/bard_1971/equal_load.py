@@ -10,7 +10,7 @@ from thinktime.studies.bard_1971.records import PERIODS, record_of
 from thinktime.studies.laboratory import Laboratory, remembered
 
 if TYPE_CHECKING:
-    from thinktime.analyses.throughput.comparison import Comparison
+    from thinktime.analyses.throughput.comparison import ThroughputComparison
 
 
 PAIR = 2
@@ -28,7 +28,7 @@ TIMES = ("user_time", "system_time", "idle_time")
 
 
 @remembered
-def at_equal_load(laboratory: Laboratory) -> Comparison | NotApplicable:
+def at_equal_load(laboratory: Laboratory) -> ThroughputComparison | NotApplicable:
     """The three periods at one common distribution of loads."""
     from thinktime.analyses.throughput import comparison as throughput_comparison
 

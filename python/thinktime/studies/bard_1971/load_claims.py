@@ -16,7 +16,7 @@ from thinktime.studies.cells import Claim
 from thinktime.studies.laboratory import Laboratory
 
 if TYPE_CHECKING:
-    from thinktime.analyses.throughput.comparison import Comparison, Contrast
+    from thinktime.analyses.throughput.comparison import Contrast, ThroughputComparison
 
 
 SECOND_BOX, THIRD_BOX, NEW_VERSION = PERIODS
@@ -39,7 +39,7 @@ def claims(laboratory: Laboratory) -> Iterator[Claim]:
     yield _ends(laboratory)
 
 
-def _contrast(comparison: Comparison, measure: str, first: str, second: str) -> Contrast:
+def _contrast(comparison: ThroughputComparison, measure: str, first: str, second: str) -> Contrast:
     for item in comparison.overall:
         if (item.measure.name, item.first, item.second) == (measure, first, second):
             return item
@@ -62,25 +62,25 @@ def _falls(item: Contrast) -> bool:
     return item.p < ALPHA and item.estimate.value < 0.0
 
 
-def _third_box(comparison: Comparison) -> tuple[bool, str]:
+def _third_box(comparison: ThroughputComparison) -> tuple[bool, str]:
     both = [_contrast(comparison, name, SECOND_BOX, THIRD_BOX) for name in ("user_time", "vsio")]
     return all(map(_rises, both)), f"from two to three core boxes: {'; '.join(map(_said, both))}"
 
 
-def _version(comparison: Comparison) -> tuple[bool, str]:
+def _version(comparison: ThroughputComparison) -> tuple[bool, str]:
     both = [_contrast(comparison, name, THIRD_BOX, NEW_VERSION) for name in ("user_time", "vsio")]
     changed = any(item.p < ALPHA for item in both)
     return not changed, f"from version II to III: {'; '.join(map(_said, both))}"
 
 
-def _level(comparison: Comparison, measure: str, period: str) -> float:
+def _level(comparison: ThroughputComparison, measure: str, period: str) -> float:
     """Mean at the common distribution of loads."""
     curve = next(curve for curve in comparison.curves if curve.name == period)
     mean = curve.equal_load.get(measure)
     return 0.0 if mean is None else mean.value
 
 
-def _cp_time(comparison: Comparison) -> tuple[bool, str]:
+def _cp_time(comparison: ThroughputComparison) -> tuple[bool, str]:
     first = _contrast(comparison, "system_time", SECOND_BOX, THIRD_BOX)
     then = _contrast(comparison, "system_time", THIRD_BOX, NEW_VERSION)
     before = _level(comparison, "system_time", THIRD_BOX)
@@ -92,18 +92,18 @@ def _cp_time(comparison: Comparison) -> tuple[bool, str]:
     return _rises(first) and _falls(then) and part >= DRASTIC, statistic
 
 
-def _wait(comparison: Comparison) -> tuple[bool, str]:
+def _wait(comparison: ThroughputComparison) -> tuple[bool, str]:
     first = _contrast(comparison, "idle_time", SECOND_BOX, THIRD_BOX)
     then = _contrast(comparison, "idle_time", THIRD_BOX, NEW_VERSION)
     return _falls(first) and _rises(then), f"II-2 to II-3: {_said(first)}; II-3 to III-3: {_said(then)}"
 
 
-def _paging(comparison: Comparison) -> tuple[bool, str]:
+def _paging(comparison: ThroughputComparison) -> tuple[bool, str]:
     item = _contrast(comparison, "page_ios", SECOND_BOX, THIRD_BOX)
     return _falls(item), f"from two to three core boxes: {_said(item)}"
 
 
-def _whole_means(comparison: Comparison) -> tuple[bool, str]:
+def _whole_means(comparison: ThroughputComparison) -> tuple[bool, str]:
     """Result of a comparison of whole data sets."""
     listed, misled = [], False
     for name in MEASURES:
@@ -120,7 +120,7 @@ def _whole_means(comparison: Comparison) -> tuple[bool, str]:
     return misled, f"from II-2 to II-3, difference of whole means for that at equal load: {'; '.join(listed)}"
 
 
-AT_EQUAL_LOAD: dict[str, Callable[[Comparison], tuple[bool, str]]] = {
+AT_EQUAL_LOAD: dict[str, Callable[[ThroughputComparison], tuple[bool, str]]] = {
     "box-raises-throughput": _third_box,
     "version-inconclusive": _version,
     "cp-time-order": _cp_time,
