@@ -26,13 +26,14 @@ Rows = Sequence[Mapping[str, object]]
 HEIGHT = 250
 STRIP_HEIGHT = 56
 BAR_HEIGHT = 38
+ROW_HEIGHT = 44
 TICKS_MAX = 9
 LABEL_SHARE = 0.08
-"""Least part of a whole that has room for its share in figures."""
+"""Smallest part of a whole that has room for its share in digits."""
 LABEL_HEIGHT = 13
-"""Least distance between two names at the ends of lines [px]."""
+"""Smallest distance between two names at the ends of lines [px]."""
 MARGIN = 60
-"""What stands beside a plot of `strips`: the vertical axis and the padding [px]."""
+"""Width of a plot of `strips` outside its view: the vertical axis and the padding [px]."""
 FONT = "Inter, Helvetica Neue, Helvetica, Arial, sans-serif"
 
 
@@ -50,7 +51,7 @@ class Axis:
     low: float | None = None
     high: float | None = None
     ticks: tuple[float, ...] = ()
-    """Where the labels stand; empty for Vega's choice."""
+    """Positions of the labels; empty for Vega's choice."""
 
     @classmethod
     def from_zero(cls, title: str, rows: Rows, format: str = "") -> Axis:  # noqa: A002
@@ -150,7 +151,7 @@ def bar(rows: Rows, series: Sequence[Key]) -> Spec:
             tooltip=[alt.Tooltip("part:N", title="state"), alt.Tooltip("shown:N", title="share")],
         )
     )
-    # Only where a label fits into its box; the others stand in the table.
+    # Only where a label fits into its box; the others are in the table.
     roomy = [
         {**row, "middle": (_float(row["start"]) + _float(row["end"])) / 2}
         for row in rows
@@ -165,7 +166,7 @@ def bar(rows: Rows, series: Sequence[Key]) -> Spec:
 
 
 def bars(rows: Rows, series: Sequence[Key], title: str) -> Spec:
-    """Several wholes, a line each, cut into their parts. Rows: those of `bar`, and `label`.
+    """Several wholes, one per line, cut into their parts. Rows: those of `bar`, and `label`.
 
     Parameters
     ----------
@@ -173,7 +174,7 @@ def bars(rows: Rows, series: Sequence[Key], title: str) -> Spec:
     series : sequence of Key
         The parts.
     title : str
-        What the parts are shares of.
+        Name of the whole.
     """
     import altair as alt
 
@@ -200,7 +201,7 @@ def bars(rows: Rows, series: Sequence[Key], title: str) -> Spec:
             ],
         )
     )
-    # Only where a label fits into its box; the others stand in the table.
+    # Only where a label fits into its box; the others are in the table.
     roomy = [
         {**row, "middle": (_float(row["start"]) + _float(row["end"])) / 2}
         for row in rows
@@ -218,9 +219,10 @@ def bars(rows: Rows, series: Sequence[Key], title: str) -> Spec:
 def dots(
     rows: Rows, series: Sequence[Key], x: Axis, named: tuple[str, str, str] = ("request", "by", "cost")
 ) -> Spec:
-    """Estimates with intervals, a line a label. Rows: `label`, `series`, `value`, `low`, `high`, `shown`.
+    """Estimates with intervals, one line for each label.
 
-    `named` is what label, series and value are called when the pointer rests on a point.
+    Rows: `label`, `series`, `value`, `low`, `high`, `shown`. `named` has the names of label, series and
+    value in the tooltip of a point.
     """
     import altair as alt
 
@@ -259,7 +261,7 @@ def curves(rows: Rows, series: Sequence[Key], x: Axis, y: Axis, dotted: bool = T
 
     Rows: `x`, `series`, `value`, `low`, `high`, `shown`, `few` where there is too little data to join the
     point to the others, and `low_all`, `high_all` where a wider band holds the whole curve. `y` has both
-    its ends. Points that are not `dotted` show only what they stand for, when asked.
+    its ends. Points that are not `dotted` are invisible, but have a tooltip.
     """
     import altair as alt
 
@@ -309,13 +311,13 @@ def _line_ends(rows: Rows, y: Axis) -> list[dict[str, object]]:
         return low * (high / low) ** part if y.log else low + part * (high - low)
 
     last = {str(row["series"]): row for row in rows if row.get("value") is not None}
-    found: list[dict[str, object]] = []
+    names: list[dict[str, object]] = []
     floor = -math.inf
     for row in sorted(last.values(), key=lambda row: _float(row["value"])):
         pixel = max(place(_float(row["value"])), floor)
         floor = pixel + LABEL_HEIGHT
-        found.append({"series": row["series"], "x": row["x"], "value": value_at(pixel)})
-    return found
+        names.append({"series": row["series"], "x": row["x"], "value": value_at(pixel)})
+    return names
 
 
 def labelled(rows: Rows, lines: Rows, series: Sequence[Key], x: Axis, y: Axis) -> Spec:
@@ -350,7 +352,7 @@ def labelled(rows: Rows, lines: Rows, series: Sequence[Key], x: Axis, y: Axis) -
 
 
 def scatter(rows: Rows, line: Rows, series: Sequence[Key], x: Axis, y: Axis) -> Spec:
-    """Points beside a line that they should follow. Rows: `x`, `y`, `series`, `shown`."""
+    """Points, and a line that they should follow. Rows: `x`, `y`, `series`, `shown`."""
     import altair as alt
 
     colours = _colours("series", series)
@@ -431,7 +433,7 @@ def frontiers(curves: Rows, bands: Rows, points: Rows, series: Sequence[Key], x:
 
 
 def laid_over(spec: Spec, rows: Rows, series: Sequence[Key]) -> Spec:
-    """Lay points from elsewhere over a chart, on its own axes. Rows: `x`, `y`, `series`, `shown`.
+    """Chart with points from elsewhere over it, on its own axes. Rows: `x`, `y`, `series`, `shown`.
 
     Parameters
     ----------
@@ -439,7 +441,7 @@ def laid_over(spec: Spec, rows: Rows, series: Sequence[Key]) -> Spec:
         A chart with one x and one y axis.
     rows : sequence of mappings
     series : sequence of Key
-        Where the points come from, with a diamond for each.
+        Sources of the points, with a diamond for each.
     """
     import altair as alt
 
@@ -448,8 +450,8 @@ def laid_over(spec: Spec, rows: Rows, series: Sequence[Key]) -> Spec:
         spec["layer"] = [{part: spec.pop(part) for part in ("mark", "encoding", "data") if part in spec}]
     axes = next(layer["encoding"] for layer in spec["layer"] if {"x", "y"} <= layer["encoding"].keys())
     for key in series:
-        own = [row for row in rows if row["series"] == key.name]
-        mark = alt.Chart(_data(own)).mark_point(
+        selected = [row for row in rows if row["series"] == key.name]
+        mark = alt.Chart(_data(selected)).mark_point(
             filled=True,
             size=85,
             opacity=1,
@@ -467,6 +469,41 @@ def laid_over(spec: Spec, rows: Rows, series: Sequence[Key]) -> Spec:
         spec["layer"].append({part: layer[part] for part in ("mark", "encoding", "data")})
         spec.setdefault("datasets", {}).update(layer.get("datasets", {}))
     return spec
+
+
+def grid(rows: Rows, columns: str, lines: str, shade: str) -> Spec:
+    """Grid of shares: a cell is darker for a larger share, which is written in it.
+
+    Parameters
+    ----------
+    rows : sequence of mappings
+        `column`, `line`, `value` (0 to 1) and `shown`, in the order in which they stand.
+    columns, lines : str
+        Names of the columns and of the lines.
+    shade : str
+        Meaning that gives the colour.
+    """
+    import altair as alt
+
+    across = list(dict.fromkeys(str(row["column"]) for row in rows))
+    down = list(dict.fromkeys(str(row["line"]) for row in rows))
+    options: dict[str, Any] = {"labelFontSize": 12, "labelColor": "var(--ink)", "grid": False}
+    base = alt.Chart(_data(rows)).encode(
+        x=alt.X("column:N", sort=across, axis=alt.Axis(title=columns, orient="top", labelAngle=0, **options)),
+        y=alt.Y("line:N", sort=down, axis=alt.Axis(title=lines, **options)),
+    )
+    most = max((float(str(row["value"])) for row in rows), default=1.0) or 1.0
+    opacity = alt.Opacity("value:Q", scale=alt.Scale(domain=[0.0, most], range=[0.04, 0.6]), legend=None)
+    boxes = base.mark_rect(color=colour(shade), stroke="var(--card)", strokeWidth=2).encode(
+        opacity=opacity,
+        tooltip=[
+            alt.Tooltip("line:N", title=lines),
+            alt.Tooltip("column:N", title=columns),
+            alt.Tooltip("shown:N", title="share"),
+        ],
+    )
+    words = base.mark_text(fontSize=12, color="var(--ink)").encode(text="shown:N")
+    return _single((boxes + words).properties(height=ROW_HEIGHT * len(down)), "")
 
 
 def steps(rows: Rows, series: Sequence[Key], x: Axis, y: Axis) -> Spec:
@@ -495,7 +532,7 @@ def steps(rows: Rows, series: Sequence[Key], x: Axis, y: Axis) -> Spec:
 def histogram(rows: Rows, x: Axis, y: Axis, shade: str, named: str = "interactions") -> Spec:
     """Boxes over ranges of `x`. Rows: `low`, `high`, `value`, `shown`, and `least`, `most` for a whisker.
 
-    `named` is what the boxes count.
+    `named` is the name of the things that the boxes count.
     """
     import altair as alt
 
@@ -570,7 +607,7 @@ def _title(text: str) -> alt.TitleParams:
 
 
 def finished(spec: Spec) -> Spec:
-    """Give a specification the fonts, colours and lines that all charts share."""
+    """Specification with the fonts, colours and lines that all charts share."""
     hair, quiet = "var(--hair)", "var(--quiet)"
     spec["config"] = {
         "background": None,

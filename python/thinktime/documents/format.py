@@ -1,4 +1,4 @@
-"""Numbers and names as a reader sees them: the only place where units are scaled and digits are cut.
+"""Numbers and names as a reader sees them: the only place where units are scaled and digits are rounded.
 
 The digits shown follow from the interval: 377.2 µs with an interval of ±12.4 is shown as 377 ± 12 µs.
 A number without an interval is shown with three significant digits, a count in full.
@@ -31,7 +31,7 @@ _COUNTS = (("G", 1e9), ("M", 1e6), ("", 1.0))
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """What a figure is divided by and the unit that then stands behind it."""
+    """Divisor of a number, and the unit that follows it then."""
 
     factor: float
     unit: str
@@ -48,7 +48,7 @@ class FormattedColumn:
 
 
 def plain(text: str) -> str:
-    """Text of a log made harmless: control and direction-changing characters are shown, not obeyed.
+    """Text of a log made harmless: control and direction-changing characters are escaped.
 
     A user or device name comes from the recorded machine. Printed as it is, one could move the cursor
     of a terminal or turn the reading direction of a page.
@@ -89,7 +89,7 @@ def plural(noun: str) -> str:
 
 
 def count(amount: int, noun: str) -> str:
-    """Write a number of things in words: 1 gap, 12 gaps."""
+    """Number of things in words: 1 gap, 12 gaps."""
     return _joined(number(amount), noun if amount == 1 else plural(noun))
 
 
@@ -149,7 +149,7 @@ def _joined(text: str, unit: str) -> str:
 
 
 def quantity(value: float | None, unit: str = "") -> str:
-    """Write a number with its unit, scaled: ``quantity(0.000377, "s/fork")`` is 377 µs/fork."""
+    """Number with its unit, scaled: ``quantity(0.000377, "s/fork")`` is 377 µs/fork."""
     if value is None or math.isnan(value):
         return ABSENT
     if _counted(value, unit):
@@ -159,12 +159,12 @@ def quantity(value: float | None, unit: str = "") -> str:
 
 
 def probability(p: float) -> str:
-    """Write the probability that a test gives: below 0.001 its size says nothing more."""
+    """Probability of a test; below 0.001 its size is of no interest."""
     return "< 0.001" if p < 0.001 else _fixed(p, 3 if p < 0.1 else 2)
 
 
 def _counted(value: float, unit: str) -> bool:
-    """Whether this is a whole number of things rather than an amount of something."""
+    """True if this is a whole number of things rather than an amount."""
     noun = unit.isalpha() and unit not in {"s", "byte", "share"}
     return (
         abs(value) < 1e6
@@ -202,7 +202,7 @@ def _interval(estimate: Estimate, chosen: Scale) -> str:
 
 
 def _magnitude(value: Cell) -> float:
-    """Find what to choose the scale by: the value, or its interval where the value is next to zero."""
+    """Magnitude that decides the scale: the value, or its interval where the value is next to zero."""
     if isinstance(value, Estimate):
         ends = [abs(end) for end in (value.low, value.high) if end is not None and math.isfinite(end)]
         biggest = max(ends, default=0.0)
@@ -221,7 +221,7 @@ def estimate(value: Estimate) -> str:
 
 
 def cell(value: Cell, unit: str = "") -> str:
-    """Any cell with its unit, scaled on its own."""
+    """Any cell with its unit, scaled by itself."""
     if value is None:
         return ABSENT
     if isinstance(value, str):

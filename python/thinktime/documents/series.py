@@ -36,7 +36,7 @@ class Point:
     band: tuple[float, float] | None = None
     """Wider band that holds the whole curve."""
     mark: str = ""
-    """Name drawn beside the point by `labelled`."""
+    """Name drawn at the point by `labelled`."""
 
     def row(self, unit: str) -> dict[str, Any]:
         """Datum of a chart."""
@@ -225,7 +225,7 @@ class Series:
         return _under(partial(charts.labelled, marked, ends_of_lines, self.keys, x, y), over)
 
     def scatter(self, x: Axis, y: Axis, line: Sequence[tuple[float, float]] = ()) -> Chart:
-        """Chart of points beside a broken line that they should follow."""
+        """Chart of points, with a broken line that they should follow."""
         return partial(
             charts.scatter, self.marks(), [{"x": at, "y": value} for at, value in line], self.keys, x, y
         )

@@ -1,4 +1,4 @@
-"""Small pieces of wording that several sections share."""
+"""Words and phrases that several sections share."""
 
 from __future__ import annotations
 
@@ -37,29 +37,29 @@ _NOUNS = {
     "gate_faults": "gate fault",
     "base": "base",
 }
-"""One of what a column counts."""
+"""Noun of a column that counts."""
 
 FEW = 10
 """Completed interactions below which a response time is not worth a sentence."""
 
 
 def noun(request: str, label: str) -> str:
-    """Name one request of a kind: `fork` for the column `forks`; else the label of the analysis."""
+    """Noun of one request of a kind: `fork` for the column `forks`; else the label of the analysis."""
     return _NOUNS.get(request, label)
 
 
 def nouns(request: str, label: str) -> str:
-    """Name several requests of a kind: `forks`; the name of a column that has no noun is a plural already."""
+    """Noun of several requests of a kind: `forks`; a column without a noun has a plural as its label."""
     return shown.plural(_NOUNS[request]) if request in _NOUNS else label
 
 
 def bare(value: Estimate) -> Estimate:
-    """Leave out what a cost is for from its unit (`s/fork`: `s`), where that is named beside it."""
+    """Cost with the request left out of its unit (`s/fork`: `s`), for places that name it."""
     return replace(value, unit=value.unit.partition("/")[0])
 
 
 def few(n: int) -> bool:
-    """Whether this is too little to rely on."""
+    """True if this is too little to rely on."""
     return n < FEW
 
 
@@ -76,12 +76,12 @@ def capital(text: str) -> str:
 
 
 def share(value: Estimate | None) -> Estimate | None:
-    """Part of one, to be shown in per cent."""
+    """Estimate of a share, to be shown in per cent."""
     return None if value is None else replace(value, unit="share")
 
 
 def ends(value: Estimate) -> tuple[float, float]:
-    """Find the ends of the interval; the value itself where the method gives none."""
+    """Ends of the interval; the value itself where the method gives none."""
     low = value.value if value.low is None or not math.isfinite(value.low) else value.low
     high = value.value if value.high is None or not math.isfinite(value.high) else value.high
     return low, high
@@ -97,12 +97,12 @@ def range_of(low: float, high: float) -> str:
 
 
 def users(label: str) -> str:
-    """Write a number or range of users: 1 user, 3 to 4 users."""
+    """Number or range of users: 1 user, 3 to 4 users."""
     return f"{label} user" if label == "1" else f"{label} users"
 
 
 def whole(value: float | None) -> float | None:
-    """Write a count that is kept as a float without decimals."""
+    """Count that is kept as a float, without decimals."""
     return None if value is None else _whole(value)
 
 
@@ -111,23 +111,23 @@ def _whole(value: float) -> float:
 
 
 def one_of(name: str) -> str:
-    """Write a noun with its article: a fork, an interrupt."""
+    """Noun with its article: a fork, an interrupt."""
     return f"{'an' if name[:1].lower() in 'aeio' else 'a'} {name}"
 
 
 def percent(part: float) -> str:
-    """Write a part that was chosen, not measured: 5 %, with no more digits than it has."""
+    """Share that was chosen, not measured, with no more digits than it has: 5 %."""
     return f"{part * 100:g}\N{NO-BREAK SPACE}%"
 
 
 def p_value(p: float) -> str:
-    """Write the probability that a test gives as part of a sentence: p = 0.02, or p < 0.001."""
+    """Probability of a test as part of a sentence: p = 0.02, or p < 0.001."""
     text = shown.probability(p)
     return f"p {text}" if text.startswith("<") else f"p = {text}"
 
 
 def refused(name: str, title: str, result: NotApplicable) -> Section:
-    """Section of an analysis that does not apply: why, and what would help."""
+    """Section of an analysis that does not apply: the reason and the remedy."""
     reason = result.reason.rstrip(".")
     remedy = f" {capital(result.remedy.rstrip('.'))}." if result.remedy else ""
     return Section(name=name, title=title, summary=(), not_applicable=f"{capital(reason)}.{remedy}")

@@ -108,7 +108,7 @@ def analyse(
             for name in _order(states)
         ),
         events=events,
-        unattributed=_unattributed(states, system, events, overhead, cpus, level),
+        unattributed=_unattributed(states, events, overhead, system=system, cpus=cpus, level=level),
         user=states.share(states.of_use("user"), level),
         system=system,
         recorder=states.inside(RECORDER, level),
@@ -347,9 +347,10 @@ def _regressed_events(overhead: Overhead, cpus: float) -> tuple[Event, ...]:
 
 def _unattributed(
     states: StateTimes,
-    system: Estimate,
     events: tuple[Event, ...],
     overhead: Overhead | NotApplicable | None,
+    *,
+    system: Estimate,
     cpus: float,
     level: float,
 ) -> Estimate | None:

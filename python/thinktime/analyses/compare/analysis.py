@@ -125,7 +125,9 @@ def analyse(
         level=level,
     )
     costs = _costs(log, chosen, assigned, experiment)
-    return _result(chosen, assigned, blocks, every, experiment, costs, design.name)
+    return _result(
+        chosen, assigned, blocks=blocks, every=every, experiment=experiment, costs=costs, factor=design.name
+    )
 
 
 def _blocks(assigned: Assigned) -> dict[str, tuple[str, ...]]:
@@ -144,6 +146,7 @@ def _tightest(blocks: Mapping[str, Sequence[str]]) -> Randomisation:
 def _result(
     chosen: Variables,
     assigned: Assigned,
+    *,
     blocks: Mapping[str, tuple[str, ...]],
     every: tuple[Statement, ...],
     experiment: Experiment,

@@ -89,7 +89,7 @@ class Allowed:
     assignments: int
     """Number of possible assignments."""
     smallest_p: float | None
-    """Least p that any data could give under it; None where the treatment cannot be told from blocks."""
+    """Least p that any data could give under it; None where it is confounded with blocks."""
     degrees: int | None
     """Degrees of freedom of Student's test with these blocks taken out."""
     chosen: bool

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from thinktime.documents import charts, grids
+from thinktime.documents import charts
 from thinktime.documents import format as shown
 from thinktime.documents.document import Cell, Col, Cols, Column, Figure, Section, Table
 from thinktime.documents.wording import listed, refused, share, whole, worded
@@ -498,7 +498,7 @@ def _states_figure(matrix: StateMatrix) -> Figure:
     return Figure(
         name="disks-states",
         title="State of the CPU while drives are busy",
-        chart=partial(grids.grid, rows, "drives", "CPU", "disk"),
+        chart=partial(charts.grid, rows, "drives", "CPU", "disk"),
         data=Table.of(
             cells,
             Col("CPU", lambda cell: cell[0]),
