@@ -107,8 +107,8 @@ def _criteria(system: Paging, held: list[Held]) -> list[Quantity]:
     """Numbers of processes that the rules of the literature choose."""
     drum_s = system.drum_rotation_s * (0.5 + 1.0 / system.drum_sectors)
     transfer_s = (1.0 - system.disk_share) * drum_s + system.disk_share * system.disk_access_s
-    by_lifetime = [n for n, each in enumerate(held, 1) if each.lifetime_s >= transfer_s]
-    by_half = [n for n, each in enumerate(held, 1) if each.level.drum_utilisation <= HALF]
+    by_lifetime = [n for n, item in enumerate(held, 1) if item.lifetime_s >= transfer_s]
+    by_half = [n for n, item in enumerate(held, 1) if item.level.drum_utilisation <= HALF]
     # Space of each is what all have, divided by n.
     knee = max(range(1, len(held) + 1), key=lambda n: n * held[n - 1].lifetime_s)
     return [
@@ -121,12 +121,12 @@ def _criteria(system: Paging, held: list[Held]) -> list[Quantity]:
 
 def _events(system: Paging, held: list[Held]) -> list[Quantity]:
     """Shares of the kinds of event, and times between them."""
-    overhead = np.array([each.level.overhead for each in held])
-    per_s = np.array([each.level.events_per_s for each in held])
+    overhead = np.array([item.level.overhead for item in held])
+    per_s = np.array([item.level.events_per_s for item in held])
     with np.errstate(divide="ignore"):
         between_s = system.cpus / per_s
-    found = []
-    for at, kind in enumerate(KINDS):
-        found.append(Quantity(f"{kind}_share", np.ascontiguousarray(overhead[:, at]), "share"))
-        found.append(Quantity(f"{kind}_between_s", np.ascontiguousarray(between_s[:, at]), "s"))
-    return found
+    result = []
+    for index, kind in enumerate(KINDS):
+        result.append(Quantity(f"{kind}_share", np.ascontiguousarray(overhead[:, index]), "share"))
+        result.append(Quantity(f"{kind}_between_s", np.ascontiguousarray(between_s[:, index]), "s"))
+    return result

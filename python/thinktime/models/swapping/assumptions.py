@@ -163,8 +163,8 @@ def _negligible(machine: Configuration) -> bool | None:
         return None if machine.think_s is None else True
     if machine.elapsed_s is None or machine.interactions is None or machine.processes is None:
         return None
-    whole = scaled(machine.elapsed_s, machine.processes / machine.interactions)
-    return _not(above(machine.think_s, scaled(whole, NEGLIGIBLE)))
+    total = scaled(machine.elapsed_s, machine.processes / machine.interactions)
+    return _not(above(machine.think_s, scaled(total, NEGLIGIBLE)))
 
 
 def _swap_times(a: Configuration, b: Configuration) -> Assumption:
@@ -174,8 +174,8 @@ def _swap_times(a: Configuration, b: Configuration) -> Assumption:
     sizes = mean_size(a.size, a.processes), mean_size(b.size, b.processes)
     if point(a.swap_time_s) != point(b.swap_time_s):
         return Assumption(text)
-    found = f"{_seconds(a.swap_time_s)} for sizes of {sizes[0]:g} and of {sizes[1]:g}"
-    return Assumption(text, sizes[0] == sizes[1], found)
+    result = f"{_seconds(a.swap_time_s)} for sizes of {sizes[0]:g} and of {sizes[1]:g}"
+    return Assumption(text, sizes[0] == sizes[1], result)
 
 
 def _same_burst(a: Configuration, b: Configuration, queues_compared: bool) -> Assumption:
@@ -190,14 +190,14 @@ def _same_burst(a: Configuration, b: Configuration, queues_compared: bool) -> As
 def _same_blocks(both: Machines) -> Assumption:
     """Judge what the thesis leaves unsaid: a cache that more processes share lets more requests through."""
     text = "as many file requests of an interaction reach the disk"
-    each = [
+    item = [
         None if one.blocks is None or one.interactions is None else point(one.blocks) / one.interactions
         for one in both
     ]
-    a, b = each
+    a, b = item
     met = None if a is None or b is None else abs(b - a) <= NEGLIGIBLE * a
     told = "; ".join(
-        f"{name}: {found:.3g}" for name, found in zip("AB", each, strict=True) if found is not None
+        f"{name}: {found:.3g}" for name, found in zip("AB", item, strict=True) if found is not None
     )
     return Assumption(text, met, told)
 
@@ -208,8 +208,8 @@ def _not(met: bool | None) -> bool | None:
 
 def _all(met: Iterable[bool | None]) -> bool | None:
     """Say whether all are met: not when one is not, and unknown when one is unknown."""
-    found = set(met)
-    return False if False in found else None if None in found or not found else True
+    result = set(met)
+    return False if False in result else None if None in result or not result else True
 
 
 def _each(both: Machines, tell: Callable[[Configuration], str]) -> str:

@@ -236,15 +236,15 @@ def operational(
 def _operational(
     elapsed: float, interactions: float, processes: int | None, think: float | None, service: float | None
 ) -> _Figures:
-    found: _Figures = {"throughput_per_s": (interactions / elapsed, "1/s")}
+    result: _Figures = {"throughput_per_s": (interactions / elapsed, "1/s")}
     if think is None or processes is None:
-        return found
+        return result
     response = processes * elapsed / interactions - think
-    found["response_s"] = (response, "s")
-    found["response_as_printed_s"] = (elapsed / interactions - think, "s")
+    result["response_s"] = (response, "s")
+    result["response_as_printed_s"] = (elapsed / interactions - think, "s")
     if service is not None:
-        found["stretch"] = (response / service, "")
-    return found
+        result["stretch"] = (response / service, "")
+    return result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -303,12 +303,12 @@ def leave_one_out(runs: Sequence[Configuration]) -> tuple[LeftOut, ...]:
 
 def _left_out(runs: Sequence[Configuration], index: int) -> LeftOut:
     others = [run for number, run in enumerate(runs) if number != index]
-    found = tuple(
+    result = tuple(
         point(run.elapsed_s or math.nan)
         * _factors(run, runs[index], _burst_changes(run, runs[index]), {})["ratio"][0]
         for run in others
     )
-    deviation = statistics.stdev(found) if len(found) > 1 else math.nan
+    deviation = statistics.stdev(result) if len(result) > 1 else math.nan
     return LeftOut(
-        run=runs[index], predictions_s=found, mean_s=statistics.fmean(found), standard_deviation_s=deviation
+        run=runs[index], predictions_s=result, mean_s=statistics.fmean(result), standard_deviation_s=deviation
     )

@@ -97,8 +97,8 @@ class Swapping:
     def __post_init__(self) -> None:
         """Check every field."""
         for name in ("processes", "memory", "interactions"):
-            if (whole := getattr(self, name)) is not None:
-                count(name, whole)
+            if (total := getattr(self, name)) is not None:
+                count(name, total)
         for name in (*TIMES, "blocks", "text", "compute_variation"):
             at_least_zero(name, getattr(self, name))
         for name in ("minimum_time_in_s", "minimum_time_out_s"):
@@ -197,7 +197,7 @@ def predict(system: Swapping) -> Prediction:
 
 def _demands(system: Swapping, choice: Choice) -> Demands:
     swaps = [point(known, choice) for known in system.swap_times_s]
-    dealt = [swaps[at % len(swaps)] for at in range(system.processes)]
+    dealt = [swaps[index % len(swaps)] for index in range(system.processes)]
     blocks, behind = point(system.blocks, choice), point(system.behind, choice)
     compute_s = point(system.compute_s, choice)
     residual_s = 0.5 * compute_s * (1.0 + system.compute_variation**2)
@@ -237,7 +237,7 @@ def _figures(
     throughput, swaps = mean("interactions_per_s"), mean("swaps_per_s")
     response_s = system.processes / throughput - think_s
     alone_s = demands.blocks * demands.block_s + demands.cpu_s
-    found = {
+    result = {
         "throughput_per_s": (throughput, "1/s"),
         "response_s": (response_s, "s"),
         "stretch": (response_s / alone_s, ""),
@@ -255,8 +255,8 @@ def _figures(
     }
     if system.interactions is not None:
         elapsed_s = system.processes * system.interactions / throughput
-        found |= {"elapsed_s": (elapsed_s, "s"), "swaps": (swaps * elapsed_s, "swap")}
-    return found
+        result |= {"elapsed_s": (elapsed_s, "s"), "swaps": (swaps * elapsed_s, "swap")}
+    return result
 
 
 def _assumptions(system: Swapping, fit: int, forced: float) -> tuple[Assumption, ...]:

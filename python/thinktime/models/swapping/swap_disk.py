@@ -89,8 +89,8 @@ class Configuration:
             if (known := getattr(self, name)) is not None:
                 at_least_zero(name, known)
         for name in ("memory", "processes", "interactions"):
-            if (whole := getattr(self, name)) is not None:
-                count(name, whole)
+            if (total := getattr(self, name)) is not None:
+                count(name, total)
         if self.utilisation is not None and not 0.0 <= point(self.utilisation) <= 1.0:
             raise InputError(f"utilisation is {point(self.utilisation):g}; give a part of the time, 0 to 1")
         self._check_loaded()

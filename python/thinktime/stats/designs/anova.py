@@ -149,13 +149,13 @@ def anova(
     used = replace(responses, blocks=None) if not blocks_out else responses
     terms = linear_anova.terms_up_to(len(used.factors), order)
     if used.balanced:
-        found = _swept(used.array(), terms, blocked=used.blocks is not None)
+        result = _swept(used.array(), terms, blocked=used.blocks is not None)
         how = "exact sums of squares of a balanced design"
     else:
         kind = linear_anova.chosen_type(used, squares)
-        found = linear_anova.sums(used, terms, kind)
+        result = linear_anova.sums(used, terms, kind)
         how = f"type {kind} sums of squares by QR, the design being unbalanced"
-    return _table(used, terms, found, how)
+    return _table(used, terms, result, how)
 
 
 def one_way(groups: Sequence[ArrayLike], name: str = "group") -> Anova:
@@ -208,7 +208,7 @@ def effects_of_means(cells: CellMeans, order: int | None = None) -> tuple[Effect
     if (cells.counts != replications).any():
         raise InputError("cells hold different numbers of observations; give a balanced design")
     terms = linear_anova.terms_up_to(len(cells.factors), order)
-    found = _swept(cells.means[..., None], terms, blocked=False)
+    result = _swept(cells.means[..., None], terms, blocked=False)
     error = Effect(
         factors=("error",), degrees=cells.error_degrees, squares=cells.error_degrees * cells.error_mean_square
     )
@@ -217,7 +217,7 @@ def effects_of_means(cells: CellMeans, order: int | None = None) -> tuple[Effect
             Effect(factors=_names(cells.factors, term), degrees=degrees, squares=replications * squares),
             error,
         )
-        for term, (degrees, squares) in zip(terms, found.terms, strict=True)
+        for term, (degrees, squares) in zip(terms, result.terms, strict=True)
     )
 
 
@@ -282,9 +282,9 @@ def _table(
     degrees = responses.n - 1 - (spent if found.rank is None else found.rank - 1)
     error = Effect(factors=("error",), degrees=degrees, squares=found.error)
     effects = tuple(
-        _tested(Effect(factors=_names(responses.factors, term), degrees=each, squares=squares), error)
-        for term, (each, squares) in zip(terms, found.terms, strict=True)
-        if each
+        _tested(Effect(factors=_names(responses.factors, term), degrees=item, squares=squares), error)
+        for term, (item, squares) in zip(terms, found.terms, strict=True)
+        if item
     )
     blocks = None
     if found.blocks is not None:

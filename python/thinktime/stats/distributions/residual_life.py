@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from thinktime.errors import InputError
 from thinktime.stats import arguments, critical_values
 
 Array = NDArray[np.float64]
@@ -87,6 +88,8 @@ def residual_life(values: ArrayLike, level: float = 0.95, *, seed: int = 1) -> R
     level, seed = arguments.level(level), arguments.whole(seed, "seed")
     n = len(data)
     at = _points(data)
+    if not len(at):
+        raise InputError(f"no point has {N_ABOVE} different values above it; give more values that vary")
     start = np.searchsorted(data, at, side="right")
     above = n - start
     # Sums from the top: those of a long tail would drown in the difference of two totals.

@@ -361,5 +361,5 @@ def join_batches(batches: Array, number: int) -> Array:
     if number >= count:
         return batches
     starts = np.linspace(0, count, number + 1).astype(np.int64)[:-1]
-    found: Array = np.add.reduceat(batches, starts, axis=1)
-    return found
+    result: Array = np.add.reduceat(batches, starts, axis=1)
+    return result
