@@ -74,8 +74,8 @@ def doubtful(checks: Sequence[tuple[str, str, Callable[[], str]]]) -> Chapter:
     """
     table = Table(
         name="doubts",
-        caption="Doubtful numbers, and what others say of them",
-        columns=(Column("doubt"), Column("as printed"), Column("what other printed numbers say")),
+        caption="Doubtful numbers, and what other numbers imply",
+        columns=(Column("doubt"), Column("as printed"), Column("implied by other printed numbers")),
         rows=tuple((doubt, as_printed, evidence()) for doubt, as_printed, evidence in checks),
     )
     summary = (

@@ -45,8 +45,8 @@ INSERTION_S = 20.0
 
 
 _ALGORITHM = (
-    "F is an effect over the error: the error mean squares, published and ours, stand above. What makes up "
-    "our error is told in the study's README."
+    "F is an effect over the error: the error mean squares, published and ours, stand above. The README of "
+    "the study has the components of our error."
 )
 NOTES: dict[str, tuple[str, ...]] = {
     "table05_anova": (
@@ -155,7 +155,7 @@ def experiment_of(laboratory: Laboratory) -> Experiment:
 
 
 def chapter(laboratory: Laboratory) -> Chapter:
-    """Tables 5 to 9, their analyses of variance, and what the text says of them."""
+    """Tables 5 to 9, their analyses of variance, and numbers of the text about them."""
     experiment = experiment_of(laboratory)
     figures = (*_cells(experiment), *_anovas(experiment), *_histogram(experiment), *_facts(experiment))
     summary = (

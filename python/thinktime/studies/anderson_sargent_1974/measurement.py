@@ -31,7 +31,7 @@ CUT = 0.1
 """Part of a class that must not be cut off for its mean residual life to be judged."""
 STATED = Key("stated in the paper", colour="plain", shape="diamond")
 NEAREST = 24
-"""Periods of ours beside which a measured one is held: those with the most similar swap rate."""
+"""Periods of ours with which a measured one is compared: those with the most similar swap rate."""
 TITLES = {
     "service-histogram": "How service times are spread (Figure 1)",
     "service-curve": "How few inputs ask for most of the service (Figure 2)",
@@ -127,7 +127,7 @@ def _residual_life(seen: Monitored) -> Claim:
 
 
 def service_times(laboratory: Laboratory) -> Chapter:
-    """Table 1, and what the text says of service times: the fitted distributions."""
+    """Table 1, and numbers of the text about service times: the fitted distributions."""
     summary = (
         "Table 1 and the facts about service times are those of the fitted distributions themselves: a "
         "sample with so long a tail shows its moments far too uncertainly, as the table of the sample says.",

@@ -22,7 +22,7 @@ INSERTION_S = 20.0
 TIME_SLICE_S = 0.2
 REGIONS = 4
 REPLICATIONS = 8
-"""Of the paper, of each of its two experiments: so many points are drawn."""
+"""Periods of each of the two experiments of the paper, which are the points of its figures."""
 
 
 def modified(laboratory: Laboratory, response: str, users: int) -> Array:

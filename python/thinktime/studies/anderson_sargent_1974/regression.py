@@ -114,7 +114,7 @@ def chapter(laboratory: Laboratory) -> Chapter:
     )
     method = (
         "Least squares on the mean of log10(R + 0.5) over the inputs of a period; forward selection with "
-        f"an F to enter of {F_TO_ENTER:g}; W_F = L_F / λ_F. Traffic intensity is taken as inputs a second, "
+        f"an F to enter of {F_TO_ENTER:g}; W_F = L_F / λ_F. Traffic intensity is taken as inputs per second, "
         "as the mean service time is the same in all periods."
     )
     return Chapter(

@@ -14,7 +14,7 @@ width of 20 in these logarithms) settles what no target does.
 
     python -m thinktime.studies.anderson_sargent_1974.service_times
 
-prints the fit beside its targets, and the specs that are the defaults of the simulated system.
+prints the fit with its targets, and the specs that are the defaults of the simulated system.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ PICTURES = (
 USERS = (26, 35)
 INSERTION_S = (20.0, 25.0, 30.0)
 REPLICATIONS = 7
-"""Of the paper, of each of its six experiments: so many points are drawn."""
+"""Periods of each of the six experiments of the paper, which are the points of its figures."""
 PERIODS = 8
 """In each block of Table 4."""
 DRAWS = 400

@@ -80,14 +80,14 @@ def _recovered(laboratory: Laboratory) -> Iterator[Recovered]:
 
 
 def chapter(laboratory: Laboratory) -> Chapter:
-    """True costs beside recovered ones, with three kinds of interval."""
+    """True and recovered costs, with three kinds of interval."""
     every = recovered(laboratory)
     of_requests = [item for item in every if item.request != "base"]
     near = sum(abs(item.off) <= NEAR for item in of_requests)
     summary = (
         f"Of {len(of_requests)} costs of requests, {near} come out within {100 * NEAR:.0f} % of what the "
         "requests truly cost.",
-        *(_said(of_requests, way) for way in WAYS),
+        *(_in_words(of_requests, way) for way in WAYS),
         "The base of the regression holds unmeasured work too, log-ons and accounting, as far as the "
         "outlier rule leaves it in.",
     )
@@ -112,7 +112,7 @@ _METHOD = (
 )
 
 
-def _said(every: Sequence[Recovered], way: str) -> str:
+def _in_words(every: Sequence[Recovered], way: str) -> str:
     inside = sum(item.covered(way) for item in every)
     return f"The {way} intervals hold the true cost in {inside} of {len(every)} cases."
 

@@ -62,8 +62,8 @@ PLOTS = (
     ),
     Plot(number=2, measure="system_time", title="CP time", axis="CP time, % of real time", factor=100.0),
     Plot(number=3, measure="idle_time", title="Wait time", axis="wait time, % of real time", factor=100.0),
-    Plot(number=4, measure="vsio", title="VSIO", axis="VSIO a second", factor=1.0),
-    Plot(number=5, measure="page_ios", title="Page I/O", axis="page I/O a second", factor=1.0),
+    Plot(number=4, measure="vsio", title="VSIO", axis="VSIO per second", factor=1.0),
+    Plot(number=5, measure="page_ios", title="Page I/O", axis="page I/O per second", factor=1.0),
 )
 
 

@@ -37,7 +37,7 @@ def at_equal_load(laboratory: Laboratory) -> ThroughputComparison | NotApplicabl
 
 
 def equal_load_table(laboratory: Laboratory) -> Table | None:
-    """Means at one distribution of loads, and whole means beside them; None where none is common."""
+    """Means at one distribution of loads, and means of whole periods; None where no loads are common."""
     comparison = at_equal_load(laboratory)
     if isinstance(comparison, NotApplicable):
         return None

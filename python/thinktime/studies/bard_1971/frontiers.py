@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 WORDS = {
     "user_time": "problem state, % of real time",
-    "page_ios": "page I/O a second",
-    "vsio": "VSIO a second",
+    "page_ios": "page I/O per second",
+    "vsio": "VSIO per second",
 }
 FACTORS = {"user_time": 100.0}
 SHADES = ("system", "user")
@@ -52,13 +52,13 @@ def picture(number: int, pairs: dict[str, FrontierPair]) -> document.Figure:
     # Bands that reach far beyond the curves are cut: they stand in no table, and would press all flat.
     y = Axis.from_zero(words[1], [{"value": value} for value in _heights(pairs.values(), y_factor)])
     name = f"figure-{number}"
-    title = f"{words[1].partition(' a ')[0]} against {words[0].partition(',')[0]}"
+    title = f"{words[1].partition(' per ')[0]} against {words[0].partition(',')[0]}"
     return document.Figure(
         name=name,
         title=f"Saturation: {title} (Figure {number})",
         chart=partial(_chart, lines, points, keys, over, x, y),
         data=_data(name, title, words=words, pairs=pairs, factors=(x_factor, y_factor)),
-        alt="; ".join(_said(period, pair, x_factor, y_factor) for period, pair in pairs.items())
+        alt="; ".join(_in_words(period, pair, x_factor, y_factor) for period, pair in pairs.items())
         + f". Lines are concave hulls with bands of resampled ones, diamonds intervals of {list(pairs)[-1]}.",
         keys=(*keys, *over),
         half=True,
@@ -89,7 +89,7 @@ def _points(pair: FrontierPair, x_factor: float, y_factor: float) -> Iterator[di
         yield {"series": key.name, "x": index[0], "y": index[1], "shown": f"{index[0]:.3g}, {index[1]:.3g}"}
 
 
-def _said(period: str, pair: FrontierPair, x_factor: float, y_factor: float) -> str:
+def _in_words(period: str, pair: FrontierPair, x_factor: float, y_factor: float) -> str:
     most_x = max(x for x, _ in pair.points) * x_factor
     most_y = max(y for _, y in pair.points) * y_factor
     return f"{period} reaches {most_y:.3g} {WORDS[pair.y.name]} and {most_x:.3g} {WORDS[pair.x.name]}"

@@ -46,7 +46,7 @@ def _contrast(comparison: ThroughputComparison, measure: str, first: str, second
     raise KeyError(f"{measure} of {first} and {second} was not compared")
 
 
-def _said(item: Contrast) -> str:
+def _in_words(item: Contrast) -> str:
     """Difference with its p, in words."""
     name = item.measure.name
     factor, unit = (100.0, " points") if name in TIMES else (1.0, "/s")
@@ -64,13 +64,13 @@ def _falls(item: Contrast) -> bool:
 
 def _third_box(comparison: ThroughputComparison) -> tuple[bool, str]:
     both = [_contrast(comparison, name, SECOND_BOX, THIRD_BOX) for name in ("user_time", "vsio")]
-    return all(map(_rises, both)), f"from two to three core boxes: {'; '.join(map(_said, both))}"
+    return all(map(_rises, both)), f"from two to three core boxes: {'; '.join(map(_in_words, both))}"
 
 
 def _version(comparison: ThroughputComparison) -> tuple[bool, str]:
     both = [_contrast(comparison, name, THIRD_BOX, NEW_VERSION) for name in ("user_time", "vsio")]
     changed = any(item.p < ALPHA for item in both)
-    return not changed, f"from version II to III: {'; '.join(map(_said, both))}"
+    return not changed, f"from version II to III: {'; '.join(map(_in_words, both))}"
 
 
 def _level(comparison: ThroughputComparison, measure: str, period: str) -> float:
@@ -86,7 +86,8 @@ def _cp_time(comparison: ThroughputComparison) -> tuple[bool, str]:
     before = _level(comparison, "system_time", THIRD_BOX)
     part = -then.estimate.value / before if before else 0.0
     statistic = (
-        f"II-2 to II-3: {_said(first)}; II-3 to III-3: {_said(then)}, which is {100.0 * part:.0f} % less; "
+        f"II-2 to II-3: {_in_words(first)}; II-3 to III-3: {_in_words(then)}, which is "
+        f"{100.0 * part:.0f} % less; "
         f"{100.0 * DRASTIC:.0f} % is drastic"
     )
     return _rises(first) and _falls(then) and part >= DRASTIC, statistic
@@ -95,12 +96,14 @@ def _cp_time(comparison: ThroughputComparison) -> tuple[bool, str]:
 def _wait(comparison: ThroughputComparison) -> tuple[bool, str]:
     first = _contrast(comparison, "idle_time", SECOND_BOX, THIRD_BOX)
     then = _contrast(comparison, "idle_time", THIRD_BOX, NEW_VERSION)
-    return _falls(first) and _rises(then), f"II-2 to II-3: {_said(first)}; II-3 to III-3: {_said(then)}"
+    return _falls(first) and _rises(
+        then
+    ), f"II-2 to II-3: {_in_words(first)}; II-3 to III-3: {_in_words(then)}"
 
 
 def _paging(comparison: ThroughputComparison) -> tuple[bool, str]:
     item = _contrast(comparison, "page_ios", SECOND_BOX, THIRD_BOX)
-    return _falls(item), f"from two to three core boxes: {_said(item)}"
+    return _falls(item), f"from two to three core boxes: {_in_words(item)}"
 
 
 def _whole_means(comparison: ThroughputComparison) -> tuple[bool, str]:

@@ -146,7 +146,7 @@ def adjusted(laboratory: Laboratory, period: str, request: str) -> Estimate:
 
 
 def _periods(laboratory: Laboratory) -> Iterator[Cell]:
-    """The observations that were told to the simulation (Table 3)."""
+    """Numbers of observations given to the simulation (Table 3)."""
     for name in PERIODS:
         run = record_of(laboratory, name)
         row: Row = {"data_set": name}
@@ -280,7 +280,7 @@ def four_fits(laboratory: Laboratory) -> Sequence[Overhead]:
 
 
 def _facts(laboratory: Laboratory) -> Iterator[Cell]:
-    rule = Estimate(value=THRESHOLD, unit="multiples of s", n=1, method="as the regression was told")
+    rule = Estimate(value=THRESHOLD, unit="multiples of s", n=1, method="parameter of the regression")
     yield PAPER.fact("outlier-rule", rule)
     r2 = [fit.r_squared for fit in four_fits(laboratory)]
     for end, value in zip(("low", "high"), (min(r2), max(r2)), strict=True):

@@ -37,7 +37,7 @@ class Run:
 
 
 def chapter(laboratory: Laboratory) -> Chapter:
-    """Other runs of the periods with three core boxes beside the first."""
+    """Other runs of the periods with three core boxes, and the first."""
     summary = (
         "All other sections show the first run of each period, but for saturation, which takes all of them "
         "together. Other runs have the same parameters, and users who come and do what they do by other "

@@ -59,7 +59,7 @@ def chapter(laboratory: Laboratory) -> Chapter:
     notes = {
         "facts": (
             "A region that is nowhere on the frontier is said to end at 0 and to begin at 100 %; whether it "
-            "is there hangs on a few heavy hours (other months).",
+            "is there depends on a few heavy hours (other months).",
         )
     }
     tables = (_trade_offs(laboratory),)

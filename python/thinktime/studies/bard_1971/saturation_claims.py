@@ -60,7 +60,7 @@ def _third(laboratory: Laboratory) -> Iterator[Claim]:
     low = within(pair, 0.0, drum[1].value / 100.0) if drum else []
     rates = [y for (_, y), _ in low]
     constant = bool(rates) and min(rates) >= least - NEAR_PAGES and max(rates) <= most + NEAR_PAGES
-    listed = _said(pair, drum)
+    listed = _in_words(pair, drum)
     if rates:
         listed += f", {_of(low, DRUM)} points there, at {min(rates):.1f} to {max(rates):.1f} pages a second"
     yield PAPER.claim(
@@ -71,21 +71,22 @@ def _third(laboratory: Laboratory) -> Iterator[Claim]:
     yield PAPER.claim(
         "region-cpu",
         cpu is not None,
-        f"the CPU limits {_said(pair, cpu)}: {_of(_inside(pair, cpu), 'cpu')} points there have no wait time",
+        f"the CPU limits {_in_words(pair, cpu)}: {_of(_inside(pair, cpu), 'cpu')} points there have "
+        f"no wait time",
     )
     yield PAPER.claim(
         "region-slack",
         slack is not None
         and abs(slack[0].value - DRUM_BELOW) <= NEAR_STATE
         and abs(slack[1].value - SLACK_BELOW) <= NEAR_STATE,
-        f"neither limits {_said(pair, slack)}; ends within {NEAR_STATE:g} points hold",
+        f"neither limits {_in_words(pair, slack)}; ends within {NEAR_STATE:g} points hold",
     )
 
 
 _Ends = tuple[Estimate, Estimate]
 
 
-def _said(pair: FrontierPair, ends: _Ends | None) -> str:
+def _in_words(pair: FrontierPair, ends: _Ends | None) -> str:
     """Place of a region in words; where there is none, what limits instead."""
     if ends is None:
         instead = ", ".join(f"{item.limit} up to {100 * item.high:.0f} %" for item in pair.regions)
@@ -120,7 +121,8 @@ def _second(laboratory: Laboratory) -> Iterator[Claim]:
     yield PAPER.claim(
         "ii-cpu-limit",
         cpu is not None and abs(cpu[0].value - CPU_ABOVE) <= NEAR_STATE,
-        f"the CPU limits II-3 {_said(both[SECOND], cpu)}: {_of(_inside(both[SECOND], cpu), 'cpu')} points "
+        f"the CPU limits II-3 {_in_words(both[SECOND], cpu)}: "
+        f"{_of(_inside(both[SECOND], cpu), 'cpu')} points "
         f"there have no wait time; a begin within {NEAR_STATE:g} points holds",
     )
 
@@ -133,8 +135,8 @@ def _sooner(laboratory: Laboratory) -> Claim:
     return PAPER.claim(
         "cpu-sooner-with-vsio",
         holds,
-        f"the CPU limits the frontier against VSIO {_said(pairs['vsio'], vsio)}, that against page I/O "
-        f"{_said(pairs['page_ios'], paging)}",
+        f"the CPU limits the frontier against VSIO {_in_words(pairs['vsio'], vsio)}, that against page I/O "
+        f"{_in_words(pairs['page_ios'], paging)}",
     )
 
 

@@ -85,7 +85,7 @@ BLOCK_ERROR_MS = 2.5
 
 QUIET = {"processes": 2, "interactions": 50}
 ROOM = 70
-"""Clicks that are left beside one process on the quiet machine: too few for another."""
+"""Clicks left next to one process on the quiet machine: too few for another."""
 
 
 def chapter(laboratory: Laboratory) -> Chapter:
@@ -124,14 +124,14 @@ def chapter(laboratory: Laboratory) -> Chapter:
 
 
 def swap_time_s(laboratory: Laboratory, clicks: int) -> Array:
-    """Mean time of a swap of so many clicks in the runs of twelve processes, of every replication."""
+    """Mean time of a swap of `clicks` clicks in the runs of twelve processes, of every replication."""
     selected = [case for case in _busy() if case.sizes_clicks == (clicks,)]
     result: Array = np.mean([of_case(laboratory, case, "swap_time_s") for case in selected], axis=0)
     return result
 
 
 def quiet_swap_time_s(laboratory: Laboratory, clicks: int) -> Array:
-    """Mean time of a swap of so many clicks on a quiet machine, of every replication.
+    """Mean time of a swap of `clicks` clicks on a quiet machine, of every replication.
 
     Two processes, of which memory holds one: nothing else moves the arm of the swap drive.
     """

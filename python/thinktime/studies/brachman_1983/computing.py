@@ -171,7 +171,7 @@ def _thrashing(laboratory: Laboratory) -> Claim:
 
 
 def _loaded(laboratory: Laboratory) -> Table:
-    """Elapsed time by memory, beside the thesis."""
+    """Elapsed time by memory, with that of the thesis."""
     loads = {"CPU bound": LOAD}
     variants = [
         Variant(f"{loaded} loaded", {"memory": memory}) for loaded, memory in reversed(MEMORY.items())

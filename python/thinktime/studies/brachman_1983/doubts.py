@@ -37,7 +37,7 @@ def chapter(_: object) -> Chapter:
         ("NL = ⌈MM / PS⌉", "brackets of the ceiling", _floor),
         ("largest calculated swap time of 157 clicks", "118.6 ms", _latency),
         ("elapsed time of (314, 12, 8, 4), MM 1280", "669 s, utilisation 87 %", _odd_run),
-        ("Table III", "percentages of loops of so many iterations", _cumulative),
+        ("Table III", "percentages of loops by number of iterations", _cumulative),
         ("response time", "R = T / C − Z", _response),
         ("last row of Table VII", "PS 157/314, NL ~5", _mixed),
     )

@@ -70,7 +70,7 @@ def _chart(laboratory: Laboratory, size: int) -> document.Figure:
         ),
         alt=(
             "Lines are simulated, diamonds measured, hollow circles the measured run of twelve processes "
-            f"times PN / 12. {_said(laboratory, selected)}"
+            f"times PN / 12. {_in_words(laboratory, selected)}"
         ),
         keys=(*keys, *over, Key("T(12) PN / 12", colour="plain", shape="circle")),
         half=True,
@@ -119,7 +119,7 @@ def _data(laboratory: Laboratory, own: dict[int, list[Case]]) -> tuple[tuple[doc
     return tuple(rows)
 
 
-def _said(laboratory: Laboratory, own: dict[int, list[Case]]) -> str:
+def _in_words(laboratory: Laboratory, own: dict[int, list[Case]]) -> str:
     parts = []
     for mm, cases in own.items():
         few, many = min(cases, key=lambda case: case.pn), max(cases, key=lambda case: case.pn)

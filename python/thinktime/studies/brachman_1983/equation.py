@@ -195,7 +195,7 @@ def _simulated(laboratory: Laboratory, outs: Sequence[LeftOut]) -> Iterator[Cell
 
 
 def applications() -> Iterator[Cell]:
-    """Section 5.4, and what the text says of it."""
+    """Section 5.4, and numbers of the text about it."""
     for row in PAPER.tables[APPLICATIONS].rows:
         result = predict(*_sides(row))["ratio_as_printed"]
         ratio = _exact(result, 6, "equation 3.1 on printed numbers")
@@ -245,7 +245,7 @@ def good(outs: Sequence[LeftOut], whose: str) -> Claim:
 
 
 def _table(theirs: Sequence[LeftOut], *ours: Sequence[LeftOut]) -> Table:
-    """Predictions from measured and from simulated runs beside the run itself."""
+    """Predictions from measured and from simulated runs, with the run itself."""
     rows = []
     for case, *outs in zip(in_order(), theirs, *ours, strict=True):
         cells: list[str] = []

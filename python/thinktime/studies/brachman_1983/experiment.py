@@ -264,10 +264,10 @@ def deviations(laboratory: Laboratory, figures: Iterable[Cell]) -> Iterator[str]
     for figure in figures:
         case = present.get((figure.table, tuple(figure.row.values())))
         if case is not None and figure.verdict in ("misses", "doubtful"):
-            yield _said(laboratory, case, figure)
+            yield _in_words(laboratory, case, figure)
 
 
-def _said(laboratory: Laboratory, case: Case, figure: Cell) -> str:
+def _in_words(laboratory: Laboratory, case: Case, figure: Cell) -> str:
     why = {
         "elapsed_s": _elapsed,
         "controller_utilization_percent": _utilisation,

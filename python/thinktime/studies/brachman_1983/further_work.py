@@ -37,7 +37,7 @@ def overlap(laboratory: Laboratory) -> Chapter:
     }
     summary = (
         "With overlapped seeks the arm of one drive moves while the other is served, so that file requests "
-        "and swaps go on beside each other but for their transfers. Elapsed time changes by "
+        "and swaps overlap but for their transfers. Elapsed time changes by "
         f"{what_if.between(gains)}.",
         "Swaps do not wait behind file requests any more, so there may be more of them: their number changes "
         f"by {what_if.between(more)}.",
@@ -46,7 +46,7 @@ def overlap(laboratory: Laboratory) -> Chapter:
     finding = PAPER.claim(
         "overlapped-seeks",
         what_if.verdict(gains),
-        "; ".join(f"{name} {what_if.said(gain)}" for name, gain in gains.items()),
+        "; ".join(f"{name} {what_if.in_words(gain)}" for name, gain in gains.items()),
     )
     return Chapter(
         claims=(finding,),
@@ -100,12 +100,12 @@ def balance(laboratory: Laboratory) -> Chapter:
         PAPER.claim(
             "balancing-swaps",
             what_if.verdict(swaps),
-            "swaps: " + "; ".join(f"{name} {what_if.said(gain)}" for name, gain in swaps.items()),
+            "swaps: " + "; ".join(f"{name} {what_if.in_words(gain)}" for name, gain in swaps.items()),
         ),
         PAPER.claim(
             "balancing-time",
             what_if.verdict(times),
-            "elapsed time: " + "; ".join(f"{name} {what_if.said(gain)}" for name, gain in times.items()),
+            "elapsed time: " + "; ".join(f"{name} {what_if.in_words(gain)}" for name, gain in times.items()),
         ),
     )
     return Chapter(
@@ -177,7 +177,7 @@ def sharing(laboratory: Laboratory) -> Chapter:
     finding = PAPER.claim(
         "shared-text",
         what_if.verdict(gains),
-        "; ".join(f"{name} {what_if.said(gain)}" for name, gain in gains.items()),
+        "; ".join(f"{name} {what_if.in_words(gain)}" for name, gain in gains.items()),
     )
     return Chapter(claims=(finding,), summary=summary, charts=tuple(pictures), tables=tuple(tables))
 

@@ -60,7 +60,7 @@ def _machine(case: Case, burst: bool) -> Configuration:
 
 
 def chapter(_: object) -> Chapter:
-    """Every run by the general model, and what it says of machines that were not measured."""
+    """Every run by the general model, and its predictions of machines that were not measured."""
     errors = [
         (case, ours["elapsed_s"] / published - 1.0)
         for case, ours in every()
@@ -71,8 +71,8 @@ def chapter(_: object) -> Chapter:
     new = [error for case, error in errors if case.kind == "predicted"]
     mean, square = sum(new) / len(new), math.sqrt(sum(error**2 for error in new) / len(new))
     summary = (
-        "A closed network of disk, CPU and pauses, in which only so many processes as fit into memory can be "
-        "at work; it asks for no saturated disk, and says when processes are swapped instead of being told.",
+        "A closed network of disk, CPU and pauses, in which only the processes that fit into memory can be "
+        "at work; it needs no saturated disk, and predicts when processes are swapped.",
         f"{good} of {len(errors)} measured elapsed times are within {100 * GOOD:.0f} %; those of the "
         f"{len(new)} runs that nothing was fitted to are off by {100 * mean:+.1f} % on the mean, with a root "
         f"mean square of {100 * square:.1f} %.",

@@ -59,7 +59,7 @@ class Transfers:
     slower_blocks, slower_swaps : Array
         How far blocks and swaps that take longer than the constants raise what is implied.
     swap_weight : Array
-        S / Tblock / C: what a second of swap time is worth.
+        S / Tblock / C: file transfers that a second of swap time is worth.
     """
 
     implied: Array

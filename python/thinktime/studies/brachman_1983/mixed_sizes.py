@@ -36,7 +36,7 @@ def chapter(laboratory: Laboratory) -> Chapter:
     widest = max(gains, key=lambda key: abs(gains[key].value))
     summary = (
         f"Processes of {MEAN} clicks each, and mixtures with that mean. Elapsed time changes most with "
-        f"{widest[1]} ({widest[0]}): {what_if.said(gains[widest])}.",
+        f"{widest[1]} ({widest[0]}): {what_if.in_words(gains[widest])}.",
     )
     return Chapter(
         summary=summary,

@@ -78,7 +78,7 @@ def _finding(name: str, gains: Mapping[str, Estimate]) -> Claim:
     return PAPER.claim(
         f"{name.replace(', ', '-').replace(' % ', '-percent-')}",
         what_if.verdict(gains),
-        "; ".join(f"{load} {what_if.said(gain)}" for load, gain in gains.items()),
+        "; ".join(f"{load} {what_if.in_words(gain)}" for load, gain in gains.items()),
     )
 
 

@@ -162,7 +162,7 @@ def loop_ms(pc_ms: int, cumulative: bool = True) -> float:
     ----------
     pc_ms : int
     cumulative : bool
-        Whether a percentage counts all loops of at most so many iterations, or those of just so many.
+        True if a percentage counts all loops of at most a number of iterations, False if those of exactly it.
     """
     percents = [printed(LOOPS, "pc_ms", pc_ms, f"iterations_{count}_percent") for count in COUNTS]
     shares = np.diff(percents, prepend=0.0) if cumulative else np.asarray(percents)

@@ -89,7 +89,7 @@ def change(
     return interval(y / x - 1.0, "share")
 
 
-def said(value: Estimate) -> str:
+def in_words(value: Estimate) -> str:
     """Relative change with its interval, for a sentence."""
     ends = (value.value if end is None else end for end in (value.value, value.low, value.high))
     # Minus nought is nought.
@@ -111,7 +111,7 @@ def verdict(changes: Mapping[str, Estimate]) -> bool | None:
 def between(changes: Mapping[str, Estimate]) -> str:
     """Smallest and largest of several relative changes, with the names of their loads."""
     low, high = (pick(changes, key=lambda name: changes[name].value) for pick in (min, max))
-    return f"{said(changes[low])} with {low} to {said(changes[high])} with {high}"
+    return f"{in_words(changes[low])} with {low} to {in_words(changes[high])} with {high}"
 
 
 def table(

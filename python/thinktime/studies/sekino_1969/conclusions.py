@@ -38,7 +38,7 @@ LINEAR = 0.95
 """Part of the variance that a straight line explains."""
 TENFOLD = 10.0
 COARSE = 0.5
-"""Part of the mean response that a reading may be off and still tell something."""
+"""Largest error of a useful reading, as a part of the mean response."""
 
 
 def chapter(laboratory: Laboratory) -> Chapter:

@@ -51,7 +51,7 @@ def decomposition(laboratory: Laboratory) -> CpuPerInteraction:
 
 
 def decomposed_at(laboratory: Laboratory, users: int) -> Point:
-    """The decomposition with so many users."""
+    """The decomposition at a number of users."""
     name = f"{users} users"
     return next(point for point in decomposition(laboratory).points if point.log == name)
 

@@ -1,4 +1,4 @@
-"""The twin script on CTSS: the run report of CPM01, and CTSS beside Multics."""
+"""The twin script on CTSS: the run report of CPM01, and CTSS against Multics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two instruments beside each other: what is charged to the script, and what the meter inside counts."""
+"""Two instruments compared: CPU time charged to the script, and the counts of the meter inside."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def chapter(laboratory: Laboratory) -> Chapter:
         f"{both[1]:+.1f} % of page-fault processing against the daily measurement; published are "
         f"{stated[0]:+.1f} and {stated[1]:+.1f} %.",
         *_why(laboratory),
-        *_clock_said(laboratory),
+        *_clock_sentence(laboratory),
     )
     method = (
         "Daily measurement: what is charged to the scripted user, over the user's interactions. Meter "
@@ -184,7 +184,7 @@ def clock_error(laboratory: Laboratory, step_s: float) -> tuple[Array, Array]:
     return average(read), errors[~np.isnan(errors)]
 
 
-def _clock_said(laboratory: Laboratory) -> Iterator[str]:
+def _clock_sentence(laboratory: Laboratory) -> Iterator[str]:
     mean = float(
         np.nanmean(average(on_multics(laboratory, CLOCK_USERS, replications=laboratory.count(ENOUGH))))
     )
@@ -209,5 +209,5 @@ def _clocks(laboratory: Laboratory) -> Table:
         Column("mean error, s", scaled=False),
         Column("standard deviation of an error, s", scaled=False),
     )
-    caption = f"Responses with {CLOCK_USERS} users as clocks of different steps tell them"
+    caption = f"Responses with {CLOCK_USERS} users as read by clocks of different steps"
     return Table(name="clocks", caption=caption, columns=columns, rows=tuple(rows))

@@ -171,7 +171,7 @@ def _inside(laboratory: Laboratory) -> tuple[int, int, float]:
 
 
 def _spread(laboratory: Laboratory) -> Table:
-    """Where one run lies, cell by cell, beside what is printed."""
+    """Range of one run, cell by cell, and the printed value."""
     by_row: dict[int, list[document.Cell]] = {index: [] for index in range(1, INTERACTIONS + 1)}
     level = 1.0
     for _, interaction, result, value in ranges(laboratory):

@@ -39,7 +39,7 @@ def chapter(laboratory: Laboratory) -> Chapter:
     variants = {name: VARIANTS[name] for name in laboratory.levels(tuple(VARIANTS), (SEEN,))}
     ours = {name: _cells(laboratory, changes) for name, changes in variants.items()}
     stated = _stated()
-    observed = ", ".join(_said(ours[SEEN], stated, index) for index in range(2, len(stated), 2))
+    observed = ", ".join(_in_words(ours[SEEN], stated, index) for index in range(2, len(stated), 2))
     summary = (
         "What the machine was calibrated to hardly says how much normal users ask for, how long terminals "
         "delay a response, and how many pages come from the disk. "
@@ -80,7 +80,7 @@ def _cells(laboratory: Laboratory, changes: Mapping[str, Any]) -> list[Estimate]
     return [interval(average(run, without)) for run in runs for without in ((), COMPILED)]
 
 
-def _said(ours: Sequence[Estimate], stated: Sequence[float], at: int) -> str:
+def _in_words(ours: Sequence[Estimate], stated: Sequence[float], at: int) -> str:
     off = [100.0 * (ours[here].value / stated[here] - 1.0) for here in (at, at + 1)]
     return (
         f"{ours[at].value:.1f} s for {stated[at]} s with {USERS[at // 2]} users ({off[0]:+.0f} %; "
