@@ -13,7 +13,7 @@ from thinktime.models.swapping import swap_overhead
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.brachman_1983 import what_if
 from thinktime.studies.brachman_1983.runs import PAPER, run_values
-from thinktime.studies.brachman_1983.what_if import Variant
+from thinktime.studies.brachman_1983.what_if import Comparison, Variant
 from thinktime.studies.cells import Claim
 from thinktime.studies.estimates import interval
 from thinktime.studies.laboratory import Laboratory
@@ -171,16 +171,14 @@ def _thrashing(laboratory: Laboratory) -> Claim:
 
 
 def _loaded(laboratory: Laboratory) -> Table:
-    """Elapsed time by memory, with that of the thesis."""
-    loads = {"CPU bound": LOAD}
+    """Elapsed time by memory."""
     variants = [
         Variant(f"{loaded} loaded", {"memory": memory}) for loaded, memory in reversed(MEMORY.items())
     ]
+    compared = Comparison(laboratory=laboratory, loads={"CPU bound": LOAD}, variants=variants)
+    responses = {**what_if.RESPONSES, "cpu_utilisation": ("CPU busy", "share")}
     caption = "A load that the CPU limits, by how many processes are loaded"
-    figures = {**what_if.FIGURES, "cpu_utilisation": ("CPU busy", "share")}
-    return what_if.table(
-        laboratory, "cpu-loaded", caption=caption, loads=loads, variants=variants, figures=figures
-    )
+    return compared.table("cpu-loaded", caption, responses=responses)
 
 
 def _quanta(laboratory: Laboratory) -> Table:

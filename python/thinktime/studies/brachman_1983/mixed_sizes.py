@@ -7,7 +7,7 @@ from thinktime.studies.brachman_1983 import what_if
 from thinktime.studies.brachman_1983.components import block_time_s, swap_time_s
 from thinktime.studies.brachman_1983.equation import configuration, in_order
 from thinktime.studies.brachman_1983.runs import CASES, PAPER, column_of, mean_of
-from thinktime.studies.brachman_1983.what_if import Variant
+from thinktime.studies.brachman_1983.what_if import Comparison, Variant
 from thinktime.studies.cells import Claim
 from thinktime.studies.estimates import interval
 from thinktime.studies.laboratory import Laboratory
@@ -27,29 +27,22 @@ LOADS: what_if.Loads = {
 
 
 def chapter(laboratory: Laboratory) -> Chapter:
-    """Mixtures of sizes, and hold the mixed run of Table VII against equation 3.1."""
+    """Mixtures of sizes with one mean."""
+    compared = Comparison(laboratory=laboratory, loads=LOADS, variants=VARIANTS)
     gains = {
-        (label, variant.name): what_if.change(laboratory, load, VARIANTS[0], variant)
-        for label, load in LOADS.items()
+        (label, variant.name): gain
         for variant in VARIANTS[1:]
+        for label, gain in compared.changes(variant).items()
     }
-    widest = max(gains, key=lambda key: abs(gains[key].value))
+    load, sizes = max(gains, key=lambda key: abs(gains[key].value))
     summary = (
         f"Processes of {MEAN} clicks each, and mixtures with that mean. Elapsed time changes most with "
-        f"{widest[1]} ({widest[0]}): {what_if.in_words(gains[widest])}.",
+        f"{sizes} ({load}): {what_if.in_words(gains[load, sizes])}.",
     )
     return Chapter(
         summary=summary,
-        charts=(
-            what_if.figure(
-                laboratory, "mixing", title="Elapsed time of unequal sizes", loads=LOADS, variants=VARIANTS
-            ),
-        ),
-        tables=(
-            what_if.table(
-                laboratory, "mixing-table", caption="Sizes with one mean", loads=LOADS, variants=VARIANTS
-            ),
-        ),
+        charts=(compared.figure("mixing", "Elapsed time of unequal sizes"),),
+        tables=(compared.table("mixing-table", "Sizes with one mean"),),
     )
 
 

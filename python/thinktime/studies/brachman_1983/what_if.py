@@ -4,27 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
-from thinktime.documents import charts, document
-from thinktime.documents import format as shown
+from thinktime.documents import document
 from thinktime.documents.charts import Axis
 from thinktime.documents.document import Cell, Column, Key, Table
+from thinktime.documents.series import Point, Series
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.brachman_1983.runs import run_values
 from thinktime.studies.estimates import interval
 from thinktime.studies.laboratory import Laboratory
 
 COLOURS = ("user", "system", "memory", "disk", "plain")
-FIGURES = {
+RESPONSES = {
     "elapsed_s": ("elapsed, s", ""),
     "swaps": ("swaps", ""),
     "swap_time_s": ("swap time", "s"),
     "loaded_mean": ("loaded", ""),
     "controller_utilisation": ("controller busy", "share"),
 }
-"""Responses that a table shows where it does not say: heading and unit."""
+"""Responses that a table shows by default: heading and unit."""
 
 NOTATION = (
     "12 × 157, MM 650: twelve processes of 157 clicks in 650 clicks of memory. Changes are against the first "
@@ -32,7 +31,7 @@ NOTATION = (
 )
 
 Loads = Mapping[str, Mapping[str, Any]]
-"""Parameters of each load, by what a reader calls it."""
+"""Parameters of each load, by its name for a reader."""
 
 
 def runs(*keys: tuple[int, int, int]) -> Loads:
@@ -45,48 +44,110 @@ def runs(*keys: tuple[int, int, int]) -> Loads:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A machine that differs from the first in a few parameters.
-
-    Parameters
-    ----------
-    name : str
-        As a reader calls it.
-    changes : mapping
-        Parameters that differ.
-    """
+    """A machine that differs from the first in a few parameters."""
 
     name: str
+    """For a reader."""
     changes: Mapping[str, Any] = field(default_factory=dict)
+    """Parameters that differ."""
 
 
-def mean(
-    laboratory: Laboratory, load: Mapping[str, Any], variant: Variant, response: str, unit: str = ""
-) -> Estimate:
-    """Mean of a response over the replications that have one; n is 0 where none has."""
-    values = run_values(laboratory, response, **{**load, **variant.changes})
-    present = values[values == values]
-    return (
-        interval(present, unit)
-        if len(present)
-        else Estimate(value=float("nan"), unit=unit, n=0, method="none")
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Several machines under several loads."""
 
+    laboratory: Laboratory
+    loads: Loads
+    variants: Sequence[Variant]
+    """The first is what the others are compared with."""
 
-def change(
-    laboratory: Laboratory,
-    load: Mapping[str, Any],
-    base: Variant,
-    other: Variant,
-    response: str = "elapsed_s",
-) -> Estimate:
-    r"""Change of a response from one machine to another as a part, workload by workload.
+    def mean(self, load: str, variant: Variant, response: str, unit: str = "") -> Estimate:
+        """Mean of a response over the replications that have one; n is 0 where none has."""
+        parameters = {**self.loads[load], **variant.changes}
+        return interval(run_values(self.laboratory, response, **parameters), unit)
 
-    .. math:: \frac{1}{n} \sum_r \frac{y_r}{x_r} - 1
+    def changes(self, variant: Variant, response: str = "elapsed_s") -> dict[str, Estimate]:
+        r"""Relative change of a response from the first machine to another, by load.
 
-    with Student's t; both machines are given the same n workloads (common random numbers).
-    """
-    x, y = (run_values(laboratory, response, **{**load, **item.changes}) for item in (base, other))
-    return interval(y / x - 1.0, "share")
+        .. math:: \frac{1}{n} \sum_r \frac{y_r}{x_r} - 1
+
+        with Student's t; both machines are given the same n workloads (common random numbers).
+        """
+        changes = {}
+        for label, load in self.loads.items():
+            x, y = (
+                run_values(self.laboratory, response, **{**load, **item.changes})
+                for item in (self.variants[0], variant)
+            )
+            changes[label] = interval(y / x - 1.0, "share")
+        return changes
+
+    def table(
+        self,
+        name: str,
+        caption: str,
+        *,
+        responses: Mapping[str, tuple[str, str]] = RESPONSES,
+        more: tuple[str, Mapping[tuple[str, str], Cell]] | None = None,
+        notes: Sequence[str] = (),
+    ) -> Table:
+        """Every load on every machine.
+
+        Parameters
+        ----------
+        name, caption : str
+        responses : mapping
+            Heading and unit of each response.
+        more : (str, mapping), optional
+            Heading of one more column, and its cells by load and machine.
+        notes : sequence of str
+        """
+        gains = {variant.name: self.changes(variant) for variant in self.variants[1:]}
+        heading, cells = more or ("", {})
+        rows: list[tuple[Cell, ...]] = []
+        for label in self.loads:
+            for variant in self.variants:
+                means = [
+                    self.mean(label, variant, response, unit) for response, (_, unit) in responses.items()
+                ]
+                row = [label, variant.name, gains.get(variant.name, {}).get(label)]
+                row += [value if value.n else None for value in means]
+                rows.append((*row, cells.get((label, variant.name))) if heading else tuple(row))
+        columns = (
+            Column("load"),
+            Column("machine"),
+            Column("change of elapsed", unit="share"),
+            *(Column(title, unit=unit, scaled=bool(unit)) for title, unit in responses.values()),
+            *([Column(heading)] if heading else []),
+        )
+        return Table(name=name, caption=caption, columns=columns, rows=tuple(rows), notes=(*notes, NOTATION))
+
+    def figure(
+        self, name: str, title: str, *, response: str = "elapsed_s", axis: str = "elapsed time, s"
+    ) -> document.Figure:
+        """One response of every load on every machine, with intervals."""
+        keys = [
+            Key(variant.name, colour=colour, shape="circle")
+            for variant, colour in zip(self.variants, COLOURS, strict=False)
+        ]
+        series = Series(
+            [
+                Point(key=key, label=label, y=self.mean(label, variant, response))
+                for label in self.loads
+                for key, variant in zip(keys, self.variants, strict=True)
+            ]
+        )
+        listed = "; ".join(
+            f"{variant.name} {between(self.changes(variant, response))}" for variant in self.variants[1:]
+        )
+        return document.Figure(
+            name=name,
+            title=title,
+            chart=series.dots(Axis(axis), named=("load", "machine", axis)),
+            data=series.list_table(f"{name}-data", title, "load", "machine", Column(axis, scaled=False)),
+            alt=f"Against {self.variants[0].name}: {listed}.",
+            keys=series.keys,
+        )
 
 
 def in_words(value: Estimate) -> str:
@@ -95,6 +156,11 @@ def in_words(value: Estimate) -> str:
     # Minus nought is nought.
     middle, low, high = (f"{round(100.0 * end, 1) + 0.0:+.1f}" for end in ends)
     return f"{middle} % ({low} to {high})"
+
+
+def listed(changes: Mapping[str, Estimate]) -> str:
+    """Relative changes with their names, for a statistic."""
+    return "; ".join(f"{name} {in_words(change)}" for name, change in changes.items())
 
 
 def verdict(changes: Mapping[str, Estimate]) -> bool | None:
@@ -112,92 +178,3 @@ def between(changes: Mapping[str, Estimate]) -> str:
     """Smallest and largest of several relative changes, with the names of their loads."""
     low, high = (pick(changes, key=lambda name: changes[name].value) for pick in (min, max))
     return f"{in_words(changes[low])} with {low} to {in_words(changes[high])} with {high}"
-
-
-def table(
-    laboratory: Laboratory,
-    name: str,
-    caption: str,
-    loads: Loads,
-    variants: Sequence[Variant],
-    notes: Sequence[str] = (),
-    beside: tuple[str, Mapping[tuple[str, str], Cell]] = ("", {}),
-    figures: Mapping[str, tuple[str, str]] = FIGURES,
-) -> Table:
-    """Every load on every variant.
-
-    Parameters
-    ----------
-    machine : Machine
-    name, caption : str
-    loads : mapping
-    variants : sequence of Variant
-        The first is what the others are compared with.
-    notes : sequence of str
-    beside : (str, mapping)
-        Heading of one more column, and its cells by load and variant.
-    figures : mapping
-        Heading and unit of each response that is shown.
-    """
-    rows: list[tuple[Cell, ...]] = []
-    for label, load in loads.items():
-        for variant in variants:
-            gain = None if variant is variants[0] else change(laboratory, load, variants[0], variant)
-            selected = [
-                _cell(mean(laboratory, load, variant=variant, response=response, unit=unit))
-                for response, (_, unit) in figures.items()
-            ]
-            more = (beside[1].get((label, variant.name)),) if beside[0] else ()
-            rows.append((label, variant.name, gain, *selected, *more))
-    columns = (
-        Column("load"),
-        Column("machine"),
-        Column("change of elapsed", unit="share"),
-        *(Column(heading, unit=unit, scaled=bool(unit)) for heading, unit in figures.values()),
-        *((Column(beside[0]),) if beside[0] else ()),
-    )
-    return Table(name=name, caption=caption, columns=columns, rows=tuple(rows), notes=(*notes, NOTATION))
-
-
-def _cell(value: Estimate) -> Cell:
-    return value if value.n else None
-
-
-def figure(
-    laboratory: Laboratory,
-    name: str,
-    title: str,
-    loads: Loads,
-    variants: Sequence[Variant],
-    response: str = "elapsed_s",
-    axis: str = "elapsed time, s",
-) -> document.Figure:
-    """One response of every load on every variant, with intervals."""
-    rows: list[dict[str, object]] = []
-    for label, load in loads.items():
-        for variant in variants:
-            value = mean(laboratory, load, variant, response)
-            ends = {"value": value.value, "low": value.low, "high": value.high}
-            rows.append({"label": label, "series": variant.name, "shown": shown.estimate(value), **ends})
-    keys = tuple(
-        Key(variant.name, colour=colour, shape="circle")
-        for variant, colour in zip(variants, COLOURS, strict=False)
-    )
-    columns = (Column("load"), Column("machine"), Column(axis, scaled=False))
-    data = tuple((str(row["label"]), str(row["series"]), str(row["shown"])) for row in rows)
-    gains = {
-        variant.name: {
-            label: change(laboratory, load, base=variants[0], other=variant, response=response)
-            for label, load in loads.items()
-        }
-        for variant in variants[1:]
-    }
-    listed = "; ".join(f"{name} {between(selected)}" for name, selected in gains.items())
-    return document.Figure(
-        name=name,
-        title=title,
-        chart=partial(charts.dots, rows, keys, Axis(axis), ("load", "machine", axis)),
-        data=Table(name=f"{name}-data", caption=title, columns=columns, rows=data),
-        alt=f"Against {variants[0].name}: {listed}.",
-        keys=keys,
-    )
