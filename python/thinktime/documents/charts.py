@@ -151,18 +151,21 @@ def bar(rows: Rows, series: Sequence[Key]) -> Spec:
             tooltip=[alt.Tooltip("part:N", title="state"), alt.Tooltip("shown:N", title="share")],
         )
     )
-    # Only where a label fits into its box; the others are in the table.
-    roomy = [
-        {**row, "middle": (_float(row["start"]) + _float(row["end"])) / 2}
-        for row in rows
-        if _float(row["share"]) >= 0.1
-    ]
     labels = (
-        alt.Chart(_data(roomy))
+        alt.Chart(_data(_roomy(rows, 0.1)))
         .mark_text(fontWeight=600, fontSize=12, baseline="middle")
         .encode(x="middle:Q", y=alt.value(BAR_HEIGHT / 2), text="shown:N", color=_contrast("part", series))
     )
     return _single((boxes + labels).resolve_scale(color="independent").properties(height=BAR_HEIGHT), "")
+
+
+def _roomy(rows: Rows, least: float) -> list[dict[str, object]]:
+    """Rows whose label fits into its box, with the middle of the box; the others are in the table."""
+    return [
+        {**row, "middle": (_float(row["start"]) + _float(row["end"])) / 2}
+        for row in rows
+        if _float(row["share"]) >= least
+    ]
 
 
 def bars(rows: Rows, series: Sequence[Key], title: str) -> Spec:
@@ -201,14 +204,8 @@ def bars(rows: Rows, series: Sequence[Key], title: str) -> Spec:
             ],
         )
     )
-    # Only where a label fits into its box; the others are in the table.
-    roomy = [
-        {**row, "middle": (_float(row["start"]) + _float(row["end"])) / 2}
-        for row in rows
-        if _float(row["share"]) >= LABEL_SHARE
-    ]
     labels = (
-        alt.Chart(_data(roomy))
+        alt.Chart(_data(_roomy(rows, LABEL_SHARE)))
         .mark_text(fontWeight=600, fontSize=11, baseline="middle")
         .encode(x="middle:Q", y=y, text="shown:N", color=_contrast("part", series))
     )
@@ -290,11 +287,17 @@ def curves(rows: Rows, series: Sequence[Key], x: Axis, y: Axis, dotted: bool = T
         weak = alt.Chart(_data(hollow)).mark_point(filled=False, size=34, opacity=0.7)
         layers.append(weak.encode(x=x_value, y=y_value, color=_colours("series", series), tooltip=tooltip))
     if len(series) > 1:
-        names = alt.Chart(_data(_line_ends(solid or rows, y))).mark_text(
-            align="left", dx=8, fontWeight=600, fontSize=11
-        )
-        layers.append(names.encode(x=x_value, y=y_value, text="series:N", color=_colours("series", series)))
+        layers.append(_end_names(solid or rows, series, x, y))
     return _single(alt.layer(*layers).properties(height=HEIGHT), y.title)
+
+
+def _end_names(rows: Rows, series: Sequence[Key], x: Axis, y: Axis) -> Any:
+    """Name of each series at the end of its line."""
+    import altair as alt
+
+    marks = alt.Chart(_data(_line_ends(rows, y))).mark_text(align="left", dx=8, fontWeight=600, fontSize=11)
+    value = alt.Y("value:Q", scale=_scale(y), axis=_axis(y, title=False))
+    return marks.encode(x=_x(x, "x"), y=value, text="series:N", color=_colours("series", series))
 
 
 def _line_ends(rows: Rows, y: Axis) -> list[dict[str, object]]:
@@ -344,10 +347,7 @@ def labelled(rows: Rows, lines: Rows, series: Sequence[Key], x: Axis, y: Axis) -
         base.mark_text(dy=-11, fontSize=11, fontWeight=600).encode(y=value, text="label:N"),
     ]
     if len(series) > 1:
-        names = alt.Chart(_data(_line_ends(lines or rows, y))).mark_text(
-            align="left", dx=8, fontWeight=600, fontSize=11
-        )
-        layers.append(names.encode(x=_x(x, "x"), y=value, text="series:N", color=_colours("series", series)))
+        layers.append(_end_names(lines or rows, series, x, y))
     return _single(alt.layer(*layers).properties(height=HEIGHT + 20), y.title)
 
 
