@@ -34,7 +34,7 @@ class Estimate:
     """How value and interval were computed, in a few words: ``batch means (20 batches)``."""
 
     def with_unit(self, unit: str) -> Estimate:
-        """Return the estimate with `unit` in place of its own; numbers are not converted."""
+        """Estimate with `unit` in place of its own; numbers are not converted."""
         return dataclasses.replace(self, unit=unit)
 
     def to_dict(self) -> dict[str, Any]:

@@ -207,13 +207,13 @@ def _not(met: bool | None) -> bool | None:
 
 
 def _all(met: Iterable[bool | None]) -> bool | None:
-    """Say whether all are met: not when one is not, and unknown when one is unknown."""
+    """True if all are met; False if one is not, None if one is not known."""
     result = set(met)
     return False if False in result else None if None in result or not result else True
 
 
 def _each(both: Machines, tell: Callable[[Configuration], str]) -> str:
-    """Tell what is known of each machine: ``A: 95 %; B: not known``; nothing where neither is known."""
+    """Values of each machine, ``A: 95 %; B: not known``; empty where neither is known."""
     told = [tell(machine) for machine in both]
     if not any(told):
         return ""

@@ -260,7 +260,7 @@ def _figures(
 
 
 def _assumptions(system: Swapping, fit: int, forced: float) -> tuple[Assumption, ...]:
-    """Return what the model takes for granted, and whether this machine meets it."""
+    """Assumptions of the model, and whether this machine meets them."""
     largest = max(system.sizes) - system.text
     free = (system.memory - system.text - fit * largest) / system.memory
     all_fit = fit == system.processes

@@ -335,12 +335,12 @@ class GrowingBatches:
             self._size[clock] *= 2
 
     def sums(self, clock: int) -> Array:
-        """Return the sums of a clock's batches, in order; shape (columns, batches, slots)."""
+        """Sums of a clock's batches, in order; shape (columns, batches, slots)."""
         used = -(-int(self._seen[clock]) // int(self._size[clock]))
         return self._sums[:, clock, :used]
 
     def totals(self) -> Array:
-        """Return the sums over all batches; shape (columns, clocks, slots)."""
+        """Sums over all batches; shape (columns, clocks, slots)."""
         totals: Array = self._sums.sum(axis=2)
         return totals
 
