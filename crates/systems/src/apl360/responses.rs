@@ -166,14 +166,14 @@ fn load<'t>() -> Vec<Measured<RunTotals<'t>>> {
         Measured::new(
             "processor_utilisation",
             "",
-            "Part of the time in which the processor was busy",
+            "Share of the time for which the processor was busy",
             |run| run.part_of_time(run.measures.processor.area(run.now)),
         ),
-        Measured::new("processor_service", "", "Part of the time in which the interpreter ran", |run| {
+        Measured::new("processor_service", "", "Share of the time for which the interpreter ran", |run| {
             let busy = run.measures.processor.area(run.now);
             run.part_of_time(busy - run.measures.overhead_so_far(run.now))
         }),
-        Measured::new("disk_utilisation", "", "Part of the time in which the disk was busy", |run| {
+        Measured::new("disk_utilisation", "", "Share of the time for which the disk was busy", |run| {
             run.part_of_time(run.disk_busy)
         }),
     ]
@@ -207,7 +207,7 @@ pub(super) fn sample_columns() -> Vec<Column> {
             .role(Role::Load),
         seconds("user_s", "Processor time of the interpreter").role(Role::UserTime),
         seconds("system_s", "Processor time of the supervisor").role(Role::SystemTime),
-        seconds("idle_s", "Processor time that nobody used").role(Role::IdleTime),
+        seconds("idle_s", "Unused processor time").role(Role::IdleTime),
         count("inputs", "input", "Inputs received"),
         count("completions", "input", "Inputs serviced").role(Role::Throughput),
         count("swap_outs", "access", "Workspaces written to disk").role(Role::Request),

@@ -118,7 +118,7 @@ pub(super) fn sample_columns() -> Vec<Column> {
     let gauge = |name: &str, unit: &str, what: &str| Column::new(name, Type::U64, unit, Kind::Gauge, what);
     vec![
         seconds("problem_s", "CPU time in problem state").role(Role::UserTime),
-        seconds("cp_s", "CPU time in supervisor state, dispatch included").role(Role::SystemTime),
+        seconds("cp_s", "CPU time in supervisor state, including dispatch").role(Role::SystemTime),
         seconds("wait_s", "CPU time in wait state").role(Role::IdleTime),
         seconds("dispatch_s", "CP time charged to no user: the dispatcher's, part of cp_s"),
         count("vsio", "request", "SIO instructions issued by users to virtual selector channels")

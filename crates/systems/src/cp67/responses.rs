@@ -68,16 +68,16 @@ impl<'a> RunTotals<'a> {
 
 fn time_shares<'t>() -> Vec<Measured<RunTotals<'t>>> {
     vec![
-        Measured::new("problem_share", "", "Part of the time up in problem state", |run| {
+        Measured::new("problem_share", "", "Share of the time up in problem state", |run| {
             run.share(run.measures.totals.problem)
         }),
-        Measured::new("cp_share", "", "Part of the time up in supervisor state", |run| {
+        Measured::new("cp_share", "", "Share of the time up in supervisor state", |run| {
             run.share(run.measures.totals.cp)
         }),
-        Measured::new("wait_share", "", "Part of the time up in which the processor waited", |run| {
+        Measured::new("wait_share", "", "Share of the time up for which the processor waited", |run| {
             run.measures.waiting.area(run.now) as f64 * NANOSECOND / run.up_s
         }),
-        Measured::new("dispatch_share", "", "Part of the time up in the dispatcher", |run| {
+        Measured::new("dispatch_share", "", "Share of the time up in the dispatcher", |run| {
             run.share(run.measures.totals.dispatch)
         }),
     ]
@@ -85,18 +85,22 @@ fn time_shares<'t>() -> Vec<Measured<RunTotals<'t>>> {
 
 fn rates<'t>() -> Vec<Measured<RunTotals<'t>>> {
     vec![
-        Measured::new("vsio_per_s", "request/s", "VSIO a second", |run| run.per_s(run.measures.totals.vsio)),
-        Measured::new("vmio_per_s", "request/s", "VMIO a second", |run| run.per_s(run.measures.totals.vmio)),
-        Measured::new("page_ios_per_s", "page/s", "Pages read in and swapped out a second", |run| {
+        Measured::new("vsio_per_s", "request/s", "VSIO per second", |run| {
+            run.per_s(run.measures.totals.vsio)
+        }),
+        Measured::new("vmio_per_s", "request/s", "VMIO per second", |run| {
+            run.per_s(run.measures.totals.vmio)
+        }),
+        Measured::new("page_ios_per_s", "page/s", "Pages read in and swapped out per second", |run| {
             run.per_s(run.measures.totals.page_ios())
         }),
-        Measured::new("spool_ios_per_s", "request/s", "Spool I/O a second", |run| {
+        Measured::new("spool_ios_per_s", "request/s", "Spool I/O per second", |run| {
             run.per_s(run.measures.totals.spool_ios)
         }),
         Measured::new(
             "page_steals_per_s",
             "page/s",
-            "Pages of users in the queues that were overwritten, a second",
+            "Pages of users in the queues that were overwritten, per second",
             |run| run.per_s(run.measures.totals.page_steals),
         ),
         Measured::new("active_users_mean", "user", "Mean active users of the observations", |run| {
@@ -113,22 +117,25 @@ fn rates<'t>() -> Vec<Measured<RunTotals<'t>>> {
 
 fn costs<'t>() -> Vec<Measured<RunTotals<'t>>> {
     vec![
-        Measured::new("vsio_cost_s", "s", "True mean CP time of a VSIO, dispatch included", |run| {
+        Measured::new("vsio_cost_s", "s", "True mean CP time of a VSIO, including dispatch", |run| {
             run.cost(Kind::Vsio)
         }),
-        Measured::new("vmio_cost_s", "s", "True mean CP time of a VMIO, dispatch included", |run| {
+        Measured::new("vmio_cost_s", "s", "True mean CP time of a VMIO, including dispatch", |run| {
             run.cost(Kind::Vmio)
         }),
-        Measured::new("page_io_cost_s", "s", "True mean CP time of a page I/O, dispatch included", |run| {
+        Measured::new("page_io_cost_s", "s", "True mean CP time of a page I/O, including dispatch", |run| {
             run.cost(Kind::PageIo)
         }),
-        Measured::new("spool_io_cost_s", "s", "True mean CP time of a spool I/O, dispatch included", |run| {
-            run.cost(Kind::SpoolIo)
-        }),
+        Measured::new(
+            "spool_io_cost_s",
+            "s",
+            "True mean CP time of a spool I/O, including dispatch",
+            |run| run.cost(Kind::SpoolIo),
+        ),
         Measured::new(
             "problem_cost",
             "s/s",
-            "True CP time for a second of problem state time, dispatch included",
+            "True CP time per second of problem state time, including dispatch",
             |run| {
                 let spent = run.spent(Kind::Problem);
                 run.of_problem(spent.cp + spent.dispatch)
@@ -137,18 +144,15 @@ fn costs<'t>() -> Vec<Measured<RunTotals<'t>>> {
         Measured::new(
             "base_cost",
             "s/s",
-            "True CP time of a second of real time: CP's base work, dispatch included",
+            "True CP time per second of real time: CP's base work, including dispatch",
             |run| {
                 let spent = run.spent(Kind::Base);
                 (spent.cp + spent.dispatch) as f64 * NANOSECOND / run.up_s
             },
         ),
-        Measured::new(
-            "unmeasured_share",
-            "s/s",
-            "CP time of activities that nobody counts, a second",
-            |run| run.spent(Kind::Unmeasured).cp as f64 * NANOSECOND / run.up_s,
-        ),
+        Measured::new("unmeasured_share", "s/s", "CP time of unmeasured activities, per second", |run| {
+            run.spent(Kind::Unmeasured).cp as f64 * NANOSECOND / run.up_s
+        }),
     ]
 }
 
@@ -169,7 +173,7 @@ fn dispatch_costs<'t>() -> Vec<Measured<RunTotals<'t>>> {
         Measured::new(
             "problem_dispatch",
             "s/s",
-            "Dispatch in the CP time for a second of problem state time",
+            "Dispatch in the CP time per second of problem state time",
             |run| run.of_problem(run.spent(Kind::Problem).dispatch),
         ),
         Measured::new("base_dispatch", "s/s", "Dispatch in CP's base work", |run| {
@@ -188,7 +192,7 @@ fn others<'t>() -> Vec<Measured<RunTotals<'t>>> {
         Measured::new("free_calls_per_spool_io", "call", "FREE calls of a spool I/O", |run| {
             run.calls(Kind::SpoolIo)
         }),
-        Measured::new("drum_utilisation", "", "Part of the time up in which the drum was busy", |run| {
+        Measured::new("drum_utilisation", "", "Share of the time up for which the drum was busy", |run| {
             run.drum_busy_s / run.up_s
         }),
         Measured::new(
@@ -203,7 +207,7 @@ fn others<'t>() -> Vec<Measured<RunTotals<'t>>> {
             "Mean time from a typed line to the last line of its answer",
             |run| run.measures.responses.mean(),
         ),
-        Measured::new("interactions_per_s", "interaction/s", "Interactions that ended, a second", |run| {
+        Measured::new("interactions_per_s", "interaction/s", "Interactions completed per second", |run| {
             run.measures.responses.count() as f64 / run.up_s
         }),
         Measured::new("observations", "", "Observations of DUSETIMR", |run| run.measures.observations as f64),

@@ -98,28 +98,29 @@ fn shares<'t>() -> Vec<Measured<RunTotals<'t>>> {
         Measured::new("interactions_mean", "interaction", "Mean number of inputs in the system", |run| {
             run.measures.interactions.mean_present(run.now)
         }),
-        Measured::new("processor_share", "", "Part of the time in which users' programs ran", |run| {
+        Measured::new("processor_share", "", "Share of the time for which users' programs ran", |run| {
             run.measures.run.mean(run.now)
         }),
-        Measured::new("swap_share", "", "Part of the time for swapping, the background's included", |run| {
-            seconds(run.measures.swap_area(run.now)) / run.length_s()
-        }),
-        Measured::new("background_share", "", "Part of the time in which the background ran", |run| {
+        Measured::new(
+            "swap_share",
+            "",
+            "Share of the time for swapping, including the background's",
+            |run| seconds(run.measures.swap_area(run.now)) / run.length_s(),
+        ),
+        Measured::new("background_share", "", "Share of the time for which the background ran", |run| {
             run.share(State::Background)
         }),
-        Measured::new("supervisor_share", "", "Part of the time for lines typed and printed", |run| {
+        Measured::new("supervisor_share", "", "Share of the time for lines typed and printed", |run| {
             run.share(State::Supervisor)
         }),
         Measured::new(
             "disk_wait_share",
             "",
-            "Part of the time in which a program waited in core for the disk",
+            "Share of the time for which a program waited in core for the disk",
             |run| run.share(State::DiskWait),
         ),
-        Measured::new("idle_share", "", "Part of the time in which there was nothing to do", |run| {
-            run.share(State::Idle)
-        }),
-        Measured::new("background_swap_share", "", "Part of the time for swapping the background", |run| {
+        Measured::new("idle_share", "", "Share of the time without any work", |run| run.share(State::Idle)),
+        Measured::new("background_swap_share", "", "Share of the time for swapping the background", |run| {
             seconds(run.counts().background_swap) / run.length_s()
         }),
     ]
@@ -181,7 +182,7 @@ pub(super) fn sample_columns() -> Vec<Column> {
         time("command_load_s", "Time for reading commands from the disk").role(Role::SystemTime),
         time("supervisor_s", "Time for lines typed and printed").role(Role::SystemTime),
         time("disk_wait_s", "Time in which a program waited in core for the disk").role(Role::IdleTime),
-        time("idle_s", "Time in which there was nothing to do").role(Role::IdleTime),
+        time("idle_s", "Time without any work").role(Role::IdleTime),
         count("inputs", "interaction", "Inputs received"),
         count("interactions", "interaction", "Interactions completed").role(Role::Throughput),
         count("lines", "line", "Lines typed and printed").role(Role::Request),

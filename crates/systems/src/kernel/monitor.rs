@@ -9,31 +9,34 @@ use thinktime_log::{
     vocabulary,
 };
 
-/// Rows kept before they are written.
+/// Rows collected before they are written: a block of the log costs a system call, a row should not.
 const BLOCK_ROWS: usize = 4096;
 
-/// What a model tells of a run, as it goes.
+/// Receiver of the reports of a machine at work.
+///
+/// Reports must not change the run: a machine draws no random number and sets no event for its monitor but the next
+/// sample, so that a recorded replication is the unrecorded one bit for bit.
 pub trait Monitor {
-    /// Whether anyone listens. False makes all of it cost nothing.
+    /// Whether reports are received. With false the compiler removes the reports and what they need.
     const LISTENS: bool;
 
     /// An interval of `samples` has ended.
     fn sample(&mut self, start: Time, length: Span, values: Vec<Value>);
 
-    /// `user` was there in the interval that began at `start`, with so much CPU time in user state and in the system.
+    /// CPU time of `user` in user state and in the system, in the interval that began at `start`.
     fn user(&mut self, _start: Time, _user: &Arc<str>, _user_time: Span, _system_time: Span) {}
 
-    /// Something that the log's manifest should count.
+    /// An incident, which the log's manifest counts by kind.
     fn incident(&mut self, _now: Time, _kind: &'static str, _detail: &'static str) {}
 
-    /// Something happened to `user` (none: to the machine).
+    /// An event of `user`, or of the machine where there is none.
     fn event(&mut self, now: Time, kind: &'static str, user: Option<u32>, amount: Option<Amount>);
 
     /// An interaction has ended, by its completion or by the end of the run.
     fn interaction(&mut self, interaction: &Interaction);
 }
 
-/// Nobody listens.
+/// Receives nothing and costs nothing.
 pub struct NullMonitor;
 
 impl Monitor for NullMonitor {
@@ -44,7 +47,7 @@ impl Monitor for NullMonitor {
     fn interaction(&mut self, _: &Interaction) {}
 }
 
-/// How much of something an event was about.
+/// Amount of an event.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Amount {
     pub value: f64,
@@ -58,7 +61,7 @@ impl Amount {
     }
 }
 
-/// One input and all the work that it asked for.
+/// One input and the work it requested.
 #[derive(Clone, Debug)]
 pub struct Interaction {
     pub user: u32,
@@ -74,7 +77,7 @@ pub struct Interaction {
     pub waited: bool,
 }
 
-/// Writes a replication into a log, as a session of its own.
+/// Writes a replication into a log, as one session.
 pub struct LogMonitor {
     writer: LogWriter,
     samples: TableId,
@@ -112,12 +115,12 @@ const INTERACTION_COLUMNS: [&str; 11] = [
 /// The columns of `users` that a simulated system fills.
 const USER_COLUMNS: [&str; 4] = ["start", "user", "user_s", "system_s"];
 
-/// What a log of a simulated system holds.
+/// Tables of the log of a simulated system.
 pub struct Tables {
-    /// Columns of `samples` beside start and length.
+    /// Columns of `samples` after start and length.
     pub samples: Vec<Column>,
     pub users: bool,
-    /// With interactions and events, of so many users.
+    /// Number of users whose interactions and events are written; none: these tables are left out.
     pub trace_of: Option<u64>,
 }
 
@@ -162,7 +165,7 @@ impl LogMonitor {
         Value::Time(self.epoch_us + (time.0 / 1000) as i64)
     }
 
-    /// The model calls cannot fail; what went wrong is kept for [`LogMonitor::finish`].
+    /// Writes when at least `least` rows are waiting. A machine cannot handle a failure: [`LogMonitor::finish`] returns it.
     fn write(&mut self, least: usize) {
         let trace_rows = self.trace.as_ref().map_or(0, |t| t.interaction_rows.len() + t.event_rows.len());
         let rows = self.sample_rows.len() + self.user_rows.len() + trace_rows;

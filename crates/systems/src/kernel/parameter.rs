@@ -286,6 +286,7 @@ impl Settings {
             let value = given.get(&name).unwrap_or(&parameter.default);
             let resolved = settings.check(&name, parameter, value)?;
             settings.values.insert(name, resolved);
+            // The struct is read from the value as given: spelling out could round a weight of a distribution.
             settings.set_field(&parameter.field, value.clone());
         }
         Ok(settings)

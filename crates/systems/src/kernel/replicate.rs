@@ -140,6 +140,7 @@ pub(crate) fn replicate<C: Configuration, M: Monitor>(
     machine.finish(&mut calendar, &mut laws)?;
     let now = calendar.now();
     let totals = machine.totals(now);
+    // Responses are computed after the laws have held: no figure comes from a run that contradicts itself.
     let responses = configuration.responses();
     Ok(Outcome {
         responses: responses.iter().map(|measured| measured.of(&totals)).collect(),

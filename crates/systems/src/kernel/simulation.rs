@@ -15,7 +15,7 @@ use super::monitor::{LogMonitor, Tables};
 use super::parameter::{Common, ParameterError, Settings};
 use super::replicate::{Outcome, Prepared, Replication, System};
 
-/// Why a simulation gave nothing.
+/// Reasons for a simulation without results.
 #[derive(Debug, Error)]
 pub enum SimulationError {
     #[error(transparent)]
@@ -77,7 +77,7 @@ pub struct Simulation {
     prepared: Box<dyn Prepared>,
 }
 
-/// Simulated time counts from here, where the system has no date of its own: 2000-01-01 00:00 UTC.
+/// Start of simulated time for systems without a date of their own: 2000-01-01 00:00 UTC.
 const EPOCH_US: i64 = 946_684_800_000_000;
 
 impl Simulation {
@@ -97,8 +97,8 @@ impl Simulation {
         &self.settings
     }
 
-    /// Runs `replications` on `threads` threads (one a core where none is given). `done` is told of each
-    /// that has ended, from any thread, and may stop the rest by returning false.
+    /// Runs `replications` on `threads` threads, by default one per core. `done` is called after each of them, from any
+    /// thread, and stops the rest by returning false.
     pub fn run(
         &self,
         seed: u64,
@@ -111,6 +111,7 @@ impl Simulation {
             problem: problem.to_string(),
         })?;
         let stopped = AtomicBool::new(false);
+        // MSER-5 needs a pass without a cut; the warm-up it finds is then the same for every replication.
         let pass = |warm_up: Span| {
             replicate(&pool, replications.clone(), |replication| {
                 if stopped.load(Ordering::Relaxed) {
@@ -131,6 +132,7 @@ impl Simulation {
             }
         };
         let outcomes = pass(warm_up)?;
+        // Copies would have a spread of zero, and their interval would be a lie.
         let rows: Vec<Vec<f64>> = outcomes.iter().map(|outcome| outcome.responses.clone()).collect();
         DuplicateReplications::refuse(&rows)?;
         Ok(Replications { first_replication: replications.start, outcomes, warm_up, settled })
@@ -154,7 +156,9 @@ impl Simulation {
             .map_err(|violation| SimulationError::LawViolation { replication: number, violation })
     }
 
-    /// Runs one replication again, as a session of the log at `dir`, with its trace if asked for.
+    /// Runs one replication again, as a session of the log at `dir`, with its trace if `trace`.
+    ///
+    /// Running twice is cheaper than keeping every replication in memory until it is known which are recorded.
     pub fn record(
         &self,
         dir: &Path,

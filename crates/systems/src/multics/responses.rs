@@ -51,25 +51,25 @@ impl<'a> RunTotals<'a> {
 
 fn processors<'t>() -> Vec<Measured<RunTotals<'t>>> {
     vec![
-        Measured::new("useful_share", "", "Part of the processors' capacity in user programs", |run| {
+        Measured::new("useful_share", "", "Share of the processors' capacity in user programs", |run| {
             run.share(run.meters.useful)
         }),
         Measured::new(
             "idle_share",
             "",
-            "Part of the processors' capacity in which nobody eligible could run",
+            "Share of the processors' capacity for which no eligible process could run",
             |run| run.share(run.meters.idle),
         ),
         Measured::new(
             "lock_wait_share",
             "",
-            "Part of the capacity in which a processor waited for a lock",
+            "Share of the capacity for which a processor waited for a lock",
             |run| run.share(run.meters.lock_wait),
         ),
         Measured::new(
             "interference_share",
             "",
-            "Part of the capacity lost because processors were in each other's way in core",
+            "Share of the capacity lost by interference of the processors in core",
             |run| run.share(run.meters.interference),
         ),
         Measured::new("eligible_mean", "process", "Mean number of eligible processes", |run| {
@@ -87,10 +87,12 @@ fn processors<'t>() -> Vec<Measured<RunTotals<'t>>> {
             "Mean places of core that the hand looked at for a page fault",
             |run| run.measures.examined as f64 / run.meters.events[Event::PageFault as usize] as f64,
         ),
-        Measured::new("preemptions_per_s", "1/s", "Processes that were preempted, a second", |run| {
+        Measured::new("preemptions_per_s", "1/s", "Processes preempted per second", |run| {
             run.measures.preemptions as f64 / run.length_s
         }),
-        Measured::new("drum_utilisation", "", "Part of the time in which the drum was busy", |run| run.drum),
+        Measured::new("drum_utilisation", "", "Share of the time for which the drum was busy", |run| {
+            run.drum
+        }),
         Measured::new("disk_utilisation", "", "Mean part of the time in which an arm was busy", |run| {
             run.disks
         }),
@@ -99,22 +101,19 @@ fn processors<'t>() -> Vec<Measured<RunTotals<'t>>> {
 
 fn interactions<'t>() -> Vec<Measured<RunTotals<'t>>> {
     vec![
-        Measured::new(
-            "interactions_per_s",
-            "interaction/s",
-            "Interactions that were answered, a second",
-            |run| run.meters.interactions as f64 / run.length_s,
-        ),
+        Measured::new("interactions_per_s", "interaction/s", "Interactions answered per second", |run| {
+            run.meters.interactions as f64 / run.length_s
+        }),
         Measured::new(
             "response_mean_s",
             "s",
             "Mean response of users that play the script, to interactions that they wait for, by their clock",
             |run| run.measures.all.seconds(),
         ),
-        Measured::new("response_light_mean_s", "s", "The same without heavy commands", |run| {
+        Measured::new("response_light_mean_s", "s", "Mean response to these without heavy commands", |run| {
             run.measures.light.seconds()
         }),
-        Measured::new("response_heavy_mean_s", "s", "The same of heavy commands", |run| {
+        Measured::new("response_heavy_mean_s", "s", "Mean response to heavy commands", |run| {
             run.measures.heavy.seconds()
         }),
         Measured::new(

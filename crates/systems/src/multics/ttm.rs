@@ -88,7 +88,7 @@ fn count(name: &str, unit: &str, what: &str) -> Column {
 pub(super) fn columns() -> Vec<Column> {
     let mut columns = vec![
         seconds("useful_s", "Processor time in user programs").role(Role::UserTime),
-        seconds("idle_s", "Processor time in which nobody eligible could run").role(Role::IdleTime),
+        seconds("idle_s", "Processor time for which no eligible process could run").role(Role::IdleTime),
     ];
     for event in Event::ALL {
         let (name, words) = (event.name(), event.words());
@@ -99,7 +99,7 @@ pub(super) fn columns() -> Vec<Column> {
         columns.push(seconds(&format!("{name}_s"), &what).role(Role::SystemTime));
     }
     columns.extend([
-        seconds("lock_wait_s", "Part of the events' time in which a processor waited for a lock"),
+        seconds("lock_wait_s", "Share of the events' time for which a processor waited for a lock"),
         count("interactions", "interaction", "Interactions that were answered").role(Role::Throughput),
         count("script_interactions", "interaction", "Of these, by users that play the script"),
         seconds("script_run_s", "Time in user programs of those interactions"),

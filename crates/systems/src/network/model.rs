@@ -62,6 +62,7 @@ struct Outside {
 
 impl<'a, M: Monitor> Model<'a, M> {
     pub fn new(plan: &'a Plan, replication: Replication, monitor: &'a mut M) -> Model<'a, M> {
+        // Customers from outside join the users at the end of the list, and their places are used again.
         let users = plan.users() as usize;
         let streams = replication.streams;
         let stations = plan.stations.iter().enumerate();
@@ -246,6 +247,7 @@ impl<'a, M: Monitor> Model<'a, M> {
             station.check(now, laws)?;
         }
         self.think.check(now, laws)?;
+        // The books of the stations know nothing of each other: that they add up is a law of its own.
         let inside = |who: &&Customer| who.step != THINKING && who.step != ABSENT;
         let arrivals = self.customers.iter().filter(inside).map(|who| who.arrived);
         self.system.check("the network", now, arrivals, laws)?;

@@ -25,6 +25,7 @@ pub struct RunTotals<'a> {
 
 impl<'a> RunTotals<'a> {
     pub fn of<M: Monitor>(model: &'a Model<'_, M>, now: Time) -> RunTotals<'a> {
+        // With one class, as mostly, its tally is that of all: no histogram is copied.
         let mut overall = Cow::Borrowed(&model.responses[0]);
         model.responses[1..].iter().for_each(|tally| overall.to_mut().merge(tally));
         RunTotals {

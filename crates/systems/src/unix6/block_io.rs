@@ -42,6 +42,7 @@ impl<M: Monitor> Machine<'_, M> {
     /// Something was due at the disks: whether a transfer has ended.
     pub fn transfer_ends(&mut self, slot: Slot, calendar: &mut Calendar) -> bool {
         let Some(done) = self.disks.due(slot, calendar) else { return false };
+        // Customers of the controller: the buffers, then the swapper, then each process with its page.
         let (now, swapper) = (calendar.now(), self.config.buffers);
         match done.customer.cmp(&swapper) {
             Ordering::Less => {

@@ -156,6 +156,7 @@ impl Config {
             update_interval: parameters.update_interval,
         };
         if children {
+            // One file: the span of the prototypes' files means nothing.
             config.disks.file_span = space(config.files().1, config.address_blocks);
         }
         config.check(parameters, settings)?;

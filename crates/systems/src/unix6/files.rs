@@ -197,6 +197,7 @@ impl Files {
                 return Got::Held(buffer);
             }
             Lookup::Busy(buffer) => {
+                // Another may have taken it again by the time this process is woken: then it sleeps again.
                 return Got::Wait(Flow::Sleep(Channel::Buffer(buffer.0), priority::BLOCK));
             }
             Lookup::Absent => {}
@@ -227,6 +228,7 @@ impl Files {
     pub fn read_ahead(&mut self, file: usize, block: u64, io: &mut Io) {
         let next = self.next_in_sequence(file, block).filter(|_| self.plan.read_ahead);
         let Some(next) = next.filter(|next| !self.cache.holds(*next)) else { return };
+        // Without a free buffer nothing is read ahead: nobody waits for it.
         if let Some(buffer) = self.claim(next, io) {
             io.counts.read_aheads += 1;
             self.begin_transfer(buffer, next, Transferring::Alone, io);

@@ -134,6 +134,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
         sleeper.channel = Some(channel);
         sleeper.priority = priority;
         sleeper.status = if priority < 0 { Status::Asleep } else { Status::Waiting };
+        // Whoever waits for something slow may be swapped out: the swapper has been waiting for that.
         if priority >= 0 && std::mem::take(&mut self.swapper.no_victim) {
             self.wake(Channel::NoVictim, now);
         }
@@ -166,6 +167,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
     fn set_user_priority(&mut self, p: usize) {
         let priority = self.processes[p].user_priority();
         self.processes[p].priority = priority;
+        // As in Sixth Edition, whose comparison is this way round: a worse priority makes the kernel look again.
         self.reconsider |= priority > self.current_priority;
     }
 
@@ -179,6 +181,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
             self.current_priority = self.processes[p].priority;
             self.current = Some(Current { process: p, since: now });
             self.meters.processor_taken(now);
+            // The first time that the worker has the processor after its pause.
             if let Some(interaction) = &mut self.processes[p].interaction {
                 interaction.first_service.get_or_insert(now);
             }
@@ -255,6 +258,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
         let Some(current) = &mut self.current else { return };
         let (passed, interrupts) = (now.since(current.since), self.interrupts);
         current.since = now;
+        // Interrupts come first: their time is the system's, and the process waits for it.
         let stolen = passed.min(interrupts);
         self.interrupts -= stolen;
         self.meters.charge_mode(Mode::System, stolen);
@@ -273,6 +277,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
         if self.current.is_some() && self.config.costs.interrupt > Span::ZERO {
             self.account(calendar.now());
             self.interrupts += self.config.costs.interrupt;
+            // What the process has left ends later by the time of the interrupt.
             let left = self.current.map_or(Span::ZERO, |current| self.processes[current.process].left);
             calendar.set(PROCESSOR, calendar.now() + self.interrupts + left, Priority::Completion);
         }
@@ -293,6 +298,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
 
     fn tick(&mut self, calendar: &mut Calendar) {
         self.ticks += 1;
+        // Computed from the number of the tick: a sum of rounded sixtieths would drift.
         calendar.set(CLOCK, Self::time_of_tick(self.ticks + 1), Priority::Arrival);
         self.meters.tick(&self.observed());
         if let Some(current) = self.current {
@@ -314,6 +320,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
         if self.seconds == self.time_out {
             self.wake(Channel::TimeOut, now);
         }
+        // Equal priorities take turns only because of this.
         self.reconsider |= self.seconds % TURN_S == 0;
         for p in 0..self.processes.len() {
             let process = &mut self.processes[p];
@@ -330,6 +337,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
                 }
             }
         }
+        // A second attempt of those who found no swap space.
         self.wake(Channel::NextSecond, now);
         if std::mem::take(&mut self.swapper.no_victim) {
             self.wake(Channel::NoVictim, now);

@@ -236,7 +236,7 @@ pub(super) fn sample_columns() -> Vec<Column> {
     let mut columns = vec![
         seconds("user_s", "Processor time in user mode").role(Role::UserTime),
         seconds("system_s", "Processor time in system mode").role(Role::SystemTime),
-        seconds("idle_s", "Processor time that nobody used").role(Role::IdleTime),
+        seconds("idle_s", "Unused processor time").role(Role::IdleTime),
     ];
     columns.extend(COUNTERS.iter().map(|(name, unit, role, what, _)| {
         let column = Column::new(name, Type::U64, unit, Kind::Counter, what);
@@ -264,8 +264,8 @@ pub(super) fn sample_columns() -> Vec<Column> {
     columns.extend([
         gauge("processes_ready", "process", "Processes that wanted the processor"),
         gauge("processes_loaded", "process", "Processes in memory"),
-        gauge("memory_free_clicks", "click", "User memory that nobody held"),
-        gauge("swap_free_blocks", "block", "Swap area that nobody held"),
+        gauge("memory_free_clicks", "click", "Free user memory"),
+        gauge("swap_free_blocks", "block", "Free swap area"),
         gauge("active_users", "user", "Users whose processes had processor time in user mode")
             .role(Role::Load),
     ]);
@@ -287,9 +287,9 @@ const COUNTERS: [Counter; 13] = [
     ("text_loads", "text", None, "Shared texts read from the swap area", |c| c.text_loads),
     ("page_faults", "page", Some(Role::Request), "Pages read, with paging", |c| c.page_faults),
     ("page_outs", "page", Some(Role::Request), "Modified pages written to make room", |c| c.page_outs),
-    ("terminal_in_characters", "character", None, "Characters from the terminal: nobody types", |_| 0),
+    ("terminal_in_characters", "character", None, "Characters from the terminal: none are typed", |_| 0),
     ("terminal_out_characters", "character", None, "Characters to the terminal", |c| c.characters_out),
-    ("interactions", "interaction", Some(Role::Throughput), "Interactions that ended", |c| c.interactions),
+    ("interactions", "interaction", Some(Role::Throughput), "Interactions completed", |c| c.interactions),
 ];
 
 fn tick_columns() -> impl Iterator<Item = Column> {

@@ -68,10 +68,10 @@ fn time_shares<'t>() -> Vec<Measured<RunTotals<'t>>> {
         Measured::new(
             "controller_utilisation",
             "",
-            "Part of the time in which the disk controller was busy",
+            "Share of the time for which the disk controller was busy",
             |run| run.controller_utilisation,
         ),
-        Measured::new("cpu_utilisation", "", "Part of the time in which the processor was busy", |run| {
+        Measured::new("cpu_utilisation", "", "Share of the time for which the processor was busy", |run| {
             run.part_of_time(run.meters.totals.user + run.meters.totals.system)
         }),
         Measured::new("user_s", "s", "Processor time in user mode", |run| {
@@ -128,8 +128,8 @@ fn disk_traffic<'t>() -> Vec<Measured<RunTotals<'t>>> {
 
 fn interactions<'t>() -> Vec<Measured<RunTotals<'t>>> {
     vec![
-        Measured::new("interactions", "interaction", "Interactions that ended", |run| run.interactions()),
-        Measured::new("interactions_per_s", "interaction/s", "Interactions that ended, a second", |run| {
+        Measured::new("interactions", "interaction", "Interactions completed", |run| run.interactions()),
+        Measured::new("interactions_per_s", "interaction/s", "Interactions completed per second", |run| {
             run.interactions() / run.length_s()
         }),
         Measured::new(
@@ -150,9 +150,7 @@ fn interactions<'t>() -> Vec<Measured<RunTotals<'t>>> {
         Measured::new("loaded_mean", "process", "Mean number of workers in memory", |run| {
             run.meters.loaded.mean(run.now)
         }),
-        Measured::new("memory_free_mean", "click", "Mean user memory that nobody held", |run| {
-            run.mean_free_memory
-        }),
+        Measured::new("memory_free_mean", "click", "Mean free user memory", |run| run.mean_free_memory),
         Measured::new(
             "swap_in_wait_mean_s",
             "s",
@@ -165,13 +163,18 @@ fn interactions<'t>() -> Vec<Measured<RunTotals<'t>>> {
             "Longest time that a ready process was out of memory before it came in",
             |run| run.meters.waits.largest(),
         ),
-        Measured::new("seeks_share", "", "Part of the disk requests before which an arm moved", |run| {
-            let drives = &run.meters.totals.drives;
-            let sum = |of: fn(usize, &[super::meters::Transferred; DRIVES]) -> u64| -> u64 {
-                (0..DRIVES).map(|drive| of(drive, drives)).sum()
-            };
-            sum(|drive, all| all[drive].seeks) as f64 / sum(|drive, all| all[drive].requests) as f64
-        }),
+        Measured::new(
+            "seeks_share",
+            "",
+            "Share of the disk requests that needed a movement of the arm",
+            |run| {
+                let drives = &run.meters.totals.drives;
+                let sum = |of: fn(usize, &[super::meters::Transferred; DRIVES]) -> u64| -> u64 {
+                    (0..DRIVES).map(|drive| of(drive, drives)).sum()
+                };
+                sum(|drive, all| all[drive].seeks) as f64 / sum(|drive, all| all[drive].requests) as f64
+            },
+        ),
     ]
 }
 

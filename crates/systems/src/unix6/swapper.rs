@@ -78,6 +78,7 @@ impl<M: Monitor> Machine<'_, M> {
             return Some(Flow::Sleep(Channel::NobodyOut, priority::SWAP));
         };
         if self.make_room(candidate, now) {
+            // Its memory is taken already: nobody may displace it on its way in.
             self.processes[candidate].locked = true;
             let then = Image { process: candidate, place };
             let absent = self.processes[candidate].text.filter(|text| self.texts[*text].loaded == 0);
@@ -92,6 +93,7 @@ impl<M: Monitor> Machine<'_, M> {
         let place = victim.and_then(|v| self.swap_area.take(now, blocks(self.processes[v].size)));
         if let (Some(victim), Some(place)) = (victim, place) {
             let driven = &mut self.processes[victim];
+            // Not loaded from now on, so that it is given no processor while its image is written.
             (driven.loaded, driven.locked) = (false, true);
             self.swapper.state = State::Driving(Image { process: victim, place });
             self.event(now, "swap_out_start", victim, None);
@@ -118,6 +120,7 @@ impl<M: Monitor> Machine<'_, M> {
             },
             None => None,
         };
+        // Both or nothing: a text without its process would only fill memory.
         let Some(place) = self.memory.take(now, self.processes[p].size) else {
             if let Some((_, place)) = text_place {
                 self.memory.release(now, place);
@@ -266,6 +269,7 @@ impl<M: Monitor> Machine<'_, M> {
                 self.swapper.buffer = Some(SwapBuffer { by, clicks, done: false });
                 let disks = &self.config.disks;
                 let ask = Ask {
+                    // The controller knows the swapper by the number after those of the buffers.
                     customer: self.config.buffers,
                     drive: disks.swap_drive,
                     block: disks.swap_start + place,
