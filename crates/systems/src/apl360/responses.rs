@@ -3,8 +3,11 @@
 use thinktime_engine::{Tally, Time};
 use thinktime_log::{Column, Kind, Role, Type, Value};
 
+use super::config::Config;
 use super::measures::{LIMITS_S, Measures, QUEUES, Queue, SHORT_S, SIZES, Sampled};
 use crate::kernel::Measured;
+
+type Row = Measured<Config>;
 
 /// Rates count per this time, the paper's unit of analysis [s].
 const PERIOD_S: f64 = 600.0;
@@ -53,7 +56,7 @@ fn sd(tally: &Tally) -> f64 {
 }
 
 /// The responses, in the order in which they are shown.
-pub(super) fn responses<'t>() -> Vec<Measured<RunTotals<'t>>> {
+pub(super) fn responses() -> Vec<Row> {
     let mut all = service();
     all.extend(times());
     all.extend(shares());
@@ -62,18 +65,18 @@ pub(super) fn responses<'t>() -> Vec<Measured<RunTotals<'t>>> {
     all
 }
 
-fn service<'t>() -> Vec<Measured<RunTotals<'t>>> {
+fn service() -> Vec<Row> {
     vec![
-        Measured::new("queued_workspaces", "workspace", "Mean number of inputs in the system", |run| {
+        Row::new("queued_workspaces", "workspace", "Mean number of inputs in the system", |run| {
             run.measures.system.mean_present(run.now)
         }),
-        Measured::new("inputs_serviced", PERIOD_INPUTS, "Inputs serviced", |run| {
+        Row::new("inputs_serviced", PERIOD_INPUTS, "Inputs serviced", |run| {
             run.per_period(run.measures.serviced)
         }),
-        Measured::new("inputs_received", PERIOD_INPUTS, "Inputs received", |run| {
+        Row::new("inputs_received", PERIOD_INPUTS, "Inputs received", |run| {
             run.per_period(run.measures.inputs)
         }),
-        Measured::new("unfinished", "input", "Inputs in the system at the end", |run| {
+        Row::new("unfinished", "input", "Inputs in the system at the end", |run| {
             run.measures.system.present() as f64
         }),
     ]
@@ -82,26 +85,23 @@ fn service<'t>() -> Vec<Measured<RunTotals<'t>>> {
 const PERIOD_INPUTS: &str = "input/(10 min)";
 const PERIOD_ACCESSES: &str = "access/(10 min)";
 
-fn times<'t>() -> Vec<Measured<RunTotals<'t>>> {
+fn times() -> Vec<Row> {
     vec![
-        Measured::new("mean_reaction_s", "s", "Mean time from an input to its first slice", |run| {
+        Row::new("mean_reaction_s", "s", "Mean time from an input to its first slice", |run| {
             run.measures.reaction.mean()
         }),
-        Measured::new("max_reaction_s", "s", "Largest reaction time", |run| run.measures.reaction.largest()),
-        Measured::new("sd_reaction_s", "s", "Standard deviation of the reaction times", |run| {
+        Row::new("max_reaction_s", "s", "Largest reaction time", |run| run.measures.reaction.largest()),
+        Row::new("sd_reaction_s", "s", "Standard deviation of the reaction times", |run| {
             sd(&run.measures.reaction)
         }),
-        Measured::new(
-            "mean_log_reaction",
-            "",
-            "Mean of log10(R + 0.5), R the reaction time in seconds",
-            |run| run.measures.log_reaction / run.measures.reaction.count() as f64,
-        ),
-        Measured::new("mean_response_s", "s", SHORT_RESPONSE, |run| run.measures.short.mean()),
-        Measured::new("sd_response_s", "s", "Standard deviation of these response times", |run| {
+        Row::new("mean_log_reaction", "", "Mean of log10(R + 0.5), R the reaction time in seconds", |run| {
+            run.measures.log_reaction / run.measures.reaction.count() as f64
+        }),
+        Row::new("mean_response_s", "s", SHORT_RESPONSE, |run| run.measures.short.mean()),
+        Row::new("sd_response_s", "s", "Standard deviation of these response times", |run| {
             sd(&run.measures.short)
         }),
-        Measured::new("mean_command_response_s", "s", "Mean response time of commands", |run| {
+        Row::new("mean_command_response_s", "s", "Mean response time of commands", |run| {
             run.measures.command.mean()
         }),
     ]
@@ -109,90 +109,66 @@ fn times<'t>() -> Vec<Measured<RunTotals<'t>>> {
 
 const SHORT_RESPONSE: &str = "Mean response time of compute transactions of at most 2 s of service";
 
-fn shares<'t>() -> Vec<Measured<RunTotals<'t>>> {
+fn shares() -> Vec<Row> {
     let description = format!("Compute transactions of at most {SHORT_S} s of service that were completed");
-    let mut all = vec![Measured::new("responses", "input", description, |run: &RunTotals| {
-        run.measures.short.count() as f64
-    })];
+    let mut all = vec![Row::new("responses", "input", description, |run| run.measures.short.count() as f64)];
     for (index, limit) in LIMITS_S.iter().enumerate() {
         let (count, share) = (format!("within_{limit}_s"), format!("share_within_{limit}_s"));
         let description = format!("Of these, within {limit} s");
-        all.push(Measured::at(index, count, "input", description, |run: &RunTotals, limit| {
-            run.within(limit)
-        }));
+        all.push(Row::at(index, count, "input", description, |run, limit| run.within(limit)));
         let description = format!("Share of these within {limit} s");
-        all.push(Measured::at(index, share, "", description, |run: &RunTotals, limit| {
-            run.share_within(limit)
-        }));
+        all.push(Row::at(index, share, "", description, |run, limit| run.share_within(limit)));
     }
     all
 }
 
-fn load<'t>() -> Vec<Measured<RunTotals<'t>>> {
+fn load() -> Vec<Row> {
     vec![
-        Measured::new("swap_rate", PERIOD_ACCESSES, "Disk accesses", |run| {
+        Row::new("swap_rate", PERIOD_ACCESSES, "Disk accesses", |run| {
             run.per_period(run.accesses.iter().sum())
         }),
-        Measured::new("swap_outs", PERIOD_ACCESSES, "Workspaces written to disk", |run| {
+        Row::new("swap_outs", PERIOD_ACCESSES, "Workspaces written to disk", |run| {
             run.per_period(run.accesses[0])
         }),
-        Measured::new("swap_ins", PERIOD_ACCESSES, "Workspaces read from disk", |run| {
+        Row::new("swap_ins", PERIOD_ACCESSES, "Workspaces read from disk", |run| {
             run.per_period(run.accesses[1])
         }),
-        Measured::new("library_loads", PERIOD_ACCESSES, "Disk accesses to libraries", |run| {
+        Row::new("library_loads", PERIOD_ACCESSES, "Disk accesses to libraries", |run| {
             run.per_period(run.accesses[2])
         }),
-        Measured::new(
-            "mean_foreground",
-            "workspace",
-            "Mean number waiting for or in their first slice",
-            |run| run.mean(Queue::Foreground),
-        ),
-        Measured::new(
-            "mean_background",
-            "workspace",
-            "Mean number after their first slice, not waiting",
-            |run| run.mean(Queue::Background),
-        ),
-        Measured::new("mean_output_bound", "workspace", "Mean number waiting for output", |run| {
+        Row::new("mean_foreground", "workspace", "Mean number waiting for or in their first slice", |run| {
+            run.mean(Queue::Foreground)
+        }),
+        Row::new("mean_background", "workspace", "Mean number after their first slice, not waiting", |run| {
+            run.mean(Queue::Background)
+        }),
+        Row::new("mean_output_bound", "workspace", "Mean number waiting for output", |run| {
             run.mean(Queue::OutputBound)
         }),
-        Measured::new(
-            "mean_command",
-            "workspace",
-            "Mean number of commands after their first slice",
-            |run| run.mean(Queue::Command),
-        ),
-        Measured::new(
-            "processor_utilisation",
-            "",
-            "Share of the time for which the processor was busy",
-            |run| run.part_of_time(run.measures.processor.area(run.now)),
-        ),
-        Measured::new("processor_service", "", "Share of the time for which the interpreter ran", |run| {
+        Row::new("mean_command", "workspace", "Mean number of commands after their first slice", |run| {
+            run.mean(Queue::Command)
+        }),
+        Row::new("processor_utilisation", "", "Share of the time for which the processor was busy", |run| {
+            run.part_of_time(run.measures.processor.area(run.now))
+        }),
+        Row::new("processor_service", "", "Share of the time for which the interpreter ran", |run| {
             let busy = run.measures.processor.area(run.now);
             run.part_of_time(busy - run.measures.overhead_so_far(run.now))
         }),
-        Measured::new("disk_utilisation", "", "Share of the time for which the disk was busy", |run| {
+        Row::new("disk_utilisation", "", "Share of the time for which the disk was busy", |run| {
             run.part_of_time(run.disk_busy)
         }),
     ]
 }
 
-fn slowdowns<'t>() -> Vec<Measured<RunTotals<'t>>> {
+fn slowdowns() -> Vec<Row> {
     let mut low = 0.0;
     let mut all = Vec::new();
     for (index, (name, high)) in SIZES.iter().enumerate() {
         let range = if high.is_finite() { format!("{low} to {high} s") } else { format!("above {low} s") };
         let description =
             format!("Response time over service time, sums over completed compute transactions of {range}");
-        all.push(Measured::at(
-            index,
-            format!("slowdown_{name}"),
-            "",
-            description,
-            |run: &RunTotals, size| run.slowdown(size),
-        ));
+        all.push(Row::at(index, format!("slowdown_{name}"), "", description, |run, size| run.slowdown(size)));
         low = *high;
     }
     all

@@ -11,8 +11,8 @@ use super::config::Config;
 use super::machine::{Machine, NEAR_SLOTS};
 use super::measures::Queue;
 use super::responses;
-use crate::kernel::testing::{configured, response};
-use crate::kernel::{Amount, Interaction, Monitor, NullMonitor, Outcome, Replication, Simulation, replicate};
+use crate::kernel::testing::{configured, replicate, response};
+use crate::kernel::{Amount, Interaction, Monitor, NullMonitor, Outcome, Replication, Simulation};
 use crate::system;
 
 /// Names of the schedulers.

@@ -2,10 +2,13 @@
 
 use thinktime_engine::Time;
 
+use super::config::Config;
 use super::machine::Machine;
 use super::measures::Measures;
 use super::services::{Kind, Spent};
 use crate::kernel::{Measured, Monitor};
+
+type Row = Measured<Config>;
 
 /// A run that has ended, as far as figures need it.
 pub(super) struct RunTotals<'a> {
@@ -66,47 +69,43 @@ impl<'a> RunTotals<'a> {
     }
 }
 
-fn time_shares<'t>() -> Vec<Measured<RunTotals<'t>>> {
+fn time_shares() -> Vec<Row> {
     vec![
-        Measured::new("problem_share", "", "Share of the time up in problem state", |run| {
+        Row::new("problem_share", "", "Share of the time up in problem state", |run| {
             run.share(run.measures.totals.problem)
         }),
-        Measured::new("cp_share", "", "Share of the time up in supervisor state", |run| {
+        Row::new("cp_share", "", "Share of the time up in supervisor state", |run| {
             run.share(run.measures.totals.cp)
         }),
-        Measured::new("wait_share", "", "Share of the time up for which the processor waited", |run| {
+        Row::new("wait_share", "", "Share of the time up for which the processor waited", |run| {
             run.measures.waiting.area(run.now) as f64 * NANOSECOND / run.up_s
         }),
-        Measured::new("dispatch_share", "", "Share of the time up in the dispatcher", |run| {
+        Row::new("dispatch_share", "", "Share of the time up in the dispatcher", |run| {
             run.share(run.measures.totals.dispatch)
         }),
     ]
 }
 
-fn rates<'t>() -> Vec<Measured<RunTotals<'t>>> {
+fn rates() -> Vec<Row> {
     vec![
-        Measured::new("vsio_per_s", "request/s", "VSIO per second", |run| {
-            run.per_s(run.measures.totals.vsio)
-        }),
-        Measured::new("vmio_per_s", "request/s", "VMIO per second", |run| {
-            run.per_s(run.measures.totals.vmio)
-        }),
-        Measured::new("page_ios_per_s", "page/s", "Pages read in and swapped out per second", |run| {
+        Row::new("vsio_per_s", "request/s", "VSIO per second", |run| run.per_s(run.measures.totals.vsio)),
+        Row::new("vmio_per_s", "request/s", "VMIO per second", |run| run.per_s(run.measures.totals.vmio)),
+        Row::new("page_ios_per_s", "page/s", "Pages read in and swapped out per second", |run| {
             run.per_s(run.measures.totals.page_ios())
         }),
-        Measured::new("spool_ios_per_s", "request/s", "Spool I/O per second", |run| {
+        Row::new("spool_ios_per_s", "request/s", "Spool I/O per second", |run| {
             run.per_s(run.measures.totals.spool_ios)
         }),
-        Measured::new(
+        Row::new(
             "page_steals_per_s",
             "page/s",
             "Pages of users in the queues that were overwritten, per second",
             |run| run.per_s(run.measures.totals.page_steals),
         ),
-        Measured::new("active_users_mean", "user", "Mean active users of the observations", |run| {
+        Row::new("active_users_mean", "user", "Mean active users of the observations", |run| {
             run.measures.active_sum as f64 / run.measures.observations as f64
         }),
-        Measured::new(
+        Row::new(
             "users_signed_on_mean",
             "user",
             "Mean number of signed-on users while the machine was up",
@@ -115,24 +114,21 @@ fn rates<'t>() -> Vec<Measured<RunTotals<'t>>> {
     ]
 }
 
-fn costs<'t>() -> Vec<Measured<RunTotals<'t>>> {
+fn costs() -> Vec<Row> {
     vec![
-        Measured::new("vsio_cost_s", "s", "True mean CP time of a VSIO, including dispatch", |run| {
+        Row::new("vsio_cost_s", "s", "True mean CP time of a VSIO, including dispatch", |run| {
             run.cost(Kind::Vsio)
         }),
-        Measured::new("vmio_cost_s", "s", "True mean CP time of a VMIO, including dispatch", |run| {
+        Row::new("vmio_cost_s", "s", "True mean CP time of a VMIO, including dispatch", |run| {
             run.cost(Kind::Vmio)
         }),
-        Measured::new("page_io_cost_s", "s", "True mean CP time of a page I/O, including dispatch", |run| {
+        Row::new("page_io_cost_s", "s", "True mean CP time of a page I/O, including dispatch", |run| {
             run.cost(Kind::PageIo)
         }),
-        Measured::new(
-            "spool_io_cost_s",
-            "s",
-            "True mean CP time of a spool I/O, including dispatch",
-            |run| run.cost(Kind::SpoolIo),
-        ),
-        Measured::new(
+        Row::new("spool_io_cost_s", "s", "True mean CP time of a spool I/O, including dispatch", |run| {
+            run.cost(Kind::SpoolIo)
+        }),
+        Row::new(
             "problem_cost",
             "s/s",
             "True CP time per second of problem state time, including dispatch",
@@ -141,7 +137,7 @@ fn costs<'t>() -> Vec<Measured<RunTotals<'t>>> {
                 run.of_problem(spent.cp + spent.dispatch)
             },
         ),
-        Measured::new(
+        Row::new(
             "base_cost",
             "s/s",
             "True CP time per second of real time: CP's base work, including dispatch",
@@ -150,73 +146,64 @@ fn costs<'t>() -> Vec<Measured<RunTotals<'t>>> {
                 (spent.cp + spent.dispatch) as f64 * NANOSECOND / run.up_s
             },
         ),
-        Measured::new("unmeasured_share", "s/s", "CP time of unmeasured activities, per second", |run| {
+        Row::new("unmeasured_share", "s/s", "CP time of unmeasured activities, per second", |run| {
             run.spent(Kind::Unmeasured).cp as f64 * NANOSECOND / run.up_s
         }),
     ]
 }
 
-fn dispatch_costs<'t>() -> Vec<Measured<RunTotals<'t>>> {
+fn dispatch_costs() -> Vec<Row> {
     vec![
-        Measured::new("vsio_dispatch_s", "s", "Dispatch in the CP time of a VSIO", |run| {
-            run.dispatch(Kind::Vsio)
-        }),
-        Measured::new("vmio_dispatch_s", "s", "Dispatch in the CP time of a VMIO", |run| {
-            run.dispatch(Kind::Vmio)
-        }),
-        Measured::new("page_io_dispatch_s", "s", "Dispatch in the CP time of a page I/O", |run| {
+        Row::new("vsio_dispatch_s", "s", "Dispatch in the CP time of a VSIO", |run| run.dispatch(Kind::Vsio)),
+        Row::new("vmio_dispatch_s", "s", "Dispatch in the CP time of a VMIO", |run| run.dispatch(Kind::Vmio)),
+        Row::new("page_io_dispatch_s", "s", "Dispatch in the CP time of a page I/O", |run| {
             run.dispatch(Kind::PageIo)
         }),
-        Measured::new("spool_io_dispatch_s", "s", "Dispatch in the CP time of a spool I/O", |run| {
+        Row::new("spool_io_dispatch_s", "s", "Dispatch in the CP time of a spool I/O", |run| {
             run.dispatch(Kind::SpoolIo)
         }),
-        Measured::new(
+        Row::new(
             "problem_dispatch",
             "s/s",
             "Dispatch in the CP time per second of problem state time",
             |run| run.of_problem(run.spent(Kind::Problem).dispatch),
         ),
-        Measured::new("base_dispatch", "s/s", "Dispatch in CP's base work", |run| {
+        Row::new("base_dispatch", "s/s", "Dispatch in CP's base work", |run| {
             run.spent(Kind::Base).dispatch as f64 * NANOSECOND / run.up_s
         }),
     ]
 }
 
-fn others<'t>() -> Vec<Measured<RunTotals<'t>>> {
+fn others() -> Vec<Row> {
     vec![
-        Measured::new("free_calls_per_vsio", "call", "FREE calls of a VSIO", |run| run.calls(Kind::Vsio)),
-        Measured::new("free_calls_per_vmio", "call", "FREE calls of a VMIO", |run| run.calls(Kind::Vmio)),
-        Measured::new("free_calls_per_page_io", "call", "FREE calls of a page I/O", |run| {
-            run.calls(Kind::PageIo)
-        }),
-        Measured::new("free_calls_per_spool_io", "call", "FREE calls of a spool I/O", |run| {
+        Row::new("free_calls_per_vsio", "call", "FREE calls of a VSIO", |run| run.calls(Kind::Vsio)),
+        Row::new("free_calls_per_vmio", "call", "FREE calls of a VMIO", |run| run.calls(Kind::Vmio)),
+        Row::new("free_calls_per_page_io", "call", "FREE calls of a page I/O", |run| run.calls(Kind::PageIo)),
+        Row::new("free_calls_per_spool_io", "call", "FREE calls of a spool I/O", |run| {
             run.calls(Kind::SpoolIo)
         }),
-        Measured::new("drum_utilisation", "", "Share of the time up for which the drum was busy", |run| {
+        Row::new("drum_utilisation", "", "Share of the time up for which the drum was busy", |run| {
             run.drum_busy_s / run.up_s
         }),
-        Measured::new(
-            "disk_utilisation",
-            "",
-            "Mean part of the time up in which a spindle was busy",
-            |run| run.disks_busy_s / run.up_s / run.spindles,
-        ),
-        Measured::new(
+        Row::new("disk_utilisation", "", "Mean part of the time up in which a spindle was busy", |run| {
+            run.disks_busy_s / run.up_s / run.spindles
+        }),
+        Row::new(
             "response_mean_s",
             "s",
             "Mean time from a typed line to the last line of its answer",
             |run| run.measures.responses.mean(),
         ),
-        Measured::new("interactions_per_s", "interaction/s", "Interactions completed per second", |run| {
+        Row::new("interactions_per_s", "interaction/s", "Interactions completed per second", |run| {
             run.measures.responses.count() as f64 / run.up_s
         }),
-        Measured::new("observations", "", "Observations of DUSETIMR", |run| run.measures.observations as f64),
-        Measured::new("restarts", "", "Restarts of the system", |run| run.measures.restarts as f64),
+        Row::new("observations", "", "Observations of DUSETIMR", |run| run.measures.observations as f64),
+        Row::new("restarts", "", "Restarts of the system", |run| run.measures.restarts as f64),
     ]
 }
 
 /// The responses, in the order in which they are shown.
-pub(super) fn responses<'t>() -> Vec<Measured<RunTotals<'t>>> {
+pub(super) fn responses() -> Vec<Row> {
     let groups = [time_shares(), rates(), costs(), dispatch_costs(), others()];
     groups.into_iter().flatten().collect()
 }

@@ -12,8 +12,8 @@ use super::dusetimr;
 use super::machine::{Machine, near_slots};
 use super::schedule::{DAY, Stretch};
 use super::storage::{Frame, Page, Storage};
-use crate::kernel::testing::{configured, response};
-use crate::kernel::{Amount, Interaction, Monitor, Outcome, Prepared, Replication, Simulation};
+use crate::kernel::testing::{configured, replicate, response};
+use crate::kernel::{Amount, Interaction, Monitor, NullMonitor, Outcome, Replication, Simulation};
 use crate::system;
 
 fn given(parameters: &Value) -> &Map<String, Value> {
@@ -30,7 +30,7 @@ fn once(parameters: &Value) -> Outcome {
         end: Time(100 * DAY),
         interval: Span::from_seconds(INTERVAL_S),
     };
-    configured::<Config>(parameters).run(&replication, None).unwrap()
+    replicate(&configured::<Config>(parameters), &replication, &mut NullMonitor).unwrap()
 }
 
 fn figure(outcome: &Outcome, name: &str) -> f64 {

@@ -7,6 +7,8 @@ use super::config::Config;
 use super::measures::{Counts, Measures, STATES, Sampled, State};
 use crate::kernel::Measured;
 
+type Row = Measured<Config>;
+
 /// A run that has ended.
 pub(super) struct RunTotals<'a> {
     pub measures: &'a Measures,
@@ -40,98 +42,95 @@ fn seconds(ns: u128) -> f64 {
     ns as f64 * 1e-9
 }
 
-fn script<'t>() -> Vec<Measured<RunTotals<'t>>> {
+fn script() -> Vec<Row> {
     vec![
-        Measured::new(
+        Row::new(
             "cpu_per_interaction_s",
             "s",
             "Run and swap time of scripted users, by interaction",
             |run| run.each(run.counts().script_run + run.counts().script_swap),
         ),
-        Measured::new("run_per_interaction_s", "s", "Run time of scripted users, by interaction", |run| {
+        Row::new("run_per_interaction_s", "s", "Run time of scripted users, by interaction", |run| {
             run.each(run.counts().script_run)
         }),
-        Measured::new("swap_per_interaction_s", "s", "Swap time of scripted users, by interaction", |run| {
+        Row::new("swap_per_interaction_s", "s", "Swap time of scripted users, by interaction", |run| {
             run.each(run.counts().script_swap)
         }),
-        Measured::new(
+        Row::new(
             "response_mean_s",
             "s",
             "Mean response of scripted users where they waited, by their clock",
             |run| run.measures.scripted.mean(),
         ),
-        Measured::new("response_light_mean_s", "s", "Mean of these without those of heavy commands", |run| {
+        Row::new("response_light_mean_s", "s", "Mean of these without those of heavy commands", |run| {
             run.measures.light.mean()
         }),
-        Measured::new("response_heavy_mean_s", "s", "Mean of these of heavy commands", |run| {
+        Row::new("response_heavy_mean_s", "s", "Mean of these of heavy commands", |run| {
             run.measures.heavy.mean()
         }),
-        Measured::new(
+        Row::new(
             "response_all_users_mean_s",
             "s",
             "Mean response of all users where they waited, exact",
             |run| run.measures.response.mean(),
         ),
-        Measured::new("response_all_users_sd_s", "s", "Standard deviation of these responses", |run| {
+        Row::new("response_all_users_sd_s", "s", "Standard deviation of these responses", |run| {
             run.measures.response.variance().sqrt()
         }),
-        Measured::new(
+        Row::new(
             "real_time_s",
             "s",
             "Mean time of a run of the script, from its first think time to its end",
             |run| run.measures.script.mean(),
         ),
-        Measured::new("script_runs", "", "Runs of the script from begin to end", |run| {
+        Row::new("script_runs", "", "Runs of the script from begin to end", |run| {
             run.measures.script.count() as f64
         }),
-        Measured::new("script_interactions", "interaction", "Interactions of scripted users", |run| {
+        Row::new("script_interactions", "interaction", "Interactions of scripted users", |run| {
             run.counts().script_interactions as f64
         }),
     ]
 }
 
-fn shares<'t>() -> Vec<Measured<RunTotals<'t>>> {
+fn shares() -> Vec<Row> {
     vec![
-        Measured::new("interactions_per_s", "1/s", "Interactions of all users", |run| {
+        Row::new("interactions_per_s", "1/s", "Interactions of all users", |run| {
             run.rate(run.counts().interactions)
         }),
-        Measured::new("interactions_mean", "interaction", "Mean number of inputs in the system", |run| {
+        Row::new("interactions_mean", "interaction", "Mean number of inputs in the system", |run| {
             run.measures.interactions.mean_present(run.now)
         }),
-        Measured::new("processor_share", "", "Share of the time for which users' programs ran", |run| {
+        Row::new("processor_share", "", "Share of the time for which users' programs ran", |run| {
             run.measures.run.mean(run.now)
         }),
-        Measured::new(
-            "swap_share",
-            "",
-            "Share of the time for swapping, including the background's",
-            |run| seconds(run.measures.swap_area(run.now)) / run.length_s(),
-        ),
-        Measured::new("background_share", "", "Share of the time for which the background ran", |run| {
+        Row::new("swap_share", "", "Share of the time for swapping, including the background's", |run| {
+            seconds(run.measures.swap_area(run.now)) / run.length_s()
+        }),
+        Row::new("background_share", "", "Share of the time for which the background ran", |run| {
             run.share(State::Background)
         }),
-        Measured::new("supervisor_share", "", "Share of the time for lines typed and printed", |run| {
+        Row::new("supervisor_share", "", "Share of the time for lines typed and printed", |run| {
             run.share(State::Supervisor)
         }),
-        Measured::new(
+        Row::new(
             "disk_wait_share",
             "",
             "Share of the time for which a program waited in core for the disk",
             |run| run.share(State::DiskWait),
         ),
-        Measured::new("idle_share", "", "Share of the time without any work", |run| run.share(State::Idle)),
-        Measured::new("background_swap_share", "", "Share of the time for swapping the background", |run| {
+        Row::new("idle_share", "", "Share of the time without any work", |run| run.share(State::Idle)),
+        Row::new("background_swap_share", "", "Share of the time for swapping the background", |run| {
             seconds(run.counts().background_swap) / run.length_s()
         }),
     ]
 }
 
-fn swapping<'t>() -> Vec<Measured<RunTotals<'t>>> {
+fn swapping() -> Vec<Row> {
     vec![
-        Measured::new("swap_ins_per_s", "1/s", "Programs read from the drum", |run| {
+        Row::new("swap_ins_per_s", "1/s", "Programs read from the drum", |run| {
             run.rate(run.counts().swap_ins)
         }),
-        Measured::new(
+        Row::new(
             "swap_words_mean",
             "word",
             "Mean number of words of a transfer, to or from the drum or from the disk",
@@ -141,25 +140,25 @@ fn swapping<'t>() -> Vec<Measured<RunTotals<'t>>> {
                 counts.swap_words as f64 / moves as f64
             },
         ),
-        Measured::new(
+        Row::new(
             "turns_per_interaction",
             "",
             "Times that a program was chosen to run, by interaction of all users",
             |run| run.counts().turns as f64 / run.counts().interactions as f64,
         ),
-        Measured::new("preemptions_per_s", "1/s", "Programs that gave way to one at a lower level", |run| {
+        Row::new("preemptions_per_s", "1/s", "Programs that gave way to one at a lower level", |run| {
             run.rate(run.counts().preemptions)
         }),
     ]
 }
 
 /// The responses, in the order in which they are shown: last, one for each interaction that is waited for.
-pub(super) fn responses<'t>(config: &Config) -> Vec<Measured<RunTotals<'t>>> {
+pub(super) fn responses(config: &Config) -> Vec<Row> {
     let waited = config.steps.iter().filter_map(|step| Some((step.waiting?, &step.command)));
     let by_interaction = waited.map(|(index, command)| {
         let place = index + 1;
         let description = format!("Mean response of interaction {place} of those that wait ({command})");
-        Measured::at(index, format!("response_{place:02}_s"), "s", description, |run: &RunTotals, index| {
+        Row::at(index, format!("response_{place:02}_s"), "s", description, |run, index| {
             run.measures.by_interaction[index].mean()
         })
     });

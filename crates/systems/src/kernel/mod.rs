@@ -19,8 +19,6 @@ pub(crate) mod testing;
 pub use self::monitor::{Amount, Interaction, LogMonitor, Monitor, NullMonitor};
 pub use self::parameter::{Allowed, Parameter, ParameterError, Settings, Source};
 pub(crate) use self::parameter::{OrOwn, choices, refuse, script};
-#[cfg(test)]
-pub(crate) use self::replicate::replicate;
 pub(crate) use self::replicate::{Configuration, Measured, Simulated};
 pub use self::replicate::{Outcome, Prepared, Replication, Response, System};
 pub use self::simulation::{Replications, Simulation, SimulationError};

@@ -32,8 +32,8 @@ pub(crate) trait Configuration: Send + Sync + Sized + 'static {
     /// Checks parameters in their relation to each other.
     fn new(parameters: Self::Parameters, settings: &Settings) -> Result<Self, ParameterError>;
 
-    /// The responses of a replication; the first [`Batches`] belong to the main one.
-    fn responses<'t>(&self) -> Vec<Measured<Self::Totals<'t>>>;
+    /// The responses of a replication, in the order in which they are shown.
+    fn responses(&self) -> Vec<Measured<Self>>;
 
     /// Columns of a row of the log's `samples`, after `start` and `length_s`.
     fn sample_columns(&self) -> Vec<Column>;
@@ -94,13 +94,20 @@ pub trait Prepared: Send + Sync {
     fn run(&self, replication: &Replication, log: Option<&mut LogMonitor>) -> Result<Outcome, LawViolation>;
 }
 
-impl<C: Configuration> Prepared for C {
+/// A configuration with its responses, which are described once for all replications: their names are texts that
+/// would cost as much as a short replication.
+struct Ready<C: Configuration> {
+    configuration: C,
+    responses: Vec<Measured<C>>,
+}
+
+impl<C: Configuration> Prepared for Ready<C> {
     fn responses(&self) -> Vec<Response> {
-        Configuration::responses(self).into_iter().map(|measured| measured.response).collect()
+        self.responses.iter().map(|measured| measured.response.clone()).collect()
     }
 
     fn sample_columns(&self) -> Vec<Column> {
-        Configuration::sample_columns(self)
+        self.configuration.sample_columns()
     }
 
     fn samples_users(&self) -> bool {
@@ -108,21 +115,21 @@ impl<C: Configuration> Prepared for C {
     }
 
     fn epoch_us(&self) -> Option<i64> {
-        Configuration::epoch_us(self)
+        self.configuration.epoch_us()
     }
 
     fn machine(&self) -> Value {
-        Configuration::machine(self)
+        self.configuration.machine()
     }
 
     fn population(&self) -> u64 {
-        Configuration::population(self)
+        self.configuration.population()
     }
 
     fn run(&self, replication: &Replication, log: Option<&mut LogMonitor>) -> Result<Outcome, LawViolation> {
         match log {
-            Some(log) => replicate(self, replication, log),
-            None => replicate(self, replication, &mut NullMonitor),
+            Some(log) => replicate(&self.configuration, &self.responses, replication, log),
+            None => replicate(&self.configuration, &self.responses, replication, &mut NullMonitor),
         }
     }
 }
@@ -130,6 +137,7 @@ impl<C: Configuration> Prepared for C {
 /// Runs one replication of `configuration`, and checks its laws.
 pub(crate) fn replicate<C: Configuration, M: Monitor>(
     configuration: &C,
+    responses: &[Measured<C>],
     replication: &Replication,
     monitor: &mut M,
 ) -> Result<Outcome, LawViolation> {
@@ -141,7 +149,6 @@ pub(crate) fn replicate<C: Configuration, M: Monitor>(
     let now = calendar.now();
     let totals = machine.totals(now);
     // Responses are computed after the laws have held: no figure comes from a run that contradicts itself.
-    let responses = configuration.responses();
     Ok(Outcome {
         responses: responses.iter().map(|measured| measured.of(&totals)).collect(),
         batches: machine.batches().clone(),
@@ -167,7 +174,10 @@ impl System {
             name: C::NAME,
             summary: C::SUMMARY,
             parameters: LazyLock::new(|| ParameterFile::parameters(C::PARAMETERS)),
-            prepare: |settings| Ok(Box::new(C::new(settings.own()?, settings)?)),
+            prepare: |settings| {
+                let configuration = C::new(settings.own()?, settings)?;
+                Ok(Box::new(Ready { responses: configuration.responses(), configuration }))
+            },
         }
     }
 
@@ -209,24 +219,24 @@ pub struct Response {
 }
 
 /// A response, and how it follows from the totals of a replication.
-pub(crate) struct Measured<T> {
+pub(crate) struct Measured<C: Configuration> {
     pub response: Response,
-    value: Computed<T>,
+    value: Computed<C>,
 }
 
-enum Computed<T> {
-    Of(fn(&T) -> f64),
+enum Computed<C: Configuration> {
+    Of(fn(&C::Totals<'_>) -> f64),
     /// One of several alike, with its index.
-    At(usize, fn(&T, usize) -> f64),
+    At(usize, fn(&C::Totals<'_>, usize) -> f64),
 }
 
-impl<T> Measured<T> {
+impl<C: Configuration> Measured<C> {
     pub fn new(
         name: impl Into<Cow<'static, str>>,
         unit: &'static str,
         description: impl Into<Cow<'static, str>>,
-        value: fn(&T) -> f64,
-    ) -> Measured<T> {
+        value: fn(&C::Totals<'_>) -> f64,
+    ) -> Measured<C> {
         let response = Response { name: name.into(), unit, description: description.into() };
         Measured { response, value: Computed::Of(value) }
     }
@@ -237,14 +247,14 @@ impl<T> Measured<T> {
         name: impl Into<Cow<'static, str>>,
         unit: &'static str,
         description: impl Into<Cow<'static, str>>,
-        value: fn(&T, usize) -> f64,
-    ) -> Measured<T> {
+        value: fn(&C::Totals<'_>, usize) -> f64,
+    ) -> Measured<C> {
         let response = Response { name: name.into(), unit, description: description.into() };
         Measured { response, value: Computed::At(index, value) }
     }
 
     /// Not a number where there is none, such as the mean of no observation.
-    fn of(&self, totals: &T) -> f64 {
+    fn of(&self, totals: &C::Totals<'_>) -> f64 {
         match self.value {
             Computed::Of(value) => value(totals),
             Computed::At(index, value) => value(totals, index),

@@ -17,8 +17,8 @@ use super::processors::{Processor, State, Then};
 use super::traffic::Traffic;
 use super::ttm::{self, Found, Meters};
 use super::users::{End, Role, User};
+use crate::kernel::Configuration;
 use crate::kernel::Monitor;
-use crate::kernel::Prepared;
 
 /// Near slots: the processors, then these; each user has two far ones, for what it types and for what is typed to it.
 const DRUM: Slot = Slot(2);

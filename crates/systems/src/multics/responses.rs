@@ -2,11 +2,14 @@
 
 use thinktime_engine::Time;
 
+use super::config::Config;
 use super::events::Event;
 use super::machine::Machine;
 use super::measures::Measures;
 use super::ttm::Meters;
 use crate::kernel::{Measured, Monitor};
+
+type Row = Measured<Config>;
 
 /// A run that has ended, as far as figures need it.
 pub(super) struct RunTotals<'a> {
@@ -49,101 +52,92 @@ impl<'a> RunTotals<'a> {
     }
 }
 
-fn processors<'t>() -> Vec<Measured<RunTotals<'t>>> {
+fn processors() -> Vec<Row> {
     vec![
-        Measured::new("useful_share", "", "Share of the processors' capacity in user programs", |run| {
+        Row::new("useful_share", "", "Share of the processors' capacity in user programs", |run| {
             run.share(run.meters.useful)
         }),
-        Measured::new(
+        Row::new(
             "idle_share",
             "",
             "Share of the processors' capacity for which no eligible process could run",
             |run| run.share(run.meters.idle),
         ),
-        Measured::new(
+        Row::new(
             "lock_wait_share",
             "",
             "Share of the capacity for which a processor waited for a lock",
             |run| run.share(run.meters.lock_wait),
         ),
-        Measured::new(
+        Row::new(
             "interference_share",
             "",
             "Share of the capacity lost by interference of the processors in core",
             |run| run.share(run.meters.interference),
         ),
-        Measured::new("eligible_mean", "process", "Mean number of eligible processes", |run| {
-            run.eligible_mean
-        }),
-        Measured::new(
+        Row::new("eligible_mean", "process", "Mean number of eligible processes", |run| run.eligible_mean),
+        Row::new(
             "page_wait_mean_s",
             "s",
             "Mean time from asking for a page to the end of its interrupt",
             |run| run.measures.page_waits.seconds(),
         ),
-        Measured::new(
+        Row::new(
             "examined_per_page_fault",
             "",
             "Mean places of core that the hand looked at for a page fault",
             |run| run.measures.examined as f64 / run.meters.events[Event::PageFault as usize] as f64,
         ),
-        Measured::new("preemptions_per_s", "1/s", "Processes preempted per second", |run| {
+        Row::new("preemptions_per_s", "1/s", "Processes preempted per second", |run| {
             run.measures.preemptions as f64 / run.length_s
         }),
-        Measured::new("drum_utilisation", "", "Share of the time for which the drum was busy", |run| {
-            run.drum
-        }),
-        Measured::new("disk_utilisation", "", "Mean part of the time in which an arm was busy", |run| {
-            run.disks
-        }),
+        Row::new("drum_utilisation", "", "Share of the time for which the drum was busy", |run| run.drum),
+        Row::new("disk_utilisation", "", "Mean part of the time in which an arm was busy", |run| run.disks),
     ]
 }
 
-fn interactions<'t>() -> Vec<Measured<RunTotals<'t>>> {
+fn interactions() -> Vec<Row> {
     vec![
-        Measured::new("interactions_per_s", "interaction/s", "Interactions answered per second", |run| {
+        Row::new("interactions_per_s", "interaction/s", "Interactions answered per second", |run| {
             run.meters.interactions as f64 / run.length_s
         }),
-        Measured::new(
+        Row::new(
             "response_mean_s",
             "s",
             "Mean response of users that play the script, to interactions that they wait for, by their clock",
             |run| run.measures.all.seconds(),
         ),
-        Measured::new("response_light_mean_s", "s", "Mean response to these without heavy commands", |run| {
+        Row::new("response_light_mean_s", "s", "Mean response to these without heavy commands", |run| {
             run.measures.light.seconds()
         }),
-        Measured::new("response_heavy_mean_s", "s", "Mean response to heavy commands", |run| {
+        Row::new("response_heavy_mean_s", "s", "Mean response to heavy commands", |run| {
             run.measures.heavy.seconds()
         }),
-        Measured::new(
+        Row::new(
             "response_all_users_mean_s",
             "s",
             "Mean response of all users, to what they wait for",
             |run| run.measures.responses.mean(),
         ),
-        Measured::new(
-            "script_interactions",
-            "interaction",
-            "Interactions of users that play the script",
-            |run| run.meters.script_interactions as f64,
-        ),
-        Measured::new(
+        Row::new("script_interactions", "interaction", "Interactions of users that play the script", |run| {
+            run.meters.script_interactions as f64
+        }),
+        Row::new(
             "cpu_per_interaction_s",
             "s",
             "Processor time of an interaction of the script: user programs and faults",
             |run| run.charged_s(run.meters.script.all()),
         ),
-        Measured::new("run_per_interaction_s", "s", "Of this, in user programs", |run| {
+        Row::new("run_per_interaction_s", "s", "Of this, in user programs", |run| {
             run.charged_s(run.meters.script.run)
         }),
-        Measured::new("page_fault_s_per_interaction", "s", "Of this, for page faults", |run| {
+        Row::new("page_fault_s_per_interaction", "s", "Of this, for page faults", |run| {
             run.charged_s(run.meters.script.page_fault)
         }),
-        Measured::new("other_fault_s_per_interaction", "s", "Of this, for segment and gate faults", |run| {
+        Row::new("other_fault_s_per_interaction", "s", "Of this, for segment and gate faults", |run| {
             run.charged_s(run.meters.script.other_fault)
         }),
-        Measured::new(
+        Row::new(
             "page_faults_per_interaction",
             "event",
             "Page faults of an interaction of the script",
@@ -153,27 +147,27 @@ fn interactions<'t>() -> Vec<Measured<RunTotals<'t>>> {
 }
 
 /// Three responses for each kind of event.
-fn of_events<'t>() -> impl Iterator<Item = Measured<RunTotals<'t>>> {
+fn of_events() -> impl Iterator<Item = Row> {
     Event::ALL.into_iter().flat_map(|event| {
         let index = event as usize;
         let named = |response: &str| format!("{}_{response}", event.name());
         let described = |description: &str| format!("{description}: {}", event.words());
         [
-            Measured::at(
+            Row::at(
                 index,
                 named("share"),
                 "",
                 described("Share of the processors' capacity"),
-                |run: &RunTotals<'t>, event| run.share(run.meters.time[event]),
+                |run, event| run.share(run.meters.time[event]),
             ),
-            Measured::at(
+            Row::at(
                 index,
                 named("between_s"),
                 "s",
                 described("Mean real time between events, per processor"),
                 |run, event| run.capacity_s / run.meters.events[event] as f64,
             ),
-            Measured::at(
+            Row::at(
                 index,
                 named("overhead_s"),
                 "s",
@@ -185,11 +179,11 @@ fn of_events<'t>() -> impl Iterator<Item = Measured<RunTotals<'t>>> {
 }
 
 /// The responses, in the order in which they are shown: last, one for each line of the script that is waited for.
-pub(super) fn responses<'t>(waiting_lines: usize) -> Vec<Measured<RunTotals<'t>>> {
+pub(super) fn responses(waiting_lines: usize) -> Vec<Row> {
     let by_line = (0..waiting_lines).map(|index| {
         let line = index + 1;
         let description = format!("Mean response to interaction {line} of those that the script waits for");
-        Measured::at(index, format!("response_{line:02}_s"), "s", description, |run: &RunTotals, index| {
+        Row::at(index, format!("response_{line:02}_s"), "s", description, |run, index| {
             run.measures.by_line[index].seconds()
         })
     });

@@ -10,8 +10,8 @@ use super::events::Event;
 use super::locks::{Locking, Section};
 use super::pool::{Lifetime, Pool};
 use super::traffic::{Eligibility, Order, Traffic};
-use crate::kernel::testing::{configured, response};
-use crate::kernel::{Outcome, Prepared, Replication, Simulation};
+use crate::kernel::testing::{configured, replicate, response};
+use crate::kernel::{NullMonitor, Outcome, Replication, Simulation};
 use crate::system;
 
 const STREAMS: Streams = Streams { seed: 645, replication: 0 };
@@ -28,7 +28,7 @@ fn run_for(parameters: &Value, warm_up_s: f64, end_s: f64) -> Outcome {
         end: at(end_s),
         interval: Span::from_seconds(60.0),
     };
-    configured::<Config>(parameters).run(&replication, None).unwrap()
+    replicate(&configured::<Config>(parameters), &replication, &mut NullMonitor).unwrap()
 }
 
 fn figure(outcome: &Outcome, name: &str) -> f64 {

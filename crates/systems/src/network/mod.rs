@@ -92,7 +92,7 @@ impl Configuration for Plan {
         Plan::new(&parameters, settings)
     }
 
-    fn responses<'t>(&self) -> Vec<Measured<RunTotals<'t>>> {
+    fn responses(&self) -> Vec<Measured<Self>> {
         statistics::responses(self)
     }
 

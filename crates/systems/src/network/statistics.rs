@@ -11,6 +11,8 @@ use crate::kernel::{Measured, Monitor};
 use super::model::Model;
 use super::plan::{Plan, StationPlan};
 
+type Row = Measured<Plan>;
+
 /// A replication that has ended, as far as responses need it.
 pub struct RunTotals<'a> {
     stations: &'a [AnyStation],
@@ -60,17 +62,14 @@ impl<'a> RunTotals<'a> {
 }
 
 /// The responses, in the order in which they are shown: of all classes, of each where there are several, of stations.
-pub fn responses<'t>(plan: &Plan) -> Vec<Measured<RunTotals<'t>>> {
+pub fn responses(plan: &Plan) -> Vec<Row> {
     let completed = "Interactions completed";
     let mut all = vec![
-        Measured::new(
-            "throughput_per_s",
-            "1/s",
-            "Interactions completed per second",
-            |run: &RunTotals<'t>| run.overall.count() as f64 / run.length_s,
-        ),
-        Measured::new("completed", "interaction", completed, |run| run.overall.count() as f64),
-        Measured::new("mean_present", "", "Mean number of customers at the stations", |run| run.mean_present),
+        Row::new("throughput_per_s", "1/s", "Interactions completed per second", |run| {
+            run.overall.count() as f64 / run.length_s
+        }),
+        Row::new("completed", "interaction", completed, |run| run.overall.count() as f64),
+        Row::new("mean_present", "", "Mean number of customers at the stations", |run| run.mean_present),
     ];
     all.extend(of_tally(0, "", "all interactions"));
     if plan.classes.len() > 1 {
@@ -79,7 +78,7 @@ pub fn responses<'t>(plan: &Plan) -> Vec<Measured<RunTotals<'t>>> {
             let who = format!("interactions of class {}", class.name);
             let name = format!("{prefix}throughput_per_s");
             let description = format!("{who} completed per second");
-            all.push(Measured::at(index + 1, name, "1/s", description, |run, tally| {
+            all.push(Row::at(index + 1, name, "1/s", description, |run, tally| {
                 run.tally(tally).count() as f64 / run.length_s
             }));
             all.extend(of_tally(index + 1, &prefix, &who));
@@ -90,10 +89,10 @@ pub fn responses<'t>(plan: &Plan) -> Vec<Measured<RunTotals<'t>>> {
 }
 
 /// Responses about the response times of tally `index`.
-fn of_tally<'t>(index: usize, prefix: &str, who: &str) -> [Measured<RunTotals<'t>>; 6] {
-    let response = |name: &str, statistic: &str, value: fn(&RunTotals<'t>, usize) -> f64| {
+fn of_tally(index: usize, prefix: &str, who: &str) -> [Row; 6] {
+    let response = |name: &str, statistic: &str, value: fn(&RunTotals, usize) -> f64| {
         let name = format!("{prefix}{name}_response_s");
-        Measured::at(index, name, "s", format!("{statistic} of the response time of {who}"), value)
+        Row::at(index, name, "s", format!("{statistic} of the response time of {who}"), value)
     };
     [
         response("mean", "Mean", |run, tally| run.tally(tally).mean()),
@@ -105,14 +104,14 @@ fn of_tally<'t>(index: usize, prefix: &str, who: &str) -> [Measured<RunTotals<'t
     ]
 }
 
-fn of_station<'t>(index: usize, station: &StationPlan) -> Vec<Measured<RunTotals<'t>>> {
+fn of_station(index: usize, station: &StationPlan) -> Vec<Row> {
     let name = &station.name;
-    let response = |response: &str, unit, text: &str, value: fn(&RunTotals<'t>, usize) -> f64| {
-        Measured::at(index, format!("{name}_{response}"), unit, format!("{text} at station {name}"), value)
+    let response = |response: &str, unit, text: &str, value: fn(&RunTotals, usize) -> f64| {
+        Row::at(index, format!("{name}_{response}"), unit, format!("{text} at station {name}"), value)
     };
     let utilisation = "Mean share of the servers that serve; customers in service where each has one,";
     let mut all = vec![
-        response("utilisation", "", utilisation, RunTotals::utilisation),
+        response("utilisation", "", utilisation, |run, station| run.utilisation(station)),
         response("throughput_per_s", "1/s", "Customers served per second", |run, station| {
             run.roster(station).balance().left() as f64 / run.length_s
         }),
@@ -131,7 +130,7 @@ fn of_station<'t>(index: usize, station: &StationPlan) -> Vec<Measured<RunTotals
             "switching",
             "",
             "Share of the time in which the server switches",
-            RunTotals::switching,
+            |run, station| run.switching(station),
         ));
     }
     all

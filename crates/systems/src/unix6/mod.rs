@@ -99,7 +99,7 @@ impl Configuration for Config {
         Config::new(&parameters, settings)
     }
 
-    fn responses<'t>(&self) -> Vec<Measured<RunTotals<'t>>> {
+    fn responses(&self) -> Vec<Measured<Self>> {
         responses::responses()
     }
 

@@ -2,9 +2,12 @@
 
 use thinktime_engine::Time;
 
+use super::config::Config;
 use super::machine::Machine;
 use super::meters::{Counts, DRIVES, Meters};
 use crate::kernel::{Measured, Monitor};
+
+type Row = Measured<Config>;
 
 /// A run that has ended, as far as figures need it.
 pub(super) struct RunTotals<'a> {
@@ -48,138 +51,122 @@ impl<'a> RunTotals<'a> {
     }
 }
 
-fn time_shares<'t>() -> Vec<Measured<RunTotals<'t>>> {
+fn time_shares() -> Vec<Row> {
     vec![
-        Measured::new(
+        Row::new(
             "elapsed_s",
             "s",
             "Time from the start until the last process has ended; none if the length of the run was too short",
             |run| run.meters.elapsed.map_or(f64::NAN, |elapsed| elapsed.seconds()),
         ),
-        Measured::new(
+        Row::new(
             "queue_length",
             "request",
             "Mean number of requests at the disk controller, the one in service included (Qdisk)",
             |run| run.queue_length,
         ),
-        Measured::new("swaps", "swap", "Swap-ins and swap-outs (Nswaps)", |run| {
+        Row::new("swaps", "swap", "Swap-ins and swap-outs (Nswaps)", |run| {
             (run.counts().swap_ins + run.counts().swap_outs) as f64
         }),
-        Measured::new(
+        Row::new(
             "controller_utilisation",
             "",
             "Share of the time for which the disk controller was busy",
             |run| run.controller_utilisation,
         ),
-        Measured::new("cpu_utilisation", "", "Share of the time for which the processor was busy", |run| {
+        Row::new("cpu_utilisation", "", "Share of the time for which the processor was busy", |run| {
             run.part_of_time(run.meters.totals.user + run.meters.totals.system)
         }),
-        Measured::new("user_s", "s", "Processor time in user mode", |run| {
-            run.meters.totals.user as f64 * 1e-9
-        }),
-        Measured::new("system_s", "s", "Processor time in system mode", |run| {
+        Row::new("user_s", "s", "Processor time in user mode", |run| run.meters.totals.user as f64 * 1e-9),
+        Row::new("system_s", "s", "Processor time in system mode", |run| {
             run.meters.totals.system as f64 * 1e-9
         }),
     ]
 }
 
-fn disk_traffic<'t>() -> Vec<Measured<RunTotals<'t>>> {
+fn disk_traffic() -> Vec<Row> {
     vec![
-        Measured::new("file_transfers", "request", "Blocks of files read, read ahead and written", |run| {
+        Row::new("file_transfers", "request", "Blocks of files read, read ahead and written", |run| {
             run.file_transfers()
         }),
-        Measured::new("file_transfers_per_interaction", "request", "The same for each interaction", |run| {
+        Row::new("file_transfers_per_interaction", "request", "The same for each interaction", |run| {
             run.file_transfers() / run.interactions()
         }),
-        Measured::new(
-            "block_time_s",
-            "s",
-            "Mean access and transfer time of a block of a file (Tblock)",
-            |run| run.meters.block_times.mean(),
-        ),
-        Measured::new("swap_time_s", "s", "Mean access and transfer time of a swap (Tswap)", |run| {
+        Row::new("block_time_s", "s", "Mean access and transfer time of a block of a file (Tblock)", |run| {
+            run.meters.block_times.mean()
+        }),
+        Row::new("swap_time_s", "s", "Mean access and transfer time of a swap (Tswap)", |run| {
             run.meters.swap_times.mean()
         }),
-        Measured::new("page_time_s", "s", "Mean access and transfer time of a page, with paging", |run| {
+        Row::new("page_time_s", "s", "Mean access and transfer time of a page, with paging", |run| {
             run.meters.page_times.mean()
         }),
-        Measured::new("page_faults", "page", "Pages read, with paging", |run| {
-            run.counts().page_faults as f64
-        }),
-        Measured::new("page_outs", "page", "Modified pages written to make room, with paging", |run| {
+        Row::new("page_faults", "page", "Pages read, with paging", |run| run.counts().page_faults as f64),
+        Row::new("page_outs", "page", "Modified pages written to make room, with paging", |run| {
             run.counts().page_outs as f64
         }),
-        Measured::new("block_reads", "request", "Blocks read that a process waited for", |run| {
+        Row::new("block_reads", "request", "Blocks read that a process waited for", |run| {
             run.counts().block_reads as f64
         }),
-        Measured::new("read_aheads", "request", "Blocks read ahead", |run| run.counts().read_aheads as f64),
-        Measured::new("cache_hits", "", "Blocks found in the buffer cache", |run| {
-            run.counts().cache_hits as f64
-        }),
-        Measured::new("block_writes", "request", "Blocks written", |run| run.counts().block_writes as f64),
-        Measured::new("text_loads", "text", "Shared texts read from the swap area", |run| {
+        Row::new("read_aheads", "request", "Blocks read ahead", |run| run.counts().read_aheads as f64),
+        Row::new("cache_hits", "", "Blocks found in the buffer cache", |run| run.counts().cache_hits as f64),
+        Row::new("block_writes", "request", "Blocks written", |run| run.counts().block_writes as f64),
+        Row::new("text_loads", "text", "Shared texts read from the swap area", |run| {
             run.counts().text_loads as f64
         }),
-        Measured::new("terminal_characters", "character", "Characters written to the terminal", |run| {
+        Row::new("terminal_characters", "character", "Characters written to the terminal", |run| {
             run.counts().characters_out as f64
         }),
     ]
 }
 
-fn interactions<'t>() -> Vec<Measured<RunTotals<'t>>> {
+fn interactions() -> Vec<Row> {
     vec![
-        Measured::new("interactions", "interaction", "Interactions completed", |run| run.interactions()),
-        Measured::new("interactions_per_s", "interaction/s", "Interactions completed per second", |run| {
+        Row::new("interactions", "interaction", "Interactions completed", |run| run.interactions()),
+        Row::new("interactions_per_s", "interaction/s", "Interactions completed per second", |run| {
             run.interactions() / run.length_s()
         }),
-        Measured::new(
+        Row::new(
             "response_mean_s",
             "s",
             "Mean time from the end of a pause to the begin of the next one",
             |run| run.meters.responses.mean(),
         ),
-        Measured::new("think_mean_s", "s", "Mean pause before an interaction", |run| {
-            run.meters.thinks.mean()
-        }),
-        Measured::new(
+        Row::new("think_mean_s", "s", "Mean pause before an interaction", |run| run.meters.thinks.mean()),
+        Row::new(
             "stretch",
             "",
             "Response times over processor times of the interactions that ended",
             |run| run.meters.responses.total() / (run.meters.service as f64 * 1e-9),
         ),
-        Measured::new("loaded_mean", "process", "Mean number of workers in memory", |run| {
+        Row::new("loaded_mean", "process", "Mean number of workers in memory", |run| {
             run.meters.loaded.mean(run.now)
         }),
-        Measured::new("memory_free_mean", "click", "Mean free user memory", |run| run.mean_free_memory),
-        Measured::new(
+        Row::new("memory_free_mean", "click", "Mean free user memory", |run| run.mean_free_memory),
+        Row::new(
             "swap_in_wait_mean_s",
             "s",
             "Mean time that a ready process was out of memory before it came in",
             |run| run.meters.waits.mean(),
         ),
-        Measured::new(
+        Row::new(
             "swap_in_wait_max_s",
             "s",
             "Longest time that a ready process was out of memory before it came in",
             |run| run.meters.waits.largest(),
         ),
-        Measured::new(
-            "seeks_share",
-            "",
-            "Share of the disk requests that needed a movement of the arm",
-            |run| {
-                let drives = &run.meters.totals.drives;
-                let sum = |of: fn(usize, &[super::meters::Transferred; DRIVES]) -> u64| -> u64 {
-                    (0..DRIVES).map(|drive| of(drive, drives)).sum()
-                };
-                sum(|drive, all| all[drive].seeks) as f64 / sum(|drive, all| all[drive].requests) as f64
-            },
-        ),
+        Row::new("seeks_share", "", "Share of the disk requests that needed a movement of the arm", |run| {
+            let drives = &run.meters.totals.drives;
+            let sum = |of: fn(usize, &[super::meters::Transferred; DRIVES]) -> u64| -> u64 {
+                (0..DRIVES).map(|drive| of(drive, drives)).sum()
+            };
+            sum(|drive, all| all[drive].seeks) as f64 / sum(|drive, all| all[drive].requests) as f64
+        }),
     ]
 }
 
 /// The responses, in the order in which they are shown.
-pub(super) fn responses<'t>() -> Vec<Measured<RunTotals<'t>>> {
+pub(super) fn responses() -> Vec<Row> {
     let groups = [time_shares(), disk_traffic(), interactions()];
     groups.into_iter().flatten().collect()
 }

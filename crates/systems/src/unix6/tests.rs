@@ -13,8 +13,8 @@ use super::process::{Process, next_to_run};
 use super::states::{Role, priority};
 use super::units::{DISKS, blocks};
 use super::workload::{Birth, Program, Step};
-use crate::kernel::testing::{configured, response};
-use crate::kernel::{Amount, Interaction, Monitor, NullMonitor, Outcome, Prepared, Replication, Simulation};
+use crate::kernel::testing::{configured, replicate, response};
+use crate::kernel::{Amount, Interaction, Monitor, NullMonitor, Outcome, Replication, Simulation};
 use crate::system;
 
 fn given(parameters: &Value) -> &Map<String, Value> {
@@ -40,7 +40,7 @@ fn once(parameters: &Value, number: u64) -> Outcome {
         end: Time::ZERO + Span::from_seconds(LENGTH_S),
         interval: Span::from_seconds(60.0),
     };
-    configured::<Config>(parameters).run(&replication, None).unwrap()
+    replicate(&configured::<Config>(parameters), &replication, &mut NullMonitor).unwrap()
 }
 
 fn figure(outcome: &Outcome, name: &str) -> f64 {
