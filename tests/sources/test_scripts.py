@@ -120,6 +120,17 @@ def test_a_script_is_the_same_by_name_by_file_and_whole(tmp_path):
     assert not other.responses.equals(by_name.responses)
 
 
+def test_a_script_in_a_file_can_be_predicted_like_one_that_is_built_in(tmp_path):
+    (tmp_path / "copy.toml").write_text(builtin()["mftn3"])
+    outputs = []
+    for script in ("mftn3", "copy.toml"):
+        arguments = ["-p", f"script={script}", "-p", "users=20", "--format", "csv"]
+        predicted = thinktime_("predict", "paging", *arguments, cwd=tmp_path)
+        assert predicted.returncode == 0, predicted.stderr
+        outputs.append([line for line in predicted.stdout.splitlines() if "script" not in line])
+    assert outputs[0] == outputs[1]
+
+
 def test_the_log_holds_the_script(tmp_path):
     path = written(tmp_path)
     table = read(path).table
