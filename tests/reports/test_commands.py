@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -92,3 +93,14 @@ def test_a_part_of_the_disks_over_a_stretch_of_the_log(log: Log) -> None:
     tables = {table["name"]: table for table in json.loads(done.stdout)["tables"]}
     assert set(tables) == {"disks-busy", "disks-periods"}
     assert [row[0] for row in tables["disks-periods"]["rows"]] == [20.0, 30.0, 40.0, 50.0]
+
+
+def test_a_pipe_is_written_to_and_not_replaced(log: Log, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE)
+    done = run("analyse", "rates", log.path, "--format", "json", "-o", pipe)
+    printed, _ = reader.communicate(timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(printed)["name"] == "rates"
+    assert pipe.is_fifo()

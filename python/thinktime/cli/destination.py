@@ -38,7 +38,7 @@ def check(output: Path | None, force: bool, form: Form) -> None:
         return
     if target.is_dir():
         raise InputError(f"{target}: is a folder; give the name of a file with -o")
-    if target.exists() and not force:
+    if target.exists() and not _special(target) and not force:
         raise InputError(
             f"{target}: already exists; use --force to overwrite it, or choose another name with -o"
         )
@@ -60,15 +60,22 @@ def write(output: Path | None, text: str, *, announced: bool = True) -> None:
     if target is None:
         sys.stdout.write(text)
         return
-    part = target.with_name(f".{target.name}.part")
+    part = target if _special(target) else target.with_name(f".{target.name}.part")
     try:
         part.write_text(text, encoding="utf-8")
-        part.replace(target)
+        if part != target:
+            part.replace(target)
     except OSError as error:
-        part.unlink(missing_ok=True)
+        if part != target:
+            part.unlink(missing_ok=True)
         raise WorkError(f"{target}: cannot be written: {error.strerror or error}") from None
     if announced:
         typer.echo(f"{target}")
+
+
+def _special(target: Path) -> bool:
+    """True for a device or a pipe: it is written to, and never replaced by a file."""
+    return target.exists() and not target.is_file()
 
 
 def _target(output: Path | None) -> Path | None:
