@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import product
 
 import numpy as np
 
-from thinktime.documents import charts, document
+from thinktime.documents import document
 from thinktime.documents import format as shown
 from thinktime.documents.charts import Axis
 from thinktime.documents.document import Column, Key, Table
+from thinktime.documents.series import Point, Series
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.anderson_sargent_1974.experiments import (
     ALGORITHM_NAMES,
@@ -195,36 +196,28 @@ def _notes(experiment: Experiment) -> dict[str, tuple[str, ...]]:
 def _picture(experiment: Experiment, measure: Measure) -> document.Figure:
     """One response in the twelve cells, published and ours."""
     shape = PAPER.tables[measure.table].shape
-    rows: list[dict[str, object]] = []
+    points = []
     for levels in product(ALGORITHMS, REGIONS, SLICES):
-        mean = interval(experiment.cell(measure.response, *levels))
         label = f"{ALGORITHM_NAMES[levels[0]]}, {levels[1]}, {levels[2]} s"
-        ends = {"value": mean.value, "low": mean.low, "high": mean.high}
-        rows.append({"label": label, "series": OURS.name, "shown": shown.estimate(mean), **ends})
+        points.append(Point(key=OURS, label=label, y=interval(experiment.cell(measure.response, *levels))))
         cell = PAPER.tables[measure.table].cell(cell_row(*levels), measure.quantity)
         if cell is not None:
-            index = {"value": cell.value, "low": cell.value, "high": cell.value}
-            rows.append({"label": label, "series": THEIRS.name, "shown": f"{cell.value:g}", **index})
-    unit = measure.axis
-    columns = (Column("algorithm, workspaces, slice"), Column("source"), Column(unit, scaled=False))
-    data = tuple((str(row["label"]), str(row["series"]), str(row["shown"])) for row in rows)
-    x = Axis(unit)
-    words = ("cell", "source", unit)
+            points.append(Point(key=THEIRS, label=label, y=cell.value, words=f"{cell.value:g}"))
+    series = Series(points, order=(OURS, THEIRS))
+    name = f"cells-{measure.table.partition('_')[0]}"
+    heading = Column(measure.axis, scaled=False)
     return document.Figure(
-        name=f"cells-{measure.table.partition('_')[0]}",
+        name=name,
         title=f"{shape.title.capitalize()} ({shape.place})",
-        chart=partial(charts.dots, rows, (OURS, THEIRS), x, words),
-        data=Table(
-            name=f"cells-{measure.table.partition('_')[0]}-data",
-            caption=shape.title,
-            columns=columns,
-            rows=data,
+        chart=series.dots(Axis(measure.axis), named=("cell", "source", measure.axis)),
+        data=series.list_table(
+            f"{name}-data", shape.title, "algorithm, workspaces, slice", "source", heading
         ),
         alt=(
             f"{shape.title.capitalize()} for each algorithm, number of resident workspaces and time slice: "
             "ours with its interval as a circle, the published one where there is one as a diamond."
         ),
-        keys=(OURS, THEIRS),
+        keys=series.keys,
         half=True,
     )
 

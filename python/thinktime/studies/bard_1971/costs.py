@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 
-from thinktime.documents import charts, document
-from thinktime.documents import format as shown
+from thinktime.documents import document
 from thinktime.documents.charts import Axis
 from thinktime.documents.document import Cell, Column, Key, Table
+from thinktime.documents.series import Point, Series
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.bard_1971.records import PAPER, PERIODS, REQUESTS, record_of
 from thinktime.studies.bard_1971.regression import cost, cp_time
@@ -165,42 +164,27 @@ def _table(every: Sequence[Recovered]) -> Table:
 
 
 def _picture(period: str, every: Sequence[Recovered]) -> document.Figure:
+    """Recovered costs of one period over the true ones, with three kinds of interval."""
     selected = [item for item in every if item.period == period and item.request != "base"]
-    rows = [_row(item, way) for item in selected for way in WAYS]
-    keys = tuple(Key(way, colour=SHADES[way], shape="circle") for way in WAYS)
-    name = f"recovered-{period.lower()}"
+    series = Series(
+        [
+            Point(
+                key=Key(way, colour=SHADES[way], shape="circle"),
+                label=item.request.replace("_", " "),
+                y=scaled(item.intervals[way], 1.0 / item.true),
+            )
+            for item in selected
+            for way in WAYS
+        ]
+    )
+    name, title = f"recovered-{period.lower()}", f"Recovered over true costs, {period}"
     listed = ", ".join(f"{item.request.replace('_', ' ')} {100 * item.off:+.1f} %" for item in selected)
     return document.Figure(
         name=name,
-        title=f"Recovered over true costs, {period}",
-        chart=partial(
-            charts.dots, rows, keys, Axis("recovered cost over the true one"), ("cost", "interval", "ratio")
-        ),
-        data=_data(name, period, selected),
+        title=title,
+        chart=series.dots(Axis("recovered cost over the true one"), named=("cost", "interval", "ratio")),
+        data=series.table(f"{name}-data", title, "request"),
         alt=f"Recovered less true: {listed}. An interval that does not reach 1 misses the true cost.",
-        keys=keys,
+        keys=series.keys,
         half=True,
-    )
-
-
-def _row(item: Recovered, way: str) -> dict[str, object]:
-    ratio = scaled(item.intervals[way], 1.0 / item.true)
-    return {
-        "label": item.request.replace("_", " "),
-        "series": way,
-        "value": ratio.value,
-        "low": ratio.low,
-        "high": ratio.high,
-        "shown": shown.estimate(ratio),
-    }
-
-
-def _data(name: str, period: str, own: Sequence[Recovered]) -> Table:
-    columns = (Column("request"), *(Column(f"ratio, {way}", scaled=False) for way in WAYS))
-    rows: list[tuple[Cell, ...]] = [
-        (item.request.replace("_", " "), *(scaled(item.intervals[way], 1.0 / item.true) for way in WAYS))
-        for item in own
-    ]
-    return Table(
-        name=f"{name}-data", caption=f"Recovered over true costs, {period}", columns=columns, rows=tuple(rows)
     )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
-from thinktime.documents import charts, document
+from thinktime.documents import document
 from thinktime.documents import format as shown
 from thinktime.documents.charts import Axis
 from thinktime.documents.document import Cell, Column, Key, Table
+from thinktime.documents.series import Point, Series
 from thinktime.models.swapping import swap_overhead
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.brachman_1983 import what_if
@@ -201,27 +201,33 @@ def _quanta(laboratory: Laboratory) -> Table:
 
 
 def _figure(laboratory: Laboratory) -> document.Figure:
-    keys = tuple(Key(room, colour=colour, shape="line") for room, colour in zip(ROOM, COLOURS, strict=True))
-    rows: list[dict[str, object]] = []
-    for quantum in QUANTA_S:
-        for room in ROOM:
-            value = _paused(laboratory, "elapsed_s", quantum, room)
-            ends = {"value": value.value, "low": value.low, "high": value.high}
-            rows.append({"x": quantum, "series": room, "shown": f"{shown.estimate(value)} s", **ends})
-    columns = (Column("quantum", unit="s"), Column("which"), Column("elapsed time", scaled=False))
-    data = tuple((float(str(row["x"])), str(row["series"]), str(row["shown"])) for row in rows)
+    """Elapsed time against the memory quantum, by how many processes are loaded."""
+    keys = [Key(room, colour=colour, shape="line") for room, colour in zip(ROOM, COLOURS, strict=True)]
+    series = Series(
+        [
+            Point(key=key, x=quantum, y=_paused(laboratory, "elapsed_s", quantum, key.name).with_unit("s"))
+            for quantum in QUANTA_S
+            for key in keys
+        ]
+    )
     title = "Elapsed time against the memory quantum"
-    x = Axis.logarithmic("memory quantum", QUANTA_S, "s")
     least, _ = _losses(laboratory)
-    listed = ", ".join(f"{row['series']} {row['shown']}" for row in rows[: len(ROOM)])
+    shortest = ", ".join(
+        f"{point.key.name} {shown.cell(point.y, 's')}" for point in series.points[: len(keys)]
+    )
     return document.Figure(
         name="cpu-figure",
         title=title,
-        chart=partial(charts.curves, rows, keys, x, Axis.from_zero("elapsed time, s", rows)),
-        data=Table(name="cpu-figure-data", caption=title, columns=columns, rows=data),
+        chart=series.curves(
+            Axis.logarithmic("memory quantum", QUANTA_S, "s"),
+            Axis.from_zero("elapsed time, s", series.rows()),
+        ),
+        data=series.list_table(
+            "cpu-figure-data", title, Column("quantum", unit="s"), "machine", "elapsed time"
+        ),
         alt=(
             f"Each process computes for {WORK_S:g} s in all. Twice the swap time is {least:.2f} s; with "
-            f"quanta of {QUANTA_S[0]:g} s: {listed}."
+            f"quanta of {QUANTA_S[0]:g} s: {shortest}."
         ),
-        keys=keys,
+        keys=series.keys,
     )

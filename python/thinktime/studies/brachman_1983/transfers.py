@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import partial
 from typing import Any
 
-from thinktime.documents import charts, document
+from thinktime.documents import document
 from thinktime.documents.charts import Axis
 from thinktime.documents.document import Cell, Column, Key, Table
+from thinktime.documents.series import Point, Series
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.brachman_1983 import implied_transfers
 from thinktime.studies.brachman_1983.components import quiet_swap_time_s
@@ -222,35 +222,32 @@ def _switched(laboratory: Laboratory) -> Table:
 
 def _figure(rows: Mapping[str, tuple[Case, Transfers]]) -> document.Figure:
     """Implied and true transfers of the runs of twelve processes."""
-    drawn: list[dict[str, object]] = []
+    points = []
     for words, (case, result) in rows.items():
-        if case.pn != 12:
-            continue
-        theirs = blocks_per_interaction(case)
-        values: list[Estimate | None] = [
-            None
-            if theirs is None
-            else Estimate(value=theirs, n=1, method="measured", low=theirs, high=theirs),
-            interval(result.implied),
-            interval(result.true),
-        ]
-        for key, value in zip(KEYS, values, strict=True):
-            if value is not None:
-                ends = {"value": value.value, "low": value.low, "high": value.high}
-                drawn.append({"label": words, "series": key.name, "shown": f"{value.value:.2f}", **ends})
-    columns = (Column("run"), Column("which"), Column("transfers an interaction", scaled=False))
-    data = tuple((str(row["label"]), str(row["series"]), str(row["shown"])) for row in drawn)
+        if case.pn == 12:
+            values = (blocks_per_interaction(case), interval(result.implied), interval(result.true))
+            points += [
+                Point(key=key, label=words, y=value)
+                for key, value in zip(KEYS, values, strict=True)
+                if value is not None
+            ]
+    series = Series(points, order=KEYS)
     title = "File transfers an interaction, runs of twelve processes"
-    ours = [float(result.true.mean()) for case, result in rows.values() if case.pn == 12]
-    implied = [float(result.implied.mean()) for case, result in rows.values() if case.pn == 12]
+    implied, true = (
+        [point.y.value for point in series.of(key) if isinstance(point.y, Estimate)] for key in KEYS[1:]
+    )
     return document.Figure(
         name="transfers-figure",
         title=title,
-        chart=partial(
-            charts.dots, drawn, KEYS, Axis("file transfers an interaction"), ("run", "which", "transfers")
+        chart=series.dots(Axis("file transfers an interaction"), named=("run", "which", "transfers")),
+        data=series.list_table(
+            "transfers-figure-data",
+            title,
+            "run",
+            "which",
+            Column("transfers an interaction", scaled=False),
         ),
-        data=Table(name="transfers-figure-data", caption=title, columns=columns, rows=data),
         alt=f"Implied by the simulated runs {min(implied):.2f} to {max(implied):.2f}, true in them "
-        f"{min(ours):.2f} to {max(ours):.2f}.",
+        f"{min(true):.2f} to {max(true):.2f}.",
         keys=KEYS,
     )
