@@ -158,7 +158,7 @@ def test_swap_overhead_with_one_and_with_several_loaded(run):
     [
         (
             ["disk-bound", "--loaded", "4", "--swap-time", "70ms"],
-            "no block time of A is given; give --block-t",
+            "--block-time of A is not given; give a value",
         ),
         ([*DISK, "--loaded-b", "0"], "machine B: loaded is 0; give 1 or more"),
         (
@@ -186,7 +186,10 @@ def test_swap_overhead_with_one_and_with_several_loaded(run):
         (["disk-bound", "{tmp}/misspelt.toml"], "laoded: is no input of the model; did you mean loaded?"),
         (["disk-bound", "{tmp}/a.toml", "{tmp}/a.toml", "{tmp}/a.toml"], "a.toml: is a third machine"),
         (["disk-bound", "--from", "{tmp}", *BASE], "no manifest.json"),
-        (["disk-bound", "--from", "{log}", "--loaded", "4"], "no swap time of A: the log counts no swaps"),
+        (
+            ["disk-bound", "--from", "{log}", "--loaded", "4"],
+            "has no --swap-time of A: the log counts no swaps",
+        ),
         (
             ["disk-bound", "--from", "{log}", "--swap-time", "1ms"],
             "does not record how many processes were in memory",

@@ -95,7 +95,7 @@ def test_several_sizes_with_a_swap_time_each(run):
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        ((), "no processes is given; give --processes"),
+        ((), "--processes is not given; give a value, such as 12"),
         (("machine.toml", "--size", "700"), "size is 700, and memory 650"),
         (("machine.toml", "--dispatch", "lottery"), "--dispatch lottery: give one of slices, sharing"),
         (("machine.toml", "--own-controller", "maybe"), "--own-controller maybe: give yes or no"),

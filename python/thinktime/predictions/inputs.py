@@ -50,11 +50,6 @@ class Input:
         """Option of the command line."""
         return f"--{self.key.replace('_', '-')}"
 
-    @property
-    def words(self) -> str:
-        """Name in a sentence."""
-        return self.key.replace("_", " ")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
@@ -228,7 +223,7 @@ def check_complete(inputs: Sequence[Input], given: Given, *, of: str = "", remed
     for item in inputs:
         if item.required and item.field not in given.values:
             raise InputError(
-                f"no {item.words}{of} is given; give {item.option}, such as {item.example}, or {remedy}"
+                f"{item.option}{of} is not given; give a value, such as {item.example}, or {remedy}"
             )
 
 

@@ -150,7 +150,7 @@ def _measured(a: Given, path: Path, device: str) -> tuple[Given, tuple[Caveat, .
         why = log.missing.get(item.field)
         follows = item.field == "loaded" and {"memory", "size"} <= set(a.values)
         if why is not None and item.field not in a.values and not follows:
-            raise InputError(f"{path}: no {item.words} of A: {why.reason}; {why.remedy} ({item.option})")
+            raise InputError(f"{path}: has no {item.option} of A: {why.reason}; {why.remedy}")
     return a, log.caveats
 
 
