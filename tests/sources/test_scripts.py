@@ -147,18 +147,18 @@ def test_the_log_holds_the_script(tmp_path):
     [
         ('command = "edm"', 'command = "emd"', 11, 'there is no command "emd"; did you mean "edm"?'),
         ("exponential(mean=5)", "exponential(mean=-5)", 2, "give a number above 0"),
-        ('"exponential(mean=5)"', "-5", 2, "-5 is negative; give a number that is not negative"),
-        ('"exponential(mean=5)"', '{ kind = "exponential", mean = nan }', 2, "nan is no finite number"),
+        ('"exponential(mean=5)"', "-5", 2, "-5: is out of range; give a number from 0"),
+        ('"exponential(mean=5)"', '{ kind = "exponential", mean = nan }', 2, "nan is not a finite number"),
         ('wait_for = "Edit."\n', "", 10, "interaction 1 (edm): waits for nothing; give wait_for"),
-        ('wait_for = "Edit."', 'wait_for = ""', 13, "is empty: the user waits for nothing"),
+        ('wait_for = "Edit."', 'wait_for = ""', 13, "is empty; give wait_for"),
         ("wait = false", 'wait = false\nwait_for = "r"', 19, "together with wait = false; leave one of them"),
         ("pages = 32\n", "", 9, "has no demand pages on multics; give it in [commands.edm.multics]"),
         ("pages", "page", 6, '"page" is no key of it; did you mean "pages"?'),
         ("lines = 1", 'lines = "many"', 8, '"many": unknown kind `many`, expected one of `deterministic`'),
-        ("cpu = 0.06", "cpu = -0.06", 5, "-0.06 is negative"),
+        ("cpu = 0.06", "cpu = -0.06", 5, "-0.06: is out of range; give a number from 0"),
         ('types = "edm a"\n', "", 10, "types is missing; give the line that the user types"),
         ("[[interaction]]", "[interaction]", 15, "is no TOML: duplicate key"),
-        ('name = "mine"', "name = 3", 1, "3 was given; give text in quotation marks"),
+        ('name = "mine"', "name = 3", 1, "integer `3`, expected a string; give a name"),
         ('name = "mine"', 'name = "mine', 1, "is no TOML"),
     ],
 )
@@ -223,7 +223,7 @@ def test_the_command_prints_checks_and_refuses(tmp_path):
         refused = thinktime_(*arguments, cwd=tmp_path)
         assert refused.returncode == 2
         assert refused.stderr.startswith("thinktime: bad.toml, line ")
-        assert "think: -30 is negative" in refused.stderr
+        assert "think: -30: is out of range" in refused.stderr
     assert thinktime_("scripts", "mftn4").returncode == 2
     assert thinktime_("scripts", "mftn3", "--check", "my.toml", cwd=tmp_path).returncode == 2
 

@@ -13,7 +13,7 @@ CRATES = {
     "quantities": set(),
     "log": set(),
     "engine": {"quantities"},
-    "script": {"engine"},
+    "script": {"engine", "quantities"},
     "systems": {"engine", "log", "script"},
     "recorder": {"log", "quantities"},
     "terminals": {"log", "quantities"},

@@ -58,8 +58,3 @@ pub const SYSTEMS: &[(&str, &[Demand])] = &[("multics", MULTICS), ("ctss", CTSS)
 pub fn of(system: &str) -> Option<&'static [Demand]> {
     SYSTEMS.iter().find(|(name, _)| *name == system).map(|(_, demands)| *demands)
 }
-
-/// Names of the systems.
-pub fn systems() -> Vec<&'static str> {
-    SYSTEMS.iter().map(|(name, _)| *name).collect()
-}

@@ -1,5 +1,5 @@
-//! Scripts of users: what they type, for which reply they wait, how long they think, and what each interaction
-//! asks of a system. Standard scripts make systems comparable; a script is a TOML file that anybody can write.
+//! Scripts of users: the lines they type, the replies they wait for, their think times, and the demands of each
+//! interaction on a system. Standard scripts make systems comparable; a script is a TOML file that anybody can write.
 //!
 //! ```toml
 //! name = "edit-and-run"
@@ -24,9 +24,9 @@
 //! ```
 //!
 //! ```text
-//! TOML text --parse--\
-//!                     Node (with lines) --read--> Script --demands(system)--> a distribution each
-//! JSON      ---------/                              \--to_json--> what a manifest holds, complete
+//! TOML text --\
+//!              Source (knows lines) --read--> Script --demands(system)--> a distribution each
+//! JSON      --/                                 \--to_json--> the record in a manifest, complete
 //! ```
 //!
 //! An interaction is: the user thinks, types the line, and, where there is a text to wait for, goes on when the
@@ -35,10 +35,9 @@
 mod builtin;
 mod demand;
 mod error;
-mod node;
 mod read;
 mod script;
-mod table;
+mod source;
 #[cfg(test)]
 mod tests;
 

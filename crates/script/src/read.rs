@@ -1,201 +1,262 @@
-//! From the tree of a text to a script: strictly, for a misspelt key passed over is a wrong experiment.
+//! From a TOML text or a JSON tree to a script: deserialised strictly, then completed and checked.
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Deserializer, de};
 use thinktime_engine::Distribution;
+use thinktime_quantities as quantities;
 
-use crate::demand;
+use crate::demand::{self, Demand};
 use crate::error::offer;
-use crate::node::{Content, Node};
 use crate::script::key;
-use crate::table::{Field, TOP, Table};
+use crate::source::{Place, Source};
 use crate::{Script, ScriptError, Step};
 
-/// Most interactions of a script.
+/// Longest name, or line typed or waited for [characters].
+const LONGEST_LINE: usize = 1000;
+/// Most times that an interaction is repeated.
+const MOST_TIMES: u64 = 1000;
+/// Most interactions of a script, repeats counted.
 const MOST_INTERACTIONS: usize = 10_000;
 
-const KEYS: [&str; 5] = ["name", "description", "think", "commands", "interaction"];
-const INTERACTION_KEYS: [&str; 6] = ["command", "types", "wait_for", "wait", "think", "repeat"];
-
-type Demands = BTreeMap<String, BTreeMap<String, Distribution>>;
-
-/// A command as described.
-struct Command {
-    heavy: bool,
-    demands: Demands,
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    #[serde(deserialize_with = "filled_line")]
+    name: String,
+    #[serde(default)]
+    description: String,
+    think: Option<quantities::Distribution>,
+    commands: BTreeMap<String, Command>,
+    interaction: Vec<Interaction>,
 }
 
-/// The script that a tree describes; `file` is its name in errors.
-pub fn script(node: &Node, file: &str) -> Result<Script, ScriptError> {
-    let top = Table::of(node, file, TOP)?;
-    top.check_keys(&KEYS)?;
-    let name = name(&top)?;
-    let description = match top.field("description") {
-        Some(field) => field.text()?.to_owned(),
-        None => String::new(),
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Command {
+    #[serde(default)]
+    heavy: bool,
+    multics: Option<Given>,
+    ctss: Option<Given>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Interaction {
+    #[serde(deserialize_with = "line")]
+    command: String,
+    #[serde(deserialize_with = "line")]
+    types: String,
+    #[serde(default, deserialize_with = "optional_line")]
+    wait_for: Option<String>,
+    wait: Option<bool>,
+    think: Option<quantities::Distribution>,
+    #[serde(default = "once", deserialize_with = "times")]
+    repeat: usize,
+    multics: Option<Given>,
+    ctss: Option<Given>,
+}
+
+/// Demands on one system, as far as they are given.
+type Given = BTreeMap<String, quantities::Distribution>;
+/// Demands by system and name.
+type Demands = BTreeMap<String, BTreeMap<String, Distribution>>;
+
+/// Text that fits on a line of a terminal; it may be empty.
+fn line<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let text = String::deserialize(from)?;
+    if text.chars().any(char::is_control) {
+        let problem = "is not one line of text; leave out line ends and control characters";
+        return Err(de::Error::custom(problem));
+    }
+    if text.chars().count() > LONGEST_LINE {
+        let problem = format!("has more than {LONGEST_LINE} characters; give a line as a person types it");
+        return Err(de::Error::custom(problem));
+    }
+    Ok(text)
+}
+
+fn filled_line<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let text = line(from)?;
+    if text.trim().is_empty() { Err(de::Error::custom("is empty")) } else { Ok(text) }
+}
+
+fn optional_line<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    filled_line(from).map(Some)
+}
+
+fn times<'de, D: Deserializer<'de>>(from: D) -> Result<usize, D::Error> {
+    let times = u64::deserialize(from)?;
+    if (1..=MOST_TIMES).contains(&times) {
+        return Ok(times as usize);
+    }
+    Err(de::Error::custom(format!("{times} is out of range; give a whole number from 1 to {MOST_TIMES}")))
+}
+
+fn once() -> usize {
+    1
+}
+
+/// The script in `source`.
+pub fn script(source: &Source<'_>) -> Result<Script, ScriptError> {
+    let document: Document = source.deserialize(remedy)?;
+    let mut commands = BTreeMap::new();
+    for (name, command) in document.commands {
+        let demands = demands(
+            source,
+            &[Place::Key("commands"), Place::Key(&name)],
+            [("multics", command.multics), ("ctss", command.ctss)],
+        )?;
+        commands.insert(name, (command.heavy, demands));
+    }
+    let think = document.think.map(Distribution::from);
+    let mut interactions = Vec::new();
+    for (index, interaction) in document.interaction.into_iter().enumerate() {
+        let times = interaction.repeat;
+        if interactions.len() + times > MOST_INTERACTIONS {
+            let remedy = format!("give at most {MOST_INTERACTIONS}, repeats counted");
+            return Err(source.error(&[Place::Key("interaction")], "there are too many", remedy));
+        }
+        let step = step(source, index, interaction, &commands, think.as_ref())?;
+        interactions.extend(std::iter::repeat_n(step, times));
+    }
+    if interactions.is_empty() {
+        return Err(source.error(&[Place::Key("interaction")], "there are none", remedy("interaction")));
+    }
+    let script = Script {
+        name: document.name,
+        description: document.description,
+        interactions,
+        file: source.file.into(),
     };
-    let think = top.field("think").map(|field| field.think()).transpose()?;
-    let commands = commands(&top.needed("commands", "a table for each command, such as [commands.edm]")?)?;
-    let interactions = interactions(&top, &commands, think.as_ref())?;
-    let script = Script { name, description, interactions, file: file.into() };
-    for system in demand::systems() {
-        // Who states demands on a system states them for every interaction: what is forgotten shows now.
-        if script.interactions.iter().any(|step| step.demands.contains_key(system)) {
+    for (system, _) in demand::SYSTEMS {
+        // A script with demands on a system for some interactions needs them for all: show now what is forgotten.
+        if script.interactions.iter().any(|step| step.demands.contains_key(*system)) {
             script.check_demands(system)?;
         }
     }
     Ok(script)
 }
 
-fn name(top: &Table<'_>) -> Result<String, ScriptError> {
-    const EXAMPLE: &str = "a name, such as \"mftn3\"";
-    let field = top.needed("name", EXAMPLE)?;
-    match field.line_of_text()? {
-        empty if empty.trim().is_empty() => Err(field.error("is empty", format!("give {EXAMPLE}"))),
-        name => Ok(name),
-    }
-}
-
-fn commands(field: &Field<'_>) -> Result<BTreeMap<String, Command>, ScriptError> {
-    let all = Table::of(field.node, field.file, "commands")?;
-    let mut found = BTreeMap::new();
-    for entry in all.entries {
-        let item = format!("command {:?}", entry.key);
-        let table = Table::of(&entry.node, field.file, &item)?.at(entry.line);
-        table.check_keys(&[&["heavy"], demand::systems().as_slice()].concat())?;
-        let heavy = match table.field("heavy") {
-            Some(heavy) => heavy.flag()?,
-            None => false,
-        };
-        found.insert(entry.key.clone(), Command { heavy, demands: demands(&table)? });
-    }
-    Ok(found)
-}
-
-/// The demands by system of a command or an interaction, as far as they are given.
-fn demands(table: &Table<'_>) -> Result<Demands, ScriptError> {
-    let mut found = Demands::new();
-    for (system, known) in demand::SYSTEMS {
-        let Some(field) = table.field(system) else { continue };
-        let item = format!("{}, {system}", table.item);
-        let on_system = Table::of(field.node, field.file, &item)?.at(field.line);
-        on_system.check_keys(&known.iter().map(|demand| demand.name).collect::<Vec<_>>())?;
-        let mut given = BTreeMap::new();
-        for demand in *known {
-            if let Some(field) = on_system.field(demand.name) {
-                given.insert(demand.name.to_owned(), field.demand(demand)?);
-            }
+/// What would be right for the value of `key`.
+fn remedy(key: &str) -> &'static str {
+    match key {
+        "name" => "give a name, such as \"mftn3\"",
+        "description" => "give text in quotation marks",
+        "commands" => "give a table for each command, such as [commands.edm]",
+        "interaction" => {
+            "give one [[interaction]] or more, each with command, types, and wait_for or wait = false"
         }
-        found.insert((*system).to_owned(), given);
-    }
-    Ok(found)
-}
-
-fn interactions(
-    top: &Table<'_>,
-    commands: &BTreeMap<String, Command>,
-    think: Option<&Distribution>,
-) -> Result<Vec<Step>, ScriptError> {
-    const REMEDY: &str =
-        "give one [[interaction]] or more, each with command, types, and wait_for or wait = false";
-    let field = top.needed("interaction", "an [[interaction]] or more")?;
-    let Content::List(list) = &field.node.content else {
-        return Err(field.error(format!("{} was given", field.node.what()), REMEDY));
-    };
-    let mut steps = Vec::new();
-    for (index, node) in list.iter().enumerate() {
-        let (step, times) = interaction(node, field.file, index + 1, commands, think)?;
-        if steps.len() + times > MOST_INTERACTIONS {
-            let problem = "there are too many interactions";
-            return Err(field.error(problem, format!("give at most {MOST_INTERACTIONS}, repeats counted")));
+        "command" => "give the name of one of the commands",
+        "types" => "give the line that the user types, in quotation marks",
+        "wait_for" => "give wait_for = \"text of the reply\", or wait = false for a user who goes on at once",
+        "wait" | "heavy" => "give true or false",
+        "repeat" => "give a whole number from 1 to 1000",
+        "multics" | "ctss" => "give a table of demands, such as { cpu = 0.06 }",
+        _ => {
+            "give a number that is not negative, a short form such as exponential(mean=20), or a table such as \
+             {kind = \"exponential\", mean = 20}"
         }
-        steps.extend(std::iter::repeat_n(step, times));
     }
-    if steps.is_empty() {
-        return Err(field.error("there are none", REMEDY));
-    }
-    Ok(steps)
 }
 
-/// An interaction, and how often it is done.
-fn interaction(
-    node: &Node,
-    file: &str,
-    number: usize,
-    commands: &BTreeMap<String, Command>,
+fn step(
+    source: &Source<'_>,
+    index: usize,
+    interaction: Interaction,
+    commands: &BTreeMap<String, (bool, Demands)>,
     think: Option<&Distribution>,
-) -> Result<(Step, usize), ScriptError> {
-    let item = format!("interaction {number}");
-    let table = Table::of(node, file, &item)?;
-    table.check_keys(&[INTERACTION_KEYS.as_slice(), demand::systems().as_slice()].concat())?;
-    let name = table.needed("command", "the name of one of the commands")?;
-    let command = name.line_of_text()?;
-    let Some(known) = commands.get(&command) else {
+) -> Result<Step, ScriptError> {
+    let place = [Place::Key("interaction"), Place::Index(index)];
+    let within = |key| [place[0], place[1], Place::Key(key)];
+    let Some((heavy, common)) = commands.get(&interaction.command) else {
         let names: Vec<&str> = commands.keys().map(String::as_str).collect();
-        let remedy = format!("{}; or add [commands.{}]", offer(&command, &names), key(&command));
-        return Err(name.error(format!("there is no command {command:?}"), remedy));
+        let name = &interaction.command;
+        let remedy = format!("{}; or add [commands.{}]", offer(name, &names), key(name));
+        return Err(source.error(&within("command"), format!("there is no command {name:?}"), remedy));
     };
-    let item = format!("interaction {number} ({command})");
-    let table = Table { item: &item, ..table };
-    let types = table.needed("types", "the line that the user types")?.line_of_text()?;
-    let think = match (table.field("think"), think) {
-        (Some(own), _) => own.think()?,
-        (None, Some(general)) => general.clone(),
-        (None, None) => {
-            let remedy = "give it here, or at the top of the script for all interactions";
-            return Err(table.error("has no think time", remedy));
+    let own = demands(source, &place, [("multics", interaction.multics), ("ctss", interaction.ctss)])?;
+    let Some(think) = interaction.think.map(Distribution::from).or_else(|| think.cloned()) else {
+        let remedy = "give it here, or at the top of the script for all interactions";
+        return Err(source.error(&place, "has no think time", remedy));
+    };
+    let wrong =
+        |key: &'static str, problem: &str, remedy: &str| Err(source.error(&within(key), problem, remedy));
+    match (&interaction.wait_for, interaction.wait) {
+        (Some(_), Some(false)) => {
+            return wrong("wait_for", "is given together with wait = false", "leave one of them out");
         }
-    };
-    let step = Step {
-        wait_for: wait_for(&table)?,
-        types,
-        heavy: known.heavy,
+        (None, Some(true)) => return wrong("wait", "does not say for which text", remedy("wait_for")),
+        (None, None) => return Err(source.error(&place, "waits for nothing", remedy("wait_for"))),
+        _ => {}
+    }
+    Ok(Step {
+        heavy: *heavy,
+        demands: merged(common, own),
+        line: source.line(&place),
+        item: source.item(&place),
+        command: interaction.command,
+        types: interaction.types,
+        wait_for: interaction.wait_for,
         think,
-        demands: merged(&known.demands, demands(&table)?),
-        command,
-        line: table.line,
-        item: item.clone(),
-    };
-    let times = table.field("repeat").map_or(Ok(1), |field| field.times())?;
-    Ok((step, times))
+    })
 }
 
-/// The text that is waited for, or none where it is said that nothing is.
-fn wait_for(table: &Table<'_>) -> Result<Option<String>, ScriptError> {
-    const REMEDY: &str =
-        "give wait_for = \"text of the reply\", or wait = false for a user who goes on at once";
-    let waits = match table.field("wait") {
-        Some(wait) => Some((wait.flag()?, wait)),
-        None => None,
-    };
-    match (table.field("wait_for"), waits) {
-        (Some(text), Some((false, _))) => {
-            Err(text.error("is given together with wait = false", "leave one of them out"))
+/// The demands that a command or an interaction at `place` gives, checked.
+fn demands(
+    source: &Source<'_>,
+    place: &[Place<'_>],
+    given: [(&'static str, Option<Given>); 2],
+) -> Result<Demands, ScriptError> {
+    let mut demands = Demands::new();
+    for (system, given) in given {
+        let Some(given) = given else { continue };
+        let known = demand::of(system).unwrap_or_default();
+        let mut on_system = BTreeMap::new();
+        for (name, distribution) in given {
+            let place = [place, &[Place::Key(system), Place::Key(&name)]].concat();
+            let Some(demand) = known.iter().find(|demand| demand.name == name) else {
+                let names: Vec<&str> = known.iter().map(|demand| demand.name).collect();
+                let problem = format!("is no demand on {system}");
+                return Err(source.error(&place, problem, offer(&name, &names)));
+            };
+            in_range(&distribution, demand)
+                .map_err(|(problem, remedy)| source.error(&place, problem, remedy))?;
+            on_system.insert(name, distribution.into());
         }
-        (Some(text), _) => match text.line_of_text()? {
-            empty if empty.trim().is_empty() => {
-                Err(text.error("is empty: the user waits for nothing", REMEDY))
-            }
-            waited => Ok(Some(waited)),
-        },
-        (None, Some((false, _))) => Ok(None),
-        (None, Some((true, wait))) => Err(wait.error("does not say what is waited for", REMEDY)),
-        (None, None) => Err(table.error("waits for nothing", REMEDY)),
+        demands.insert(system.into(), on_system);
     }
+    Ok(demands)
 }
 
-/// A command's demands with those of an interaction in their places, and what neither says.
-fn merged(command: &Demands, own: Demands) -> Demands {
-    let mut found = command.clone();
-    for (system, demands) in own {
-        found.entry(system).or_default().extend(demands);
+/// Whether a demand is within its range; if not, the problem and the remedy.
+fn in_range(distribution: &quantities::Distribution, demand: &Demand) -> Result<(), (String, String)> {
+    // Rounding of weights must not make a whole out of range.
+    let within = distribution.cumulative(demand.high) > 1.0 - 1e-9;
+    if distribution.mean() >= demand.low && within {
+        return Ok(());
     }
-    for (system, demands) in &mut found {
+    let problem = match distribution.law() {
+        quantities::Law::Deterministic { value } => format!("{value} was given"),
+        _ if within => format!("its mean is {}", distribution.mean()),
+        _ => format!("it can be above {}", demand.high),
+    };
+    let unit = if demand.unit.is_empty() { String::new() } else { format!(" [{}]", demand.unit) };
+    Err((problem, format!("give {} to {}{unit}: {}", demand.low, demand.high, demand.description)))
+}
+
+/// The demands of a command, replaced by those of an interaction, with defaults for the rest.
+fn merged(common: &Demands, own: Demands) -> Demands {
+    let mut demands = common.clone();
+    for (system, given) in own {
+        demands.entry(system).or_default().extend(given);
+    }
+    for (system, given) in &mut demands {
         for known in demand::of(system).unwrap_or_default() {
             if let Some(value) = known.default {
-                demands.entry(known.name.into()).or_insert_with(|| Distribution::deterministic(value));
+                given.entry(known.name.into()).or_insert_with(|| Distribution::deterministic(value));
             }
         }
     }
-    found
+    demands
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use thinktime_engine::Distribution;
 
 use crate::error::offer;
-use crate::node::Node;
+use crate::source::Source;
 use crate::{BUILTIN, ScriptError, demand, read};
 
 /// What a user does, over and over.
@@ -45,7 +45,7 @@ impl Script {
     /// # Errors
     /// It is no script; the error names file, line, item, and what would be right.
     pub fn parse(text: &str, file: &str) -> Result<Script, ScriptError> {
-        read::script(&Node::from_toml(text, file)?, file)
+        read::script(&Source::toml(text, file)?)
     }
 
     /// Reads the name of a built-in script, or what [`Script::to_json`] wrote.
@@ -54,7 +54,7 @@ impl Script {
     /// There is no such script, or it is none.
     pub fn from_json(value: &Value) -> Result<Script, ScriptError> {
         let Some(name) = value.as_str() else {
-            return read::script(&Node::from_json(value), "script");
+            return read::script(&Source::json(value, "script"));
         };
         match Script::builtin(name) {
             Some(text) => Script::parse(text, name),

@@ -95,9 +95,8 @@ fn edited(from: &str, to: &str) -> String {
 }
 
 fn told<const N: usize>(cases: [(String, &str); N]) {
-    for (found, expected) in cases {
-        assert_eq!(found, expected);
-    }
+    let wrong: Vec<_> = cases.iter().filter(|(found, expected)| found != expected).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]
@@ -105,7 +104,7 @@ fn what_is_wrong_with_an_interaction_is_named_with_its_line() {
     told([
         (
             edited("\"edm\"", "\"emd\""),
-            "my.toml, line 15: interaction 1: command: there is no command \"emd\"; did you mean \"edm\"? there \
+            "my.toml, line 15: interaction 1 (emd): command: there is no command \"emd\"; did you mean \"edm\"? there \
              are: edm, fortran; or add [commands.emd]",
         ),
         (
@@ -115,7 +114,7 @@ fn what_is_wrong_with_an_interaction_is_named_with_its_line() {
         ),
         (
             edited("Edit.", " "),
-            "my.toml, line 17: interaction 1 (edm): wait_for: is empty: the user waits for nothing; give wait_for \
+            "my.toml, line 17: interaction 1 (edm): wait_for: is empty; give wait_for \
              = \"text of the reply\", or wait = false for a user who goes on at once",
         ),
         (
@@ -125,12 +124,12 @@ fn what_is_wrong_with_an_interaction_is_named_with_its_line() {
         ),
         (
             edited("wait_for", "waits_for"),
-            "my.toml, line 17: interaction 1: \"waits_for\" is no key of it; did you mean \"wait_for\"? there are: \
+            "my.toml, line 17: interaction 1 (edm): \"waits_for\" is no key of it; did you mean \"wait_for\"? there are: \
              command, types, wait_for, wait, think, repeat, multics, ctss",
         ),
         (
             edited("[[interaction]]", "[interaction]"),
-            "my.toml, line 14: interaction: a table was given; give one [[interaction]] or more, each with command, \
+            "my.toml, line 14: interaction: invalid type: map, expected a sequence; give one [[interaction]] or more, each with command, \
              types, and wait_for or wait = false",
         ),
     ]);
@@ -141,28 +140,29 @@ fn what_is_wrong_with_a_value_is_named_with_its_line() {
     told([
         (
             edited("types", "think = -5\ntypes"),
-            "my.toml, line 16: interaction 1 (edm): think: -5 is negative; give a number that is not negative, a \
-             short form such as exponential(mean=20), or a table such as {kind = \"exponential\", mean = 20}",
+            "my.toml, line 16: interaction 1 (edm): think: -5: is out of range; give a number from 0 to \
+             1000000000 [s]",
         ),
         (
             edited("types", "think = { kind = \"exponential\", mean = nan }\ntypes"),
-            "my.toml, line 16: interaction 1 (edm): think: nan is no finite number; give a number that is not \
-             negative, a short form such as exponential(mean=20), or a table such as {kind = \"exponential\", mean \
-             = 20}",
+            "my.toml, line 16: interaction 1 (edm): think: mean: nan is not a finite number; give a number \
+             that is not negative, a short form such as exponential(mean=20), or a table such as {kind = \
+             \"exponential\", mean = 20}",
         ),
         (
             edited("types", "multics = { pages = \"exponential(mean=-3)\" }\ntypes"),
-            "my.toml, line 16: interaction 1 (edm), multics: pages: exponential: mean = -3: is out of range; \
+            "my.toml, line 16: interaction 1 (edm): multics: pages: exponential: mean = -3: is out of range; \
              give a number above 0 and at most 1000000000 [pages]",
         ),
         (
             edited("types", "multics = { first_output = \"uniform(low=0,high=2)\" }\ntypes"),
-            "my.toml, line 16: interaction 1 (edm), multics: first_output: it can be above 1; give 0 to 1: part of \
+            "my.toml, line 16: interaction 1 (edm): multics: first_output: it can be above 1; give 0 to 1: part of \
              the work that is done when the reply begins; 1: it comes at the end",
         ),
         (
             edited("types = \"edm a\"", "types = 3"),
-            "my.toml, line 16: interaction 1 (edm): types: 3 was given; give text in quotation marks",
+            "my.toml, line 16: interaction 1 (edm): types: invalid type: integer `3`, expected a string; \
+             give the line that the user types, in quotation marks",
         ),
     ]);
 }
@@ -181,7 +181,8 @@ fn what_is_wrong_with_the_whole_is_named_with_its_line() {
         ),
         (
             error(TOP, ""),
-            "my.toml, line 1: the script: interaction is missing; give an [[interaction]] or more",
+            "my.toml, line 1: the script: interaction is missing; give one [[interaction]] or more, each with \
+             command, types, and wait_for or wait = false",
         ),
         (
             error("name = \"mine\"\n", EDM),

@@ -158,7 +158,8 @@ impl Distribution {
         match description {
             Value::Number(number) => {
                 let value = number.as_f64().ok_or_else(|| general("is too large".into()))?;
-                Distribution::new(Law::Deterministic { value })
+                let named = |error| DistributionError { given: shortened(description), ..error };
+                Distribution::new(Law::Deterministic { value }).map_err(named)
             }
             Value::String(text) => match short_form::expand(text).map_err(general)? {
                 Value::Array(_) => Err(general("is a list, not a distribution".into())),
