@@ -71,6 +71,7 @@ lint-types:
 	$(BIN)/stubtest thinktime._native
 lint-rust:
 	$(CARGO) clippy --release --workspace --all-targets --quiet -- -D warnings
+	@! $(CARGO) hakari --version >/dev/null 2>&1 || $(CARGO) hakari verify
 
 .PHONY: test-tools
 test-tools:

@@ -10,6 +10,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "python" / "thinktime"
 
 CRATES = {
+    "workspace-hack": set(),
     "quantities": set(),
     "log": set(),
     "engine": {"quantities"},
