@@ -25,7 +25,7 @@ __all__ = [
     "machine_schema",
     "mva",
     "mva_classes",
-    "mva_course",
+    "mva_by_population",
     "mva_rates",
     "parse_distribution",
     "parse_duration",
@@ -173,7 +173,7 @@ def record(
 def record_session(options: _RecordOptions) -> dict[str, Any]: ...
 def examine_machine() -> tuple[str, dict[str, Any]]: ...
 def mva(demands: Sequence[float], think: float, population: int) -> tuple[float, bytes]: ...
-def mva_course(demands: Sequence[float], think: float, population: int) -> tuple[bytes, bytes]: ...
+def mva_by_population(demands: Sequence[float], think: float, population: int) -> tuple[bytes, bytes]: ...
 def mva_rates(
     fixed: Sequence[float],
     think: float,

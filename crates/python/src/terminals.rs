@@ -9,12 +9,12 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use thinktime_quantities::Distribution;
 use thinktime_terminals::TerminalsError;
-use thinktime_terminals::direct::DirectCost;
 use thinktime_terminals::driver::{Progress, Verdict};
+use thinktime_terminals::load::population::Schedule;
+use thinktime_terminals::load::workload::{Workload, table_iii};
 use thinktime_terminals::nursery::{self, Nursery};
 use thinktime_terminals::play::{self, Demand, PlayOptions, Played, Prepared};
-use thinktime_terminals::population::Schedule;
-use thinktime_terminals::workload::{Workload, table_iii};
+use thinktime_terminals::user::direct::DirectCost;
 
 use crate::convert::Plain;
 use crate::log::{NativeLogWriter, log_error};

@@ -9,7 +9,7 @@ use crate::arrays::doubles;
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(mva, module)?)?;
-    module.add_function(wrap_pyfunction!(mva_course, module)?)?;
+    module.add_function(wrap_pyfunction!(mva_by_population, module)?)?;
     module.add_function(wrap_pyfunction!(mva_rates, module)?)?;
     module.add_function(wrap_pyfunction!(mva_classes, module)?)
 }
@@ -31,9 +31,9 @@ fn mva(
 
 /// Throughputs, and mean numbers as rows, with 1, 2, ... customers.
 #[pyfunction]
-fn mva_course(py: Python<'_>, demands: Vec<f64>, think: f64, population: u32) -> PyResult<Arrays<'_>> {
-    let course = py.detach(|| fixed_rate::all_populations(&demands, think, population));
-    Ok((doubles(py, &course.throughput)?, doubles(py, &course.queues)?))
+fn mva_by_population(py: Python<'_>, demands: Vec<f64>, think: f64, population: u32) -> PyResult<Arrays<'_>> {
+    let solved = py.detach(|| fixed_rate::all_populations(&demands, think, population));
+    Ok((doubles(py, &solved.throughput)?, doubles(py, &solved.queues)?))
 }
 
 type ThreeArrays<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
@@ -51,11 +51,11 @@ fn mva_rates(
 ) -> PyResult<ThreeArrays<'_>> {
     let stations: Vec<Station> =
         demands.into_iter().zip(rates).map(|(demand, rates)| Station { demand, rates }).collect();
-    let course = py.detach(|| load_dependent::all_populations(&fixed, think, &stations, population));
+    let solved = py.detach(|| load_dependent::all_populations(&fixed, think, &stations, population));
     Ok((
-        doubles(py, &course.throughput)?,
-        doubles(py, &course.fixed_queues)?,
-        doubles(py, &course.queues.concat())?,
+        doubles(py, &solved.throughput)?,
+        doubles(py, &solved.fixed_queues)?,
+        doubles(py, &solved.queues.concat())?,
     ))
 }
 

@@ -10,16 +10,16 @@ use serde_json::{Value as Json, json};
 use thinktime_log::{Row, SharedWriter, TableId, Value, vocabulary};
 use thinktime_quantities::Distribution;
 
-use crate::compute::{Calibration, calibrate};
-use crate::direct::DirectCost;
+use crate::driver::interaction::{Interaction, schema, user_label, wall_offset_us};
 use crate::driver::{Observer, Outcome, Play, Progress, Verdict, drive};
 use crate::error::{Doing, TerminalsError};
-use crate::interaction::{Interaction, schema, user_label, wall_offset_us};
 use crate::interval::{MedianInterval, median_interval};
-use crate::message::{Program, Report};
+use crate::load::population::{Schedule, Users};
+use crate::load::workload::Workload;
 use crate::nursery::Nursery;
-use crate::population::{Schedule, Users};
-use crate::workload::Workload;
+use crate::nursery::message::{Program, Report};
+use crate::user::compute::{Calibration, calibrate};
+use crate::user::direct::DirectCost;
 
 /// What the caller chooses.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -282,7 +282,7 @@ pub fn play(
 }
 
 fn wall_now_us() -> i64 {
-    wall_offset_us() + (crate::compute::nanoseconds(rustix::time::ClockId::Monotonic) / 1000) as i64
+    wall_offset_us() + (crate::user::compute::nanoseconds(rustix::time::ClockId::Monotonic) / 1000) as i64
 }
 
 fn writer_of(

@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex};
 use thinktime_log::{LogWriter, OpenMode, Session, SharedWriter};
 use thinktime_quantities::Distribution;
 use thinktime_terminals::TerminalsError;
+use thinktime_terminals::driver::interaction::Interaction;
 use thinktime_terminals::driver::{Outcome, Play, Progress, Verdict, drive};
-use thinktime_terminals::interaction::Interaction;
+use thinktime_terminals::load::population::Schedule;
+use thinktime_terminals::load::workload::{Class, Workload};
 use thinktime_terminals::nursery::Nursery;
 use thinktime_terminals::play::{PlayOptions, measure_direct, play, prepare, rehearse};
-use thinktime_terminals::population::Schedule;
-use thinktime_terminals::workload::{Class, Workload};
 use thinktime_terminals::{Program, compute::calibrate};
 
 fn one_class(class: Class) -> Workload {

@@ -30,7 +30,7 @@ pub struct Solution {
 
 /// The network with each population from 1 to N.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Course {
+pub struct ByPopulation {
     pub throughput: Vec<f64>,
     /// Mean numbers: a row a population, a column a station.
     pub queues: Vec<f64>,
@@ -46,11 +46,11 @@ pub fn at_population(demands: &[f64], think: f64, population: u32) -> Solution {
 }
 
 /// Solves the network at every population from 1 to `population`.
-pub fn all_populations(demands: &[f64], think: f64, population: u32) -> Course {
+pub fn all_populations(demands: &[f64], think: f64, population: u32) -> ByPopulation {
     let mut throughput = Vec::with_capacity(population as usize);
     recursion(demands, think, population, &mut |x| throughput.push(x), &mut vec![0.0; demands.len()]);
     let queues = queues_of(demands, &throughput);
-    Course { throughput, queues }
+    ByPopulation { throughput, queues }
 }
 
 /// The mean numbers at fixed-rate stations from the throughputs of their network at populations 1, 2, ...:
@@ -190,10 +190,10 @@ mod tests {
             let (throughput, queues) = textbook(&demands, think, population);
             let found = at_population(&demands, think, population);
             prop_assert!(close(found.throughput, throughput));
-            let course = all_populations(&demands, think, population);
-            prop_assert_eq!(course.throughput.len(), population as usize);
-            prop_assert!(close(course.throughput[population as usize - 1], throughput));
-            let last = &course.queues[(population as usize - 1) * demands.len()..];
+            let by_population = all_populations(&demands, think, population);
+            prop_assert_eq!(by_population.throughput.len(), population as usize);
+            prop_assert!(close(by_population.throughput[population as usize - 1], throughput));
+            let last = &by_population.queues[(population as usize - 1) * demands.len()..];
             for (k, &queue) in queues.iter().enumerate() {
                 prop_assert!(close(found.queues[k], queue));
                 prop_assert!(close(last[k], queue));

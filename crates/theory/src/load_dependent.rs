@@ -33,7 +33,7 @@ impl Station {
 
 /// The network with each population from 1 to N.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Course {
+pub struct ByPopulation {
     pub throughput: Vec<f64>,
     /// Mean numbers at the fixed-rate stations: a row a population, a column a station.
     pub fixed_queues: Vec<f64>,
@@ -42,7 +42,7 @@ pub struct Course {
 }
 
 /// Solves a network of fixed-rate stations with the demands `fixed`, of `stations`, and of think time.
-pub fn all_populations(fixed: &[f64], think: f64, stations: &[Station], population: u32) -> Course {
+pub fn all_populations(fixed: &[f64], think: f64, stations: &[Station], population: u32) -> ByPopulation {
     let curves: Vec<Option<Vec<f64>>> = stations
         .iter()
         .map(|station| (station.demand > 0.0).then(|| station.throughput(population)))
@@ -69,7 +69,7 @@ pub fn all_populations(fixed: &[f64], think: f64, stations: &[Station], populati
     }
     let throughput = throughput.unwrap_or_else(|| vec![f64::INFINITY; population as usize]);
     let fixed_queues = fixed_rate::queues_of(fixed, &throughput);
-    Course { throughput, fixed_queues, queues }
+    ByPopulation { throughput, fixed_queues, queues }
 }
 
 /// Two parts of a network as one.
@@ -147,10 +147,10 @@ mod tests {
             let rates: Vec<f64> = (1..=servers).map(f64::from).collect();
             let station = Station { demand: 0.9, rates };
             let (throughput, number) = repairman(population, 10.0, &station);
-            let course = all_populations(&[], 10.0, &[station], population);
+            let by_population = all_populations(&[], 10.0, &[station], population);
             let at = population as usize - 1;
-            assert!(close(course.throughput[at], throughput), "{population} {servers}");
-            assert!(close(course.queues[0][at], number), "{population} {servers}");
+            assert!(close(by_population.throughput[at], throughput), "{population} {servers}");
+            assert!(close(by_population.queues[0][at], number), "{population} {servers}");
         }
     }
 
@@ -161,9 +161,9 @@ mod tests {
         let station = Station { demand: 1.0, rates };
         for think in [30.0, 300.0, 500.0, 3000.0] {
             let (throughput, number) = repairman(400, think, &station);
-            let course = all_populations(&[], think, std::slice::from_ref(&station), 400);
-            assert!(close(course.throughput[399], throughput), "{think}");
-            assert!(close(course.queues[0][399], number), "{think}");
+            let by_population = all_populations(&[], think, std::slice::from_ref(&station), 400);
+            assert!(close(by_population.throughput[399], throughput), "{think}");
+            assert!(close(by_population.queues[0][399], number), "{think}");
         }
     }
 
@@ -187,11 +187,12 @@ mod tests {
             Station { demand: 0.0, rates: vec![1.0] },
             Station { demand: 2.0, rates: vec![0.5, 2.0] },
         ];
-        let course = all_populations(&[0.2], 3.0, &stations, 50);
+        let by_population = all_populations(&[0.2], 3.0, &stations, 50);
         for n in 0..50 {
-            let there: f64 = course.queues.iter().map(|q| q[n]).sum::<f64>() + course.fixed_queues[n];
-            assert!(close(there + 3.0 * course.throughput[n], (n + 1) as f64));
-            assert_eq!(course.queues[1][n], 0.0);
+            let there: f64 =
+                by_population.queues.iter().map(|q| q[n]).sum::<f64>() + by_population.fixed_queues[n];
+            assert!(close(there + 3.0 * by_population.throughput[n], (n + 1) as f64));
+            assert_eq!(by_population.queues[1][n], 0.0);
         }
     }
 }

@@ -160,7 +160,7 @@ def mva(
     if total == 0.0:
         raise InputError(NO_TIME)
     if course:
-        throughputs, queues = map(np.frombuffer, _native.mva_course(demands, think, users))
+        throughputs, queues = map(np.frombuffer, _native.mva_by_population(demands, think, users))
         quantities = _course(throughputs, queues.reshape(users, -1), np.array(demands), users, think)
         return Prediction(method="exact MVA", source=SOURCE, quantities=quantities, assumptions=PLAIN)
     throughput, rows = _native.mva(demands, think, users)

@@ -11,6 +11,9 @@
 //! nursery then kills its children, waits for them and ends. The children ask the kernel to be killed if
 //! the nursery goes first (PR_SET_PDEATHSIG), and lose their terminals (SIGHUP) when the driver closes them.
 
+pub(crate) mod message;
+pub(crate) mod process;
+
 use std::ffi::CString;
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -27,11 +30,11 @@ use rustix::process::{
     Pid, Signal, getpid, getppid, kill_process, set_parent_process_death_signal, setsid, waitpid,
 };
 
-use crate::direct;
+use self::message::{Answer, MESSAGE_BYTES_MAX, Program, Report, Request};
+use self::process::{exit_now, retry};
 use crate::error::{Doing, TerminalsError};
-use crate::message::{Answer, MESSAGE_BYTES_MAX, Program, Report, Request};
-use crate::process::{exit_now, retry};
-use crate::prototype;
+use crate::user::direct;
+use crate::user::prototype;
 
 const PROCESS_REMEDY: &str = "raise the limit of processes (ulimit -u), or play fewer users";
 const DESCRIPTOR_REMEDY: &str = "raise the limit of open files (ulimit -n), or play fewer users";

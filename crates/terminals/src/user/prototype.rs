@@ -8,15 +8,15 @@ use rustix::fs::{Mode, OFlags, SeekFrom};
 use rustix::process::{getpid, ioctl_tiocsctty, setsid};
 use rustix::time::ClockId;
 
-use crate::compute::{nanoseconds, spin};
-use crate::memory::{Array, touch_fresh};
-use crate::message::{Program, Report, Service};
+use crate::driver::terminal::PROMPT;
+use crate::load::random::{Part, Stream};
+use crate::load::workload::{BLOCK_BYTES, Class, LINE_CHARACTERS};
+use crate::nursery::message::{Program, Report, Service};
+use crate::nursery::process::{exit_now, fork_and_wait, retry};
 use crate::nursery::{tell, to_standard_streams};
-use crate::process::{exit_now, fork_and_wait, retry};
-use crate::random::{Part, Stream};
-use crate::terminal::PROMPT;
-use crate::usage::Usage;
-use crate::workload::{BLOCK_BYTES, Class, LINE_CHARACTERS};
+use crate::user::compute::{nanoseconds, spin};
+use crate::user::memory::{Array, touch_fresh};
+use crate::user::usage::Usage;
 
 /// The resident parts of a user's process.
 struct Prototype<'a> {

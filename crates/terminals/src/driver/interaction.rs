@@ -5,8 +5,8 @@ use std::sync::Arc;
 use rustix::time::ClockId;
 use thinktime_log::{Row, TableSchema, Value, vocabulary};
 
-use crate::compute::nanoseconds;
-use crate::message::Service;
+use crate::nursery::message::Service;
+use crate::user::compute::nanoseconds;
 
 /// From the input's due time to the prompt that ends it. Instants are CLOCK_MONOTONIC, ns.
 #[derive(Clone, Debug, PartialEq)]
@@ -119,7 +119,7 @@ pub(crate) fn schema() -> TableSchema {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::usage::Usage;
+    use crate::user::usage::Usage;
 
     fn finished() -> Interaction {
         let usage = Usage {

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::direct::DirectCost;
-use crate::usage::Usage;
-use crate::workload::Workload;
+use crate::load::workload::Workload;
+use crate::user::direct::DirectCost;
+use crate::user::usage::Usage;
 
 /// The largest message; a workload with some hundreds of classes fits.
 pub(crate) const MESSAGE_BYTES_MAX: usize = 128 * 1024;

@@ -24,12 +24,12 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::ClockId;
 use serde::{Deserialize, Serialize};
 
-use crate::busy::BusyCpus;
-use crate::compute::nanoseconds;
 use crate::interval::{MedianInterval, median_interval};
-use crate::memory::{Array, Mapping, page_bytes};
-use crate::process::{exit_now, fork_and_wait, retry};
-use crate::usage::Usage;
+use crate::nursery::process::{exit_now, fork_and_wait, retry};
+use crate::user::busy::BusyCpus;
+use crate::user::compute::nanoseconds;
+use crate::user::memory::{Array, Mapping, page_bytes};
+use crate::user::usage::Usage;
 
 /// The measured cost of one kind of request. `request` is the column of `samples` that counts it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::compute::nanoseconds;
+use crate::user::compute::nanoseconds;
 use rustix::time::ClockId;
 
 /// Cumulative use, or the difference of two readings.
@@ -92,7 +92,7 @@ fn timeval_ns(time: libc::timeval) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compute::spin;
+    use crate::user::compute::spin;
 
     #[test]
     fn own_split_adds_up_to_the_exact_time() {

@@ -4,6 +4,9 @@
 //! inputs are due at intervals whatever the system does; an input whose predecessor is not answered yet
 //! waits and is sent late, and its response time counts from when it was due, so that nothing is omitted.
 
+pub mod interaction;
+pub mod terminal;
+
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::os::fd::OwnedFd;
@@ -14,14 +17,14 @@ use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::time::ClockId;
 use thinktime_quantities::Distribution;
 
-use crate::compute::{nanoseconds, thread_cpu_ns};
+use self::interaction::{Interaction, wall_offset_us};
+use self::terminal::Listener;
 use crate::error::{Doing, TerminalsError};
-use crate::interaction::{Interaction, wall_offset_us};
-use crate::message::{Program, Report, Service};
+use crate::load::population::Schedule;
+use crate::load::random::{Draw, Part, Stream};
 use crate::nursery::Nursery;
-use crate::population::Schedule;
-use crate::random::{Draw, Part, Stream};
-use crate::terminal::{self, Listener};
+use crate::nursery::message::{Program, Report, Service};
+use crate::user::compute::{nanoseconds, thread_cpu_ns};
 
 /// How often the observer is asked, and so how soon a play can be ended.
 const TICK_NS: u64 = 200_000_000;

@@ -9,8 +9,8 @@ use rustix::process::{
 };
 use rustix::thread::sched_getaffinity;
 
-use crate::compute::spin;
-use crate::process::{exit_now, retry};
+use crate::nursery::process::{exit_now, retry};
+use crate::user::compute::spin;
 
 const STEPS_BETWEEN_LOOKS: u64 = 1_000_000;
 

@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use thinktime_quantities::{Distribution, Law};
 
 use crate::error::TerminalsError;
-use crate::random::{Draw, Part, Stream};
+use crate::load::random::{Draw, Part, Stream};
 
 /// Bytes of a block of the scratch file (the block of UNIX V6).
 pub const BLOCK_BYTES: usize = 512;

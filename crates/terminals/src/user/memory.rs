@@ -79,7 +79,7 @@ pub(crate) fn touch_fresh(pages: u64) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::usage::Usage;
+    use crate::user::usage::Usage;
 
     #[test]
     fn each_fresh_page_is_one_minor_fault() {
