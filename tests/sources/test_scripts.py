@@ -153,7 +153,7 @@ def test_the_log_holds_the_script(tmp_path):
         ('wait_for = "Edit."', 'wait_for = ""', 13, "is empty; give wait_for"),
         ("wait = false", 'wait = false\nwait_for = "r"', 19, "together with wait = false; leave one of them"),
         ("pages = 32\n", "", 9, "has no demand pages on multics; give it in [commands.edm.multics]"),
-        ("pages", "page", 6, '"page" is no key of it; did you mean "pages"?'),
+        ("pages", "page", 6, '"page" is no demand on multics; did you mean "pages"?'),
         ("lines = 1", 'lines = "many"', 8, '"many": unknown kind `many`, expected one of `deterministic`'),
         ("cpu = 0.06", "cpu = -0.06", 5, "-0.06: is out of range; give a number from 0"),
         ('types = "edm a"\n', "", 10, "types is missing; give the line that the user types"),

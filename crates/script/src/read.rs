@@ -217,8 +217,9 @@ fn demands(
             let place = [place, &[Place::Key(system), Place::Key(&name)]].concat();
             let Some(demand) = known.iter().find(|demand| demand.name == name) else {
                 let names: Vec<&str> = known.iter().map(|demand| demand.name).collect();
-                let problem = format!("is no demand on {system}");
-                return Err(source.error(&place, problem, offer(&name, &names)));
+                let problem = format!("{name:?} is no demand on {system}");
+                let error = source.error(&place, problem, offer(&name, &names));
+                return Err(ScriptError { item: source.item(&place[..place.len() - 2]), ..error });
             };
             in_range(&distribution, demand)
                 .map_err(|(problem, remedy)| source.error(&place, problem, remedy))?;

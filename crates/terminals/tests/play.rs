@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use thinktime_log::{LogWriter, OpenMode, Session, SharedWriter};
 use thinktime_quantities::Distribution;
+use thinktime_terminals::Program;
 use thinktime_terminals::TerminalsError;
 use thinktime_terminals::driver::interaction::Interaction;
 use thinktime_terminals::driver::{Outcome, Play, Progress, Verdict, drive};
@@ -12,7 +13,7 @@ use thinktime_terminals::load::population::Schedule;
 use thinktime_terminals::load::workload::{Class, Workload};
 use thinktime_terminals::nursery::Nursery;
 use thinktime_terminals::play::{PlayOptions, measure_direct, play, prepare, rehearse};
-use thinktime_terminals::{Program, compute::calibrate};
+use thinktime_terminals::user::compute::calibrate;
 
 fn one_class(class: Class) -> Workload {
     Workload { classes: vec![class], ..Workload::named("empty").expect("built in") }
