@@ -262,7 +262,7 @@ def test_the_documentation_has_a_script_an_error_and_every_demand(tmp_path, monk
     docs = Path(__file__).parents[2] / "docs" / "how-to"
     assert read(docs / "scripts" / "edit-and-run.toml").systems == ("ctss", "multics")
     page = (docs / "write-a-script.md").read_text()
-    table = page.partition("## What can be asked")[2].partition("##")[0]
+    table = page.partition("## Demands")[2].partition("##")[0]
     told = {cells[2].strip(" `") for line in table.splitlines() if len(cells := line.split("|")) > 3}
     assert told - {"demand", "---"} == {demand.name for demand in demands()}
     monkeypatch.chdir(tmp_path)
