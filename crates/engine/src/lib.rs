@@ -18,7 +18,7 @@
 //! ```
 //! use thinktime_engine::station::{Fcfs, Roster, Station, Visit};
 //! use thinktime_engine::{
-//!     Calendar, Component, Distribution, Model, Priority, Slot, Stream, Streams, Tally, Time, run,
+//!     Calendar, Component, Distribution, Laws, Model, Priority, Slot, Stream, Streams, Tally, Time, run,
 //! };
 //!
 //! const USERS: u32 = 5;
@@ -78,7 +78,8 @@
 //! let (warm_up, end) = (Time(1_000_000_000_000), Time(200_000_000_000_000));
 //! run(&mut model, &mut calendar, warm_up, end);
 //! // Little's law, flow balance and the utilisation law hold to the nanosecond, or the figures are withheld.
-//! model.processor.check(calendar.now())?;
+//! let mut laws = Laws::default();
+//! model.processor.check(calendar.now(), &mut laws)?;
 //! assert!((model.responses.mean() - 1.467).abs() < 0.02, "{}", model.responses.mean());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
