@@ -195,6 +195,14 @@ def test_bards_divisor_as_printed(log_of):
     assert (ours.residual_deviation / printed.residual_deviation) ** 2 == pytest.approx(397 / 396)
 
 
+def test_a_target_that_is_zero_but_for_outliers_does_not_apply(log_of):
+    made = machine()
+    made["irq_s"][7] = 0.5
+    result = overhead.analyse(log_of(made), target=["irq_s"], requests=["forks"])
+    assert isinstance(result, NotApplicable)
+    assert "zero in every interval that is no outlier" in result.reason
+
+
 NOTHING = dict.fromkeys(("system_s", "softirq_s", "irq_s"), np.full(400, np.nan))
 STEADY = dict.fromkeys(("system_s", "softirq_s"), np.zeros(400))
 

@@ -127,6 +127,11 @@ def analyse(
     regression = fit(design, options, select=requests is None, rows_least=rows_least)
     if isinstance(regression, NotApplicable):
         return regression
+    if regression.means[-1].value == 0.0:
+        return NotApplicable(
+            f"{explained.label} is zero in every interval that is no outlier",
+            "record under a load that causes more of it",
+        )
     return _result(log, design, regression, options)
 
 
