@@ -11,15 +11,14 @@ from typing import Any
 from thinktime.documents.render import render
 from thinktime.studies import cells_render
 from thinktime.studies.cells import Cell
-from thinktime.studies.published import read
 from thinktime.studies.study import Chapter, Outcome
 from thinktime.studies.study_report import report
 
 
 def cells(outcome: Outcome) -> Iterator[tuple[str, tuple[tuple[str, Any], ...], str, float | None]]:
     """Every cell of the published tables: table, key, quantity, and the printed number."""
-    for shape in outcome.study.shapes:
-        table = read(outcome.study.folder / "published", shape)
+    for shape in outcome.study.paper.shapes:
+        table = outcome.study.paper.tables[shape.name]
         for row in table.rows:
             for quantity in shape.quantities:
                 cell = table.cell(row, quantity)

@@ -151,7 +151,7 @@ def test_golden(cells: list[Cell], request: pytest.FixtureRequest) -> None:
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_a_doubt_belongs_to_a_printed_cell(name: str) -> None:
-    paper = Paper.read(load(name).folder)
+    paper = load(name).paper
     for doubt in paper.doubts:
         if doubt.table == "facts":
             assert doubt.where["id"] in paper.facts

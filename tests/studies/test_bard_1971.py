@@ -79,7 +79,7 @@ def test_what_decides_a_doubt() -> None:
 
 
 def test_every_cell_is_computed_whether_it_is_printed_or_not(outcome: Outcome) -> None:
-    checks.computed(outcome, {shape.name for shape in outcome.study.shapes})
+    checks.computed(outcome, {shape.name for shape in outcome.study.paper.shapes})
     assert {cell.table for cell in outcome.cells} == set(outcome.study.tables)
 
 

@@ -63,10 +63,10 @@ def test_a_missing_table_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", STUDIES)
 def test_every_published_file_is_read_and_has_its_place(name: str) -> None:
     study = load(name)
-    folder = study.folder / "published"
+    folder = study.paper.folder / "published"
     files = {path.stem for path in folder.glob("*.csv")}
     assert files == set(study.tables)
-    for shape in study.shapes:
+    for shape in study.paper.shapes:
         table = read(folder, shape)
         assert table.rows
         with (folder / f"{shape.name}.csv").open(encoding="utf-8", newline="") as file:

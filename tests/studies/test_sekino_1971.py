@@ -207,7 +207,7 @@ def test_processors_that_never_meet_do_not_cost_what_was_measured(laboratory: La
 
 
 def test_the_readme_names_the_parts(outcome: Outcome) -> None:
-    readme = (outcome.study.folder / "README.md").read_text(encoding="utf-8")
+    readme = (outcome.study.paper.folder / "README.md").read_text(encoding="utf-8")
     parts = {
         name.strip() for row in re.findall(r"^\| ([a-z, -]+) \|", readme, re.M) for name in row.split(",")
     }

@@ -10,6 +10,7 @@ import pytest
 from thinktime.studies import STUDIES, load, verdict
 from thinktime.studies.cells import Cell, Claim, Tolerance
 from thinktime.studies.laboratory import Settings
+from thinktime.studies.paper import Statement
 from thinktime.studies.study import Chapter, Outcome, Part
 
 CELL = Cell(
@@ -29,6 +30,10 @@ CELL = Cell(
 CLAIM = Claim(study="paper", id="order", source="Table 1", holds=True, statistic="1 s", text="it is faster")
 
 
+def statement(name: str, text: str) -> Statement:
+    return Statement(id=name, source="Table 1", text=text)
+
+
 def outcome(*cells: Cell, claims: tuple[Claim, ...] = (CLAIM,)) -> Outcome:
     part = Part(name="a", title="A", tables=("table01",), work=lambda _: Chapter())
     study = replace(load("sekino-1971"), parts=(part,))
@@ -40,10 +45,10 @@ def outcome(*cells: Cell, claims: tuple[Claim, ...] = (CLAIM,)) -> Outcome:
 def test_readme_verdict_and_claims_of_a_study_agree(name: str) -> None:
     study = load(name)
     committed = verdict.committed(study)
-    readme = (study.folder / "README.md").read_text(encoding="utf-8")
-    assert verdict.in_readme(readme) == verdict.in_words(committed, study.statements)
-    assert set(committed["claims"]) == set(study.statements)
-    assert (committed["study"], committed["replications"]) == (study.name, study.replications)
+    readme = (study.paper.folder / "README.md").read_text(encoding="utf-8")
+    assert verdict.in_readme(readme) == verdict.in_words(committed, study.paper.statements)
+    assert set(committed["claims"]) == set(study.paper.statements)
+    assert (committed["study"], committed["replications"]) == (study.name, study.paper.replications)
     assert {item.partition(" ")[0] for item in committed["misses"]} <= set(study.tables)
     for counts in committed["cells"].values():
         assert counts["agree"] <= counts["judged"]
@@ -65,7 +70,9 @@ def test_a_verdict_that_differs_is_shown_line_by_line(tmp_path: Path) -> None:
 def test_words_count_what_agrees_and_name_what_does_not() -> None:
     claims = (CLAIM, replace(CLAIM, id="other", holds=False))
     computed = verdict.verdict(outcome(CELL, replace(CELL, ours=3.0), claims=claims))
-    words = verdict.in_words(computed, {"order": "it is faster", "other": "it is cheaper"})
+    statements = {"order": statement("order", "it is faster")}
+    statements["other"] = statement("other", "it is cheaper")
+    words = verdict.in_words(computed, statements)
     assert "| predicted | 1 | 2 | 0 | 0 |" in words
     assert "1 of 2 claims hold" in words
     assert "- does not hold: it is cheaper" in words

@@ -78,7 +78,7 @@ def command(
     with _progress() as progress:
         settings = Settings(
             seed=seed,
-            replications=study.replications if replications is None else replications,
+            replications=study.paper.replications if replications is None else replications,
             scale=scale,
             progress=progress,
         )
@@ -94,7 +94,7 @@ def _list() -> None:
     for name in STUDIES:
         study = load(name)
         tables = f"{len(study.tables)} published tables: {', '.join(study.tables)}"
-        typer.echo(f"{name}\n  {study.title}\n  {study.paper}\n  {tables}")
+        typer.echo(f"{name}\n  {study.paper.title}\n  {study.paper.citation}\n  {tables}")
 
 
 def _rendered(outcome: Outcome, form: destination.Form) -> str:

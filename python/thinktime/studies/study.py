@@ -6,15 +6,12 @@ import difflib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any
 
 from thinktime.documents import document
 from thinktime.errors import InputError
 from thinktime.studies.cells import Cell, Claim
 from thinktime.studies.laboratory import Laboratory, Settings
 from thinktime.studies.paper import FACTS, Paper
-from thinktime.studies.published import Shape
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +40,7 @@ class Part:
     """Its question."""
     tables: tuple[str, ...]
     """Published tables of which it computes cells."""
-    work: Callable[[Any], Chapter]
+    work: Callable[[Laboratory], Chapter]
     """Does it, in the laboratory of the study."""
 
 
@@ -51,28 +48,9 @@ class Part:
 class Study:
     """A paper run again."""
 
-    name: str
-    """As on the command line: ``anderson-sargent-1974``."""
-    title: str
-    """Question of the paper."""
-    paper: str
-    """Its citation."""
-    question: str
-    """The study in one or two sentences."""
-    folder: Path
-    """With `study.toml`, `README.md` and ``published``."""
-    shapes: tuple[Shape, ...]
-    """The published tables."""
+    paper: Paper
     parts: tuple[Part, ...]
     """In the order of the paper."""
-    begin: Callable[[Settings], Any]
-    """Makes the laboratory."""
-    replications: int
-    """Where the user does not choose."""
-    facts: tuple[tuple[str, str], ...] = ()
-    """Simulated systems: label and value."""
-    statements: Mapping[str, str] = field(default_factory=dict)
-    """Text of every claim by its id."""
 
     @classmethod
     def of(cls, paper: Paper, chapters: Mapping[str, Callable[[Laboratory], Chapter]]) -> Study:
@@ -84,34 +62,32 @@ class Study:
         chapters : mapping
             By the name of each part, what computes it.
         """
-        return cls(
-            name=paper.study,
-            title=paper.title,
-            paper=paper.citation,
-            question=paper.question,
-            folder=paper.folder,
-            shapes=paper.shapes,
-            parts=tuple(
-                Part(name=part.name, title=part.title, tables=part.tables, work=chapters[part.name])
-                for part in paper.parts
-            ),
-            begin=lambda settings: Laboratory(settings, paper.lengths),
-            replications=paper.replications,
-            statements={name: statement.text for name, statement in paper.statements.items()},
+        parts = (
+            Part(name=part.name, title=part.title, tables=part.tables, work=chapters[part.name])
+            for part in paper.parts
         )
+        return cls(paper=paper, parts=tuple(parts))
+
+    @property
+    def name(self) -> str:
+        """As on the command line: ``anderson-sargent-1974``."""
+        return self.paper.study
 
     @property
     def tables(self) -> tuple[str, ...]:
         """Names of the published tables, the facts of the text last."""
-        computed = {name for part in self.parts for name in part.tables}
-        return (*(shape.name for shape in self.shapes), *([FACTS] if FACTS in computed else []))
+        return (*(shape.name for shape in self.paper.shapes), FACTS)
 
     def place(self, table: str) -> str:
         """Place of a table in the paper, and its title."""
-        for shape in self.shapes:
+        for shape in self.paper.shapes:
             if shape.name == table:
                 return f"{shape.place}: {shape.title}"
         return "Numbers stated in the text"
+
+    def begin(self, settings: Settings) -> Laboratory:
+        """Laboratory in which nothing has run."""
+        return Laboratory(settings, self.paper.lengths)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,11 +26,11 @@ def report(outcome: Outcome) -> Document:
     if settings.scale < 1.0:
         facts.append(("Length of every run", f"{100.0 * settings.scale:g} % of the full length"))
     return Document(
-        title=study.title,
-        subtitle=f"{study.question} {study.paper}",
+        title=study.paper.title,
+        subtitle=f"{study.paper.question} {study.paper.citation}",
         findings=tuple(_findings(outcome)),
         sections=tuple(_distinct(sections)),
-        facts=(*facts, *study.facts),
+        facts=tuple(facts),
         highlights=() if outcome.table else tuple(_highlights(outcome)),
         facts_title="How was it run?",
         data_in="-o FILE.html",

@@ -17,6 +17,7 @@ from typing import Any
 from thinktime.studies import STUDIES, load
 from thinktime.studies.cells import KINDS, Cell, tally
 from thinktime.studies.laboratory import Settings
+from thinktime.studies.paper import Statement
 from thinktime.studies.study import Outcome, Study, run
 
 FILE_NAME = "verdict.json"
@@ -52,7 +53,7 @@ def _name(cell: Cell) -> str:
 
 def committed(study: Study) -> dict[str, Any]:
     """Verdict of a study as committed."""
-    text = (study.folder / FILE_NAME).read_text(encoding="utf-8")
+    text = (study.paper.folder / FILE_NAME).read_text(encoding="utf-8")
     result: dict[str, Any] = json.loads(text)
     return result
 
@@ -62,15 +63,15 @@ def written(computed: Mapping[str, Any]) -> str:
     return json.dumps(computed, ensure_ascii=False, indent=2) + "\n"
 
 
-def in_words(computed: Mapping[str, Any], texts: Mapping[str, str]) -> str:
+def in_words(computed: Mapping[str, Any], statements: Mapping[str, Statement]) -> str:
     """Verdict as a README has it.
 
     Parameters
     ----------
     computed : mapping
         As of `verdict`.
-    texts : mapping of str to str
-        Text of each claim by its id.
+    statements : mapping of str to Statement
+        Claims by their id.
     """
     claims = computed["claims"]
     held = sum(holds == "holds" for holds in claims.values())
@@ -85,7 +86,7 @@ def in_words(computed: Mapping[str, Any], texts: Mapping[str, str]) -> str:
             values = (computed["cells"][kind][key] for key in ("agree", "judged", "doubtful", "not_printed"))
             lines.append(f"| {kind} | {' | '.join(map(str, values))} |")
     lines += ["", f"{held} of {len(claims)} claims hold. The others:", ""]
-    lines += [f"- {holds}: {texts[name]}" for name, holds in claims.items() if holds != "holds"]
+    lines += [f"- {holds}: {statements[name].text}" for name, holds in claims.items() if holds != "holds"]
     if held == len(claims):
         lines[-2:] = [f"All {held} claims hold."]
     return "\n".join(lines) + "\n"
@@ -109,14 +110,14 @@ def _with_verdict(readme: str, words: str) -> str:
 def _computed(names: Sequence[str]) -> Iterator[tuple[Outcome, dict[str, Any]]]:
     for name in names:
         study = load(name)
-        outcome = run(study, Settings(replications=study.replications))
+        outcome = run(study, Settings(replications=study.paper.replications))
         yield outcome, verdict(outcome)
 
 
 def _update(outcome: Outcome, computed: Mapping[str, Any]) -> None:
-    folder = outcome.study.folder
+    folder = outcome.study.paper.folder
     (folder / FILE_NAME).write_text(written(computed), encoding="utf-8")
-    words = in_words(computed, outcome.study.statements)
+    words = in_words(computed, outcome.study.paper.statements)
     readme = folder / "README.md"
     readme.write_text(_with_verdict(readme.read_text(encoding="utf-8"), words), encoding="utf-8")
 
@@ -139,7 +140,7 @@ def main() -> None:
         if arguments.update:
             _update(outcome, computed)
             print(f"{name}: written")
-        elif lines := difference(outcome.study.folder / FILE_NAME, computed):
+        elif lines := difference(outcome.study.paper.folder / FILE_NAME, computed):
             differs = True
             print(f"{name}: differs\n{lines}")
         else:
