@@ -44,9 +44,9 @@ def test_what_is_only_in_part_has_a_remedy_or_a_reason(found):
 
 
 def test_costs_are_measured(found):
-    costs = {cost["what"]: cost["cpu_s"] for cost in found["costs"]}
-    assert 0 < costs["system-wide figures"] < 0.1
-    assert 0 < costs["figures by user, from /proc"] < 1
+    costs = {cost["item"]: cost["cpu_s"] for cost in found["costs"]}
+    assert 0 < costs["system-wide counters"] < 0.1
+    assert 0 < costs["counters by user, from /proc"] < 1
     assert found["processes"] > 1
 
 

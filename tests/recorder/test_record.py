@@ -35,20 +35,31 @@ def run(*arguments, timeout=60):
     )
 
 
+def wait_until(condition, recorder, timeout_s=30):
+    """Poll until `condition` holds, for `timeout_s` at most; the recorder must live on meanwhile."""
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        assert recorder.poll() is None, recorder.stderr.read()
+        assert time.monotonic() < deadline, "the condition never held"
+        time.sleep(0.02)
+
+
 def begin(program, log, *options):
     """Start a recorder and return it once its first rows are in the log."""
-    there = rows(log)
+    before = rows(log)
     recorder = subprocess.Popen(
         [*program, "-o", str(log), "--interval", "0.1s", *options],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    deadline = time.monotonic() + 30
-    while rows(log) <= there:
-        assert recorder.poll() is None, recorder.stderr.read()
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_until(lambda: rows(log) > before, recorder)
     return recorder
+
+
+def sampled_since(log, moment_s):
+    """True once an interval that began after `moment_s` (Unix time) is in the log."""
+    frame = Log.open(log).samples().collect()
+    return frame.height > 0 and frame["start"][-1].timestamp() > moment_s
 
 
 def rows(log):
@@ -71,7 +82,8 @@ def test_every_column_of_the_vocabulary_is_there_or_said_to_be_missing(program, 
     assert done.returncode == 0, done.stderr
     log = Log.open(tmp_path / "run")
     samples = log.samples().collect()
-    assert samples.height >= 4
+    # Samples are 0.2 s apart for a second; a busy machine may miss some deadlines, and then says so.
+    assert samples.height + facts(tmp_path / "run")["recorder"]["missed_deadlines"] >= 4
     assert samples.columns == [column.name for column in vocabulary("samples")]
     session = facts(tmp_path / "run")
     missing = session["recorder"]["missing"]
@@ -119,7 +131,9 @@ def test_a_users_cpu_time_is_what_the_kernel_charged_also_for_commands_that_came
     _, status, usage = os.wait4(worker.pid, 0)
     worker.returncode = os.waitstatus_to_exitcode(status)
     assert worker.returncode == 0
-    time.sleep(0.5)
+    ended_s = time.time()
+    # The last commands are in the books of the shell by the first sample after its end.
+    wait_until(lambda: sampled_since(tmp_path / "run", ended_s), recorder)
     end(recorder)
     users = Log.open(tmp_path / "run").users().collect().filter(pl.col("user") == f"session:{worker.pid}")
     used = usage.ru_utime + usage.ru_stime
@@ -141,11 +155,17 @@ def test_active_users_are_those_at_a_terminal_who_compute(tmp_path):
                 sys.executable, [sys.executable, "-S", "-c", BURN + "\nwhile True: time.sleep(1)", "1.0"]
             )
         sessions.append((pid, terminal))
-    time.sleep(1.0)
+
+    def most_active():
+        return Log.open(tmp_path / "run").samples().collect()["active_users"].max()
+
+    wait_until(lambda: most_active() >= 3, recorder)
     for pid, terminal in sessions:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
         os.close(terminal)
+    ended_s = time.time()
+    wait_until(lambda: sampled_since(tmp_path / "run", ended_s), recorder)
     end(recorder)
     samples = Log.open(tmp_path / "run").samples().collect()
     # Others may be at work at terminals of this machine too; in most intervals these three were.
@@ -174,10 +194,8 @@ def test_a_signal_is_not_waited_for_until_the_next_sample(program, tmp_path):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    deadline = time.monotonic() + 30
-    while "recorder" not in (facts(tmp_path / "run") if (tmp_path / "run/manifest.json").is_file() else {}):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    manifest = tmp_path / "run/manifest.json"
+    wait_until(lambda: manifest.is_file() and "recorder" in facts(tmp_path / "run"), recorder)
     took, status, _, errors = end(recorder)
     assert (status, errors) == (0, "")
     assert took < 1.0
@@ -186,14 +204,9 @@ def test_a_signal_is_not_waited_for_until_the_next_sample(program, tmp_path):
 def test_hangup_starts_a_new_part(program, tmp_path):
     recorder = begin(program, tmp_path / "run")
     recorder.send_signal(signal.SIGHUP)
-    deadline = time.monotonic() + 20
-    while not list((tmp_path / "run/samples").glob("part-*.parquet")):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_until(lambda: list((tmp_path / "run/samples").glob("part-*.parquet")), recorder)
     seen = rows(tmp_path / "run")
-    while rows(tmp_path / "run") <= seen:
-        assert recorder.poll() is None
-        time.sleep(0.02)
+    wait_until(lambda: rows(tmp_path / "run") > seen, recorder)
     assert end(recorder)[1] == 0
     assert len(list((tmp_path / "run/samples").glob("part-*.parquet"))) == 2
 
@@ -211,6 +224,7 @@ def test_killed_at_any_moment_it_loses_a_sample_at_most_and_the_next_one_goes_on
     seen, random_moments = 0, random.Random(1971)
     for _ in range(6):
         recorder = begin(PROGRAMS["static"], log, "--resume")
+        # A moment at random within some intervals of 0.1 s, so that it hits each phase of a sample.
         time.sleep(random_moments.uniform(0.0, 0.4))
         before = rows(log)
         recorder.kill()
@@ -306,7 +320,7 @@ def test_by_none_looks_at_no_process_and_costs_little(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
-    assert summary["samples"] >= 9
+    assert summary["samples"] + summary["missed_deadlines"] >= 9
     assert Log.open(log).users().collect().height == 0
     samples = Log.open(log).samples().collect()
     assert samples["active_users"].null_count() == samples.height
@@ -380,9 +394,9 @@ def test_memory_stays_constant(tmp_path):
         text = Path(f"/proc/{recorder.pid}/status").read_text()
         return int(text.split("VmRSS:")[1].split()[0])
 
-    time.sleep(1)
+    wait_until(lambda: rows(tmp_path / "run") >= 10, recorder)
     early = resident_kib()
-    time.sleep(5)
+    wait_until(lambda: rows(tmp_path / "run") >= 60, recorder)
     late = resident_kib()
     assert end(recorder)[1] == 0
     assert late - early < 512, (early, late)

@@ -34,8 +34,8 @@ def refused(done, *words):
     ("content", "says"),
     [
         (b"", "is empty"),
-        (b"hello\nworld\n", "no file of sar"),
-        (bytes(range(256)), "no file of sar"),
+        (b"hello\nworld\n", "not a file of sar"),
+        (bytes(range(256)), "not a file of sar"),
         (gzip.compress(b"x", mtime=0), "gzip -dk"),
         (b"\xfd7zXZ\x00rest", "xz -dk"),
         (b"<?xml version='1.0'?>", "XML of `sadf -x`"),
@@ -45,8 +45,8 @@ def refused(done, *words):
             "printed report of sar",
         ),
         (b"PAR1", "Parquet"),
-        (b'{"a": 1}', "no interval that can be read"),
-        (b"10:00:00 UTC; LINUX-RESTART (2 CPU)\n", "no interval that can be read"),
+        (b'{"a": 1}', "no readable interval"),
+        (b"10:00:00 UTC; LINUX-RESTART (2 CPU)\n", "no readable interval"),
     ],
 )
 def test_content_that_is_no_file_of_sar(content, says, tmp_path):
@@ -60,7 +60,7 @@ def test_content_that_is_no_file_of_sar(content, says, tmp_path):
 
 def test_things_that_are_no_files(tmp_path):
     os.mkfifo(tmp_path / "fifo")
-    for name, says in {"missing": "no such file", "fifo": "no regular file", ".": "is a folder"}.items():
+    for name, says in {"missing": "does not exist", "fifo": "not a regular file", ".": "is a folder"}.items():
         with pytest.raises(InputError, match=says):
             import_sar(tmp_path / name, tmp_path / "log")
 
@@ -81,11 +81,11 @@ def test_a_file_that_may_not_be_read(tmp_path):
 def test_a_log_that_is_there_is_kept_without_force(tmp_path):
     import_sar(TEXT, tmp_path / "log")
     before = Log.open(tmp_path / "log").manifest
-    refused(thinktime("sar", TEXT, "-o", tmp_path / "log"), "there already", "--force")
-    refused(thinktime("sar", tmp_path / "missing", "-o", tmp_path / "log", "--force"), "no such file")
+    refused(thinktime("sar", TEXT, "-o", tmp_path / "log"), "already exists", "--force")
+    refused(thinktime("sar", tmp_path / "missing", "-o", tmp_path / "log", "--force"), "does not exist")
     broken = tmp_path / "broken"
     broken.write_text("{}")
-    refused(thinktime("sar", broken, "-o", tmp_path / "log", "--force"), "no interval")
+    refused(thinktime("sar", broken, "-o", tmp_path / "log", "--force"), "no readable interval")
     # Neither refusal cost the log that was there.
     assert Log.open(tmp_path / "log").manifest == before
     done = thinktime("sar", FIXTURES / "12.7.5-load.raw", "-o", tmp_path / "log", "--force")

@@ -123,7 +123,7 @@ def test_a_truncated_text_keeps_its_complete_records(share, tmp_path):
 
 def test_a_text_that_ends_before_its_first_record_is_refused(tmp_path):
     text = (FIXTURES / "12.6.1-load.json").read_text()
-    with pytest.raises(InputError, match="no interval that can be read"):
+    with pytest.raises(InputError, match="no readable interval"):
         run(text[:300], tmp_path)
     assert not (tmp_path / "log").exists()
 
@@ -140,7 +140,7 @@ def test_a_text_that_ends_before_its_first_record_is_refused(tmp_path):
     ],
 )
 def test_other_json_is_refused(value, tmp_path):
-    with pytest.raises(InputError, match="no interval that can be read"):
+    with pytest.raises(InputError, match="no readable interval"):
         run(value, tmp_path)
 
 

@@ -246,7 +246,14 @@ def test_an_experiment_is_not_resumed_with_a_script_that_was_changed(tmp_path, m
     monkeypatch.chdir(tmp_path)
     path = written(tmp_path)
     parameters = {**SMALL, "script": "my.toml"}
-    design = Design("design.toml", "multics", 1, 1, {"users": [2, 3]}, parameters)
+    design = Design(
+        name="design.toml",
+        system="multics",
+        seed=1,
+        replications=1,
+        factors={"users": [2, 3]},
+        parameters=parameters,
+    )
     output = tmp_path / "runs"
     run(design, prepare(design, output))
     more = replace(design, replications=2)

@@ -140,7 +140,7 @@ fn gauges() -> Vec<Column> {
     ]
 }
 
-/// `samples`: a row an interval.
+/// `samples`: one row per interval.
 pub fn samples() -> TableSchema {
     let mut columns = vec![
         start(),
@@ -167,13 +167,13 @@ pub fn samples() -> TableSchema {
     TableSchema::new("samples", columns)
 }
 
-/// `users`: a row an interval and user in which that user did anything.
+/// `users`: one row per interval and user in which that user did anything.
 pub fn users() -> TableSchema {
     TableSchema::new(
         "users",
         vec![
             start(),
-            label("user", "Who: uid:N, session:N, or a cgroup's path"),
+            label("user", "User: uid:N, session:N, or the path of a control group"),
             seconds("user_s", "CPU time in user state").role(Role::UserTime),
             seconds("system_s", "CPU time in the kernel").role(Role::SystemTime),
             seconds("cpu_exact_s", "CPU time of this user's tasks, exact (not tick-sampled)"),
@@ -192,7 +192,7 @@ pub fn users() -> TableSchema {
     )
 }
 
-/// `cpus`: a row an interval and CPU.
+/// `cpus`: one row per interval and CPU.
 pub fn cpus() -> TableSchema {
     let mut columns = vec![start(), gauge("cpu", "", "Number of the CPU")];
     columns[1].kind = Kind::Label;
@@ -200,7 +200,7 @@ pub fn cpus() -> TableSchema {
     TableSchema::new("cpus", columns)
 }
 
-/// `disks`: a row an interval and disk that did anything.
+/// `disks`: one row per interval and disk that did anything.
 pub fn disks() -> TableSchema {
     TableSchema::new(
         "disks",
@@ -220,7 +220,7 @@ pub fn disks() -> TableSchema {
     )
 }
 
-/// `interfaces`: a row an interval and network interface that did anything.
+/// `interfaces`: one row per interval and network interface that did anything.
 pub fn interfaces() -> TableSchema {
     TableSchema::new(
         "interfaces",
@@ -237,28 +237,28 @@ pub fn interfaces() -> TableSchema {
     )
 }
 
-/// `interactions`: a row an interaction, one input and all the work that it asks for.
+/// `interactions`: one row per interaction: an input and all the work that it requests.
 pub fn interactions() -> TableSchema {
     let mut arrival_load = gauge("population", "user", "Users playing when the input arrived");
     arrival_load.role = Some(Role::Load);
     TableSchema::new(
         "interactions",
         vec![
-            label("user", "Who typed the input"),
-            label("class", "What kind of input it was"),
+            label("user", "User who typed the input"),
+            label("class", "Kind of input"),
             arrival_load,
             seconds("think_s", "Think time before the input"),
-            instant("due", "When the input was due: the think time was over, or a schedule said so"),
             instant(
-                "sent",
-                "When the input was sent: after it was due where the user, real or synthetic, was held up",
+                "due",
+                "Time when the input was due: the think time was over, or the schedule demanded it",
             ),
+            instant("sent", "Time when the input was sent; later than due if the user was held up"),
             instant(
                 "first_service",
-                "When the first slice of service began (null where the source cannot see it)",
+                "Start of the first slice of service (null where the source cannot see it)",
             ),
-            instant("first_output", "When the first output came back"),
-            instant("completion", "When the interaction was complete (null when it never was)"),
+            instant("first_output", "Time of the first output"),
+            instant("completion", "Completion of the interaction (null if it never completed)"),
             seconds("service_s", "CPU time received"),
             seconds("user_s", "CPU time received in user state").role(Role::UserTime),
             seconds("system_s", "CPU time received in the kernel").role(Role::SystemTime),
@@ -278,16 +278,16 @@ pub fn interactions() -> TableSchema {
     )
 }
 
-/// `events`: a row an event of the trace.
+/// `events`: one row per event of the trace.
 pub fn events() -> TableSchema {
     TableSchema::new(
         "events",
         vec![
-            instant("time", "When it happened"),
-            label("kind", "What happened"),
-            label("user", "To whom"),
-            Column::new("cpu", Type::U64, "", Kind::Label, "On which CPU"),
-            Column::new("amount", Type::F64, "", Kind::Counter, "How much; in the unit of the next column"),
+            instant("time", "Time of the event"),
+            label("kind", "Kind of event"),
+            label("user", "User whom it concerns"),
+            Column::new("cpu", Type::U64, "", Kind::Label, "CPU on which it happened"),
+            Column::new("amount", Type::F64, "", Kind::Counter, "Amount, in the unit of the next column"),
             label("unit", "Unit of the amount: symbol or noun; null where there is no amount"),
         ],
     )

@@ -1,4 +1,4 @@
-//! Why recording could not begin or go on.
+//! Reasons for which recording cannot begin or continue.
 
 use std::io;
 
@@ -13,7 +13,7 @@ pub enum RecorderError {
     Log(#[from] LogError),
     #[error(transparent)]
     Read(#[from] ReadError),
-    #[error("cannot read the processes below {path}: {source}; say --by none to record without them")]
+    #[error("cannot read the processes below {path}: {source}; use --by none to record without them")]
     Processes { path: String, source: io::Error },
     #[error("--{option} {given}: {problem}")]
     Option { option: &'static str, given: String, problem: String },
@@ -22,7 +22,7 @@ pub enum RecorderError {
 }
 
 impl RecorderError {
-    /// Whether what was asked for was wrong (exit status 2), rather than that the work failed (1).
+    /// True if the input was wrong (exit status 2), false if the work failed (exit status 1).
     pub fn is_input(&self) -> bool {
         match self {
             RecorderError::Option { .. } => true,

@@ -14,66 +14,59 @@ from thinktime.errors import InputError
 from thinktime.quantity import parse_bytes, parse_seconds
 
 if TYPE_CHECKING:
+    from thinktime._native import _Progress
     from thinktime.log import Mode
 
 
-def command(
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="LOG", help="Folder of the log.")] = Path(
-        "run"
+Output = Annotated[Path, typer.Option("-o", "--output", metavar="LOG", help="Folder of the log.")]
+Interval = Annotated[
+    str, typer.Option("-i", "--interval", metavar="TIME", help="Mean time between samples, at least 0.1s.")
+]
+Duration = Annotated[str, typer.Option("-d", "--duration", metavar="TIME", help="Stop after TIME.")]
+By = Annotated[
+    Literal["uid", "session", "cgroup", "none"],
+    typer.Option("--by", help="How to identify users: by uid, login session or cgroup."),
+]
+Method = Annotated[
+    Literal["auto", "procfs", "taskstats"],
+    typer.Option("--method", help="How to read counters by process; auto measures which costs less."),
+]
+Jitter = Annotated[
+    float,
+    typer.Option(
+        "--jitter", min=0.0, max=0.45, help="Move samples at random by up to this share of the interval."
     ),
-    interval: Annotated[
-        str,
-        typer.Option("-i", "--interval", metavar="TIME", help="Mean time between samples, at least 0.1s."),
-    ] = "5s",
-    duration: Annotated[str, typer.Option("-d", "--duration", metavar="TIME", help="Stop after TIME.")] = "",
-    by: Annotated[
-        Literal["uid", "session", "cgroup", "none"],
-        typer.Option("--by", help="How to identify users: by uid, login session or cgroup."),
-    ] = "uid",
-    method: Annotated[
-        Literal["auto", "procfs", "taskstats"],
-        typer.Option(
-            "--method", help="How to read the counters of each process; auto measures which costs less."
-        ),
-    ] = "auto",
-    jitter: Annotated[
-        float,
-        typer.Option(
-            "--jitter",
-            min=0.0,
-            max=0.45,
-            help="Move each sample at random by up to this share of the interval.",
-        ),
-    ] = 0.1,
-    seed: Annotated[
-        int, typer.Option("--seed", min=0, help="Seed of the random numbers that move the samples.")
-    ] = 0,
-    keep_bytes: Annotated[
-        str,
-        typer.Option(
-            "--keep-bytes",
-            metavar="SIZE",
-            help="Remove the oldest parts of the log beyond SIZE, such as 2GB.",
-        ),
-    ] = "",
-    keep_days: Annotated[
-        float | None,
-        typer.Option("--keep-days", metavar="DAYS", help="Remove parts of the log older than DAYS."),
-    ] = None,
+]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the random numbers that move the samples.")]
+KeepBytes = Annotated[
+    str,
+    typer.Option("--keep-bytes", metavar="SIZE", help="Remove the oldest parts beyond SIZE, as in 2GB."),
+]
+KeepDays = Annotated[
+    float | None, typer.Option("--keep-days", metavar="DAYS", help="Remove parts older than DAYS.")
+]
+Root = Annotated[
+    Path,
+    typer.Option(
+        "--root", metavar="DIR", help="Record the tree below DIR instead of this machine.", hidden=True
+    ),
+]
+
+
+def command(
+    output: Output = Path("run"),
+    interval: Interval = "5s",
+    duration: Duration = "",
+    by: By = "uid",
+    method: Method = "auto",
+    jitter: Jitter = 0.1,
+    seed: Seed = 0,
+    keep_bytes: KeepBytes = "",
+    keep_days: KeepDays = None,
     resume: Annotated[bool, typer.Option("--resume", help="Append to a log that already exists.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a log that already exists.")] = False,
-    form: Annotated[
-        Literal["text", "json"], typer.Option("--format", help="Format of the summary.")
-    ] = "text",
-    root: Annotated[
-        Path,
-        typer.Option(
-            "--root",
-            metavar="DIR",
-            help="Record the file tree below DIR instead of this machine.",
-            hidden=True,
-        ),
-    ] = Path("/"),
+    form: Annotated[Literal["text", "json"], typer.Option("--format", help="Output format.")] = "text",
+    root: Root = Path("/"),
 ) -> None:
     """Record this machine into a log: its counters, and the resources used by each of its users.
 
@@ -114,7 +107,7 @@ def command(
     )
 
 
-def _show(progress: dict[str, Any]) -> None:
+def _show(progress: _Progress) -> None:
     busy = "-" if progress["busy"] is None else f"{100 * progress['busy']:.0f} %"
     users = "-" if progress["active_users"] is None else str(progress["active_users"])
     line = (

@@ -16,8 +16,6 @@ from thinktime.log.runs import Level
 from thinktime.stats.designs.factorial import full_factorial
 from thinktime.stats.designs.transformations import Transformation
 
-__all__ = ["Design", "read"]
-
 KEYS: dict[str, str] = {
     "system": 'the name of a simulated system, such as "apl360" (see `thinktime systems`)',
     "seed": "a whole number, 0 or more",
@@ -35,7 +33,7 @@ REPLICATIONS = 8
 CELLS_MAX = 999
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Design:
     """A factorial experiment.
 
@@ -157,16 +155,16 @@ class _Reader:
                     f"{self.name}: {name!r} is both a factor and a fixed parameter; leave it out of one"
                 )
         return Design(
-            self.name,
-            self._of("system", str, ""),
-            self._whole("seed", 0, 0),
-            self._whole("replications", 2, REPLICATIONS),
-            factors,
-            parameters,
-            self._of("blocks", bool, True),
-            self._of("trace", bool, False),
-            self._responses(),
-            self._transformations(),
+            name=self.name,
+            system=self._of("system", str, ""),
+            seed=self._whole("seed", 0, 0),
+            replications=self._whole("replications", 2, REPLICATIONS),
+            factors=factors,
+            parameters=parameters,
+            blocks=self._of("blocks", bool, True),
+            trace=self._of("trace", bool, False),
+            responses=self._responses(),
+            transformations=self._transformations(),
         )
 
     def _of(self, key: str, kind: type, default: Any) -> Any:

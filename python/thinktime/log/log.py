@@ -68,7 +68,7 @@ class Defect:
     """What to do about it."""
 
 
-def _columns(table: dict[str, Any]) -> tuple[Column, ...]:
+def _columns(table: _native._Table | dict[str, Any]) -> tuple[Column, ...]:
     return tuple(Column(**column) for column in table["columns"])
 
 

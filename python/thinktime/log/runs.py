@@ -1,7 +1,8 @@
 """Runs: many logs with the factor levels under which each was made.
 
-A folder: ``runs.json`` says what was varied; each cell of the design is a log (`thinktime.log`), and each
-replication of a cell a session of that log. Beside the log it is the only thing that analyses read.
+Runs are a folder: ``runs.json`` lists the factors and their levels; each cell of the design is a log
+(`thinktime.log`), and each replication of a cell is a session of that log. Analyses read logs and runs,
+and nothing else.
 """
 
 from __future__ import annotations
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from thinktime.log.design import Design
     from thinktime.stats.estimate import Estimate, NotApplicable
 
-__all__ = ["Cell", "Level", "Replication", "Runs", "over_replications"]
-
 SCHEMA_VERSION = 1
 FILE_NAME = "runs.json"
 DESIGN_NAME = "design.toml"
@@ -32,38 +31,44 @@ FORMAT = "thinktime runs"
 Level = str | int | float | bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Replication:
-    """One replication as the simulation left it in the log."""
+    """One replication, as the simulation wrote it into the log."""
 
     number: int
+    """Number of the replication, from 0."""
     warm_up_s: float
+    """Time discarded at the start [s]."""
     responses: dict[str, float | None]
-    """None where the replication has no such figure."""
+    """Value of each response; None if the replication has none."""
     units: dict[str, str]
+    """Unit of each response."""
     descriptions: dict[str, str]
+    """Meaning of each response."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
     """One combination of factor levels, and its log."""
 
     levels: dict[str, Level]
+    """Level of each factor."""
     path: Path
+    """Folder of its log."""
 
     @property
     def exists(self) -> bool:
-        """Whether its log has been begun."""
+        """True if its log has been started."""
         return (self.path / "manifest.json").exists()
 
     def log(self) -> Log:
-        """Open its log."""
+        """Log of the cell."""
         from thinktime.log import Log
 
         return Log.open(self.path)
 
     def replications(self) -> list[Replication]:
-        """Those that ended, by number; one that was cut off has no figures and is left out."""
+        """Complete replications, by number; an interrupted one has no responses and is left out."""
         if not self.exists:
             return []
         found = (session.get("replication") for session in self.log().manifest["sessions"])
@@ -74,52 +79,41 @@ class Cell:
 def _replication(facts: Mapping[str, Any]) -> Replication:
     figures: Sequence[Mapping[str, Any]] = facts["responses"]
     return Replication(
-        int(facts["number"]),
-        float(facts["warm_up_s"]),
-        {figure["name"]: figure["value"] for figure in figures},
-        {figure["name"]: figure["unit"] for figure in figures},
-        {figure["name"]: figure["description"] for figure in figures},
+        number=int(facts["number"]),
+        warm_up_s=float(facts["warm_up_s"]),
+        responses={figure["name"]: figure["value"] for figure in figures},
+        units={figure["name"]: figure["unit"] for figure in figures},
+        descriptions={figure["name"]: figure["description"] for figure in figures},
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Runs:
-    """Logs with their factor levels.
-
-    Attributes
-    ----------
-    path : Path
-        The folder.
-    system : str
-        What was simulated.
-    seed : int
-        Of all random numbers.
-    factors : dict
-        Name of each factor and its levels, in the order of the design.
-    parameters : dict
-        What was given for all cells alike.
-    common_random_numbers : bool
-        Whether replication r meets the same users in every cell, so that replications are blocks.
-    cells : tuple of Cell
-        All combinations of levels; the last factor changes fastest.
-    """
+    """Logs with their factor levels."""
 
     path: Path
+    """Folder of the runs."""
     system: str
+    """Name of the simulated system."""
     seed: int
+    """Seed of all random numbers."""
     factors: dict[str, list[Level]]
+    """Levels of each factor, in the order of the design."""
     parameters: dict[str, Any]
+    """Parameters given for all cells alike."""
     common_random_numbers: bool
+    """True if replication r meets the same users in every cell, so that replications are blocks."""
     cells: tuple[Cell, ...]
+    """All combinations of levels; the last factor changes fastest."""
 
     @classmethod
     def open(cls, path: str | Path) -> Runs:
-        """Open a folder of runs; a log of one simulation is taken as runs with a single cell.
+        """Runs in a folder; the log of one simulation counts as runs with a single cell.
 
         Raises
         ------
         InputError
-            It is neither, or its description cannot be read.
+            `path` is neither, or its ``runs.json`` cannot be read.
         """
         folder = Path(path)
         if not (folder / FILE_NAME).exists():
@@ -134,15 +128,15 @@ class Runs:
                 f"version {found.get('schema_version')!r}: "
                 f"this thinktime reads {FORMAT!r} up to version {SCHEMA_VERSION}"
             )
-        cells = tuple(Cell(cell["levels"], folder / cell["log"]) for cell in found["cells"])
+        cells = tuple(Cell(levels=cell["levels"], path=folder / cell["log"]) for cell in found["cells"])
         return cls(
-            folder,
-            found["system"],
-            found["seed"],
-            found["factors"],
-            found["parameters"],
-            found["common_random_numbers"],
-            cells,
+            path=folder,
+            system=found["system"],
+            seed=found["seed"],
+            factors=found["factors"],
+            parameters=found["parameters"],
+            common_random_numbers=found["common_random_numbers"],
+            cells=cells,
         )
 
     @classmethod
@@ -153,12 +147,20 @@ class Runs:
         simulated = next((session for session in sessions if "replication" in session), None)
         if simulated is None:
             raise InputError(
-                f"{folder}: holds neither {FILE_NAME} nor a simulation's log; make runs with "
+                f"{folder}: has neither {FILE_NAME} nor the log of a simulation; make runs with "
                 "`thinktime experiment` or `thinktime simulate ... -o`"
             )
         machine, options = simulated["machine"], simulated["options"]
-        cell = Cell({}, folder)
-        return cls(folder, machine["system"], options["seed"], {}, machine["parameters"], True, (cell,))
+        cell = Cell(levels={}, path=folder)
+        return cls(
+            path=folder,
+            system=machine["system"],
+            seed=options["seed"],
+            factors={},
+            parameters=machine["parameters"],
+            common_random_numbers=True,
+            cells=(cell,),
+        )
 
     @classmethod
     def create(
@@ -172,16 +174,18 @@ class Runs:
         parameters: Mapping[str, Any],
         common_random_numbers: bool = True,
     ) -> Runs:
-        """Make the folder and its description; `levels` holds one combination a cell.
+        """New runs in a folder; `levels` holds one combination per cell.
 
         Raises
         ------
         InputError
-            The folder holds runs already.
+            The folder already holds runs.
         """
         folder = Path(path)
         if (folder / FILE_NAME).exists():
-            raise InputError(f"{folder}: holds runs already; choose another name, or continue them")
+            raise InputError(
+                f"{folder}: already holds runs; name another folder, or use --resume to add to them"
+            )
         folder.mkdir(parents=True, exist_ok=True)
         names = [f"cells/{number:03}" for number in range(len(levels))]
         described = {
@@ -210,7 +214,7 @@ class Runs:
 
     @property
     def descriptions(self) -> dict[str, str]:
-        """What each response is."""
+        """Meaning of each response."""
         return self._of_first_replication("descriptions")
 
     def _of_first_replication(self, what: str) -> dict[str, str]:
@@ -228,7 +232,7 @@ class Runs:
         return design.read(path) if path.exists() else None
 
     def responses(self) -> pl.DataFrame:
-        """Return a row a cell and replication: factors, `replication`, all responses (null: no figure)."""
+        """One row per cell and replication: factors, `replication`, all responses (null: no value)."""
         import polars as pl
 
         rows = [

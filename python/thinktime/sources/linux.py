@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from thinktime.errors import InputError, WorkError
 
 if TYPE_CHECKING:
-    from thinktime._native import _RecordOptions
+    from thinktime._native import _Progress, _RecordOptions
     from thinktime.log.log import LogWriter, Mode
 
 By = Literal["uid", "session", "cgroup", "none"]
@@ -75,7 +75,7 @@ def record(
     log: str | Path,
     options: RecordOptions,
     mode: Mode = "create",
-    on_progress: Callable[[dict[str, Any]], None] | None = None,
+    on_progress: Callable[[_Progress], None] | None = None,
 ) -> dict[str, Any]:
     """Summary of a recording of this machine into `log`.
 

@@ -1,7 +1,7 @@
-//! What this machine can measure, what it only seems to measure, and what a sample costs here.
+//! The doctor: what this machine can measure, what it only seems to measure, and the cost of a sample.
 //!
-//! Nothing is assumed from versions or configuration: every source is read, and the tick is tried
-//! with a known load.
+//! Nothing is inferred from versions or configuration, which distributions change: every source is read, and
+//! whether CPU time is sampled at the tick is tried with a load of known size.
 
 pub mod tick;
 
@@ -34,30 +34,30 @@ pub enum State {
     Partly,
     /// The kernel shows it, and it is always zero.
     Zero,
-    /// Not to be had here.
+    /// Not available on this machine.
     Absent,
 }
 
-/// One thing that a recording holds or could hold.
+/// Whether one thing that a recording could hold can be measured here.
 #[derive(Clone, Debug, Serialize)]
 pub struct Ability {
     pub item: &'static str,
     pub state: State,
     /// The evidence: where it comes from, or why it is not there.
     pub evidence: String,
-    /// What to do about it; absent when nothing has to be done or can be.
+    /// Action to take; absent if none is needed or possible.
     pub remedy: Option<String>,
 }
 
 /// CPU time of one sample.
 #[derive(Clone, Debug, Serialize)]
 pub struct Cost {
-    pub what: &'static str,
+    pub item: &'static str,
     pub cpu_s: Option<f64>,
     pub note: String,
 }
 
-/// Everything that was found.
+/// The result of an examination.
 #[derive(Clone, Debug, Serialize)]
 pub struct Examination {
     pub machine: Json,
@@ -66,7 +66,7 @@ pub struct Examination {
     pub processes: usize,
 }
 
-/// Examines this machine; takes about two seconds, most of them trying the tick.
+/// Examines this machine; takes about two seconds, most of them for the test of the tick.
 pub fn examine() -> Result<Examination, RecorderError> {
     let root = Root::new("/");
     let open = SystemReader::open(&root);
@@ -93,9 +93,9 @@ pub fn examine() -> Result<Examination, RecorderError> {
     abilities.push(sessions(&system));
     abilities.push(descriptors(processes));
     let costs = vec![
-        Cost { what: "system-wide figures", cpu_s: Some(system_cost_s(&mut system)?), note: String::new() },
-        cost("figures by user, from /proc", &procfs_cost),
-        cost("figures by user, by taskstats", &taskstats_cost),
+        Cost { item: "system-wide counters", cpu_s: Some(system_cost_s(&mut system)?), note: String::new() },
+        cost("counters by user, from /proc", &procfs_cost),
+        cost("counters by user, by taskstats", &taskstats_cost),
     ];
     Ok(Examination { machine: host::describe(&root), abilities, costs, processes })
 }
@@ -111,26 +111,26 @@ fn cpu_states(tick: io::Result<TickAccounting>) -> Ability {
             item,
             State::Partly,
             format!(
-                "sampled at the tick ({:.0} a second): a load of known size in step with it showed as {:.0} % to {:.0} % of its time",
+                "sampled at the tick ({:.0} per second): a load of known size in step with it was counted as {:.0} % to {:.0} % of its time",
                 tick.hertz(),
                 100.0 * tick.lowest,
                 100.0 * tick.highest
             ),
             Some(
-                "judge loads driven by timers by cpu_exact_s; a kernel with CONFIG_VIRT_CPU_ACCOUNTING_GEN, booted with nohz_full, measures the states too",
+                "judge loads driven by timers by cpu_exact_s; a kernel with CONFIG_VIRT_CPU_ACCOUNTING_GEN, booted with nohz_full, measures the states as well",
             ),
         ),
         Ok(tick) => ability(
             item,
             State::Measured,
             format!(
-                "a load in step with the tick showed as {:.0} % to {:.0} % of its time",
+                "a load in step with the tick was counted as {:.0} % to {:.0} % of its time",
                 100.0 * tick.lowest,
                 100.0 * tick.highest
             ),
             None,
         ),
-        Err(error) => ability(item, State::Partly, format!("the tick could not be tried: {error}"), None),
+        Err(error) => ability(item, State::Partly, format!("the test of the tick failed: {error}"), None),
     }
 }
 
@@ -138,14 +138,14 @@ fn interrupt_time(snapshot: &Snapshot) -> Ability {
     let item = "CPU time in hardware interrupts";
     let served = snapshot.stat.interrupts.unwrap_or(0);
     match snapshot.stat.total.irq {
-        None => ability(item, State::Absent, "this kernel does not show it", None),
+        None => ability(item, State::Absent, "this kernel does not report it", None),
         Some(0) if served > 10_000 => ability(
             item,
             State::Zero,
             format!(
-                "always zero here, after {served} interrupts: their time is inside what they interrupted"
+                "always zero, after {served} interrupts: their time is counted for what they interrupted"
             ),
-            Some("a kernel with CONFIG_IRQ_TIME_ACCOUNTING measures it"),
+            Some("use a kernel with CONFIG_IRQ_TIME_ACCOUNTING"),
         ),
         Some(_) => ability(item, State::Measured, "accounted", None),
     }
@@ -164,13 +164,13 @@ fn exact_time(system: &SystemReader) -> Ability {
         ExactTime::RunQueues(file) => ability(
             item,
             State::Measured,
-            format!("from {}; a task that keeps its CPU is booked late", file.name),
+            format!("from {}; a task that keeps its CPU is counted late", file.name),
             None,
         ),
         ExactTime::Processes => ability(
             item,
             State::Partly,
-            "summed over the processes; what comes and goes unseen by its parent is not in it",
+            "summed over the processes, without those that end unnoticed by their parent",
             Some("mount cgroup version 2, or cpuacct, at /sys/fs/cgroup"),
         ),
     }
@@ -218,10 +218,10 @@ fn scan_cost_of<S: ProcessSource>(source: io::Result<S>, scan: &mut Scan) -> Sca
     Ok((source.name(), cpu_s, source.measures_wait()))
 }
 
-fn cost(what: &'static str, measured: &ScanCost) -> Cost {
+fn cost(item: &'static str, measured: &ScanCost) -> Cost {
     match measured {
-        Ok((name, cpu_s, _)) => Cost { what, cpu_s: Some(*cpu_s), note: (*name).into() },
-        Err(error) => Cost { what, cpu_s: None, note: error.to_string() },
+        Ok((name, cpu_s, _)) => Cost { item, cpu_s: Some(*cpu_s), note: (*name).into() },
+        Err(error) => Cost { item, cpu_s: None, note: error.to_string() },
     }
 }
 
@@ -232,8 +232,8 @@ fn process_time(measured: &ScanCost) -> Ability {
         Ok((_, _, false)) => ability(
             item,
             State::Partly,
-            "/proc/PID/schedstat is absent or zero: exact in total, in ticks of 10 ms",
-            Some("a kernel with CONFIG_SCHED_INFO has it"),
+            "/proc/PID/schedstat is absent or zero: exact in total, resolved in ticks of 10 ms",
+            Some("use a kernel with CONFIG_SCHED_INFO"),
         ),
         Err(error) => ability(item, State::Absent, error.to_string(), Some("mount /proc")),
     }
@@ -248,7 +248,7 @@ fn process_io(scan: &Scan) -> Ability {
     let others: Vec<&Facts> = scan.facts.iter().filter(|facts| is_others(facts)).collect();
     let readable = others.iter().filter(|facts| facts.io.is_some()).count();
     if scan.facts.iter().all(|facts| facts.io.is_none()) {
-        let remedy = Some("a kernel with CONFIG_TASK_IO_ACCOUNTING has it");
+        let remedy = Some("use a kernel with CONFIG_TASK_IO_ACCOUNTING");
         return ability(item, State::Absent, "/proc/PID/io cannot be read", remedy);
     }
     if readable < others.len() {
@@ -275,12 +275,12 @@ fn other_processes(scan: &Scan) -> Ability {
 fn taskstats_state(measured: &ScanCost) -> Ability {
     let item = "taskstats";
     match measured {
-        Ok(_) => ability(item, State::Measured, "usable; chosen at start where it costs less", None),
+        Ok(_) => ability(item, State::Measured, "usable; chosen at the start where it costs less", None),
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => ability(
             item,
             State::Absent,
             "not permitted",
-            Some("run as root, or give CAP_NET_ADMIN; it adds nothing where schedstat is there"),
+            Some("run as root, or give CAP_NET_ADMIN; not needed where schedstat is available"),
         ),
         Err(error) => ability(item, State::Absent, error.to_string(), None),
     }
@@ -293,7 +293,7 @@ fn block_delay(root: &Root) -> Ability {
             item,
             State::Zero,
             "always zero here (the recorder leaves it out)",
-            Some("sysctl kernel.task_delayacct=1, if other tools are to show it"),
+            Some("sysctl kernel.task_delayacct=1, for other tools that show it"),
         ),
         Some(_) => {
             ability(item, State::Measured, "accounted by the kernel (the recorder leaves it out)", None)
@@ -323,7 +323,7 @@ fn sessions(system: &SystemReader) -> Ability {
         Sessions::Terminals => ability(
             item,
             State::Partly,
-            "neither utmp nor systemd-logind here: sessions that own a terminal are counted",
+            "neither utmp nor systemd-logind is available: sessions that own a terminal are counted",
             Some("use --by uid, session or cgroup: with --by none they are not counted"),
         ),
         book => ability(item, State::Measured, format!("from {}", book.name()), None),
@@ -334,10 +334,10 @@ fn descriptors(processes: usize) -> Ability {
     let item = "open files";
     let limits = rustix::process::getrlimit(rustix::process::Resource::Nofile);
     let hard = limits.maximum.unwrap_or(u64::MAX);
-    let found = format!("{hard} may be opened, {processes} processes are there");
-    // Two for each, and a quarter is left alone.
+    let found = format!("{hard} may be opened for {processes} processes");
+    // The recorder keeps two files open for each process, and leaves some for everything else.
     if (processes as u64).saturating_mul(3) > hard {
-        let remedy = "raise the hard limit (LimitNOFILE= of the unit): else each file is opened anew, at twice the cost";
+        let remedy = "raise the hard limit (LimitNOFILE= of the unit); otherwise each file is opened for every sample, at twice the cost";
         return ability(item, State::Partly, found, Some(remedy));
     }
     ability(item, State::Measured, found, None)
@@ -362,7 +362,7 @@ impl fmt::Display for Examination {
             (State::Measured, "Measured"),
             (State::Partly, "Measured in part"),
             (State::Zero, "Shown by the kernel, but always zero"),
-            (State::Absent, "Not to be had here"),
+            (State::Absent, "Not available on this machine"),
         ];
         for (state, heading) in headings {
             let of_state: Vec<&Ability> =
@@ -382,7 +382,7 @@ impl fmt::Display for Examination {
         for cost in &self.costs {
             let time = cost.cpu_s.map_or("-".to_owned(), |cpu_s| format!("{:.3} ms", 1e3 * cpu_s));
             let note = if cost.note.is_empty() { String::new() } else { format!("  ({})", cost.note) };
-            writeln!(out, "  {:<32} {time:>10}{note}", cost.what)?;
+            writeln!(out, "  {:<32} {time:>10}{note}", cost.item)?;
         }
         Ok(())
     }

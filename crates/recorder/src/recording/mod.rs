@@ -1,4 +1,6 @@
-//! The recording: wait, look, take the difference to the look before, write.
+//! The recording: wait for the deadline, take a sample, write the interval since the sample before.
+//!
+//! `Recorder::run` is the loop; `Recorder::sample` takes one sample and `Recorder::rows` makes its rows.
 
 pub mod control;
 pub mod options;
@@ -30,7 +32,7 @@ use crate::sample::system::{Snapshot, SystemReader};
 /// How often the facts of a session are written to the manifest, and old parts looked for.
 const HOUSEKEEPING: Duration = Duration::from_secs(60);
 
-/// What a recording did.
+/// Summary of a recording.
 #[derive(Clone, Debug, Serialize)]
 pub struct RecordSummary {
     pub samples: u64,
@@ -144,7 +146,7 @@ impl<C: Clock> Recorder<C> {
         let end_ns = self.options.duration.map_or(i64::MAX, |duration| {
             start_ns.saturating_add(i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX))
         });
-        self.keep_house(writer, start_ns)?;
+        self.housekeep(writer, start_ns)?;
         control.report(&self.progress(start_ns));
         let mut is_over = false;
         while !is_over {
@@ -166,7 +168,7 @@ impl<C: Clock> Recorder<C> {
                 control.report(&self.progress(start_ns));
             }
             if now_ns - self.housekeeping_ns >= HOUSEKEEPING.as_nanos() as i64 {
-                self.keep_house(writer, now_ns)?;
+                self.housekeep(writer, now_ns)?;
             }
         }
         let facts = self.facts();
@@ -206,7 +208,7 @@ impl<C: Clock> Recorder<C> {
         i64::try_from(self.options.interval.as_nanos() / 2).unwrap_or(i64::MAX)
     }
 
-    fn keep_house(&mut self, writer: &SharedWriter, now_ns: i64) -> Result<(), RecorderError> {
+    fn housekeep(&mut self, writer: &SharedWriter, now_ns: i64) -> Result<(), RecorderError> {
         self.housekeeping_ns = now_ns;
         let facts = self.facts();
         locked(writer).set("recorder", facts)?;
@@ -335,7 +337,7 @@ impl<C: Clock> Recorder<C> {
 /// Why the processes cannot be read; a method that was asked for by name is to blame itself.
 fn cannot_watch(options: &RecordOptions, source: io::Error) -> RecorderError {
     if options.method == Method::Taskstats {
-        let problem = format!("{source}: run as root, give CAP_NET_ADMIN, or say --method auto");
+        let problem = format!("{source}: run as root, give CAP_NET_ADMIN, or use --method auto");
         return RecorderError::Option { option: "method", given: "taskstats".into(), problem };
     }
     let path = Root::new(&options.root).path("/proc").display().to_string();

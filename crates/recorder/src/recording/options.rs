@@ -1,4 +1,4 @@
-//! What a recording is asked to do.
+//! Options of a recording: their defaults, limits, and how they stand in the manifest.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,16 +13,17 @@ use crate::kernel::files::Root;
 use crate::kernel::host;
 use crate::processes::{By, Method};
 
-/// What a recording is asked to do.
+/// Options of a recording.
 #[derive(Clone, Debug)]
 pub struct RecordOptions {
     /// Mean time between samples.
     pub interval: Duration,
-    /// Ends by itself after this time.
+    /// Time after which it ends; none for a recording that is ended from outside.
     pub duration: Option<Duration>,
-    /// Each sample is moved by up to this share of the interval either way.
+    /// Share of the interval by which each sample is moved either way, so that samples are in step neither
+    /// with the tick nor with the load.
     pub jitter: f64,
-    /// Of the random numbers that move the samples.
+    /// Seed of the random numbers that move the samples.
     pub seed: u64,
     pub by: By,
     pub method: Method,
@@ -87,7 +88,7 @@ impl TryFrom<GivenOptions> for RecordOptions {
     }
 }
 
-/// The shortest interval: below it, the figures of the tick (10 ms) are mostly rounding.
+/// The shortest interval: below it, counters in ticks of 10 ms are mostly rounding.
 pub const INTERVAL_MIN: Duration = Duration::from_millis(100);
 const JITTER_MAX: f64 = 0.45;
 
@@ -104,7 +105,7 @@ fn wrong(option: &'static str, given: impl ToString, problem: &str) -> RecorderE
 }
 
 impl RecordOptions {
-    /// Says which option cannot be used, and what would be right.
+    /// Refuses the first option that cannot be used, and says what would be right.
     pub fn check(&self) -> Result<(), RecorderError> {
         if self.interval < INTERVAL_MIN {
             let given = format!("{}s", self.interval.as_secs_f64());
@@ -119,7 +120,7 @@ impl RecordOptions {
         let root = Root::new(&self.root);
         if !root.exists("/proc/stat") {
             let given = self.root.display();
-            return Err(wrong("root", given, "there is no proc/stat in it; give the folder that holds proc"));
+            return Err(wrong("root", given, "it has no proc/stat; give the folder that contains proc"));
         }
         Ok(())
     }

@@ -1,9 +1,9 @@
-//! Sources that this machine has not, and those that failed while recording.
+//! Sources that this machine lacks, and those that failed while recording.
 
 use std::collections::BTreeMap;
 use std::io;
 
-/// Why a source has no figures: its file or purpose, and the reason.
+/// Reason for which each source has no numbers, by its file or purpose.
 pub type Missing = BTreeMap<String, String>;
 
 /// A source that failed while recording.
@@ -13,7 +13,7 @@ pub struct SourceFailure {
     pub reason: String,
 }
 
-/// Why a file cannot be used, in words that name the remedy where there is one.
+/// Reason for which a file cannot be used, with the remedy if there is one.
 pub fn why_missing(name: &str, error: &io::Error) -> String {
     let pressure = name.starts_with("/proc/pressure");
     match error.kind() {

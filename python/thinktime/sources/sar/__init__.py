@@ -1,8 +1,8 @@
-"""Files of sar (sysstat) into a log.
+"""Import of sar (sysstat) files into a log.
 
-Three inputs, told apart by content: the binary file that ``sadc`` writes (read through the installed
+Three inputs, recognised by content: the binary file that ``sadc`` writes (read with the installed
 ``sadf``), the raw text that ``sadf -r`` prints, and the JSON that ``sadf -j`` prints. The first two
-hold cumulative counters, of which the log gets exact differences; JSON holds rates rounded to 0.01.
+hold cumulative counters, so that the log gets exact differences; JSON holds rates rounded to 0.01.
 
 Limitations
 -----------
@@ -32,24 +32,29 @@ from thinktime.sources.sar.sadf import Facts, raw_text
 __all__ = ["Imported", "import_sar"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
-    """What came of an import."""
+    """Summary of an import."""
 
     log: Path
+    """Folder of the log."""
     kind: Kind
+    """Kind of the input, by its content."""
     intervals: int
+    """Number of intervals written."""
     seconds: float
-    """Length of all intervals together."""
+    """Total length of the intervals."""
     start_us: int
+    """Start of the first interval, microseconds since 1970 UTC."""
     end_us: int
+    """End of the last interval, microseconds since 1970 UTC."""
     incidents: tuple[tuple[str, str, int], ...]
-    """Kind, detail and count, as in the log's manifest."""
+    """Kind, detail and count, as in the manifest of the log."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class _Source:
-    """One file, ready to be read: its intervals and what the manifest says about it."""
+    """One file, ready to be read: its intervals, and the description for the manifest."""
 
     intervals: Iterator[Interval]
     machine: dict[str, Any]
@@ -64,35 +69,35 @@ def import_sar(
     date: datetime.date | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Imported:
-    """Write the intervals of a file of sar into a new log.
+    """Summary of an import of a sar file into a new log.
 
-    A truncated or damaged file gives the records that can be read; what was lost is counted among the
-    log's incidents.
+    From a truncated or damaged file, all readable records are imported; losses are counted among the
+    incidents of the log.
 
     Parameters
     ----------
     file : str or Path
         Binary file, raw text or JSON.
     log : str or Path
-        Folder of the log to make.
+        Folder of the new log.
     force : bool
-        Replace a log that is there. It is removed when the first interval has been read, not before.
+        Replace a log that already exists. It is removed only when the first interval has been read.
     date : datetime.date, optional
-        Day of the first record, for a raw text that has times of day only.
+        Day of the first record, for raw text that has only times of day.
     progress : callable
-        Called with the number of intervals so far, once for every thousand.
+        Called with the number of intervals so far, after every thousand.
 
     Raises
     ------
     WorkError
-        The disk is full, or the file went away while it was read.
+        The disk is full, or the file disappeared while it was read.
     InputError
-        The file cannot be read, is none of sar's, or has no interval; or `log` is there already.
+        The file cannot be read, is not a sar file, or has no interval; or `log` already exists.
     """
     path, folder = Path(file), Path(log)
     if folder.exists() and not force and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(
-            f"{folder}: it is there already; give another folder with -o, or --force to replace it"
+            f"{folder} already exists; name another folder with -o, or use --force to replace it"
         )
     kind = detect(path)
     problems = Problems()
@@ -102,7 +107,7 @@ def import_sar(
             source = _source(path, kind, problems, date, stack)
             return _write(path, kind, folder, mode, source, problems, progress)
     except OSError as error:
-        # A full disk, or a file that went away while it was read.
+        # A full disk, or a file that disappeared while it was read.
         place = f" ({error.filename})" if error.filename else ""
         raise WorkError(f"{path}: the import failed: {error.strerror or error}{place}") from None
 
@@ -112,14 +117,14 @@ def _source(
 ) -> _Source:
     options: dict[str, Any] = {"file": path.name, "input": kind}
     if kind == "json":
-        text = JsonText(path, problems)
+        text = JsonText(path=path, problems=problems)
         options |= {"rates_rounded_to": RATE_STEP, "clock": "wall clock, whole seconds"}
-        return _Source(text.intervals(), text.machine, options)
+        return _Source(intervals=text.intervals(), machine=text.machine, options=options)
     if kind == "binary":
         temporary = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="thinktime-sar-")))
         raw, facts = raw_text(path, temporary, problems)
         options |= _options(facts)
-        text_of_file = RawText(raw, problems, facts.hz, facts.long_bits)
+        text_of_file = RawText(path=raw, problems=problems, hz=facts.hz, long_bits=facts.long_bits)
         found = text_of_file.index()
         if not found.boots[0].blocks and _version(facts.file_version) > _version(facts.sadf_version):
             raise InputError(
@@ -129,12 +134,12 @@ def _source(
             )
         machine: dict[str, Any] = facts.machine
     else:
-        text_of_file = RawText(path, problems, date=date)
+        text_of_file = RawText(path=path, problems=problems, date=date)
         found = text_of_file.index()
         options |= {"hz": USER_HZ, "hz_source": "assumed: USER_HZ of Linux"}
         machine = {}
     options["clock"] = "uptime, 0.01 s" if found.has_headers else "wall clock, whole seconds"
-    return _Source(text_of_file.intervals(found), machine, options)
+    return _Source(intervals=text_of_file.intervals(found), machine=machine, options=options)
 
 
 def _options(facts: Facts) -> dict[str, Any]:
@@ -160,7 +165,7 @@ def _write(
     problems: Problems,
     progress: Callable[[int], None] | None,
 ) -> Imported:
-    # The Arrow library behind the log takes a while to load; a file that is none of sar's needs none of it.
+    # The Arrow library of the log is slow to load, and not needed to refuse a file that is not of sar.
     from thinktime.log import LogWriter
     from thinktime.sources.sar.parts import Parts
 
@@ -181,19 +186,25 @@ def _write(
         problems.add("truncated", str(error))
     parts.flush()
     if parts.writer is None:
-        raise InputError(f"{path}: it holds no interval that can be read: {_reason(problems)}")
+        raise InputError(f"{path}: has no readable interval: {_reason(problems)}")
     with parts.writer as writer:
         writer.end_us = parts.end_us
-        # When in the recording it was, the problems do not know: somewhere between its two ends.
+        # The problems do not know their time; it is between the ends of the recording.
         for what, detail, count in problems:
             writer.incident(what, detail, count=count, span_us=(parts.first_us, parts.end_us))
     return Imported(
-        folder, kind, parts.intervals, parts.seconds, parts.first_us, parts.end_us, tuple(problems)
+        log=folder,
+        kind=kind,
+        intervals=parts.intervals,
+        seconds=parts.seconds,
+        start_us=parts.first_us,
+        end_us=parts.end_us,
+        incidents=tuple(problems),
     )
 
 
 def _hardware(interval: Interval) -> dict[str, Any]:
-    """Say what an interval tells of the machine, for a file that says nothing else."""
+    """Description of the machine from an interval, for a file without a better one."""
     facts = {
         "cpus": len(interval.cpus),
         "memory_bytes": interval.samples.get("memory_total_bytes"),

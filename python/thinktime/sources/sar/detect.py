@@ -1,4 +1,4 @@
-"""What kind of file it is, by its content."""
+"""Kind of an input file, by its content."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from typing import Literal
 
 from thinktime.errors import InputError
 from thinktime.sources.sar.raw_lines import DamagedLineError, parse_header, parse_line
-
-__all__ = ["Kind", "detect"]
 
 Kind = Literal["binary", "json", "raw"]
 
@@ -37,19 +35,19 @@ _OTHERS = {
 
 
 def detect(path: Path) -> Kind:
-    """Kind of the file, whatever its name.
+    """Kind of the file, independent of its name.
 
     Raises
     ------
     InputError
-        It cannot be read, is no regular file, is empty, or is none of the kinds.
+        The file cannot be read, is not a regular file, is empty, or is of no known kind.
     """
     head = _head(path)
     if head.startswith(SYSSTAT_MAGIC):
         return "binary"
     for magic, command in _COMPRESSED.items():
         if head.startswith(magic):
-            raise InputError(f"{path}: it is compressed; unpack it first: {command} {path}")
+            raise InputError(f"{path}: is compressed; unpack it first: {command} {path}")
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if text.startswith(b"{"):
         return "json"
@@ -58,34 +56,34 @@ def detect(path: Path) -> Kind:
             raise InputError(f"{path}: this is {what}; give {WHAT}")
     if _is_raw(text):
         return "raw"
-    raise InputError(f"{path}: this is no file of sar (it begins with {head[:16]!r}); give {WHAT}")
+    raise InputError(f"{path}: is not a file of sar (it begins with {head[:16]!r}); give {WHAT}")
 
 
 def _head(path: Path) -> bytes:
     try:
         mode = os.stat(path).st_mode
         if stat.S_ISDIR(mode):
-            raise InputError(f"{path}: this is a folder; give one file in it, as {path}/sa21")
+            raise InputError(f"{path}: is a folder; give one file in it, such as {path}/sa21")
         if not stat.S_ISREG(mode):
             raise InputError(
-                f"{path}: this is no regular file, and it must be read twice; copy it into a file first"
+                f"{path}: is not a regular file, and must be read twice; copy it into a file first"
             )
         with path.open("rb") as file:
             head = file.read(HEAD_BYTES)
     except FileNotFoundError:
         raise InputError(
-            f"{path}: there is no such file; sar keeps its files in /var/log/sysstat or /var/log/sa"
+            f"{path}: does not exist; sar keeps its files in /var/log/sysstat or /var/log/sa"
         ) from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"{path}: it cannot be read ({reason}); give a file that you may read") from None
+        raise InputError(f"{path}: cannot be read ({reason}); give a file that you may read") from None
     if not head:
-        raise InputError(f"{path}: it is empty; sar has not recorded anything into it")
+        raise InputError(f"{path}: is empty; sar has recorded nothing into it")
     return head
 
 
 def _is_raw(text: bytes) -> bool:
-    """Whether one of the first lines is one of ``sadf -r``."""
+    """True if one of the first lines is a line of ``sadf -r``."""
     return any(_is_line(line) for line in text.splitlines()[:LINES_SEARCHED])
 
 

@@ -1,4 +1,4 @@
-"""One interval of a sar file, in the log's words and units, whatever it was read from."""
+"""One interval of a sar file, in the columns and units of the log, for every kind of input."""
 
 from __future__ import annotations
 
@@ -8,19 +8,17 @@ from typing import Any
 
 from thinktime.sources.sar.problems import Problems
 
-__all__ = ["SECTOR_BYTES", "Counters", "Interval", "Row", "Sums", "is_stacked", "whole_disks"]
-
 SECTOR_BYTES = 512
 COUNT_MAX = 2**63 - 1
 """Amounts above this in one interval are damage, not counts."""
 
 Row = dict[str, Any]
-"""Values of a table's row by column name; a column that is not there is null."""
+"""Values of a row by column name; an absent column is null."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """A row of `samples`, and the rows of the long tables that belong to it."""
+    """A row of `samples`, and its rows of the other tables."""
 
     start_us: int
     length_s: float
@@ -30,9 +28,9 @@ class Interval:
     interfaces: list[Row] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Counters:
-    """Turns two readings of a counter into the amount between them.
+    """Differences of two readings of a counter.
 
     Parameters
     ----------
@@ -102,5 +100,5 @@ def whole_disks(names: Iterable[str]) -> set[str]:
 
 
 def is_stacked(name: str) -> bool:
-    """Whether the device stands on other devices or on memory, so that a total would count twice."""
+    """True if the device stands on other devices or on memory, so that a total would count it twice."""
     return name.startswith(("dm-", "md", "loop", "ram", "zram", "drbd", "bcache", "nbd"))

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
-__all__ = ["DamagedJsonError", "JsonStream"]
-
 CHUNK_CHARS = 1 << 16
 VALUE_CHARS_MAX = 1 << 24
 """The longest single value; a sadf record with 1 000 CPUs and 1 000 disks has 2^19 characters."""
@@ -20,7 +18,7 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 
 
 class DamagedJsonError(ValueError):
-    """The text is no JSON at a place; the message names line and what was needed."""
+    """The text is not JSON; the message names the line and what is needed there."""
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -60,7 +58,7 @@ class JsonStream:
         return self._line + self._text.count("\n", 0, self._at)
 
     def _more(self) -> bool:
-        """Read on; False at the end."""
+        """Read more text; False at the end."""
         if self._ended:
             return False
         self._line += self._text.count("\n", 0, self._at)

@@ -1,4 +1,4 @@
-"""The JSON of ``sadf -j``: rates rounded to 0.01, into intervals."""
+"""Intervals from the JSON of ``sadf -j``, whose rates are rounded to 0.01."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ from thinktime.sources.sar.interval import (
 from thinktime.sources.sar.json_stream import DamagedJsonError, JsonStream
 from thinktime.sources.sar.problems import Problems
 
-__all__ = ["JsonText"]
-
 RATE_STEP = 0.01
 UPTIME_WENT_BACK_MIN = 2**56
 """sadf prints a negative length as 2^64 / 100 less that many seconds."""
@@ -45,7 +43,7 @@ _RATES: tuple[tuple[str, str, float], ...] = (
     ("io.io-reads.bread", "disk_read_bytes", SECTOR_BYTES),
     ("io.io-writes.bwrtn", "disk_write_bytes", SECTOR_BYTES),
 )
-"""Place in the record, the column, and what one count stands for."""
+"""Place in the record, column, and factor to the unit of the column."""
 
 MACHINE = {
     "nodename": "hostname",
@@ -54,7 +52,7 @@ MACHINE = {
     "machine": "architecture",
     "number-of-cpus": "cpus",
 }
-"""What sadf says of the machine, and the manifest's names for it."""
+"""Keys of sadf for the machine, and the keys of the manifest."""
 
 _SHARES = {
     "psi.psi-cpu.some_avg": "psi_cpu_some_s",
@@ -92,7 +90,7 @@ _CPU: dict[str, tuple[str, ...]] = {
 """Column: the percentages that add up to it."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class JsonText:
     """How to read one JSON text; `machine` fills while it is read.
 
@@ -111,7 +109,7 @@ class JsonText:
     """Date and time of the first record, as they stand in the text."""
 
     def intervals(self) -> Iterator[Interval]:
-        """Intervals in the file's order; what cannot be read is counted and left out."""
+        """Intervals in the order of the file; records that cannot be read are counted and left out."""
         self.problems.add(
             "rounded_input",
             f"sadf -j holds rates rounded to {RATE_STEP} and lengths in whole seconds, no counters; "
@@ -188,7 +186,7 @@ class JsonText:
 
 
 def _resumed(stream: JsonStream) -> Iterator[int]:
-    """Go on with the elements of an array whose beginning was passed."""
+    """Remaining elements of an array whose beginning was read."""
     number = 0
     while True:
         yield number
@@ -205,7 +203,7 @@ class _Record:
     def __init__(self, text: JsonText, path: str, record: object) -> None:
         self.text, self.path = text, path
         self.problems = text.problems
-        self.counters = Counters(text.problems)
+        self.counters = Counters(problems=text.problems)
         self.record = record
         self.length_s = 0.0
 
@@ -215,7 +213,7 @@ class _Record:
         )
 
     def interval(self) -> Interval | None:
-        """Return the interval; None where the record has no usable time."""
+        """Interval of a record; None if the record has no usable time."""
         if not isinstance(self.record, dict) or not isinstance(self.record.get("timestamp"), dict):
             self._damaged("timestamp", "an object with date, time and interval", self.record)
             return None
@@ -225,16 +223,16 @@ class _Record:
         cpus = self._items("cpu-load", "cpu") or self._items("cpu-load-all", "cpu")
         row = self._samples(cpus)
         return Interval(
-            start_us,
-            self.length_s,
-            row,
-            [
+            start_us=start_us,
+            length_s=self.length_s,
+            samples=row,
+            cpus=[
                 {"cpu": int(name), **self._cpu(place, item)}
                 for name, (place, item) in cpus.items()
                 if name.isdecimal()
             ],
-            self._disks(row),
-            self._interfaces(row),
+            disks=self._disks(row),
+            interfaces=self._interfaces(row),
         )
 
     def _times(self, stamp: dict[str, Any]) -> int | None:
@@ -285,7 +283,7 @@ class _Record:
         return value if math.isfinite(value) else None
 
     def _count(self, place: str, rate: float | None, scale: float = 1) -> int | None:
-        """Amount in the interval of a rate a second."""
+        """Amount in the interval from a rate per second."""
         return None if rate is None else self.counters.checked(place, round(rate * self.length_s * scale))
 
     def _items(self, place: str, name: str) -> dict[str, tuple[str, dict[str, Any]]]:

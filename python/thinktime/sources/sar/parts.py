@@ -1,4 +1,4 @@
-"""Intervals into a log, a part at a time."""
+"""Intervals written into a log, one part at a time."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from thinktime.sources.sar.interval import Interval, Row
 
 if TYPE_CHECKING:
     import polars as pl
-
-__all__ = ["DISK_COLUMNS", "Parts"]
 
 ROWS_MAX = 1 << 12
 """Rows of the longest table that are kept as Python objects."""
@@ -52,7 +50,7 @@ class Parts:
         self.end_us = 0
 
     def add(self, interval: Interval) -> None:
-        """Add one interval; writes a part when enough have come together."""
+        """Add an interval; write a part when there are enough."""
         if not self.intervals:
             self.first_us = interval.start_us
         self.intervals += 1
@@ -69,7 +67,7 @@ class Parts:
                 self.flush()
 
     def _pack(self) -> None:
-        """Turn rows into columns, which take a tenth of the memory."""
+        """Convert rows into columns, which need a tenth of the memory."""
         for table, rows in self._rows.items():
             if rows:
                 frame = _frame(rows, _columns(table))
@@ -78,7 +76,7 @@ class Parts:
                 rows.clear()
 
     def flush(self) -> None:
-        """Write what has come together, samples first."""
+        """Write the collected rows, samples first."""
         import polars as pl
 
         self._pack()

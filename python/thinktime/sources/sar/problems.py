@@ -1,19 +1,17 @@
-"""What went wrong while a file was read, counted and bounded."""
+"""Problems of an import, counted and bounded."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-__all__ = ["Problems"]
-
 DETAILS_MAX = 20
-"""Different details kept a kind; a file of noise must not fill the manifest."""
+"""Different details kept per kind, so that a file of noise cannot fill the manifest."""
 
 
 class Problems:
-    """Incidents of one import, aggregated by kind and detail as the log's manifest does it.
+    """Incidents of one import, aggregated by kind and detail as in the manifest of the log.
 
-    Kinds in use: ``damaged_record`` (a line or a JSON object that cannot be read; what it held is
+    Kinds in use: ``damaged_record`` (a line or a JSON object that cannot be read; its values are
     null), ``truncated`` (the file ends early), ``reboot``, ``suspend``, ``clock_step``,
     ``counter_wrap``, ``counter_reset``, ``interval_dropped``, ``rounded_input``, ``coarse_clock``,
     ``date_unknown``, ``timezone_unknown``, ``unread_activity``.
@@ -23,7 +21,7 @@ class Problems:
         self._counts: dict[str, dict[str, int]] = {}
 
     def add(self, kind: str, detail: str) -> None:
-        """Count one."""
+        """Count one problem."""
         details = self._counts.setdefault(kind, {})
         if detail not in details and len(details) >= DETAILS_MAX:
             detail = f"others of this kind, after the first {DETAILS_MAX}"
@@ -39,5 +37,5 @@ class Problems:
         return next(iter(self._counts.get(kind, ())), None)
 
     def count(self, kind: str) -> int:
-        """How many of this kind there were."""
+        """Number of problems of this kind."""
         return sum(self._counts.get(kind, {}).values())

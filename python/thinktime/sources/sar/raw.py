@@ -1,4 +1,4 @@
-"""The raw text of ``sadf -r``: cumulative counters, two readings a line, into intervals."""
+"""Intervals from the raw text of ``sadf -r``: cumulative counters, two readings per line."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from thinktime.sources.sar.problems import Problems
 from thinktime.sources.sar.raw_blocks import Boot, Clock, Index, Moment, Record, index, records
 from thinktime.sources.sar.raw_rows import Rows
 
-__all__ = ["USER_HZ", "RawText"]
-
 USER_HZ = 100
 """Ticks a second of /proc/stat on every Linux architecture but Alpha and IA-64."""
 CLOCK_STEP_S = 1.5
@@ -26,12 +24,12 @@ WITNESSES = (
     ("cpu", "%usr"),
     ("interrupts", "all"),
 )
-"""Counters that tell whether a record follows the one before: they seldom stand still."""
+"""Counters that show whether a record follows the one before: they seldom stand still."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RawText:
-    """How to read one raw text.
+    """Reader of one raw text.
 
     Parameters
     ----------
@@ -54,7 +52,7 @@ class RawText:
     date: datetime.date | None = None
 
     def index(self) -> Index:
-        """Note where everything lies; say what the text cannot tell."""
+        """Index of the text; counts what the text does not contain."""
         found = index(self.path, self.problems)
         if not found.has_headers:
             self.problems.add(
@@ -123,7 +121,14 @@ class RawText:
         if samples is None:
             return None
         disks, interfaces = rows.disks(samples), rows.interfaces(samples)
-        return Interval(wall.at(previous), length_s, samples, rows.cpus, disks, interfaces)
+        return Interval(
+            start_us=wall.at(previous),
+            length_s=length_s,
+            samples=samples,
+            cpus=rows.cpus,
+            disks=disks,
+            interfaces=interfaces,
+        )
 
     def _count_restart(self, last: Moment, boot: Boot) -> None:
         first = boot.first
@@ -149,7 +154,7 @@ class RawText:
 
 
 def _witnessed(record: Record) -> dict[tuple[str, str, str], tuple[int, int]]:
-    """Both readings of those witnesses that the record has, by activity, item and field."""
+    """Both readings of the witnesses in the record, by activity, item and field."""
     found = {}
     for activity, name in WITNESSES:
         for _, readings in record.activities.get(activity, ())[:1]:

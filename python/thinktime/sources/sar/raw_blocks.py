@@ -28,31 +28,29 @@ from thinktime.sources.sar.raw_lines import (
     parse_readings,
 )
 
-__all__ = ["DAY_S", "RUN_MARK", "Boot", "Clock", "Index", "Moment", "Record", "index", "records"]
-
 RUN_MARK = b"# thinktime: another run of sadf on the same file\n"
 """Between the outputs of several runs of sadf that are read as one: the boots count anew."""
 DAY_S = 86_400
 STATISTICS = 1
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True, order=True, kw_only=True)
 class Moment:
-    """When a record was taken."""
+    """Time of a record."""
 
     wall_s: int
     uptime_cs: int = -1
     """Hundredths of a second since boot; -1 where the text has no record headers."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class _Block:
     offset: int
     line: int
     end: int
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Boot:
     """The blocks between two RESTART lines, or of one file of several, by activity."""
 
@@ -63,7 +61,7 @@ class Boot:
     """Whether it begins where the text of another file does, and not at a RESTART line."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
     """All lines of one record: by activity, the readings with their line numbers."""
 
@@ -80,9 +78,9 @@ def read_lines(file: IO[bytes], offset: int, number: int) -> Iterator[tuple[int,
         number += 1
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Index:
-    """Where everything lies, and what kind of text it is."""
+    """Index of a raw text: its blocks, and the kind of text."""
 
     boots: list[Boot] = field(default_factory=lambda: [Boot()])
     has_headers: bool = False
@@ -103,7 +101,7 @@ def index(path: Path, problems: Problems) -> Index:
 
 
 class _Indexer:
-    """Sees every line once, and keeps where blocks and boots begin and end."""
+    """Scanner of the lines, which keeps where blocks and boots begin and end."""
 
     def __init__(self, problems: Problems) -> None:
         self.index = Index()
@@ -152,7 +150,7 @@ class _Indexer:
         if self._seen:
             self._next_boot(is_other_file=True)
         boot = self.index.boots[self._boot]
-        boot.first = boot.first or Moment(header.wall_s, header.uptime_cs)
+        boot.first = boot.first or Moment(wall_s=header.wall_s, uptime_cs=header.uptime_cs)
 
     def _next_boot(self, is_other_file: bool) -> None:
         self._boot += 1
@@ -169,7 +167,7 @@ class _Indexer:
             if not self.index.has_headers and len(self._seen) > 1 and activity == self._seen[0]:
                 self._next_boot(is_other_file=True)
             start, first_line = self._pending or (offset, number)
-            self._block = (activity, _Block(start, first_line, offset))
+            self._block = (activity, _Block(offset=start, line=first_line, end=offset))
             self.index.boots[self._boot].blocks.setdefault(activity, []).append(self._block[1])
             if activity not in self._seen:
                 self._seen.append(activity)
@@ -178,19 +176,19 @@ class _Indexer:
 
 
 class Clock:
-    """Turns the times of plain lines into moments: a time of day that falls by hours is another day."""
+    """Moments of plain lines; a time of day that falls by hours is of the next day."""
 
     def __init__(self, base_s: int, last: int) -> None:
         self.base_s, self.last = base_s, last
 
     def moment(self, line: Line) -> Moment:
-        """When `line` was recorded; call it with every line, in order."""
+        """Moment of `line`; must be called with every line, in order."""
         if line.has_date:
-            return Moment(line.seconds)
+            return Moment(wall_s=line.seconds)
         if line.seconds < self.last - DAY_S // 2:
             self.base_s += DAY_S
         self.last = line.seconds
-        return Moment(self.base_s + line.seconds)
+        return Moment(wall_s=self.base_s + line.seconds)
 
 
 _Group = tuple[Moment, list[tuple[int, Readings]]]
@@ -199,7 +197,7 @@ _Group = tuple[Moment, list[tuple[int, Readings]]]
 def _groups(
     file: IO[bytes], blocks: list[_Block], activity: str, clock: Clock | None, problems: Problems
 ) -> Iterator[_Group]:
-    """Yield the lines of one activity by record. With `clock`, times stand in the lines alone."""
+    """Lines of one activity by record; with `clock`, the lines alone have times."""
     moment: Moment | None = None
     label: int | None = None
     lines: list[tuple[int, Readings]] = []
@@ -212,7 +210,10 @@ def _groups(
                 if moment is not None and lines:
                     yield moment, lines
                 is_record = header.kind == STATISTICS
-                moment, lines = (Moment(header.wall_s, header.uptime_cs) if is_record else None), []
+                moment, lines = (
+                    (Moment(wall_s=header.wall_s, uptime_cs=header.uptime_cs) if is_record else None),
+                    [],
+                )
                 continue
             try:
                 line = parse_line(text)
@@ -237,7 +238,7 @@ def _groups(
 
 
 def _has_time(text: bytes) -> bool:
-    """Whether a line begins with a time; one that does not was counted when the blocks were noted."""
+    """True if a line begins with a time; others were counted when the blocks were indexed."""
     try:
         parse_line(text)
     except DamagedLineError:
@@ -246,7 +247,7 @@ def _has_time(text: bytes) -> bool:
 
 
 def records(path: Path, boot: Boot, clock: Clock | None, problems: Problems) -> Iterator[Record]:
-    """Join the activities of one boot, record by record, in time order."""
+    """Records of one boot with all activities, in order of time."""
     files = [path.open("rb") for _ in boot.blocks]
     try:
         cursors: dict[str, Iterator[_Group]] = {}
@@ -257,7 +258,7 @@ def records(path: Path, boot: Boot, clock: Clock | None, problems: Problems) -> 
         while heads:
             now = min(moment for moment, _ in heads.values())
             due = [activity for activity, (moment, _) in heads.items() if moment == now]
-            yield Record(now, {activity: heads[activity][1] for activity in due})
+            yield Record(moment=now, activities={activity: heads[activity][1] for activity in due})
             for activity in due:
                 head = next(cursors[activity], None)
                 if head is None:

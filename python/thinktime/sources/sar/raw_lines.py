@@ -18,17 +18,6 @@ import functools
 import re
 from dataclasses import dataclass
 
-__all__ = [
-    "LINE_BYTES_MAX",
-    "DamagedLineError",
-    "Header",
-    "Line",
-    "Readings",
-    "parse_header",
-    "parse_line",
-    "parse_readings",
-]
-
 LINE_BYTES_MAX = 1 << 20
 READING_MAX = 2**64 - 1
 READING_DIGITS_MAX = 20
@@ -60,10 +49,10 @@ _ACTIVITIES: dict[bytes, tuple[str, bytes]] = {
 
 
 class DamagedLineError(ValueError):
-    """A line is not as sadf prints it; the message says which item and what would be right."""
+    """A line is not as sadf prints it; the message names the item and what would be right."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
     """Record header: a statistics record has `kind` 1, a restart 2, a comment 4."""
 
@@ -72,9 +61,9 @@ class Header:
     kind: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A line with a time: which activity it belongs to, and what follows the time."""
+    """A line with a time, its activity, and the text after the time."""
 
     seconds: int
     """Seconds since 1970 where `has_date`, else since midnight."""
@@ -84,7 +73,7 @@ class Line:
     rest: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Readings:
     """Item of a line (CPU, device; empty where there is none) and its numbers by field name."""
 
@@ -127,7 +116,10 @@ def parse_header(line: bytes) -> Header | None:
     if not line.startswith(b"# uptime"):
         return None
     match = _HEADER.match(line)
-    return Header(*(int(number) for number in match.groups())) if match else None
+    if match is None:
+        return None
+    uptime_cs, wall_s, kind = (int(number) for number in match.groups())
+    return Header(uptime_cs=uptime_cs, wall_s=wall_s, kind=kind)
 
 
 def parse_line(line: bytes) -> Line | None:
@@ -136,27 +128,28 @@ def parse_line(line: bytes) -> Line | None:
     Raises
     ------
     DamagedLineError
-        The line begins with no time.
+        The line does not begin with a time.
     """
     line = line.strip()
     if not line or line.startswith(b"#"):
         return None
     label, _, rest = line.partition(b"; ")
-    return Line(*_time(label), _activity(rest), rest)
+    seconds, has_date, is_utc = _time(label)
+    return Line(seconds=seconds, has_date=has_date, is_utc=is_utc, activity=_activity(rest), rest=rest)
 
 
 @functools.lru_cache(maxsize=16)
 def _time(label: bytes) -> tuple[int, bool, bool]:
-    """Seconds, whether they have a date, and whether they are UTC."""
+    """Seconds, True if they have a date, True if they are UTC."""
     match = _LABEL.match(label)
     if match is None:
         shown = label[:40].decode("ascii", "backslashreplace")
-        raise DamagedLineError(f"it begins with {shown!r}; a time as 08:47:26 UTC or 1795250846 is needed")
+        raise DamagedLineError(f"it begins with {shown!r}; give a time such as 08:47:26 UTC or 1795250846")
     hour, minute, second, utc, epoch = match.groups()
     if epoch is not None:
         return int(epoch), True, True
     if int(hour) > 23 or int(minute) > 59 or int(second) > 60:
-        raise DamagedLineError(f"{label.decode()!r} is no time of day")
+        raise DamagedLineError(f"{label.decode()!r} is not a time of day")
     return int(hour) * 3600 + int(minute) * 60 + int(second), False, utc is not None
 
 
@@ -181,7 +174,7 @@ def _activity(rest: bytes) -> str:
 
 
 def parse_readings(line: Line) -> Readings:
-    """Parse the readings of a data line.
+    """Readings of a data line.
 
     Raises
     ------
@@ -208,7 +201,7 @@ def parse_readings(line: Line) -> Readings:
         if not name or name in numbers:
             raise DamagedLineError(f"field {name[:40]!r} stands where a new field's name is needed")
         numbers[name] = values = []
-    return Readings(item, numbers)
+    return Readings(item=item, numbers=numbers)
 
 
 def _split_item(activity: str, words: list[str]) -> tuple[str, list[str]]:

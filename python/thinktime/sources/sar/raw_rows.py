@@ -1,4 +1,4 @@
-"""One record of raw text into rows: which reading goes into which column, in which unit."""
+"""Rows from one record of raw text: the column and unit of each reading."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from thinktime.sources.sar.interval import SECTOR_BYTES, Counters, Row, Sums, is
 from thinktime.sources.sar.problems import Problems
 from thinktime.sources.sar.raw_blocks import Record
 from thinktime.sources.sar.raw_lines import DamagedLineError, Readings
-
-__all__ = ["Rows"]
 
 SUSPEND_S = 2.0
 """Time that no CPU counted, above which (and above a tenth of the interval) the machine was suspended."""
@@ -32,7 +30,7 @@ _COUNTERS: dict[str, tuple[tuple[str, str, int], ...]] = {
         ("bwrtn/s", "disk_write_bytes", SECTOR_BYTES),
     ),
 }
-"""Activity: sadf's field, the column, and what one count of it stands for."""
+"""By activity: field of sadf, column, and factor to the unit of the column."""
 
 _STALLS = {
     "pressure_cpu": {"%scpu": "psi_cpu_some_s"},
@@ -110,9 +108,9 @@ class Rows:
         self.problems = problems
         self.record = record
         self.hz = hz
-        self.counters = Counters(problems, long_bits)
+        self.counters = Counters(problems=problems, long_bits=long_bits)
         self.cpus: list[Row] = []
-        """Rows of `cpus`, once `samples` was called."""
+        """Rows of `cpus`; available after `samples`."""
 
     def samples(self, length_s: float) -> Row | None:
         """Row of `samples`; None where the interval spans a reset or a suspend."""
@@ -243,7 +241,7 @@ class Rows:
         return True
 
     def disks(self, samples: Row) -> list[Row]:
-        """Rows of `disks`, and what the totals can have only from them."""
+        """Rows of `disks`, and the totals that only they give."""
         lines = self.record.activities.get("disk", [])
         whole = whole_disks(readings.item for _, readings in lines)
         rows: list[Row] = []

@@ -1,4 +1,4 @@
-"""The installed ``sadf``: from a binary file of any byte order and version that it knows to raw text."""
+"""Raw text from a binary file by the installed ``sadf``, in every byte order and version that it knows."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from thinktime.errors import InputError
 from thinktime.sources.sar.problems import Problems
 from thinktime.sources.sar.raw import USER_HZ
 from thinktime.sources.sar.raw_blocks import RUN_MARK
-
-__all__ = ["Facts", "raw_text"]
 
 ACTIVITIES = (
     ("-u", "ALL", "-P", "ALL"),
@@ -35,7 +33,7 @@ ACTIVITIES = (
     ("-n", "DEV"),
     ("-n", "EDEV"),
 )
-"""What is asked for, one activity each; ``-A`` would add a line for each interrupt and CPU."""
+"""Options for the activities, one each; ``-A`` would add a line for each interrupt and CPU."""
 OLD_QUEUE = ("-q",)
 """The queue before version 12.3.3, which had no pressure."""
 
@@ -50,9 +48,9 @@ REMEDY = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What sadf says about the file: `machine` for the manifest, versions, ticks, word length."""
+    """Facts that sadf knows of the file: `machine` for the manifest, versions, ticks, word length."""
 
     machine: dict[str, str | int]
     file_version: str
@@ -64,7 +62,7 @@ class Facts:
 
 
 class _Sadf:
-    """The program, run in a fixed locale and time zone."""
+    """The program sadf, run in a fixed locale and time zone."""
 
     def __init__(self, folder: Path) -> None:
         found = shutil.which("sadf")
@@ -123,7 +121,7 @@ def _status(process: subprocess.Popen[bytes], wait_s: float) -> int | None:
 
 
 def raw_text(path: Path, folder: Path, problems: Problems) -> tuple[Path, Facts]:
-    """Turn the binary file at `path` into raw text in the temporary `folder`.
+    """Raw text of the binary file at `path`, in the temporary `folder`, and its facts.
 
     An older format is converted with ``sadf -c`` first. Where sadf stops early (a truncated file), it
     is run again for one activity after the other, since it prints one activity whole before the next.
@@ -170,7 +168,7 @@ def _header(sadf: _Sadf, source: Path, limit: int) -> tuple[str, int, str]:
 
 
 def _print(sadf: _Sadf, source: Path, text: Path, limit: int, problems: Problems) -> None:
-    """Print all activities in one run, or, where that fails, each in a run of its own."""
+    """Print all activities in one run of sadf; if that fails, each in a run of its own."""
     fixed = ["-r", "-U", "-O", "debug", str(source), "--"]
     together = [*(word for words in ACTIVITIES if words[0] not in "-n-q" for word in words)]
     status, message = sadf.run([*fixed, *together, "-q", "ALL", "-n", "DEV,EDEV"], text, limit)
