@@ -177,7 +177,7 @@ def test_what_is_no_text_or_no_file_is_told(tmp_path):
     latin = tmp_path / "latin.toml"
     latin.write_bytes(b'name = "mine"\nthink = "\xe9"\n')
     for path, told in [
-        (latin, "line 2: the text: byte 0xe9 is no UTF-8"),
+        (latin, "line 2: the text: byte 0xe9 is not UTF-8"),
         (tmp_path, "cannot be read"),
         (tmp_path / "none.toml", "is neither a built-in script (mftn3, 6mad1) nor a file"),
     ]:

@@ -1,4 +1,4 @@
-"""Scripts of users: what they type and wait for, how long they think, and what that asks of each system."""
+"""Scripts of users: lines typed, replies waited for, think times, and demands on each system."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Demand", "Interaction", "Script", "builtin", "demands", "read", "res
 
 @dataclass(frozen=True, slots=True)
 class Interaction:
-    """One input of a script and the work that it asks for.
+    """One input of a script and the work that it requests.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Interaction:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """What a user does, over and over.
+    """Interactions that a user repeats.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Script:
     interactions : tuple of Interaction
         In the order in which they are done.
     table : dict
-        All of it, as the parameter `script` of a simulated system takes it.
+        The whole script, as the parameter `script` of a simulated system takes it.
     """
 
     name: str
@@ -72,7 +72,7 @@ class Script:
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """Something that an interaction can ask of a system."""
+    """Demand that an interaction can have on a system."""
 
     system: str
     name: str
@@ -90,7 +90,7 @@ def builtin() -> dict[str, str]:
 
 
 def demands() -> tuple[Demand, ...]:
-    """Return what an interaction can ask of each system."""
+    """Demands that an interaction can have on each system."""
     from thinktime._native import script_demands
 
     return tuple(Demand(**found) for found in script_demands())
@@ -109,7 +109,7 @@ def read(script: str | os.PathLike[str], system: str | None = None) -> Script:
     Raises
     ------
     InputError
-        There is no such script, or it is none; the message has file, line, item, and what would be right.
+        There is no such script, or it is wrong; the message has file, line, item, and what would be right.
     """
     from thinktime._native import read_script
 
@@ -124,7 +124,7 @@ def read(script: str | os.PathLike[str], system: str | None = None) -> Script:
 
 
 def resolve(given: Any, system: str) -> Any:
-    """Return what the parameter `script` of `system` means: a built-in name or a whole script.
+    """Value of the parameter `script` of `system`: a built-in name or a whole script.
 
     Raises
     ------
@@ -137,7 +137,7 @@ def resolve(given: Any, system: str) -> Any:
 
 
 def _text(path: Path) -> str:
-    """Return the text of a script of somebody's own."""
+    """Text of a script file."""
     try:
         found = path.read_bytes()
     except FileNotFoundError:
@@ -152,7 +152,7 @@ def _text(path: Path) -> str:
     except UnicodeDecodeError as error:
         line = found.count(b"\n", 0, error.start) + 1
         raise InputError(
-            f"{path}, line {line}: the text: byte {found[error.start]:#04x} is no UTF-8; save it as UTF-8"
+            f"{path}, line {line}: the text: byte {found[error.start]:#04x} is not UTF-8; save it as UTF-8"
         ) from None
 
 

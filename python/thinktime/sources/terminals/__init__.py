@@ -1,4 +1,4 @@
-"""Synthetic interactive users on this machine, and a play of them with the recording beside it."""
+"""Synthetic interactive users on this machine, played while the machine is recorded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A play and the recording of the machine beside it, in one log."""
+"""A play and the recording of the machine, in one log."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def play_into(
 ) -> dict[str, Any]:
     """Play `plan` into a new log at `path`, recording this machine at `interval_s` unless that is None.
 
-    The recording tells users apart by session, so that each terminal is a user of the table ``users``; the
-    session of each user stands in the manifest under ``terminals``, ``outcome``, ``sessions``.
+    The recording identifies users by session, so that each terminal is a user of the table ``users``. The
+    manifest has the session of each user under ``terminals``, ``outcome``, ``sessions``.
 
     Parameters
     ----------
@@ -43,9 +43,9 @@ def play_into(
     Raises
     ------
     InputError
-        There is a log at `path` and `force` is false, or something in the plan cannot be played.
+        There is a log at `path` and `force` is false, or the plan cannot be played.
     WorkError
-        The users or the recorder could not do their work.
+        The users or the recorder failed.
     """
     options = RecordOptions(interval_s=interval_s or RecordOptions().interval_s, by="session")
     with _open(path, force, options, plan, recorded=interval_s is not None) as writer:

@@ -1,11 +1,11 @@
 """Synthetic interactive users on this machine: real processes on real pseudo-terminals, into a log.
 
 The workload is the prototype process of B. J. Brachman, "A model of the UNIX time-sharing system under
-disk saturation" (M.Sc. thesis, University of British Columbia, 1983), chapter 4; what the thesis leaves
-open, and what was chosen, stands in ``crates/terminals/src/workload.rs``.
+disk saturation" (M.Sc. thesis, University of British Columbia, 1983), chapter 4. The choices that the thesis
+leaves open are documented in ``crates/terminals/src/load/workload.rs``.
 
-The users' processes are made by a small process of its own, so `Terminals` can be used beside any library
-and any number of threads.
+A small separate process starts the users' processes, so that `Terminals` works together with any library and
+any number of threads.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far a play is."""
+    """Progress of a play."""
 
     elapsed_s: float
     end_s: float
@@ -44,12 +44,12 @@ class Progress:
 
 
 OnProgress = Callable[[Progress], bool]
-"""Is shown the progress five times a second; False ends the play."""
+"""Called with the progress five times per second; a result of False ends the play."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What is to be played.
+    """Options of a play.
 
     Parameters
     ----------
@@ -58,18 +58,18 @@ class Plan:
     users : str
         ``"12"``, ``"1..12"`` or ``"1..12..3"``.
     step_s : float
-        How long each number of users plays, s.
+        Duration of each number of users, s.
     think : dict or str
         Distribution of the think time, s: ``{"kind": "exponential", "mean": 2.0}`` or
         ``"exponential(mean=2s)"``.
     seed : int
-        Of all random streams: one for each (user, part, interaction).
+        Seed of all random streams; each user, purpose and interaction has a stream of its own.
     open_loop : bool
-        Inputs come at intervals of `think` whatever the system does.
+        Inputs are due at intervals of `think`, whatever the system does.
     ramp_s : float, optional
-        The users come evenly spaced over this time, instead of in steps.
+        Time over which the users are added evenly, instead of in steps, s.
     scratch : Path
-        Folder of the scratch files, which have no names and vanish with their processes.
+        Folder of the scratch files, which have no names and disappear with their processes.
     baseline_s : float
         Duration of the empty interactions played before, s; 0 leaves the baseline out.
     """
@@ -101,34 +101,34 @@ class Plan:
 
 
 def builtin_workload(name: str) -> dict[str, Any]:
-    """Return the built-in workload `name`: ``prototype``, ``mixed`` or ``empty``.
+    """Built-in workload of a name: ``prototype``, ``mixed`` or ``empty``.
 
     Raises
     ------
     InputError
-        There is none of that name.
+        There is no workload of that name.
     """
     return _checked(_native.workload, name)
 
 
 def compute_loop(burst_ms: int) -> dict[str, Any]:
-    """Return the iterations of the compute loop for a mean CPU burst (Brachman 1983, Table III).
+    """Distribution of the iterations of the compute loop for a mean CPU burst (Brachman 1983, Table III).
 
     Raises
     ------
     InputError
-        `burst_ms` is none of 12, 30, 60, 186 and 354.
+        `burst_ms` is not 12, 30, 60, 186 or 354.
     """
     return _checked(_native.compute_loop, burst_ms)
 
 
 def read_workload(path: Path) -> dict[str, Any]:
-    """Return the workload in the JSON file `path`, checked, with its defaults filled in.
+    """Workload in a JSON file, checked, with its defaults filled in.
 
     Raises
     ------
     InputError
-        The file cannot be read or is no workload; the message names file, line and item.
+        The file cannot be read or is not a workload; the message names file, line and item.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -153,10 +153,10 @@ def _checked(call: Callable[..., Result], *arguments: object) -> Result:
 
 
 class Terminals:
-    """The users' processes, from their first to their last breath.
+    """Processes of the users, from start to end.
 
-    A context manager. When it is left, or when this process ends in whatever way, no process and no file
-    of the users is left.
+    A context manager. When it exits, or when this process ends in any way, no process and no file of the
+    users remains.
     """
 
     def __init__(self) -> None:
@@ -191,12 +191,12 @@ class Terminals:
         InputError
             The plan cannot be played.
         WorkError
-            `on_progress` said False, or a user's process could not do its work.
+            `on_progress` returned False, or a user's process failed.
         """
         return _checked(self._nursery.prepare, plan.options(), _typed(on_progress))
 
     def rehearse(self, plan: Plan, prepared: dict[str, Any], on_progress: OnProgress) -> dict[str, Any]:
-        """Play `plan` without a log, to learn what an interaction demands of this machine.
+        """Play `plan` without a log, to estimate the demand of an interaction on this machine.
 
         Returns
         -------
@@ -232,7 +232,7 @@ class Terminals:
         return _checked(self._nursery.play, *arguments)
 
     def measure_direct(self, array_bytes: int, on_progress: OnProgress) -> list[dict[str, Any]]:
-        """Measure what one fork, minor page fault and context switch cost here, with an exact CPU clock.
+        """Measure the cost of one fork, minor page fault and context switch here, with an exact CPU clock.
 
         Returns
         -------
@@ -250,9 +250,9 @@ def _typed(on_progress: OnProgress) -> Callable[[dict[str, Any]], bool]:
 
 
 class Interruption:
-    """Notes SIGINT and SIGTERM, so that the work can end in good order; a second one ends it at once.
+    """Record of SIGINT and SIGTERM, so that the work can end in good order; a second signal ends it at once.
 
-    A context manager; `requested` tells whether a signal has come.
+    A context manager; `requested` is true after the first signal.
     """
 
     def __init__(self) -> None:
