@@ -108,13 +108,7 @@ impl Config {
             writes_at_once: parameters.full_block_writes == FullBlockWrites::AtOnce,
             address_blocks: parameters.address_blocks,
             other_inodes: parameters.other_inodes as usize,
-            layout: match parameters.file_layout {
-                // The one file of the children lies in one piece, and takes what it takes.
-                _ if children => Layout::Contiguous,
-                FileLayout::Contiguous => Layout::Contiguous,
-                FileLayout::Scattered => Layout::Scattered,
-                FileLayout::Spaced => Layout::Spaced { places: parameters.file_places },
-            },
+            layout: layout(parameters),
             shared_alarm: parameters.sleep_resolution == SleepResolution::Shared,
             minimum_out: parameters.minimum_time_out as u8,
             minimum_in: parameters.minimum_time_in as u8,
@@ -314,6 +308,16 @@ impl Config {
         });
         let waits = self.sizes.iter().map(|_| Step::Wait);
         Program::script(births.chain(waits))
+    }
+}
+
+fn layout(parameters: &Parameters) -> Layout {
+    match parameters.file_layout {
+        // The one file of the children lies in one piece, and takes what it takes.
+        _ if parameters.workload == WorkloadName::Children => Layout::Contiguous,
+        FileLayout::Contiguous => Layout::Contiguous,
+        FileLayout::Scattered => Layout::Scattered,
+        FileLayout::Spaced => Layout::Spaced { places: parameters.file_places },
     }
 }
 
