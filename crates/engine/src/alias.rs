@@ -27,8 +27,10 @@ impl<T: Copy> Alias<T> {
         let mut heights: Vec<f64> = weights.iter().map(|weight| weight * n as f64).collect();
         let (mut small, mut large): (Vec<usize>, Vec<usize>) = (0..n).partition(|i| heights[*i] < 1.0);
         let mut columns: Vec<Column<T>> =
+            // Columns that rounding leaves unpaired keep this: they give their own value either way.
             values.iter().map(|value| Column { threshold: u64::MAX, own: *value, other: *value }).collect();
         while let (Some(low), Some(high)) = (small.pop(), large.last().copied()) {
+            // The large column fills the rest of the small one; what it has left may itself be small.
             columns[low].threshold = (heights[low] * 2f64.powi(64)) as u64;
             columns[low].other = values[high];
             heights[high] -= 1.0 - heights[low];
@@ -50,6 +52,7 @@ impl<T: Copy> Alias<T> {
         Alias { columns: self.columns.iter().map(column).collect() }
     }
 
+    /// Draws one of the values. One number serves twice: its high part picks the column, the rest the side.
     #[inline]
     pub fn choose(&self, stream: &mut Stream) -> T {
         let scaled = u128::from(stream.next_u64()) * self.columns.len() as u128;

@@ -30,12 +30,14 @@ impl Flow {
     }
 
     fn level(&self) -> u64 {
+        // Wrapping, not checked: a departure too many must reach the check of the laws, not end the process.
         (self.at_start + self.arrived).wrapping_sub(self.departed)
     }
 
     /// Integral from the start of statistics to `now` [ns].
     fn area(&self, now: Time) -> u128 {
         let gone = self.departed_at + u128::from(self.level()) * u128::from(now.0);
+        // Wrapping for the same reason; 128 bits hold the times of 2^64 events.
         gone.wrapping_sub(self.arrived_at + u128::from(self.at_start) * u128::from(self.since.0))
     }
 
@@ -63,6 +65,7 @@ pub struct Balance {
 }
 
 impl Balance {
+    /// One comes at `now`.
     #[inline]
     pub fn enter(&mut self, now: Time) {
         self.flow.arrive(now);
@@ -72,6 +75,7 @@ impl Balance {
     #[inline]
     pub fn leave(&mut self, now: Time, entered: Time) {
         self.flow.depart(now);
+        // The level counts only time since the restart, so a stay begun in the warm-up is cut there too.
         let entered = entered.max(self.flow.since);
         self.stays += u128::from(now.since(entered).0);
     }
@@ -87,10 +91,12 @@ impl Balance {
         self.flow.mean(now)
     }
 
+    /// How many came since statistics began.
     pub fn entered(&self) -> u64 {
         self.flow.arrived
     }
 
+    /// How many left since statistics began.
     pub fn left(&self) -> u64 {
         self.flow.departed
     }
@@ -119,6 +125,7 @@ impl Balance {
             waiting += 1;
             stays += u128::from(now.since(entered.max(since)).0);
         }
+        // Flow first: with a customer lost both laws fail, and the count says more clearly what went wrong.
         laws.equal("flow balance", place, self.present(), waiting)?;
         laws.equal("Little's law", place, self.area(now), stays)
     }
@@ -144,11 +151,13 @@ pub struct Busy {
 }
 
 impl Busy {
+    /// A server begins to work at `now`.
     #[inline]
     pub fn begin(&mut self, now: Time) {
         self.servers.arrive(now);
     }
 
+    /// A server stops working at `now`.
     #[inline]
     pub fn end(&mut self, now: Time) {
         self.servers.depart(now);
@@ -191,6 +200,8 @@ impl Busy {
     pub fn restart(&mut self, now: Time, received: u128) {
         self.servers.restart(now);
         self.demands = 0;
+        // Demands are counted whole on completion: what was served before the restart is set against them
+        // here.
         self.earlier = received;
     }
 }

@@ -67,9 +67,11 @@ pub struct CacheCounts {
 pub struct BufferCache {
     buffers: Vec<State>,
     /// The buffer that holds it or stands for it, by block.
+    // Ordered maps throughout: a hash map's order would differ from run to run, and with it the results.
     blocks: BTreeMap<u64, Buffer>,
     /// Free buffers, by the order of their release.
     free: BTreeMap<u64, Buffer>,
+    /// Number of the last release: a clock that only orders.
     releases: u64,
     /// How many are taken.
     taken: u32,
@@ -123,6 +125,8 @@ impl BufferCache {
         let state = self.state(buffer);
         state.released = None;
         if let (Some(old), true) = (state.block, state.delayed) {
+            // The buffer keeps the old block until the caller has written it: a process that looks for the
+            // block meanwhile must find it busy, not read an outdated copy from the disk.
             state.delayed = false;
             self.counts.evicted_writes += 1;
             return Claim::Delayed(buffer, old);
@@ -150,6 +154,8 @@ impl BufferCache {
         debug_assert!(state.released.is_none(), "{buffer:?} is free already");
         state.released = Some(released);
         match contents {
+            // A reader gives back a buffer that may hold a delayed write: to mark it clean would lose that
+            // write.
             Contents::Unchanged => {}
             Contents::Clean => state.delayed = false,
             Contents::Delayed => state.delayed = true,
@@ -184,6 +190,7 @@ impl BufferCache {
         self.free.len() as u32
     }
 
+    /// Uses since statistics began.
     pub fn counts(&self) -> CacheCounts {
         self.counts
     }
@@ -205,6 +212,7 @@ impl BufferCache {
         let known = |(number, state): &(usize, &State)| {
             state.block.is_some_and(|block| self.blocks.get(&block) == Some(&Buffer(*number as u32)))
         };
+        // Both directions: a buffer found by its block, and no entry of a block that lost its buffer.
         let found = self.buffers.iter().enumerate().filter(known).count();
         let held = self.buffers.iter().filter(|state| state.block.is_some()).count();
         laws.equal("buffers that are found by their block", place, found, held)?;

@@ -18,8 +18,10 @@ pub enum Priority {
     Observation = 2,
 }
 
+// With two bits of priority these fill the low 64 bits of a key exactly.
 const SLOT_BITS: u32 = 24;
 const SEQUENCE_BITS: u32 = 38;
+// Larger than every key, so that an empty leaf loses all matches without being a special case.
 const NOTHING: u128 = u128::MAX;
 
 /// Slots with at most one due time each, in a tournament tree: the smallest key is at the root, a change
@@ -31,6 +33,7 @@ pub struct Calendar {
     now: Time,
     /// Nothing at or after this is served for now.
     end: Time,
+    /// Number of settings so far: breaks ties in the order of setting.
     sequence: u64,
     /// Events that needed no setting.
     counted: u64,
@@ -83,6 +86,7 @@ impl Calendar {
             (1 << SLOT_BITS) - 1,
             self.near_slots
         );
+        // Slots of far things do not move, since near ones are numbered first.
         self.far.grow(count as usize);
     }
 
@@ -148,6 +152,7 @@ impl Calendar {
     pub fn next(&mut self, end: Time) -> Option<Slot> {
         let key = smaller(self.near.smallest(), self.far.smallest());
         let time = Time((key >> 64) as u64);
+        // Also the horizon of stations that go on by themselves: none may pass the end of the run.
         self.end = end;
         if time >= end {
             return None;
@@ -189,6 +194,7 @@ impl Calendar {
         // Overflow would break the order of simultaneous events, so it is looked at once, here: a run of
         // 2^38 settings takes hours.
         assert!(self.sequence < 1 << SEQUENCE_BITS, "a run has at most {} events", 1u64 << SEQUENCE_BITS);
+        // Statistics extend to the end of the run, not to its last event.
         self.now = end;
     }
 
@@ -208,6 +214,8 @@ struct Tournament {
 
 impl Tournament {
     fn new(leaves: usize) -> Tournament {
+        // Any width works, not only powers of two: the tree is then uneven, but each match has two nodes, and
+        // the root is still the smallest of all.
         let width = leaves.max(1);
         Tournament { nodes: vec![NOTHING; 2 * width].into(), width }
     }
@@ -218,6 +226,7 @@ impl Tournament {
         }
         let mut larger = Tournament::new(leaves.next_power_of_two());
         for index in 0..self.width {
+            // Keys are moved unchanged: their sequence numbers keep the order of what is due at one time.
             larger.put(index, self.leaf(index));
         }
         *self = larger;
@@ -238,9 +247,12 @@ impl Tournament {
     fn put(&mut self, index: usize, key: u128) {
         let before = self.nodes[self.width + index];
         let mut climb = Climb::begin(self, index, key);
+        // A key that grew may have been the winner anywhere on its way: only replaying every match finds who
+        // is now. One that became smaller can stop at the first match that it loses.
         if key > before {
             return climb.up_to_the_root();
         }
+        // Only where the path is long enough: near the root the fixed number of steps would leave the tree.
         if climb.at >= 2 << SURE_LEVELS {
             (0..SURE_LEVELS).for_each(|_| climb.replace_larger());
         }

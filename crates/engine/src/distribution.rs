@@ -19,6 +19,8 @@ use crate::time::Span;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(from = "quantities::Distribution")]
 pub struct Distribution {
+    // Two forms on purpose: tables to draw from in nanoseconds, and what was asked for, in seconds, to
+    // report.
     sampler: Sampler,
     description: quantities::Distribution,
 }
@@ -42,9 +44,11 @@ enum Sampler {
     Mixture { of: Vec<Distribution>, parts: Alias<u32> },
 }
 
+// Means are scaled once here; a draw then needs no conversion from seconds.
 const NANOSECONDS: f64 = 1e9;
 
 /// Stages up to which an Erlang time is drawn as a sum; above, as a gamma variate.
+// A sum costs an exponential variate for every stage, a gamma variate the same for every shape.
 const STAGES_SUMMED: u32 = 8;
 
 impl Distribution {
@@ -99,6 +103,7 @@ impl Distribution {
                 Span::from_nanoseconds(stage_ns * (0..*shape).map(|_| stream.exponential()).sum::<f64>())
             }
             Sampler::Lognormal { mu, sigma } => Span::from_seconds((mu + sigma * stream.normal()).exp()),
+            // If E is exponential with mean 1, scale * E^(1/shape) has the Weibull law.
             Sampler::Weibull { shape, scale } => {
                 Span::from_seconds(scale * stream.exponential().powf(1.0 / shape))
             }
@@ -160,6 +165,8 @@ impl Sampler {
             }
             Law::Erlang { shape, mean } => erlang(*shape, *mean),
             Law::Lognormal { mean, sd } => {
+                // Parameters of the logarithm from mean and deviation of the time itself: sigma^2 = ln(1 +
+                // (sd/mean)^2); `ln_1p` keeps small coefficients of variation exact.
                 let square = (sd / mean).powi(2).ln_1p();
                 Sampler::Lognormal { mu: mean.ln() - square / 2.0, sigma: square.sqrt() }
             }
@@ -179,6 +186,7 @@ impl Sampler {
             Law::Empirical { values, cumulative } => {
                 let pieces: Vec<(f64, f64)> =
                     values.windows(2).map(|ends| (ends[0], ends[1] - ends[0])).collect();
+                // Linear between its points: an interval by its probability, then uniform within it.
                 let weights: Vec<f64> = cumulative.windows(2).map(|ends| ends[1] - ends[0]).collect();
                 Sampler::Empirical { pieces: Alias::new(&pieces, &weights) }
             }

@@ -20,9 +20,12 @@ pub enum Organisation {
     SectorQueued,
 }
 
+/// What a drum is, and how it is used.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DrumPlan {
+    /// Order of service.
     pub organisation: Organisation,
+    /// Time of a revolution [ns].
     pub revolution: Span,
     /// Pages in a revolution; a track of a 2301 holds four and a half.
     pub pages: f64,
@@ -38,6 +41,7 @@ impl DrumPlan {
 
     /// Pages a second when there are always requests, for the order of arrival: a page begins anywhere in a
     /// revolution.
+    // Sector queueing with a full queue loses no time between pages: one follows the other under the heads.
     pub fn most_per_s(&self) -> f64 {
         match self.organisation {
             Organisation::Fcfs => {
@@ -63,7 +67,9 @@ pub struct Drum<P> {
     waiting: VecDeque<Request<P>>,
     serving: Option<(Request<P>, Time)>,
     stream: Stream,
+    /// Time in use, that of starts and latency included: the drum can do nothing else then.
     pub busy: Busy,
+    /// Requests waiting or in service.
     pub present: Balance,
 }
 
@@ -83,6 +89,7 @@ impl<P: Copy> Drum<P> {
 
     /// A page is to be transferred.
     pub fn ask(&mut self, page: P, calendar: &mut Calendar) {
+        // Pages are placed where there was room, which looks random to who asks for them later.
         let angle = self.stream.below(self.plan.revolution.0.max(1));
         self.present.enter(calendar.now());
         self.waiting.push_back(Request { page, angle, asked: calendar.now() });
@@ -98,10 +105,12 @@ impl<P: Copy> Drum<P> {
     }
 
     fn begin(&mut self, calendar: &mut Calendar) {
+        // Latency counts from here, not from now: a record that passes during the start is missed by a turn.
         let ready = calendar.now() + self.plan.start;
         let next = match self.plan.organisation {
             Organisation::Fcfs => 0,
             Organisation::SectorQueued => (0..self.waiting.len())
+                // Of equal angles the first to come: `min_by_key` keeps the first.
                 .min_by_key(|at| self.latency(self.waiting[*at].angle, ready))
                 .unwrap_or(0),
         };
@@ -131,12 +140,15 @@ impl<P: Copy> Drum<P> {
             self.busy.complete(now.since(begun));
             self.present.leave(now, request.asked);
         }
+        // They leave the books, or the laws would find them missing at the end of the run.
         for request in self.waiting.drain(..) {
             self.present.leave(now, request.asked);
         }
         calendar.clear(self.slot);
     }
 
+    /// Little's law and the utilisation law hold for the drum.
+    ///
     /// # Errors
     /// Requests or busy time do not balance.
     pub fn check(&self, now: Time, laws: &mut Laws) -> Result<(), LawViolation> {

@@ -4,6 +4,7 @@
 use crate::time::Span;
 
 /// Bits below the resolution: 512 ns.
+// Response times below a microsecond tell nothing about a time-sharing system: cells there would be waste.
 const UNIT_BITS: u32 = 9;
 /// Cells in each doubling of time, 2^7: a cell is at most 1/128 of its place.
 const CELL_BITS: u32 = 7;
@@ -15,6 +16,7 @@ const ALL: usize = cell(LONGEST) + 1;
 /// The cell of a time of `units`: the first 2^8 are their own cells, then the leading 8 bits tell.
 #[inline]
 const fn cell(units: u64) -> usize {
+    // Setting the low bits makes the shift 0 for all small values without a branch.
     let shift = (units | (2 * CELLS - 1) as u64).ilog2() - CELL_BITS;
     shift as usize * CELLS + (units >> shift) as usize
 }
@@ -25,6 +27,7 @@ const fn longest(cell: usize) -> u64 {
     (((cell - shift * CELLS + 1) as u64) << shift << UNIT_BITS) - 1
 }
 
+/// Counts by length of time; about 36 kB, whatever the number of observations.
 #[derive(Clone, Debug)]
 pub struct Histogram {
     counts: Box<[u64; ALL]>,
@@ -39,6 +42,7 @@ impl Default for Histogram {
 }
 
 impl Histogram {
+    /// Counts one more; those longer than the last cell count in it.
     #[inline]
     pub fn record(&mut self, observed: Span) {
         self.counts[cell((observed.0 >> UNIT_BITS).min(LONGEST))] += 1;
@@ -46,6 +50,7 @@ impl Histogram {
 
     /// The longest time of the cell in which a part `q` of `count` observations is reached.
     pub fn quantile(&self, q: f64, count: u64) -> Span {
+        // At least one, so that the quantile 0 is the smallest observation's cell and not an empty one.
         let wanted = (q * count as f64).ceil().max(1.0) as u64;
         let mut reached = 0;
         let found = self.counts.iter().position(|cell| {
@@ -55,10 +60,12 @@ impl Histogram {
         Span(longest(found.unwrap_or(ALL - 1)))
     }
 
+    /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Histogram) {
         self.counts.iter_mut().zip(&other.counts[..]).for_each(|(count, more)| *count += more);
     }
 
+    /// Sets all counts to zero without giving the memory back.
     pub fn clear(&mut self) {
         self.counts.fill(0);
     }

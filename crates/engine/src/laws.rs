@@ -10,9 +10,13 @@ use thiserror::Error;
      are withheld (this is a defect of the model, not of its parameters)"
 )]
 pub struct LawViolation {
+    /// Name of the law.
     pub law: &'static str,
+    /// Station, memory or queue for which it was checked.
     pub place: String,
+    /// One count, as text.
     pub left: String,
+    /// The other count of the same thing.
     pub right: String,
 }
 
@@ -57,6 +61,8 @@ impl Laws {
     pub fn intersect(&mut self, other: &Laws) {
         for (law, places) in &mut self.0 {
             let others = other.0.iter().find(|(checked, _)| checked == law).map(|(_, places)| places);
+            // Only what held in every replication is evidence: a check that one run skipped is not claimed
+            // for all.
             places.retain(|place| others.is_some_and(|others| others.contains(place)));
         }
         self.0.retain(|(_, places)| !places.is_empty());

@@ -13,11 +13,14 @@ pub struct Regions {
     regions: u64,
     /// The one who has held longest first.
     holders: Vec<u32>,
+    // Held and free are kept as two levels although one follows from the other: the law of conservation
+    // compares them, and would compare nothing if there were one.
     held: Level,
     free: Level,
 }
 
 impl Regions {
+    /// Free regions, `regions` of them.
     pub fn new(regions: usize) -> Regions {
         let mut free = Level::default();
         free.set(Time::ZERO, regions as u64);
@@ -43,6 +46,7 @@ impl Regions {
     /// Frees the region that `customer` holds; false where it holds none.
     pub fn release(&mut self, now: Time, customer: u32) -> bool {
         let Some(place) = self.holders.iter().position(|holder| *holder == customer) else { return false };
+        // Order is kept (no swap_remove): systems choose whom to swap out by who has held longest.
         self.holders.remove(place);
         self.held.subtract(now, 1);
         self.free.add(now, 1);
@@ -85,6 +89,7 @@ impl Regions {
         laws.equal("conservation of memory", place, self.held.area(now) + self.free.area(now), all)
     }
 
+    /// Statistics begin anew at `now`; holders stay.
     pub fn restart_statistics(&mut self, now: Time) {
         self.held.restart(now);
         self.free.restart(now);
@@ -104,6 +109,7 @@ pub struct FirstFit {
 }
 
 impl FirstFit {
+    /// Free storage of `size` units, in one piece.
     pub fn new(size: u64) -> FirstFit {
         let free = if size > 0 { BTreeMap::from([(0, size)]) } else { BTreeMap::new() };
         FirstFit { size, free, held: BTreeMap::new(), level: Level::default() }
@@ -112,6 +118,7 @@ impl FirstFit {
     /// Takes `length`, which is not zero; returns where it begins, or nothing where no piece is large enough.
     pub fn take(&mut self, now: Time, length: u64) -> Option<u64> {
         debug_assert!(length > 0, "nothing cannot be held");
+        // Linear, from the lowest: that is the discipline. The pieces are few, since neighbours are joined.
         let (start, piece) = self.free.iter().find(|(_, piece)| **piece >= length).map(|(s, p)| (*s, *p))?;
         self.free.remove(&start);
         if piece > length {
@@ -129,6 +136,7 @@ impl FirstFit {
         self.level.subtract(now, length);
         let (mut from, mut to) = (start, start + length);
         if let Some((before, piece)) = self.free.range(..start).next_back().map(|(s, p)| (*s, *p)) {
+            // Neighbours are joined at once, or storage would fall into pieces that only a search could join.
             if before + piece == start {
                 self.free.remove(&before);
                 from = before;
@@ -159,10 +167,12 @@ impl FirstFit {
         }
     }
 
+    /// All of it, held and free.
     pub fn size(&self) -> u64 {
         self.size
     }
 
+    /// What nobody holds, in however many pieces.
     pub fn free(&self) -> u64 {
         self.size - self.level.value()
     }
@@ -183,6 +193,7 @@ impl FirstFit {
     /// That does not hold: a defect of the model.
     pub fn check(&self, place: &str, laws: &mut Laws) -> Result<(), LawViolation> {
         let law = "conservation of memory";
+        // Chained in order of their starts, they must leave no gap and no overlap.
         let mut pieces: Vec<(u64, u64)> = self.free.iter().chain(&self.held).map(|(s, l)| (*s, *l)).collect();
         pieces.sort_unstable();
         let mut end = 0;
@@ -194,6 +205,7 @@ impl FirstFit {
         laws.equal("memory held adds up", place, self.level.value(), self.held.values().sum())
     }
 
+    /// Statistics begin anew at `now`; what is held stays.
     pub fn restart_statistics(&mut self, now: Time) {
         self.level.restart(now);
     }
@@ -209,6 +221,7 @@ pub struct Admission {
 }
 
 impl Admission {
+    /// A queue before `memory`, with nobody in it.
     pub fn new(memory: FirstFit) -> Admission {
         Admission { memory, waiting: VecDeque::new(), balance: Balance::default() }
     }
@@ -216,6 +229,7 @@ impl Admission {
     /// `customer` asks for `length`; [`Admission::admit`] tells when it has it. False where it is more than there
     /// is at all.
     pub fn ask(&mut self, now: Time, customer: u32, length: u64) -> bool {
+        // It would stand at the head of the queue for ever, and everybody behind it.
         if length > self.memory.size() {
             return false;
         }
@@ -227,6 +241,7 @@ impl Admission {
     /// The first in the queue and where its storage begins, if there is room. To be called after
     /// [`Admission::ask`] and [`Admission::release`] until it returns nothing.
     pub fn admit(&mut self, now: Time) -> Option<(u32, u64)> {
+        // Only the first is tried: to let smaller requests pass could starve a large one.
         let (customer, length, since) = *self.waiting.front()?;
         let start = self.memory.take(now, length)?;
         self.waiting.pop_front();
@@ -239,6 +254,7 @@ impl Admission {
         self.memory.release(now, start)
     }
 
+    /// The storage behind the queue.
     pub fn memory(&self) -> &FirstFit {
         &self.memory
     }
@@ -257,6 +273,7 @@ impl Admission {
         self.balance.check(place, now, self.waiting.iter().map(|(.., since)| *since), laws)
     }
 
+    /// Statistics begin anew at `now`; those who wait stay.
     pub fn restart_statistics(&mut self, now: Time) {
         self.memory.restart_statistics(now);
         self.balance.restart(now);

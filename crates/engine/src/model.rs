@@ -14,7 +14,8 @@ pub trait Model {
     /// Statistics begin anew, at `calendar.now()`: the warm-up is over.
     fn restart_statistics(&mut self, calendar: &Calendar);
 
-    /// Whether all work is done, so that the run ends before its time.
+    /// Whether all work is done, so that the run ends before its time. Asked after every event: it must be
+    /// cheap.
     fn is_over(&self) -> bool {
         false
     }
@@ -25,6 +26,7 @@ pub trait Model {
 pub fn run<M: Model>(model: &mut M, calendar: &mut Calendar, warm_up: Time, end: Time) {
     model.start(calendar);
     if warm_up > Time::ZERO {
+        // A warm-up longer than the run leaves an empty observation, not a run beyond its end.
         advance(model, calendar, warm_up.min(end));
         if model.is_over() {
             return;
@@ -41,5 +43,6 @@ fn advance<M: Model>(model: &mut M, calendar: &mut Calendar, end: Time) {
             return;
         }
     }
+    // Not after an early end: the model is over at its last event, and statistics end there.
     calendar.finish(end);
 }

@@ -14,7 +14,9 @@ pub struct Component<'a>(pub &'a str);
 /// The streams of one replication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Streams {
+    /// Chosen by the user: the same seed gives the same bits.
     pub seed: u64,
+    /// Number of the replication, from 0.
     pub replication: u64,
 }
 
@@ -26,6 +28,7 @@ impl Streams {
 
     /// The streams of `component`.
     pub fn address(&self, component: Component<'_>) -> Address {
+        // The order of the parts is part of every published figure: to change it changes all results.
         let address = random::Address::default().of(self.seed).of(self.replication);
         Address(address.named(component.0))
     }
@@ -52,6 +55,7 @@ impl Address {
 pub struct Stream(Xoshiro256PlusPlus);
 
 impl Stream {
+    /// 64 random bits.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
         self.0.next_u64()
@@ -72,8 +76,10 @@ impl Stream {
     #[inline]
     pub fn exponential(&mut self) -> f64 {
         let bits = self.next_u64();
+        // Layer and place use different bits of one number (the low 8, the high 53): they are independent.
         let (layer, part) = ((bits & 0xff) as usize, bits >> 11);
         if part < LAYERS[layer].inside {
+            // By way of i64: the processor converts signed numbers in one instruction, unsigned ones not.
             return part as i64 as f64 * LAYERS[layer].unit;
         }
         self.exponential_at_edge(layer, part)
@@ -84,6 +90,7 @@ impl Stream {
     #[inline(never)]
     fn exponential_at_edge(&mut self, layer: usize, part: u64) -> f64 {
         if layer == 0 {
+            // The exponential has no memory: beyond TAIL it is itself again, shifted.
             return TAIL - self.uniform().ln();
         }
         let x = part as f64 * LAYERS[layer].unit;

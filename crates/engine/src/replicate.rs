@@ -27,6 +27,8 @@ pub fn replicate<T: Send, E: Send>(
     replications: Range<u64>,
     one: impl Fn(u64) -> Result<T, E> + Sync + Send,
 ) -> Result<Vec<T>, E> {
+    // All results are collected before errors are looked at: to stop at the first error to occur would make
+    // the message depend on the threads.
     let results: Vec<Result<T, E>> = pool.0.install(|| replications.into_par_iter().map(one).collect());
     results.into_iter().collect()
 }
@@ -37,13 +39,16 @@ pub fn replicate<T: Send, E: Send>(
     "all {replications} replications gave the same figures to the last bit: nothing in this configuration is \
      random, so replications say nothing about spread; run one, or give think or service times a distribution"
 )]
+/// Error: there is no spread from which an interval could be computed.
 pub struct DuplicateReplications {
+    /// How many there were.
     pub replications: usize,
 }
 
 impl DuplicateReplications {
     /// Refuses two or more replications whose figures are all the same.
     pub fn refuse(responses: &[Vec<f64>]) -> Result<(), DuplicateReplications> {
+        // By their bits: NaN (nothing observed) must equal NaN here.
         let same = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(x, y)| x.to_bits() == y.to_bits());
         if responses.len() > 1 && responses[1..].iter().all(|row| same(row, &responses[0])) {
             return Err(DuplicateReplications { replications: responses.len() });

@@ -14,6 +14,7 @@ pub struct Level {
 }
 
 impl Level {
+    /// The present value.
     #[inline]
     pub fn value(&self) -> u64 {
         self.value
@@ -30,6 +31,7 @@ impl Level {
         self.changed = now;
     }
 
+    /// The value is `value` from `now` on.
     #[inline]
     pub fn set(&mut self, now: Time, value: u64) {
         self.advance(now);
@@ -37,6 +39,7 @@ impl Level {
         self.largest = self.largest.max(value);
     }
 
+    /// The value rises by `more`.
     #[inline]
     pub fn add(&mut self, now: Time, more: u64) {
         self.set(now, self.value + more);
@@ -46,6 +49,7 @@ impl Level {
     /// In debug builds, when `less` is more than there is.
     #[inline]
     pub fn subtract(&mut self, now: Time, less: u64) {
+        // In a release build the value wraps, and the laws find it.
         self.set(now, self.value - less);
     }
 
@@ -92,6 +96,7 @@ impl Default for Tally {
             count: 0,
             sum: 0,
             squares: 0,
+            // The neutral element of a minimum, never returned while nothing is observed.
             smallest: Span(u64::MAX),
             largest: Span::ZERO,
             histogram: Histogram::default(),
@@ -100,6 +105,7 @@ impl Default for Tally {
 }
 
 impl Tally {
+    /// Counts one more observation.
     #[inline]
     pub fn record(&mut self, observed: Span) {
         self.count += 1;
@@ -110,6 +116,7 @@ impl Tally {
         self.histogram.record(observed);
     }
 
+    /// Number of observations.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -131,6 +138,8 @@ impl Tally {
         let spread = match (n.checked_mul(self.squares), self.sum.checked_mul(self.sum)) {
             (Some(all), Some(of_mean)) => (all - of_mean) as f64,
             _ => {
+                // Sums that no longer fit come from very long or very many times; there the spread is large
+                // enough for doubles.
                 let mean = self.sum as f64 / self.count as f64;
                 (self.squares as f64 / self.count as f64 - mean * mean) * (n * n) as f64
             }
@@ -167,6 +176,7 @@ impl Tally {
 
     /// Forgets everything; the histogram's memory is kept.
     pub fn clear(&mut self) {
+        // The histogram is the costly part: an empty one is not wiped again.
         if self.count > 0 {
             self.histogram.clear();
         }
@@ -201,8 +211,10 @@ impl Batches {
     /// Observations in a batch at first: five, as MSER-5 wants them.
     pub const SMALLEST: u64 = 5;
     /// Batches kept at most.
+    // Even, so that joining neighbours leaves no batch over.
     pub const CAPACITY: usize = 2048;
 
+    /// Counts an observation made at `now`; the last, incomplete batch is in no mean.
     #[inline]
     pub fn record(&mut self, now: Time, observed: Span) {
         self.current += u128::from(observed.0);
@@ -241,6 +253,7 @@ impl Batches {
         })
     }
 
+    /// Forgets everything, and begins with the smallest batches again.
     pub fn clear(&mut self) {
         *self = Batches::default();
     }

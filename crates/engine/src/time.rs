@@ -16,6 +16,7 @@ pub struct Time(pub u64);
 pub struct Span(pub u64);
 
 impl Time {
+    /// The start of the run.
     pub const ZERO: Time = Time(0);
     /// Later than anything: what never happens is due then.
     pub const NEVER: Time = Time(u64::MAX);
@@ -34,6 +35,7 @@ impl Time {
 }
 
 impl Span {
+    /// No time.
     pub const ZERO: Span = Span(0);
 
     /// `seconds` to the nearest nanosecond. What is negative or not a number counts as nothing; what is
@@ -52,10 +54,12 @@ impl Span {
         if (0.0..WHOLE).contains(&nanoseconds) {
             Span((nanoseconds + WHOLE).to_bits() - WHOLE.to_bits())
         } else {
+            // The conversion saturates, and makes 0 of what is not a number: what the documentation promises.
             Span(nanoseconds as u64)
         }
     }
 
+    /// The length in seconds.
     pub fn seconds(self) -> f64 {
         self.0 as f64 / NANOSECONDS
     }
@@ -83,6 +87,8 @@ impl Add for Span {
 
     #[inline]
     fn add(self, other: Span) -> Span {
+        // Not saturating, unlike times: spans are finite lengths, and an overflow is a defect that debug
+        // builds show.
         Span(self.0 + other.0)
     }
 }

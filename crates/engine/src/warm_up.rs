@@ -23,6 +23,7 @@ pub struct Truncation {
 pub fn mser(means: &[f64]) -> Truncation {
     const LEAST: usize = 5;
     let k = means.len();
+    // With so few batches any cut is chance: nothing is cut, and the caller is told.
     if k <= 2 * LEAST {
         return Truncation { batches: 0, settled: false };
     }
@@ -34,6 +35,8 @@ pub fn mser(means: &[f64]) -> Truncation {
         let from_mean = y - mean;
         mean += from_mean / n;
         squares += from_mean * (y - mean);
+        // Also on equality: going backwards, the last to win is the earliest cut, which keeps most
+        // observations.
         if d + LEAST <= k && squares / (n * n) <= best.0 {
             best = (squares / (n * n), d);
         }
@@ -48,13 +51,16 @@ pub fn mser(means: &[f64]) -> Truncation {
 /// Of a single replication chance alone may put the cut anywhere; the longest of many single cuts would cut
 /// nearly all.
 pub fn common_cut(series: &[&Batches]) -> (Time, Truncation) {
+    // Batch sizes double with the length of a series; all are brought to the largest.
     let size = series.iter().map(|batches| batches.size()).max().unwrap_or(Batches::SMALLEST);
     let joined: Vec<Vec<(f64, Time)>> = series.iter().map(|batches| batches.joined(size).collect()).collect();
+    // Only as far as all of them go: an average over fewer towards the end would change its variance.
     let length = joined.iter().map(Vec::len).min().unwrap_or(0);
     let averages: Vec<f64> = (0..length)
         .map(|at| joined.iter().map(|means| means[at].0).sum::<f64>() / joined.len() as f64)
         .collect();
     let cut = mser(&averages);
+    // The latest of them: no replication may keep an observation of its warm-up.
     let ends = joined.iter().filter_map(|means| cut.batches.checked_sub(1).map(|last| means[last].1));
     (ends.max().unwrap_or(Time::ZERO), cut)
 }

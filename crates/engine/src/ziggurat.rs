@@ -1,6 +1,7 @@
 //! The ziggurat of the exponential density (Marsaglia and Tsang 2000): 256 layers of equal area.
 
 /// Where the tail begins.
+// Both constants solve one equation: 256 equal areas fill the density exactly. They change only together.
 pub const TAIL: f64 = 7.697_117_470_131_05;
 /// Area of each layer.
 const AREA: f64 = 0.003_949_659_822_581_557;
@@ -18,6 +19,7 @@ pub struct Layer {
 /// Right end of each layer, the lowest first (of area, with the tail); then 0.
 pub static EDGES: [f64; COUNT + 1] = edges();
 
+/// The layers, by the low 8 bits of a random number.
 pub static LAYERS: [Layer; COUNT] = layers();
 
 /// x_i = -ln(AREA / x_{i-1} + e^{-x_{i-1}}): the density at x_i is that at x_{i-1} and a layer's height more.
@@ -33,6 +35,7 @@ const fn edges() -> [f64; COUNT + 1] {
     edges
 }
 
+// Tables are made by the compiler: at run time they would cost a check whether they exist in every draw.
 const fn layers() -> [Layer; COUNT] {
     const PARTS: f64 = (1u64 << 53) as f64;
     let edges = edges();

@@ -26,6 +26,7 @@ pub struct Ask {
     pub drive: u32,
     /// Address of the first block on its drive.
     pub block: u64,
+    /// How many blocks.
     pub blocks: u64,
 }
 
@@ -45,8 +46,11 @@ pub enum Sweep {
 /// In which order requests are served, and whether arms move at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
+    /// Order within a queue.
     pub discipline: QueueDiscipline,
+    /// What stands in one queue.
     pub sweep: Sweep,
+    /// Whether arms move while another drive transfers.
     pub overlapped_seeks: bool,
     /// From the end of a transfer until the next one can begin, while its interrupt is served. Which of those that
     /// wait is next has been chosen at that end, unless seeks overlap.
@@ -56,11 +60,15 @@ pub struct Policy {
 /// A request that has been served, and what its time went to, waiting apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Done {
+    /// Whose it was.
     pub customer: u32,
+    /// The drive that served it.
     pub drive: u32,
+    /// Movement of the arm, which `access` includes.
     pub seek: Span,
     /// Start, seek and latency.
     pub access: Span,
+    /// Passing of the blocks.
     pub transfer: Span,
 }
 
@@ -195,6 +203,8 @@ impl Controller {
     /// returns the one that is done, if one is.
     pub fn due(&mut self, slot: Slot, calendar: &mut Calendar) -> Option<Done> {
         match slot.0 - self.first_slot.0 {
+            // One slot serves pauses and transfers: they never overlap, since nothing is begun during a
+            // pause.
             0 if std::mem::take(&mut self.pausing) => {
                 self.begin_all(calendar);
                 None
@@ -238,6 +248,7 @@ impl Controller {
 
     /// What can begin begins: `drive` may have become idle, or have got its first request.
     fn begin(&mut self, drive: usize, calendar: &mut Calendar) {
+        // `begin_all` makes up for it when the pause is over.
         if self.pausing {
             return;
         }
@@ -260,6 +271,7 @@ impl Controller {
         let Some(ask) = self.take(drive) else { return };
         let parts = self.units[drive].begin(ask, calendar.now());
         match parts.all() {
+            // The arm is there already: no event, so that it does not lose its place to one that is due now.
             Span::ZERO => self.wait(drive, calendar.now()),
             seek => {
                 let slot = Slot(self.first_slot.0 + 1 + ask.drive);
@@ -273,6 +285,7 @@ impl Controller {
         let unit = &mut self.units[drive];
         let Some(active) = &mut unit.active else { return };
         unit.roster.busy.end(now);
+        // While it waits for the controller the drive is not busy, and the request gets no service.
         active.done = active.received(now);
         active.since = None;
         self.ready.push_back(drive);
@@ -297,6 +310,8 @@ impl Controller {
         let now = calendar.now();
         let unit = &mut self.units[drive];
         let Some(Active { ask, parts, done, .. }) = &mut unit.active else { return };
+        // With overlapped seeks the arm is there already (`done` is start and seek), without them it still
+        // has to go. The latency counts from then: where the platter stands depends on it.
         let there = now + (parts.all() - *done);
         unit.drive.pass(parts, there, (ask.block, ask.blocks), &mut self.stream);
         let held = parts.all() - *done;
@@ -319,6 +334,7 @@ impl Controller {
         }
         if self.policy.pause > Span::ZERO {
             self.pausing = true;
+            // Chosen now, as the interrupt handler would: what comes during the pause cannot overtake it.
             self.chosen = if self.policy.overlapped_seeks { None } else { self.choose() };
             calendar.set(self.first_slot, now + self.policy.pause, Priority::Completion);
         } else {
@@ -386,6 +402,7 @@ impl Controller {
     /// One of them does not hold: a defect of the controller.
     pub fn check(&self, now: Time, laws: &mut Laws) -> Result<(), LawViolation> {
         self.roster.check(now, self.received(now), 0, laws)?;
+        // A request is in the books of the controller and of its drive: the two must know the same ones.
         let present = self.units.iter().map(|unit| unit.roster.balance().present()).sum();
         laws.equal("requests of all drives", self.roster.name(), self.present(), present)?;
         self.units.iter().try_for_each(|unit| unit.roster.check(now, unit.received(now), 0, laws))

@@ -6,9 +6,13 @@ use crate::time::{Span, Time};
 /// What a disk is, and how long it takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
+    /// Positions of the arm; 1 for a drum.
     pub cylinders: u64,
+    /// Tracks under the heads at one position of the arm.
     pub tracks_per_cylinder: u64,
+    /// Blocks that pass a head in a revolution.
     pub blocks_per_track: u64,
+    /// Time of a revolution [ns].
     pub revolution: Span,
     /// Before any access, near or far.
     pub start: Span,
@@ -18,7 +22,9 @@ pub struct Geometry {
     pub seek_further: Span,
     /// From so many cylinders on, the arm has its full speed: more for each cylinder beyond, instead.
     pub seek_far: Option<(u64, Span)>,
+    /// How the wait for the block is found.
     pub rotation: Rotation,
+    /// How long the blocks take once the first is there.
     pub transfer: Transfer,
 }
 
@@ -46,6 +52,7 @@ pub enum Transfer {
 }
 
 impl Geometry {
+    /// Capacity in blocks.
     pub fn blocks(&self) -> u64 {
         self.cylinders * self.blocks_per_cylinder()
     }
@@ -54,14 +61,18 @@ impl Geometry {
         self.tracks_per_cylinder * self.blocks_per_track
     }
 
+    /// Where the arm must stand for `block`: blocks fill a cylinder before the next begins.
     pub fn cylinder(&self, block: u64) -> u64 {
         block / self.blocks_per_cylinder()
     }
 
+    /// Time to move the arm over so many `cylinders`: linear, with a second slope for long seeks; 0 where it
+    /// stays.
     pub fn seek_time(&self, cylinders: u64) -> Span {
         match cylinders {
             0 => Span::ZERO,
             _ => {
+                // Without a second slope the first holds to the end.
                 let (full, far) = self.seek_far.unwrap_or((cylinders, Span::ZERO));
                 let near = cylinders.min(full);
                 Span(self.seek.0 + (near - 1) * self.seek_further.0 + (cylinders - near) * far.0)
@@ -75,6 +86,8 @@ impl Geometry {
             Rotation::Fixed(latency) => latency,
             Rotation::Random => Span(stream.below(self.revolution.0)),
             Rotation::Position => {
+                // Multiplied before divided: a division first would lose a fraction of a sector in every
+                // block.
                 let begins = self.revolution.0 * (block % self.blocks_per_track) / self.blocks_per_track;
                 let angle = now.0 % self.revolution.0;
                 Span((begins + self.revolution.0 - angle) % self.revolution.0)
@@ -101,12 +114,17 @@ impl Geometry {
 /// Where the time of all accesses went [ns].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Accesses {
+    /// Number of accesses.
     pub count: u64,
     /// Those that moved the arm.
     pub moved: u64,
+    /// Fixed time before each access.
     pub start: u128,
+    /// Movement of the arm.
     pub seek: u128,
+    /// Wait until the first block comes round.
     pub latency: u128,
+    /// Passing of the blocks, with the steps of the arm between cylinders.
     pub transfer: u128,
 }
 
@@ -164,6 +182,7 @@ impl Drive {
         parts.transfer = self.geometry.transfer_time(block, blocks);
         self.accesses.latency += u128::from(parts.latency.0);
         self.accesses.transfer += u128::from(parts.transfer.0);
+        // A transfer over a boundary leaves the arm on its last cylinder: the next seek starts there.
         self.arm = self.geometry.cylinder(block + blocks.max(1) - 1);
     }
 }

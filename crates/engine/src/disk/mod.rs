@@ -26,6 +26,7 @@ pub struct Request {
     pub customer: u32,
     /// Address of the first block.
     pub block: u64,
+    /// How many blocks.
     pub blocks: u64,
 }
 
@@ -42,6 +43,7 @@ pub struct Disk {
 }
 
 impl Disk {
+    /// An idle disk with the arm at cylinder 0; `slot` is the near slot of the ends of its accesses.
     pub fn new(
         geometry: Geometry,
         discipline: QueueDiscipline,
@@ -113,6 +115,8 @@ impl Disk {
     fn serve(&mut self, request: Request, calendar: &mut Calendar) {
         let now = calendar.now();
         let mut parts = self.drive.position(request.block);
+        // The time of the access includes latency, and latency depends on when the arm is there: so in two
+        // steps.
         let there = now + parts.all();
         self.drive.pass(&mut parts, there, (request.block, request.blocks), &mut self.stream);
         self.started = now;
@@ -121,10 +125,12 @@ impl Disk {
         calendar.set(self.slot, now + parts.all(), Priority::Completion);
     }
 
+    /// What the disk is.
     pub fn geometry(&self) -> &Geometry {
         &self.drive.geometry
     }
 
+    /// Requests and busy time.
     pub fn roster(&self) -> &Roster {
         &self.roster
     }

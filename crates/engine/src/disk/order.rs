@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QueueDiscipline {
+    /// The first to come.
     Fcfs,
     /// The nearest cylinder (shortest seek time first); of equally near ones, the first to come.
     Sstf,
@@ -32,6 +33,7 @@ impl<T> Waiting<T> {
 
     pub(crate) fn push(&mut self, place: u64, request: T) {
         self.arrivals += 1;
+        // With one place for all, the key's second part, the order of coming, decides alone.
         let place = if self.discipline == QueueDiscipline::Fcfs { 0 } else { place };
         self.requests.insert((place, self.arrivals), request);
     }
@@ -48,6 +50,7 @@ impl<T> Waiting<T> {
             QueueDiscipline::Look if self.upwards => above(arm).or(below(arm)),
             QueueDiscipline::Look => below(arm).or(above(arm)),
         }?;
+        // A request on the arm's own cylinder says nothing about direction: the sweep keeps the one it had.
         if key.0 != arm {
             self.upwards = key.0 > arm;
         }
@@ -62,6 +65,7 @@ impl<T> Waiting<T> {
     /// The first to come of the nearest place at or below `place`.
     fn below(&self, place: u64) -> Option<(u64, u64)> {
         let ((nearest, _), _) = self.requests.range(..=(place, u64::MAX)).next_back()?;
+        // The range ends with the last to come on that cylinder; the first to come is served first there too.
         self.above(*nearest)
     }
 }

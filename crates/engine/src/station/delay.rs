@@ -12,6 +12,7 @@ pub struct Delay {
 }
 
 impl Delay {
+    /// A delay with nobody in it.
     pub fn new(roster: Roster) -> Delay {
         Delay { roster }
     }
@@ -23,6 +24,8 @@ impl Station for Delay {
         let now = calendar.now();
         self.roster.enter(visit, now);
         self.roster.busy.begin(now);
+        // As an arrival: who has thought comes to the system, and completions at the same time make room
+        // first.
         calendar.set(calendar.far(visit.customer), now + visit.demand, Priority::Arrival);
     }
 

@@ -17,6 +17,7 @@ pub struct Fcfs {
 }
 
 impl Fcfs {
+    /// An idle server; `slot` is the near slot of its completions.
     pub fn new(roster: Roster, slot: Slot) -> Fcfs {
         Fcfs { roster, slot, queue: Ring::default(), started: Time::ZERO }
     }
@@ -44,6 +45,7 @@ impl Station for Fcfs {
         let served = self.queue.pop()?;
         self.roster.leave(served, calendar.now());
         match self.queue.front() {
+            // The server stays busy from one customer to the next: begin and end count only the edges.
             Some(next) => self.serve(next, calendar),
             None => self.roster.busy.end(calendar.now()),
         }

@@ -64,6 +64,7 @@ impl Station for Feedback {
     }
 
     fn due(&mut self, _: Slot, calendar: &mut Calendar) -> Option<u32> {
+        // Nothing else happens before the horizon, so slices up to it are given here, without the calendar.
         let horizon = calendar.horizon();
         let mut now = calendar.now();
         let mut turn = self.server.end()?;
@@ -76,6 +77,7 @@ impl Station for Feedback {
             }
             let (customer, level) = (turn.customer, (self.level + 1).min(self.levels.len() - 1));
             self.levels[level].waiting.push_back(turn);
+            // The one just put back is among them, so there is always somebody.
             turn = self.lowest()?;
             // Who is alone goes on without switching.
             let started = if turn.customer == customer { now } else { self.server.switch(now) };
@@ -86,6 +88,7 @@ impl Station for Feedback {
                 return None;
             }
         }
+        // Less one: the slice that the calendar set is counted there.
         calendar.proceed(now, slices - 1);
         self.roster.leave(turn.customer, now);
         match self.lowest() {

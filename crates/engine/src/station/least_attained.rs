@@ -49,6 +49,7 @@ impl Group {
 }
 
 impl LeastAttained {
+    /// An idle server; `slot` is the near slot of what is due next.
     pub fn new(roster: Roster, slot: Slot) -> LeastAttained {
         LeastAttained {
             roster,
@@ -67,6 +68,8 @@ impl LeastAttained {
         }
         self.updated = now;
         while let Some(group) = self.groups.last_mut() {
+            // Equality is exact, since shares are whole nanoseconds and `schedule` waits for the last of
+            // them.
             while group.members.peek().is_some_and(|Reverse((demand, ..))| *demand == group.attained) {
                 self.finished.extend(group.members.pop().map(|Reverse((.., customer))| customer));
             }
@@ -85,6 +88,7 @@ impl LeastAttained {
             return false;
         }
         next.members.append(&mut top.members);
+        // The rest may now exceed the number of members: the next share gives it out.
         next.rest += top.rest;
         self.groups.pop();
         true
@@ -93,11 +97,13 @@ impl LeastAttained {
     fn schedule(&self, calendar: &mut Calendar) {
         let mut wait = None;
         if let Some(top) = self.groups.last() {
+            // Whichever comes first: a member has all it asked for, or the group catches up with the next.
             let demand = top.members.peek().map_or(u64::MAX, |Reverse((demand, ..))| *demand);
             let next = self.groups.len().checked_sub(2).map_or(u64::MAX, |below| self.groups[below].attained);
             let needed = u128::from(demand.min(next) - top.attained) * top.members.len() as u128;
             wait = Some(needed.saturating_sub(u128::from(top.rest)));
         }
+        // Several may finish at once; a station returns one customer for each time it is due.
         if !self.finished.is_empty() {
             wait = Some(0);
         }
@@ -116,6 +122,8 @@ impl Station for LeastAttained {
             self.roster.busy.begin(now);
         }
         self.arrivals += 1;
+        // A newcomer has had nothing: it is served alone until it has caught up, unless others also had
+        // nothing.
         if self.groups.last().is_none_or(|top| top.attained > 0) {
             self.groups.push(Group::default());
         }

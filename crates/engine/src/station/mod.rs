@@ -62,7 +62,9 @@ use crate::time::{Span, Time};
 /// One visit of a customer to a station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Visit {
+    /// Number of the customer, unlike that of any other in the station.
     pub customer: u32,
+    /// Service that it asks for.
     pub demand: Span,
     /// The lower is the more urgent. Stations without priorities do not look at it.
     pub priority: u32,
@@ -78,8 +80,10 @@ pub trait Station {
     /// the time of the departure.
     fn due(&mut self, slot: Slot, calendar: &mut Calendar) -> Option<u32>;
 
+    /// The customers of the station and its statistics.
     fn roster(&self) -> &Roster;
 
+    /// The same, to be changed.
     fn roster_mut(&mut self) -> &mut Roster;
 
     /// Service so far of those present, that in progress included [ns].
@@ -119,6 +123,7 @@ pub enum AnyStation {
     Delay(Delay),
 }
 
+// An enum and not a boxed trait: calls in the innermost loop are then a jump table, and can be inlined.
 macro_rules! each {
     ($any:expr, $station:ident => $act:expr) => {
         match $any {

@@ -20,6 +20,7 @@ pub struct PreemptivePriority {
 }
 
 impl PreemptivePriority {
+    /// An idle server; `slot` is the near slot of its completions.
     pub fn new(roster: Roster, slot: Slot) -> PreemptivePriority {
         PreemptivePriority { roster, server: Turns::new(slot, Span::ZERO), waiting: Vec::new(), level: 0 }
     }
@@ -46,6 +47,8 @@ impl Station for PreemptivePriority {
             // One who has all it asked for is not preempted: its completion is due now.
             Some(remaining) if level < self.level && remaining > Span::ZERO => {
                 if let Some(other) = self.server.break_off(now) {
+                    // In front: it came before those of its priority that wait, and would otherwise lose its
+                    // place.
                     self.waiting[self.level].push_front(other);
                 }
                 self.serve(turn, level, calendar);

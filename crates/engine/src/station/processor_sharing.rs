@@ -29,6 +29,7 @@ pub struct ProcessorSharing {
 }
 
 impl ProcessorSharing {
+    /// An idle server; `slot` is the near slot of its completions.
     pub fn new(roster: Roster, slot: Slot) -> ProcessorSharing {
         ProcessorSharing {
             roster,
@@ -59,6 +60,7 @@ impl ProcessorSharing {
 
     fn schedule(&self, calendar: &mut Calendar) {
         if let Some(Reverse((finish, ..))) = self.present.peek() {
+            // In 128 bits: a long demand among many customers exceeds 2^64 ns.
             let needed = u128::from(finish - self.share) * self.present.len() as u128;
             calendar.set_after(self.slot, needed.saturating_sub(u128::from(self.rest)), Priority::Completion);
         }
@@ -75,6 +77,7 @@ impl Station for ProcessorSharing {
         }
         self.arrivals += 1;
         self.shares_at_arrival += u128::from(self.share);
+        // In units of the share, the finish never changes whoever comes or goes: the heap needs no update.
         let finish = self.share.saturating_add(visit.demand.0);
         self.present.push(Reverse((finish, self.arrivals, visit.customer)));
         self.schedule(calendar);
@@ -84,6 +87,7 @@ impl Station for ProcessorSharing {
         let now = calendar.now();
         self.advance(now);
         let Reverse((finish, _, served)) = self.present.pop()?;
+        // Finish less demand is the share when it came, which is thus not stored a second time.
         self.shares_at_arrival -= u128::from(finish - self.roster.demand(served).0);
         self.roster.leave(served, now);
         if self.present.is_empty() {

@@ -11,6 +11,7 @@ pub struct Ring<T> {
 
 impl<T: Copy + Default> Default for Ring<T> {
     fn default() -> Self {
+        // Twice a power of two stays one: the index is then a mask, not a division.
         Ring { items: vec![T::default(); 16].into(), head: 0, len: 0 }
     }
 }
@@ -21,16 +22,19 @@ impl<T: Copy + Default> Ring<T> {
         (self.head + place) & (self.items.len() - 1)
     }
 
+    /// Number of items.
     #[inline]
     pub fn len(&self) -> usize {
         self.len
     }
 
+    /// Whether there is none.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
+    /// Puts `item` at the end.
     #[inline]
     pub fn push(&mut self, item: T) {
         if self.len == self.items.len() {
@@ -49,6 +53,7 @@ impl<T: Copy + Default> Ring<T> {
         self.head = 0;
     }
 
+    /// Takes the first.
     #[inline]
     pub fn pop(&mut self) -> Option<T> {
         let first = self.front()?;
@@ -57,6 +62,7 @@ impl<T: Copy + Default> Ring<T> {
         Some(first)
     }
 
+    /// The first, which stays.
     #[inline]
     pub fn front(&self) -> Option<T> {
         if self.len == 0 { None } else { Some(self.items[self.head]) }
@@ -68,16 +74,19 @@ impl<T: Copy + Default> Ring<T> {
         if self.len == 0 {
             return item;
         }
+        // In a full ring `end` is the place of the first, which was read before it is written over.
         let (first, end) = (self.items[self.head], self.index(self.len));
         self.items[end] = item;
         self.head = self.index(1);
         first
     }
 
+    /// All items, the first to be taken first.
     pub fn iter(&self) -> impl Iterator<Item = T> + '_ {
         (0..self.len).map(|place| self.items[self.index(place)])
     }
 
+    /// Changes each item in its place.
     pub fn for_each_mut(&mut self, mut act: impl FnMut(&mut T)) {
         (0..self.len).for_each(|place| act(&mut self.items[self.index(place)]));
     }

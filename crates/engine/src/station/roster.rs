@@ -16,6 +16,8 @@ pub struct Roster {
     stays: Vec<Stay>,
     /// Sum of the stays of those who left, from their arrival on [ns].
     stayed: u128,
+    /// Time of the server for itself before statistics began [ns]: stations count it from the start of the
+    /// run.
     overhead_before: u128,
 }
 
@@ -40,6 +42,7 @@ impl Roster {
         }
     }
 
+    /// The name in reports and errors.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -57,6 +60,7 @@ impl Roster {
 
     #[cold]
     fn grow(&mut self, index: usize) {
+        // At least doubled, so that customers who come one by one cost constant time each.
         self.stays.resize((index + 1).max(2 * self.stays.len()), ABSENT);
     }
 
@@ -125,6 +129,7 @@ impl Roster {
         laws: &mut Laws,
     ) -> Result<(), LawViolation> {
         self.balance.check(&self.name, now, self.entries(), laws)?;
+        // A server that switches is busy, but serves nobody: overhead balances that part of the busy time.
         self.busy.check(&self.name, now, received + (overhead - self.overhead_before), laws)
     }
 

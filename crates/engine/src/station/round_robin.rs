@@ -24,6 +24,8 @@ pub struct RoundRobin {
 }
 
 impl RoundRobin {
+    /// An idle server; `slot` is the near slot of the ends of slices; `switching` is lost before a slice.
+    ///
     /// # Panics
     /// `slice` is zero.
     pub fn new(roster: Roster, slot: Slot, slice: Span, switching: Span) -> RoundRobin {
@@ -52,6 +54,7 @@ impl RoundRobin {
         // What ends at the horizon is the calendar's.
         let fitting = (horizon.since(now).0 - 1) / round;
         let least = self.waiting.iter().map(|other| other.remaining).fold(turn.remaining, Span::min);
+        // Less one: the round in which somebody finishes must be gone through slice by slice.
         let rounds = fitting.min(least.0.saturating_sub(1) / self.slice.0);
         let served = Span(rounds * self.slice.0);
         turn.remaining -= served;
@@ -92,6 +95,8 @@ impl Station for RoundRobin {
                 turn = self.waiting.go_round(turn);
                 started = self.server.switch(now);
             }
+            // Only after a round without a completion: when somebody finishes in every round, to look at all
+            // costs more than it saves.
             if in_round > self.waiting.len() {
                 in_round = 0;
                 if self.rounds_may_fit(started, horizon) {
@@ -99,6 +104,7 @@ impl Station for RoundRobin {
                 }
             }
             now = started + turn.remaining.min(self.slice);
+            // At the horizon itself the calendar decides by priority and sequence who is first.
             if now >= horizon {
                 calendar.count(slices - 1);
                 self.server.serve(turn, started, self.slice, calendar);

@@ -22,12 +22,14 @@ pub struct Servers {
 }
 
 impl Servers {
+    /// Idle servers, as many as `servers`; `slot` is the near slot of the next completion of all.
     pub fn new(roster: Roster, slot: Slot, servers: usize) -> Servers {
         let waiting = vec![VecDeque::new()];
         Servers { roster, slot, servers, waiting, serving: BinaryHeap::new(), begun: 0 }
     }
 
     fn serve(&mut self, customer: u32, now: Time) {
+        // Breaks ties: of completions at one time, the service that began first ends first.
         self.begun += 1;
         self.serving.push(Reverse((now + self.roster.demand(customer), self.begun, customer)));
     }
@@ -61,6 +63,7 @@ impl Station for Servers {
         let Reverse((_, _, served)) = self.serving.pop()?;
         self.roster.leave(served, now);
         match self.waiting.iter_mut().find_map(VecDeque::pop_front) {
+            // As many servers are busy as before, so that neither a begin nor an end is counted.
             Some(next) => self.serve(next, now),
             None => self.roster.busy.end(now),
         }

@@ -23,6 +23,7 @@ pub struct ShortestRemaining {
 }
 
 impl ShortestRemaining {
+    /// An idle server; `slot` is the near slot of its completions.
     pub fn new(roster: Roster, slot: Slot) -> ShortestRemaining {
         let server = Turns::new(slot, Span::ZERO);
         ShortestRemaining { roster, server, waiting: BinaryHeap::new(), arrivals: 0, order: 0 }
@@ -49,6 +50,7 @@ impl Station for ShortestRemaining {
                 self.roster.busy.begin(now);
                 self.serve(turn, self.arrivals, calendar);
             }
+            // Strictly less: to preempt for an equal remainder gains nothing, and who came first stays.
             Some(remaining) if turn.remaining < remaining => {
                 if let Some(other) = self.server.break_off(now) {
                     self.wait(other, self.order);

@@ -21,6 +21,7 @@ pub(super) struct Turns {
 /// A customer, and what it is still to get.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Turn {
+    /// Number of the customer.
     pub customer: u32,
     /// Service to come when the turn began.
     pub remaining: Span,
@@ -88,6 +89,7 @@ impl Turns {
 
     /// What is to come at `now` of the service in progress.
     pub(super) fn remaining(&self, now: Time) -> Option<Span> {
+        // Only for stations without switching: with it, `started` may lie in the future.
         Some(self.serving?.remaining - now.since(self.started))
     }
 
@@ -101,12 +103,14 @@ impl Turns {
     pub(super) fn received(&self, now: Time, roster: &Roster, waiting: impl Iterator<Item = Turn>) -> u128 {
         let had = |turn: Turn| roster.had(turn.customer, turn.remaining);
         let turns: u128 = waiting.chain(self.serving).map(had).sum();
+        // While the server still switches, `started` is to come, and the turn has had nothing.
         let in_progress = if self.is_idle() { 0 } else { now.0.saturating_sub(self.started.0) };
         turns + u128::from(in_progress)
     }
 
     /// Time for switching so far [ns].
     pub(super) fn overhead(&self, now: Time) -> u128 {
+        // Switching is counted whole when it begins: what is still to come of it is taken off.
         let to_come = if self.is_idle() { 0 } else { self.started.0.saturating_sub(now.0) };
         self.switched - u128::from(to_come)
     }
