@@ -85,8 +85,9 @@ def test_every_cell_is_computed_whether_it_is_printed_or_not(outcome: Outcome) -
 
 def test_every_fact_that_is_a_number_is_computed(outcome: Outcome) -> None:
     facts = [cell for cell in outcome.cells if cell.table == "facts"]
-    assert {cell.row["id"] for cell in facts} == set(PAPER.facts) - NOT_NUMBERS
-    empty = {cell.row["id"] for cell in facts if cell.published is None}
+    names = {fact.id: name for name, fact in PAPER.facts.items()}
+    assert {names[cell.row["id"]] for cell in facts} == set(PAPER.facts) - NOT_NUMBERS
+    empty = {names[cell.row["id"]] for cell in facts if cell.published is None}
     assert empty == {"page-price-iii", "vsio-price-in-pages"}
 
 

@@ -63,7 +63,7 @@ judge = "below"
 amount = 1.0
 """
 TIMES = "system,users,time_s,swaps\napl,26,2.0,\napl,35,3.0,80\napl,40,4.0,800\n"
-FACTS = "id,quantity,value,unit,context\nslice,time slice,0.1-0.2,s,\n"
+FACTS = "id,name,quantity,value,unit,context\nX-F01,slice,time slice,0.1-0.2,s,\n"
 
 
 def paper(folder: Path, text: str = TOML) -> Paper:

@@ -97,7 +97,8 @@ def test_every_cell_is_computed_whether_it_is_printed_or_not(outcome: Outcome) -
 
 
 def test_every_fact_that_is_a_number_is_computed(outcome: Outcome) -> None:
-    facts = {cell.row["id"] for cell in outcome.cells if cell.table == "facts"}
+    names = {fact.id: name for name, fact in PAPER.facts.items()}
+    facts = {names[cell.row["id"]] for cell in outcome.cells if cell.table == "facts"}
     assert facts == set(PAPER.facts) - NOT_NUMBERS
 
 

@@ -202,7 +202,7 @@ class Paper:
 
     @cached_property
     def facts(self) -> dict[str, Fact]:
-        """Numbers stated in the text, by identifier."""
+        """Numbers stated in the text, by name."""
         return read_facts(self.folder / "published")
 
     def printed(self, table: str, row: Row, quantity: str) -> Printed:
@@ -300,6 +300,7 @@ class Paper:
         named = ", ".join(filter(None, (fact.quantity, part, {"low": "from", "high": "to"}.get(end))))
         return replace(
             self._judged(FACTS, row, "value", ours, printed=printed, total=0.0, recomputed=recomputed),
+            row={**row, "id": fact.id},
             unit=fact.unit,
             places=printed.places if printed else 3,
             label=f"{named}{f' [{fact.unit}]' if fact.unit else ''}",

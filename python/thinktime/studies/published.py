@@ -12,7 +12,7 @@ from pathlib import Path
 from thinktime.errors import InputError
 from thinktime.studies.cells import Row
 
-FACT_COLUMNS = ("id", "quantity", "value", "unit", "context")
+FACT_COLUMNS = ("id", "name", "quantity", "value", "unit", "context")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,10 @@ class Table:
 class Fact:
     """A number stated in the text of a paper."""
 
+    id: str
+    """Identifier for other programs, as in the reference data: ``U-F28``."""
     name: str
+    """Name in the code and in study.toml: ``queue-length-12-ms``."""
     quantity: str
     printed: str
     unit: str
@@ -162,18 +165,19 @@ def read(folder: Path, shape: Shape) -> Table:
 
 
 def read_facts(folder: Path) -> dict[str, Fact]:
-    """Numbers that the text states, by their identifiers.
+    """Numbers that the text states, by their names.
 
     Raises
     ------
     InputError
-        The columns are not those of facts, or an identifier occurs twice.
+        The columns are not those of facts, or a name occurs twice.
     """
     path = folder / "facts.csv"
     facts: dict[str, Fact] = {}
     for number, line in _lines(path, FACT_COLUMNS):
         fact = Fact(
-            name=line["id"],
+            id=line["id"],
+            name=line["name"],
             quantity=line["quantity"],
             printed=line["value"],
             unit=line["unit"],
