@@ -102,7 +102,7 @@ def test_a_misspelt_study_is_answered_with_the_nearest() -> None:
 
 
 def test_a_range_that_is_stated_has_two_ends() -> None:
-    fact = Fact(name="F1", quantity="paging rate", printed="75-80", unit="pages/s", context="")
+    fact = Fact(id="X-F01", name="rate", quantity="paging rate", printed="75-80", unit="pages/s", context="")
     assert [(end.value, end.places) for end in fact.ends] == [(75.0, 0), (80.0, 0)]
     with pytest.raises(InputError, match="F2"):
         _ = Fact(name="F2", quantity="divisor", printed="n-m", unit="", context="").ends
