@@ -105,6 +105,6 @@ def test_a_range_that_is_stated_has_two_ends() -> None:
     fact = Fact(id="X-F01", name="rate", quantity="paging rate", printed="75-80", unit="pages/s", context="")
     assert [(end.value, end.places) for end in fact.ends] == [(75.0, 0), (80.0, 0)]
     with pytest.raises(InputError, match="F2"):
-        _ = Fact(name="F2", quantity="divisor", printed="n-m", unit="", context="").ends
+        _ = Fact(id="X-F02", name="F2", quantity="divisor", printed="n-m", unit="", context="").ends
     with pytest.raises(InputError, match="F3"):
-        _ = Fact(name="F3", quantity="no range", printed="75", unit="", context="").ends
+        _ = Fact(id="X-F03", name="F3", quantity="no range", printed="75", unit="", context="").ends
