@@ -42,6 +42,7 @@ impl Disks {
     /// A page of `process` is to be read.
     pub fn ask(&mut self, process: u32, calendar: &mut Calendar) {
         let now = calendar.now();
+        // Pages are spread over the arms at random: an arm may have a queue while another is idle.
         let at = self.stream.below(self.arms.len() as u64) as usize;
         self.present.enter(now);
         self.arms[at].waiting.push_back(Request { process, asked: now });
@@ -76,6 +77,7 @@ impl Disks {
         begun.map(|(_, begun)| u128::from(now.since(begun).0)).sum()
     }
 
+    /// Little's law and the utilisation law hold for the arms together.
     pub fn check(&self, now: Time, laws: &mut Laws) -> Result<(), LawViolation> {
         let there = self.arms.iter().flat_map(|arm| {
             let serving = arm.serving.iter().map(|(request, _)| request.asked);
@@ -85,6 +87,7 @@ impl Disks {
         self.busy.check("disks", now, self.received(now), laws)
     }
 
+    /// Statistics begin anew at `now`; requests stay.
     pub fn restart_statistics(&mut self, now: Time) {
         self.present.restart(now);
         self.busy.restart(now, self.received(now));

@@ -51,6 +51,7 @@ pub(super) enum Interrupt {
     LineOut,
 }
 
+/// The whole simulated system: processors, locks, core, drum, disks and the users at their terminals.
 pub(super) struct Machine<'a, M> {
     pub(super) config: &'a Config,
     pub(super) users: Vec<User>,
@@ -160,6 +161,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
     /// Whether interrupts that wait are for processor `at`: one of them has all, unless another has nothing to do.
     fn takes_interrupts(&self, at: usize) -> bool {
         let has_nothing = self.processors[at].process.is_none() && !self.traffic.somebody_is_ready();
+        // Also one that has nothing to do: an idle processor waits with interrupts enabled.
         at == 0 || !self.config.interrupts_to_one || has_nothing
     }
 
@@ -169,6 +171,8 @@ impl<'a, M: Monitor> Machine<'a, M> {
         self.processors[at].preempted = false;
         self.meters.events[Event::Getwork as usize] += 1;
         let whole = self.section(Event::Getwork);
+        // Who comes from a page fault may still hold page control: it then chooses under that lock, and takes
+        // no other, so that the order in which locks are taken can never be a circle.
         let holds = self.holders[Lock::PageControl as usize] == Some(at);
         let (first, rest) = if holds {
             (Section { lock: Some(Lock::PageControl), ..whole }, None)
@@ -184,11 +188,15 @@ impl<'a, M: Monitor> Machine<'a, M> {
         let Some(work) = &mut user.work else { return };
         work.first_service.get_or_insert(calendar.now());
         let (pages, segments) = (work.pages, work.segments);
+        // The second half of the page fault: the process runs it itself when it gets a processor after its
+        // page has come.
         if std::mem::take(&mut user.fault_is_open) {
             let mut section = self.section(Event::PageFault);
             section.length = self.config.after_page(section.length);
             return self.enters(at, Event::PageFault, section, None, Then::GoOn, calendar);
         }
+        // Drawn anew for every burst: times between misses are exponential, and what was left of them has no
+        // memory.
         let page = self.core.lifetime(process, pages);
         let segment = self.segments.lifetime(process, segments);
         let (length, end) = user.burst(page, segment, self.config.gate_headway_ns);
@@ -204,6 +212,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
             End::Output => {
                 let now = calendar.now();
                 if let Some(work) = &mut self.users[process as usize].work {
+                    // The burst was cut at the output: what comes after it is the rest of the work.
                     work.left = work.left_at_output;
                     work.first_output = Some(now);
                 }
@@ -227,9 +236,12 @@ impl<'a, M: Monitor> Machine<'a, M> {
             work.charged.page_faults += 1;
         }
         self.trace(calendar.now(), "page_fault", process);
+        // Drawn only where the place was somebody's: free places cost no random number.
         let out = taken.from_somebody && self.chance.uniform() < self.config.modified;
         let mut section = self.section(Event::PageFault);
         section.length =
+            // Each place that the hand looks at takes time under the lock: page faults get dearer as core
+            // fills up.
             self.config.before_page(section.length) + Span(u64::from(taken.examined) * self.config.examine.0);
         self.enters(at, Event::PageFault, section, None, Then::AskForPage { out }, calendar);
     }
@@ -248,6 +260,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
             Then::GoOn => self.continues(at, calendar),
             Then::AskForPage { out } => self.ask_for_page(at, out, calendar),
             Then::DrumPagesHaveCome => {
+                // Before the pages are handed over: one that comes from now on calls again.
                 self.drum_calls = false;
                 for process in std::mem::take(&mut self.from_drum) {
                     self.page_arrives(process, calendar);
@@ -266,6 +279,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
                 if let Some(process) = self.processors[at].process.take() {
                     self.ceases_to_be_eligible(process, calendar.now());
                     let user = &mut self.users[process as usize];
+                    // Who used up a quantum falls a level: a long computation gives way to short ones.
                     user.level += 1;
                     self.wants_to_run(process, calendar);
                 }
@@ -273,6 +287,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
             }
             Then::ChooseProcess => {
                 self.award(calendar);
+                // Eligibility first: somebody made eligible here can be chosen at once.
                 self.processors[at].process = self.traffic.next();
                 self.continues(at, calendar);
             }
@@ -289,6 +304,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
             }
         }
         if out {
+            // After the page that is waited for, which thus stands before it in the queue.
             self.drum.ask(Transfer::Out, calendar);
         }
         self.gets_work(at, calendar);
@@ -324,6 +340,8 @@ impl<'a, M: Monitor> Machine<'a, M> {
 
     /// `process` can run: an idle processor looks for work, or one that runs a process which comes after it.
     fn report(&mut self, process: u32, calendar: &mut Calendar) {
+        // Processors that are about to choose will take those who are ready: to call another would be too
+        // many.
         let choosing = self.processors.iter().filter(|processor| processor.is_choosing()).count();
         if choosing >= self.traffic.ready_processes() {
             return;
@@ -349,6 +367,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
             return;
         }
         self.processors[at].preempted = true;
+        // In the supervisor the processor is not taken away; it sees the flag when its path has ended.
         if matches!(self.processors[at].state, State::Useful(_)) {
             self.continues(at, calendar);
         }
@@ -357,6 +376,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
     /// An interrupt comes: an idle processor takes it, or else one that is in user programs, the one whose process
     /// comes last if there is a choice; or whichever of them first ends a path.
     pub(super) fn interrupt(&mut self, interrupt: Interrupt, calendar: &mut Calendar) {
+        // In order of coming, whoever takes them: an interrupt that finds all in the supervisor waits here.
         self.interrupts.push_back(interrupt);
         let mut taker: Option<usize> = None;
         for (at, processor) in self.processors.iter().enumerate() {
@@ -389,6 +409,8 @@ impl<'a, M: Monitor> Machine<'a, M> {
     fn sample(&mut self, calendar: &mut Calendar) {
         let now = calendar.now();
         self.settle_all(now);
+        // Meters are booked when a processor changes what it does: what it is in the middle of must be booked
+        // first.
         let (start, meters, eligible) = self.sampled;
         let length = now.since(start);
         if M::LISTENS && length > Span::ZERO {
@@ -407,6 +429,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
     fn active_users(&mut self) -> u64 {
         let mut active = 0;
         for user in self.users.iter_mut().filter(|user| user.role != Role::Housekeeping) {
+            // Active during an interval: at work now, or marked so since the last sample.
             let now = user.work.is_some() || !user.inputs.is_empty();
             active += u64::from(std::mem::replace(&mut user.active, now) || now);
         }
@@ -448,6 +471,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
         self.segments.check("the table of active segments", laws)?;
         let meters = self.metered();
         let elapsed = now.since(self.measures.since).0 * self.processors.len() as u64;
+        // Every nanosecond of every processor is in exactly one meter.
         laws.equal("time adds up", "processors", meters.all(), elapsed)?;
         let time = |event: Event| u128::from(meters.time[event as usize]);
         let faults = time(Event::PageFault) + time(Event::SegmentFault) + time(Event::GateFault);
@@ -470,6 +494,8 @@ impl<M: Monitor> Model for Machine<'_, M> {
     fn handle(&mut self, slot: Slot, calendar: &mut Calendar) {
         let near = near_slots(self.config.disk_arms);
         match slot {
+            // Two slots for processors, whether there are one or two: the numbers of the others do not depend
+            // on it.
             Slot(at) if at < DRUM.0 => self.is_done(at as usize, calendar),
             DRUM => {
                 if let Some(page) = self.drum.due(calendar) {

@@ -26,6 +26,7 @@ impl Lifetime {
     /// How many places a process has used after it ran for `span`, `used` of them before: the solution of
     /// du/dt = 1/L(u).
     fn used_after(&self, used: f64, span: Span) -> f64 {
+        // Separated and integrated: u^(e+1) = used^(e+1) + (e+1) span places^e / mean.
         let power = self.exponent + 1.0;
         let grown = power * span.0 as f64 / self.mean.0 as f64 * self.places.powf(self.exponent);
         (used.powf(power) + grown).powf(1.0 / power)
@@ -67,6 +68,7 @@ impl Pool {
     pub fn new(lifetime: Lifetime, places: u32, processes: usize, stream: Stream) -> Pool {
         Pool {
             lifetime,
+            // A power for every miss would cost more than the rest of the fault.
             lifetimes: (0..=places).map(|held| lifetime.at(f64::from(held))).collect(),
             owners: vec![0; places as usize],
             filled: 0,
@@ -107,6 +109,7 @@ impl Pool {
     pub fn take(&mut self, process: u32) -> Taken {
         let mut taken = Taken { from_somebody: self.filled == self.owners.len(), examined: 0 };
         let place = if taken.from_somebody {
+            // It ends: each look at a used place reduces what its owner has used, down to zero.
             loop {
                 self.hand = (self.hand + 1) % self.owners.len();
                 taken.examined += 1;
@@ -130,6 +133,7 @@ impl Pool {
         let (held, left_over) = (f64::from(holding.held), f64::from(holding.left_over));
         let pick = self.stream.uniform() * (held + left_over);
         if pick < holding.used {
+            // The hand clears the used bit of the place that it spares.
             holding.used = (holding.used - 1.0).max(0.0);
             return false;
         }
@@ -137,6 +141,7 @@ impl Pool {
             holding.held -= 1;
             holding.used = holding.used.min(f64::from(holding.held));
         } else {
+            // A page that nobody refers to any more: to lose it makes no later fault.
             holding.left_over -= 1;
         }
         true
@@ -151,6 +156,7 @@ impl Pool {
         holding.used = (holding.used * kept).min(f64::from(held));
     }
 
+    /// Every place that was given away is held by its owner, or left over from it.
     pub fn check(&self, place: &str, laws: &mut Laws) -> Result<(), LawViolation> {
         let mut counted = vec![0; self.holdings.len()];
         for owner in &self.owners[..self.filled] {

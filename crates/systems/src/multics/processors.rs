@@ -87,11 +87,14 @@ impl<M: Monitor> Machine<'_, M> {
             return;
         }
         processor.since = now;
+        // Without interference no floating point: spans stay exact, and the law of time adds up to the
+        // nanosecond.
         let work = if self.slowness == 1.0 {
             elapsed
         } else {
             Span::from_nanoseconds(elapsed.0 as f64 / self.slowness)
         };
+        // Rounding may give a nanosecond more than was left.
         let work = work.min(processor.left);
         let process = processor.process;
         match processor.state {
@@ -109,6 +112,8 @@ impl<M: Monitor> Machine<'_, M> {
                 self.charge(process, path.event, elapsed);
             }
             State::Spinning(path) => {
+                // Waiting for a lock is booked to the event that waits. `left` stays: none of its work is
+                // done.
                 self.meters.time[path.event as usize] += elapsed.0;
                 self.meters.lock_wait += elapsed.0;
                 self.charge(process, path.event, elapsed);
@@ -134,6 +139,8 @@ impl<M: Monitor> Machine<'_, M> {
         match event {
             Event::PageFault => running.charged.page_fault += elapsed.0,
             Event::SegmentFault | Event::GateFault => running.charged.other_fault += elapsed.0,
+            // Work for others: not charged to the process that happens to be on the processor, nor to its
+            // quantum.
             Event::Getwork | Event::DrumInterrupt | Event::Interrupt => return,
         }
         user.quantum = Span(user.quantum.0.saturating_sub(elapsed.0));
@@ -146,6 +153,8 @@ impl<M: Monitor> Machine<'_, M> {
         let processor = &mut self.processors[at];
         (processor.state, processor.left) = (state, length);
         let slowness = self.slowness_now();
+        // One change of state changes the speed of all: what they did is booked at the old speed before it
+        // changes.
         if slowness != self.slowness {
             for other in 0..self.processors.len() {
                 self.settle(other, now);
@@ -161,6 +170,7 @@ impl<M: Monitor> Machine<'_, M> {
 
     /// Time that work takes as the processors are now, as a multiple of its time alone.
     fn slowness_now(&self) -> f64 {
+        // An idle processor makes no references to core, so that the other one is not delayed.
         if self.processors.len() < 2 || self.processors.iter().any(Processor::is_idle) {
             return 1.0;
         }
@@ -176,6 +186,7 @@ impl<M: Monitor> Machine<'_, M> {
                 let takes = if self.slowness == 1.0 {
                     processor.left
                 } else {
+                    // Rounded up: all of the work is done when the event comes.
                     Span((processor.left.0 as f64 * self.slowness).ceil() as u64)
                 };
                 calendar.set(slot, calendar.now() + takes, Priority::Completion);
@@ -199,6 +210,7 @@ impl<M: Monitor> Machine<'_, M> {
     }
 
     fn enters_section(&mut self, at: usize, path: Path, length: Span, calendar: &mut Calendar) {
+        // A processor may take a lock that it holds: the global lock covers paths that follow each other.
         let free = path.lock.is_none_or(|lock| self.holders[lock as usize].is_none_or(|by| by == at));
         if free {
             if let Some(lock) = path.lock {
@@ -217,9 +229,11 @@ impl<M: Monitor> Machine<'_, M> {
         if let Some(lock) = path.lock.filter(|_| !keeps) {
             self.holders[lock as usize] = None;
             let spins = |state: &State| matches!(state, State::Spinning(other) if other.lock == Some(lock));
+            // With two processors at most one can spin, so that there is no queue to be fair to.
             if let Some(next) = (0..self.processors.len()).find(|next| spins(&self.processors[*next].state)) {
                 let State::Spinning(waiting) = self.processors[next].state else { return true };
                 self.holders[lock as usize] = Some(next);
+                // Spinning used up none of its section.
                 let length = self.processors[next].left;
                 self.does(next, State::Path(waiting), length, calendar);
             }

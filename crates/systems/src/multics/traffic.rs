@@ -48,6 +48,7 @@ pub(super) struct Traffic {
 
 /// Of a process that was never eligible [page].
 const FIRST_ESTIMATE: f64 = 32.0;
+// Fewer than two would leave the processor idle during every wait for a page.
 const FEWEST: u64 = 2;
 
 impl Traffic {
@@ -100,6 +101,7 @@ impl Traffic {
     /// The next process that becomes eligible, if there is room for it. It is ready.
     pub fn award(&mut self, now: Time) -> Option<u32> {
         let level = self.waiting.iter().position(|queue| !queue.is_empty())?;
+        // Only the first of the lowest level is looked at: one with a small working set does not pass it.
         let process = *self.waiting[level].front()?;
         if !self.has_room(process) {
             return None;
@@ -117,6 +119,7 @@ impl Traffic {
     pub fn loses(&mut self, process: u32, pages: f64, now: Time) {
         self.ranks[process as usize] = None;
         self.working_sets -= self.estimates[process as usize];
+        // After the old estimate was taken off the sum: the sum holds what was added at the award.
         self.estimates[process as usize] = pages;
         self.eligible.subtract(now, 1);
         self.draw();
@@ -127,6 +130,7 @@ impl Traffic {
         if self.order == Order::LastReady {
             self.turns += 1;
             if let Some((_, turn)) = &mut self.ranks[process as usize] {
+                // The later, the smaller: last come is first served within the level.
                 *turn = u64::MAX - self.turns;
             }
         }

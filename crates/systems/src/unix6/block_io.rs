@@ -64,11 +64,13 @@ impl<M: Monitor> Machine<'_, M> {
     /// A page that process `p` waited for has been read or written.
     fn page_ends(&mut self, p: usize, now: Time) {
         self.wake(Channel::Page(p), now);
+        // A frame in transit cannot give way; this one now can, whoever waits for one.
         self.wake(Channel::FreeFrame, now);
     }
 
     fn block_ends(&mut self, buffer: Buffer, now: Time) {
         if self.files.transfer_ends(buffer) {
+            // Written or read ahead for nobody: nobody else would release it.
             self.release(buffer, Contents::Clean, now);
         } else {
             self.wake(Channel::Buffer(buffer.0), now);

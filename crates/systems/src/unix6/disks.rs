@@ -67,6 +67,7 @@ fn geometry(parameters: &Parameters) -> Geometry {
         seek: further,
         seek_further: further,
         seek_far: None,
+        // The simple disk has one access time, which contains the latency.
         rotation: Rotation::Fixed(Span::ZERO),
         transfer: Transfer::Each(parameters.transfer_time),
     }
@@ -125,6 +126,7 @@ impl Disks {
             return Err(refuse!(settings, parameters.file_span, &remedy));
         }
         let apart = swap_end <= self.file_start || files_end <= self.swap_start;
+        // Overlapping areas would corrupt nothing here, but shorten the seeks between them.
         if self.swap_drive == self.file_drive && !apart {
             let remedy = format!(
                 "give a cylinder from {} on: on the same drive the files take cylinders {} to {}",
@@ -147,6 +149,7 @@ impl Disks {
     /// The maker's figures, for the log: mean access over all pairs of cylinders, and time of a byte.
     pub fn describe(&self) -> Value {
         let geometry = &self.geometry;
+        // Mean of |i - j| over all pairs of n cylinders, (n - 1/n) / 3.
         let distance = (geometry.cylinders as f64 - 1.0 / geometry.cylinders as f64) / 3.0;
         let seek = geometry.seek_time(distance.round() as u64).seconds();
         let latency = geometry.revolution.seconds() / 2.0;

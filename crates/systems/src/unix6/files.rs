@@ -98,9 +98,11 @@ pub(super) fn space(blocks: u64, address_blocks: bool) -> u64 {
 /// Where the blocks of `files` files of `space` blocks each are in a span of `span`: at even distances, the files in
 /// random order, or each block anywhere.
 fn places(layout: Layout, files: u64, space: u64, span: u64, streams: &Streams) -> Vec<u64> {
+    // A stream of its own: another layout changes no other draw of the run.
     let mut stream = streams.stream(Component("layout"), 0);
     let mut shuffled = |count: u64| {
         let mut order: Vec<u64> = (0..count).collect();
+        // Fisher and Yates' shuffle, from the end.
         for last in (1..order.len()).rev() {
             order.swap(last, stream.below(last as u64 + 1) as usize);
         }
@@ -114,6 +116,7 @@ fn places(layout: Layout, files: u64, space: u64, span: u64, streams: &Streams) 
             let firsts = order.iter().take(files as usize).map(|place| place * distance);
             firsts.flat_map(|first| first..first + space).collect()
         }
+        // All of the span is shuffled, though files take only the first places: each block is anywhere in it.
         Layout::Scattered => shuffled(span),
     }
 }
@@ -136,6 +139,7 @@ impl Files {
     /// The block of addresses that block `block` of `file` is found by, if it takes one (`bmap`).
     pub fn map_block(&self, file: usize, block: u64) -> Option<u64> {
         let file = &self.files[file];
+        // A block of addresses stands before each 256 data blocks; `data_block` skips them the same way.
         let map = file.first + block / ADDRESSES * (ADDRESSES + 1);
         (self.plan.address_blocks && file.blocks > DIRECT).then(|| self.place(map))
     }
@@ -160,6 +164,7 @@ impl Files {
     /// The block after `block`, if `block` follows the one used before.
     fn next_in_sequence(&self, file: usize, block: u64) -> Option<u64> {
         let known = &self.files[file];
+        // As `readi` does: one block out of order ends reading ahead until two follow each other again.
         let sequential = block > 0 && known.last == Some(block - 1) && block + 1 < known.blocks;
         sequential.then(|| self.data_block(file, block + 1))
     }
@@ -168,6 +173,7 @@ impl Files {
     /// were used, the other i-nodes and the superblock.
     pub fn to_write(&self, from: &mut usize) -> Option<u64> {
         let files = self.files.len();
+        // Only used files have i-nodes to write; the others are skipped without an access.
         *from = (*from..files).find(|file| self.files[*file].used).unwrap_or((*from).max(files));
         let last = files + self.plan.other_inodes;
         match (*from).cmp(&last) {
@@ -218,6 +224,8 @@ impl Files {
         loop {
             match self.cache.claim(block) {
                 Claim::Ready(buffer) => return Some(buffer),
+                // Asynchronous, as in `getblk`: the claimer goes on to the next buffer and does not wait for
+                // this write.
                 Claim::Delayed(buffer, old) => self.write_block(buffer, old, true, io),
                 Claim::NoneFree => return None,
             }
@@ -244,6 +252,7 @@ impl Files {
 
     fn begin_transfer(&mut self, buffer: Buffer, block: u64, how: Transferring, io: &mut Io) {
         self.transferring[buffer.0 as usize] = how;
+        // The buffer is the customer: it has one transfer at most at a time, as the controller demands.
         let ask = Ask { customer: buffer.0, drive: self.plan.drive, block, blocks: 1 };
         io.disks.arrive(ask, io.calendar);
     }

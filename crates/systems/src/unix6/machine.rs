@@ -24,6 +24,7 @@ const SYSTEM_PROCESSES: u32 = 5;
 /// Ticks by which recent processor time falls each second (`SCHMAG`).
 const DECAY: u8 = 10;
 /// Seconds after which the clock looks for another process anyway.
+// `clock.c` sets `runrun` whenever the two low bits of the time are zero.
 const TURN_S: u64 = 4;
 
 /// Who has the processor.
@@ -34,11 +35,13 @@ pub(super) struct Current {
     pub since: Time,
 }
 
+/// The whole simulated system: processor, memory, disks and terminal, and the kernel's tables.
 pub(super) struct Machine<'a, M> {
     pub config: &'a Config,
     pub processes: Vec<Process>,
     pub current: Option<Current>,
     /// Where the search for the next to run begins.
+    // The search begins after the last one chosen: equal priorities go round the table.
     last: usize,
     /// Priority at which the current process was chosen (`curpri`).
     current_priority: i16,
@@ -118,6 +121,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
         self.processes.push(process);
     }
 
+    /// Reports an event to the monitor; a constant decides, so that an unobserved run pays nothing.
     pub fn event(&mut self, now: Time, kind: &'static str, process: usize, amount: Option<Amount>) {
         if M::LISTENS {
             let user = match self.processes[process].role {
@@ -133,6 +137,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
         let sleeper = &mut self.processes[p];
         sleeper.channel = Some(channel);
         sleeper.priority = priority;
+        // The sign decides, as in `sleep`: at negative priorities no signal is taken, and the wait is short.
         sleeper.status = if priority < 0 { Status::Asleep } else { Status::Waiting };
         // Whoever waits for something slow may be swapped out: the swapper has been waiting for that.
         if priority >= 0 && std::mem::take(&mut self.swapper.no_victim) {
@@ -154,6 +159,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
         let woken = &mut self.processes[p];
         woken.channel = None;
         woken.status = Status::Ready;
+        // Only a flag: the switch comes when the current process leaves the kernel, which is never preempted.
         self.reconsider |= woken.priority < self.current_priority;
         if !woken.loaded {
             woken.ready_out_since = now;
@@ -173,6 +179,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
 
     /// `swtch`: gives the processor to who deserves it, until one has something to compute or nobody has.
     fn dispatch(&mut self, calendar: &mut Calendar) {
+        // A process may sleep again at once without having computed: then the next one is tried.
         while self.current.is_none() {
             self.reconsider = false;
             let Some(p) = next_to_run(&self.processes, self.last) else { return };
@@ -196,9 +203,11 @@ impl<'a, M: Monitor> Machine<'a, M> {
             let now = calendar.now();
             let left = self.processes[p].left;
             if left > Span::ZERO {
+                // Interrupts that were charged to this process come before its own time.
                 calendar.set(PROCESSOR, now + self.interrupts + left, Priority::Completion);
                 return;
             }
+            // The swapper has no program: its state is in `swapper`.
             let flow = if p == SWAPPER { self.swap_processes(calendar) } else { self.proceed(p, calendar) };
             match flow {
                 Flow::Compute(span) => self.processes[p].left = span,
@@ -211,6 +220,8 @@ impl<'a, M: Monitor> Machine<'a, M> {
                     self.give_up(now);
                     return;
                 }
+                // Back to user mode: here alone the kernel looks whether somebody deserves the processor
+                // more.
                 Flow::Done => {
                     self.processes[p].call = None;
                     self.processes[p].mode = Mode::User;
@@ -244,6 +255,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
             Step::Exit => self.exit(p, calendar.now()),
             step => {
                 if matches!(step, Step::Pause(_)) {
+                    // The response ends where the pause is asked for, before the time of the system call.
                     self.interaction_ends(p, calendar.now());
                 }
                 self.processes[p].mode = Mode::System;
@@ -286,6 +298,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
     /// At the end of an interrupt: somebody else may deserve the processor more than who is in user mode.
     fn after_interrupt(&mut self, calendar: &mut Calendar) {
         if let Some(current) = self.current {
+            // In system mode the kernel goes on: `runrun` is looked at on its way back to the user.
             if !self.reconsider || self.processes[current.process].mode == Mode::System {
                 return;
             }
@@ -302,7 +315,10 @@ impl<'a, M: Monitor> Machine<'a, M> {
         calendar.set(CLOCK, Self::time_of_tick(self.ticks + 1), Priority::Arrival);
         self.meters.tick(&self.observed());
         if let Some(current) = self.current {
+            // Charged by the tick to whoever is current, as the real clock does: short bursts between ticks
+            // go free.
             let recent = &mut self.processes[current.process].recent;
+            // `p_cpu` is a byte that must not wrap to 0.
             *recent = recent.saturating_add(1);
         }
         if self.ticks % HERTZ == 0 {
@@ -325,7 +341,10 @@ impl<'a, M: Monitor> Machine<'a, M> {
         for p in 0..self.processes.len() {
             let process = &mut self.processes[p];
             process.resident = (process.resident + 1).min(LONGEST);
+            // Linear decay: 10 of at most 60 ticks a second. A process with more than a sixth of the
+            // processor keeps sinking.
             process.recent = process.recent.saturating_sub(DECAY);
+            // Not those at kernel priorities: they keep what they slept at until they leave the kernel.
             if process.priority > priority::USER {
                 self.set_user_priority(p);
             }
@@ -418,6 +437,7 @@ impl<M: Monitor> Machine<'_, M> {
         self.leave_text(p, true, now);
         let gone = &mut self.processes[p];
         gone.status = Status::Gone;
+        // A process may exit while its image is out: then it was taken off the level when it left.
         let was_loaded = std::mem::replace(&mut gone.loaded, false);
         let (role, parent) = (gone.role, gone.parent);
         if was_loaded && role != Role::System {
@@ -445,6 +465,8 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
+    /// Statistics begin anew; the sample that is under way is closed first, or it would reach back beyond
+    /// zeroed meters.
     fn restart_meters(&mut self, now: Time) {
         self.sample(now);
         self.meters.restart(now);
@@ -478,6 +500,7 @@ impl<M: Monitor> Machine<'_, M> {
             swap_free: self.swap_area.free(),
             active_users: count(|process| process.active && process.role != Role::System),
         };
+        // Read and cleared together: active means active since the last sample.
         self.processes.iter_mut().for_each(|process| process.active = false);
         readings
     }
@@ -498,6 +521,7 @@ impl<M: Monitor> Machine<'_, M> {
         self.frames.check(laws)?;
         self.memory.check("main memory", laws)?;
         self.swap_area.check("swap area", laws)?;
+        // Last, as it trusts the sums that memory has just been checked for.
         self.check_images(laws)
     }
 
@@ -533,6 +557,8 @@ impl<M: Monitor> Model for Machine<'_, M> {
             SAMPLE => {
                 self.sample(calendar.now());
                 calendar.set(SAMPLE, calendar.now() + self.interval, Priority::Observation);
+                // A sample only looks: it is no interrupt of the simulated machine, and must not give rise to
+                // a switch.
                 return;
             }
             disks => {

@@ -46,6 +46,7 @@ pub(super) struct Frames {
     /// Pages in memory, or on their way.
     pages: BTreeMap<Page, Frame>,
     /// Those that may give way, the least recently used first.
+    // By order of use and not by a list: uses are counted, so that the first entry is the oldest.
     order: BTreeMap<u64, Page>,
     uses: u64,
 }
@@ -106,6 +107,8 @@ impl Frames {
     ) -> Flow {
         while let Some(Touch { page, modifies }) = left.last().copied() {
             match *fault {
+                // Woken by the end of the read: the page is there, and is touched below before anybody can
+                // take it.
                 Fault::Reading => *fault = Fault::None,
                 Fault::Writing => return self.read_page((p, page), fault, processes, io),
                 Fault::None if !self.pages.contains_key(&(p, page)) => match self.make_room() {
@@ -151,6 +154,7 @@ impl Frames {
         Flow::Sleep(Channel::Page(p), priority::SWAP)
     }
 
+    /// No more pages than frames, and each page that may give way is in the order of use once.
     pub fn check(&self, laws: &mut Laws) -> Result<(), LawViolation> {
         let law = "conservation of memory";
         laws.equal(law, "frames", self.pages.len() as u64 <= self.plan.frames, true)?;

@@ -9,6 +9,7 @@ use super::states::{Channel, Mode, Role, Status, priority};
 use super::workload::Program;
 
 /// Seconds in or out of memory are counted up to this (`p_time`).
+// `p_time` is a signed byte in `proc.h`: it stays there, or long waits would turn negative.
 pub(super) const LONGEST: u8 = 127;
 
 /// The scheduler, process 0, which swaps.
@@ -100,6 +101,7 @@ impl Process {
 
     /// `setpri`: the priority of a user process falls with the processor time that it had lately.
     pub fn user_priority(&self) -> i16 {
+        // Integer division as in the kernel: below 16 ticks of recent time all user processes are equal.
         (priority::USER + i16::from(self.recent) / 16).min(priority::LOWEST)
     }
 
@@ -114,6 +116,7 @@ impl Process {
     }
 
     /// Whether it is ready, but not in memory.
+    /// One that is locked is on its way already, in or out.
     pub fn wants_in(&self) -> bool {
         self.status == Status::Ready && !self.loaded && !self.locked
     }

@@ -19,6 +19,8 @@ use crate::kernel::Monitor;
 #[derive(Debug, Default)]
 pub(super) struct Swapper {
     /// Asleep because nobody who is out is ready (`runout`), or nobody can be driven out (`runin`).
+    // Two flags as in the kernel, not one: each says which wakeup can help, so that the swapper does not look
+    // in vain.
     pub nobody_out: bool,
     pub no_victim: bool,
     state: State,
@@ -71,12 +73,14 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
+    /// One turn of `sched`: bring in who has been out longest, or drive somebody out for it, or sleep.
     fn look(&mut self, now: Time) -> Option<Flow> {
         let longest_out = self.first_by(|q| q.wants_in().then_some(u64::from(q.resident)));
         let Some((candidate, place)) = longest_out.and_then(|p| Some((p, self.processes[p].swap?))) else {
             self.swapper.nobody_out = true;
             return Some(Flow::Sleep(Channel::NobodyOut, priority::SWAP));
         };
+        // Before anybody is driven out: room may have come from an exit since the last look.
         if self.make_room(candidate, now) {
             // Its memory is taken already: nobody may displace it on its way in.
             self.processes[candidate].locked = true;
@@ -95,6 +99,8 @@ impl<M: Monitor> Machine<'_, M> {
             let driven = &mut self.processes[victim];
             // Not loaded from now on, so that it is given no processor while its image is written.
             (driven.loaded, driven.locked) = (false, true);
+            // Whether there is room then is found by looking again: another process may have taken it
+            // meanwhile.
             self.swapper.state = State::Driving(Image { process: victim, place });
             self.event(now, "swap_out_start", victim, None);
             return Some(Flow::Compute(self.config.costs.call));
@@ -141,10 +147,14 @@ impl<M: Monitor> Machine<'_, M> {
             return None;
         }
         let waits = |process: &Process| process.can_leave() && process.status == Status::Waiting;
+        // Who waits for a terminal or a child goes first, by place in the table as in `sched`, whatever its
+        // size.
         let easy = self.processes.iter().position(waits);
         if easy.is_some() || out < self.config.minimum_out {
             return easy;
         }
+        // Nobody waits for something slow: only after long enough out and long enough in, or images would
+        // thrash.
         let works = |process: &Process| {
             process.can_leave() && matches!(process.status, Status::Ready | Status::Asleep)
         };
@@ -174,6 +184,8 @@ impl<M: Monitor> Machine<'_, M> {
         if flow.is_none() {
             let now = calendar.now();
             self.swap_area.release(now, place);
+            // Sixth Edition keeps no copy in the swap area: an image that leaves again is written again,
+            // changed or not.
             let loaded = &mut self.processes[p];
             (loaded.swap, loaded.loaded, loaded.locked, loaded.resident) = (None, true, false, 0);
             let out = now.since(loaded.ready_out_since);
@@ -202,6 +214,7 @@ impl<M: Monitor> Machine<'_, M> {
 
     /// The image of `p` is in the swap area, at `place`, and not in memory any more.
     pub fn swapped_out(&mut self, p: usize, place: u64, now: Time) {
+        // Freed only now that the image is written: the disk reads from it during the transfer.
         if let Some(memory) = self.processes[p].memory.take() {
             self.memory.release(now, memory);
         }
@@ -209,6 +222,7 @@ impl<M: Monitor> Machine<'_, M> {
         (out.swap, out.loaded, out.locked, out.resident) = (Some(place), false, false, 0);
         self.leave_text(p, false, now);
         if self.processes[p].status == Status::Ready {
+            // It may have become ready during the transfer; its wait for memory counts from here.
             self.processes[p].ready_out_since = now;
         }
         self.meters.swapped(self.processes[p].size, Direction::Out);
@@ -264,6 +278,7 @@ impl<M: Monitor> Machine<'_, M> {
                 self.wake(Channel::SwapBuffer, calendar.now());
                 return None;
             }
+            // The buffer is another's, or its transfer is still under way: both wait on the same channel.
             Some(_) => {}
             None => {
                 self.swapper.buffer = Some(SwapBuffer { by, clicks, done: false });
