@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::schema::{Row, Type, Value};
 
+/// Appends `value` in groups of seven bits, the lowest first; the top bit says that more follow.
 pub(crate) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
@@ -14,6 +15,7 @@ pub(crate) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
+/// Small numbers of either sign as small unsigned ones: a varint of a negative number would take ten bytes.
 fn zigzag(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)) as u64
 }
@@ -26,6 +28,7 @@ fn unzigzag(value: u64) -> i64 {
 pub(crate) fn put_row(out: &mut Vec<u8>, row: &Row) {
     for chunk in row.chunks(8) {
         let nulls = chunk.iter().enumerate().map(|(bit, value)| u8::from(*value == Value::Null) << bit);
+        // At most eight different bits: the sum is their union.
         out.push(nulls.sum());
     }
     for value in row {
@@ -61,6 +64,7 @@ impl Decoder<'_> {
 
     pub(crate) fn varint(&mut self) -> Option<u64> {
         let mut value = 0u64;
+        // Ten bytes at most: damaged ones must not make an endless number.
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?;
             value |= u64::from(byte & 0x7f).checked_shl(shift)?;

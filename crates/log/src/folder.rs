@@ -16,6 +16,7 @@ pub(crate) fn refuse_others(dir: &Path, has_manifest: bool) -> Result<(), LogErr
         return Ok(());
     }
     for entry in fs::read_dir(dir).at("list", dir)? {
+        // A lock alone is left by a writer that failed before it wrote a manifest.
         if entry.at("list", dir)?.file_name() != "lock" {
             let reason = "the folder holds other files".into();
             return Err(LogError::NotALog { path: dir.into(), reason });
@@ -30,6 +31,7 @@ pub(crate) fn lock(dir: &Path) -> Result<File, LogError> {
     let options = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
     let mut file = options.at("open", &path)?;
     if let Err(errno) = flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        // A file system without locks is an error, not a second writer.
         if errno != rustix::io::Errno::WOULDBLOCK {
             return Err(io::Error::from(errno)).at("lock", &path);
         }
@@ -37,6 +39,7 @@ pub(crate) fn lock(dir: &Path) -> Result<File, LogError> {
         file.read_to_string(&mut holder).at("read", &path)?;
         return Err(LogError::Locked { path: dir.into(), holder: holder.trim().into() });
     }
+    // For the message to who comes second; the lock is the kernel's, and a stale number here does no harm.
     let pid = format!("{}\n", std::process::id());
     file.set_len(0)
         .and_then(|()| file.rewind())

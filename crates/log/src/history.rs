@@ -36,14 +36,17 @@ const SUPERSEDED: [Superseded; 5] = [
     superseded("samples", "busy_exact_s", Type::F64, "cpu_exact_s"),
     superseded("samples", "recorder_late_s", Type::F64, "recorder_delay_s"),
     superseded("interactions", "arrival", Type::Time, "due"),
+    // Same name, other type: recognised by the type.
     superseded("interactions", "waited", Type::U64, "waited"),
 ];
 
 impl Superseded {
+    /// What a column of a schema was before, if it is an old one.
     pub(crate) fn of_column(table: &str, column: &Column) -> Option<&'static Superseded> {
         SUPERSEDED.iter().find(|old| old.table == table && old.name == column.name && old.ty == column.ty)
     }
 
+    /// The same for a column of a Parquet file.
     pub(crate) fn of_field(table: &str, field: &Field) -> Option<&'static Superseded> {
         let same = |old: &&Superseded| old.name == field.name() && old.ty.arrow() == *field.data_type();
         SUPERSEDED.iter().filter(|old| old.table == table).find(same)
@@ -71,6 +74,7 @@ pub(crate) fn upgraded(mut schema: TableSchema) -> TableSchema {
 /// A value of the journal, decoded by the type that it was stored with, as a value of type `ty`.
 pub(crate) fn upgraded_value(value: Value, ty: Type) -> Value {
     match (value, ty) {
+        // Null stays null: it says that nothing is known, not no.
         (Value::U64(number), Type::Bool) => Value::Bool(number != 0),
         (value, _) => value,
     }
@@ -79,6 +83,7 @@ pub(crate) fn upgraded_value(value: Value, ty: Type) -> Value {
 /// A batch of a Parquet part of `table` with the names and types of this version.
 pub(crate) fn upgraded_batch(table: &str, batch: RecordBatch) -> Result<RecordBatch, LogError> {
     let schema = batch.schema();
+    // Most parts are of this version: their batches pass without a copy.
     if schema.fields().iter().all(|field| Superseded::of_field(table, field).is_none()) {
         return Ok(batch);
     }

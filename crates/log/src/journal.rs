@@ -22,6 +22,7 @@ use crate::schema::{Row, TableSchema, Type, Value};
 
 const FILE_MAGIC: &[u8; 8] = b"TTJOURN1";
 const BLOCK_MAGIC: &[u8; 4] = b"TTB1";
+// Magic 4, kind 1, length 4, checksum 4 bytes.
 const BLOCK_HEADER: usize = 13;
 const KIND_TABLE: u8 = 1;
 const KIND_ROWS: u8 = 2;
@@ -43,6 +44,8 @@ fn frame(kind: u8, payload: &[u8]) -> Vec<u8> {
     block
 }
 
+/// Checksum of a block. It covers kind and length too: a wrong length would otherwise pass for a short
+/// payload.
 fn checksum(kind: u8, payload: &[u8]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(&[kind]);
@@ -60,6 +63,7 @@ pub(crate) fn incident_block(incident: &Incident) -> Vec<u8> {
     frame(KIND_INCIDENT, &serde_json::to_vec(incident).expect("an incident is plain data"))
 }
 
+/// The rows of one append, of all tables, as one block: a reader finds all of them or none.
 pub(crate) fn rows_block(tables: &[(u64, Vec<Row>)]) -> Vec<u8> {
     let mut payload = Vec::new();
     let mut rows_bytes = Vec::new();
@@ -70,6 +74,7 @@ pub(crate) fn rows_block(tables: &[(u64, Vec<Row>)]) -> Vec<u8> {
         }
         put_varint(&mut payload, *id);
         put_varint(&mut payload, rows.len() as u64);
+        // The length lets a reader that wants one table skip the others without decoding them.
         put_varint(&mut payload, rows_bytes.len() as u64);
         payload.extend_from_slice(&rows_bytes);
     }
@@ -106,6 +111,8 @@ impl Journal {
                 Ok(())
             }
             Err(error) => {
+                // A full disk may have taken part of the block: it goes, or the next block would stand behind
+                // rubbish.
                 self.file.set_len(self.length)?;
                 Err(error)
             }
@@ -154,6 +161,7 @@ impl Contents {
 
     pub(crate) fn parse(bytes: Vec<u8>) -> Contents {
         let mut contents = Contents::default();
+        // Without its head the file is read all the same: blocks are found by their own magic.
         let mut at = if bytes.starts_with(FILE_MAGIC) { FILE_MAGIC.len() } else { 0 };
         while at < bytes.len() {
             match block_at(&bytes, at) {
@@ -162,6 +170,7 @@ impl Contents {
                     at = end;
                 }
                 None => {
+                    // Byte by byte and not by the length of the damaged block, which may be what is damaged.
                     let next = next_block(&bytes, at + 1);
                     contents.damage.push(Damage {
                         offset: at as u64,
@@ -181,6 +190,7 @@ impl Contents {
         match kind {
             KIND_TABLE => {
                 if let Ok(block) = serde_json::from_slice::<TableBlock>(payload) {
+                    // A later declaration of the same number replaces the earlier one.
                     self.tables.retain(|table| table.id != block.id);
                     let stored_types = block.schema.columns.iter().map(|column| column.ty).collect();
                     self.tables.push(StoredTable {
@@ -213,6 +223,8 @@ impl Contents {
         }
         for row in &mut rows {
             for (value, column) in row.iter_mut().zip(&table.schema.columns) {
+                // In place: a journal is read into memory whole, and a second copy of its rows would double
+                // that.
                 let stored = std::mem::replace(value, Value::Null);
                 *value = upgraded_value(stored, column.ty);
             }
@@ -256,6 +268,7 @@ fn block_at(bytes: &[u8], at: usize) -> Option<(u8, usize)> {
 /// Where the next valid block begins, or the end of the file.
 fn next_block(bytes: &[u8], from: usize) -> usize {
     (from..bytes.len())
+        // The magic alone may occur in a payload: only a block whose checksum holds is taken for one.
         .find(|at| bytes[*at..].starts_with(BLOCK_MAGIC) && block_at(bytes, *at).is_some())
         .unwrap_or(bytes.len())
 }

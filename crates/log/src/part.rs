@@ -19,10 +19,12 @@ use crate::history::upgraded_batch;
 use crate::manifest::put_in_place;
 use crate::schema::{Row, TableSchema, Type, Value};
 
+/// Where part `number` of `table` is; digits are padded, so that names sort as numbers do.
 pub(crate) fn part_path(dir: &Path, table: &str, number: u64) -> PathBuf {
     dir.join(table).join(format!("part-{number:06}.parquet"))
 }
 
+/// Where the journal of part `number` is.
 pub(crate) fn journal_path(dir: &Path, number: u64) -> PathBuf {
     dir.join(format!("journal-{number:06}.ttj"))
 }
@@ -31,6 +33,7 @@ pub(crate) fn journal_path(dir: &Path, number: u64) -> PathBuf {
 pub(crate) fn numbered(dir: &Path, prefix: &str, suffix: &str) -> Result<Vec<(u64, PathBuf)>, LogError> {
     let entries = match fs::read_dir(dir) {
         Ok(entries) => entries,
+        // A table that was declared and has no part yet has no folder.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error).at("list", dir),
     };
@@ -43,18 +46,22 @@ pub(crate) fn numbered(dir: &Path, prefix: &str, suffix: &str) -> Result<Vec<(u6
             found.push((number, path));
         }
     }
+    // The order of a directory is the file system's; by number is by time.
     found.sort();
     Ok(found)
 }
 
+/// The complete parts of `table`, in order.
 pub(crate) fn parts(dir: &Path, table: &str) -> Result<Vec<(u64, PathBuf)>, LogError> {
     numbered(&dir.join(table), "part-", ".parquet")
 }
 
+/// The journals, in order: one while a writer is at work, more only after crashes.
 pub(crate) fn journals(dir: &Path) -> Result<Vec<(u64, PathBuf)>, LogError> {
     numbered(dir, "journal-", ".ttj")
 }
 
+/// Writes a part, by way of another name: it is complete or not there. Returns its length in bytes.
 pub(crate) fn write_part(
     dir: &Path,
     schema: &TableSchema,

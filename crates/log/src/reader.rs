@@ -30,6 +30,7 @@ pub struct Log {
 /// Complete parts of a table that store the same columns.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PartGroup {
+    /// The parts, in order of time.
     pub files: Vec<PathBuf>,
     /// Columns of an earlier version of the format: the name in the files, and the name that they have in the
     /// schema of the table. Their values are to be cast to the type of that schema.
@@ -46,14 +47,17 @@ impl Log {
         for (number, path) in journals(dir)? {
             match Contents::read(&path) {
                 Ok(contents) => open.push((number, contents)),
+                // Sealed between listing and reading: its rows are in the parts, which are listed below.
                 Err(LogError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
         }
         for (number, contents) in &open {
             for schema in contents.tables() {
+                // A table declared since the manifest was last written; the copy in memory alone is changed.
                 manifest.declare(schema)?;
             }
+            // Otherwise it is sealed but not removed yet, and the manifest has its incidents already.
             if *number > manifest.merged_through_part {
                 for incident in &contents.incidents {
                     manifest.count(incident.clone());
@@ -88,6 +92,7 @@ impl Log {
         let mut groups: Vec<PartGroup> = Vec::new();
         let mut last_columns = Vec::new();
         for path in self.parts(table) {
+            // The footer alone is read.
             let schema = open_part(&path)?.schema().clone();
             let fields = schema.fields().iter();
             let columns: Vec<(String, DataType)> =
@@ -113,6 +118,7 @@ impl Log {
         let sealed: BTreeSet<u64> =
             self.parts.get(table).into_iter().flatten().map(|(number, _)| *number).collect();
         let mut batches = Vec::new();
+        // The same rows twice otherwise, when the log was opened while its writer sealed.
         for (_, contents) in self.journals.iter().filter(|(number, _)| !sealed.contains(number)) {
             let own = contents.tables().find(|own| own.name == table);
             let rows: Vec<Row> = contents.rows(table);
@@ -136,6 +142,7 @@ impl Log {
                 batches.push(widen(&batch, schema)?);
             }
         }
+        // Last: the open part is later than all complete ones.
         batches.extend(self.open_rows(table)?);
         Ok(batches)
     }

@@ -24,6 +24,7 @@ const JOURNAL_BYTES_MAX: u64 = 4 << 20;
 /// A journal of this age is sealed, so that other programs see its rows as Parquet.
 const JOURNAL_AGE_MAX: Duration = Duration::from_secs(3600);
 /// Blocks kept in memory while the disk is full; what comes after is counted and dropped.
+// Enough for a passing shortage, and little enough for the recorder's memory not to disturb the machine.
 const BACKLOG_BYTES_MAX: usize = 8 << 20;
 /// How long to wait before sealing is tried again on a full disk.
 const SEAL_RETRY: Duration = Duration::from_secs(60);
@@ -78,6 +79,7 @@ impl LogWriter {
             OpenMode::Resume | OpenMode::Replace | OpenMode::Create => folder::refuse_others(dir, exists)?,
         }
         fs::create_dir_all(dir).at("create", dir)?;
+        // Before anything is read or removed: another writer may be at work in the folder.
         let lock = folder::lock(dir)?;
         if mode == OpenMode::Replace && exists {
             folder::clear(dir)?;
@@ -100,6 +102,7 @@ impl LogWriter {
             backlog_bytes: 0,
             bytes_written: 0,
         };
+        // Before the session begins, so that its parts come after those of the writer before.
         writer.recover()?;
         writer.begin(session)?;
         Ok(writer)
@@ -118,6 +121,7 @@ impl LogWriter {
                 fs::remove_file(&path)
             };
             gone.at("remove the sealed journal", &path)?;
+            // Never a number that was used: a reader takes a part for the journal of the same number.
             self.part = self.part.max(number + 1);
         }
         for table in self.manifest.tables.clone() {
@@ -125,6 +129,7 @@ impl LogWriter {
                 self.part = self.part.max(number + 1);
             }
         }
+        // Also where retention removed all parts: a journal numbered below would have its incidents ignored.
         self.part = self.part.max(self.manifest.merged_through_part + 1);
         Ok(())
     }
@@ -132,6 +137,7 @@ impl LogWriter {
     fn begin(&mut self, session: Session) -> Result<(), LogError> {
         if let Some(last) = self.manifest.sessions.last() {
             let killed = last.end_us.is_none();
+            // The kernel's boot id changes with every boot; uptime and clocks may be set.
             let rebooted = last.boot_id.is_some() && last.boot_id != session.boot_id;
             if killed {
                 self.manifest.count(Incident::now(
@@ -155,8 +161,10 @@ impl LogWriter {
         }
         self.check_open()?;
         schema.validate()?;
+        // The manifest first: rows of a table that it does not know could not be found.
         self.manifest.declare(&schema)?;
         self.manifest.write(&self.dir, false)?;
+        // Handles are indices for the life of the writer: tables are never removed.
         let id = self.tables.len();
         if self.journal.is_some() {
             if self.tables.iter().any(|known| known.name == schema.name) {
@@ -178,6 +186,8 @@ impl LogWriter {
         let mut tables = Vec::with_capacity(rows.len());
         for (TableId(id), mut rows) in rows {
             for row in &mut rows {
+                // All rows are checked before any is written: a wrong one must not leave half of an append in
+                // the log.
                 self.tables[id].fit(row)?;
             }
             tables.push((id as u64, rows));
@@ -215,6 +225,7 @@ impl LogWriter {
     ) -> Result<(), LogError> {
         self.check_open()?;
         self.seal()?;
+        // The open part takes its number first, so that parts stay in the order of time.
         let schema = &self.tables[table.0];
         let unreadable =
             |error: ArrowError| LogError::Schema { table: schema.name.clone(), reason: error.to_string() };
@@ -229,6 +240,7 @@ impl LogWriter {
         self.flush_backlog()?;
         let Some(journal) = &self.journal else { return Ok(()) };
         let path = journal.path.clone();
+        // Read back from the disk and not kept in memory: what is sealed is what a crash would have left.
         self.seal_contents(self.part, &Contents::read(&path)?)?;
         if let Some(journal) = self.journal.take() {
             journal.remove()?;
@@ -241,11 +253,14 @@ impl LogWriter {
     fn seal_contents(&mut self, number: u64, contents: &Contents) -> Result<(), LogError> {
         for schema in contents.tables() {
             let rows = contents.rows(&schema.name);
+            // A crash may have come between parts and journal: what is in place already is complete, and is
+            // not written again.
             if !rows.is_empty() && !part_path(&self.dir, &schema.name, number).exists() {
                 self.bytes_written += write_part(&self.dir, schema, number, [batch_of(schema, &rows)])?;
             }
             self.manifest.declare(schema)?;
         }
+        // Counted once, however often this journal is sealed: the manifest says how far it has counted.
         if number > self.manifest.merged_through_part {
             for incident in &contents.incidents {
                 self.manifest.count(incident.clone());
@@ -259,6 +274,7 @@ impl LogWriter {
             }
             self.manifest.merged_through_part = number;
         }
+        // With a sync: after this the journal may be removed.
         self.manifest.write(&self.dir, true)
     }
 
@@ -266,11 +282,13 @@ impl LogWriter {
         let Some(journal) = &self.journal else { return Ok(()) };
         let due = journal.length >= JOURNAL_BYTES_MAX || self.journal_started.elapsed() >= JOURNAL_AGE_MAX;
         let may = self.seal_not_before.is_none_or(|moment| Instant::now() >= moment);
+        // With blocks waiting for room the disk is full, and sealing needs room.
         if !due || !may || !self.backlog.is_empty() {
             return Ok(());
         }
         match self.seal() {
             Err(error) if is_full(&error) => {
+                // Rows go on into the journal: it grows, but nothing is lost.
                 self.seal_not_before = Some(Instant::now() + SEAL_RETRY);
                 Ok(())
             }
@@ -286,6 +304,7 @@ impl LogWriter {
         for part in sizes {
             let too_many = bytes_max.is_some_and(|max| total > max);
             let too_old = age_max.is_some_and(|max| part.modified.elapsed().is_ok_and(|age| age > max));
+            // Oldest first: where one may stay, all later ones may.
             if !too_many && !too_old {
                 break;
             }
@@ -308,6 +327,7 @@ impl LogWriter {
         let mut sealed = Vec::new();
         for number in numbers {
             let mut part = SealedPart { bytes: 0, modified: SystemTime::UNIX_EPOCH, paths: Vec::new() };
+            // All files of a number together: a part without its other tables would show half of a period.
             for (_, path) in files.iter().filter(|(of, _)| *of == number) {
                 let metadata = fs::metadata(path).at("read", path)?;
                 part.bytes += metadata.len();
@@ -341,6 +361,7 @@ impl LogWriter {
             return Ok(());
         }
         self.seal()?;
+        // Only after the seal: a session that is marked as ended has all of its rows in parts.
         self.manifest.sessions[self.session].end_us = Some(end_us);
         self.manifest.write(&self.dir, true)?;
         if let Some(lock) = self.lock.take() {
@@ -364,6 +385,7 @@ impl LogWriter {
         }
         self.journal = Some(Journal::create(journal_path(&self.dir, self.part))?);
         self.journal_started = Instant::now();
+        // Each journal describes its own tables, so that it can be read without the manifest.
         for at in self.newest_schemas() {
             self.push(table_block(at as u64, &self.tables[at]))?;
         }
@@ -381,9 +403,12 @@ impl LogWriter {
         if self.backlog_bytes + block.len() > BACKLOG_BYTES_MAX {
             self.manifest
                 .count(Incident::now("disk_full", "blocks dropped: the disk stayed full for too long"));
+            // The new block is dropped and not the oldest: what stays is in order, and begins a gap at its
+            // end.
             return self.flush_backlog();
         }
         self.backlog_bytes += block.len();
+        // Through the backlog even when it is empty: one way only, and blocks cannot overtake each other.
         self.backlog.push_back(block);
         self.flush_backlog()
     }
@@ -397,6 +422,7 @@ impl LogWriter {
                     self.backlog_bytes -= block.len();
                     self.backlog.pop_front();
                 }
+                // No error: a recorder must survive a full disk, which is often what is to be studied.
                 Err(error) if is_full_io(&error) => {
                     self.manifest
                         .count(Incident::now("disk_full", "blocks waited in memory for room on the disk"));
@@ -416,6 +442,7 @@ struct SealedPart {
 }
 
 fn is_full_io(error: &io::Error) -> bool {
+    // A quota is a full disk for this user.
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
@@ -423,6 +450,7 @@ fn is_full(error: &LogError) -> bool {
     matches!(error, LogError::Io { source, .. } if is_full_io(source))
 }
 
+/// Passes a full disk over: facts go into the manifest with its next write.
 fn unless_full(result: Result<(), LogError>) -> Result<(), LogError> {
     result.or_else(|error| if is_full(&error) { Ok(()) } else { Err(error) })
 }
