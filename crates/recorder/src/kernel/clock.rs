@@ -17,6 +17,7 @@ pub struct Moment {
 
 /// Where the recorder gets its time, so that tests can step clocks and suspend without waiting.
 pub trait Clock {
+    /// The three clocks, read one after the other.
     fn now(&mut self) -> Moment;
     /// CPU time that the calling thread used, in nanoseconds.
     fn thread_cpu_ns(&mut self) -> u64;
@@ -33,6 +34,7 @@ fn nanoseconds(time: Timespec) -> i64 {
 impl Clock for SystemClock {
     fn now(&mut self) -> Moment {
         Moment {
+            // No clock reads the three at one instant: the limits below allow for what passes in between.
             wall_ns: nanoseconds(clock_gettime(ClockId::Realtime)),
             monotonic_ns: nanoseconds(clock_gettime(ClockId::Monotonic)),
             boot_ns: nanoseconds(clock_gettime(ClockId::Boottime)),
@@ -66,6 +68,7 @@ impl Elapsed {
         let length_ns = after.monotonic_ns - before.monotonic_ns;
         let with_sleep_ns = after.boot_ns - before.boot_ns;
         let suspended_ns = with_sleep_ns - length_ns;
+        // Against the clock that goes on in suspension, as the wall clock does.
         let stepped_ns = (after.wall_ns - before.wall_ns) - with_sleep_ns;
         // A clock that is slewed may be off by a thousandth.
         let tolerance = STEP_NS_MIN + with_sleep_ns.abs() / 1000;
@@ -76,6 +79,7 @@ impl Elapsed {
         }
     }
 
+    /// Length on the monotonic clock [s].
     pub fn length_s(&self) -> f64 {
         self.length_ns as f64 * 1e-9
     }
@@ -98,6 +102,7 @@ impl Schedule {
     /// Samples `interval` apart from `start_ns`, each moved by up to `jitter` of it either way.
     pub fn new(start_ns: i64, interval: Duration, jitter: f64, seed: u64) -> Schedule {
         let interval_ns = i64::try_from(interval.as_nanos()).unwrap_or(i64::MAX).max(1);
+        // Below a half: deadlines could otherwise change their order.
         Schedule { start_ns, interval_ns, jitter: jitter.clamp(0.0, 0.45), state: seed, next: 1 }
     }
 
@@ -105,6 +110,7 @@ impl Schedule {
     pub fn next_deadline(&mut self, now_ns: i64) -> (i64, u64) {
         let mut missed = 0;
         loop {
+            // From the start and not from the last deadline: neither jitter nor lateness adds up.
             let nominal = self.start_ns.saturating_add(self.next.saturating_mul(self.interval_ns));
             let move_ns = self.jitter * (2.0 * self.uniform() - 1.0) * self.interval_ns as f64;
             let deadline = nominal.saturating_add(move_ns as i64);

@@ -14,13 +14,21 @@ use super::{By, Facts, Scan};
 /// An amount of everything that a process uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
+    /// Time in user state [tick].
     pub user_ticks: u64,
+    /// Time in the kernel [tick].
     pub system_ticks: u64,
+    /// CPU time as the scheduler books it, or whole ticks where that is not known [ns].
     pub exact_ns: u64,
+    /// Time in which it could run and did not [ns].
     pub wait_ns: u64,
+    /// Page faults without disk.
     pub faults_minor: u64,
+    /// Page faults that read from a disk.
     pub faults_major: u64,
+    /// Bytes read from storage.
     pub read_bytes: u64,
+    /// Bytes written to storage.
     pub write_bytes: u64,
 }
 
@@ -38,6 +46,7 @@ impl Usage {
         }
     }
 
+    /// Whether nothing was used.
     pub fn is_zero(&self) -> bool {
         *self == Usage::default()
     }
@@ -65,6 +74,7 @@ pub enum Key {
 }
 
 impl Key {
+    /// The key as the column `user` of the log has it.
     pub fn text(&self) -> String {
         match self {
             Key::Uid(uid) => format!("uid:{uid}"),
@@ -83,7 +93,9 @@ pub struct Account {
     pub is_active: bool,
     /// Whether the I/O of any process of this user may be seen.
     pub sees_io: bool,
+    /// Processes alive.
     pub processes: u64,
+    /// Memory of the processes alive [page]; shared pages count once for each process.
     pub resident_pages: u64,
 }
 
@@ -177,6 +189,7 @@ impl Census {
         &self.accounts
     }
 
+    /// Processes alive.
     pub fn processes(&self) -> u64 {
         self.table.len() as u64
     }
@@ -199,6 +212,8 @@ impl Census {
 
     /// Takes in a scan: afterwards the accounts hold the interval since the one before.
     pub fn step(&mut self, scan: &Scan, mut around: Surroundings<'_>) {
+        // One interval late: who had a process at the last scan gets a row for what that process did until it
+        // ended.
         self.accounts.retain(|_, account| account.processes > 0);
         for account in self.accounts.values_mut() {
             (account.usage, account.is_active) = (Usage::default(), false);
@@ -207,6 +222,7 @@ impl Census {
         self.orphans.clear();
         let mut waited = Vec::new();
         let ended = self.merge(scan, &around, &mut waited);
+        // Debts before books: what ended is subtracted from the same interval's growth of its parent.
         self.owe(&ended);
         self.settle(waited, &mut around);
         self.age_debts();
@@ -216,6 +232,7 @@ impl Census {
     fn merge(&mut self, scan: &Scan, around: &Surroundings<'_>, waited: &mut Vec<Waited>) -> Vec<Entry> {
         let mut ended = Vec::new();
         let mut old = std::mem::take(&mut self.table);
+        // Nearly always: the table is then updated in place.
         if is_same(&old, scan) {
             for (entry, (_, place)) in old.iter_mut().zip(&scan.processes) {
                 if let Some(facts) = facts_at(scan, *place) {
@@ -235,6 +252,7 @@ impl Census {
             let facts = facts_at(scan, *place);
             match (before, facts) {
                 (Some(entry), None) => table.push(entry),
+                // The same number with another start time is another process.
                 (Some(mut entry), Some(facts)) if entry.facts.stat.start_ticks == facts.stat.start_ticks => {
                     self.change(&mut entry, facts, around, waited);
                     table.push(entry);
@@ -289,9 +307,11 @@ impl Census {
     ) {
         let key = self.key_of(facts);
         self.leave(&entry.key, &entry.facts);
+        // Leaves and enters even under the same key: memory, terminal and access to I/O may have changed.
         self.enter(&key, facts);
         let own = growth(&entry.facts, facts, self.tick_ns);
         let mut of_children = children(facts, self.tick_ns);
+        // Saturating, as all of `Usage`: books that run backwards are no use below zero.
         of_children -= children(&entry.facts, self.tick_ns);
         entry.facts = facts.clone();
         entry.key = key;
@@ -380,6 +400,8 @@ impl Census {
             }
         }
         let orphaned = |entry: &&Entry| parents.contains_key(&entry.facts.stat.parent);
+        // What is known of them names the old parent until they are read again, which may be long if they do
+        // not run.
         self.orphans.extend(self.table.iter().filter(orphaned).map(|entry| entry.pid));
     }
 
@@ -400,6 +422,8 @@ impl Census {
             if let Some(pids) = suspects.remove(&waiter.pid) {
                 key = self.ended_meanwhile(waiter.pid, pids, &mut rest, around).or(key);
             }
+            // A counter that jumped, such as in a restored container: better no figure than an impossible
+            // one.
             if rest.exact_ns > around.capacity_ns {
                 self.implausible += 1;
                 continue;
@@ -440,6 +464,7 @@ impl Census {
         while let Some(pid) = suspects.pop() {
             let Ok(at) = self.table.binary_search_by_key(&pid, |entry| entry.pid) else { continue };
             let mut counted = self.counted(&self.table[at]);
+            // Cheap first: a system call for each child only where the books could contain it.
             let may_be_in = counted.faults_minor <= rest.faults_minor
                 && counted.exact_ns <= rest.exact_ns.saturating_add(4 * self.tick_ns);
             if may_be_in && (around.is_gone)(pid) {

@@ -11,6 +11,7 @@ use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with,
 };
 
+// Written out from the kernel's headers: they are its ABI and do not change.
 const NLMSG_ERROR: u16 = 2;
 const NLM_F_REQUEST: u16 = 1;
 const GENL_ID_CTRL: u16 = 0x10;
@@ -38,7 +39,9 @@ const AT_RUN_NS: usize = 72;
 /// What is used of `struct taskstats`, of the first thread of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Record {
+    /// CPU time of the thread [ns].
     pub run_ns: u64,
+    /// Time that it waited for a processor [ns].
     pub wait_ns: u64,
 }
 
@@ -67,6 +70,7 @@ fn put_attribute(message: &mut Vec<u8>, kind: u16, value: &[u8]) {
     message.extend(((4 + value.len()) as u16).to_ne_bytes());
     message.extend(kind.to_ne_bytes());
     message.extend(value);
+    // Attributes are aligned to four bytes; the length in their head does not count the padding.
     message.resize(message.len().next_multiple_of(4), 0);
 }
 
@@ -80,6 +84,7 @@ fn put_message(buffer: &mut Vec<u8>, kind: u16, sequence: u32, command: u8, attr
     buffer.extend([command, 1, 0, 0]);
     put_attribute(buffer, attribute.0, attribute.1);
     let length = (buffer.len() - start) as u32;
+    // The length is known only now.
     buffer[start..start + 4].copy_from_slice(&length.to_ne_bytes());
 }
 
@@ -92,6 +97,7 @@ fn attribute(mut attributes: &[u8], kind: u16) -> Option<&[u8]> {
         if found == kind {
             return Some(value);
         }
+        // At least four on: a length of 0 would never end.
         attributes = attributes.get(length.next_multiple_of(4).max(4)..)?;
     }
 }
@@ -112,6 +118,7 @@ pub fn parse_answer(message: &[u8]) -> io::Result<(u32, Option<Record>)> {
     let sequence = u32_at(message, 8).ok_or_else(short)?;
     let body = match body(message) {
         Ok(body) => body,
+        // Between the listing and the request: normal, and no error of the recording.
         Err(error) if error.raw_os_error() == Some(libc::ESRCH) => return Ok((sequence, None)),
         Err(error) => return Err(error),
     };
@@ -147,6 +154,7 @@ impl TaskstatsSocket {
             family.ok_or_else(|| io::Error::new(io::ErrorKind::Unsupported, "no taskstats family"))?;
         let answers = vec![0; BATCH * ANSWER_BYTES];
         let mut opened = TaskstatsSocket { socket, family, requests: Vec::new(), answers };
+        // The recorder asks for itself: it has certainly run, so that 0 means that nothing is accounted.
         let own = rustix::process::getpid().as_raw_nonzero().get();
         let mut records = Vec::new();
         opened.ask(&[own], &mut records)?;
@@ -163,6 +171,7 @@ impl TaskstatsSocket {
         records.clear();
         records.resize(pids.len(), None);
         for (number, batch) in pids.chunks(BATCH).enumerate() {
+            // Sequence numbers are places in `records`: answers need not come in the order of the requests.
             let first = number * BATCH;
             self.requests.clear();
             self.requests.reserve(BATCH * REQUEST_BYTES);
@@ -223,6 +232,7 @@ impl TaskstatsSocket {
                     self.socket.as_raw_fd(),
                     headers.as_mut_ptr(),
                     headers.len() as libc::c_uint,
+                    // Returns with what is there after the first one, instead of waiting for all.
                     libc::MSG_WAITFORONE as _,
                     std::ptr::null_mut(),
                 )

@@ -67,6 +67,7 @@ impl Process {
         }
     }
 
+    /// How many files are open.
     fn descriptors(&self) -> u64 {
         [&self.schedstat, &self.stat, &self.io].iter().filter(|kept| matches!(kept, Kept::Open(_))).count()
             as u64
@@ -201,10 +202,12 @@ impl Files {
     /// Those that ended are taken out when the folder is listed, else found when they are read.
     pub(super) fn advance(&mut self, table: &mut Vec<Process>, forks: Option<u64>) -> io::Result<()> {
         self.samples = self.samples.wrapping_add(1);
+        // Nothing was forked, so nothing new can be in the folder: it is not listed.
         if forks.is_some() && forks == self.forks {
             return Ok(());
         }
         self.forks = forks;
+        // Taken out for the borrow and put back: its memory is used again.
         let mut pids = std::mem::take(&mut self.pids);
         self.listing.read(&mut pids)?;
         self.match_table(table, &pids);
@@ -214,6 +217,7 @@ impl Files {
 
     /// Whether the process is to be read although it did not run.
     pub(super) fn is_due(&self, process: &Process) -> bool {
+        // By number: the due ones are spread over the samples, so that no sample is dearer than the others.
         process.refresh || (process.pid as u32).wrapping_add(self.samples) % REFRESH_SAMPLES == 0
     }
 
@@ -232,11 +236,13 @@ impl Files {
             Outcome::Gone => return Outcome::Gone,
             Outcome::Denied => return Outcome::Denied,
         };
+        // As read before `stat`: what ran in between is seen as a change at the next sample.
         process.run_ns = sched.map_or(0, |sched| sched.run_ns);
         process.threads = stat.threads;
         process.refresh = false;
         process.reads = process.reads.saturating_add(1);
         let parse = |text: &[u8], file: &str| process_io::parse(text, file).ok();
+        // Another user's I/O is denied without privileges: absent, not zero.
         let io = match self.read(pid, "/io", &mut process.io, parse) {
             Outcome::Read(io) => Some(io),
             Outcome::Gone | Outcome::Denied => None,
@@ -309,6 +315,7 @@ impl Files {
 
 fn outcome<T>(read: io::Result<&[u8]>, file: &str, parse: impl Fn(&[u8], &str) -> Option<T>) -> Outcome<T> {
     match read {
+        // An open file of a process that has ended reads as empty, or fails with ESRCH.
         Ok([]) => Outcome::Gone,
         Ok(text) => parse(text, file).map_or(Outcome::Gone, Outcome::Read),
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Outcome::Denied,
@@ -325,6 +332,7 @@ pub struct Procfs {
 }
 
 impl Procfs {
+    /// The source for `root`, with nothing read yet.
     pub fn open(root: &Root, by: By) -> io::Result<Procfs> {
         Ok(Procfs { files: Files::open(root, by)?, has_schedstat: has_schedstat(root), table: Vec::new() })
     }
@@ -342,6 +350,7 @@ impl Procfs {
                 }
             }
         }
+        // Without schedstat nothing says that a process did not run: each is read.
         let ran = sched.is_none_or(|sched| sched.run_ns != process.run_ns) || process.threads > 1;
         if !ran && !self.files.is_due(process) {
             scan.unchanged(process.pid);
@@ -356,6 +365,7 @@ impl Procfs {
             return true;
         }
         let pid = process.pid;
+        // Descriptors of the old process stay with it, though another has its number now.
         self.files.close(std::mem::replace(process, Process::new(pid)));
         self.visit(process, scan)
     }

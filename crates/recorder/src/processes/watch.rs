@@ -18,8 +18,11 @@ use crate::proc::stat::Stat;
 /// What is known of the processes after a sample.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ProcessFigures {
+    /// Processes alive.
     pub processes: u64,
+    /// Sessions with a terminal; unknown when processes are only counted.
     pub terminal_sessions: Option<u64>,
+    /// Users with CPU time in user state; unknown at the first sample.
     pub active_users: Option<u64>,
     /// Exact CPU time that belongs to some user.
     pub attributed_ns: Option<u64>,
@@ -31,6 +34,7 @@ pub struct ProcessFigures {
 pub enum Watch {
     /// Only how many there are.
     Count(Counting),
+    /// All of them, with their users.
     Each(Box<Each>),
 }
 
@@ -69,6 +73,7 @@ impl Counting {
                 self.listing.read(&mut self.pids)?;
                 let listed = self.pids.len() as u64;
                 if self.others.is_some() {
+                    // Kernel modules and drivers add folders to `/proc` now and then.
                     self.others = Some(self.listing.links()?.saturating_sub(listed));
                 }
                 Ok(listed)
@@ -81,6 +86,7 @@ impl Counting {
 pub struct Each {
     source: Box<dyn ProcessSource + Send>,
     scan: Scan,
+    /// The figures by user.
     pub census: Census,
     own_pid: Option<i32>,
     tick_ns: u64,
@@ -90,6 +96,7 @@ pub struct Each {
 }
 
 impl Watch {
+    /// The watch that `by` and `method` ask for, ready for its first look.
     pub fn open(root: &Root, by: By, method: Method) -> io::Result<Watch> {
         if by == By::None {
             return Ok(Watch::Count(Counting::open(root)?));
@@ -98,6 +105,7 @@ impl Watch {
         let mut scan = Scan::default();
         let mut tried = BTreeMap::new();
         let source = choose(root, by, method, &mut scan, &mut tried)?;
+        // In a captured tree the recorder's number is somebody else's.
         let own_pid = root.is_machine().then(|| rustix::process::getpid().as_raw_nonzero().get());
         let census = Census::new(by, tick_ns);
         Ok(Watch::Each(Box::new(Each { source, scan, census, own_pid, tick_ns, tried, unreadable_max: 0 })))
@@ -115,10 +123,12 @@ impl Watch {
         }
     }
 
+    /// Whether the source measures how long processes waited for a processor.
     pub fn has_wait(&self) -> bool {
         matches!(self, Watch::Each(each) if each.source.measures_wait())
     }
 
+    /// Facts for the manifest: the method chosen, what the others cost, and what could not be read.
     pub fn to_json(&self) -> Json {
         match self {
             Watch::Count(_) => json!({ "method": "none" }),
@@ -195,6 +205,7 @@ fn choose(
 /// CPU time of a scan, after a first one that opens what is kept open.
 pub fn scan_cost_s(source: &mut dyn ProcessSource, scan: &mut Scan) -> io::Result<f64> {
     source.scan(scan, None)?;
+    // The least of three: other load can only make a scan dearer.
     let mut least = f64::INFINITY;
     for _ in 0..3 {
         let before = SystemClock.thread_cpu_ns();

@@ -35,8 +35,11 @@ const HOUSEKEEPING: Duration = Duration::from_secs(60);
 /// Summary of a recording.
 #[derive(Clone, Debug, Serialize)]
 pub struct RecordSummary {
+    /// Intervals written.
     pub samples: u64,
+    /// Samples not taken, because the one before took too long.
     pub missed_deadlines: u64,
+    /// Intervals that could not be used: suspension, reboot, a clock that stood still.
     pub dropped_intervals: u64,
     /// As in the manifest under `recorder`.
     pub facts: Json,
@@ -111,6 +114,7 @@ impl<C: Clock> Recorder<C> {
         let sheets = SystemSheets::default();
         let users = UserSheet::new(watch.has_wait());
         let mut open = locked(writer);
+        // Declared even where a table stays empty: a reader can then distinguish no disks from not recorded.
         let tables = Tables {
             samples: open.declare(sheets.samples.schema.clone())?,
             users: open.declare(users.sheet.schema.clone())?,
@@ -139,7 +143,10 @@ impl<C: Clock> Recorder<C> {
 
     fn run(&mut self, writer: &SharedWriter, control: &Control) -> Result<RecordSummary, RecorderError> {
         self.sample(writer, 0.0)?;
+        // The first sample before anything begins: it has no interval of its own, but what follows is
+        // complete.
         control.begin();
+        // Deadlines on the monotonic clock: somebody who sets the time must not stop or rush the recording.
         let start_ns = self.clock.now().monotonic_ns;
         let mut schedule =
             Schedule::new(start_ns, self.options.interval, self.options.jitter, self.options.seed);
@@ -156,6 +163,7 @@ impl<C: Clock> Recorder<C> {
                 let why = "a sample took so long that the next ones were not taken";
                 locked(writer).incident("missed_deadline", why)?;
             }
+            // The last interval is cut at the end that was asked for.
             let deadline_ns = planned_ns.min(end_ns);
             self.wait(writer, control, deadline_ns)?;
             let now_ns = self.clock.now().monotonic_ns;
@@ -226,6 +234,8 @@ impl<C: Clock> Recorder<C> {
     pub(crate) fn sample(&mut self, writer: &SharedWriter, late_s: f64) -> Result<(), RecorderError> {
         let moment = self.clock.now();
         let mut failures = Vec::new();
+        // The machine first and the processes after it: what these use in between is at most one scan of the
+        // recorder.
         let snapshot = self.system.read(&mut failures)?;
         let since = self.before.as_ref().map(|before| before.moment);
         let figures = self
@@ -233,6 +243,7 @@ impl<C: Clock> Recorder<C> {
             .look(since, moment, &snapshot.stat)
             .map_err(|source| RecorderError::Processes { path: "/proc".into(), source })?;
         let mut open = locked(writer);
+        // The lock is taken after all reading: another source must not wait for a scan.
         for failure in failures {
             let detail = format!("{}: {}", failure.name, failure.reason);
             self.system.missing.entry(failure.name).or_insert(failure.reason);
@@ -255,6 +266,7 @@ impl<C: Clock> Recorder<C> {
             // What was opened and tried before the first sample is no part of any interval.
             self.cpu_ns = self.clock.thread_cpu_ns();
         }
+        // Also after an interval that was dropped: the next one begins here.
         self.before = Some(Before { moment, snapshot });
         Ok(())
     }
@@ -279,10 +291,12 @@ impl<C: Clock> Recorder<C> {
         sample.set("cpu_exact_s", exact_s);
         sample.set("processes", figures.processes);
         sample.set("active_users", figures.active_users);
+        // No login records here: sessions that own a terminal are the next best count.
         if after.sessions.is_none() {
             sample.set("sessions", figures.terminal_sessions);
         }
         let cpu_ns = self.clock.thread_cpu_ns();
+        // From row to row: the cost of writing this row is in the next one.
         let cost_s = cpu_ns.saturating_sub(self.cpu_ns) as f64 * 1e-9;
         self.cpu_ns = cpu_ns;
         sample.set("recorder_cpu_s", cost_s);

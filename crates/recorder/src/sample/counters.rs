@@ -49,6 +49,7 @@ const WIDTHS: [(Family, Width); 11] = [
 ];
 
 impl Family {
+    /// How wide the kernel counts this family.
     pub fn width(self) -> Width {
         WIDTHS.iter().find(|(family, _)| *family == self).map_or(Width::Bits64, |(_, width)| *width)
     }
@@ -62,7 +63,9 @@ impl Family {
 /// What went wrong with a counter, for the manifest: kind of incident, and which counter.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Setback {
+    /// Kind of incident: `counter_wrap` or `counter_reset`.
     pub kind: &'static str,
+    /// Which counter.
     pub counter: String,
 }
 
@@ -70,6 +73,7 @@ pub struct Setback {
 #[derive(Debug)]
 pub struct Differences {
     long_bits: u32,
+    /// Incidents since they were last taken.
     pub setbacks: Vec<Setback>,
 }
 
@@ -107,6 +111,7 @@ impl Differences {
             return Some(0);
         }
         let bits = self.bits(family);
+        // 32 or 64 bits, never 0: the shift cannot overflow.
         let mask = u64::MAX >> (64 - bits);
         let grown = after.wrapping_sub(before) & mask;
         let wrapped = before <= mask && before > mask / 2 && grown <= mask / 2;

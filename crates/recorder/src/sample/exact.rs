@@ -28,6 +28,8 @@ const CPUACCT: [&str; 2] =
 const CGROUP2: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
 
 impl ExactTime {
+    /// The best source that exists here and covers the whole machine; `missing` gets the reasons for the
+    /// others.
     pub fn open(root: &Root, missing: &mut Missing) -> ExactTime {
         let mut buffer = Vec::new();
         for name in CPUACCT {
@@ -61,6 +63,7 @@ impl ExactTime {
         ExactTime::Processes
     }
 
+    /// The name of the source in the manifest.
     pub fn name(&self) -> &'static str {
         match self {
             ExactTime::Cpuacct(_) => "cpuacct.usage",
@@ -161,6 +164,7 @@ impl TopGroups {
             let usage = read_whole(&*file, buffer).ok();
             match usage.and_then(|text| cpu_usage::parse_cpu_stat(text, "cpu.stat").ok()) {
                 Some(now) => {
+                    // Never backwards: a sum over groups that falls would be taken for a reset.
                     *last = now.max(*last);
                     sum += *last;
                 }
@@ -169,6 +173,7 @@ impl TopGroups {
         }
         for name in gone {
             if let Some((_, last)) = self.groups.remove(&name) {
+                // What it used stays in the total since boot, or the total would fall.
                 self.gone_ns += last;
                 // Another may have come in its place.
                 self.links = 0;
