@@ -14,7 +14,7 @@ use arrow_schema::{Field, Schema};
 
 use crate::conform::converted;
 use crate::error::LogError;
-use crate::schema::{Column, TableSchema, Type, Value};
+use crate::schema::{Column, TableSchema, Type, Value, word};
 use crate::vocabulary;
 
 /// A column that the vocabulary had before.
@@ -39,6 +39,23 @@ const SUPERSEDED: [Superseded; 5] = [
     // Same name, other type: recognised by the type.
     superseded("interactions", "waited", Type::U64, "waited"),
 ];
+
+/// Refuses a new table that has a column of an earlier version: a reader would take it for the old one.
+pub(crate) fn refuse_superseded(schema: &TableSchema) -> Result<(), LogError> {
+    for column in &schema.columns {
+        if let Some(old) = Superseded::of_column(&schema.name, column) {
+            let today = old.replacement();
+            return Err(schema.wrong(format!(
+                "column {} of type {} is of an earlier version of the format: it is {} of type {} now",
+                column.name,
+                word(&column.ty),
+                today.name,
+                word(&today.ty),
+            )));
+        }
+    }
+    Ok(())
+}
 
 impl Superseded {
     /// What a column of a schema was before, if it is an old one.

@@ -10,7 +10,6 @@ use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use serde::{Deserialize, Serialize};
 
 use crate::error::LogError;
-use crate::history::Superseded;
 
 /// Version of the log format. A reader refuses a newer one and reads every older one.
 pub const SCHEMA_VERSION: u32 = 2;
@@ -118,7 +117,7 @@ impl Column {
 }
 
 /// The name of a unit variant as it stands in the files.
-fn word<T: Serialize>(value: &T) -> String {
+pub(crate) fn word<T: Serialize>(value: &T) -> String {
     match serde_json::to_value(value) {
         Ok(serde_json::Value::String(text)) => text,
         other => unreachable!("a unit variant serialises to a string, not to {other:?}"),
@@ -174,15 +173,6 @@ impl TableSchema {
             if self.position(name) != Some(at) {
                 return Err(self.wrong(format!("column {name} stands twice")));
             }
-            if let Some(old) = Superseded::of_column(&self.name, column) {
-                let today = old.replacement();
-                return Err(self.wrong(format!(
-                    "column {name} of type {} is of an earlier version of the format: it is {} of type {} now",
-                    word(&column.ty),
-                    today.name,
-                    word(&today.ty),
-                )));
-            }
         }
         Ok(())
     }
@@ -209,7 +199,7 @@ impl TableSchema {
         Ok(())
     }
 
-    fn wrong(&self, reason: impl Into<String>) -> LogError {
+    pub(crate) fn wrong(&self, reason: impl Into<String>) -> LogError {
         LogError::Schema { table: self.name.clone(), reason: reason.into() }
     }
 

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::conform::conform;
 use crate::error::{IoContext, LogError};
 use crate::folder;
+use crate::history::refuse_superseded;
 use crate::journal::{Contents, Journal, incident_block, rows_block, table_block};
 use crate::manifest::{Incident, Manifest, Session, now_us};
 use crate::part::{batch_of, journal_path, journals, numbered, part_path, parts, write_part};
@@ -161,6 +162,7 @@ impl LogWriter {
         }
         self.check_open()?;
         schema.validate()?;
+        refuse_superseded(&schema)?;
         // The manifest first: rows of a table that it does not know could not be found.
         self.manifest.declare(&schema)?;
         self.manifest.write(&self.dir, false)?;
