@@ -16,6 +16,7 @@ pub(super) enum Access {
 }
 
 /// Who asks: each for one access at a time.
+// Two customers of the disk: the swapper does one swap at a time, and libraries are read one at a time.
 const SWAPPER: u32 = 0;
 const LIBRARY: u32 = 1;
 
@@ -29,6 +30,7 @@ impl Access {
         }
     }
 
+    /// The user whose workspace or library it is.
     pub fn user(self) -> u32 {
         let (Access::SwapOut(user) | Access::SwapIn(user) | Access::Library(user)) = self;
         user
@@ -53,6 +55,8 @@ impl Access {
 /// The disk of `settings`: seeks take a constant, and more in proportion to the distance.
 pub(super) fn geometry(parameters: &Parameters) -> Geometry {
     let users = parameters.users;
+    // One cylinder for each user's workspace: distances are in workspaces, and all of them take
+    // `disk_seek_across`.
     let neighbour = Span::from_seconds(parameters.disk_seek_across / users as f64);
     Geometry {
         cylinders: users,
@@ -123,10 +127,12 @@ impl SwapDisk {
         self.asked[self.disk.end(now)? as usize].take()
     }
 
+    /// Little's law, flow balance and the utilisation law of the disk.
     pub fn check(&self, now: Time, laws: &mut Laws) -> Result<(), LawViolation> {
         self.disk.check(now, laws)
     }
 
+    /// Statistics begin anew at `now`; accesses in progress stay.
     pub fn restart_statistics(&mut self, now: Time) {
         self.disk.restart_statistics(now);
         self.begun = [0; 3];

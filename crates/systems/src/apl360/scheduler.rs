@@ -40,6 +40,7 @@ pub(super) enum Criterion {
 }
 
 impl Criterion {
+    /// The criterion that is tried when nothing is found.
     pub fn other(self) -> Criterion {
         match self {
             Criterion::FirstSlice => Criterion::Any,
@@ -49,6 +50,7 @@ impl Criterion {
 }
 
 impl Scheduler {
+    /// Whether the disk address decides, and not a rank.
     pub fn by_address(self) -> bool {
         matches!(self, Scheduler::Original | Scheduler::Modified { .. })
     }
@@ -87,12 +89,16 @@ impl Scheduler {
                     Criterion::Any => from(waiting, arm).next(),
                 };
                 found(*criterion).or_else(|| {
+                    // It stays changed even when nothing is found then: the criterion alternates on failure
+                    // only.
                     *criterion = criterion.other();
                     found(*criterion)
                 })
             }
             Scheduler::Modified { search } => {
                 let foreground = waiting.iter().copied().filter(first);
+                // In order of arrival and not of address: first slices do not wait for the scan, and seeks
+                // are longer.
                 foreground.min_by_key(|user| users[*user as usize].turn).or_else(|| match search {
                     Search::Arm => from(waiting, arm).next(),
                     Search::List => waiting.first().copied(),
@@ -115,6 +121,7 @@ fn level(user: &User, slice: Span) -> u64 {
 
 /// Addresses after that of the arm, and then from the beginning.
 fn from(waiting: &BTreeSet<u32>, arm: u32) -> impl Iterator<Item = u32> + '_ {
+    // The arm's own address comes last: the scan goes once round.
     waiting.range(arm + 1..).chain(waiting.range(..=arm)).copied()
 }
 

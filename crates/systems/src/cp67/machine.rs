@@ -64,6 +64,8 @@ struct Segment {
     length: Span,
 }
 
+/// The whole simulated system: processor with CP, storage, drum and disks, the users, and the recorder's
+/// readings.
 pub(super) struct Machine<'a, M> {
     pub(super) config: &'a Config,
     pub(super) users: Vec<User>,
@@ -151,16 +153,20 @@ impl<'a, M: Monitor> Machine<'a, M> {
             return;
         }
         let now = calendar.now();
+        // CP's own work first: no virtual machine runs while it has some.
         let segment = if let Some(chore) = self.chores.pop_front() {
             let charged = chore.user.or(self.last).unwrap_or(OPERATOR);
             self.segment(now, [0; KINDS], None, Some(chore.work), charged)
         } else if let Some(user) = self.queues.next() {
+            // The recording program runs in the operator's virtual machine: a reading is taken when that gets
+            // the processor, not when it is due, so that readings are late under load.
             if user == OPERATOR && self.reading_due {
                 self.take_reading(now);
             }
             self.run(user, now)
         } else {
             self.last = None;
+            // Nobody runs: the next user will have to be found, whoever it is.
             let dispatch = self.passes(self.config.costs.find);
             if dispatch == [0; KINDS] {
                 self.waits(now, 1);
@@ -201,6 +207,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
     fn run(&mut self, user: u32, now: Time) -> Segment {
         let costs = &self.config.costs;
         let same = self.last == Some(user);
+        // To run the same user again costs less than to search the queues.
         let dispatch = self.passes(if same { costs.redispatch } else { costs.find });
         self.last = Some(user);
         let held = self.storage.held(user);
@@ -214,6 +221,8 @@ impl<'a, M: Monitor> Machine<'a, M> {
             End::Slice => None,
         };
         let work = kind.map(|kind| {
+            // The end of the burst is CP's work for the same user, and is part of its segment: nobody comes
+            // between.
             let complexity = self.paths.factor(kind) * running.task.complexity[kind as usize];
             costs.draw(kind, complexity, self.new_free_fret, running.work())
         });
@@ -228,6 +237,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
         work: Option<Work>,
         charged: u32,
     ) -> Segment {
+        // Fixed when it begins: interrupts during a segment are served by the dispatcher's pass after it.
         let mut length = Span(dispatch.iter().sum());
         let mut privileged = Span::ZERO;
         if let Some((user, problem, _)) = burst {
@@ -267,10 +277,13 @@ impl<'a, M: Monitor> Machine<'a, M> {
         }
         match segment.burst {
             Some((user, problem, end)) => {
+                // Charged before the burst is acted on: that decides by the time used.
                 self.users[user as usize].burst_ends(problem, service);
                 self.burst_ends(user, end, calendar);
             }
             None => {
+                // Work for nobody in particular is charged to who ran last, whose time thus depends on the
+                // others.
                 self.users[segment.charged as usize].total += service.0;
                 if let Some(work) =
                     segment.work.filter(|work| work.kind == Kind::SpoolIo || work.kind == Kind::Vmio)
@@ -339,12 +352,14 @@ impl<'a, M: Monitor> Machine<'a, M> {
         let running = &mut self.users[user as usize];
         let queue = running.queue;
         if running.slice > Span::ZERO {
+            // The slice is not used up: whoever was interrupted goes on first.
             self.queues.continues(user, queue);
         } else if running.queue_cpu < limits.cpu[queue as usize] {
             running.slice = limits.slice;
             self.queues.ready(user, queue);
         } else {
             self.leaves_queue(user);
+            // Who used up the time of a queue is no longer interactive, whichever queue it was.
             self.becomes_eligible(user, Queue::Batch);
         }
     }
@@ -374,6 +389,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
         self.users[user as usize].state = State::WaitingForPage;
         self.ends(Kind::PageIo);
         let wanted = self.users[user as usize].task.working_set;
+        // The frame is taken at the exception, not when the page comes: nobody else can be promised it.
         let frame = self.storage.take(user, wanted);
         let changed =
             frame != Frame::Free && self.users[user as usize].work().uniform() < self.config.changed_share;
@@ -391,6 +407,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
                 self.config.costs.draw(Kind::PageIo, complexity, new, self.users[user as usize].work());
             self.chores.push_back(Chore { work, user: Some(user) });
         }
+        // A changed page goes out first: the page that is wanted is asked for when that is written.
         self.drum.ask(Page { user, out: changed }, calendar);
     }
 
@@ -450,6 +467,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
     pub(super) fn processor_stops(&mut self, calendar: &mut Calendar) {
         let now = calendar.now();
         if let Some(segment) = self.segment.take() {
+            // A crash in the middle: the time was used and belongs to no request, but must be in the sum.
             self.measures.cut_short += now.since(segment.begun).0;
             calendar.clear(PROCESSOR);
         }
@@ -459,6 +477,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
         self.chores.clear();
         (self.after, self.interrupts) = ([0; KINDS], [0; KINDS]);
         self.last = None;
+        // Nothing in the queues survives a stop.
         self.queues.clear();
         self.storage.clear();
         self.drum.stop(calendar);
@@ -484,6 +503,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
         laws.equal("time adds up by kind of request", "CP", cp, u128::from(totals.cp))?;
         let calls: u64 = spent.iter().map(|spent| spent.calls).sum();
         laws.equal("flow balance", "calls of FREE", calls, totals.calls)?;
+        // Those whose owner thinks are not in the system.
         let inside =
             self.users.iter().filter(|user| user.is_signed_on() && !matches!(user.state, State::AtTerminal));
         measures.interactions.check("interactions", now, inside.map(|user| user.arrived), laws)?;

@@ -35,6 +35,7 @@ pub(super) struct Queues {
 }
 
 impl Queues {
+    /// The user waits to be admitted to `queue`.
     pub fn wants(&mut self, user: u32, queue: Queue) {
         self.eligible[queue as usize].push_back(user);
     }
@@ -43,6 +44,8 @@ impl Queues {
     pub fn admit(&mut self, limits: &Limits) -> Option<(u32, Queue)> {
         QUEUES.into_iter().find_map(|queue| {
             let at = queue as usize;
+            // Limits count those who wait for I/O too: admission is what keeps pages from being stolen from
+            // each other.
             if self.members[at] >= limits.users[at] {
                 return None;
             }
@@ -53,6 +56,7 @@ impl Queues {
         })
     }
 
+    /// The user is ready, behind all others of its queue.
     #[inline]
     pub fn ready(&mut self, user: u32, queue: Queue) {
         self.ready[queue as usize].push_back(user);
@@ -67,6 +71,7 @@ impl Queues {
     /// Takes who runs next.
     #[inline]
     pub fn next(&mut self) -> Option<u32> {
+        // Interactive users first, always: long runs get what these leave.
         self.ready[0].pop_front().or_else(|| self.ready[1].pop_front())
     }
 
@@ -75,6 +80,7 @@ impl Queues {
         self.members[queue as usize] -= 1;
     }
 
+    /// Nobody is in any queue.
     pub fn clear(&mut self) {
         *self = Queues::default();
     }

@@ -4,6 +4,7 @@ use thinktime_engine::{Span, Time};
 
 pub(super) const HOUR: u64 = 3_600_000_000_000;
 pub(super) const DAY: u64 = 24 * HOUR;
+// 1970-01-01 was a Thursday, which is 3 where Monday is 0.
 const DAYS_BEFORE_MONDAY: i64 = 3;
 
 /// A stretch of time in which the machine is up.
@@ -94,11 +95,14 @@ impl Iterator for Stretches {
     type Item = Stretch;
 
     fn next(&mut self) -> Option<Stretch> {
+        // A day that begins before the one before has ended is the same stretch: the machine does not stop
+        // between.
         let mut stretch = self.pending.take().or_else(|| self.next_day())?;
         // No more than a year in one piece: round the clock every day would never end.
         while stretch.to.0 - stretch.from.0 < 365 * DAY {
             let Some(next) = self.next_day() else { break };
             if next.from > stretch.to {
+                // One day too many was read to see where the stretch ends.
                 self.pending = Some(next);
                 break;
             }
@@ -133,6 +137,7 @@ impl Population {
         let hours = (time.0 % DAY) as f64 / HOUR as f64;
         let (hour, part) = (hours as usize, hours.fract());
         let shape = FIRST_SHIFT[hour] * (1.0 - part) + FIRST_SHIFT[hour + 1] * part;
+        // The larger of the two and not the sum: those of the night are among those of the day.
         (self.first_shift * shape).max(self.floor(hours))
     }
 

@@ -56,6 +56,7 @@ impl Storage {
         self.held[user as usize]
     }
 
+    /// The user is admitted: its frames are stolen only when there are none of those who are out.
     pub fn enters_queue(&mut self, user: u32) {
         self.queued[user as usize] = true;
         self.in_queue.push(user);
@@ -64,6 +65,7 @@ impl Storage {
         }
     }
 
+    /// The user leaves its queue; its pages stay until somebody needs the frames.
     pub fn leaves_queue(&mut self, user: u32) {
         self.queued[user as usize] = false;
         self.in_queue.retain(|other| *other != user);
@@ -78,12 +80,15 @@ impl Storage {
         self.expecting += 1;
         if self.held(user) >= wanted {
             self.held[user as usize] -= 1;
+            // Beyond its working set a program replaces its own pages: more frames would not spare it a
+            // fault.
             return Frame::Stolen;
         }
         if self.free > 0 {
             self.free -= 1;
             return Frame::Free;
         }
+        // Before any steal: frames of those who are not in a queue are not needed soon.
         if let Some(victim) = self.out.front().copied() {
             self.held[victim as usize] -= 1;
             if self.held(victim) == 0 {
@@ -91,6 +96,7 @@ impl Storage {
             }
             return Frame::Idle;
         }
+        // Frames are counted and not named: each of them is as likely.
         let victim = self.victim(user);
         self.held[victim as usize] -= 1;
         Frame::Stolen
@@ -135,6 +141,7 @@ impl Storage {
         self.out.clear();
     }
 
+    /// Frames free, held and waiting for their page are all there are.
     pub fn check(&self, laws: &mut Laws) -> Result<(), LawViolation> {
         let held: u32 = self.held.iter().sum();
         let sum = self.free + self.expecting + held;

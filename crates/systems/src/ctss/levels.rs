@@ -45,12 +45,14 @@ impl Scheduler {
 
     /// Longest run at `level`.
     pub fn turn(&self, level: u32) -> Span {
+        // Twice as long at each level: a program that needs long turns is swapped less often.
         Span(self.quantum.0.saturating_mul(1 << level))
     }
 
     /// How long a program at `level` may run in this turn before the most urgent one that waits, at `waiting`, takes
     /// over; none: it is not pre-empted.
     pub fn until_preempted(&self, level: u32, waiting: Option<u32>) -> Option<Span> {
+        // Only a lower level takes over; the same level waits for the turn to end.
         let waiting = waiting.filter(|waiting| *waiting < level)?;
         match self.preempt {
             Preempt::AtOnce => Some(Span::ZERO),

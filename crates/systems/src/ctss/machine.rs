@@ -69,6 +69,7 @@ impl Activity {
     }
 }
 
+/// The whole simulated system: one processor, core for one program at a time, drum, disk and the users.
 pub(super) struct Machine<'a, M> {
     config: &'a Config,
     pub(super) users: Vec<User>,
@@ -151,12 +152,15 @@ impl<'a, M: Monitor> Machine<'a, M> {
     fn takes_up(&mut self, user: u32, input: Input, now: Time) {
         let step = &self.config.steps[input.step];
         let asking = &mut self.users[user as usize];
+        // A program that waits for its next line goes on where it is; any other command replaces it.
         let there = asking.program.take().filter(|program| step.goes_on && program.command == step.command);
         let fresh = there.is_none();
         if fresh {
             self.store.forget(user);
         }
+        // The old program is dropped without being written to the drum: nobody will ask for it again.
         let program = there.unwrap_or_else(|| Program { command: step.command.clone(), words: input.words });
+        // By size: a large program waits longer and then runs longer, so that swapping it pays.
         let level = self.config.scheduler.entry(program.words);
         asking.program = Some(program);
         asking.job = Some(Job {
@@ -183,9 +187,11 @@ impl<'a, M: Monitor> Machine<'a, M> {
             }
             Activity::Run(user) => {
                 self.charge(calendar.now());
+                // The program runs on, but the newcomer may have shortened its turn.
                 let limit = self.limit(user);
                 calendar.set(PROCESSOR, calendar.now() + limit, Priority::Completion);
             }
+            // None of these is interrupted: the newcomer is looked at when they end.
             Activity::Supervise | Activity::Swap(_) | Activity::Transfer(_) => {}
         }
     }
@@ -272,9 +278,11 @@ impl<'a, M: Monitor> Machine<'a, M> {
     /// What comes next, and how long it takes; none: until something happens.
     fn next(&mut self, now: Time) -> (Activity, Option<Span>) {
         if self.chores > Span::ZERO {
+            // Lines typed meanwhile cost supervisor time, which comes before any program.
             return (Activity::Supervise, Some(std::mem::take(&mut self.chores)));
         }
         loop {
+            // Dumps before the load, in the order in which they were asked for: one transfer at a time.
             if let Some(moved) = self.moves.pop_front() {
                 return (Activity::Swap(moved), Some(self.swap_time(moved)));
             }
@@ -289,6 +297,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
                 Some(user) => self.call_in(user),
                 None if !self.config.background => return (Activity::Idle, None),
                 None => {
+                    // The background job is swapped like a program; it needs no moves if it is in core still.
                     self.make_ready(BACKGROUND, self.config.background_words, Kind::Load);
                     if self.moves.is_empty() {
                         return (Activity::Background, None);
@@ -312,6 +321,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
         let called = &mut self.users[user as usize];
         let (Some(job), Some(program)) = (&mut called.job, &called.program) else { return };
         job.stint = Span::ZERO;
+        // A new command comes from the disk; later turns find the program on the drum.
         let kind = if std::mem::take(&mut job.fresh) { Kind::Command } else { Kind::Load };
         let words = program.words;
         self.make_ready(user, words, kind);
@@ -368,10 +378,12 @@ impl<'a, M: Monitor> Machine<'a, M> {
                     (scheduler.changed(job.level, old, program.words), false)
                 }
             }
+        // The turn is used up: a level higher, with a turn twice as long.
         } else if job.had >= scheduler.turn(job.level) {
             (scheduler.next(job.level), false)
         } else {
             self.measures.counts.preemptions += 1;
+            // Pre-empted: back to the head of its level, with what is left of its turn.
             (job.level, true)
         };
         self.chosen = None;
@@ -408,10 +420,12 @@ impl<'a, M: Monitor> Machine<'a, M> {
             self.users[user as usize].program = None;
             self.store.forget(user);
         }
+        // Lines typed ahead are taken up before the user thinks.
         if let Some(next) = self.users[user as usize].waiting.pop_front() {
             self.takes_up(user, next, now);
         }
         if step.waiting.is_some() {
+            // The user waits until the answer has been typed; thinking begins then.
             let typing = Span(config.line_time.0 * u64::from(input.lines));
             self.thinks(user, now + typing, calendar);
         }
@@ -420,7 +434,9 @@ impl<'a, M: Monitor> Machine<'a, M> {
     /// What the clock of a scripted user shows.
     fn by_the_clock(&self, time: Time) -> Span {
         match self.config.clock_resolution.0 {
+            // No resolution: an exact clock.
             0 => Span(time.0),
+            // Cut, not rounded: a clock shows the last step that it has reached.
             step => Span(time.0 / step * step),
         }
     }
@@ -519,6 +535,7 @@ impl<M: Monitor> Model for Machine<'_, M> {
     fn restart_statistics(&mut self, calendar: &Calendar) {
         let now = calendar.now();
         self.charge(now);
+        // What the activity had so far belongs to the time before, and must be charged there.
         for user in &mut self.users {
             (user.run, user.swap, user.active) = (0, 0, false);
         }

@@ -46,6 +46,7 @@ impl Store {
     pub fn make_room(&mut self, owner: u32, words: u32) -> Vec<Move> {
         let mut moves = Vec::new();
         for piece in self.pieces.iter_mut().filter(|piece| piece.owner != owner) {
+            // The onion-skin: only the words that the newcomer covers are written; the rest stays in place.
             let leaves = if self.partial {
                 piece.to.min(words).saturating_sub(piece.from)
             } else {
@@ -65,6 +66,7 @@ impl Store {
         let had = self.pieces.iter().find(|piece| piece.owner == owner).copied();
         self.forget(owner);
         self.pieces.insert(0, Piece { owner, from: 0, to: words });
+        // What stayed in core is the end of the program: its first words were covered.
         had.map_or(words, |piece| piece.from.min(words))
     }
 
@@ -103,6 +105,7 @@ pub(super) struct Device {
 }
 
 impl Device {
+    /// Time of a transfer of `words` words; draws where the platter stands.
     pub fn transfer(&self, words: u32, chance: &mut Stream) -> Span {
         let access = self.seek_s + self.revolution_s * chance.uniform();
         Span::from_seconds(access + self.word_s * f64::from(words))
