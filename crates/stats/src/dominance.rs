@@ -14,7 +14,9 @@ const FEW: usize = 24;
 /// Points as rows of one array, in any number of dimensions.
 #[derive(Clone, Copy)]
 pub(crate) struct Rows<'a> {
+    /// The numbers, row after row.
     pub values: &'a [f64],
+    /// Numbers in a row.
     pub dimensions: usize,
 }
 
@@ -45,6 +47,7 @@ pub fn dominated(dimensions: usize, points: &[f64], by: &[f64]) -> Vec<bool> {
     let low: Vec<u32> = (0..count as u32).collect();
     let high: Vec<u32> = (count as u32..dead.len() as u32).collect();
     strike(rows, &high, &low, 0, &mut dead);
+    // The marks of `by` itself are of no interest.
     dead.truncate(count);
     dead
 }
@@ -115,6 +118,7 @@ fn under_a_staircase(rows: Rows<'_>, high: &[u32], low: &[u32], from: usize, dea
     };
     let steps = falling(high);
     let (mut next, mut top) = (0, f64::NEG_INFINITY);
+    // Not by `top` alone: minus infinity is a value that points may have.
     let mut any = false;
     for (x, y, row) in falling(low) {
         while next < steps.len() && steps[next].0 >= x {
@@ -131,7 +135,10 @@ fn in_parts(rows: Rows<'_>, high: &[u32], low: &[u32], from: usize, dead: &mut [
     }
     let mut values: Vec<f64> = high.iter().chain(&low).map(|&row| rows.value(row, from)).collect();
     let middle = values.len() / 2;
+    // The median halves both sides even where many values are equal: those at the border go into neither
+    // recursion.
     let border = *values.select_nth_unstable_by(middle, f64::total_cmp).1;
+    // Before the recursion, which would otherwise hold such an array at every level.
     drop(values);
     let side = |ids: &[u32], keep: fn(f64, f64) -> bool| -> Vec<u32> {
         ids.iter().copied().filter(|&row| keep(rows.value(row, from), border)).collect()

@@ -113,6 +113,8 @@ impl ParetoSet {
                     self.join();
                     if self.n >= self.choose_at {
                         self.choose_pilots();
+                        // At doubling distances first: pilots chosen from few points are poor, and are soon
+                        // replaced.
                         self.choose_at = self.n + self.n.min(CHOOSE_EVERY);
                     }
                     continue;
@@ -130,6 +132,7 @@ impl ParetoSet {
             if self.sample.len() < SAMPLE * self.dimensions {
                 self.sample.extend_from_slice(row);
             } else {
+                // A ring: the oldest of the sample gives way.
                 let place = self.sampled % SAMPLE * self.dimensions;
                 self.sample[place..place + self.dimensions].copy_from_slice(row);
             }
@@ -153,6 +156,7 @@ impl ParetoSet {
             let order = rows.at(b).partial_cmp(rows.at(a)).unwrap_or(std::cmp::Ordering::Equal);
             order.then(self.positions[a as usize].cmp(&self.positions[b as usize]))
         });
+        // Of equal points the first stays: the order above puts it first.
         new.dedup_by(|later, first| rows.at(*later) == rows.at(*first));
         let mut kept = maximal(rows, &new, &mut dead);
         strike(rows, &kept, &old, 0, &mut dead);
@@ -161,12 +165,14 @@ impl ParetoSet {
         self.rows = kept.iter().flat_map(|&row| rows.at(row)).copied().collect();
         self.positions = kept.iter().map(|&row| self.positions[row as usize]).collect();
         self.candidates = kept.len();
+        // As many as there are candidates, and more: joining then costs each point a constant share.
         self.waiting_most = (2 * self.waiting_most).min(WAITING_LEAST).max(2 * self.candidates);
     }
 
     /// One after another, the candidate that dominates most of the sample that is left.
     fn choose_pilots(&mut self) {
         let d = self.dimensions;
+        // Evenly over the candidates: to mark the sample for all of them would cost more than pilots save.
         let every = self.candidates.div_ceil(CHOICE).max(1);
         let choice: Vec<&[f64]> = self.rows.chunks_exact(d).step_by(every).collect();
         let covered: Vec<Marks> = choice.iter().map(|pilot| marks(d, &self.sample, pilot)).collect();
@@ -177,6 +183,7 @@ impl ParetoSet {
                 marks.iter().zip(&left).map(|(mark, still)| (mark & still).count_ones()).sum()
             };
             let best = (0..choice.len()).map(|k| (gain(&covered[k]), k)).max();
+            // A pilot that covers nothing new would only cost comparisons.
             let Some((1.., k)) = best else { break };
             self.pilots.extend_from_slice(choice[k]);
             left.iter_mut().zip(&covered[k]).for_each(|(still, mark)| *still &= !mark);

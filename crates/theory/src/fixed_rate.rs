@@ -20,17 +20,20 @@
 /// The network with all its customers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Solution {
+    /// Customers per unit of time.
     pub throughput: f64,
     /// Time at each station.
     pub residence: Vec<f64>,
     /// Mean number at each station, in service or waiting.
     pub queues: Vec<f64>,
+    /// Share of the time in which each station is busy, X D.
     pub utilisation: Vec<f64>,
 }
 
 /// The network with each population from 1 to N.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ByPopulation {
+    /// X(1) to X(N).
     pub throughput: Vec<f64>,
     /// Mean numbers: a row a population, a column a station.
     pub queues: Vec<f64>,
@@ -76,6 +79,7 @@ fn recursion(
     each: &mut impl FnMut(f64),
     residence: &mut [f64],
 ) -> f64 {
+    // Even widths only: `sum` takes terms in pairs.
     match demands.len() {
         0..=2 => of_width::<2>(demands, think, population, each, residence),
         3..=4 => of_width::<4>(demands, think, population, each, residence),
@@ -99,6 +103,8 @@ fn of_width<const K: usize>(
     let unloaded = think + demands.iter().sum::<f64>();
     let (mut e, mut x) = ([0.0; K], 0.0);
     for n in 1..population {
+        // `e` and `x` are still those of n - 1 here: the order of the next three statements is the whole
+        // recursion.
         let cycle = unloaded + x * sum(&e);
         for k in 0..K {
             e[k] = square[k] + x * (d[k] * e[k]);
@@ -106,6 +112,7 @@ fn of_width<const K: usize>(
         x = f64::from(n) / cycle;
         each(x);
     }
+    // The last population is outside the loop: there the times are wanted, and not E.
     let last = f64::from(population) / (unloaded + x * sum(&e));
     for (k, time) in residence.iter_mut().enumerate() {
         *time = d[k] + x * e[k];

@@ -14,6 +14,7 @@ use super::parameter::{Parameter, ParameterError, ParameterFile, Settings};
 
 /// A checked configuration of a simulated system: what a room implements.
 pub(crate) trait Configuration: Send + Sync + Sized + 'static {
+    /// Name on the command line and in logs.
     const NAME: &'static str;
     /// One line that says what the system is.
     const SUMMARY: &'static str;
@@ -59,11 +60,13 @@ pub(crate) trait Configuration: Send + Sync + Sized + 'static {
 
 /// A machine that accounts for its run.
 pub(crate) trait Simulated: Model {
+    /// What the machine was made from.
     type Configuration: Configuration;
 
     /// Reports what is unfinished, and checks every law.
     fn finish(&mut self, calendar: &mut Calendar, laws: &mut Laws) -> Result<(), LawViolation>;
 
+    /// What was counted since statistics began, up to `now`.
     fn totals(&self, now: Time) -> <Self::Configuration as Configuration>::Totals<'_>;
 
     /// Series of the main response, by which warm-up and batch means are judged.
@@ -129,6 +132,7 @@ impl<C: Configuration> Prepared for Ready<C> {
     fn run(&self, replication: &Replication, log: Option<&mut LogMonitor>) -> Result<Outcome, LawViolation> {
         match log {
             Some(log) => replicate(&self.configuration, &self.responses, replication, log),
+            // Two copies of the machine are compiled: in the one without a log, all reporting is removed.
             None => replicate(&self.configuration, &self.responses, replication, &mut NullMonitor),
         }
     }
@@ -160,6 +164,7 @@ pub(crate) fn replicate<C: Configuration, M: Monitor>(
 
 /// A simulated system.
 pub struct System {
+    /// Name on the command line and in logs.
     pub name: &'static str,
     /// One line that says what it is.
     pub summary: &'static str,
@@ -201,9 +206,11 @@ impl fmt::Debug for System {
 /// One replication to run.
 #[derive(Clone, Copy, Debug)]
 pub struct Replication {
+    /// Its random numbers.
     pub streams: Streams,
     /// Statistics begin here.
     pub warm_up: Time,
+    /// The run ends here, or before, when all work is done.
     pub end: Time,
     /// Length of the intervals of `samples`.
     pub interval: Span,
@@ -212,9 +219,11 @@ pub struct Replication {
 /// Description of one response of a replication.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Response {
+    /// Key in results.
     pub name: Cow<'static, str>,
     /// Empty for a pure number.
     pub unit: &'static str,
+    /// One line for people.
     pub description: Cow<'static, str>,
 }
 
@@ -225,6 +234,7 @@ pub(crate) struct Measured<C: Configuration> {
 }
 
 enum Computed<C: Configuration> {
+    // Functions and not closures: a list of responses is then data that threads can share.
     Of(fn(&C::Totals<'_>) -> f64),
     /// One of several alike, with its index.
     At(usize, fn(&C::Totals<'_>, usize) -> f64),
@@ -271,6 +281,7 @@ pub struct Outcome {
     pub batches: Batches,
     /// The laws that were checked, and held.
     pub laws: Laws,
+    /// Number of events, for rates of simulation.
     pub events: u64,
     /// When the run ended: at its end, or when all its work was done.
     pub ended: Time,

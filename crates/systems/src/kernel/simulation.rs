@@ -18,16 +18,22 @@ use super::replicate::{Outcome, Prepared, Replication, System};
 /// Reasons for a simulation without results.
 #[derive(Debug, Error)]
 pub enum SimulationError {
+    /// A parameter is missing, misspelt or out of its range.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
+    /// A run contradicted itself: a defect of the model.
     #[error("replication {replication}: {violation}")]
     LawViolation { replication: u64, violation: LawViolation },
+    /// Nothing in the configuration is random.
     #[error(transparent)]
     DuplicateReplications(#[from] DuplicateReplications),
+    /// The log cannot be written.
     #[error(transparent)]
     Log(#[from] LogError),
+    /// The operating system gives no threads.
     #[error("the system refuses to start {threads} threads: {problem}")]
     Threads { threads: String, problem: String },
+    /// The caller asked to stop.
     #[error("stopped")]
     Stopped,
 }
@@ -35,6 +41,7 @@ pub enum SimulationError {
 /// How the warm-up is chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum WarmUp {
+    /// So long, by the user.
     Given(Span),
     /// MSER-5 on the main response, averaged over the replications.
     Mser5,
@@ -43,15 +50,20 @@ pub enum WarmUp {
 /// Length, warm-up and sampling interval of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunPlan {
+    /// Length of a run, the warm-up included.
     pub length: Span,
+    /// What of it is left out.
     pub warm_up: WarmUp,
+    /// Length of an interval of the log's `samples`.
     pub interval: Span,
 }
 
 /// Results of replications.
 #[derive(Debug)]
 pub struct Replications {
+    /// Number of the first of `outcomes`.
     pub first_replication: u64,
+    /// In the order of their numbers.
     pub outcomes: Vec<Outcome>,
     /// The warm-up that was cut.
     pub warm_up: Span,
@@ -89,10 +101,12 @@ impl Simulation {
         Ok(Simulation { system, settings, plan, prepared })
     }
 
+    /// The configuration, checked and ready to run.
     pub fn prepared(&self) -> &dyn Prepared {
         &*self.prepared
     }
 
+    /// All parameters with the values in force, given or default.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -118,6 +132,8 @@ impl Simulation {
                     return Err(SimulationError::Stopped);
                 }
                 let outcome = self.replication(seed, replication, warm_up, None)?;
+                // Replications under way finish: there is no place inside a run where it could stop and still
+                // balance.
                 stopped.fetch_or(!done(replication), Ordering::Relaxed);
                 Ok(outcome)
             })
@@ -125,6 +141,8 @@ impl Simulation {
         let (warm_up, settled) = match self.plan.warm_up {
             WarmUp::Given(warm_up) => (warm_up, None),
             WarmUp::Mser5 => {
+                // The runs are made twice: their statistics cannot be cut afterwards, since no observation is
+                // kept.
                 let uncut = pass(Span::ZERO)?;
                 let series: Vec<&Batches> = uncut.iter().map(|outcome| &outcome.batches).collect();
                 let (time, cut) = common_cut(&series);
@@ -192,11 +210,13 @@ impl Simulation {
 
     /// When session `number` of a log begins: replications follow one another, a second apart.
     fn starts_us(&self, number: u64, finished: &Replications) -> i64 {
+        // A second between them, so that no two sessions of a log overlap or touch.
         let apart = |length_ns: u64| (length_ns / 1000) as i64 + 1_000_000;
         let first = finished.first_replication;
         let before = finished.outcomes.iter().take(number.saturating_sub(first) as usize);
         let here: i64 = before.map(|outcome| apart(outcome.ended.0)).sum();
         let epoch = self.prepared.epoch_us().unwrap_or(EPOCH_US);
+        // Replications before the first were not run: they are taken to last their full length.
         epoch + first as i64 * apart(self.plan.length.0) + here
     }
 

@@ -36,8 +36,10 @@ impl Draws {
         let mut addresses = vec![streams.address(Component("think")), streams.address(Component("way"))];
         let service = |name: &String| streams.address(Component(&format!("service at {name}")));
         addresses.extend(plan.stations.iter().map(|station| service(&station.name)));
+        // Purposes with fixed times have no lane: memory holds only streams that are drawn from.
         let random = |purpose: &usize| plan.classes.iter().any(|class| is_random(plan, class, *purpose));
         let purposes: Vec<usize> = (0..addresses.len()).filter(random).collect();
+        // 0 where there is none: a fixed time is returned before its lane is looked at.
         let lane = |purpose| purposes.iter().position(|random| *random == purpose).unwrap_or(0);
         let mut users = Vec::with_capacity(plan.users() as usize * purposes.len());
         let mut user = 0;
@@ -63,6 +65,7 @@ impl Draws {
             return fixed;
         }
         match self.users.get_mut(customer as usize * self.each + self.lane[purpose]) {
+            // Takes the time drawn earlier, and draws the one after it.
             Some(lane) => std::mem::replace(&mut lane.ready, law.sample(&mut lane.stream)),
             None => law.sample(&mut self.outside(purpose, outside)),
         }
@@ -77,6 +80,8 @@ impl Draws {
     }
 
     fn outside(&self, purpose: usize, [class, arrival, visit]: [u64; 3]) -> Stream {
+        // By class, arrival and visit: the same customer has the same demands in every system that is
+        // compared.
         self.addresses[purpose].of(class).of(arrival).stream(visit)
     }
 }

@@ -50,6 +50,7 @@ struct Customer {
     visit: u64,
 }
 
+// Numbers that no step has, so that a customer needs no tag beside the step.
 const THINKING: u32 = u32::MAX;
 const ABSENT: u32 = u32::MAX - 1;
 
@@ -151,6 +152,7 @@ impl<'a, M: Monitor> Model<'a, M> {
         let purpose = SERVICE + described.station as usize;
         let demand = self.draws.time(customer, purpose, who.address(), &described.service);
         if M::LISTENS {
+            // Only for the log: the demand counts when it is known, not when it has been served.
             who.served += demand;
         }
         let priority = self.plan.classes[who.class as usize].priority;
@@ -201,6 +203,7 @@ impl<'a, M: Monitor> Model<'a, M> {
 
     /// One comes from outside, and the next is on the way.
     fn arrive(&mut self, source: usize, calendar: &mut Calendar) {
+        // The next arrival first: its place in the calendar does not depend on what this one does.
         self.await_arrival(source, calendar);
         let outside = &mut self.outside[source];
         outside.arrivals += 1;
@@ -212,6 +215,7 @@ impl<'a, M: Monitor> Model<'a, M> {
             }
             None => {
                 self.customers.push(arrived);
+                // A delay station needs the customer's own far slot.
                 calendar.reserve_far(self.customers.len() as u32);
                 self.customers.len() as u32 - 1
             }
@@ -229,6 +233,7 @@ impl<'a, M: Monitor> Model<'a, M> {
 
     fn await_sample(&self, calendar: &mut Calendar) {
         let slot = calendar.near((self.stations.len() + self.outside.len()) as u32);
+        // Due at the end it is not served: `finish` takes the last sample.
         let next = (calendar.now() + self.replication.interval).min(self.replication.end);
         calendar.set(slot, next, Priority::Observation);
     }
@@ -292,6 +297,7 @@ impl<M: Monitor> thinktime_engine::Model for Model<'_, M> {
         if let Some(customer) = calendar.far_index(slot) {
             let step = self.customers[customer as usize].step;
             if step == THINKING {
+                // Leaves the books of thinking before it enters those of the network: nobody is in both.
                 self.think.due(slot, calendar);
                 self.begin(customer, calendar);
             } else {
@@ -313,6 +319,7 @@ impl<M: Monitor> thinktime_engine::Model for Model<'_, M> {
 
     fn restart_statistics(&mut self, calendar: &Calendar) {
         let now = calendar.now();
+        // Before the stations forget their busy time.
         self.sampler.restart(now, &self.stations);
         self.stations.iter_mut().for_each(|station| station.restart_statistics(now));
         self.think.restart_statistics(now);

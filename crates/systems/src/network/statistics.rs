@@ -56,6 +56,7 @@ impl<'a> RunTotals<'a> {
     }
 
     fn utilisation(&self, station: usize) -> f64 {
+        // A delay has as many servers as customers: its utilisation is the mean number in service.
         let servers = self.plan.stations[station].servers().unwrap_or(1) as f64;
         (self.roster(station).busy().mean(self.now) - self.switching(station)) / servers
     }
@@ -184,6 +185,7 @@ impl Sampler {
     /// Statistics are about to begin anew: what they forget is kept here.
     pub fn restart(&mut self, now: Time, stations: &[AnyStation]) {
         for (station, before) in stations.iter().zip(&mut self.busy) {
+            // Below zero from here on, which is why it is signed.
             *before -= station.roster().busy().area(now) as i128;
         }
     }
