@@ -135,8 +135,7 @@ fn in_parts(rows: Rows<'_>, high: &[u32], low: &[u32], from: usize, dead: &mut [
     }
     let mut values: Vec<f64> = high.iter().chain(&low).map(|&row| rows.value(row, from)).collect();
     let middle = values.len() / 2;
-    // The median halves both sides even where many values are equal: those at the border go into neither
-    // recursion.
+    // The median: at most half of the rows goes into either recursion, and those at the border into neither.
     let border = *values.select_nth_unstable_by(middle, f64::total_cmp).1;
     // Before the recursion, which would otherwise hold such an array at every level.
     drop(values);

@@ -46,6 +46,7 @@ struct Swapper {
     criterion: Criterion,
 }
 
+/// The whole simulated system: one processor, regions of main memory, the disk and the users.
 pub(super) struct Machine<'a, M> {
     config: &'a Config,
     users: Vec<User>,
@@ -121,6 +122,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
     fn think(&mut self, user: u32, first: bool, calendar: &mut Calendar) {
         let config = self.config;
         let source = &mut self.user(user).source;
+        // The reply is typed on the terminal that the user types on: one after the other.
         let reply = if first { Span::ZERO } else { source.think(&config.reply) };
         let think = reply + source.think(&config.insertion);
         self.user(user).think = think;
@@ -135,17 +137,20 @@ impl<'a, M: Monitor> Machine<'a, M> {
         asking.transaction = asking.source.input(mix);
         asking.attained = Span::ZERO;
         asking.to_stop = asking.transaction.piece.unwrap_or(Span(u64::MAX));
+        // Only output-bound work stops on its way.
         (asking.arrived, asking.first_slice, asking.first_output) = (now, None, None);
         asking.turn = turn;
         let place = asking.place;
         self.measures.input(now);
         self.swapper.slices = 0;
         match place {
+            // Foreground goes first: its first slice decides the reaction time.
             Place::Resident => self.ready.push_front(user),
             Place::Disk => {
                 self.swapper.inputs += 1;
                 self.waiting.insert(user);
             }
+            // On its way it is in no queue; what ends the move puts it there.
             Place::Loading | Place::Leaving => self.swapper.inputs += 1,
         }
         self.event(now, "input", user, None);
@@ -203,9 +208,11 @@ impl<'a, M: Monitor> Machine<'a, M> {
         served.to_stop -= slice.service;
         let (class, done) = (served.transaction.class, served.remaining() == Span::ZERO);
         let stops = served.to_stop == Span::ZERO;
+        // Before `done` is looked at: a command waits for its turn even if its first slice was all it needed.
         if class == Class::Command && first {
             self.go(user, Activity::CommandWait, now);
             self.commands.push_back(user);
+            // One command at a time: there is one region for a library directory.
             if self.commands.len() == 1 {
                 self.begin_command(user, calendar);
             }
@@ -258,6 +265,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
         self.report(user, Some(now));
         self.think(user, false, calendar);
         if self.users[user as usize].transaction.class == Class::Command {
+            // The command that ends is the first, as only that is served.
             self.commands.pop_front();
             if let Some(next) = self.commands.front().copied() {
                 self.begin_command(next, calendar);
@@ -315,6 +323,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
         let gone = self.user(user);
         gone.place = Place::Disk;
         if gone.activity.is_active() {
+            // An input that came while its workspace left keeps its turn: it has waited since.
             if !gone.is_foreground() {
                 gone.turn = turn;
             }
@@ -346,6 +355,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
         if self.memory.free() > 0 {
             self.fill(now);
         } else if let Some(victim) = self.victim() {
+            // Saturating: other causes than an input bring a swap-out, too.
             self.swapper.inputs = self.swapper.inputs.saturating_sub(1);
             self.swapper.slices = 0;
             self.swapper.busy = true;
@@ -357,6 +367,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
 
     /// A free region goes to a library directory, or to the workspace that the scheduler chooses.
     fn fill(&mut self, now: Time) {
+        // The directory first: a command that waits holds up all other commands.
         if let Some(user) = self.directory_wanted.take() {
             self.memory.take(now, DIRECTORY);
             self.library_accesses_to_go = self.config.mix.library_accesses;
@@ -395,6 +406,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
             holder.place == Place::Resident && !holder.is_foreground()
         };
         let longest = self.residents().find(can_leave);
+        // The running one is not passed over for another: the swap waits for the end of its slice.
         longest.filter(|user| Some(*user) != running)
     }
 
@@ -427,6 +439,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
         let (now, config) = (calendar.now(), self.config);
         let chosen = &mut self.users[user as usize];
         if chosen.is_foreground() {
+            // Foreground lasts for one slice, so that this is its first.
             chosen.first_slice = Some(now);
             self.measures.reaction(now.since(chosen.arrived));
         }
@@ -520,6 +533,7 @@ impl<M: Monitor> Model for Machine<'_, M> {
                 }
                 self.cut_slice(calendar);
             }
+            // After the input is in its queue: the slice's end looks for the next to run.
             None if slot == PROCESSOR => self.slice_ends(calendar),
             None if slot == DISK => {
                 self.access_ends(calendar);

@@ -106,6 +106,7 @@ impl Disks {
 
     fn wants_channel(&mut self, spindle: u32, calendar: &mut Calendar) {
         let at = (spindle % self.plan.channels) as usize;
+        // Spindles are dealt out to the channels in turn.
         if self.channels[at].held {
             self.spindles[spindle as usize].state = State::WaitingForChannel;
             self.channels[at].waiting.push_back(spindle);
@@ -117,6 +118,8 @@ impl Disks {
 
     fn transfer(&mut self, spindle: u32, calendar: &mut Calendar) {
         self.spindles[spindle as usize].state = State::Transferring;
+        // The channel is held during the latency, too: a selector channel cannot serve another spindle
+        // meanwhile.
         let latency = Span::from_nanoseconds(self.plan.revolution.0 as f64 * self.stream.uniform());
         let end = calendar.now() + latency + self.plan.transfer;
         calendar.set(self.slot(spindle), end, Priority::Completion);
@@ -135,6 +138,7 @@ impl Disks {
         self.present.leave(now, request.asked);
         let at = (spindle % self.plan.channels) as usize;
         match self.channels[at].waiting.pop_front() {
+            // The channel goes to the one that waits longest, before this spindle's next request can want it.
             Some(next) => self.transfer(next, calendar),
             None => self.channels[at].held = false,
         }

@@ -89,6 +89,7 @@ impl<M: Monitor> Machine<'_, M> {
         let wanted = self.wanted(now);
         let mut coming = 0u64;
         let mut sum = self.population.exponential();
+        // A Poisson number: how many unit exponential times fit below the mean.
         while sum < wanted {
             coming += 1;
             sum += self.population.exponential();
@@ -105,6 +106,8 @@ impl<M: Monitor> Machine<'_, M> {
         self.next_activity(calendar);
         if self.config.restarts_per_day > 0.0 {
             let wait = self.population.exponential() * DAY_S / self.config.restarts_per_day;
+            // Crashes are a Poisson process: the time to the next does not depend on how long the system has
+            // been up.
             calendar.set(RESTART, now + after(wait), Priority::Completion);
         }
         self.dispatch(calendar);
@@ -117,6 +120,7 @@ impl<M: Monitor> Machine<'_, M> {
             self.monitor.incident(calendar.now(), "reboot", "the interval in which CP was started again");
         }
         let again = calendar.now() + after(RESTART_S);
+        // Otherwise the stretch's own end stays due, and begins the next one.
         if self.stretch.is_some_and(|stretch| again < stretch.to) {
             calendar.set(START_STOP, again, Priority::Arrival);
         }
@@ -126,6 +130,7 @@ impl<M: Monitor> Machine<'_, M> {
     fn stops(&mut self, calendar: &mut Calendar) {
         let now = calendar.now();
         for user in 0..self.config.users {
+            // Whoever thinks, or was about to log on, does neither.
             calendar.clear(calendar.far(user));
             if !self.users[user as usize].is_signed_on() {
                 self.users[user as usize].state = State::SignedOff;
@@ -154,7 +159,9 @@ impl<M: Monitor> Machine<'_, M> {
     fn wanted(&mut self, now: Time) -> f64 {
         let day = now.0 / DAY;
         if self.day.number != day {
+            // A stream for each day: it has the same factor however many users came before.
             let mut stream = self.streams.stream(Component("cp67 days"), day);
+            // Log-normal with mean 1: sigma changes the spread of days and not their average.
             let mut factor = |sigma: f64| (sigma * stream.normal() - 0.5 * sigma * sigma).exp();
             let users = factor(self.config.day_sigma).min(BUSIEST);
             self.day = Day { number: day, users, guests: factor(self.config.day_guest_sigma) };
@@ -174,6 +181,7 @@ impl<M: Monitor> Machine<'_, M> {
     pub(super) fn user_arrives(&mut self, calendar: &mut Calendar) {
         let most = self.config.population.most() * BUSIEST;
         let chance = self.wanted(calendar.now()) / most;
+        // Thinning (Lewis and Shedler 1979): the rate follows the hour and the day without being integrated.
         if self.population.uniform() < chance {
             self.arrives(Span::ZERO, calendar);
         }
@@ -183,6 +191,7 @@ impl<M: Monitor> Machine<'_, M> {
     /// Somebody who is not there logs on after `wait`; nobody does when all are there.
     fn arrives(&mut self, wait: Span, calendar: &mut Calendar) {
         let users = u64::from(self.config.users);
+        // The operator, user 0, is always there.
         let first = 1 + self.population.below(users - 1);
         let free = (0..users - 1)
             .map(|step| 1 + (first - 1 + step) % (users - 1))
@@ -261,6 +270,7 @@ impl<M: Monitor> Machine<'_, M> {
         let variety = &self.config.variety;
         let resting = &mut self.users[user as usize];
         resting.state = State::AtTerminal;
+        // Looked at between interactions only: nobody leaves in the middle of one.
         if now >= resting.session_ends {
             return self.logs_off(user, now);
         }
@@ -269,6 +279,7 @@ impl<M: Monitor> Machine<'_, M> {
         if now >= resting.task.ends {
             resting.take_up_task(class, variety, now);
             if resting.work().uniform() < variety.break_share {
+                // A break between tasks, which the log shows as a long think time.
                 think += resting.wait(variety.break_s);
             }
         }
@@ -282,6 +293,7 @@ impl<M: Monitor> Machine<'_, M> {
             return self.logs_on(user, calendar);
         }
         self.chore(Kind::Vmio, Some(user));
+        // CP takes the line from the terminal before the virtual machine can see it.
         self.asks(user, calendar.now());
         self.dispatch(calendar);
     }
@@ -297,6 +309,7 @@ impl<M: Monitor> Machine<'_, M> {
     pub(super) fn interaction_ends(&mut self, user: u32, calendar: &mut Calendar) {
         let now = calendar.now();
         self.leaves_queue(user);
+        // Its place is free before anybody is admitted, below.
         let done = &self.users[user as usize];
         let typing = Span(self.config.line_time.0 * done.answer_lines);
         let response = now.since(done.arrived);
@@ -368,6 +381,7 @@ impl<M: Monitor> Machine<'_, M> {
         self.chore(Kind::Base, None);
         calendar.set(SECOND, calendar.now() + after(SECOND_S), Priority::Arrival);
         let now = calendar.now();
+        // Once a second is often enough for a printer.
         if self.printer.release(now) && !calendar.is_set(PRINTER) {
             calendar.set(PRINTER, now, Priority::Arrival);
         }
@@ -402,6 +416,7 @@ impl<M: Monitor> Machine<'_, M> {
         self.unmeasured(piece);
         if !self.pieces.is_empty() {
             let pause = after(self.config.unmeasured.pause_s * self.chance.exponential());
+            // In pieces, so that an activity of minutes does not keep everybody from the processor.
             calendar.set(PIECE, calendar.now() + piece + pause, Priority::Arrival);
         }
         self.dispatch(calendar);
@@ -410,6 +425,7 @@ impl<M: Monitor> Machine<'_, M> {
     /// DUSETIMR is started by the clock; it reads when it comes to run.
     pub(super) fn reading_is_due(&mut self, calendar: &mut Calendar) {
         calendar.set(READING, calendar.now() + self.interval, Priority::Observation);
+        // A reading that is still under way takes the place of this one.
         if self.users[OPERATOR as usize].state == State::AtTerminal {
             self.reading_due = true;
             self.asks(OPERATOR, calendar.now());

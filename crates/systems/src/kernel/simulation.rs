@@ -132,8 +132,7 @@ impl Simulation {
                     return Err(SimulationError::Stopped);
                 }
                 let outcome = self.replication(seed, replication, warm_up, None)?;
-                // Replications under way finish: there is no place inside a run where it could stop and still
-                // balance.
+                // Replications under way finish; only those that have not begun are refused.
                 stopped.fetch_or(!done(replication), Ordering::Relaxed);
                 Ok(outcome)
             })

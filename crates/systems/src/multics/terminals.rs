@@ -30,11 +30,13 @@ impl<M: Monitor> Machine<'_, M> {
         let user = &mut self.users[number as usize];
         let line = match user.role {
             Role::Scripted if !config.shuffled => {
+                // The position is kept with the user: a script goes on where it was, round and round.
                 let line = user.position;
                 user.position = (line + 1) % config.script_lines;
                 line
             }
             Role::Scripted | Role::Normal => user.think.below(config.script_lines as u64) as usize,
+            // The line after the script's is the housekeeping's.
             Role::Housekeeping => config.script_lines,
         };
         let think = match user.role {
@@ -59,11 +61,14 @@ impl<M: Monitor> Machine<'_, M> {
         let user = &mut self.users[number as usize];
         let input = user.next;
         user.inputs.push_back(input);
+        // Also where it is answered before the next sample.
         user.active = true;
         self.measures.interactions.enter(calendar.now());
+        // A line that is not waited for: the next one is thought of at once, and may be typed ahead.
         if self.config.lines[input.line].waits.is_none() {
             self.thinks(number, 1.0, calendar);
         }
+        // The process does not know of the line until a processor has taken the interrupt.
         self.interrupt(Interrupt::LineIn(number), calendar);
     }
 
@@ -82,6 +87,7 @@ impl<M: Monitor> Machine<'_, M> {
         let before = user.line;
         let Some(input) = user.begins(&config.lines, factor) else { return };
         user.level = 0;
+        // Every interaction begins on top: a process is long-running only until it is answered.
         if before.is_some_and(|before| config.lines[before].command != config.lines[input.line].command) {
             self.core.turns_over(number, config.kept);
             self.segments.turns_over(number, config.kept);
@@ -93,11 +99,13 @@ impl<M: Monitor> Machine<'_, M> {
     pub(super) fn answers(&mut self, number: u32, calendar: &mut Calendar) {
         let now = calendar.now();
         self.ceases_to_be_eligible(number, now);
+        // Before the next line is read: it has to become eligible again, behind the others.
         let config = self.config;
         let user = &mut self.users[number as usize];
         let Some(work) = user.work.take() else { return };
         let line = &config.lines[work.input.line];
         let lines = line.lines.sample(&mut user.demand).seconds().round() as u32;
+        // If a reply is being typed, the new lines follow it.
         let begins_to_type = user.lines == 0 && lines > 0;
         user.lines += lines;
         user.reads_reply = line.waits.is_some() && user.lines > 0;

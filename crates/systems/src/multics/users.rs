@@ -58,6 +58,7 @@ impl Charged {
         self.run + self.page_fault + self.other_fault
     }
 
+    /// Adds what another interaction was charged.
     pub fn add(&mut self, more: &Charged) {
         self.run += more.run;
         self.page_fault += more.page_fault;
@@ -65,6 +66,7 @@ impl Charged {
         self.page_faults += more.page_faults;
     }
 
+    /// What was charged after `earlier`.
     pub fn since(&self, earlier: &Charged) -> Charged {
         Charged {
             run: self.run - earlier.run,
@@ -143,6 +145,7 @@ pub(super) struct User {
     /// Whether an interaction was in progress since the last sample.
     pub active: bool,
     pub think: Stream,
+    // Three streams: the same user types and asks the same whatever faults its process has.
     pub demand: Stream,
     pub fate: Stream,
 }
@@ -175,6 +178,7 @@ impl User {
         let input = self.inputs.pop_front()?;
         let line = &lines[input.line];
         let stream = &mut self.demand;
+        // At least one page and segment: the lifetime at none held is that at one.
         let whole = |drawn: Span| (drawn.seconds().round() as u32).max(1);
         let left = Span::from_nanoseconds(line.cpu.sample(stream).0 as f64 * factor);
         let output = line.first_output.sample(stream).seconds().clamp(0.0, 1.0);
@@ -197,11 +201,13 @@ impl User {
         if work.first_output.is_none() && work.left_at_output > Span::ZERO {
             (length, end) = (Span(work.left.0 - work.left_at_output.0), End::Output);
         }
+        // Faults do not see the quantum: they are compared with whichever end comes first.
         if self.quantum < length {
             (length, end) = (self.quantum, End::Quantum);
         }
         let rates = [page, segment, Some(gate)].map(|mean| mean.map_or(0.0, f64::recip));
         let all: f64 = rates.iter().sum();
+        // One draw for the three: the least of exponential times is exponential, with the sum of their rates.
         let fault = Span::from_nanoseconds(self.fate.exponential() / all);
         if fault < length {
             let pick = self.fate.uniform() * all;

@@ -10,6 +10,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// The system call that a process is in.
 #[derive(Clone, Debug)]
 pub(super) enum Call {
+    /// `read` or `write` of a file.
     Transfer(Transfer),
     Print {
         left: u64,
@@ -29,6 +30,7 @@ pub(super) enum Call {
         text: Option<usize>,
         stage: Copying,
     },
+    /// Waits for a child to exit.
     Wait,
     Sync {
         inode: usize,
@@ -113,6 +115,7 @@ impl Call {
             Step::Compute(_) | Step::Exit => return None,
             Step::Transfer(access) => Call::Transfer(Transfer::new(access)),
             Step::Print(left) => Call::Print { left, charged: false },
+            // Whole seconds, rounded up: the call knows no parts of one.
             Step::Pause(span) => Call::Pause { seconds: span.0.div_ceil(SECOND_NS), begun: false },
             Step::Fork(birth) => Call::Fork { birth, stage: Copying::Allocate },
             Step::Grow { to, text } => Call::Grow { to, text, stage: Copying::Allocate },

@@ -19,6 +19,8 @@ const WITHOUT_SWAP_SPACE: Flow = Flow::Sleep(Channel::NextSecond, priority::PAUS
 impl<M: Monitor> Machine<'_, M> {
     /// The current process `p` goes on in its system call.
     pub fn call(&mut self, p: usize, calendar: &mut Calendar) -> Flow {
+        // Taken out and put back, also when it is done: `run` clears it, and the machine can be borrowed
+        // meanwhile.
         let Some(mut call) = self.processes[p].call.take() else { return Flow::Done };
         let flow = match &mut call {
             Call::Transfer(transfer) => self.transfer(transfer, calendar),
@@ -29,6 +31,8 @@ impl<M: Monitor> Machine<'_, M> {
             Call::Wait => self.wait_for_child(p),
             Call::Sync { inode, stage } => self.sync(inode, stage, calendar),
             Call::Touch { left, fault } => {
+                // The frame of the page that was written is this process's; others may have been waiting for
+                // any.
                 if *fault == Fault::Writing {
                     self.wake(Channel::FreeFrame, calendar.now());
                 }
@@ -44,6 +48,7 @@ impl<M: Monitor> Machine<'_, M> {
         while transfer.bytes > 0 {
             let (file, block) = (transfer.file, transfer.block());
             match transfer.stage {
+                // For every block anew: the block of addresses may have lost its buffer since.
                 Stage::Map => match self.files.map_block(file, block) {
                     None => transfer.stage = Stage::Data,
                     Some(map) => match self.get_block(map, true, calendar) {
@@ -57,6 +62,8 @@ impl<M: Monitor> Machine<'_, M> {
                 },
                 Stage::Mapping(buffer) => {
                     self.release(buffer, Contents::Unchanged, calendar.now());
+                    // Released before the data block is asked for: two processes that each held one and
+                    // waited for the other's would wait for ever.
                     transfer.stage = Stage::Data;
                 }
                 Stage::Data => {
@@ -67,6 +74,8 @@ impl<M: Monitor> Machine<'_, M> {
                         return flow;
                     }
                     if !transfer.write {
+                        // Before the process sleeps: the second read stands in the disk's queue behind the
+                        // first.
                         self.read_ahead(file, block, calendar);
                     }
                     match got {
@@ -107,6 +116,7 @@ impl<M: Monitor> Machine<'_, M> {
     /// Characters go to the terminal's output queue; above the high water mark the writer sleeps (`ttwrite`).
     fn print(&mut self, p: usize, left: &mut u64, charged: &mut bool, calendar: &mut Calendar) -> Flow {
         let now = calendar.now();
+        // Processor time for all characters once, at the beginning: a writer that sleeps pays nothing more.
         if !std::mem::replace(charged, true) {
             return Flow::Compute(self.config.costs.print(*left));
         }
@@ -139,6 +149,7 @@ impl<M: Monitor> Machine<'_, M> {
         if !self.config.shared_alarm {
             return Flow::Sleep(Channel::Alarm(p), priority::PAUSE);
         }
+        // Only an earlier time is set, unless the old one is past.
         if self.time_out <= self.seconds || self.time_out > until {
             self.time_out = until;
         }
@@ -146,6 +157,7 @@ impl<M: Monitor> Machine<'_, M> {
     }
 
     fn wait_for_child(&mut self, p: usize) -> Flow {
+        // Entries of the table are never used again, so that a parent's number stays its own.
         let children = self.processes.iter().any(|q| q.parent == p && q.status != Status::Gone);
         let parent = &mut self.processes[p];
         if parent.exited > 0 {
@@ -177,6 +189,7 @@ impl<M: Monitor> Machine<'_, M> {
                     None => return WITHOUT_SWAP_SPACE,
                 }
                 self.processes[p].locked = true;
+                // The swapper must not move the image while the call writes it.
                 self.fork(p, birth, stage, calendar)
             }
             Copying::Out(place) => {
@@ -184,6 +197,7 @@ impl<M: Monitor> Machine<'_, M> {
                     return flow;
                 }
                 self.processes[p].locked = false;
+                // The child begins its life out of memory: the swapper brings it in.
                 self.give_birth(p, birth, None, Some(place), calendar.now());
                 Flow::Done
             }
@@ -213,6 +227,7 @@ impl<M: Monitor> Machine<'_, M> {
         }
         self.processes.push(child);
         let p = self.processes.len() - 1;
+        // The first interaction begins with the process; nobody has thought before it.
         self.interaction_begins(p, Span::ZERO, now);
         self.wake_swapper(now);
     }
@@ -237,6 +252,7 @@ impl<M: Monitor> Machine<'_, M> {
                     self.swap_area.release(now, old);
                 }
                 self.frames.leave(p);
+                // A new image has none of the old pages.
                 self.processes[p].size = to;
                 Flow::Done
             }
@@ -265,8 +281,10 @@ impl<M: Monitor> Machine<'_, M> {
                 }
                 *stage = Copying::Done;
                 self.swapped_out(p, place, calendar.now());
+                // With the old size, by which memory and meters know it; only then the new one counts.
                 self.processes[p].size = to;
                 self.join_text(p, text, false);
+                // Not asleep but ready and out: the swapper brings it back with its new size.
                 Flow::Away
             }
             Copying::Done => Flow::Done,
@@ -306,6 +324,7 @@ impl<M: Monitor> Machine<'_, M> {
                 }
             }
         }
+        // Nobody waits for these: `update` goes back to sleep while the disk still works on them.
         for (buffer, block) in self.files.cache.flush() {
             self.write_block(buffer, block, true, calendar);
         }

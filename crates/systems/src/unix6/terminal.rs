@@ -20,6 +20,8 @@ pub(super) struct Line {
 pub(super) struct Terminal {
     line: Line,
     /// When the last character that waits will have gone.
+    // The queue is a time and no list: each character takes the same time, so that the length follows from
+    // it.
     empty_at: Time,
 }
 
@@ -35,6 +37,8 @@ impl Terminal {
 
     /// Takes up to `characters`; what it does not take is above the high water mark.
     pub fn put(&mut self, characters: u64, now: Time) -> u64 {
+        // One above the mark: the writer looks before it puts a character, and the one that passes the mark
+        // goes in.
         let room = (self.line.high_water + 1).saturating_sub(self.waiting(now));
         let taken = characters.min(room);
         self.empty_at = self.empty_at.max(now) + Span(taken * self.line.character.0);
