@@ -20,6 +20,7 @@ impl Address {
     /// The address that continues this one with `word`. The order of the words matters.
     #[must_use]
     pub fn of(self, word: u64) -> Address {
+        // Mixed before it is joined: neighbouring words do not give related addresses.
         Address(mix(self.0 ^ mix(word)))
     }
 
@@ -30,6 +31,7 @@ impl Address {
         name.as_bytes().chunks(8).fold(self.of(name.len() as u64), |address, chunk| {
             let mut word = [0; 8];
             word[..chunk.len()].copy_from_slice(chunk);
+            // Little endian on every machine: the same name gives the same stream everywhere.
             address.of(u64::from_le_bytes(word))
         })
     }
@@ -44,6 +46,7 @@ impl Address {
 /// in 2^53.
 #[inline]
 pub fn unit(bits: u64) -> f64 {
+    // The middle of each of 2^53 intervals.
     ((bits >> 11) as f64 + 0.5) / (1u64 << 53) as f64
 }
 

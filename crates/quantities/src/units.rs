@@ -38,6 +38,7 @@ pub fn parse_duration(text: &str) -> Result<f64, String> {
     if unit.is_empty() && number != 0.0 {
         return Err(refused("has no unit"));
     }
+    // Without a unit only 0 comes here, which is the same in all of them.
     let Some((_, units, make)) = SECONDS.iter().find(|(name, ..)| *name == unit || unit.is_empty()) else {
         return Err(refused("has an unknown unit"));
     };
@@ -61,6 +62,7 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
         return Err(refused("has an unknown unit"));
     };
     let bytes = (number * factor).round();
+    // The largest u64 as a double is 2^64 itself: a number equal to it does not fit.
     if bytes < u64::MAX as f64 { Ok(bytes as u64) } else { Err(refused("is too large")) }
 }
 
@@ -75,6 +77,7 @@ fn split(text: &str) -> Option<(f64, String)> {
     let begins_unit = |(at, c): &(usize, char)| c.is_alphabetic() && !is_exponent(*at);
     let end = text.char_indices().find(begins_unit).map_or(text.len(), |(at, _)| at);
     let number = text[..end].trim().parse::<f64>().ok()?;
+    // By the sign and not by comparison: -0 is refused with all other negative numbers.
     (number.is_finite() && number.is_sign_positive()).then(|| (number, text[end..].trim().to_owned()))
 }
 

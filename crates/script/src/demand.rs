@@ -3,8 +3,11 @@
 /// One kind of demand.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Demand {
+    /// Key in the table of the system.
     pub name: &'static str,
+    /// Empty for a pure number.
     pub unit: &'static str,
+    /// One line for errors and documentation.
     pub description: &'static str,
     /// What it is where nothing is said; none where it must be said.
     pub default: Option<f64>,
@@ -46,6 +49,7 @@ const MULTICS: &[Demand] = &[
 
 const CTSS: &[Demand] = &[
     Demand::needed("cpu", "s", 0.0, DAY, "run time: processor time of the program, without swapping"),
+    // The 7094's core bank: 2^15 words.
     Demand::needed("words", "words", 1.0, 32_768.0, "size of the program that is swapped"),
     Demand::needed("disk", "transfers", 0.0, 1e5, "transfers between the program's files and core"),
     Demand::needed("lines", "lines", 0.0, 1e5, "lines of the reply"),

@@ -13,6 +13,7 @@ use crate::source::{Place, Source};
 use crate::{Script, ScriptError, Step};
 
 /// Longest name, or line typed or waited for [characters].
+// Limits against mistakes, not against users: a script beyond them is a generated one gone wrong.
 const LONGEST_LINE: usize = 1000;
 /// Most times that an interaction is repeated.
 const MOST_TIMES: u64 = 1000;
@@ -113,6 +114,7 @@ pub fn script(source: &Source<'_>) -> Result<Script, ScriptError> {
     let mut interactions = Vec::new();
     for (index, interaction) in document.interaction.into_iter().enumerate() {
         let times = interaction.repeat;
+        // Before they are made: a small file can ask for millions.
         if interactions.len() + times > MOST_INTERACTIONS {
             let remedy = format!("give at most {MOST_INTERACTIONS}, repeats counted");
             return Err(source.error(&[Place::Key("interaction")], "there are too many", remedy));
@@ -183,6 +185,7 @@ fn step(
     let wrong =
         |key: &'static str, problem: &str, remedy: &str| Err(source.error(&within(key), problem, remedy));
     match (&interaction.wait_for, interaction.wait) {
+        // Said in one way or the other: a forgotten wait_for must not become a user who never waits.
         (Some(_), Some(false)) => {
             return wrong("wait_for", "is given together with wait = false", "leave one of them out");
         }
@@ -211,6 +214,7 @@ fn demands(
     let mut demands = Demands::new();
     for (system, given) in given {
         let Some(given) = given else { continue };
+        // There is no such system here only if the two lists of systems differ: then every name is refused.
         let known = demand::of(system).unwrap_or_default();
         let mut on_system = BTreeMap::new();
         for (name, distribution) in given {
@@ -218,6 +222,7 @@ fn demands(
             let Some(demand) = known.iter().find(|demand| demand.name == name) else {
                 let names: Vec<&str> = known.iter().map(|demand| demand.name).collect();
                 let problem = format!("{name:?} is no demand on {system}");
+                // The item is what holds the table: the misspelt name is in the problem already.
                 let error = source.error(&place, problem, offer(&name, &names));
                 return Err(ScriptError { item: source.item(&place[..place.len() - 2]), ..error });
             };
@@ -233,6 +238,7 @@ fn demands(
 /// Whether a demand is within its range; if not, the problem and the remedy.
 fn in_range(distribution: &quantities::Distribution, demand: &Demand) -> Result<(), (String, String)> {
     // Rounding of weights must not make a whole out of range.
+    // Least mean and greatest value: a distribution may go down to 0 where its mean may not.
     let within = distribution.cumulative(demand.high) > 1.0 - 1e-9;
     if distribution.mean() >= demand.low && within {
         return Ok(());
@@ -250,10 +256,13 @@ fn in_range(distribution: &quantities::Distribution, demand: &Demand) -> Result<
 fn merged(common: &Demands, own: Demands) -> Demands {
     let mut demands = common.clone();
     for (system, given) in own {
+        // Name by name: an interaction that gives its cpu keeps the other demands of its command.
         demands.entry(system).or_default().extend(given);
     }
     for (system, given) in &mut demands {
         for known in demand::of(system).unwrap_or_default() {
+            // Defaults last, and for systems that are mentioned only: no demands at all means not meant for
+            // that system.
             if let Some(value) = known.default {
                 given.entry(known.name.into()).or_insert_with(|| Distribution::deterministic(value));
             }

@@ -12,7 +12,9 @@ use crate::{BUILTIN, ScriptError, demand, read};
 /// What a user does, over and over.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Script {
+    /// Name in results and logs.
     pub name: String,
+    /// For people; may be empty.
     pub description: String,
     /// In the order in which they are done.
     pub interactions: Vec<Step>,
@@ -23,6 +25,7 @@ pub struct Script {
 /// One interaction: think, type, and wait for the reply or not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
+    /// Name of the command, by which results are given.
     pub command: String,
     /// The line typed.
     pub types: String,
@@ -70,6 +73,7 @@ impl Script {
 
     /// The script, with nothing left to defaults, in the form of its TOML.
     pub fn to_json(&self) -> Value {
+        // Demands are written with each interaction, where nothing is left to commands.
         let commands: Map<String, Value> = self
             .interactions
             .iter()
@@ -142,6 +146,7 @@ impl Step {
 fn short(distribution: &Distribution) -> Value {
     let table = distribution.to_json();
     match (distribution.fixed(), table.get("value")) {
+        // As people write it: what is read and written again looks the same.
         (Some(_), Some(value)) => value.clone(),
         _ => table,
     }

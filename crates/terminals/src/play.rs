@@ -25,7 +25,9 @@ use crate::user::direct::DirectCost;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlayOptions {
+    /// What the users ask for.
     pub workload: Workload,
+    /// How many there are, step by step.
     pub users: Users,
     /// How long each number of users plays, s.
     pub step_s: f64,
@@ -36,6 +38,7 @@ pub struct PlayOptions {
     pub think: Distribution,
     #[serde(default)]
     pub open_loop: bool,
+    /// The same seed gives the same think times and demands.
     pub seed: u64,
     /// Folder of the scratch files.
     pub scratch: PathBuf,
@@ -83,9 +86,11 @@ pub struct Baseline {
     pub n: usize,
     /// Users who played them, with the think time of the play.
     pub users: u32,
+    /// From when the input was due until the prompt.
     pub response_s: MedianInterval,
     /// The slowest one.
     pub response_max_s: f64,
+    /// From when the input was due until the first slice of service.
     pub reaction_s: MedianInterval,
     /// CPU time of the user's process.
     pub service_s: MedianInterval,
@@ -96,7 +101,9 @@ pub struct Baseline {
 /// What is measured before a play.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Prepared {
+    /// Speed of the compute loop on this machine.
     pub calibration: Calibration,
+    /// What the driver itself adds; none where it was left out.
     pub baseline: Option<Baseline>,
 }
 
@@ -126,6 +133,7 @@ fn baseline(
     observe: &mut Observer<'_>,
 ) -> Result<Baseline, TerminalsError> {
     let mut program = options.program(calibration);
+    // The same memory in each process as in the play: its size changes the cost of a switch.
     program.workload = Workload { array_bytes: options.workload.array_bytes, ..Workload::named("empty")? };
     let users = Users { from: BASELINE_USERS, to: BASELINE_USERS, by: 1 };
     let schedule = Schedule::new(users, options.baseline_s, None)?;
@@ -194,6 +202,7 @@ pub fn rehearse(
                 let (Some(service_s), Some(response_s)) = (one.service_s(), one.response_s()) else {
                     continue;
                 };
+                // Drawn again from its address: what the user's process drew need not be sent back.
                 let class = workload.class_of(options.seed, one.user, one.index);
                 let drawn = class.amounts(options.seed, one.user, one.index).compute_iterations;
                 beyond_loop_s.push(service_s - drawn as f64 * workload.iteration_s);
@@ -214,6 +223,7 @@ pub fn rehearse(
     let mean = |values: &[f64]| values.iter().sum::<f64>() / n as f64;
     let beyond_s = mean(&beyond_loop_s);
     let variance = beyond_loop_s.iter().map(|x| (x - beyond_s).powi(2)).sum::<f64>() / (n - 1) as f64;
+    // Of the rest alone: what the loops vary by has been taken out.
     let half_s = 1.96 * (variance / n as f64).sqrt();
     let service_s = beyond_s + workload.iteration_s * workload.mean(|class| class.compute_iterations.mean());
     Ok(Demand {
@@ -231,7 +241,9 @@ pub struct StepFigures {
     pub users: u32,
     /// Completed interactions whose input was due while so many users played.
     pub n: usize,
+    /// Inputs without a complete reply at the end of the play.
     pub unfinished: usize,
+    /// None where nothing was completed.
     pub response_mean_s: Option<f64>,
     pub response_median_s: Option<f64>,
     pub response_p95_s: Option<f64>,
@@ -255,7 +267,9 @@ pub fn play(
 ) -> Result<Played, TerminalsError> {
     let schedule = options.check()?;
     let program = options.program(&prepared.calibration);
+    // Tables are declared before the first user types: a failure of the log must not cost a play.
     let mut book = Book::open(writer)?;
+    // Already now: the log of a play that is killed says what was played.
     writer_of(writer)?.set("terminals", facts(options, prepared, &schedule, None))?;
     let play =
         Play { program: &program, schedule: &schedule, think: &options.think, open_loop: options.open_loop };
@@ -359,6 +373,7 @@ impl Book<'_> {
         if interactions.is_empty() && changes.is_empty() {
             return Ok(());
         }
+        // Rows and events in one append: they are in the log together or not at all.
         let rows: Vec<Row> = interactions.iter().map(|one| one.row(&self.schema)).collect();
         let events: Vec<Row> = changes.iter().map(|&change| population_event(change)).collect();
         writer_of(self.writer)?.append(vec![(self.interactions, rows), (self.events, events)])?;
@@ -429,10 +444,13 @@ pub fn measure_direct(
             Some(Report::Failed { user, problem }) => return Err(TerminalsError::User { user, problem }),
             Some(_) => {}
             None => {
+                // The observer is asked five times a second, so that an interrupt by the user takes effect
+                // soon.
                 if observe(&Progress::default()) == Verdict::Stop {
                     return Err(TerminalsError::Stopped);
                 }
                 match poll(&mut [PollFd::new(&nursery.reports(), PollFlags::IN)], Some(&tick)) {
+                    // A signal, such as of a child that ended: look again.
                     Err(rustix::io::Errno::INTR) => {}
                     result => {
                         result.doing("wait for the measurement", "start again")?;

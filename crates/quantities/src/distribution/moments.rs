@@ -11,6 +11,8 @@ impl Distribution {
     /// Mean.
     pub fn mean(&self) -> f64 {
         match &self.0 {
+            // What is a parameter is returned as it was given: by way of raw moments it would lose its last
+            // digits.
             Law::Deterministic { value, .. } => *value,
             Law::Exponential { mean, max: None }
             | Law::Erlang { mean, .. }
@@ -139,6 +141,7 @@ impl Distribution {
         }
         match &self.0 {
             Law::Deterministic { value, .. } => f64::from(t >= *value),
+            // What exceeds `max` becomes `max`: a step of the function there.
             Law::Exponential { max: Some(max), .. } if t >= *max => 1.0,
             Law::Exponential { mean, .. } => -(-t / mean).exp_m1(),
             Law::Hyperexponential { weights, means, .. } => {
@@ -210,6 +213,7 @@ fn piece(low: f64, high: f64) -> Raw {
     [(l + h) / 2.0, (l * l + l * h + h * h) / 3.0, (l + h) * (l * l + h * h) / 4.0]
 }
 
+/// Moments of a mixture: raw ones are averages by weight, which central ones are not.
 fn mixed(weights: &[f64], parts: impl Iterator<Item = Raw>) -> Raw {
     weights
         .iter()
@@ -220,6 +224,7 @@ fn mixed(weights: &[f64], parts: impl Iterator<Item = Raw>) -> Raw {
 /// E T^n = a low^a (high^(n-a) - low^(n-a)) / ((n - a) (1 - (low/high)^a)), also near n = a.
 fn bounded_pareto(shape: f64, low: f64, high: f64, n: f64) -> f64 {
     let stretch = (high / low).ln();
+    // The integral of t^(exponent - 1) over the range, whose limit at exponent 0 is the logarithm.
     let over = |exponent: f64| {
         if exponent == 0.0 { stretch } else { (exponent * stretch).exp_m1() / exponent }
     };
@@ -231,11 +236,14 @@ fn erlang(shape: u32, x: f64) -> f64 {
     if x == 0.0 {
         return 0.0;
     }
+    // By logarithms: x^i and i! are too large for a number long before their quotient is.
     let term = |i: u32| (f64::from(i) * x.ln() - x - lgamma(f64::from(i) + 1.0)).exp();
     1.0 - (0..shape).map(term).sum::<f64>()
 }
 
+/// The c.d.f. through the points: linear between them, 0 before the first and 1 from the last on.
 fn interpolated(values: &[f64], cumulative: &[f64], t: f64) -> f64 {
+    // The first value above t.
     let after = values.partition_point(|value| *value <= t);
     match after {
         0 => 0.0,

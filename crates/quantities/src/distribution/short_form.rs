@@ -64,6 +64,8 @@ impl Reader<'_> {
         self.skip_space();
         let value = match self.rest().chars().next() {
             Some('[') => self.list(),
+            // A name alone, without parameters, is a description too: what it lacks is found when it is
+            // checked.
             Some(c) if c.is_ascii_alphabetic() => self.description(),
             _ => self.number(),
         };
@@ -75,11 +77,13 @@ impl Reader<'_> {
         let start = self.at;
         let word = self.word(|c| c.is_ascii_alphanumeric() || "+-._".contains(c));
         let seconds = || word.parse().ok().or_else(|| parse_duration(word).ok());
+        // A whole number stays one, as counts want it.
         let whole = word.parse::<i64>().map(Number::from);
         if let Some(number) = whole.ok().or_else(|| seconds().and_then(Number::from_f64)) {
             return Ok(Value::Number(number));
         }
         self.at = start;
+        // The message points to the beginning of what is no number.
         Err(self.expected("a number, a duration, a list or a name"))
     }
 
@@ -103,6 +107,7 @@ impl Reader<'_> {
             return Ok(Value::Object(table));
         }
         while !self.take(')') {
+            // The table has its kind from the start: more than one entry means that a parameter came before.
             if table.len() > 1 && !self.take(',') {
                 return Err(self.expected("',' or ')'"));
             }
