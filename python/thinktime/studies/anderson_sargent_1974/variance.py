@@ -41,23 +41,16 @@ EFFECTS: Mapping[str, tuple[tuple[str, int], ...]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Analysis:
-    """Mean squares as eight replications would show them, and how much they vary.
-
-    Parameters
-    ----------
-    squares, f : dict of str to Estimate
-        Mean square and F of each effect. The value follows from all replications, scaled to eight; the
-        interval holds 95 per cent of experiments of eight replications.
-    error : Estimate
-        Error mean square, the differences between workloads taken out.
-    unblocked : float
-        Error mean square with the differences between workloads left in.
-    """
+    """Mean squares as eight replications would show them, and how much they vary."""
 
     squares: dict[str, Estimate]
     f: dict[str, Estimate]
+    """Mean square and F of each effect. The value follows from all replications, scaled to eight; the
+    interval holds 95 per cent of experiments of eight replications."""
     error: Estimate
+    """Error mean square, the differences between workloads taken out."""
     unblocked: float
+    """Error mean square with the differences between workloads left in."""
 
     @classmethod
     def of(cls, y: Array, *, seed: int, draws: int = DRAWS) -> Analysis:

@@ -60,27 +60,18 @@ SWAPS_LEAST = 500.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibrated:
-    """Parameters that no table of the thesis gives.
-
-    Parameters
-    ----------
-    think_s : float
-        Mean pause.
-    blocks : float
-        File transfers of an interaction.
-    behind : float
-        Part of them that nobody waits for: delayed writes and blocks read ahead.
-    gap_s : float
-        From the end of a request at the controller to the start of the next that waits.
-    system_s : float
-        CPU time of the system in an interaction.
-    """
+    """Parameters that no table of the thesis gives."""
 
     think_s: float
+    """Mean pause."""
     blocks: float
+    """File transfers of an interaction."""
     behind: float
+    """Part of them that nobody waits for: delayed writes and blocks read ahead."""
     gap_s: float
+    """From the end of a request at the controller to the start of the next that waits."""
     system_s: float
+    """CPU time of the system in an interaction."""
 
 
 CALIBRATED = Calibrated(think_s=0.960, blocks=5.18, behind=0.457, gap_s=0.0027, system_s=0.06)

@@ -51,22 +51,16 @@ class Transfers:
     IV and V: ``implied`` = (U T - S Tswap) / Tblock / C. With the run's own times t and F true transfers an
     interaction it is F + F (tblock / Tblock - 1) + S (tswap - Tswap) / Tblock / C, and what the controller
     does beside.
-
-    Parameters
-    ----------
-    implied, true : Array
-        By replication.
-    slower_blocks, slower_swaps : Array
-        How far blocks and swaps that take longer than the constants raise what is implied.
-    swap_weight : Array
-        S / Tblock / C: file transfers that a second of swap time is worth.
     """
 
     implied: Array
     true: Array
+    """By replication."""
     slower_blocks: Array
     slower_swaps: Array
+    """How far blocks and swaps that take longer than the constants raise what is implied."""
     swap_weight: Array
+    """S / Tblock / C: file transfers that a second of swap time is worth."""
 
     @classmethod
     def of(cls, laboratory: Laboratory, case: Case, changes: Mapping[str, Any]) -> Transfers:

@@ -47,19 +47,13 @@ CLOCK_USERS = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """Reading of an instrument: means per interaction with four users.
-
-    Parameters
-    ----------
-    cpu_ms, page_fault_ms : Estimate
-        CPU time, and the part of it that is page-fault processing.
-    faults : Estimate
-        Page faults.
-    """
+    """Reading of an instrument: means per interaction with four users."""
 
     cpu_ms: Estimate
     page_fault_ms: Estimate
+    """CPU time, and the part of it that is page-fault processing."""
     faults: Estimate
+    """Page faults."""
 
 
 def reading(laboratory: Laboratory, instrument: str, variant: str = AS_IN_1969) -> Reading:

@@ -49,18 +49,12 @@ ALL, WITHOUT = "all", "without FORTRAN"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Range:
-    """Where one more run lies.
-
-    Parameters
-    ----------
-    low, high : float
-    level : float
-        Probability that it does.
-    """
+    """Where one more run lies."""
 
     low: float
     high: float
     level: float
+    """Probability that it does."""
 
 
 def one_run(values: Array, level: float = RUN_LEVEL) -> Range:

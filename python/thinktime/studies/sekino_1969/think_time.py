@@ -92,30 +92,20 @@ class Trend:
 
     Each replication is the experiment of 1969 once, ten issues at each think time, with the same other users:
     its slope is one observation, and the mean slope is tested by Student's t.
-
-    Parameters
-    ----------
-    users : int
-    quantity : str
-    slope : Estimate
-        Per doubling of the think time.
-    deviation : float
-        Standard deviation of the slope of one plan.
-    p : float
-        Probability of a mean slope at least as far from zero if there were no trend.
-    level : float
-        Mean of the quantity at the shortest think time.
-    found : float
-        Share of the plans, each tested by itself with the residuals of its own line, that find the trend.
     """
 
     users: int
     quantity: str
     slope: Estimate
+    """Per doubling of the think time."""
     deviation: float
+    """Standard deviation of the slope of one plan."""
     p: float
+    """Probability of a mean slope at least as far from zero if there were no trend."""
     level: float
+    """Mean of the quantity at the shortest think time."""
     found: float
+    """Share of the plans, each tested by itself with the residuals of its own line, that find the trend."""
 
     @property
     def words(self) -> str:
