@@ -21,6 +21,7 @@ const TRIAL: Duration = Duration::from_millis(200);
 /// What `/proc/stat` made of a load in step with the tick.
 #[derive(Clone, Copy, Debug)]
 pub struct TickAccounting {
+    /// Period of the kernel's tick.
     pub tick_ns: i64,
     /// Shown over used CPU time, at the phase that shows least.
     pub lowest: f64,
@@ -31,6 +32,7 @@ pub struct TickAccounting {
 }
 
 impl TickAccounting {
+    /// Ticks per second.
     pub fn hertz(&self) -> f64 {
         1e9 / self.tick_ns as f64
     }
@@ -59,6 +61,8 @@ pub fn compute_in_step(tick_ns: i64, phase_ns: i64, end_ns: i64) {
         if now >= end_ns {
             return;
         }
+        // The next beginning: phases are counted on the monotonic clock, whose zero the tick need not share;
+        // all phases are tried, so that only their differences matter.
         let begin = (now - phase_ns).div_euclid(tick_ns) * tick_ns + tick_ns + phase_ns;
         std::thread::sleep(Duration::from_nanos((begin - now) as u64));
         while now_ns() < begin + tick_ns / 2 {
@@ -94,6 +98,7 @@ fn try_phases() -> io::Result<TickAccounting> {
     let cpu = cpu.ok_or_else(|| io::Error::other("no CPU is allowed"))?;
     let mut only = CpuSet::new();
     only.set(cpu);
+    // Ticks of different CPUs may be at different phases: a load that moved would be in step with none.
     sched_setaffinity(None, &only)?;
     give_way()?;
     let tick_ns = tick_ns();
@@ -103,6 +108,7 @@ fn try_phases() -> io::Result<TickAccounting> {
         let (shown, used) = (shown_s()?, SystemClock.thread_cpu_ns());
         compute_in_step(tick_ns, phase_ns, now_ns() + TRIAL.as_nanos() as i64);
         let used_s = (SystemClock.thread_cpu_ns() - used) as f64 * 1e-9;
+        // The denominator is exact; a trial that got no CPU must not divide by zero.
         let ratio = (shown_s()? - shown) / used_s.max(1e-3);
         if ratio < found.lowest {
             (found.lowest, found.hiding_phase_ns) = (ratio, phase_ns);

@@ -42,11 +42,13 @@ impl Taskstats {
             scan.unchanged(process.pid);
             return true;
         }
+        // The number of slices is not read by what follows.
         let sched = ThreadSched { run_ns: record.run_ns, wait_ns: record.wait_ns, slices: 0 };
         if self.files.read_into(scan, process, Some(sched)) {
             return true;
         }
         let pid = process.pid;
+        // Once more from new: another process may have taken the number, whose files have to be opened again.
         self.files.close(std::mem::replace(process, Process::new(pid)));
         self.files.read_into(scan, process, Some(sched))
     }

@@ -13,11 +13,15 @@ use crate::kernel::clock::Clock;
 /// What a recording reports when it has begun and after every sample.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Progress {
+    /// Intervals written so far.
     pub samples: u64,
+    /// Since the first sample [s].
     pub elapsed_s: f64,
     /// Share of the machine's CPU time that was used in the last interval.
     pub busy: Option<f64>,
+    /// In the last interval; unknown when processes are only counted.
     pub active_users: Option<u64>,
+    /// To the log, so far.
     pub written_bytes: u64,
 }
 
@@ -36,6 +40,7 @@ struct Shared {
 pub struct Control(Arc<Shared>);
 
 impl Control {
+    /// A handle for a recording that has not begun.
     pub fn new() -> Result<Control, RecorderError> {
         let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(|errno| {
             RecorderError::System { action: "make an event counter", source: errno.into() }
@@ -93,6 +98,7 @@ impl Control {
     }
 
     fn take_signals(&self) {
+        // Signals are for the guarded recording alone, though flags are the process's.
         if WAKE.load(Ordering::SeqCst) != self.0.wake.as_raw_fd() {
             return;
         }
@@ -144,6 +150,7 @@ extern "C" fn on_signal(signal: libc::c_int) {
     // descriptor is that of a Control which the guard keeps alive; errno is put back below.
     unsafe {
         let place = libc::__errno_location();
+        // A handler runs between any two instructions: the interrupted code may be about to look at errno.
         let errno = *place;
         libc::write(WAKE.load(Ordering::SeqCst), one.as_ptr().cast(), one.len());
         *place = errno;
@@ -159,6 +166,7 @@ pub struct SignalGuard {
 }
 
 impl SignalGuard {
+    /// Sends this process's signals to `control`.
     pub fn install(control: &Control) -> Result<SignalGuard, RecorderError> {
         let wake = control.0.wake.as_raw_fd();
         if WAKE.compare_exchange(-1, wake, Ordering::SeqCst, Ordering::SeqCst).is_err() {
@@ -169,6 +177,7 @@ impl SignalGuard {
             });
         }
         STOPPED.store(false, Ordering::SeqCst);
+        // What was signalled to an earlier recording is not for this one.
         HUNG_UP.store(false, Ordering::SeqCst);
         let mut guard = SignalGuard { before: Vec::new(), _control: control.clone() };
         for signal in SIGNALS {

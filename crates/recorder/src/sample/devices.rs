@@ -33,11 +33,13 @@ impl Devices {
         Devices { root: root.clone(), known: BTreeMap::new(), has_sys: root.exists("/sys/block") }
     }
 
+    /// The class of the block device `name`.
     pub fn class(&mut self, name: &str) -> DeviceClass {
         if let Some(class) = self.known.get(name) {
             return *class;
         }
         let class = if self.has_sys { self.by_sys(name) } else { by_name(name) };
+        // Asked for once: a name keeps its class as long as the machine runs.
         self.known.insert(name.into(), class);
         class
     }
@@ -45,6 +47,7 @@ impl Devices {
     fn by_sys(&self, name: &str) -> DeviceClass {
         // sysfs cannot have a slash in a name, as in cciss/c0d0.
         let folder = format!("/sys/block/{}", name.replace('/', "!"));
+        // Partitions are folders within that of their disk.
         let is_part = !self.root.exists(&folder);
         DeviceClass { is_part, is_physical: !is_part && self.root.exists(&format!("{folder}/device")) }
     }
@@ -76,17 +79,24 @@ fn sum<T: std::ops::Add<Output = T>>(total: &mut Option<T>, part: Option<T>) {
 /// What one disk did in an interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DiskDelta {
+    /// Reads completed.
     pub reads: Option<u64>,
+    /// Writes completed.
     pub writes: Option<u64>,
     pub read_bytes: Option<u64>,
     pub write_bytes: Option<u64>,
+    /// Time from request to completion, summed over reads [s].
     pub read_wait_s: Option<f64>,
+    /// The same of writes.
     pub write_wait_s: Option<f64>,
+    /// Time with at least one request in progress [s].
     pub busy_s: Option<f64>,
+    /// Integral of the number of requests in progress [s].
     pub queue_s: Option<f64>,
 }
 
 impl DiskDelta {
+    /// The neutral element of [`DiskDelta::add`].
     pub fn zero() -> DiskDelta {
         DiskDelta {
             reads: Some(0),
@@ -163,11 +173,14 @@ pub struct NetDelta {
     pub packets_out: Option<u64>,
     pub bytes_in: Option<u64>,
     pub bytes_out: Option<u64>,
+    /// In and out together.
     pub errors: Option<u64>,
+    /// In and out together.
     pub drops: Option<u64>,
 }
 
 impl NetDelta {
+    /// The neutral element of [`NetDelta::add`].
     pub fn zero() -> NetDelta {
         let none = Some(0);
         NetDelta {

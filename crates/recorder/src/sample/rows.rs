@@ -14,9 +14,13 @@ use crate::sample::system::Snapshot;
 /// The sheets of the system-wide tables.
 #[derive(Debug)]
 pub struct SystemSheets {
+    /// A row an interval.
     pub samples: Sheet,
+    /// A row for each CPU that did anything.
     pub cpus: Sheet,
+    /// A row for each disk that did anything.
     pub disks: Sheet,
+    /// A row for each interface that carried anything.
     pub interfaces: Sheet,
 }
 
@@ -33,7 +37,9 @@ pub struct SystemRows<'a> {
 /// When the interval began, how long it was, and the units of the kernel.
 #[derive(Clone, Copy, Debug)]
 pub struct Interval {
+    /// Microseconds since 1970 UTC, by the wall clock.
     pub start_us: i64,
+    /// By the monotonic clock: the wall clock may be set meanwhile.
     pub length_s: f64,
     /// Seconds of a clock tick of `/proc/stat`.
     pub tick_s: f64,
@@ -87,6 +93,7 @@ impl SystemSheets {
             // A CPU that was not there before was plugged in: its interval is not known.
             let Ok(at) = before.stat.cpus.binary_search_by_key(cpu, |(number, _)| *number) else { continue };
             let delta = CpuDelta::between(&before.stat.cpus[at].1, now, differences, "one CPU");
+            // An absent row means idle: on large machines most CPUs are, most of the time.
             if delta.busy() == 0 && delta.steal.unwrap_or(0) == 0 {
                 continue;
             }
@@ -116,12 +123,16 @@ impl SystemSheets {
             if class.is_part {
                 continue;
             }
+            // A disk that was plugged in has no earlier reading: its counters may not have begun at zero.
             let Some(previous) = old.iter().find(|other| other.name == disk.name) else { continue };
+            // With a request in progress the disk is busy, even if none ended in the interval.
             if disk == previous && disk.in_progress == 0 {
                 continue;
             }
             let delta = DiskDelta::between(previous, disk, differences);
             if class.is_physical {
+                // Devices on top of others have rows, but are not in the total: their requests are counted
+                // below them.
                 total.add(&delta);
             }
             let mut row = self.disks.row();
@@ -210,6 +221,7 @@ impl CpuDelta {
 
     /// Everything that is work: neither idle nor stolen.
     fn busy(&self) -> u64 {
+        // Guest time is not added: the kernel has it in `user` and `nice` already.
         [self.user, self.nice, self.system, self.irq, self.softirq].into_iter().flatten().sum()
     }
 
@@ -322,6 +334,7 @@ pub struct UserSheet {
 }
 
 impl UserSheet {
+    /// The sheet; `has_wait` says whether the source measures waiting for a CPU.
     pub fn new(has_wait: bool) -> UserSheet {
         UserSheet {
             sheet: Sheet::new(vocabulary::users()),
@@ -330,7 +343,9 @@ impl UserSheet {
         }
     }
 
+    /// A row for each user who used anything in the interval.
     pub fn rows(&self, interval: Interval, census: &Census) -> Vec<Row> {
+        // Users who did nothing have no row; a log of a large machine would be mostly zeros.
         let did_something = census.accounts().iter().filter(|(_, account)| !account.usage.is_zero());
         did_something.map(|(key, account)| self.row(interval, &key.text(), account)).collect()
     }
@@ -346,6 +361,7 @@ impl UserSheet {
         row.set("run_delay_s", self.has_wait.then_some(usage.wait_ns as f64 * 1e-9));
         row.set("page_faults_minor", usage.faults_minor);
         row.set("page_faults_major", usage.faults_major);
+        // Null where it may not be seen: 0 would say that nothing was read.
         row.set("read_bytes", account.sees_io.then_some(usage.read_bytes));
         row.set("write_bytes", account.sees_io.then_some(usage.write_bytes));
         row.set("processes", account.processes);

@@ -20,6 +20,7 @@ pub enum Sessions {
 }
 
 impl Sessions {
+    /// The best book that there is; `missing` gets the reason where there is none.
     pub fn open(root: &Root, missing: &mut Missing) -> Sessions {
         for name in ["/run/utmp", "/var/run/utmp"] {
             if let Ok(file) = KernelFile::open(root, name) {
@@ -38,6 +39,7 @@ impl Sessions {
         Sessions::Terminals
     }
 
+    /// The name of the book in the manifest.
     pub fn name(&self) -> &'static str {
         match self {
             Sessions::Utmp(_) => "utmp",
@@ -52,6 +54,7 @@ impl Sessions {
             Sessions::Utmp(file) => file.read(buffer).ok().map(utmp::count_sessions),
             Sessions::Logind { folder, changed, count } => {
                 let metadata = fs::metadata(&*folder).ok()?;
+                // Files are added and removed with their sessions: each changes the folder's time.
                 let now = (metadata.mtime(), metadata.mtime_nsec());
                 if now != *changed {
                     *count = count_files(folder)?;

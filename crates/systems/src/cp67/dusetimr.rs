@@ -23,6 +23,7 @@ pub(super) struct Counters {
 }
 
 impl Counters {
+    /// Pages moved, in and out.
     pub fn page_ios(&self) -> u64 {
         self.page_ins + self.page_outs
     }
@@ -100,6 +101,7 @@ pub(super) struct Readings {
 impl Readings {
     /// Reads `counters`; the first reading of a system run gives no observation.
     pub fn read(&mut self, now: Time, counters: Counters) -> Option<Observation> {
+        // An observation is a difference, so that what one reading finds is the start of the next.
         let (start, earlier) = self.last.replace((now, counters))?;
         self.observations += 1;
         Some(Observation { start, length: now.since(start), amounts: counters.since(&earlier) })

@@ -100,15 +100,18 @@ impl Costs {
     #[inline]
     pub fn draw(&self, kind: Kind, complexity: f64, new: bool, stream: &mut Stream) -> Work {
         let service = &self.services[kind as usize];
+        // A constant part and an exponential one, with mean 1 together.
         let varied = 1.0 - self.variable + self.variable * stream.exponential();
         let path = Span::from_nanoseconds(service.path.0 as f64 * complexity * varied);
         let whole = service.calls as u64;
         let more = service.calls - whole as f64;
+        // Calls are whole: the fraction is the chance of one more.
         let calls = whole + u64::from(more > 0.0 && stream.uniform() < more);
         let pair = self.free_fret(new).pair();
         Work { kind, cp: Span(path.0 + calls * pair.0), calls }
     }
 
+    /// The routines in force: the new ones if `new`.
     #[inline]
     pub fn free_fret(&self, new: bool) -> FreeFret {
         if new { self.new_free_fret } else { self.old_free_fret }

@@ -131,6 +131,7 @@ pub(super) struct User {
     pub first_service: Option<Time>,
     pub service: Span,
     work: Stream,
+    // Apart from `work`: tasks are the same whatever the machine made of the interactions before them.
     tasks: Stream,
 }
 
@@ -200,6 +201,7 @@ impl User {
     /// Begins a session: of a class, on a spindle.
     pub fn sign_on(&mut self, class: usize, spindles: u32, variety: &Variety, now: Time) {
         self.class = class;
+        // One spindle for the session: some spindles are busier than others.
         self.spindle = self.tasks.below(u64::from(spindles)) as u32;
         self.session_ends = now + self.wait(variety.session_s);
         (self.total, self.problem, self.read) = (0, 0, None);
@@ -216,6 +218,7 @@ impl User {
                 Kind::Problem => variety.privileged_spread,
                 _ => variety.complexity_spread,
             };
+            // Uniform around 1, so that the mean cost is that of the service table.
             complexity[kind as usize] = 1.0 + most * (2.0 * self.tasks.uniform() - 1.0);
         }
         self.task = Task {
@@ -235,6 +238,7 @@ impl User {
     pub fn ask(&mut self, class: &Class, now: Time) {
         let problem = class.problem.sample(&mut self.work);
         self.compute = Span::from_nanoseconds(problem.0 as f64 * self.task.problem);
+        // At least one line: every interaction is answered.
         self.output_lines = 1 + geometric(class.output_lines - 1.0, &mut self.work);
         self.answer_lines = self.output_lines;
         let prints = class.print_share > 0.0 && self.work.uniform() < class.print_share;
@@ -247,9 +251,12 @@ impl User {
     #[inline]
     pub fn burst(&mut self, held: u32, line: Span) -> (Span, End) {
         if self.compute > Span::ZERO {
+            // Faults fall linearly with the pages held, and new pages are missing however many there are.
             let missing = 1.0 - f64::from(held) / f64::from(self.task.working_set);
             let faults = self.task.reference_rate * missing.max(0.0) + self.task.new_pages;
             let rate = self.task.vsio_rate + faults;
+            // Drawn anew for each burst: exponential times have no memory, so that a slice's end loses
+            // nothing.
             let drawn = Span::from_nanoseconds(self.work.exponential() / rate);
             if drawn < self.compute.min(self.slice) {
                 let vsio = self.work.uniform() * rate < self.task.vsio_rate;
@@ -260,6 +267,7 @@ impl User {
             }
         }
         let end = if self.print_lines > 0 { End::Print } else { End::Output };
+        // What is left of the computing is done before the first line.
         (self.compute + line, end)
     }
 
@@ -267,6 +275,7 @@ impl User {
     #[inline]
     pub fn burst_ends(&mut self, problem: Span, cp: Span) {
         self.compute = Span(self.compute.0.saturating_sub(problem.0));
+        // The slice is one of problem state time; the queue's limit counts CP's time for the user, too.
         self.slice = Span(self.slice.0.saturating_sub(problem.0));
         self.queue_cpu += problem + cp;
         self.service += problem + cp;
@@ -280,6 +289,7 @@ fn geometric(mean: f64, stream: &mut Stream) -> u64 {
     if mean <= 0.0 {
         return 0;
     }
+    // The whole part of an exponential variate of mean 1 / ln(1 + 1 / mean) is geometric with that mean.
     let scale = 1.0 / (1.0 + 1.0 / mean).ln();
     (stream.exponential() * scale) as u64
 }

@@ -24,6 +24,7 @@ pub(super) struct Meters {
 }
 
 impl Meters {
+    /// What was counted after `earlier`.
     pub fn since(&self, earlier: &Meters) -> Meters {
         let less = |now: &[u64; EVENTS], then: &[u64; EVENTS]| std::array::from_fn(|at| now[at] - then[at]);
         Meters {
@@ -41,6 +42,7 @@ impl Meters {
 
     /// Time of all processors that was metered.
     pub fn all(&self) -> u64 {
+        // Lock waits and interference are parts of these, and are not added again.
         self.useful + self.idle + self.time.iter().sum::<u64>()
     }
 }
