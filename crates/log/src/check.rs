@@ -29,12 +29,17 @@ pub enum Severity {
 /// One thing that is wrong with a log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Defect {
+    /// How bad it is.
     pub severity: Severity,
+    /// The file of the log.
     pub file: PathBuf,
     /// Where in the file: a byte, a row, or empty for all of it.
     pub place: String,
+    /// Column, block or key.
     pub item: String,
+    /// What is wrong.
     pub message: String,
+    /// What can be done.
     pub remedy: String,
 }
 
@@ -130,6 +135,7 @@ impl Log {
     }
 
     fn check_schema(&self, path: &Path, schema: &TableSchema, defects: &mut Vec<Defect>) {
+        // That it cannot be opened is reported by who reads the rows.
         let Ok(reader) = open_part(path) else { return };
         for field in reader.schema().fields() {
             if Superseded::of_field(&schema.name, field).is_some() {
@@ -173,6 +179,7 @@ fn check_rows(
                 starts.extend(instants(batch));
             }
             "users" | "cpus" | "disks" | "interfaces" => {
+                // The first of a batch only: a lost part of samples would give thousands of the same defect.
                 if let Some(at) = instants(batch).position(|start| !starts.contains(&start)) {
                     defects.push(Defect::error(
                         file,

@@ -42,6 +42,7 @@ pub(crate) fn converted(array: &ArrayRef, ty: Type) -> Result<ArrayRef, String> 
     if *array.data_type() == target {
         return Ok(Arc::clone(array));
     }
+    // A column of nothing but nulls, as producers write that have no value to take a type from.
     if *array.data_type() == DataType::Null {
         return Ok(new_null_array(&target, array.len()));
     }
@@ -104,6 +105,7 @@ fn floats(array: &ArrayRef) -> Found {
         UInt8 UInt8Type: |value| Some(f64::from(value)),
         UInt16 UInt16Type: |value| Some(f64::from(value)),
         UInt32 UInt32Type: |value| Some(f64::from(value)),
+        // Above 2^53 to the nearest double: a figure, not an identifier.
         UInt64 UInt64Type: |value| Some(value as f64),
         Int8 Int8Type: |value| Some(f64::from(value)),
         Int16 Int16Type: |value| Some(f64::from(value)),
@@ -155,6 +157,7 @@ fn times(array: &ArrayRef, target: &DataType) -> Found {
             each::<TimestampMillisecondType, TimestampMicrosecondType>(array, |time| time.checked_mul(1000))
         }
         TimeUnit::Microsecond => each::<TimestampMicrosecondType, TimestampMicrosecondType>(array, Some),
+        // Towards the past also before 1970: a plain division would round those times up.
         TimeUnit::Nanosecond => each::<TimestampNanosecondType, TimestampMicrosecondType>(array, |time| {
             Some(time.div_euclid(1000))
         }),

@@ -40,6 +40,7 @@ impl Type {
             Type::F64 => DataType::Float64,
             Type::Bool => DataType::Boolean,
             Type::Text => DataType::Utf8,
+            // With a zone: readers would otherwise take it for local time.
             Type::Time => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
         }
     }
@@ -98,6 +99,7 @@ impl Column {
         Column { name: name.into(), ty, unit: unit.into(), kind, role: None, description: description.into() }
     }
 
+    /// The column with `role`.
     pub fn role(mut self, role: Role) -> Self {
         self.role = Some(role);
         self
@@ -112,6 +114,7 @@ impl Column {
         if let Some(role) = self.role {
             metadata.insert("role".into(), word(&role));
         }
+        // Every column may be null: not measured is possible everywhere.
         Field::new(&self.name, self.ty.arrow(), true).with_metadata(metadata.into_iter().collect())
     }
 }
@@ -187,6 +190,7 @@ impl TableSchema {
             )));
         }
         for (value, column) in row.iter_mut().zip(&self.columns) {
+            // One way to say that nothing is known: analyses would have to test for two otherwise.
             if matches!(value, Value::F64(number) if !number.is_finite()) {
                 *value = Value::Null;
             }
@@ -209,6 +213,7 @@ impl TableSchema {
         for column in &other.columns {
             match self.position(&column.name) {
                 None => columns.push(column.clone()),
+                // Units and descriptions may differ: the first stays.
                 Some(at) if self.columns[at].ty != column.ty => return Err(column.name.clone()),
                 Some(_) => {}
             }

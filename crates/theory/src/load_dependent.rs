@@ -18,7 +18,9 @@ use crate::fixed_rate;
 /// holds for more. Rates are above zero, and there is one or more of them.
 #[derive(Clone, Debug)]
 pub struct Station {
+    /// Work of a customer over all its visits [s].
     pub demand: f64,
+    /// Seconds of work in a second with 1, 2, ... customers.
     pub rates: Vec<f64>,
 }
 
@@ -34,6 +36,7 @@ impl Station {
 /// The network with each population from 1 to N.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ByPopulation {
+    /// X(1) to X(N).
     pub throughput: Vec<f64>,
     /// Mean numbers at the fixed-rate stations: a row a population, a column a station.
     pub fixed_queues: Vec<f64>,
@@ -45,6 +48,7 @@ pub struct ByPopulation {
 pub fn all_populations(fixed: &[f64], think: f64, stations: &[Station], population: u32) -> ByPopulation {
     let curves: Vec<Option<Vec<f64>>> = stations
         .iter()
+        // Without demand a station has an infinite throughput: it is left out, and its queue is 0.
         .map(|station| (station.demand > 0.0).then(|| station.throughput(population)))
         .collect();
     let base = (think > 0.0 || fixed.iter().any(|&demand| demand > 0.0))
@@ -56,6 +60,7 @@ pub fn all_populations(fixed: &[f64], think: f64, stations: &[Station], populati
             queues.push(vec![0.0; population as usize]);
             continue;
         };
+        // Each station in turn is the second part, since a join gives mean numbers of that one alone.
         let others = curves.iter().enumerate().filter(|(other, _)| *other != at);
         let rest = others.filter_map(|(_, other)| other.as_ref()).fold(base.clone(), |rest, other| {
             Some(rest.map_or_else(|| other.clone(), |rest| join(&rest, other).throughput))
@@ -85,6 +90,7 @@ const FAR: f64 = 1e150;
 /// Joins two parts given by their throughputs with 1, 2, ... customers.
 fn join(first: &[f64], second: &[f64]) -> Joined {
     let population = first.len();
+    // Reciprocals once: the loop below would divide for each pair of populations.
     let seconds: Vec<f64> = second.iter().map(|rate| 1.0 / rate).collect();
     let (mut throughput, mut number) = (Vec::with_capacity(population), Vec::with_capacity(population));
     for n in 1..=population {
@@ -98,6 +104,8 @@ fn join(first: &[f64], second: &[f64]) -> Joined {
                 if below > 0 {
                     below -= 1;
                 } else {
+                    // The sums are brought to the new scale; what falls below the smallest double does not
+                    // count there.
                     (total, work, count) = (total / FAR, work / FAR, count / FAR);
                 }
             } else if weight < 1.0 / FAR {

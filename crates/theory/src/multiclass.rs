@@ -22,6 +22,7 @@ pub enum Service {
     Rates(Vec<f64>),
 }
 
+/// A station, and what each class asks of it.
 #[derive(Clone, Debug)]
 pub struct Station {
     /// A demand a class.
@@ -51,6 +52,7 @@ pub fn at_population(stations: &[Station], think: &[f64], population: &[u32]) ->
     let parts: Vec<Part> = stations.iter().map(|station| Part::new(station, customers)).collect();
     let with_rates: Vec<usize> = (0..parts.len()).filter(|&k| !parts[k].extra.is_empty()).collect();
     let mut networks: BTreeMap<usize, Network> = BTreeMap::new();
+    // A bit a station with rates: a network without one of them has a smaller number, and is solved by then.
     for present in 0..1usize << with_rates.len() {
         let network = {
             let here: Vec<usize> = (0..parts.len())
@@ -65,6 +67,7 @@ pub fn at_population(stations: &[Station], think: &[f64], population: &[u32]) ->
         };
         networks.insert(present, network);
     }
+    // The largest number: the network with all stations.
     let last = networks.pop_last().map(|(_, network)| network.solution);
     last.unwrap_or(Solution { throughput: Vec::new(), residence: Vec::new() })
 }
@@ -94,6 +97,7 @@ impl Part {
             rates.resize(customers.max(1), last);
             last = fastest;
         } else {
+            // The last rate is `last` itself: its `extra` would be 0.
             rates.pop();
         }
         let extra = rates.iter().zip(1..).map(|(rate, j)| f64::from(j) * (last / rate - 1.0)).collect();
@@ -108,6 +112,7 @@ impl Part {
             return self.demands[r];
         }
         let slower: f64 = self.extra.iter().zip(chances).map(|(extra, chance)| extra * chance).sum();
+        // As if the station always worked at the last rate, and more for the states in which it is slower.
         self.demands[r] / self.last * (1.0 + seen + slower)
     }
 }
@@ -134,6 +139,7 @@ impl Lattice {
     }
 
     /// The next population in place.
+    // Counts up with the first class as the lowest digit, so that place `at` and the population go together.
     fn advance(&self, n: &mut [u32]) {
         for (count, &most) in n.iter_mut().zip(&self.population) {
             if *count < most {
@@ -210,6 +216,7 @@ impl<'a> Recursion<'a> {
         let (stations, classes) = (self.parts.len(), n.len());
         let Solution { throughput, residence } = &mut self.solution;
         for &r in present {
+            // The arrival theorem: a customer of class r sees the network with one of its class less.
             let before = at - self.lattice.strides[r];
             let mut cycle = self.think[r];
             for (k, part) in self.parts.iter().enumerate() {
@@ -238,6 +245,7 @@ impl<'a> Recursion<'a> {
             let first = present[0];
             chances[at * levels] = chances[before(first)] * throughput[first] / without;
         }
+        // From the states with one customer less at the populations before: all of them have been visited.
         for j in 1..levels {
             let visiting = present.iter().filter(|&&r| part.demands[r] > 0.0);
             let flow = visiting.map(|&r| part.demands[r] * throughput[r] * chances[before(r) + j - 1]);

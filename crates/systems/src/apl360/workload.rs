@@ -21,6 +21,7 @@ pub(super) const CLASSES: [Class; 3] = [Class::Compute, Class::Command, Class::O
 #[derive(Clone, Debug)]
 pub(super) struct Mix {
     /// Shares added up, in the order of [`CLASSES`].
+    // Added up, so that one uniform number picks the class.
     pub up_to: [f64; 3],
     pub service: [Distribution; 3],
     /// Processor time in which an output-bound transaction fills the buffers.
@@ -57,6 +58,7 @@ pub(super) struct Transaction {
 #[derive(Clone, Debug)]
 pub(super) struct Source {
     think: Stream,
+    // Apart, so that draws of one kind never shift those of another.
     input: Stream,
     output: Stream,
 }
@@ -67,14 +69,17 @@ impl Source {
         Source { think: stream("think"), input: stream("input"), output: stream("output") }
     }
 
+    /// A time of the user's own: thinking, typing or reading.
     pub fn think(&mut self, of: &thinktime_engine::Distribution) -> Span {
         of.sample(&mut self.think)
     }
 
+    /// How long the typewriter takes to empty the buffers.
     pub fn drain(&mut self, mix: &Mix) -> Span {
         mix.drain.sample(&mut self.output)
     }
 
+    /// The next input.
     pub fn input(&mut self, mix: &Mix) -> Transaction {
         let drawn = self.input.uniform();
         let class = if drawn < mix.up_to[0] {
@@ -161,10 +166,12 @@ impl User {
         }
     }
 
+    /// Whether it waits for its first slice, or is in it.
     pub fn is_foreground(&self) -> bool {
         self.activity == Activity::Foreground
     }
 
+    /// Service to come.
     pub fn remaining(&self) -> Span {
         self.transaction.demand - self.attained
     }

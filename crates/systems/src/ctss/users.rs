@@ -68,8 +68,10 @@ impl Job {
         let input = &self.input;
         let share =
             |part: u64, of: u64| Span((u128::from(input.cpu.0) * u128::from(part) / u128::from(of)) as u64);
+        // Later ones win where times are equal: a transfer that is due at the end comes before the end.
         let mut stop = (input.cpu, Stop::Done);
         if size != input.words {
+            // The size changes half way through the run: when it does is in no source.
             stop = stop.min_by_time((share(1, 2), Stop::Resize));
         }
         if self.transfers < input.disk {
@@ -152,6 +154,7 @@ impl User {
             }
             steps[self.next].think.sample(&mut self.think)
         } else {
+            // Any interaction of the script, by a stream of its own.
             self.next = ((self.choice.uniform() * steps.len() as f64) as usize).min(steps.len() - 1);
             normal_think.sample(&mut self.think)
         };
@@ -170,6 +173,7 @@ impl User {
             arrived: now,
             // Nothing is served in no time at all.
             cpu: Span::from_nanoseconds(cpu.0 as f64 * demand).max(Span(1)),
+            // A program larger than core could never be loaded.
             words: number(&step.words).clamp(1.0, f64::from(core)) as u32,
             disk: number(&step.disk) as u32,
             lines: number(&step.lines) as u32,

@@ -50,12 +50,14 @@ impl Monitor for NullMonitor {
 /// Amount of an event.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Amount {
+    /// The number.
     pub value: f64,
     /// Symbol or noun, as in the columns of the log.
     pub unit: &'static str,
 }
 
 impl Amount {
+    /// A length of time.
     pub fn seconds(span: Span) -> Amount {
         Amount { value: span.seconds(), unit: "s" }
     }
@@ -64,12 +66,19 @@ impl Amount {
 /// One input and the work it requested.
 #[derive(Clone, Debug)]
 pub struct Interaction {
+    /// Who typed it.
     pub user: u32,
+    /// Name of its class.
     pub class: Arc<str>,
+    /// Think time before it.
     pub think: Span,
+    /// When the input was complete.
     pub arrival: Time,
+    /// When the processor first worked on it.
     pub first_service: Option<Time>,
+    /// When the reply began.
     pub first_output: Option<Time>,
+    /// When the reply was complete; none at the end of the run.
     pub completion: Option<Time>,
     /// Processor time received.
     pub service: Span,
@@ -86,6 +95,7 @@ pub struct LogMonitor {
     epoch_us: i64,
     sample_rows: Vec<Row>,
     user_rows: Vec<Row>,
+    // Kept to the end: a run cannot be broken off from within an event.
     failure: Option<LogError>,
 }
 
@@ -119,6 +129,7 @@ const USER_COLUMNS: [&str; 4] = ["start", "user", "user_s", "system_s"];
 pub struct Tables {
     /// Columns of `samples` after start and length.
     pub samples: Vec<Column>,
+    /// Whether rows of `users` are written.
     pub users: bool,
     /// Number of users whose interactions and events are written; none: these tables are left out.
     pub trace_of: Option<u64>,
@@ -162,6 +173,7 @@ impl LogMonitor {
     }
 
     fn instant(&self, time: Time) -> Value {
+        // Cut to microseconds, the log's resolution: never later than it was.
         Value::Time(self.epoch_us + (time.0 / 1000) as i64)
     }
 
@@ -231,6 +243,7 @@ impl Monitor for LogMonitor {
             seconds(user_time),
             seconds(system_time),
         ];
+        // Written with the sample of the same interval, which follows.
         if self.users.is_some() {
             self.user_rows.push(row);
         }

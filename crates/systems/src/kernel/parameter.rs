@@ -16,7 +16,9 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{system}: {parameter}: {problem}; {remedy}")]
 pub struct ParameterError {
+    /// The system whose parameter it is.
     pub system: String,
+    /// Its name.
     pub parameter: String,
     /// What was given and what is wrong with it.
     pub problem: String,
@@ -25,6 +27,7 @@ pub struct ParameterError {
 }
 
 impl ParameterError {
+    /// An error about a value that was `given`.
     pub fn new(system: &str, parameter: &str, given: impl std::fmt::Display, remedy: &str) -> ParameterError {
         ParameterError {
             system: system.into(),
@@ -109,6 +112,7 @@ impl Allowed {
             },
             Allowed::Choice(words) => value.as_str().is_some_and(|word| words.iter().any(|w| w == word)),
             Allowed::Flag => value.is_boolean(),
+            // These are read by parsers of their own, whose errors say more.
             Allowed::Distribution | Allowed::Script | Allowed::Structure(_) => true,
         }
     }
@@ -151,13 +155,17 @@ pub struct Parameter {
     /// Its field in the struct of the system; a dot leads into a field of a field.
     #[serde(rename = "name")]
     field: String,
+    /// Empty for a pure number.
     #[serde(default)]
     pub unit: String,
     /// Null for a parameter that must be given.
     #[serde(default)]
     pub default: Value,
+    /// Values that may be given.
     pub allowed: Allowed,
+    /// One line for help and documentation.
     pub description: String,
+    /// Where the default comes from.
     pub source: Source,
     /// Whether the choice was compared with the results that others are calibrated against.
     #[serde(default)]
@@ -167,6 +175,7 @@ pub struct Parameter {
 impl Parameter {
     /// The name by which it is given and shown.
     pub fn name(&self) -> String {
+        // A dot would be a table in TOML, and is awkward on a command line.
         self.field.replace('.', "_")
     }
 
@@ -197,6 +206,7 @@ impl ParameterFile {
         let read = |text: &str| -> ParameterFile {
             toml::from_str(text).unwrap_or_else(|error| panic!("a file of parameters is wrong: {error}"))
         };
+        // Lengths have no default that would suit all systems: each file gives its own.
         let (own, mut common) = (read(text), read(COMMON));
         for (name, default) in [("length", own.length), ("interval", own.interval)] {
             if let Some(parameter) = common.parameters.iter_mut().find(|p| p.field == name) {
@@ -253,6 +263,7 @@ pub(crate) use choices;
 /// compiler checks: `refuse!(settings, parameters.compute.share, "give ...")`.
 macro_rules! refuse {
     ($settings:expr, $parameters:ident . $field:ident $(. $inner:ident)?, $remedy:expr) => {{
+        // Never read: it makes the compiler look whether there is such a field.
         let _ = &$parameters.$field$(.$inner)?;
         $settings.refuse(concat!(stringify!($field) $(, "_", stringify!($inner))?), $remedy)
     }};
@@ -277,6 +288,7 @@ impl Settings {
         given: &Map<String, Value>,
     ) -> Result<Settings, ParameterError> {
         let names: Vec<String> = parameters.iter().map(Parameter::name).collect();
+        // Names first: a misspelt one must not leave its parameter at the default without a word.
         if let Some(unknown) = given.keys().find(|name| !names.contains(name)) {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             return Err(ParameterError::unknown(system, "parameter", unknown, &names));

@@ -121,6 +121,7 @@ pub(super) struct Meters {
 impl Meters {
     pub fn new() -> Meters {
         let mut idle = Level::default();
+        // The processor is idle until it is first taken.
         idle.set(Time::ZERO, 1);
         Meters {
             since: Time::ZERO,
@@ -165,8 +166,10 @@ impl Meters {
             Some(Mode::System) => 1,
             None => 2,
         };
+        // The bits of DRIVE_STATES: their order is the order of the columns.
         let drives = usize::from(observed.drives[0]) + 2 * usize::from(observed.drives[1]);
         self.totals.ticks[mode][drives] += 1;
+        // The last cell holds all longer queues.
         self.totals.queue[(observed.queue as usize).min(QUEUE_LENGTHS - 1)] += 1;
     }
 
@@ -221,6 +224,7 @@ impl Meters {
     pub fn restart(&mut self, now: Time) {
         let mut fresh = Meters::new();
         fresh.since = now;
+        // Levels and those present go on; only what was counted begins anew.
         (fresh.idle, fresh.loaded) = (self.idle, self.loaded);
         fresh.idle.restart(now);
         fresh.loaded.restart(now);
@@ -317,6 +321,7 @@ impl Meters {
         let busy_old = std::mem::replace(&mut self.drives_busy_sampled, readings.drives_busy);
         let seconds = |nanoseconds: u128| Value::F64(nanoseconds as f64 * 1e-9);
         let (user, system) = (new.user - old.user, new.system - old.system);
+        // As the rest, so that the three add up to the interval exactly.
         let mut row = vec![seconds(user), seconds(system), seconds(u128::from(length.0) - user - system)];
         row.extend(COUNTERS.iter().map(|(.., of)| Value::U64(of(&new.counts) - of(&old.counts))));
         let drives = new.drives.iter().zip(old.drives).zip(readings.drives_busy.iter().zip(busy_old));
@@ -332,6 +337,7 @@ impl Meters {
         }
         let flat = |totals: &Totals| {
             let ticks: Vec<u64> = totals.ticks.iter().flatten().copied().collect();
+            // Every tick counts in one cell of the queue: their sum is the number of ticks.
             let all = totals.queue.iter().sum();
             std::iter::once(all).chain(ticks).chain(totals.queue).collect::<Vec<u64>>()
         };
