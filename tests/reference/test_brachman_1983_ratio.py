@@ -228,7 +228,7 @@ def test_the_measured_runs_that_break_an_assumption_are_told():
 
 def test_swaps_are_blocks_over_the_number_loaded():
     """With 6 blocks an interaction, of 12 processes: close where four and more are loaded, else too many."""
-    (blocks,) = [float(row["value"]) for row in table("facts") if row["id"] == "blocks-per-interaction"]
+    (blocks,) = [float(row["value"]) for row in table("facts") if row["name"] == "blocks-per-interaction"]
     for row in measured("table06_factorial"):
         if row["pn"] == "12":
             run = configuration(row)

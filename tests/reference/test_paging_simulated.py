@@ -8,10 +8,10 @@ import math
 from functools import lru_cache
 
 import pytest
-from thinktime.cli.predict.paging import _machine
 
 from thinktime.models.paging.lockout import KINDS
 from thinktime.models.paging.throughput import predict
+from thinktime.predictions.simulated_multics import of_parameters
 from thinktime.sources.simulated import simulate
 
 MACHINE = {
@@ -63,7 +63,7 @@ def deviations(at, system):
 
 @pytest.mark.parametrize("at", range(len(RANGE)), ids=lambda at: "-".join(map(str, RANGE[at].values())))
 def test_the_model_is_close_to_the_simulation(at):
-    off = deviations(at, _machine({**MACHINE, **RANGE[at]})[0])
+    off = deviations(at, of_parameters({**MACHINE, **RANGE[at]}).machine)
     assert off[0][1] < 1.0, off[:3]
 
 
@@ -71,5 +71,5 @@ def test_the_simulation_notices_a_wrong_model():
     """A canary: one with half the core, or without locks, is not within it."""
     at = len(RANGE) - 2
     for wrong in ({"core": 224}, {"locks": "none", "interference": 0, "max_eligible": 8}):
-        off = deviations(at, _machine({**MACHINE, **RANGE[at], **wrong})[0])
+        off = deviations(at, of_parameters({**MACHINE, **RANGE[at], **wrong}).machine)
         assert off[0][1] > 1.0, off[:3]

@@ -75,7 +75,7 @@ def test_the_first_half_of_a_standard_script_waits_for_the_commands_of_table_1(n
 
 def test_the_standard_scripts_have_the_published_totals():
     facts = {
-        row["id"]: float(row["value"])
+        row["name"]: float(row["value"])
         for row in published("facts")
         if row["unit"] != "date" and row["value"].replace(".", "").isdigit()
     }

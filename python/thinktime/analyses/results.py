@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 import html
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from thinktime.errors import InputError
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from thinktime.documents.document import Cell
     from thinktime.log import Log
+
+_Result = TypeVar("_Result")
 
 SHOWN_MAX = 20
 """Rows of the main table that a notebook shows; `Result.to_frame` has all of them."""
@@ -145,6 +147,18 @@ def check_logs(logs: object, names: Sequence[str], least: int = 2) -> Sequence[L
     if len(set(names)) < len(names):
         raise InputError(f"names: {', '.join(names)} are not all different; give each log its own")
     return logs
+
+
+def all_or_reason(
+    names: Sequence[str], results: Iterable[_Result | NotApplicable]
+) -> tuple[_Result, ...] | NotApplicable:
+    """Results of several logs; or the first that does not apply, its reason preceded by the log's name."""
+    collected = []
+    for name, result in zip(names, results, strict=True):
+        if isinstance(result, NotApplicable):
+            return NotApplicable(f"{name}: {result.reason}", result.remedy)
+        collected.append(result)
+    return tuple(collected)
 
 
 def check_level(level: float, argument: str = "level") -> float:

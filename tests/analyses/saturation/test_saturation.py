@@ -1,6 +1,6 @@
 """Saturation and capacity against machines whose limits were put in."""
 
-import metered
+import metered_disks
 import numpy as np
 import polars as pl
 import pytest
@@ -138,11 +138,11 @@ def test_the_busiest_disk_counts_where_disks_are_told_apart(log_of):
 @pytest.mark.parametrize(("both", "share"), [(0.0, 0.96), (1.0, 0.5)])
 def test_drives_that_take_turns_fill_their_controller(both, share, tmp_path):
     """Two drives, busy for 0.5 and 0.46 of the time: in turns, they leave their controller no rest."""
-    made = metered.rows(drive0_busy_s=5.0, drive1_busy_s=4.6)
-    for cpu in metered.TICKS:
+    made = metered_disks.rows(drive0_busy_s=5.0, drive1_busy_s=4.6)
+    for cpu in metered_disks.TICKS:
         made[f"ticks_{cpu}_both"] = np.full(40, both)
     made["block_reads"] = 40.0 + np.arange(40.0)
-    log = metered.write(tmp_path / "log", [(made, None)])
+    log = metered_disks.write(tmp_path / "log", [(made, None)])
     result = saturation.analyse(log, dimensions=["user_s", "block_reads"])
     assert {round(point.disk_busy, 6) for point in result.points} == {share}
     assert {point.limit for point in result.points} == {"none" if both else "disk"}

@@ -10,7 +10,7 @@ from thinktime.analyses.capacity.analysis import analyse
 from thinktime.analyses.capacity.result import Capacity
 from thinktime.analyses.overhead import comparison as overhead_comparison
 from thinktime.analyses.overhead.regression import FitOptions
-from thinktime.analyses.results import Result, check_logs
+from thinktime.analyses.results import Result, all_or_reason, check_logs
 from thinktime.log.meters import meters
 from thinktime.stats.difference import difference
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
@@ -95,12 +95,13 @@ def compare(logs: Sequence[Log], names: Sequence[str], *, level: float = 0.95) -
         There are fewer than two logs, or two have the same name.
     """
     check_logs(logs, names)
-    results = []
-    for log, name, overhead in zip(logs, names, _overheads(logs, names, level), strict=True):
-        result = analyse(log, overhead=overhead, level=level)
-        if isinstance(result, NotApplicable):
-            return NotApplicable(f"{name}: {result.reason}", result.remedy)
-        results.append(result)
+    overheads = _overheads(logs, names, level)
+    results = all_or_reason(
+        names,
+        (analyse(log, overhead=overhead, level=level) for log, overhead in zip(logs, overheads, strict=True)),
+    )
+    if isinstance(results, NotApplicable):
+        return results
     uses = [{"user": ("user programs", one.user), "system": ("system", one.system)} for one in results]
 
     def events(field: str) -> tuple[Line, ...]:
@@ -110,7 +111,7 @@ def compare(logs: Sequence[Log], names: Sequence[str], *, level: float = 0.95) -
 
     return Comparison(
         names=tuple(names),
-        results=tuple(results),
+        results=results,
         uses=_lines(uses),
         states=_lines(
             [{state.column: (state.label, state.share) for state in one.states} for one in results]

@@ -17,7 +17,7 @@ from thinktime.analyses.compare.unit_means import Cell, gather
 from thinktime.analyses.compare.variables import Question, Variables, questions, variables
 from thinktime.analyses.overhead import comparison as overhead_comparison
 from thinktime.analyses.overhead.regression import FitOptions
-from thinktime.analyses.results import check_level, check_logs
+from thinktime.analyses.results import all_or_reason, check_level, check_logs
 from thinktime.analyses.throughput import comparison as throughput_comparison
 from thinktime.analyses.throughput.comparison import ThroughputComparison
 from thinktime.errors import InputError
@@ -124,12 +124,11 @@ def _common(
     logs: Sequence[Log], quantities: Sequence[str] | None, load: str | None, requests: Sequence[str] | None
 ) -> tuple[Variables, tuple[str, ...]] | NotApplicable:
     """Quantities that both logs have, and names of those that only one has."""
-    by_log = []
-    for log in logs:
-        chosen = variables(log, quantities, load, requests)
-        if isinstance(chosen, NotApplicable):
-            return NotApplicable(f"{log.path}: {chosen.reason}", chosen.remedy)
-        by_log.append(chosen)
+    by_log = all_or_reason(
+        [str(log.path) for log in logs], (variables(log, quantities, load, requests) for log in logs)
+    )
+    if isinstance(by_log, NotApplicable):
+        return by_log
     first, second = by_log
     names = {item.name for item in first.columns} & {item.name for item in second.columns}
     every = dict.fromkeys(item.name for one in by_log for item in one.columns if not item.squared)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.analyses.overhead.analysis import analyse
-from thinktime.analyses.results import Result, check_logs
+from thinktime.analyses.results import Result, all_or_reason, check_logs
 from thinktime.stats.critical_values import student_t
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.hypothesis import SignificanceTest, adjusted
@@ -129,13 +129,7 @@ def compare(
 def _fitted(
     logs: Sequence[Log], names: Sequence[str], requests: Sequence[str] | None, options: dict[str, Any]
 ) -> tuple[Overhead, ...] | NotApplicable:
-    results = []
-    for log, name in zip(logs, names, strict=True):
-        result = analyse(log, requests=requests, **options)
-        if isinstance(result, NotApplicable):
-            return NotApplicable(f"{name}: {result.reason}", result.remedy)
-        results.append(result)
-    return tuple(results)
+    return all_or_reason(names, (analyse(log, requests=requests, **options) for log in logs))
 
 
 def _chosen(results: Sequence[Overhead], names: Sequence[str]) -> tuple[list[str], tuple[NotCompared, ...]]:
