@@ -559,7 +559,7 @@ mod tests {
         table["interaction"][0]["ctss"]["words"] = json!(40_000);
         assert_eq!(
             resolve(json!({"script": table})).unwrap_err().to_string(),
-            "ctss: script: script: interaction 1 (edl), ctss: words: 40000 was given; give 1 to 32768 [words]: \
+            "ctss: script: script: interaction 1 (edl): ctss: words: 40000 was given; give 1 to 32768 [words]: \
              size of the program that is swapped"
         );
         let foreign = resolve(json!({"script": "mftn3"})).unwrap_err().to_string();
