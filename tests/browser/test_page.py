@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,9 +12,7 @@ import pytest
 from selenium import webdriver
 from selenium.webdriver.support.ui import WebDriverWait
 
-sys.path.append(str(Path(__file__).parents[1] / "reports"))
-import handmade_document
-import synthetic_machine
+from reports import handmade_document, synthetic_machine
 
 Open = Callable[..., webdriver.Chrome]
 DRAWN = """
