@@ -12,7 +12,7 @@ import typer.main
 import thinktime
 from thinktime import cli
 from thinktime.analyses import QUESTIONS
-from thinktime.analyses.definition import options_of
+from thinktime.questions.definition import options_of
 
 REFERENCE = Path(__file__).parent / "reference"
 PACKAGE = Path(thinktime.__file__).parent

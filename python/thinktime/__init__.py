@@ -16,7 +16,18 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from thinktime import analyses, documents, log, models, predictions, reports, sources, stats, studies
+    from thinktime import (
+        analyses,
+        documents,
+        log,
+        models,
+        predictions,
+        questions,
+        reports,
+        sources,
+        stats,
+        studies,
+    )
     from thinktime.analyses import QUESTIONS, analyse, question
     from thinktime.documents.render import render
     from thinktime.errors import InputError, WorkError
@@ -58,6 +69,7 @@ ROOMS = (
     "log",
     "models",
     "predictions",
+    "questions",
     "reports",
     "sources",
     "stats",
@@ -86,6 +98,7 @@ __all__ = [
     "mva",
     "predictions",
     "question",
+    "questions",
     "render",
     "report",
     "reports",

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from thinktime.analyses.results import Result, check_level, check_log, check_logs
 from thinktime.errors import InputError
 from thinktime.log import Log, LogWriter
+from thinktime.questions.results import Result, check_level, check_log, check_logs
 from thinktime.stats.estimate import Estimate, NotApplicable
 
 

@@ -10,8 +10,8 @@ import pytest
 
 import thinktime
 from thinktime.analyses import QUESTIONS
-from thinktime.analyses.definition import options_of
 from thinktime.cli import COMMANDS
+from thinktime.questions.definition import options_of
 
 DOCS = Path(__file__).parents[2] / "docs"
 sys.path.insert(0, str(DOCS))

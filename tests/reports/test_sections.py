@@ -14,11 +14,11 @@ import pytest
 from thinktime import reports
 from thinktime.analyses import question
 from thinktime.analyses.recording import analysis as recording
-from thinktime.analyses.results import Result
 from thinktime.documents import format as shown
 from thinktime.documents.document import Section
 from thinktime.documents.render import text as render_text
 from thinktime.log import Log
+from thinktime.questions.results import Result
 from thinktime.reports.cards import highlights
 from thinktime.reports.summary import findings
 from thinktime.reports.summary_facts import LogFacts

@@ -3,7 +3,8 @@
 A folder holds ``analysis`` (arrays in, a frozen result of estimates out), ``result`` where that is long,
 ``section`` (result in, sentences, tables and figures out), ``comparison`` and ``comparison_section`` where
 several logs can be compared, and in its ``__init__`` the `Question`: name, help, options. A new question is a
-folder and a line in `QUESTIONS`.
+folder and two lines here: its import and its entry in `QUESTIONS`. Both are static, so that editors and mypy
+follow them.
 
 Results hold numbers in SI units; a question that a log cannot answer returns `NotApplicable` with the
 reason and the remedy.
@@ -20,7 +21,6 @@ from thinktime.analyses.arrivals import ArrivalsQuestion
 from thinktime.analyses.capacity import CapacityQuestion
 from thinktime.analyses.compare import CompareQuestion
 from thinktime.analyses.cpu_per_interaction import CpuPerInteractionQuestion
-from thinktime.analyses.definition import Question
 from thinktime.analyses.disks import DisksQuestion
 from thinktime.analyses.experiment import ExperimentQuestion
 from thinktime.analyses.overhead import OverheadQuestion
@@ -35,6 +35,7 @@ from thinktime.analyses.timeline import TimelineQuestion
 from thinktime.analyses.users import UsersQuestion
 from thinktime.analyses.waits import WaitsQuestion
 from thinktime.errors import InputError
+from thinktime.questions.definition import Question
 
 if TYPE_CHECKING:
     from thinktime.log import Log

@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from thinktime.analyses import QUESTIONS, Question, question
-from thinktime.analyses.definition import Accepts, OptionHelp, options_of
+from thinktime.questions.definition import Accepts, OptionHelp, options_of
 
 HELP = {
     "one log": ("LOG", "Folder of a log."),

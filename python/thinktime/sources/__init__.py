@@ -1,1 +1,1 @@
-"""Files of other tools, and one day live systems: everything that writes a log."""
+"""Everything that writes a log: importers, the Linux recorder, synthetic users, simulations, experiments."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from thinktime.analyses.definition import Options, Question, log_names
+from thinktime.questions.definition import Options, Question, log_names
 
 if TYPE_CHECKING:
     from thinktime.analyses.capacity.comparison import Comparison

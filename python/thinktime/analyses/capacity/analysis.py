@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from thinktime.analyses.capacity.result import Capacity, Check, Condition, Event, State, Use
 from thinktime.analyses.overhead import analysis as overhead_analysis
 from thinktime.analyses.overhead.regression import FitOptions
-from thinktime.analyses.results import check_level, check_log
 from thinktime.analyses.timeline import analysis as timeline
 from thinktime.log import observations
 from thinktime.log.meters import Meter, meters
+from thinktime.questions.results import check_level, check_log
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.series import batch_means
 

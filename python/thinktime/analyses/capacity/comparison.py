@@ -10,8 +10,8 @@ from thinktime.analyses.capacity.analysis import analyse
 from thinktime.analyses.capacity.result import Capacity
 from thinktime.analyses.overhead import comparison as overhead_comparison
 from thinktime.analyses.overhead.regression import FitOptions
-from thinktime.analyses.results import Result, all_or_reason, check_logs
 from thinktime.log.meters import meters
+from thinktime.questions.results import Result, all_or_reason, check_logs
 from thinktime.stats.difference import difference
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 

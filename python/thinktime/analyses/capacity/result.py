@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from thinktime.analyses.results import Result
 from thinktime.analyses.timeline.analysis import Timeline
+from thinktime.questions.results import Result
 from thinktime.stats.estimate import Caveat, Estimate
 
 Use = Literal["user", "system", "steal", "idle"]

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from thinktime.analyses.definition import Question, option
 from thinktime.errors import InputError
+from thinktime.questions.definition import Question, option
 
 if TYPE_CHECKING:
     from thinktime.analyses.compare.design import Plan, TreatmentColumn

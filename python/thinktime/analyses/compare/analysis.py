@@ -18,9 +18,9 @@ from thinktime.analyses.compare.variables import Question, Variables, questions,
 from thinktime.analyses.overhead.analysis import BASE, N_LEAST, ROWS_PER_REQUEST
 from thinktime.analyses.overhead.design import Design, Target, build
 from thinktime.analyses.overhead.regression import FitOptions, fit
-from thinktime.analyses.results import check_level, check_log
 from thinktime.log import observations
 from thinktime.log.observations import Observations, Quantity
+from thinktime.questions.results import check_level, check_log
 from thinktime.stats.difference import difference as estimated_difference
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.hypothesis import ALPHA

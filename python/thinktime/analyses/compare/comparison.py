@@ -17,10 +17,10 @@ from thinktime.analyses.compare.unit_means import Cell, gather
 from thinktime.analyses.compare.variables import Question, Variables, questions, variables
 from thinktime.analyses.overhead import comparison as overhead_comparison
 from thinktime.analyses.overhead.regression import FitOptions
-from thinktime.analyses.results import all_or_reason, check_level, check_logs
 from thinktime.analyses.throughput import comparison as throughput_comparison
 from thinktime.analyses.throughput.comparison import ThroughputComparison
 from thinktime.errors import InputError
+from thinktime.questions.results import all_or_reason, check_level, check_logs
 from thinktime.stats import critical_values
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.hypothesis import ALPHA, SignificanceTest, holm

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
-from thinktime.analyses.results import Result
 from thinktime.analyses.throughput.comparison import ThroughputComparison
+from thinktime.questions.results import Result
 from thinktime.stats.estimate import Caveat, Estimate
 from thinktime.stats.hypothesis import SignificanceTest
 from thinktime.stats.randomisation.permutation import Permutation

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from thinktime.analyses.definition import Question, log_names, option
+from thinktime.questions.definition import Question, log_names, option
 
 if TYPE_CHECKING:
     from thinktime.analyses.cpu_per_interaction.analysis import CpuPerInteraction

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.analyses.cpu_per_interaction.rows import Rows, read
-from thinktime.analyses.results import Result, check_level, check_logs
 from thinktime.log.loads import SINGLE_UP_TO, ranges
+from thinktime.questions.results import Result, check_level, check_logs
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.series import batch_means, ratio_regression
 

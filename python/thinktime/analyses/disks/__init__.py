@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from thinktime.analyses.definition import Question, option, seconds
+from thinktime.questions.definition import Question, option, seconds
 
 if TYPE_CHECKING:
     from thinktime.analyses.disks.result import Disks

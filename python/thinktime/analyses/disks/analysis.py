@@ -16,8 +16,8 @@ from thinktime.analyses.disks.drives import ALL_DISKS, DRIVE_COLUMN, TOTALS, Dev
 from thinktime.analyses.disks.intervals import Intervals, Reading
 from thinktime.analyses.disks.result import Amount, Compared, Disks, Period, Swapping
 from thinktime.analyses.disks.states import Ticks
-from thinktime.analyses.results import check_level, check_log
 from thinktime.errors import InputError
+from thinktime.questions.results import check_level, check_log
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from thinktime.analyses.definition import Question, option
 from thinktime.errors import InputError
+from thinktime.questions.definition import Question, option
 
 if TYPE_CHECKING:
     from thinktime.analyses.experiment.result import Experiment

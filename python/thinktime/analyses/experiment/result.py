@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from thinktime.analyses.results import Result
+from thinktime.questions.results import Result
 from thinktime.stats.designs.factorial import Factor, Level
 from thinktime.stats.designs.per_effect_error import PerEffectError
 from thinktime.stats.designs.transformations import BoxCox

@@ -22,10 +22,10 @@ from thinktime.analyses.overhead.result import (
     Subset,
     TickCheck,
 )
-from thinktime.analyses.results import check_level, check_log
 from thinktime.errors import InputError
 from thinktime.log import observations
 from thinktime.log.observations import Quantity, role_columns
+from thinktime.questions.results import check_level, check_log
 from thinktime.stats import critical_values
 from thinktime.stats.critical_values import student_t
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable

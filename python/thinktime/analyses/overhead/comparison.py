@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinktime.analyses.overhead.analysis import analyse
-from thinktime.analyses.results import Result, all_or_reason, check_logs
+from thinktime.questions.results import Result, all_or_reason, check_logs
 from thinktime.stats.critical_values import student_t
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.hypothesis import SignificanceTest, adjusted

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from thinktime.analyses.overhead.analysis import analyse
 from thinktime.analyses.overhead.design import check_names
 from thinktime.analyses.overhead.regression import FitOptions
-from thinktime.analyses.results import Result
+from thinktime.questions.results import Result
 from thinktime.stats.estimate import Estimate, NotApplicable
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from thinktime.analyses.overhead.analysis import analyse
-from thinktime.analyses.results import Result
 from thinktime.log import observations
+from thinktime.questions.results import Result
 from thinktime.stats.estimate import Estimate, NotApplicable
 from thinktime.stats.series.batch_means import Batches
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from thinktime.analyses.results import Result, check_log
+from thinktime.questions.results import Result, check_log
 from thinktime.stats.estimate import Caveat
 
 if TYPE_CHECKING:

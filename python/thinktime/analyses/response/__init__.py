@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from thinktime.analyses.definition import Question, option
+from thinktime.questions.definition import Question, option
 
 if TYPE_CHECKING:
     from thinktime.analyses.response.analysis import Response

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.analyses.results import Result, check_level, check_log
 from thinktime.errors import InputError
 from thinktime.log import interactions
 from thinktime.log.loads import ranges
 from thinktime.log.periods import Span, sessions
+from thinktime.questions.results import Result, check_level, check_log
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.samples import quantile
 from thinktime.stats.series import batch_means

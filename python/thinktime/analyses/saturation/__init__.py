@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from thinktime.analyses.definition import Question, log_names, option
 from thinktime.errors import InputError
+from thinktime.questions.definition import Question, log_names, option
 
 if TYPE_CHECKING:
     from thinktime.analyses.saturation.analysis import Saturation

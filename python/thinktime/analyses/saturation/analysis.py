@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.analyses.results import Result, check_level, check_log
 from thinktime.analyses.saturation import frontier_blocks, resources
 from thinktime.analyses.saturation.frontier_blocks import Blocks
 from thinktime.analyses.saturation.frontier_growth import INTERVALS_LEAST, Growth, growth
@@ -18,6 +17,7 @@ from thinktime.analyses.saturation.frontier_pair import Dimension, FrontierPair,
 from thinktime.analyses.saturation.resources import Ceiling, Thresholds
 from thinktime.errors import InputError
 from thinktime.log import observations
+from thinktime.questions.results import Result, check_level, check_log
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.frontier import maximal
 from thinktime.stats.samples import proportion_in_blocks

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.analyses.results import Result, check_level, check_logs
 from thinktime.analyses.saturation import frontier_blocks, resources
 from thinktime.analyses.saturation.analysis import N_LEAST, kinds_of_work
 from thinktime.analyses.saturation.frontier_growth import growth
 from thinktime.analyses.saturation.frontier_pair import Dimension, FrontierPair, Projection, pair
 from thinktime.analyses.saturation.resources import Thresholds
+from thinktime.questions.results import Result, check_level, check_logs
 from thinktime.stats import frontier
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.hypothesis import SignificanceTest, adjusted

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from thinktime.analyses.definition import Question, option
+from thinktime.questions.definition import Question, option
 
 if TYPE_CHECKING:
     from thinktime.analyses.service.analysis import Service

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.analyses.results import Result, check_level, check_log
 from thinktime.analyses.service import ageing, stability
 from thinktime.log import interactions, observations
+from thinktime.questions.results import Result, check_level, check_log
 from thinktime.stats import samples
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.samples import grouped_jackknife, proportion, quantile

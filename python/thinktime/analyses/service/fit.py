@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from thinktime.analyses.results import Result, check_level, check_log
 from thinktime.documents import format as shown
 from thinktime.log import interactions
+from thinktime.questions.results import Result, check_level, check_log
 from thinktime.stats.distributions import fitting
 from thinktime.stats.distributions.fitting import Fits
 from thinktime.stats.estimate import Caveat, NotApplicable

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thinktime.analyses.results import Result, check_level, check_log
 from thinktime.analyses.throughput import load_sums
 from thinktime.log import interactions
 from thinktime.log.loads import bounds
+from thinktime.questions.results import Result, check_level, check_log
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.series import batch_means, standardised
 

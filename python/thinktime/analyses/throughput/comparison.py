@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.analyses.results import Result, check_level, check_logs
 from thinktime.analyses.throughput import load_sums
 from thinktime.analyses.throughput.analysis import Measure, Throughput, no_load, summarised, whole_means
 from thinktime.analyses.throughput.load_sums import SPREAD_MIN, stretches_for
 from thinktime.log import interactions, loads
+from thinktime.questions.results import Result, check_level, check_logs
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.hypothesis import ALPHA, holm
 from thinktime.stats.series import batch_means, standardised

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from thinktime.analyses.results import Result, check_log
+from thinktime.questions.results import Result, check_log
 from thinktime.stats.estimate import Caveat, NotApplicable
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from thinktime.analyses.results import Result, check_log
+from thinktime.questions.results import Result, check_log
 from thinktime.stats.estimate import NotApplicable
 
 if TYPE_CHECKING:

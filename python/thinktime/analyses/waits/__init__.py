@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from thinktime.analyses.definition import Options, Question
+from thinktime.questions.definition import Options, Question
 
 if TYPE_CHECKING:
     from thinktime.analyses.waits.analysis import Waits

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from thinktime.analyses.results import Result, check_level, check_log
 from thinktime.analyses.waits.event_trace import EventTrace, read
 from thinktime.log import interactions
 from thinktime.log.periods import Span, cut, integral, sessions
+from thinktime.questions.results import Result, check_level, check_log
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 from thinktime.stats.series import batch_means
 

@@ -1,9 +1,9 @@
 """One question about a log: its name, its help, its options, and how it is answered.
 
-Each folder of this room defines one in its ``__init__``; `thinktime.analyses.QUESTIONS` lists them. The
-command line, the order of a report, the comparison of logs, the reference documentation and completion
-follow from that list. This module and the folders' ``__init__`` load nothing heavy: what answers a
-question is imported when it is asked.
+Each folder of `thinktime.analyses` defines one in its ``__init__``; `thinktime.analyses.QUESTIONS` lists
+them. The command line, the order of a report, the comparison of logs, the reference documentation and
+completion follow from that list. This module and those ``__init__`` load nothing heavy: the code that answers
+a question is imported when it is asked.
 """
 
 from __future__ import annotations
