@@ -9,8 +9,8 @@ import pytest
 
 from thinktime.studies import STUDIES, load, verdict
 from thinktime.studies.cells import Cell, Claim, Tolerance
+from thinktime.studies.claims import Statement
 from thinktime.studies.laboratory import Settings
-from thinktime.studies.paper import Statement
 from thinktime.studies.study import Chapter, Outcome, Part
 
 CELL = Cell(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,15 +13,13 @@ from thinktime import toml
 from thinktime.errors import InputError
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.cells import Cell, Claim, Kind, Row, Tolerance
+from thinktime.studies.claims import Scope, Statement
 from thinktime.studies.published import Fact, Printed, Shape, Table, read, read_facts
 
 FACTS = "facts"
 """Table of the numbers that the text of a paper states."""
 
 _T = TypeVar("_T")
-
-Value = float | Estimate | tuple[float | Estimate, float]
-"""A value by which a claim is judged, or a pair of ours and the published one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,51 +83,6 @@ class Doubt:
     """Kinds of cells that may differ from it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Statement:
-    """A conclusion of a paper, and how it is judged."""
-
-    id: str
-    source: str
-    """Where the paper states it."""
-    text: str
-    judge: str = "computed"
-    """Name of one of `JUDGES`; ``computed`` where the code decides."""
-    amount: float | list[float] = 0.0
-    """Compared with the values."""
-
-
-def _all(test: Callable[[Any], bool]) -> Callable[[Sequence[Value]], bool]:
-    return lambda values: bool(values) and all(map(test, values))
-
-
-def _value(value: float | Estimate) -> float:
-    return value.value if isinstance(value, Estimate) else value
-
-
-def _low(value: float | Estimate) -> float:
-    low = value.low if isinstance(value, Estimate) else value
-    return -math.inf if low is None else low
-
-
-def _high(value: float | Estimate) -> float:
-    high = value.high if isinstance(value, Estimate) else value
-    return math.inf if high is None else high
-
-
-JUDGES: dict[str, Callable[[Any], Callable[[Sequence[Any]], bool]]] = {
-    "at_least": lambda amount: _all(lambda value: _value(value) >= amount),
-    "at_most": lambda amount: _all(lambda value: _value(value) <= amount),
-    "between": lambda ends: _all(lambda value: ends[0] <= _value(value) <= ends[1]),
-    "above": lambda amount: _all(lambda value: _low(value) > amount),
-    "below": lambda amount: _all(lambda value: _high(value) < amount),
-    "near": lambda amount: _all(lambda pair: abs(_value(pair[0]) - pair[1]) <= amount),
-    "nearly": lambda amount: _all(lambda pair: abs(_value(pair[0]) / pair[1] - 1.0) <= amount),
-}
-"""By name: how all values are compared with an amount. ``above`` and ``below`` are about whole intervals;
-``near`` and ``nearly`` about pairs of ours and published, which may differ by an amount or a fraction."""
-
-
 @dataclass(frozen=True)
 class Paper:
     """Published tables and claims of one paper."""
@@ -177,9 +130,6 @@ class Paper:
         by_id = {statement.id: statement for statement in statements}
         if len(by_id) < len(statements):
             raise InputError(f"{path}: two claims have one id")
-        for statement in statements:
-            if statement.judge not in {*JUDGES, "computed"}:
-                raise InputError(f"{path}: claim {statement.id}: there is no judge {statement.judge!r}")
         return _made(
             cls,
             {
@@ -354,36 +304,47 @@ class Paper:
                 return doubt.reason
         return ""
 
-    def amount(self, claim: str) -> Any:
-        """Amount by which a claim is judged: a number, or a list of two."""
-        return self.statements[claim].amount
+    def amount(self, claim: str, name: str = "amount") -> float:
+        """Amount by which a claim is judged."""
+        return self.statements[claim].amounts[name]
 
-    def claim(self, name: str, values: Sequence[Value] | bool | None, statistic: str) -> Claim:
+    def claim(self, name: str, measures: Scope | Sequence[Any] | bool | None, statistic: str = "") -> Claim:
         """Claim with its verdict.
 
         Parameters
         ----------
         name : str
             Its id.
-        values : sequence of values, or bool or None
-            What its judge compares with its amount; or the verdict, where the code decides.
+        measures : mapping of str to float, Estimate, str, None, or lists and mappings of these
+            Measures by the names that the condition and the statistic in `study.toml` have. A sequence is
+            the measure ``value``; a bool or None is ``holds``.
         statistic : str
-            By which it is judged, with its values, in words.
+            The measures in words, where `study.toml` does not say how to put them.
+
+        Raises
+        ------
+        InputError
+            A condition or a statistic has a name that is neither a measure nor an amount.
         """
         statement = self.statements[name]
-        holds = (
-            values
-            if isinstance(values, bool) or values is None
-            else JUDGES[statement.judge](statement.amount)(list(values))
-        )
+        if isinstance(measures, bool) or measures is None:
+            measures = {"holds": measures}
+        elif not isinstance(measures, Mapping):
+            measures = {"value": list(measures)}
+        scope = {"fact": self._number, **measures}
         return Claim(
             study=self.study,
             id=name,
             source=statement.source,
-            holds=holds,
-            statistic=statistic,
+            holds=statement.verdict(scope),
+            statistic=statistic or statement.words(scope),
             text=statement.text,
         )
+
+    def _number(self, name: str, end: Literal["", "low", "high"] = "") -> float:
+        """Number that the text states, or an end of a stated range."""
+        fact = self.facts[name]
+        return fact.ends[end == "high"].value if end else fact.value.value
 
 
 def _stated(fact: Fact, part: str, end: str) -> Printed | None:
@@ -412,9 +373,10 @@ def _made(of: type[_T], given: Mapping[str, Any], path: Path) -> _T:
         raise InputError(f"{place}: has {', '.join(unknown)}; it takes {', '.join(names)}")
     if missing:
         raise InputError(f"{place}: lacks {', '.join(missing)}")
-    return of(
-        **{
-            key: tuple(value) if names[key].type == "tuple[str, ...]" else value
-            for key, value in given.items()
-        }
-    )
+    values = {
+        key: tuple(value) if names[key].type == "tuple[str, ...]" else value for key, value in given.items()
+    }
+    try:
+        return of(**values)
+    except InputError as error:
+        raise InputError(f"{place}: {error}") from error

@@ -16,8 +16,8 @@ from typing import Any
 
 from thinktime.studies import STUDIES, load
 from thinktime.studies.cells import KINDS, Cell, tally
+from thinktime.studies.claims import Statement
 from thinktime.studies.laboratory import Settings
-from thinktime.studies.paper import Statement
 from thinktime.studies.study import Outcome, Study, run
 
 FILE_NAME = "verdict.json"
