@@ -5,35 +5,35 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 CARGO ?= cargo
-# Tests that measure or drive this machine have it to themselves; the others share its cores.
+# Tests that measure or drive this machine run alone; the others share its cores.
 LIVE := tests/laws/test_linux.py tests/recorder tests/terminals
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-# To pip this means that it shall not compile: that is done afterwards, while crates are.
+# pip takes this 0 as "do not compile": compileall does it later, while the crates are compiled.
 export PIP_NO_COMPILE := 0
 
 .PHONY: help demo test bench verdicts lint docs build static format golden clean
 
-help: ## Say what there is
+help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
 
-demo: build ## Play users on this machine, record it, and write a report: three minutes
+demo: build ## Play users on this machine, record it, and write a report (three minutes)
 	$(BIN)/thinktime demo -o demo --force
 
-# Threads of the linear algebra only take turns where every core has a worker.
+# With a worker on every core, further threads for linear algebra would only compete.
 test: export OPENBLAS_NUM_THREADS = 1
 test: build static test-tools ## Run every test
 	$(CARGO) test --release --quiet
 	$(BIN)/pytest $(LIVE)
 	$(BIN)/pytest --numprocesses auto --dist loadfile $(LIVE:%=--ignore=%)
 
-bench: build $(VENV)/bench-installed ## Print what the fast parts cost, as ratios to a reference in the same run
+bench: build $(VENV)/bench-installed ## Print the cost of the fast parts, as ratios to a reference in the same run
 	$(BIN)/python benches/run.py
 
-verdicts: build ## Run all studies at full length and compare their verdicts; UPDATE=--update writes them anew
+verdicts: build ## Run all studies at full length and compare their verdicts; UPDATE=--update rewrites them
 	$(BIN)/python -m thinktime.studies.verdict $(UPDATE)
 
-lint: build ## Check style, types, layering, and that the native module's stub is true
+lint: build ## Check style, types, layering, and the stub of the native module
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(CARGO) fmt --all -- --check
@@ -49,22 +49,22 @@ static: $(VENV)/installed ## Build the recorder as a static binary that needs no
 	$(CARGO) rustc --release --quiet -p thinktime-recorder --bin thinktime-recorder -- -C target-feature=+crt-static
 	@mkdir -p target/static && cp target/release/thinktime-recorder target/static/
 
-format: build ## Lay out all code as `make lint` wants it
+format: build ## Format all code as `make lint` expects it
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
 	$(CARGO) fmt --all
 
-golden: build ## Write the golden files anew; look at the diff before you commit it
+golden: build ## Rewrite the golden files; read the diff before you commit it
 	$(BIN)/pytest -q tests --update-golden
 
 clean: ## Remove everything that was built
 	rm -rf $(VENV) target demo docs/_build
 
-# A figure whose peer cannot be installed stands alone.
+# Where a tool cannot be installed, the benchmark runs without it.
 $(VENV)/bench-installed: pyproject.toml $(VENV)/installed
 	-$(BIN)/python -m pip install --group bench && touch $@
 
-# Each keeps little more than one core busy.
+# Each uses little more than one core.
 .PHONY: lint-types lint-rust
 lint-types:
 	$(BIN)/mypy
@@ -82,9 +82,9 @@ $(VENV)/installed: pyproject.toml scripts/check-toolchain
 	@PYTHON='$(PYTHON)' CARGO='$(CARGO)' sh scripts/check-toolchain
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --upgrade 'pip>=25.1'
-	@# pip downloads and keeps one core busy: crates are compiled beside it.
+	@# pip downloads and uses one core: the crates are compiled at the same time.
 	$(CARGO) build --release --quiet -p thinktime-recorder & $(BIN)/python -m pip install --group dev && wait
-	@# Linking and the largest crate keep one core busy. The tests of other packages are never imported.
+	@# Linking and the largest crate use one core. The tests of other packages are never imported.
 	@$(BIN)/python -m compileall -qq -x '/tests?/' $(VENV)/lib & $(BIN)/maturin develop --release --quiet && wait
 	@touch $@
 
