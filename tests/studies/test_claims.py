@@ -27,7 +27,7 @@ MEASURES = {
 
 
 def statement(
-    holds_if: str = "holds", *, undecided_if: str = "", statistic: str = "", amount: float = 0.25
+    holds_if: str | list[str] = "holds", *, undecided_if: str = "", statistic: str = "", amount: float = 0.25
 ) -> Statement:
     return Statement(
         id="claim",
@@ -69,6 +69,9 @@ def statement(
         ("chosen == ['vsio', 'vmio']", True),
         ("chosen == ['vsio']", False),
         ("settled and not gain < 0", True),
+        (["gain > 0", "settled or doubt > 1"], True),
+        (["gain > 0", "doubt > 1"], False),
+        ("alpha < gain", True),
         ("none < 1", None),
         ("none < 1 and gain < 0", False),
         ("none < 1 and gain > 0", None),
@@ -77,7 +80,7 @@ def statement(
         ("max(levels) < none", None),
     ],
 )
-def test_conditions(condition: str, holds: bool | None) -> None:
+def test_conditions(condition: str | list[str], holds: bool | None) -> None:
     assert statement(condition).verdict(MEASURES) is holds
 
 
@@ -129,6 +132,6 @@ def test_an_unknown_name_is_refused() -> None:
         _ = statement("gian > 0").verdict(MEASURES)
 
 
-def test_an_amount_cannot_be_called_like_a_function() -> None:
-    with pytest.raises(InputError, match="low is the name of a function"):
+def test_an_amount_cannot_have_the_name_of_a_function() -> None:
+    with pytest.raises(InputError, match="low has another meaning"):
         Statement(id="claim", source="Table 1", text="it holds", amount={"low": 1.0})

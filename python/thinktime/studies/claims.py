@@ -20,11 +20,12 @@ chained: ``vmio < vsio < page_io``), ``and``, ``or``, ``not`` and the functions 
   interval, which are infinite where it has none.
 - Comparisons with a list or a mapping of measures must hold for all of them, and for one at least;
   ``any(gain > 0)`` asks for one, ``count(gain > 0) >= 3`` for some. ``share.new`` is an item of a mapping.
+- A list of conditions holds if all of them do. ``alpha`` is the level of every test, 5 %.
 - ``fact('page-price-ii')`` is a number that the text of the paper states; ``fact('page-price-ii', 'low')``
   is an end of a stated range.
 - A measure that is None cannot be compared: the claim is undecided, unless another part of the condition
-  decides it. ``undecided_if`` names further cases. Without ``holds_if``, the measure ``holds`` is the
-  verdict.
+  decides it. ``undecided_if`` names further cases, and a claim of which nothing could be measured has None
+  in place of its measures. Comparisons with NaN are false.
 
 **Statistics.** ``statistic`` is a text with such expressions in braces, each with a format as Python has it:
 ``{part:.2f}``. An ``i`` after the format adds the interval: ``{gain:.2fi}`` is ``0.31 (0.12 to 0.50)``. A
@@ -47,10 +48,11 @@ import numpy as np
 
 from thinktime.errors import InputError
 from thinktime.stats.estimate import Estimate
+from thinktime.stats.hypothesis import ALPHA
 from thinktime.studies.estimates import scaled
 
 Scope = Mapping[str, Any]
-"""Measures, amounts and functions by name."""
+"""Measures, amounts and functions by name: numbers, estimates, texts, and lists and mappings of these."""
 
 
 def _items(value: Any) -> list[Any] | None:
@@ -151,6 +153,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "len": lambda value: len(_items(value) or []),
 }
 """Functions of conditions: of single values, of every item, or of all items of a collection."""
+
+GIVEN: Scope = {**FUNCTIONS, "alpha": ALPHA}
+"""Names that every condition may use."""
 
 _OPERATORS: dict[type[ast.operator], Callable[..., Any]] = {
     ast.Add: _computed(operator.add),
@@ -305,8 +310,8 @@ class Statement:
     """Where the paper states it."""
     text: str
     """The conclusion, in plain words."""
-    holds_if: str = "holds"
-    """Condition, in measures and amounts."""
+    holds_if: str | Sequence[str] = "holds"
+    """Condition, in measures and amounts; of several, all must be met."""
     undecided_if: str = ""
     """Condition under which the measures decide nothing; empty where there is none."""
     amount: float | Mapping[str, float] = field(default_factory=dict)
@@ -317,13 +322,15 @@ class Statement:
     def __post_init__(self) -> None:
         """Read the conditions, so that mistakes are found with the file."""
         _ = self.conditions
-        if taken := sorted(FUNCTIONS.keys() & self.amounts.keys()):
-            raise InputError(f"amount: {', '.join(taken)} is the name of a function")
+        if taken := sorted(GIVEN.keys() & self.amounts.keys()):
+            raise InputError(f"amount: {', '.join(taken)} has another meaning")
 
     @cached_property
     def conditions(self) -> tuple[Expression | None, Expression]:
         """Conditions under which nothing is decided, and under which the claim holds."""
-        return Expression(self.undecided_if) if self.undecided_if else None, Expression(self.holds_if)
+        every = [self.holds_if] if isinstance(self.holds_if, str) else self.holds_if
+        undecided_if = Expression(self.undecided_if) if self.undecided_if else None
+        return undecided_if, Expression(" and ".join(f"({text})" for text in every))
 
     @property
     def amounts(self) -> Mapping[str, float]:
@@ -333,11 +340,11 @@ class Statement:
     def verdict(self, scope: Scope) -> bool | None:
         """Verdict on measures: None where they do not decide."""
         undecided_if, holds_if = self.conditions
-        full = {**FUNCTIONS, **self.amounts, **scope}
+        full = {**GIVEN, **self.amounts, **scope}
         if undecided_if is not None and _every(undecided_if.value(full)):
             return None
         return _every(holds_if.value(full))
 
     def words(self, scope: Scope) -> str:
         """Measures in the words of `statistic`."""
-        return _Words().vformat(self.statistic, (), {**FUNCTIONS, **self.amounts, **scope})
+        return _Words().vformat(self.statistic, (), {**GIVEN, **self.amounts, **scope})

@@ -316,8 +316,9 @@ class Paper:
         name : str
             Its id.
         measures : mapping of str to float, Estimate, str, None, or lists and mappings of these
-            Measures by the names that the condition and the statistic in `study.toml` have. A sequence is
-            the measure ``value``; a bool or None is ``holds``.
+            Measures by the names that the condition and the statistic in `study.toml` have; None where
+            nothing could be measured, so that the claim is undecided. (A bool is the measure ``holds``, a
+            sequence the measure ``value``.)
         statistic : str
             The measures in words, where `study.toml` does not say how to put them.
 
@@ -327,16 +328,16 @@ class Paper:
             A condition or a statistic has a name that is neither a measure nor an amount.
         """
         statement = self.statements[name]
-        if isinstance(measures, bool) or measures is None:
+        if isinstance(measures, bool):
             measures = {"holds": measures}
-        elif not isinstance(measures, Mapping):
+        elif measures is not None and not isinstance(measures, Mapping):
             measures = {"value": list(measures)}
-        scope = {"fact": self._number, **measures}
+        scope = {"fact": self._number, **(measures or {})}
         return Claim(
             study=self.study,
             id=name,
             source=statement.source,
-            holds=statement.verdict(scope),
+            holds=None if measures is None else statement.verdict(scope),
             statistic=statistic or statement.words(scope),
             text=statement.text,
         )
