@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
-from scipy import stats
+from scipy import special, stats
 from statsmodels.formula.api import ols
 from statsmodels.stats.anova import AnovaRM
 from statsmodels.stats.multicomp import pairwise_tukeyhsd
@@ -234,6 +234,21 @@ def test_box_cox_of_one_sample_is_that_of_scipy():
     assert found.power.value == pytest.approx(stats.boxcox_normmax(y, method="mle"), abs=1e-6)
     wide = stats.boxcox(y, alpha=0.05)[2]
     assert (found.power.low, found.power.high) == pytest.approx(wide, abs=0.01)
+
+
+def test_the_interval_of_box_cox_ends_where_the_likelihood_of_the_model_has_fallen():
+    y = np.random.default_rng(8).lognormal(1.0, 0.8, (3, 12))
+    power = box_cox(Responses.of_cells([Factor("a", (1, 2, 3))], y)).power
+
+    def likelihood(power):
+        scaled = special.boxcox(y / stats.gmean(y, axis=None), power)
+        return -(y.size - 3) / 2 * np.log(((scaled - scaled.mean(axis=1, keepdims=True)) ** 2).sum())
+
+    peak = likelihood(power.value)
+    for end in (power.low, power.high):
+        assert peak - likelihood(end) == pytest.approx(stats.chi2.ppf(0.95, 1) / 2, rel=1e-9)
+        # Concave: half way to the end it falls by less than half as much.
+        assert 0.0 < peak - likelihood((power.value + end) / 2) < stats.chi2.ppf(0.95, 1) / 4
 
 
 def test_errors_of_a_model_without_high_interactions(cube):

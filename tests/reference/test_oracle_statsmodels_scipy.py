@@ -1,11 +1,9 @@
 """Statistics against statsmodels and SciPy: the same definitions give the same numbers."""
 
-import warnings
-
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from scipy import optimize, stats
+from scipy import integrate, optimize, stats
 from statsmodels.stats.oneway import anova_oneway
 from statsmodels.stats.outliers_influence import variance_inflation_factor
 from statsmodels.stats.proportion import proportion_confint
@@ -13,18 +11,13 @@ from statsmodels.tsa.stattools import acf
 
 from thinktime.models.distributions import distribution
 from thinktime.stats import critical_values
-from thinktime.stats.designs.effect_sizes import noncentrality_interval
-from thinktime.stats.designs.factorial import Factor, Responses
-from thinktime.stats.designs.transformations import box_cox
 from thinktime.stats.distributions import families
-from thinktime.stats.randomisation.power import t_detectable, t_power
 from thinktime.stats.regression import collinearity, robust
 from thinktime.stats.regression.covariance import NeweyWest
 from thinktime.stats.regression.equality import same_coefficient, same_coefficients, same_mean
 from thinktime.stats.regression.least_squares import LeastSquares
 from thinktime.stats.samples import proportion, quantile
 from thinktime.stats.series import batch_means
-from thinktime.stats.series.homogeneity import effect, same_distribution, trend
 
 
 def newey_west(fit, x, residuals, lags, *, leverage=False):
@@ -213,49 +206,25 @@ def test_wilson_of_scipy(hits, n):
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), rel=1e-12, abs=1e-15)
 
 
-@pytest.fixture(params=range(4))
-def periods(request):
-    random = np.random.default_rng(request.param)
-    return [
-        np.round(random.exponential(1.0 + 0.2 * part, 20 + 7 * part), 1) for part in range(2 + request.param)
-    ]
-
-
-def test_anderson_darling_for_several_samples_of_scipy(periods):
-    """On ranks without ties, so that both compute the same variant."""
-    order = np.random.default_rng(1).random(sum(map(len, periods)))
-    ranks = np.argsort(np.argsort(order + 1000.0 * np.concatenate(periods))) + 1.0
-    parts = np.split(ranks, np.cumsum([len(part) for part in periods])[:-1])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of p beyond its table, and of a parameter to be renamed
-        theirs = stats.anderson_ksamp(parts, midrank=False)
-    ours = same_distribution(parts)
-    assert ours.statistic == pytest.approx(theirs.statistic, rel=1e-10)
-    assert ours.p == pytest.approx(min(max(theirs.pvalue, 0.001), 0.25), rel=1e-6)
-
-
-def test_trend_and_effect_of_scipy(periods):
-    values = np.concatenate(periods)
-    number = np.repeat(np.arange(len(periods)), [len(part) for part in periods])
-    assert trend(periods).statistic == pytest.approx(stats.spearmanr(values, number).statistic, rel=1e-12)
-    h, k = stats.kruskal(*periods).statistic, len(periods)
-    assert effect(periods) == pytest.approx(max(0.0, (h - k + 1) / (len(values) - k)), rel=1e-9)
-
-
 @pytest.mark.parametrize(
-    ("ours", "theirs"),
+    ("family", "moments"),
     [
-        (families.Exponential(2.0), stats.expon(scale=2.0)),
-        (families.Weibull(shape=0.7, scale=3.0), stats.weibull_min(0.7, scale=3.0)),
-        (families.Lognormal(mu=0.4, sigma=1.3), stats.lognorm(1.3, scale=np.exp(0.4))),
+        (families.Exponential(2.0), (2.0, 4.0)),
+        (families.Weibull(shape=0.5, scale=3.0), (6.0, 180.0)),
+        (families.Lognormal(mu=0.4, sigma=0.5), (np.exp(0.525), np.exp(1.05) * np.expm1(0.25))),
     ],
     ids=["exponential", "weibull", "lognormal"],
 )
-def test_families_of_scipy(ours, theirs):
-    x = np.geomspace(1e-3, 50.0, 40)
-    np.testing.assert_allclose(ours.cumulative(x), theirs.cdf(x), rtol=1e-11)
-    np.testing.assert_allclose(ours.log_density(x), theirs.logpdf(x), rtol=1e-11, atol=1e-12)
-    assert ours.moments() == pytest.approx(theirs.stats("mv"), rel=1e-11)
+def test_families_are_those_of_their_parameters(family, moments):
+    """Moments in closed form; the density integrates to the distribution function and to the moments."""
+    assert family.moments() == pytest.approx(moments, rel=1e-12)
+    t = np.linspace(-40.0, 12.0, 20_001)
+    x = np.exp(t)
+    mass = np.exp(family.log_density(x)) * x
+    cumulative = integrate.cumulative_simpson(mass, x=t, initial=0.0)
+    np.testing.assert_allclose(family.cumulative(x), cumulative, atol=1e-7)
+    mean = integrate.simpson(mass * x, x=t)
+    assert (mean, integrate.simpson(mass * (x - mean) ** 2, x=t)) == pytest.approx(moments, rel=1e-7)
 
 
 @pytest.mark.parametrize(
@@ -274,33 +243,3 @@ def test_specified_distributions_of_scipy(ours, theirs):
     x = np.geomspace(1e-2, 40.0, 30)
     np.testing.assert_allclose(distribution(ours).survival(x), theirs.sf(x), rtol=1e-9, atol=1e-300)
     assert distribution(ours).moment(2) == pytest.approx(theirs.moment(2), rel=1e-10)
-
-
-def test_box_cox_power_and_interval_of_scipy_optimizers():
-    """Golden section and bisection against SciPy's bounded search and Brent's root, on one cell per level."""
-    y = np.random.default_rng(8).lognormal(1.0, 0.8, (3, 12))
-    found = box_cox(Responses.of_cells([Factor("a", (1, 2, 3))], y)).power
-    logs = np.log(y) - np.log(y).mean()
-
-    def minus_likelihood(power):
-        scaled = np.expm1(power * logs) / power
-        rest = scaled - scaled.mean(axis=1, keepdims=True)
-        return (y.size - 3) / 2.0 * np.log(float((rest**2).sum()))
-
-    best = optimize.minimize_scalar(minus_likelihood, bounds=(-2.0, 2.0), method="bounded").x
-    assert found.value == pytest.approx(best, abs=1e-4)
-    bound = minus_likelihood(found.value) + stats.chi2.ppf(0.95, 1) / 2.0
-    ends = [
-        optimize.brentq(lambda p: minus_likelihood(p) - bound, *sorted((found.value, beyond)))
-        for beyond in (-3.0, 3.0)
-    ]
-    assert (found.low, found.high) == pytest.approx(ends, abs=1e-6)
-
-
-def test_noncentrality_and_detectable_difference_by_brents_root():
-    low, high = noncentrality_interval(6.0, 2, 30)
-    for value, p in ((low, 0.975), (high, 0.025)):
-        root = optimize.brentq(lambda nc, p=p: stats.ncf.cdf(6.0, 2, 30, nc) - p, 1e-9, 200.0)
-        assert value == pytest.approx(root, rel=1e-6)
-    root = optimize.brentq(lambda d: t_power(d, 2.0, 3.0, 10) - 0.8, 1e-6, 100.0)
-    assert t_detectable(2.0, 3.0, 10) == pytest.approx(root, rel=1e-9)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
+import numpy as np
 from scipy import special
 
 
@@ -55,3 +57,10 @@ def long_run(fraction: float, degrees: float) -> tuple[float, float]:
     if fraction <= 0.0:
         return degrees, 1.0
     return min(1.5 / fraction, degrees), 1.0 / (1.0 - fraction + fraction**2 / 3.0)
+
+
+def root(function: Callable[[float], float], low: float, high: float) -> float:
+    """Zero of a function between `low` and `high`, where its signs differ, to the last digits (Brent)."""
+    from scipy import optimize
+
+    return float(optimize.brentq(function, low, high, xtol=1e-300, rtol=4 * np.finfo(float).eps))

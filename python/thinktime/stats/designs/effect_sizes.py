@@ -11,10 +11,9 @@ import math
 from scipy import special
 
 from thinktime.errors import InputError
-from thinktime.stats import arguments
+from thinktime.stats import arguments, critical_values
 from thinktime.stats.estimate import Estimate
 
-HALVINGS = 80
 BEYOND = 1e8
 """Degrees times F from which the effect's chi-square is equal to its noncentrality in practice.
 
@@ -113,10 +112,8 @@ def _noncentrality(f: float, degrees: int, error_degrees: int, p: float) -> floa
     low, high = 0.0, max(1.0, degrees * f)
     while float(special.ncfdtr(degrees, error_degrees, high, f)) > p:
         low, high = high, 2.0 * high
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2.0
-        if float(special.ncfdtr(degrees, error_degrees, middle, f)) > p:
-            low = middle
-        else:
-            high = middle
-    return (low + high) / 2.0
+
+    def excess(noncentrality: float) -> float:
+        return float(special.ncfdtr(degrees, error_degrees, noncentrality, f)) - p
+
+    return critical_values.root(excess, low, high)

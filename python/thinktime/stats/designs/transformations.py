@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from thinktime.errors import InputError
-from thinktime.stats import arguments
+from thinktime.stats import arguments, critical_values
 from thinktime.stats.designs import linear_anova
 from thinktime.stats.designs.factorial import Responses
 from thinktime.stats.estimate import Estimate, NotApplicable
@@ -24,7 +24,6 @@ POWERS = {1.0: "none", 0.5: "sqrt", 0.0: "log10", -0.5: "reciprocal_sqrt", -1.0:
 FORM = re.compile(r"(?P<name>\w+)(?:\(y(?: *\+ *(?P<shift>\d+(?:\.\d*)?))?\))?")
 LAMBDA_MAX = 4.0
 STEP = 0.05
-HALVINGS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,33 +195,25 @@ def _likelihood(errors: linear_anova.Errors, y: Array) -> Callable[[float], floa
 
 
 def _highest(likelihood: Callable[[float], float], grid: Array, values: Array) -> float:
-    """Golden-section search about the best point of the grid; equal to SciPy's within its tolerance."""
+    """Power of the maximum about the best point of the grid."""
+    from scipy import optimize
+
     best = int(values.argmax())
-    low, high = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, len(grid) - 1)])
-    section = (math.sqrt(5.0) - 1.0) / 2.0
-    for _ in range(HALVINGS):
-        left, right = high - section * (high - low), low + section * (high - low)
-        if likelihood(left) < likelihood(right):
-            low = left
-        else:
-            high = right
-    return (low + high) / 2.0
+    bounds = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, len(grid) - 1)])
+    result = optimize.minimize_scalar(
+        lambda power: -likelihood(power), bounds=bounds, method="bounded", options={"xatol": 1e-12}
+    )
+    return float(result.x)
 
 
 def _crossing(
     likelihood: Callable[[float], float], bound: float, best: float, outward: Array
 ) -> float | None:
-    """Power between `best` and the first of `outward` below the bound, by bisection; None if none is."""
+    """Power between `best` and the first of `outward` below the bound; None if none is."""
     inside = best
     for outside in map(float, outward):
         if likelihood(outside) < bound:
-            for _ in range(HALVINGS):
-                middle = (inside + outside) / 2.0
-                if likelihood(middle) < bound:
-                    outside = middle
-                else:
-                    inside = middle
-            return (inside + outside) / 2.0
+            return critical_values.root(lambda power: likelihood(power) - bound, inside, outside)
         inside = outside
     return None
 

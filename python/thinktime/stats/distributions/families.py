@@ -125,15 +125,16 @@ class Weibull:
 
     def log_density(self, x: Array) -> Array:
         """Logarithm of the density."""
-        scaled = np.log(x / self.scale)
-        result: Array = (
-            math.log(self.shape / self.scale) + (self.shape - 1) * scaled - np.exp(self.shape * scaled)
-        )
+        from scipy import stats
+
+        result: Array = stats.weibull_min.logpdf(x, self.shape, scale=self.scale)
         return result
 
     def cumulative(self, x: Array) -> Array:
         """Distribution function."""
-        result: Array = -np.expm1(-((x / self.scale) ** self.shape))
+        from scipy import stats
+
+        result: Array = stats.weibull_min.cdf(x, self.shape, scale=self.scale)
         return result
 
     def draw(self, n: int, random: np.random.Generator) -> Array:
@@ -166,9 +167,9 @@ class Lognormal:
 
     def log_density(self, x: Array) -> Array:
         """Logarithm of the density."""
-        logs = np.log(x)
-        z = (logs - self.mu) / self.sigma
-        result: Array = -logs - z * z / 2 - math.log(self.sigma * math.sqrt(2 * math.pi))
+        from scipy import stats
+
+        result: Array = stats.lognorm.logpdf(x, self.sigma, scale=math.exp(self.mu))
         return result
 
     def cumulative(self, x: Array) -> Array:

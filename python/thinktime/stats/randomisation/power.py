@@ -81,13 +81,14 @@ def t_detectable(
     power = arguments.level(power, "power")
     if degrees < 1:
         return math.nan
-    low, high = 0.0, 1.0
-    while t_power(high, 1.0, length, degrees, alpha) < power:
+
+    def excess(difference: float) -> float:
+        return t_power(difference, 1.0, length, degrees, alpha) - power
+
+    high = 1.0
+    while excess(high) < 0.0:
         high *= 2.0
-    for _ in range(60):
-        middle = (low + high) / 2.0
-        low, high = (middle, high) if t_power(middle, 1.0, length, degrees, alpha) < power else (low, middle)
-    return high * deviation
+    return critical_values.root(excess, 0.0, high) * deviation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
