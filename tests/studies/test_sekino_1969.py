@@ -11,7 +11,7 @@ import pytest
 from thinktime.studies import load
 from thinktime.studies.cells import Cell
 from thinktime.studies.laboratory import Settings
-from thinktime.studies.sekino_1969 import doubts, loads, recomputed, responses, think_time
+from thinktime.studies.sekino_1969 import loads, recomputed, responses, think_time
 from thinktime.studies.sekino_1969.loads import CPM01, PAPER, RESPONSES, SUMMARY
 from thinktime.studies.sekino_1969.recomputed import implied_faults, truncated
 from thinktime.studies.sekino_1969.responses import one_run
@@ -84,7 +84,7 @@ def test_components_that_the_text_implies() -> None:
 
 
 def test_every_doubt_has_values() -> None:
-    checks.doubts_have_values(doubts.chapter(None))
+    checks.doubts_have_values(recomputed.doubts(None))
 
 
 def test_every_cell_is_computed_whether_it_is_printed_or_not(outcome: Outcome) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from thinktime.documents import charts
 from thinktime.documents import format as shown
-from thinktime.documents.charts import Axis, Chart, Spec
+from thinktime.documents.charts import Axis, Chart
 from thinktime.documents.document import Cell, Column, Key, Table
 from thinktime.documents.wording import ends, listed
 from thinktime.stats.estimate import Estimate
@@ -211,7 +211,7 @@ class Series:
         rows = self.rows()
         if y.log:
             rows = [{**row, "low": max(row["low"], y.low or 0.0)} for row in rows]
-        return _under(partial(charts.curves, rows, self.keys, x, y, dotted=dotted), over)
+        return laid_over(partial(charts.curves, rows, self.keys, x, y, dotted=dotted), over)
 
     def labelled(self, x: Axis, y: Axis, lines: Series, *, over: Series | None = None) -> Chart:
         """Chart of points with their marks, and broken lines given by their ends."""
@@ -222,13 +222,14 @@ class Series:
             )
         ]
         ends_of_lines = [{"x": point.x, "value": point.y, "series": point.key.name} for point in lines.points]
-        return _under(partial(charts.labelled, marked, ends_of_lines, self.keys, x, y), over)
+        return laid_over(partial(charts.labelled, marked, ends_of_lines, self.keys, x, y), over)
 
-    def scatter(self, x: Axis, y: Axis, line: Sequence[tuple[float, float]] = ()) -> Chart:
-        """Chart of points, with a broken line that they should follow."""
-        return partial(
-            charts.scatter, self.marks(), [{"x": at, "y": value} for at, value in line], self.keys, x, y
-        )
+    def scatter(
+        self, x: Axis, y: Axis, line: Sequence[tuple[float, float]] = (), *, over: Series | None = None
+    ) -> Chart:
+        """Chart of points, with a broken line that they should follow, and points laid over as diamonds."""
+        ends_of_line = [{"x": place, "y": value} for place, value in line]
+        return laid_over(partial(charts.scatter, self.marks(), ends_of_line, self.keys, x, y), over)
 
     def steps(self, x: Axis, y: Axis) -> Chart:
         """Chart of empirical distribution functions."""
@@ -269,11 +270,8 @@ def _place(point: Point) -> str | float:
     return point.label if point.label or point.x is None else point.x
 
 
-def _under(chart: Chart, over: Series | None) -> Chart:
+def laid_over(chart: Chart, over: Series | None) -> Chart:
+    """Chart with further points over it as diamonds; the chart itself where there are none."""
     if over is None or not over.points:
         return chart
-
-    def laid_over() -> Spec:
-        return charts.laid_over(chart(), over.marks(), over.keys)
-
-    return laid_over
+    return lambda: charts.laid_over(chart(), over.marks(), over.keys)

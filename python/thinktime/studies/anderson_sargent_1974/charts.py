@@ -11,7 +11,7 @@ from thinktime.documents import charts
 from thinktime.documents import format as shown
 from thinktime.documents.charts import Axis, Spec
 from thinktime.documents.document import Column, Figure, Key, Table
-from thinktime.studies.anderson_sargent_1974.experiments import PAPER
+from thinktime.studies.anderson_sargent_1974.runs import PAPER
 
 COLOURS = ("user", "system", "memory")
 MEASURED = Key("measured, published", colour="plain", shape="diamond")

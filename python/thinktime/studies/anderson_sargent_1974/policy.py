@@ -14,7 +14,7 @@ from thinktime.documents.charts import Axis
 from thinktime.documents.document import Cell, Column, Figure, Key, Table
 from thinktime.models.distributions import distribution
 from thinktime.stats.estimate import Estimate
-from thinktime.studies.anderson_sargent_1974.experiments import (
+from thinktime.studies.anderson_sargent_1974.runs import (
     ENOUGH,
     PAPER,
     SYSTEM,

@@ -9,7 +9,7 @@ from math import log10, sqrt
 from thinktime.documents.document import Column, Table
 from thinktime.stats.designs.contrasts import orthogonal_polynomials
 from thinktime.stats.estimate import Estimate
-from thinktime.studies.anderson_sargent_1974.experiments import (
+from thinktime.studies.anderson_sargent_1974.runs import (
     F_RATIOS_OF_THE_TEXT,
     PAPER,
     REGRESSION_READING,

@@ -14,7 +14,7 @@ from thinktime.studies.anderson_sargent_1974 import (
     regression,
     validation,
 )
-from thinktime.studies.anderson_sargent_1974.experiments import PAPER
+from thinktime.studies.anderson_sargent_1974.runs import PAPER
 from thinktime.studies.study import Study
 
 STUDY = Study.of(

@@ -1,212 +1,151 @@
-"""Charts of the study: ours as curves with intervals, what is printed laid over them as diamonds."""
+"""Charts of the study: ours as curves with intervals, printed numbers laid over them as diamonds."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import replace
+from typing import Literal
 
-from thinktime.documents import charts
 from thinktime.documents import format as shown
-from thinktime.documents.charts import Axis, Spec
-from thinktime.documents.document import Cell, Column, Figure, Key, Table
+from thinktime.documents.charts import Axis, Chart
+from thinktime.documents.document import Col, Figure, Key, Table
+from thinktime.documents.series import Point, Series
 from thinktime.stats.estimate import Estimate
 
 COLOURS = ("system", "user", "memory", "disk")
 TOGETHER = 0.03
 """Part of the axis within which names would lie on each other."""
-_Rows = Sequence[Mapping[str, object]]
 
+Curves = Mapping[str, Sequence[tuple[float, Estimate | float, str]]]
+"""Points by the name of their curve, or by where they are printed: x, y, and x in words (``17 users``).
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
-    """A simulated point of a curve."""
-
-    x: float
-    y: Estimate
-    words: str
-    """Meaning for a reader: ``17 users``."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Printed:
-    """A point that the paper states or implies."""
-
-    x: float
-    y: float
-    words: str
+The n-th of those that are printed has the colour of the n-th curve."""
 
 
 def curves(
     name: str,
     title: str,
+    *,
     axes: tuple[str, str],
-    ours: Mapping[str, Sequence[Point]],
-    printed: Mapping[str, Sequence[Printed]],
+    ours: Curves,
+    printed: Curves | None = None,
     alt: str,
     log_x: str = "",
 ) -> Figure:
-    """Curves against one quantity.
+    """Curves against one quantity, at half the width of a page.
 
     Parameters
     ----------
     name, title : str
     axes : (str, str)
         Names of x and y with their units.
-    ours : mapping of str to sequence of Point
-        By the name of the curve.
-    printed : mapping of str to sequence of Printed
-        By where the points come from; the n-th has the colour of the n-th curve.
+    ours, printed : Curves
     alt : str
-        What is to be seen.
+        Description of what the chart shows.
     log_x : str
-        Unit of a logarithmic x axis, which is not logarithmic without one.
+        Unit of a logarithmic x axis; a linear one without it.
     """
-    keys = tuple(
-        Key(label, colour=colour, shape="line") for label, colour in zip(ours, COLOURS, strict=False)
-    )
-    over = tuple(
-        Key(label, colour=colour, shape="diamond") for label, colour in zip(printed, COLOURS, strict=False)
-    )
-    rows = [_row(label, point) for label, points in ours.items() for point in points]
-    marks = _marks(printed)
-    places = [
-        *(float(str(row["x"])) for row in rows),
-        *(point.x for selected in printed.values() for point in selected),
-    ]
-    x = Axis.logarithmic(axes[0], places, log_x) if log_x else Axis(axes[0], low=0.0)
-    y = Axis.from_zero(axes[1], [*rows, *({"value": mark["y"]} for mark in marks)])
-    return Figure(
-        name=name,
-        title=title,
-        chart=partial(_chart, rows, marks, keys, over, x, y),
-        data=_data(name, title, axes=axes, ours=ours, printed=printed),
-        alt=alt,
-        keys=(*keys, *over),
-        half=True,
-    )
+    drawn, over = _series(ours, shape="line"), _series(printed or {}, shape="diamond")
+    rows = [*drawn.rows(), *over.rows()]
+    x = Axis.logarithmic(axes[0], [row["x"] for row in rows], log_x) if log_x else Axis(axes[0], low=0.0)
+    chart = drawn.curves(x, Axis.from_zero(axes[1], rows), over=over)
+    figure = _figure(name, title, axes=axes, chart=chart, drawn=drawn, over=over, alt=alt)
+    return replace(figure, half=True)
 
 
 def broken_lines(
     name: str,
     title: str,
+    *,
     axes: tuple[str, str],
-    ours: Mapping[str, Sequence[Point]],
-    lines: Mapping[str, tuple[float, float]],
-    printed: Mapping[str, Sequence[Printed]],
+    ours: Curves,
+    lines: Sequence[tuple[float, float]],
+    printed: Curves,
     alt: str,
 ) -> Figure:
-    """Points with broken lines through them, those of the first named after what they stand for.
+    """Points with broken lines through them; those of the first curve are named after their users.
 
     Parameters
     ----------
     name, title : str
     axes : (str, str)
         Names of x and y with their units.
-    ours : mapping of str to sequence of Point
-        By what is drawn.
-    lines : mapping of str to (float, float)
-        Intercept and slope of each.
-    printed : mapping of str to sequence of Printed
-        By where the points come from; the n-th has the colour of the n-th line.
+    ours, printed : Curves
+    lines : sequence of (float, float)
+        Intercept and slope of each curve.
     alt : str
-        What is to be seen.
+        Description of what the chart shows.
     """
-    keys = tuple(
-        Key(label, colour=colour, shape="circle") for label, colour in zip(ours, COLOURS, strict=False)
-    )
-    over = tuple(
-        Key(label, colour=colour, shape="diamond") for label, colour in zip(printed, COLOURS, strict=False)
-    )
-    first = next(iter(ours))
-    names = _names(ours[first])
-    rows = [
-        {**_row(label, point), "label": names.get(point.words, "") if label == first else ""}
-        for label, points in ours.items()
-        for point in points
+    drawn, over = _series(ours, shape="circle"), _series(printed, shape="diamond")
+    first = drawn.keys[0]
+    names = _names(drawn.of(first))
+    marked = [
+        replace(point, mark=names.get(point.label, "") if point.key == first else "")
+        for point in drawn.points
     ]
-    marks = _marks(printed)
-    last = max(max(point.x for selected in every.values() for point in selected) for every in (ours, printed))
-    ends = [
-        {"x": index, "value": start + slope * index, "series": label}
-        for label, (start, slope) in lines.items()
-        for index in (0.0, last)
-    ]
+    last = max(row["x"] for row in (*drawn.rows(), *over.rows()))
+    ends = Series(
+        [
+            Point(key=key, x=place, y=intercept + slope * place)
+            for key, (intercept, slope) in zip(drawn.keys, lines, strict=True)
+            for place in (0.0, last)
+        ]
+    )
+    y = Axis.from_zero(axes[1], [*drawn.rows(), *ends.rows(), *over.rows()])
     x = Axis(axes[0], low=0.0, high=1.02 * last)
-    y = Axis.from_zero(axes[1], [*rows, *ends, *({"value": mark["y"]} for mark in marks)])
-    return Figure(
-        name=name,
-        title=title,
-        chart=partial(_labelled, rows, ends, marks, keys, over, x, y),
-        data=_data(name, title, axes=axes, ours=ours, printed=printed),
-        alt=alt,
-        keys=(*keys, *over),
+    chart = replace(drawn, points=marked).labelled(x, y, ends, over=over)
+    return _figure(name, title, axes=axes, chart=chart, drawn=drawn, over=over, alt=alt)
+
+
+def _series(points: Curves, *, shape: Literal["line", "circle", "diamond"]) -> Series:
+    keys = [Key(name, colour=colour, shape=shape) for name, colour in zip(points, COLOURS, strict=False)]
+    return Series(
+        [
+            Point(key=key, x=x, y=y, label=words, words=f"{shown.cell(y)}, {words}")
+            for key in keys
+            for x, y, words in points[key.name]
+        ],
+        order=tuple(keys),
     )
+
+
+def _figure(
+    name: str, title: str, *, axes: tuple[str, str], chart: Chart, drawn: Series, over: Series, alt: str
+) -> Figure:
+    data = Table.of(
+        [*drawn.points, *over.points],
+        Col("curve", lambda point: point.key.name),
+        Col(axes[0], lambda point: f"{point.x:.4g}", scaled=False),
+        Col("at", lambda point: point.label),
+        Col(
+            axes[1],
+            lambda point: shown.number(point.y) if isinstance(point.y, float) else point.y,
+            scaled=False,
+        ),
+        name=f"{name}-data",
+        caption=title,
+    )
+    return Figure(name=name, title=title, chart=chart, data=data, alt=alt, keys=(*drawn.keys, *over.keys))
+
+
+def _value(point: Point) -> Estimate | str | None:
+    """Estimate of ours, or a printed number as text."""
+    return shown.number(point.y) if isinstance(point.y, float) else point.y
 
 
 def _names(points: Sequence[Point]) -> dict[str, str]:
-    """Name of each point, the first word of what it stands for; of points that lie together, one for all."""
+    """Name of each point, the first word of its label; of points that lie together, one for all."""
     groups: list[list[Point]] = []
-    last = max(point.x for point in points)
-    for point in sorted(points, key=lambda point: point.x):
-        if groups and point.x - groups[-1][0].x < TOGETHER * last:
+    places = {point.label: point.x or 0.0 for point in points}
+    last = max(places.values())
+    for point in sorted(points, key=lambda point: places[point.label]):
+        if groups and places[point.label] - places[groups[-1][0].label] < TOGETHER * last:
             groups[-1].append(point)
         else:
             groups.append([point])
     result = {}
     for group in groups:
-        words = sorted((point.words.partition(" ")[0] for point in group), key=float)
+        words = sorted((point.label.partition(" ")[0] for point in group), key=float)
         name = words[0] if len(words) == 1 else f"{words[0]} to {words[-1]}"
-        result[group[len(group) // 2].words] = name
+        result[group[len(group) // 2].label] = name
     return result
-
-
-def _marks(printed: Mapping[str, Sequence[Printed]]) -> list[dict[str, object]]:
-    return [
-        {"series": label, "x": point.x, "y": point.y, "shown": f"{shown.number(point.y)}, {point.words}"}
-        for label, points in printed.items()
-        for point in points
-    ]
-
-
-def _data(
-    name: str,
-    title: str,
-    axes: tuple[str, str],
-    ours: Mapping[str, Sequence[Point]],
-    printed: Mapping[str, Sequence[Printed]],
-) -> Table:
-    cells: list[tuple[Cell, ...]] = [
-        (label, f"{point.x:.4g}", point.words, point.y)
-        for label, selected in ours.items()
-        for point in selected
-    ]
-    cells += [
-        (label, f"{point.x:.4g}", point.words, shown.number(point.y))
-        for label, selected in printed.items()
-        for point in selected
-    ]
-    heads = (Column("curve"), Column(axes[0], scaled=False), Column("at"), Column(axes[1], scaled=False))
-    return Table(name=f"{name}-data", caption=title, columns=heads, rows=tuple(cells))
-
-
-def _row(label: str, point: Point) -> dict[str, object]:
-    ends = {"value": point.y.value, "low": point.y.low, "high": point.y.high}
-    return {"series": label, "x": point.x, "shown": f"{shown.estimate(point.y)}, {point.words}", **ends}
-
-
-def _chart(rows: _Rows, marks: _Rows, keys: Sequence[Key], over: Sequence[Key], x: Axis, y: Axis) -> Spec:
-    spec = charts.curves(rows, keys, x, y)
-    return charts.laid_over(spec, marks, over) if over else spec
-
-
-def _labelled(
-    rows: _Rows,
-    ends: _Rows,
-    marks: _Rows,
-    keys: Sequence[Key],
-    over: Sequence[Key],
-    x: Axis,
-    y: Axis,
-) -> Spec:
-    return charts.laid_over(charts.labelled(rows, ends, keys, x, y), marks, over)

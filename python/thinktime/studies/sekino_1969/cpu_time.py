@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from thinktime.documents import document
 from thinktime.documents import format as shown
-from thinktime.documents.document import Column, Table
+from thinktime.documents.document import Col, Cols, Table
 from thinktime.errors import WorkError
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.cells import Cell
 from thinktime.studies.estimates import scaled
 from thinktime.studies.laboratory import Laboratory, applicable, remembered
-from thinktime.studies.sekino_1969.charts import Point as Drawn
-from thinktime.studies.sekino_1969.charts import Printed, broken_lines, curves
+from thinktime.studies.sekino_1969.charts import broken_lines, curves
 from thinktime.studies.sekino_1969.loads import PAPER, fact, log_of
 from thinktime.studies.sekino_1969.recomputed import at_twenty_ms, implied_faults
 from thinktime.studies.study import Chapter
@@ -111,7 +110,7 @@ def chapter(laboratory: Laboratory) -> Chapter:
     return Chapter(
         cells=figures,
         summary=summary,
-        charts=tuple(_pictures(laboratory)),
+        charts=tuple(_charts(laboratory)),
         tables=(_table(laboratory), _lines(laboratory)),
         method=method,
     )
@@ -142,104 +141,87 @@ def _missed(figure: Cell) -> str:
 
 
 def _table(laboratory: Laboratory) -> Table:
-    rows: list[tuple[document.Cell, ...]] = []
-    for users in users_of(laboratory):
-        result = decomposed_at(laboratory, users)
-        times = [component(result, name) for name in COMPONENTS]
-        rows.append((str(users), *times, faults(result), run_share(laboratory, users)))
-    columns = (
-        Column("users", scaled=False),
-        *(Column(f"{name}, ms", scaled=False) for name in COMPONENTS),
-        Column("number of page faults", scaled=False),
-        Column("run share, %", scaled=False),
+    return Table.of(
+        [(users, decomposed_at(laboratory, users)) for users in users_of(laboratory)],
+        Col("users", lambda row: str(row[0]), scaled=False),
+        Cols(
+            [f"{name}, ms" for name in COMPONENTS],
+            lambda row: [component(row[1], name) for name in COMPONENTS],
+            scaled=False,
+        ),
+        Col("number of page faults", lambda row: faults(row[1]), scaled=False),
+        Col("run share, %", lambda row: run_share(laboratory, row[0]), scaled=False),
+        name="components",
+        caption="CPU time per interaction, its components, and page faults, against users",
     )
-    caption = "CPU time per interaction, its components, and page faults, against users"
-    return Table(name="components", caption=caption, columns=columns, rows=tuple(rows))
 
 
 def _lines(laboratory: Laboratory) -> Table:
     """The broken lines of Figure 3."""
-    rows: list[tuple[document.Cell, ...]] = []
-    for name in COMPONENTS:
-        result = line(laboratory, name)
-        slope, intercept = (scaled(item, 1000.0) for item in (result.slope, result.intercept))
-        rows.append((name, slope, intercept, f"{1000.0 * result.deviation:.1f}"))
-    columns = (
-        Column("component"),
-        Column("added with a page fault, ms", scaled=False),
-        Column("without page faults, ms", scaled=False),
-        Column("distance of the points, ms", scaled=False),
+    return Table.of(
+        [(name, line(laboratory, name)) for name in COMPONENTS],
+        Col("component", lambda row: row[0]),
+        Col("added with a page fault, ms", lambda row: scaled(row[1].slope, 1000.0), scaled=False),
+        Col("without page faults, ms", lambda row: scaled(row[1].intercept, 1000.0), scaled=False),
+        Col("distance of the points, ms", lambda row: f"{1000.0 * row[1].deviation:.1f}", scaled=False),
+        name="component-lines",
+        caption="Components against page faults: straight lines over all loads",
     )
-    caption = "Components against page faults: straight lines over all loads"
-    return Table(name="component-lines", caption=caption, columns=columns, rows=tuple(rows))
 
 
-def _pictures(laboratory: Laboratory) -> Iterator[document.Figure]:
+def _charts(laboratory: Laboratory) -> Iterator[document.Figure]:
     every = {users: decomposed_at(laboratory, users) for users in users_of(laboratory)}
     stated = (
         (LEAST_USERS, fact("cpu-time-4-users").value),
         (FROM_FIGURE_1, 1000.0 * fact("multics-cpu-time-17-users").value),
         (SHARE_AT, at_twenty_ms()),
     )
-    cpu = [Drawn(x=users, y=component(point, CPU), words=point.log) for users, point in every.items()]
+    cpu = [(users, component(point, CPU), point.log) for users, point in every.items()]
     yield curves(
         "figure-1",
         "CPU time per interaction against users (Figure 1)",
         axes=("users", "CPU time, ms"),
         ours={"CPU time": cpu},
-        printed={
-            "stated or implied": [Printed(x=users, y=ms, words=f"{users} users") for users, ms in stated]
-        },
+        printed={"stated or implied": [(users, ms, f"{users} users") for users, ms in stated]},
         alt=f"{_ends(cpu, 'ms')}. Diamonds are stated, at {SHARE_AT} users implied by the run share.",
     )
-    counts = [Drawn(x=users, y=faults(point), words=point.log) for users, point in every.items()]
-    implied = [Printed(x=users, y=implied_faults(ms), words=f"{users} users") for users, ms in stated]
+    counts = [(users, faults(point), point.log) for users, point in every.items()]
     yield curves(
         "figure-2",
         "Page faults per interaction against users (Figure 2)",
         axes=("users", "page faults"),
         ours={"page faults": counts},
-        printed={"implied": implied},
+        printed={"implied": [(users, implied_faults(ms), f"{users} users") for users, ms in stated]},
         alt=f"{_ends(counts, 'page faults')}. Diamonds are what the CPU times imply.",
     )
-    yield _against_faults(laboratory, list(every.values()), stated)
-
-
-def _ends(points: list[Drawn], unit: str) -> str:
-    first, last = points[0], points[-1]
-    return (
-        f"From {shown.number(first.y.value)} {unit} with {first.words} to {shown.number(last.y.value)} "
-        f"{unit} with {last.words}"
-    )
-
-
-def _against_faults(
-    laboratory: Laboratory, every: list[Point], stated: tuple[tuple[int, float], ...]
-) -> document.Figure:
-    """Figure 3: points by their number of users, components as further curves."""
+    # Figure 3: points named by their number of users, components as further curves.
     ours = {
-        name: [Drawn(x=faults(point).value, y=component(point, name), words=point.log) for point in every]
+        name: [(faults(point).value, component(point, name), point.log) for point in every.values()]
         for name in COMPONENTS
     }
-    printed = {
-        "CPU time, stated or implied": [
-            Printed(x=implied_faults(ms), y=ms, words=f"{users} users") for users, ms in stated
-        ],
-        "run time, stated": [
-            Printed(x=implied_faults(ms), y=fact("run-time").value, words=f"{users} users")
-            for users, ms in stated
-        ],
-    }
-    broken = {name: (line(laboratory, name).intercept, line(laboratory, name).slope) for name in COMPONENTS}
-    slopes = ", ".join(f"{1000.0 * slope.value:.1f} ms {name}" for name, (_, slope) in broken.items())
-    return broken_lines(
+    lines = {name: line(laboratory, name) for name in COMPONENTS}
+    slopes = ", ".join(f"{1000.0 * fitted.slope.value:.1f} ms {name}" for name, fitted in lines.items())
+    run = fact("run-time").value
+    yield broken_lines(
         "figure-3",
         "CPU time and its components against page faults (Figure 3)",
         axes=("page faults per interaction", "time per interaction, ms"),
         ours=ours,
-        lines={name: (1000.0 * start.value, 1000.0 * slope.value) for name, (start, slope) in broken.items()},
-        printed=printed,
+        lines=[(1000.0 * fitted.intercept.value, 1000.0 * fitted.slope.value) for fitted in lines.values()],
+        printed={
+            "CPU time, stated or implied": [
+                (implied_faults(ms), ms, f"{users} users") for users, ms in stated
+            ],
+            "run time, stated": [(implied_faults(ms), run, f"{users} users") for users, ms in stated],
+        },
         alt=f"{_ends(ours[CPU], 'ms of CPU time')}; points of CPU time are named by their users. With "
-        f"an added "
-        f"page fault: {slopes}.",
+        f"an added page fault: {slopes}.",
+    )
+
+
+def _ends(points: Sequence[tuple[float, Estimate, str]], unit: str) -> str:
+    (_, first, before), (_, last, after) = points[0], points[-1]
+    return (
+        f"From {shown.number(first.value)} {unit} with {before} to {shown.number(last.value)} "
+        f"{unit} with {after}"
     )

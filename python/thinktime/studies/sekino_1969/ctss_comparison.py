@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from thinktime.documents import document
-from thinktime.documents.document import Column, Table
+from thinktime.documents.document import Col, Cols, Table
 from thinktime.stats.estimate import Estimate
-from thinktime.studies.cells import Cell
+from thinktime.studies.cells import Cell, Row
 from thinktime.studies.estimates import Array, interval
 from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.sekino_1969.cpu_time import decomposed_at
 from thinktime.studies.sekino_1969.loads import (
     CPM01,
     PAPER,
+    SUMMARY,
     WARM_UP_S,
     column,
     ctss_parameters,
@@ -64,7 +64,10 @@ def chapter(laboratory: Laboratory) -> Chapter:
         f"{fact('interactions-script-mftn3').value:.0f} interactions."
     )
     return Chapter(
-        cells=figures, summary=summary, tables=(_beside(laboratory), _one(laboratory)), method=method
+        cells=figures,
+        summary=summary,
+        tables=(_both_systems(laboratory), _one_report(laboratory)),
+        method=method,
     )
 
 
@@ -95,69 +98,70 @@ def _responses(laboratory: Laboratory) -> tuple[Array, Array]:
     return average(on_multics(laboratory, TABLE_1_USERS)), average(on_ctss(laboratory, TABLE_1_USERS))
 
 
-def _beside(laboratory: Laboratory) -> Table:
+def _both_systems(laboratory: Laboratory) -> Table:
     """The two systems, published and simulated."""
-    printed_15 = PAPER.printed("table1_summary", {"statistic": "average_all"}, "ctss_15_users_s").value
-    stated = {
-        f"CPU time per interaction, {REPORT_USERS} users, s": (
-            fact("multics-cpu-time-17-users").value,
-            fact("ctss-cpu-time-17-users").value,
+
+    def printed(column: str) -> float:
+        return PAPER.printed(SUMMARY, {"statistic": "average_all"}, column).value
+
+    multics_17, ctss_17 = (on(laboratory, REPORT_USERS) for on in (on_multics, on_ctss))
+    rows = (
+        (
+            f"CPU time per interaction, {REPORT_USERS} users, s",
+            (fact("multics-cpu-time-17-users").value, fact("ctss-cpu-time-17-users").value),
+            _cpu(laboratory),
         ),
-        f"mean response, {TABLE_1_USERS} users, s": (fact("response-time-15-users").value, printed_15),
-        f"mean response, {REPORT_USERS} users, s": (
-            PAPER.printed("table1_summary", {"statistic": "average_all"}, "multics_17_users_s").value,
-            fact("ctss-response-time-17-users").value,
+        (
+            f"mean response, {TABLE_1_USERS} users, s",
+            (fact("response-time-15-users").value, printed("ctss_15_users_s")),
+            tuple(map(interval, _responses(laboratory))),
         ),
-    }
-    ours = (
-        _cpu(laboratory),
-        tuple(map(interval, _responses(laboratory))),
-        tuple(
-            interval(average(run))
-            for run in (on_multics(laboratory, REPORT_USERS), on_ctss(laboratory, REPORT_USERS))
+        (
+            f"mean response, {REPORT_USERS} users, s",
+            (printed("multics_17_users_s"), fact("ctss-response-time-17-users").value),
+            (interval(average(multics_17)), interval(average(ctss_17))),
         ),
     )
-    rows: list[tuple[document.Cell, ...]] = []
-    for (what, theirs), simulated in zip(stated.items(), ours, strict=True):
-        ratios = (f"{theirs[0] / theirs[1]:.2f}", f"{simulated[0].value / simulated[1].value:.2f}")
-        rows.append((what, *(f"{value:g}" for value in theirs), *simulated, *ratios))
-    columns = (
-        Column("quantity"),
-        Column("Multics, published", scaled=False),
-        Column("CTSS, published", scaled=False),
-        Column("Multics, ours", scaled=False),
-        Column("CTSS, ours", scaled=False),
-        Column("ratio, published", scaled=False),
-        Column("ratio, ours", scaled=False),
+    return Table.of(
+        rows,
+        Col("quantity", lambda row: row[0]),
+        Cols(
+            ["Multics, published", "CTSS, published"],
+            lambda row: [f"{value:g}" for value in row[1]],
+            scaled=False,
+        ),
+        Cols(["Multics, ours", "CTSS, ours"], lambda row: row[2], scaled=False),
+        Col("ratio, published", lambda row: f"{row[1][0] / row[1][1]:.2f}", scaled=False),
+        Col("ratio, ours", lambda row: f"{row[2][0].value / row[2][1].value:.2f}", scaled=False),
+        name="multics-ctss",
+        caption="Multics and CTSS",
     )
-    return Table(name="multics-ctss", caption="Multics and CTSS", columns=columns, rows=tuple(rows))
 
 
-def _one(laboratory: Laboratory) -> Table:
-    """The run report as one run would."""
-    rows: list[tuple[document.Cell, ...]] = []
-    for row in PAPER.tables[CPM01].rows:
-        quantity = str(row["quantity"])
-        cell = PAPER.tables[CPM01].cell(row, "value")
-        theirs = f"{cell.value:.{cell.places}f}" if cell else PAPER.tables[CPM01].remark(row, "value")
-        ours: document.Cell = None
-        inside = ""
-        if quantity in QUANTITIES and cell:
-            result = one_run(report(laboratory, quantity))
-            ours = f"{result.low:.4g} to {result.high:.4g}"
-            inside = "✓" if result.low <= cell.value <= result.high else "✗"
-        rows.append(
-            (quantity.replace("_", " "), theirs, PAPER.tables[CPM01].remark(row, "unit"), ours, inside)
-        )
-    columns = (
-        Column("quantity"),
-        Column("CPM01", scaled=False),
-        Column("unit"),
-        Column("ours, one run", scaled=False),
-        Column("inside"),
-    )
+def _one_report(laboratory: Laboratory) -> Table:
+    """The run report as one run would show it."""
+    table = PAPER.tables[CPM01]
+
+    def published(row: Row) -> str:
+        cell = table.cell(row, "value")
+        return f"{cell.value:.{cell.places}f}" if cell else table.remark(row, "value")
+
+    def simulated(row: Row) -> tuple[str | None, str]:
+        cell, quantity = table.cell(row, "value"), str(row["quantity"])
+        if quantity not in QUANTITIES or not cell:
+            return None, ""
+        result = one_run(report(laboratory, quantity))
+        return f"{result.low:.4g} to {result.high:.4g}", "✓" if result.holds(cell.value) else "✗"
+
     level = one_run(report(laboratory, "average_cpu_time")).level
-    note = f"CPM01 is one run: a range of ours holds one more run with probability {100 * level:.0f} %."
-    return Table(
-        name="run-report", caption="The run report of CTSS", columns=columns, rows=tuple(rows), notes=(note,)
+    return Table.of(
+        table.rows,
+        Col("quantity", lambda row: str(row["quantity"]).replace("_", " ")),
+        Col("CPM01", published, scaled=False),
+        Col("unit", lambda row: table.remark(row, "unit")),
+        Col("ours, one run", lambda row: simulated(row)[0], scaled=False),
+        Col("inside", lambda row: simulated(row)[1]),
+        name="run-report",
+        caption="The run report of CTSS",
+        notes=[f"CPM01 is one run: a range of ours holds one more run with probability {100 * level:.0f} %."],
     )

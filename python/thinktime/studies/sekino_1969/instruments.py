@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from thinktime.documents import document
-from thinktime.documents.document import Column, Table
+from thinktime.documents.document import Col, Cols, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.stats.series import batch_means
 from thinktime.studies.cells import Cell
@@ -138,33 +138,31 @@ def _why(laboratory: Laboratory) -> Iterator[str]:
 
 
 def _table(laboratory: Laboratory) -> Table:
-    rows: list[tuple[document.Cell, ...]] = [
-        (
-            f"published, {DAILY}",
-            fact("cpu-time-4-users").value,
-            fact("page-fault-time").value,
-            fact("page-fault-time").value / fact("time-per-page-fault").value,
+    published = {
+        DAILY: (fact("cpu-time-4-users").value, fact("page-fault-time").value),
+        INSIDE: (fact("cpu-time-feiertag").value, fact("page-fault-time-feiertag").value),
+    }
+    per_fault = fact("time-per-page-fault").value
+    readings = {
+        f"{variant}, {instrument}": reading(laboratory, instrument, variant)
+        for variant in VARIANTS
+        for instrument in (DAILY, INSIDE)
+    }
+    rows: list[tuple[str, Sequence[document.Cell]]] = [
+        *(
+            (f"published, {name}", (cpu, paging, paging / per_fault))
+            for name, (cpu, paging) in published.items()
         ),
-        (
-            f"published, {INSIDE}",
-            fact("cpu-time-feiertag").value,
-            fact("page-fault-time-feiertag").value,
-            fact("page-fault-time-feiertag").value / fact("time-per-page-fault").value,
-        ),
+        *((name, (item.cpu_ms, item.page_fault_ms, item.faults)) for name, item in readings.items()),
     ]
-    for variant in VARIANTS:
-        for instrument in (DAILY, INSIDE):
-            result = reading(laboratory, instrument, variant)
-            rows.append((f"{variant}, {instrument}", result.cpu_ms, result.page_fault_ms, result.faults))
-    columns = (
-        Column("instrument"),
-        Column("CPU time, ms", scaled=False),
-        Column("page-fault processing, ms", scaled=False),
-        Column("page faults", scaled=False),
+    return Table.of(
+        rows,
+        Col("instrument", lambda row: row[0]),
+        Cols(["CPU time, ms", "page-fault processing, ms", "page faults"], lambda row: row[1], scaled=False),
+        name="two-instruments",
+        caption=f"An interaction with {LEAST_USERS} users, by two instruments",
+        notes=["Published page faults: page-fault processing over 7.5 ms."],
     )
-    caption = f"An interaction with {LEAST_USERS} users, by two instruments"
-    note = "Published page faults: page-fault processing over 7.5 ms."
-    return Table(name="two-instruments", caption=caption, columns=columns, rows=tuple(rows), notes=(note,))
 
 
 def clock_error(laboratory: Laboratory, step_s: float) -> tuple[Array, Array]:
@@ -193,15 +191,12 @@ def _clock_sentence(laboratory: Laboratory) -> Iterator[str]:
 
 
 def _clocks(laboratory: Laboratory) -> Table:
-    rows: list[tuple[document.Cell, ...]] = []
-    for step in CLOCKS_S:
-        means, errors = clock_error(laboratory, step)
-        rows.append((f"{step:g}", interval(means), f"{errors.mean():+.2f}", f"{errors.std():.2f}"))
-    columns = (
-        Column("step of the clock, s", scaled=False),
-        Column("mean response, s", scaled=False),
-        Column("mean error, s", scaled=False),
-        Column("standard deviation of an error, s", scaled=False),
+    return Table.of(
+        [(step, *clock_error(laboratory, step)) for step in CLOCKS_S],
+        Col("step of the clock, s", lambda row: f"{row[0]:g}", scaled=False),
+        Col("mean response, s", lambda row: interval(row[1]), scaled=False),
+        Col("mean error, s", lambda row: f"{row[2].mean():+.2f}", scaled=False),
+        Col("standard deviation of an error, s", lambda row: f"{row[2].std():.2f}", scaled=False),
+        name="clocks",
+        caption=f"Responses with {CLOCK_USERS} users as read by clocks of different steps",
     )
-    caption = f"Responses with {CLOCK_USERS} users as read by clocks of different steps"
-    return Table(name="clocks", caption=caption, columns=columns, rows=tuple(rows))

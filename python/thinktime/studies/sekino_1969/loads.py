@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from thinktime.sources.simulated import resolve, systems
+from thinktime.stats.estimate import Estimate
+from thinktime.studies.cells import Cell
+from thinktime.studies.common_sections import parameters
 from thinktime.studies.estimates import Array
 from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.paper import Paper
 from thinktime.studies.published import Printed
+from thinktime.studies.study import Chapter
 
 if TYPE_CHECKING:
     from thinktime.log import Log
     from thinktime.sources.simulated import Simulated
+
 
 PAPER = Paper.read(Path(__file__).parent)
 
@@ -149,3 +156,48 @@ def column(run: Simulated, response: str) -> Array:
     """One response of every replication of a run; NaN where it has no figure."""
     values: Array = run.responses[response].fill_null(float("nan")).to_numpy()
     return values
+
+
+USERS_SHOWN = 17
+
+
+def configuration(_: object) -> Chapter:
+    """The simulated system: every parameter with its source."""
+    present = {system.name: system for system in systems()}
+    given = {MULTICS: multics_parameters(USERS_SHOWN), CTSS: ctss_parameters(USERS_SHOWN)}
+    calibrated = [item for name in given for item in present[name].calibrated()]
+    summary = (
+        *(f"{present[name].summary.removesuffix('.')}." for name in given),
+        f"One user of each system plays the script, the others are normal users. Of the parameters "
+        f"{len(calibrated)} were calibrated; the tables say against what.",
+    )
+    tables = tuple(
+        replace(
+            parameters(present[name], resolve(name, changes)),
+            name=f"parameters-{name}",
+            caption=f"Parameters of the simulated {name}, with {USERS_SHOWN} users",
+        )
+        for name, changes in given.items()
+    )
+    return Chapter(cells=tuple(_stated()), summary=summary, tables=tables)
+
+
+def _stated() -> Iterator[Cell]:
+    """Numbers of the text that the script was made with."""
+    from thinktime.sources import scripts
+
+    script = scripts.read(SCRIPT)
+    steps, waiting = script.interactions, script.waiting
+    half = [step for step in steps[: len(steps) // 2] if step.wait_for is not None]
+    thinks = {step.think if isinstance(step.think, (int, float)) else None for step in steps}
+    result = {
+        "interactions-script-mftn3": len(steps),
+        "waiting-interactions": len(waiting),
+        "interactions-without-waiting": len(steps) - len(waiting),
+        "waiting-interactions-first-half": len(half),
+        "think-time": thinks.pop() if len(thinks) == 1 else None,
+    }
+    for name, value in result.items():
+        if value is not None:
+            ours = Estimate(value=float(value), n=1, method="of the script that was simulated")
+            yield PAPER.fact(name, ours)

@@ -1,21 +1,22 @@
-"""Response times: Table 1, what one run of the script shows, and Figure 4."""
+"""Response times: Table 1, the range of one run, Figure 4, and what the calibration leaves free."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from thinktime.documents import document
 from thinktime.documents import format as shown
-from thinktime.documents.document import Column, Table
+from thinktime.documents.document import Col, Cols, Table
+from thinktime.stats.estimate import Estimate
 from thinktime.studies.cells import Cell
 from thinktime.studies.estimates import Array, interval
-from thinktime.studies.laboratory import Laboratory
-from thinktime.studies.sekino_1969.charts import Point, Printed, curves
+from thinktime.studies.laboratory import Laboratory, remembered
+from thinktime.studies.sekino_1969.charts import curves
 from thinktime.studies.sekino_1969.loads import (
     COLUMNS,
     COMPILED,
@@ -43,8 +44,8 @@ RUN_LEVEL = 0.95
 CURVE_USERS = (4, 6, 10, 13, 15, 17, 20)
 """Users of Figure 4."""
 PRINTED_AT = 15
-ALL, WITHOUT = "all", "without FORTRAN"
 """Users at which Figure 4 was read."""
+ALL, WITHOUT = "all", "without FORTRAN"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +56,10 @@ class Range:
     high: float
     level: float
     """Probability that it does."""
+
+    def holds(self, value: float) -> bool:
+        """True if `value` lies in the range."""
+        return self.low <= value <= self.high
 
 
 def one_run(values: Array, level: float = RUN_LEVEL) -> Range:
@@ -98,9 +103,9 @@ def fortran(run: Simulated) -> Array:
 def chapter(laboratory: Laboratory) -> Chapter:
     """Table 1, published and simulated, and Figure 4."""
     figures = (*_cells(laboratory), *_summaries(laboratory), *_facts(laboratory))
-    inside, of, level = _inside(laboratory)
+    count, of, level = inside(laboratory)
     summary = (
-        f"The printed response times are one run of each column, typed by hand. {inside} of {of} lie where "
+        f"The printed response times are one run of each column, typed by hand. {count} of {of} lie where "
         f"one run of the simulated script lies with a probability of {100 * level:.0f} %.",
         *_misses(laboratory, figures),
     )
@@ -149,46 +154,72 @@ def _facts(laboratory: Laboratory) -> Iterator[Cell]:
     yield PAPER.fact("response-time-15-users", ours)
 
 
-def ranges(laboratory: Laboratory) -> Iterator[tuple[str, int, Range, float | None]]:
-    """Column, interaction, where one run lies, and what is printed."""
-    for name, run in columns(laboratory).items():
-        for interaction in range(1, INTERACTIONS + 1):
-            cell = PAPER.tables[RESPONSES].cell({"interaction": interaction}, name)
-            yield name, interaction, one_run(_response(run, interaction)), cell.value if cell else None
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellRange:
+    """Cell of Table 1 as one run would show it."""
+
+    column: str
+    interaction: int
+    simulated: Range
+    printed: float | None
 
 
-def _inside(laboratory: Laboratory) -> tuple[int, int, float]:
-    """Printed cells where one run lies, all printed cells, and the probability."""
-    present = [(result, value) for _, _, result, value in ranges(laboratory) if value is not None]
-    inside = sum(result.low <= value <= result.high for result, value in present)
-    return inside, len(present), min(result.level for result, _ in present)
+@remembered
+def ranges(laboratory: Laboratory) -> tuple[CellRange, ...]:
+    """Every cell of Table 1: where one run lies, and the printed value."""
+    return tuple(
+        CellRange(
+            column=name,
+            interaction=interaction,
+            simulated=one_run(_response(run, interaction)),
+            printed=cell.value if cell else None,
+        )
+        for name, run in columns(laboratory).items()
+        for interaction in range(1, INTERACTIONS + 1)
+        for cell in (PAPER.tables[RESPONSES].cell({"interaction": interaction}, name),)
+    )
+
+
+def inside(laboratory: Laboratory) -> tuple[int, int, float]:
+    """Printed cells that lie where one run does, all printed cells, and the probability of a range."""
+    pairs = [(cell.simulated, cell.printed) for cell in ranges(laboratory) if cell.printed is not None]
+    count = sum(simulated.holds(printed) for simulated, printed in pairs)
+    return count, len(pairs), min(simulated.level for simulated, _ in pairs)
 
 
 def _spread(laboratory: Laboratory) -> Table:
     """Range of one run, cell by cell, and the printed value."""
-    by_row: dict[int, list[document.Cell]] = {index: [] for index in range(1, INTERACTIONS + 1)}
-    level = 1.0
-    for _, interaction, result, value in ranges(laboratory):
-        level = min(level, result.level)
-        outside = value is not None and not result.low <= value <= result.high
-        listed = "" if value is None else f"{value:.1f}{' ✗' if outside else ''}"
-        by_row[interaction] += [listed or None, f"{result.low:.1f} to {result.high:.1f}"]
+    every = ranges(laboratory)
+
+    def pair(cell: CellRange) -> tuple[str | None, str]:
+        outside = cell.printed is not None and not cell.simulated.holds(cell.printed)
+        printed = None if cell.printed is None else f"{cell.printed:.1f}{' ✗' if outside else ''}"
+        return printed, f"{cell.simulated.low:.1f} to {cell.simulated.high:.1f}"
+
     names = [name.removesuffix("_s").replace("_", " ") for name in COLUMNS]
-    heads = (Column("interaction"), *(Column(_head(n, part), scaled=False) for n in names for part in (0, 1)))
-    rows = tuple((_both(index), *cells) for index, cells in by_row.items())
-    note = f"A range holds one more run with probability {100 * level:.0f} %; ✗: what is printed is outside."
-    caption = "Table 1 as one run would show it: printed, and where a simulated run lies, s"
-    return Table(name="one-run", caption=caption, columns=heads, rows=rows, notes=(note,))
+    level = min(cell.simulated.level for cell in every)
+    return Table.of(
+        range(1, INTERACTIONS + 1),
+        Col("interaction", _both),
+        Cols(
+            [f"{name}, {part}" for name in names for part in ("printed, s", "one run, s")],
+            lambda interaction: [
+                text for cell in every if cell.interaction == interaction for text in pair(cell)
+            ],
+            scaled=False,
+        ),
+        name="one-run",
+        caption="Table 1 as one run would show it: printed, and where a simulated run lies, s",
+        notes=[
+            f"A range holds one more run with probability {100 * level:.0f} %; ✗: what is printed is outside."
+        ],
+    )
 
 
 def _both(interaction: int) -> str:
     """Interaction with its commands on both systems."""
     ours, twin = (named(interaction, system) for system in ("multics", "ctss"))
     return ours if ours == twin else f"{ours}, {twin.partition(' ')[2]}"
-
-
-def _head(name: str, part: int) -> str:
-    return f"{name}, {'one run, s' if part else 'printed, s'}"
 
 
 def _misses(laboratory: Laboratory, figures: tuple[Cell, ...]) -> Iterator[str]:
@@ -243,27 +274,30 @@ def _bent(figures: tuple[Cell, ...], missed: Cell) -> str:
 
 def _figure(laboratory: Laboratory) -> document.Figure:
     """Figure 4."""
-    ours: dict[str, list[Point]] = {ALL: [], WITHOUT: []}
     judged = {*USERS.values(), PRINTED_AT}
-    for users in laboratory.levels(CURVE_USERS, (6, 17)):
-        run = on_multics(
+    runs = {
+        users: on_multics(
             laboratory, users, replications=None if users in judged else laboratory.count(ENOUGH)
         )
-        ours[ALL].append(Point(x=users, y=interval(average(run), "s"), words=f"{users} users"))
-        ours[WITHOUT].append(Point(x=users, y=interval(average(run, COMPILED), "s"), words=f"{users} users"))
+        for users in laboratory.levels(CURVE_USERS, (6, 17))
+    }
+    ours = {
+        label: [
+            (users, interval(average(run, without), "s"), f"{users} users") for users, run in runs.items()
+        ]
+        for label, without in ((ALL, ()), (WITHOUT, COMPILED))
+    }
     printed = {
         f"{label}, Table 1": [
-            Printed(x=users, y=cell.value, words=f"{users} users")
+            (users, cell.value, f"{users} users")
             for name, users in USERS.items()
             if (cell := PAPER.tables[SUMMARY].cell({"statistic": statistic}, name)) is not None
         ]
         for label, statistic in ((ALL, "average_all"), (WITHOUT, "average_except_fortran"))
     }
-    reading = Printed(
-        x=PRINTED_AT, y=fact("response-time-15-users").value, words=f"read at {PRINTED_AT} users"
-    )
-    printed[f"{ALL}, Table 1"].append(reading)
-    listed = ", ".join(f"{shown.number(point.y.value)} s with {point.words}" for point in ours[ALL])
+    reading = fact("response-time-15-users").value
+    printed[f"{ALL}, Table 1"].append((PRINTED_AT, reading, f"read at {PRINTED_AT} users"))
+    listed = ", ".join(f"{shown.number(mean.value)} s with {words}" for _, mean, words in ours[ALL])
     return curves(
         "figure-4",
         "Mean response against users (Figure 4)",
@@ -272,4 +306,95 @@ def _figure(laboratory: Laboratory) -> document.Figure:
         printed=printed,
         alt=f"All waiting interactions: {listed}. Diamonds are the averages of Table 1, and the reading at "
         f"{PRINTED_AT} users.",
+    )
+
+
+VARIED_USERS = (6, 10, 17)
+SEEN = "chosen with the columns of 10 and 17 users in sight"
+VARIANTS: Mapping[str, Mapping[str, Any]] = {
+    "as in this study": {},
+    "normal users who think for 5 s": {"normal_think": {"kind": "exponential", "mean": 5.0}},
+    "two pages of five from the disk": {"disk_share": 0.4},
+    SEEN: {
+        "normal_think": {"kind": "exponential", "mean": 8.3},
+        "terminal_delay": 0.8,
+        "disk_share": 0.48,
+    },
+}
+"""Parameters that differ from those of the study, by what they stand for."""
+
+
+def sensitivity(laboratory: Laboratory) -> Chapter:
+    """Averages of Table 1 for other choices that were possible, one at a time and together."""
+    variants = {name: VARIANTS[name] for name in laboratory.levels(tuple(VARIANTS), (SEEN,))}
+    ours = {name: _averages(laboratory, changes) for name, changes in variants.items()}
+    stated = _stated()
+    observed = ", ".join(_in_words(ours[SEEN], stated, index) for index in range(2, len(stated), 2))
+    summary = (
+        "The numbers that the machine was calibrated to hardly determine how much normal users ask for, how "
+        "long terminals delay a response, and how many pages come from the disk. "
+        f"Values {SEEN} give {observed}.",
+    )
+    heads = [f"{users} users, {part}, s" for users in VARIED_USERS for part in (ALL, WITHOUT)]
+    rows: list[tuple[str, Sequence[str | Estimate], float]] = [
+        ("published", [f"{value:.1f}" for value in stated], stated_growth()),
+        *((name, values, _growth(laboratory, variants[name])) for name, values in ours.items()),
+    ]
+    table = Table.of(
+        rows,
+        Col("machine", lambda row: row[0]),
+        Cols(heads, lambda row: row[1], scaled=False),
+        Col("FORTRAN, 17 over 6 users", lambda row: f"{row[2]:.1f}", scaled=False),
+        name="in-sight",
+        caption="Mean responses with other choices of what the calibration leaves free",
+    )
+    return Chapter(summary=summary, tables=(table,))
+
+
+def _stated() -> list[float]:
+    return [
+        PAPER.printed(SUMMARY, {"statistic": statistic}, f"multics_{users}_users_s").value
+        for users in VARIED_USERS
+        for statistic in ("average_all", "average_except_fortran")
+    ]
+
+
+def _averages(laboratory: Laboratory, changes: Mapping[str, Any]) -> list[Estimate]:
+    """Averages of all and without FORTRAN with 6, 10 and 17 users, s."""
+    runs = [_run(laboratory, users, changes) for users in VARIED_USERS]
+    return [interval(average(run, without)) for run in runs for without in ((), COMPILED)]
+
+
+def _in_words(ours: Sequence[Estimate], stated: Sequence[float], index: int) -> str:
+    every, without = (
+        (ours[place].value, stated[place], 100.0 * (ours[place].value / stated[place] - 1.0))
+        for place in (index, index + 1)
+    )
+    return (
+        f"{every[0]:.1f} s for {every[1]} s with {VARIED_USERS[index // 2]} users ({every[2]:+.0f} %; "
+        f"{without[0]:.1f} s for {without[1]} s without FORTRAN, {without[2]:+.0f} %)"
+    )
+
+
+def stated_growth() -> float:
+    """Printed response of FORTRAN with 17 users over that with 6."""
+    few, many = (
+        sum(
+            PAPER.printed(RESPONSES, {"interaction": index}, f"multics_{users}_users_s").value
+            for index in COMPILED
+        )
+        for users in (VARIED_USERS[0], VARIED_USERS[-1])
+    )
+    return many / few
+
+
+def _growth(laboratory: Laboratory, changes: Mapping[str, Any]) -> float:
+    few, many = (fortran(_run(laboratory, users, changes)) for users in (VARIED_USERS[0], VARIED_USERS[-1]))
+    return float(np.nanmean(many) / np.nanmean(few))
+
+
+def _run(laboratory: Laboratory, users: int, changes: Mapping[str, Any]) -> Simulated:
+    """The runs of Table 1 where nothing is changed, else fewer."""
+    return on_multics(
+        laboratory, users, replications=laboratory.count(ENOUGH) if changes else None, **changes
     )

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from thinktime.studies.sekino_1969 import (
-    conclusions,
-    configuration,
     cpu_time,
     ctss_comparison,
-    doubts,
     instruments,
+    loads,
+    measures,
     recomputed,
     responses,
-    sensitivity,
-    think_time_answer,
+    think_time,
 )
 from thinktime.studies.sekino_1969.loads import PAPER
 from thinktime.studies.study import Study
@@ -20,15 +18,15 @@ from thinktime.studies.study import Study
 STUDY = Study.of(
     PAPER,
     {
-        "conclusions": conclusions.chapter,
+        "conclusions": measures.chapter,
         "responses": responses.chapter,
-        "sensitivity": sensitivity.chapter,
+        "sensitivity": responses.sensitivity,
         "cpu-time": cpu_time.chapter,
         "instruments": instruments.chapter,
         "ctss-comparison": ctss_comparison.chapter,
-        "think-time": think_time_answer.chapter,
-        "configuration": configuration.chapter,
+        "think-time": think_time.chapter,
+        "configuration": loads.configuration,
         "recomputed": recomputed.chapter,
-        "doubts": doubts.chapter,
+        "doubts": recomputed.doubts,
     },
 )

@@ -11,7 +11,7 @@ from thinktime.stats.difference import difference
 from thinktime.studies.cells import Claim
 from thinktime.studies.estimates import interval
 from thinktime.studies.laboratory import Laboratory
-from thinktime.studies.sekino_1969 import ctss_comparison, instruments, responses, think_time_answer
+from thinktime.studies.sekino_1969 import ctss_comparison, instruments, responses, think_time
 from thinktime.studies.sekino_1969.cpu_time import (
     CPU,
     LEAST_USERS,
@@ -26,7 +26,7 @@ from thinktime.studies.sekino_1969.cpu_time import (
     users_of,
 )
 from thinktime.studies.sekino_1969.instruments import ALIKE, AS_IN_1969, DAILY, INSIDE, QUIET
-from thinktime.studies.sekino_1969.loads import COMPILED, PAPER, RESPONSES, SUMMARY, fact, on_ctss, on_multics
+from thinktime.studies.sekino_1969.loads import COMPILED, PAPER, SUMMARY, fact, on_ctss, on_multics
 from thinktime.studies.sekino_1969.responses import average, fortran, one_run
 from thinktime.studies.study import Chapter
 
@@ -49,7 +49,7 @@ def chapter(laboratory: Laboratory) -> Chapter:
         *_instruments(laboratory),
         *_responses(laboratory),
         *_twin(laboratory),
-        *think_time_answer.findings(laboratory),
+        *think_time.findings(laboratory),
     )
     held = sum(finding.holds is True for finding in findings)
     summary = (f"Of {len(findings)} conclusions, {held} hold on the simulated machines.",)
@@ -202,20 +202,13 @@ def _responses(laboratory: Laboratory) -> Iterator[Claim]:
         )
     few, many = (fortran(on_multics(laboratory, users)) for users in (6, 17))
     growth = interval(many / few)
-    theirs = [
-        sum(
-            PAPER.printed(RESPONSES, {"interaction": index}, f"multics_{users}_users_s").value
-            for index in COMPILED
-        )
-        for users in (6, 17)
-    ]
     yield PAPER.claim(
         "fortran-tenfold",
         float(np.nanmean(many)) > TENFOLD * float(np.nanmean(few)),
         f"{np.nanmean(few):.1f} s with 6 users, {np.nanmean(many):.1f} s with 17: "
         f"{np.nanmean(many) / np.nanmean(few):.1f} times, in one run between "
         f"{one_run(many / few).low:.1f} and {one_run(many / few).high:.1f} times (mean ratio "
-        f"{growth.value:.1f}); printed {theirs[1] / theirs[0]:.1f} times",
+        f"{growth.value:.1f}); printed {responses.stated_growth():.1f} times",
     )
     slow = {}
     for users in (6, 10, 17):
@@ -227,13 +220,11 @@ def _responses(laboratory: Laboratory) -> Iterator[Claim]:
         f"mean response of FORTRAN over that of the others: {_listed(slow, '.1f', '')} users; more than "
         f"{PAPER.amount('heavy-slow'):g} is very slow",
     )
-    cells = [(result, value) for _, _, result, value in responses.ranges(laboratory) if value is not None]
-    inside = len([1 for result, value in cells if result.low <= value <= result.high])
-    level = min(result.level for result, _ in cells)
+    inside, of, level = responses.inside(laboratory)
     yield PAPER.claim(
         "one-run",
-        inside >= MOSTLY * len(cells),
-        f"{inside} of {len(cells)} printed cells lie where one simulated run lies with probability "
+        inside >= MOSTLY * of,
+        f"{inside} of {of} printed cells lie where one simulated run lies with probability "
         f"{100 * level:.0f} %; at least {100 * MOSTLY:.0f} % of them are as one run shows",
     )
 
