@@ -14,8 +14,8 @@ from thinktime.documents.render import render_section
 from thinktime.stats.designs.anova import anova
 from thinktime.stats.designs.factorial import Factor, Responses
 from thinktime.studies import STUDIES, load, published_tables
-from thinktime.studies.anderson_sargent_1974 import recomputed, variance
-from thinktime.studies.anderson_sargent_1974.experiments import PAPER
+from thinktime.studies.anderson_sargent_1974 import experiment, recomputed
+from thinktime.studies.anderson_sargent_1974.runs import PAPER
 from thinktime.studies.cells import Cell
 from thinktime.studies.estimates import rounded
 from thinktime.studies.paper import Paper
@@ -113,7 +113,7 @@ def test_the_quick_error_mean_square_is_that_of_the_analysis() -> None:
     ]
     slow = anova(Responses.of_cells(factors, y, blocked=True))
     # All interactions of the treatments are in the model of both.
-    assert variance._blocked_error(y) == pytest.approx(slow.error_mean_square, rel=1e-12)
+    assert experiment._blocked_error(y) == pytest.approx(slow.error_mean_square, rel=1e-12)
 
 
 def test_effects_are_scaled_to_eight_replications() -> None:
@@ -121,7 +121,7 @@ def test_effects_are_scaled_to_eight_replications() -> None:
     random = np.random.default_rng(2)
     y = random.normal(size=(3, 2, 2, 32))
     y[2] += 5.0
-    found = variance.Analysis.of(y, seed=1)
+    found = experiment.Analysis.of(y, seed=1)
     contrast = float((y[2] - y[0]).mean(axis=-1).sum())
     assert found.squares["A_linear"].value == pytest.approx(8 * contrast**2 / 8)
     assert found.counting() == ["A_linear", "A_quadratic"]

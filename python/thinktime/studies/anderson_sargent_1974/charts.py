@@ -3,52 +3,43 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterable, Sequence
 
-from thinktime.documents import charts
 from thinktime.documents import format as shown
-from thinktime.documents.charts import Axis, Spec
-from thinktime.documents.document import Column, Figure, Key, Table
+from thinktime.documents.charts import Axis
+from thinktime.documents.document import Col, Figure, Key, Table
+from thinktime.documents.series import Point, Series
 from thinktime.studies.anderson_sargent_1974.runs import PAPER
 
-COLOURS = ("user", "system", "memory")
 MEASURED = Key("measured, published", colour="plain", shape="diamond")
 SIMULATED = Key("simulated, published", colour="disk", shape="diamond")
 
 
-@dataclass(frozen=True, slots=True)
-class Points:
+def points(key: Key, x: Iterable[float], y: Iterable[float]) -> list[Point]:
     """Periods as points."""
+    return [
+        Point(key=key, x=across, y=up, words=f"{shown.number(across)}, {shown.number(up)}")
+        for across, up in zip(x, y, strict=True)
+    ]
 
-    x: Sequence[float]
-    y: Sequence[float]
 
-
-def published(table: str, x: str, y: str, **levels: object) -> Points:
-    """Columns of a published table, of the rows at these levels of its keys."""
-    result = PAPER.tables[table]
-    rows = [row for row in result.rows if all(row[key] == level for key, level in levels.items())]
+def published(key: Key, table: str, x: str, y: str, **levels: object) -> list[Point]:
+    """Columns of a published table as points, of the rows at these levels of its keys."""
+    printed = PAPER.tables[table]
+    rows = [row for row in printed.rows if all(row[name] == level for name, level in levels.items())]
 
     def column(name: str) -> list[float]:
-        if name in result.shape.keys:
+        if name in printed.shape.keys:
             return [float(row[name]) for row in rows]
-        cells = [result.cell(row, name) for row in rows]
-        return [cell.value for cell in cells if cell is not None]
+        return [cell.value for row in rows if (cell := printed.cell(row, name)) is not None]
 
-    return Points(column(x), column(y))
+    return points(key, column(x), column(y))
 
 
 def against(
-    name: str,
-    title: str,
-    axes: tuple[str, str],
-    ours: Mapping[str, Points],
-    theirs: Mapping[Key, Points],
-    alt: str,
+    name: str, title: str, *, axes: tuple[str, str], ours: Sequence[Point], theirs: Sequence[Point], alt: str
 ) -> Figure:
-    """One quantity against another.
+    """Chart of one quantity against another.
 
     Parameters
     ----------
@@ -57,52 +48,33 @@ def against(
         With the number of the paper's figure.
     axes : (str, str)
         Names of x and y with their units.
-    ours : mapping of str to Points
-        By what was simulated.
-    theirs : mapping of Key to Points
-        By where it was published.
+    ours, theirs : sequence of Point
+        What was simulated, and what is published.
     alt : str
-        What is to be seen.
+        Description of what the chart shows.
     """
-    keys = tuple(Key(label, colour=COLOURS[index], shape="circle") for index, label in enumerate(ours))
-    every = [*ours.values(), *theirs.values()]
-    x = Axis(axes[0], low=0.0, high=_ceiling([value for item in every for value in item.x]))
-    y = Axis(axes[1], low=0.0, high=_ceiling([value for item in every for value in item.y]))
-    points = [row for label, item in ours.items() for row in _rows(label, item)]
-    over = [row for key, item in theirs.items() for row in _rows(key.name, item)]
-    columns = (Column("source"), Column(axes[0], scaled=False), Column(axes[1], scaled=False))
-    cells = tuple((str(row["series"]), _float(row["x"]), _float(row["y"])) for row in (*points, *over))
+    drawn, over = Series(ours), Series(theirs)
+    every = [*drawn.marks(), *over.marks()]
+    x, y = (
+        Axis(title, low=0.0, high=_ceiling([row[field] for row in every]))
+        for title, field in zip(axes, "xy", strict=True)
+    )
     return Figure(
         name=name,
         title=title,
-        chart=partial(_chart, points, over, keys, tuple(theirs), x, y),
-        data=Table(name=f"{name}-data", caption=title, columns=columns, rows=cells),
+        chart=drawn.scatter(x, y, over=over),
+        data=Table.of(
+            [*ours, *theirs],
+            Col("source", lambda point: point.key.name),
+            Col(axes[0], lambda point: point.x, scaled=False),
+            Col(axes[1], lambda point: point.y, scaled=False),
+            name=f"{name}-data",
+            caption=title,
+        ),
         alt=alt,
-        keys=(*keys, *theirs),
+        keys=(*drawn.keys, *over.keys),
         half=True,
     )
-
-
-def _chart(
-    points: Sequence[Mapping[str, object]],
-    over: Sequence[Mapping[str, object]],
-    keys: Sequence[Key],
-    theirs: Sequence[Key],
-    x: Axis,
-    y: Axis,
-) -> Spec:
-    return charts.laid_over(charts.scatter(points, [], keys, x, y), over, theirs)
-
-
-def _rows(label: str, points: Points) -> list[dict[str, object]]:
-    return [
-        {"series": label, "x": x, "y": y, "shown": f"{shown.number(x)}, {shown.number(y)}"}
-        for x, y in zip(points.x, points.y, strict=True)
-    ]
-
-
-def _float(value: object) -> float:
-    return float(value) if isinstance(value, (int, float)) else math.nan
 
 
 def _ceiling(values: Sequence[float]) -> float:

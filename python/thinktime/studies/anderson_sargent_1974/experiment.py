@@ -2,18 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-
-import numpy as np
-
-from thinktime.stats.designs.anova import Anova, anova
-from thinktime.stats.designs.contrasts import Component, contrast, orthogonal_polynomials
-from thinktime.stats.designs.factorial import CellMeans, Factor, Responses
-from thinktime.stats.estimate import Estimate, NotApplicable
-from thinktime.studies.anderson_sargent_1974.runs import SCHEDULERS
-from thinktime.studies.estimates import Array
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -23,9 +12,12 @@ import numpy as np
 from thinktime.documents import document
 from thinktime.documents import format as shown
 from thinktime.documents.charts import Axis
-from thinktime.documents.document import Column, Key, Table
+from thinktime.documents.document import Col, Column, Key, Table
 from thinktime.documents.series import Point, Series
-from thinktime.stats.estimate import Estimate
+from thinktime.stats.designs.anova import Anova, anova
+from thinktime.stats.designs.contrasts import Component, contrast, orthogonal_polynomials
+from thinktime.stats.designs.factorial import CellMeans, Factor, Responses
+from thinktime.stats.estimate import Estimate, NotApplicable
 from thinktime.studies.anderson_sargent_1974.runs import (
     ALGORITHM_NAMES,
     F_RATIOS_OF_THE_TEXT,
@@ -36,19 +28,11 @@ from thinktime.studies.anderson_sargent_1974.runs import (
     run_values,
     think,
 )
-from thinktime.studies.anderson_sargent_1974.experiment import (
-    ALGORITHMS,
-    DRAWS,
-    REGIONS,
-    REPLICATIONS,
-    SLICES,
-    Analysis,
-)
 from thinktime.studies.cells import Cell
 from thinktime.studies.estimates import Array, interval, scaled
 from thinktime.studies.laboratory import Laboratory, remembered
+from thinktime.studies.published import Table as Published
 from thinktime.studies.study import Chapter
-
 
 ALGORITHMS = tuple(SCHEDULERS)
 REGIONS = (3, 4)
@@ -405,21 +389,18 @@ def _facts(experiment: Experiment) -> Iterator[Cell]:
 
 def _errors(experiment: Experiment) -> Table:
     """Error mean squares with and without the workloads taken out."""
-    rows = []
-    for measure in MEASURES:
-        analysis = experiment.analyses[measure.anova]
-        published = PAPER.tables[measure.anova].cell({"effect": "error"}, "mean_square")
-        place = PAPER.tables[measure.anova].shape.place
-        rows.append((place, published.value if published else None, analysis.error.value, analysis.unblocked))
-    columns = (
-        Column("table"),
-        Column("published"),
-        Column("workloads taken out"),
-        Column("workloads left in"),
-    )
-    return Table(
+    rows = [(PAPER.tables[measure.anova], experiment.analyses[measure.anova]) for measure in MEASURES]
+
+    def published(row: tuple[Published, Analysis]) -> float | None:
+        cell = row[0].cell({"effect": "error"}, "mean_square")
+        return cell.value if cell else None
+
+    return Table.of(
+        rows,
+        Col("table", lambda row: row[0].shape.place),
+        Col("published", published),
+        Col("workloads taken out", lambda row: row[1].error.value),
+        Col("workloads left in", lambda row: row[1].unblocked),
         name="error-mean-squares",
         caption="Error mean squares: the paper does not say whether the workloads were taken out as blocks",
-        columns=columns,
-        rows=tuple(rows),
     )

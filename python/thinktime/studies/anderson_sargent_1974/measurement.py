@@ -6,12 +6,33 @@ is computed from the log alone, by the analyses that read the log of any machine
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from thinktime.studies.anderson_sargent_1974.runs import PERIOD_S, SYSTEM, think
+import numpy as np
+
+from thinktime.documents import document
+from thinktime.documents.document import Col, Key, Table
+from thinktime.documents.series import Point, Series, laid_over
+from thinktime.models.distributions import Distribution, distribution
+from thinktime.stats.estimate import Estimate
+from thinktime.studies.anderson_sargent_1974.charts import MEASURED, against, points, published
+from thinktime.studies.anderson_sargent_1974.runs import (
+    PAPER,
+    PERIOD_S,
+    SYSTEM,
+    service_specs,
+    shares,
+    think,
+    welch,
+)
+from thinktime.studies.anderson_sargent_1974.service_times import POOLED_OUTPUT_BOUND, UPPER
+from thinktime.studies.cells import Cell, Claim
 from thinktime.studies.laboratory import Laboratory, applicable, remembered
+from thinktime.studies.study import Chapter
 
 if TYPE_CHECKING:
     from thinktime.analyses.arrivals.analysis import Arrivals
@@ -19,25 +40,6 @@ if TYPE_CHECKING:
     from thinktime.analyses.waits.analysis import TraceInterval
     from thinktime.documents.document import Section
     from thinktime.log import Log
-import dataclasses
-from collections.abc import Iterator, Sequence
-from functools import partial
-
-import numpy as np
-
-from thinktime.documents import charts, document
-from thinktime.documents.charts import Chart
-from thinktime.documents.document import Column, Key, Table
-from thinktime.models.distributions import Distribution, distribution
-from thinktime.stats.estimate import Estimate
-from thinktime.studies.anderson_sargent_1974 import charts as drawings
-from thinktime.studies.anderson_sargent_1974.charts import MEASURED, Points
-from thinktime.studies.anderson_sargent_1974.runs import PAPER, service_specs, shares, welch
-from thinktime.studies.anderson_sargent_1974.measurement import USERS, Monitored, Period, monitored
-from thinktime.studies.anderson_sargent_1974.service_times import POOLED_OUTPUT_BOUND, UPPER
-from thinktime.studies.cells import Cell, Claim
-from thinktime.studies.laboratory import Laboratory
-from thinktime.studies.study import Chapter
 
 
 USERS = (25, 26, 27, 30, 31, 35, 36)
@@ -180,25 +182,18 @@ def _titled(figure: document.Figure) -> document.Figure:
     figure = dataclasses.replace(figure, title=TITLES[figure.name])
     if figure.name != "service-curve":
         return figure
-    below = {0.1: "inputs-at-most-0.1-s", 0.2: "inputs-under-0.2-s"}
-    points = [
-        {
-            "x": limit,
-            "y": PAPER.facts[name].value.value / 100.0,
-            "series": STATED.name,
-            "shown": f"at most {limit} s",
-        }
-        for limit, name in below.items()
-    ]
-    above = 1.0 - PAPER.facts["inputs-over-2-s"].value.value / 100.0
-    points.append({"x": 2.0, "y": above, "series": STATED.name, "shown": "at most 2 s"})
-    return dataclasses.replace(
-        figure, chart=partial(_over, figure.chart, points), keys=(*figure.keys, STATED)
+
+    def stated(limit: float, share: float) -> Point:
+        return Point(key=STATED, x=limit, y=share, words=f"at most {limit:g} s")
+
+    over = Series(
+        [
+            stated(0.1, PAPER.facts["inputs-at-most-0.1-s"].value.value / 100.0),
+            stated(0.2, PAPER.facts["inputs-under-0.2-s"].value.value / 100.0),
+            stated(2.0, 1.0 - PAPER.facts["inputs-over-2-s"].value.value / 100.0),
+        ]
     )
-
-
-def _over(chart: Chart, points: charts.Rows) -> charts.Spec:
-    return charts.laid_over(chart(), points, (STATED,))
+    return dataclasses.replace(figure, chart=laid_over(figure.chart, over), keys=(*figure.keys, STATED))
 
 
 def _findings(seen: Monitored) -> Iterator[Claim]:
@@ -331,34 +326,19 @@ def _table_2(seen: Monitored) -> Iterator[Cell]:
 
 def _sampled(seen: Monitored) -> Table:
     """Moments of the sample, as the analysis of any log gives them."""
-    columns = (
-        Column("class"),
-        Column("n"),
-        Column("mean"),
-        Column("variance"),
-        Column("coefficient of variation"),
-        Column("skewness"),
-        Column("share of inputs", unit="share"),
-    )
     service = seen.service
-    rows = tuple(
-        (
-            item.name,
-            item.n,
-            item.mean,
-            item.variance,
-            item.coefficient_of_variation,
-            item.skewness,
-            item.share,
-        )
-        for item in (service.overall, *service.classes)
-    )
-    return Table(
+    return Table.of(
+        (service.overall, *service.classes),
+        Col("class", lambda item: item.name),
+        Col("n", lambda item: item.n),
+        Col("mean", lambda item: item.mean),
+        Col("variance", lambda item: item.variance),
+        Col("coefficient of variation", lambda item: item.coefficient_of_variation),
+        Col("skewness", lambda item: item.skewness),
+        Col("share of inputs", lambda item: item.share, unit="share"),
         name="sampled-service-times",
         caption="Service times as the monitor saw them",
-        columns=columns,
-        rows=rows,
-        notes=("Long ones that a session's end cut off are not among them, so that the tail is too short.",),
+        notes=["Long ones that a session's end cut off are not among them, so that the tail is too short."],
     )
 
 
@@ -367,18 +347,25 @@ def _figure_5(periods: Sequence[Period]) -> Iterator[document.Figure]:
         ("figure-5-mean", "reaction_mean_s", "avg_reaction_s", "mean"),
         ("figure-5-maximum", "reaction_max_s", "max_reaction_s", "largest"),
     ):
-        title = f"{words.capitalize()} reaction time against swapping (Figure 5)"
-        values = [float(getattr(item.seen, attribute)) for item in periods]
-        ours = Points([item.accesses for item in periods], values)
-        theirs = {MEASURED: drawings.published(REACTION, "disk_accesses_per_10_min", quantity)}
-        calm = [y for x, y in zip(ours.x, ours.y, strict=True) if x < CALM]
-        busy = [y for x, y in zip(ours.x, ours.y, strict=True) if x >= BUSY]
-        alt = (
-            f"{len(ours.x)} periods of ten minutes as circles, the nine of Table 2 as diamonds. "
-            f"Below {CALM:.0f} accesses the mean of ours is {np.mean(calm or [np.nan]):.2f} s, "
-            f"above {BUSY:.0f} it is {np.mean(busy or [np.nan]):.2f} s."
+        ours = points(
+            Key("simulated, original scheduler", colour="user", shape="circle"),
+            [item.accesses for item in periods],
+            [float(getattr(item.seen, attribute)) for item in periods],
         )
-        axes = ("disk accesses in ten minutes", f"{words} reaction time, s")
-        yield drawings.against(
-            name, title, axes=axes, ours={"simulated, original scheduler": ours}, theirs=theirs, alt=alt
+        calm, busy = (
+            [row["y"] for row in Series(ours).marks() if low <= row["x"] < high] or [np.nan]
+            for low, high in ((0.0, CALM), (BUSY, np.inf))
+        )
+        alt = (
+            f"{len(ours)} periods of ten minutes as circles, the nine of Table 2 as diamonds. "
+            f"Below {CALM:.0f} accesses the mean of ours is {np.mean(calm):.2f} s, "
+            f"above {BUSY:.0f} it is {np.mean(busy):.2f} s."
+        )
+        yield against(
+            name,
+            f"{words.capitalize()} reaction time against swapping (Figure 5)",
+            axes=("disk accesses in ten minutes", f"{words} reaction time, s"),
+            ours=ours,
+            theirs=published(MEASURED, REACTION, "disk_accesses_per_10_min", quantity),
+            alt=alt,
         )

@@ -10,11 +10,9 @@ import numpy as np
 
 from thinktime.stats import critical_values
 from thinktime.stats.estimate import Estimate
-from thinktime.studies.anderson_sargent_1974.experiment import MEASURES, Experiment, experiment_of
+from thinktime.studies.anderson_sargent_1974.experiment import COUNTS, MEASURES, Experiment, experiment_of
 from thinktime.studies.anderson_sargent_1974.runs import PAPER, run_values, think
-from thinktime.studies.anderson_sargent_1974.validation import modified, slope
-from thinktime.studies.anderson_sargent_1974.validation import original
-from thinktime.studies.anderson_sargent_1974.experiment import COUNTS
+from thinktime.studies.anderson_sargent_1974.validation import modified, original, slope
 from thinktime.studies.cells import Claim
 from thinktime.studies.estimates import Array, interval
 from thinktime.studies.laboratory import Laboratory

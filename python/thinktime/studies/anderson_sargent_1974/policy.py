@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
-from thinktime.documents import charts
 from thinktime.documents import format as shown
 from thinktime.documents.charts import Axis
-from thinktime.documents.document import Cell, Column, Figure, Key, Table
+from thinktime.documents.document import Col, Cols, Figure, Key, Table
+from thinktime.documents.series import Point, Series
 from thinktime.models.distributions import distribution
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.anderson_sargent_1974.runs import (
@@ -157,22 +156,21 @@ def _in_proportion(chosen: Mapping[str, Estimate], modified: Mapping[str, Estima
 
 
 def _figure(slowdowns: Mapping[str, Mapping[str, Estimate]]) -> Figure:
-    keys = tuple(Key(policy, colour=shade, shape="line") for policy, shade in DRAWN.items())
-    rows = [
-        {
-            "x": _middle(size),
-            "series": policy,
-            "value": value.value,
-            "low": value.low,
-            "high": value.high,
-            "shown": f"{size}: {shown.estimate(value)}",
-        }
-        for policy in DRAWN
-        for size, value in slowdowns[policy].items()
-    ]
+    series = Series(
+        [
+            Point(
+                key=Key(policy, colour=colour, shape="line"),
+                x=_middle(size),
+                y=value,
+                words=f"{size}: {shown.estimate(value)}",
+            )
+            for policy, colour in DRAWN.items()
+            for size, value in slowdowns[policy].items()
+        ]
+    )
     sizes = list(slowdowns[BOUND])
-    y = Axis.logarithmic("response over service", [row[side] for row in rows for side in ("low", "high")])
-    x = Axis.logarithmic("service time", [row["x"] for row in rows], "s")
+    y = Axis.logarithmic("response over service", series.values("low", "high"))
+    x = Axis.logarithmic("service time", series.values("x"), "s")
     first, last = (
         ", ".join(f"{policy} {shown.number(slowdowns[policy][size].value)}" for policy in DRAWN)
         for size in (sizes[0], sizes[-1])
@@ -180,10 +178,16 @@ def _figure(slowdowns: Mapping[str, Mapping[str, Estimate]]) -> Figure:
     return Figure(
         name="policy-slowdown",
         title="Who pays: response over service of compute transactions",
-        chart=partial(charts.curves, rows, keys, x, y),
-        data=_data(slowdowns),
+        chart=series.curves(x, y),
+        data=Table.of(
+            sizes,
+            Col("size", lambda size: size),
+            Cols(slowdowns, lambda size: [values[size] for values in slowdowns.values()]),
+            name="policy-slowdown-data",
+            caption="Response over service of compute transactions, by service time",
+        ),
         alt=f"{sizes[0]}: {first}. {sizes[-1]}: {last}.",
-        keys=keys,
+        keys=series.keys,
     )
 
 
@@ -195,19 +199,6 @@ def _middle(size: str) -> float:
     return math.sqrt(low * high[0]) if low else high[0] / 2.0
 
 
-def _data(slowdowns: Mapping[str, Mapping[str, Estimate]]) -> Table:
-    columns = (Column("size"), *(Column(policy) for policy in slowdowns))
-    rows: list[tuple[Cell, ...]] = [
-        (size, *(slowdowns[policy][size] for policy in slowdowns)) for size in slowdowns[BOUND]
-    ]
-    return Table(
-        name="policy-slowdown-data",
-        caption="Response over service of compute transactions, by service time",
-        columns=columns,
-        rows=tuple(rows),
-    )
-
-
 def _table(
     laboratory: Laboratory,
     tails: Mapping[str, object],
@@ -215,25 +206,27 @@ def _table(
     excess: Mapping[str, Estimate],
     slowdowns: Mapping[str, Mapping[str, Estimate]],
 ) -> Table:
-    sizes = list(slowdowns[BOUND])
-    columns = (
-        Column("policy"),
-        *(Column(f"response, {tail}, s", scaled=False) for tail in tails),
-        Column("above SRPT", unit="share"),
-        Column("unfinished", scaled=False),
-        Column(f"slowdown, {sizes[0]}", scaled=False),
-        Column(f"slowdown, {sizes[-1]}", scaled=False),
+    ends = [list(slowdowns[BOUND])[index] for index in (0, -1)]
+    return Table.of(
+        POLICIES,
+        Col("policy", lambda policy: policy),
+        Cols(
+            [f"response, {tail}, s" for tail in tails],
+            lambda policy: [interval(responses[tail, policy]) for tail in tails],
+            scaled=False,
+        ),
+        Col("above SRPT", excess.__getitem__, unit="share"),
+        Col(
+            "unfinished",
+            lambda policy: interval(run_values(laboratory, "unfinished", **SETTING, **POLICIES[policy])),
+            scaled=False,
+        ),
+        Cols(
+            [f"slowdown, {size}" for size in ends],
+            lambda policy: [slowdowns[policy][size] for size in ends],
+            scaled=False,
+        ),
+        name="policies",
+        caption="Mean response time of compute transactions of at most 2 s, by policy and tail of service "
+        "times",
     )
-    rows: list[tuple[Cell, ...]] = [
-        (
-            policy,
-            *(interval(responses[tail, policy]) for tail in tails),
-            excess[policy],
-            interval(run_values(laboratory, "unfinished", **SETTING, **POLICIES[policy])),
-            slowdowns[policy][sizes[0]],
-            slowdowns[policy][sizes[-1]],
-        )
-        for policy in POLICIES
-    ]
-    caption = "Mean response time of compute transactions of at most 2 s, by policy and tail of service times"
-    return Table(name="policies", caption=caption, columns=columns, rows=tuple(rows))

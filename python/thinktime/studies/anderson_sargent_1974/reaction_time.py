@@ -1,4 +1,7 @@
-"""Users and input rate as predictors of the reaction time: a 3x3 design of recorded periods (Table 3)."""
+"""Causes of long reaction times in ten-minute periods of the log.
+
+A 3x3 design by users and input rate (Table 3), and a stepwise regression.
+"""
 
 from __future__ import annotations
 
@@ -8,31 +11,18 @@ from itertools import product
 
 import numpy as np
 
+from thinktime.documents.document import Col, Table
 from thinktime.stats import critical_values
 from thinktime.stats.designs.contrasts import orthogonal_polynomials
 from thinktime.stats.estimate import Estimate
-from thinktime.studies.anderson_sargent_1974.runs import PAPER
+from thinktime.stats.regression.least_squares import LeastSquares
+from thinktime.stats.regression.selection import Selection, forward
 from thinktime.studies.anderson_sargent_1974.measurement import Period, monitored
+from thinktime.studies.anderson_sargent_1974.runs import PAPER
 from thinktime.studies.cells import Cell, Claim
 from thinktime.studies.estimates import Array
 from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.study import Chapter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-
-import numpy as np
-
-from thinktime.documents.document import Column, Table
-from thinktime.stats import critical_values
-from thinktime.stats.estimate import Estimate
-from thinktime.stats.regression.least_squares import LeastSquares
-from thinktime.stats.regression.selection import Selection, forward
-from thinktime.studies.anderson_sargent_1974.runs import PAPER
-from thinktime.studies.anderson_sargent_1974.measurement import Period, monitored
-from thinktime.studies.cells import Cell, Claim
-from thinktime.studies.laboratory import Laboratory
-from thinktime.studies.study import Chapter
-
 
 CELLS = "table03_log_reaction_cells"
 ANOVA = "table03_anova"
@@ -144,7 +134,10 @@ def levels(laboratory: Laboratory) -> Chapter:
         f"{CANDIDATE_PERIODS} nearest periods."
     )
     return Chapter(
-        cells=(*_cells(design), *_anova(design)), claims=(_only_users(design),), summary=summary, method=method
+        cells=(*_cells(design), *_anova(design)),
+        claims=(_only_users(design),),
+        summary=summary,
+        method=method,
     )
 
 
@@ -310,20 +303,13 @@ def _coefficients(printed: Regression) -> Iterator[Cell]:
 
 
 def _table(stepwise: Regression, printed: Regression) -> Table:
-    columns = (
-        Column("term"),
-        Column("D and W_F"),
-        Column("chosen by forward selection"),
-        Column("F to enter"),
-    )
     entered = dict(zip(stepwise.chosen, stepwise.f, strict=True))
-    rows = tuple(
-        (name, printed.coefficients.get(name), stepwise.coefficients.get(name), entered.get(name))
-        for name in ("constant", *VARIABLES)
-    )
-    return Table(
+    return Table.of(
+        ("constant", *VARIABLES),
+        Col("term", lambda term: term),
+        Col("D and W_F", printed.coefficients.get),
+        Col("chosen by forward selection", stepwise.coefficients.get),
+        Col("F to enter", entered.get),
         name="regression-terms",
         caption="Terms of the regression of log10(R + 0.5)",
-        columns=columns,
-        rows=rows,
     )

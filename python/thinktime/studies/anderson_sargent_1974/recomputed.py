@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Callable, Iterator, Sequence
 from math import log10, sqrt
 
-from thinktime.documents.document import Column, Table
+from thinktime.documents.document import Col, Table
 from thinktime.stats.designs.contrasts import orthogonal_polynomials
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.anderson_sargent_1974.runs import (
@@ -20,7 +20,6 @@ from thinktime.studies.paper import Paper
 from thinktime.studies.published import Printed
 from thinktime.studies.study import Chapter
 
-"""What "approximately" is taken to mean."""
 REPLICATIONS = 8
 CLASSES = ("compute", "command", "output_bound")
 THREE = orthogonal_polynomials((1, 2, 3))
@@ -211,20 +210,19 @@ def _regression() -> tuple[Table, str]:
         printed_off.append(as_printed - measured)
         read_off.append(as_read - measured)
         rows.append((str(row["row"]), measured, as_printed, as_read))
-    columns = (
-        Column("period", scaled=False),
-        Column("log10(mean R + 0.5), measured"),
-        Column("as printed"),
-        Column("as read here"),
-    )
-    caption = "The printed regression on D and W_F against the measured periods of Table 4"
     reading = f"constant {REGRESSION_READING}, D a minute, W_F = L_F / λ_F in minutes"
     listed = (
         f"The regression as printed is {min(printed_off):+.2f} to {max(printed_off):+.2f} off "
         f"log10(mean R + 0.5) of the eight measured periods of Table 4; with {reading} it is "
         f"{min(read_off):+.2f} to {max(read_off):+.2f} off."
     )
-    note = f"Read here: {reading}."
-    return Table(
-        name="regression-as-printed", caption=caption, columns=columns, rows=tuple(rows), notes=(note,)
+    return Table.of(
+        rows,
+        Col("period", lambda row: row[0], scaled=False),
+        Col("log10(mean R + 0.5), measured", lambda row: row[1]),
+        Col("as printed", lambda row: row[2]),
+        Col("as read here", lambda row: row[3]),
+        name="regression-as-printed",
+        caption="The printed regression on D and W_F against the measured periods of Table 4",
+        notes=[f"Read here: {reading}."],
     ), listed

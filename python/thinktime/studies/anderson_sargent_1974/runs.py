@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from thinktime.documents.diagrams import Arrow, Box, diagram
+from thinktime.documents.document import Col, Figure, Table
 from thinktime.stats import critical_values
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.cells import Row
-from thinktime.studies.estimates import Array
+from thinktime.studies.common_sections import parameters
+from thinktime.studies.estimates import Array, interval
 from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.paper import Paper
-from functools import partial
-from typing import Any
-
-from thinktime.documents.diagrams import Arrow, Box, diagram
-from thinktime.documents.document import Cell, Column, Figure, Table
-from thinktime.stats.estimate import Estimate
-from thinktime.studies.anderson_sargent_1974.runs import SYSTEM, run_values, think
-from thinktime.studies.common_sections import parameters
-from thinktime.studies.estimates import interval
-from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.study import Chapter
-
 
 PAPER = Paper.read(Path(__file__).parent)
 
@@ -176,18 +169,13 @@ def _network(laboratory: Laboratory) -> Figure:
         name="figure-6",
         title="Where inputs wait (Figure 6)",
         chart=partial(diagram, boxes, arrows, *SIZE),
-        data=_data(means, rate),
+        data=Table.of(
+            [*means.items(), ("inputs serviced a minute", rate)],
+            Col("place", lambda row: row[0]),
+            Col("mean number, or inputs a minute", lambda row: row[1], scaled=False),
+            name="figure-6-data",
+            caption="Mean numbers in the queues of Figure 6",
+        ),
         alt=f"The queues of the model with mean numbers for 35 users under the original scheduler: {listed}; "
         f"{rate.value:.0f} inputs a minute pass.",
-    )
-
-
-def _data(means: dict[str, Estimate], rate: Estimate) -> Table:
-    columns = (Column("place"), Column("mean number, or inputs a minute", scaled=False))
-    rows: list[tuple[Cell, ...]] = [*means.items(), ("inputs serviced a minute", rate)]
-    return Table(
-        name="figure-6-data",
-        caption="Mean numbers in the queues of Figure 6",
-        columns=columns,
-        rows=tuple(rows),
     )

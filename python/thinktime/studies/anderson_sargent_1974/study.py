@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from thinktime.studies.anderson_sargent_1974 import (
-    conclusions,
-    configuration,
     experiment,
-    levels,
     measurement,
-    modified,
+    measures,
     policy,
+    reaction_time,
     recomputed,
-    regression,
+    runs,
     validation,
 )
 from thinktime.studies.anderson_sargent_1974.runs import PAPER
@@ -20,15 +18,15 @@ from thinktime.studies.study import Study
 STUDY = Study.of(
     PAPER,
     {
-        "conclusions": conclusions.chapter,
+        "conclusions": measures.chapter,
         "experiment": experiment.chapter,
         "service-times": measurement.service_times,
         "measurement": measurement.chapter,
-        "levels": levels.chapter,
-        "regression": regression.chapter,
+        "levels": reaction_time.levels,
+        "regression": reaction_time.regression,
         "validation": validation.chapter,
-        "modified": modified.chapter,
-        "configuration": configuration.chapter,
+        "modified": validation.modified_chapter,
+        "configuration": runs.configuration,
         "policy": policy.chapter,
         "recomputed": recomputed.chapter,
     },

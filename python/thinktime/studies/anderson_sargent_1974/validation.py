@@ -1,4 +1,4 @@
-"""Does the model reproduce the measured system? (Table 4, Figures 7 to 10)."""
+"""The original and the modified scheduler beside the measured system (Table 4, Figures 7 to 11)."""
 
 from __future__ import annotations
 
@@ -6,30 +6,21 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from thinktime.documents import document
+from thinktime.documents.document import Figure, Key
+from thinktime.stats import critical_values
 from thinktime.stats.estimate import Estimate
-from thinktime.studies.anderson_sargent_1974 import charts as drawings
-from thinktime.studies.anderson_sargent_1974.charts import MEASURED, SIMULATED, Points
+from thinktime.studies.anderson_sargent_1974.charts import (
+    MEASURED,
+    SIMULATED,
+    against,
+    points,
+    published,
+)
 from thinktime.studies.anderson_sargent_1974.runs import PAPER, run_values, think
 from thinktime.studies.cells import Cell, Row, Tolerance
 from thinktime.studies.estimates import Array
 from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.study import Chapter
-from collections.abc import Iterator
-
-import numpy as np
-
-from thinktime.documents import document
-from thinktime.stats import critical_values
-from thinktime.stats.estimate import Estimate
-from thinktime.studies.anderson_sargent_1974 import charts as drawings
-from thinktime.studies.anderson_sargent_1974.charts import SIMULATED, Points
-from thinktime.studies.anderson_sargent_1974.runs import run_values, think
-from thinktime.studies.anderson_sargent_1974.validation import AXES, RATE, RESPONSES, TABLE, block
-from thinktime.studies.estimates import Array
-from thinktime.studies.laboratory import Laboratory
-from thinktime.studies.study import Chapter
-
 
 TABLE = "table04_apl_scheduling"
 RATE = "swap_rate_per_10_min"
@@ -48,10 +39,11 @@ CHARTS = (
     ("figure-9", "Response time against swapping (Figure 9)", RATE, "avg_response_s"),
     ("figure-10", "Response against background (Figure 10)", "mean_background_queue", "avg_response_s"),
 )
-USERS = (26, 35)
+USERS = {26: "user", 35: "system"}
+"""Users of the experiments, and their colours."""
 INSERTION_S = (20.0, 25.0, 30.0)
-REPLICATIONS = 7
-"""Periods of each of the six experiments of the paper, which are the points of its figures."""
+ORIGINAL_PERIODS, MODIFIED_PERIODS = 7, 8
+"""Periods of each of the six experiments and of the two of the paper: the points of its figures."""
 PERIODS = 8
 """In each block of Table 4."""
 DRAWS = 400
@@ -79,12 +71,9 @@ def original(laboratory: Laboratory, response: str, users: int, insertion_s: flo
 
 def chapter(laboratory: Laboratory) -> Chapter:
     """Table 4's first two blocks, and Figures 7 to 10."""
-    figures = tuple(
-        figure
-        for name in ("empirical", "simulated_original")
-        for figure in block(
-            laboratory, name, {c: original(laboratory, r, 35, 20.0) for c, r in RESPONSES.items()}
-        )
+    ours = {column: original(laboratory, response, 35, 20.0) for column, response in RESPONSES.items()}
+    cells = tuple(
+        cell for name in ("empirical", "simulated_original") for cell in block(laboratory, name, ours)
     )
     summary = (
         "Six experiments with the original scheduler: 26 and 35 users with mean insertion times of 20, 25 "
@@ -93,15 +82,15 @@ def chapter(laboratory: Laboratory) -> Chapter:
         "mean of a block agrees if it lies where 95 % of means of eight of our periods do, a mean reaction "
         "time within 10 % and a mean response time within 15 %.",
     )
-    return Chapter(cells=figures, summary=summary, charts=tuple(_original_charts(laboratory)))
+    return Chapter(cells=cells, summary=summary, charts=tuple(_original_charts(laboratory)))
 
 
 def block(laboratory: Laboratory, name: str, ours: dict[str, Array]) -> Iterator[Cell]:
-    """One block of Table 4: its periods, and their mean.
+    """Cells of one block of Table 4: its periods, and their mean.
 
     Parameters
     ----------
-    machine : Machine
+    laboratory : Laboratory
     name : str
         As the table names it.
     ours : dict of str to ndarray
@@ -154,48 +143,59 @@ def _mean(rows: list[Row], quantity: str, values: Array, random: np.random.Gener
     )
 
 
-def _original_charts(laboratory: Laboratory) -> Iterator[document.Figure]:
+def _original_charts(laboratory: Laboratory) -> Iterator[Figure]:
     for name, title, x, y in CHARTS:
-        ours = {f"{users} users, original scheduler": _periods(laboratory, users, x, y) for users in USERS}
-        theirs = {
-            MEASURED: _measured(x, y),
-            SIMULATED: drawings.published(TABLE, x, y, block="simulated_original"),
-        }
+        ours = [
+            point
+            for users, colour in USERS.items()
+            for insertion in INSERTION_S
+            for point in points(
+                Key(f"{users} users, original scheduler", colour=colour, shape="circle"),
+                *(
+                    original(laboratory, RESPONSES[axis], users, insertion)[:ORIGINAL_PERIODS].tolist()
+                    for axis in (x, y)
+                ),
+            )
+        ]
+        theirs = published(MEASURED, TABLE, x, y, block="empirical")
+        if x == RATE and y in ("avg_reaction_s", "max_reaction_s"):
+            # Table 2 has both columns too.
+            theirs += published(MEASURED, "table02_reaction_vs_swapping", "disk_accesses_per_10_min", y)
+        theirs += published(SIMULATED, TABLE, x, y, block="simulated_original")
         every = [value for users in USERS for value in original(laboratory, RESPONSES[y], users, 20.0)]
         alt = (
-            f"{REPLICATIONS} periods of each of the six experiments as circles, the periods of Table 4 as "
-            f"diamonds. With an insertion time of 20 s, {AXES[y].removesuffix(', s')} is between "
+            f"{ORIGINAL_PERIODS} periods of each of the six experiments as circles, the periods of Table 4 "
+            f"as diamonds. With an insertion time of 20 s, {AXES[y].removesuffix(', s')} is between "
             f"{min(every):.2f} and {max(every):.2f} s in {len(every)} periods."
         )
-        yield drawings.against(name, title, axes=(AXES[x], AXES[y]), ours=ours, theirs=theirs, alt=alt)
+        yield against(name, title, axes=(AXES[x], AXES[y]), ours=ours, theirs=theirs, alt=alt)
 
 
-def _periods(laboratory: Laboratory, users: int, x: str, y: str) -> Points:
-    def column(name: str) -> list[float]:
-        parts = [
-            original(laboratory, RESPONSES[name], users, insertion)[:REPLICATIONS]
-            for insertion in INSERTION_S
+def _modified_charts(laboratory: Laboratory) -> Iterator[Figure]:
+    for name, words, quantity in (
+        ("figure-11-mean", "Mean", "avg_reaction_s"),
+        ("figure-11-maximum", "Largest", "max_reaction_s"),
+    ):
+        ours = [
+            point
+            for users, colour in USERS.items()
+            for point in points(
+                Key(f"{users} users, modified", colour=colour, shape="circle"),
+                *(
+                    modified(laboratory, RESPONSES[axis], users)[:MODIFIED_PERIODS].tolist()
+                    for axis in (RATE, quantity)
+                ),
+            )
         ]
-        return [float(value) for value in np.concatenate(parts)]
-
-    return Points(column(x), column(y))
-
-
-def _measured(x: str, y: str) -> Points:
-    """Measured periods of Table 4, and of Table 2 where it has both columns."""
-    points = drawings.published(TABLE, x, y, block="empirical")
-    if x == RATE and y in ("avg_reaction_s", "max_reaction_s"):
-        more = drawings.published("table02_reaction_vs_swapping", "disk_accesses_per_10_min", y)
-        points = Points([*points.x, *more.x], [*points.y, *more.y])
-    return points
-
-
-USERS = (26, 35)
-MODIFIED_INSERTION_S = 20.0
-TIME_SLICE_S = 0.2
-REGIONS = 4
-MODIFIED_PERIODS = 8
-"""Periods of each of the two experiments of the paper, which are the points of its figures."""
+        theirs = published(SIMULATED, TABLE, RATE, quantity, block="simulated_modified")
+        every = np.concatenate([modified(laboratory, RESPONSES[quantity], users) for users in USERS])
+        alt = (
+            f"{MODIFIED_PERIODS} periods of each experiment as circles, those of Table 4 as diamonds; in all "
+            f"our {len(every)} periods it is between {every.min():.2f} and {every.max():.2f} s, however much "
+            "is swapped."
+        )
+        title = f"{words} reaction time, modified (Figure 11)"
+        yield against(name, title, axes=(AXES[RATE], AXES[quantity]), ours=ours, theirs=theirs, alt=alt)
 
 
 def modified(laboratory: Laboratory, response: str, users: int) -> Array:
@@ -204,10 +204,10 @@ def modified(laboratory: Laboratory, response: str, users: int) -> Array:
         laboratory,
         response,
         users=users,
-        insertion_time=think(MODIFIED_INSERTION_S),
+        insertion_time=think(20.0),
         scheduler="modified",
-        regions=REGIONS,
-        time_slice=TIME_SLICE_S,
+        regions=4,
+        time_slice=0.2,
     )
 
 
@@ -236,27 +236,3 @@ def slope(x: Array, y: Array) -> Estimate:
     error = float(np.sqrt(rest @ rest / (n - 2) / (centred @ centred)))
     reach = critical_values.student_t(0.95, float(n - 2)) * error
     return Estimate(value=value, n=n, method="least squares", low=value - reach, high=value + reach)
-
-
-def _modified_charts(laboratory: Laboratory) -> Iterator[document.Figure]:
-    for name, title, quantity in (
-        ("figure-11-mean", "Mean reaction time, modified (Figure 11)", "avg_reaction_s"),
-        ("figure-11-maximum", "Largest reaction time, modified (Figure 11)", "max_reaction_s"),
-    ):
-        ours = {
-            f"{users} users, modified": Points(
-                modified(laboratory, "swap_rate", users)[:MODIFIED_PERIODS].tolist(),
-                modified(laboratory, RESPONSES[quantity], users)[:MODIFIED_PERIODS].tolist(),
-            )
-            for users in USERS
-        }
-        theirs = {SIMULATED: drawings.published(TABLE, RATE, quantity, block="simulated_modified")}
-        every = np.concatenate([modified(laboratory, RESPONSES[quantity], users) for users in USERS])
-        alt = (
-            f"{MODIFIED_PERIODS} periods of each experiment as circles, those of Table 4 as diamonds; in all our "
-            f"{len(every)} periods it is between {every.min():.2f} and {every.max():.2f} s, "
-            "however much is swapped."
-        )
-        yield drawings.against(
-            name, title, axes=(AXES[RATE], AXES[quantity]), ours=ours, theirs=theirs, alt=alt
-        )
