@@ -8,7 +8,7 @@ from typing import Any
 
 from thinktime.documents import document
 from thinktime.documents import format as shown
-from thinktime.documents.document import Column, Table
+from thinktime.documents.document import Col, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.estimates import Array, interval
 from thinktime.studies.laboratory import Laboratory, Parameters
@@ -111,11 +111,7 @@ PAGING = Quantity(
 
 def chapter(laboratory: Laboratory) -> Chapter:
     """Comparison of machines that could be bought, and curves by core and by users."""
-    by_core = [
-        (f"{cpus} CPU{'s' if cpus > 1 else ''}", core, purchase(cpus, core))
-        for cpus in CPUS
-        for core in CORES
-    ]
+    by_core = [(_words(cpus), core, purchase(cpus, core)) for cpus in CPUS for core in CORES]
     by_users = [
         (item.words, users, {**item.parameters, **SHORTER, "users": users})
         for item in SYSTEMS.values()
@@ -185,33 +181,34 @@ def _gains(laboratory: Laboratory) -> str:
     )
 
 
+def _words(cpus: int, more: str = "") -> str:
+    return f"{cpus} CPU{'s' if cpus > 1 else ''}{more}"
+
+
 def _purchases(laboratory: Laboratory) -> Table:
     base = purchase(1, SMALL.core_kwords)
-    rows = []
-    for cpus in CPUS:
-        for core in (SMALL.core_kwords, FULL.core_kwords, CORES[-1]):
-            parameters = purchase(cpus, core)
-            gain, change = (
-                None if parameters == base else quantity.gain(laboratory, base, parameters)
-                for quantity in (WORK, TAKEN)
-            )
-            work, taken, paging = (
-                quantity.mean(laboratory, parameters) for quantity in (WORK, TAKEN, PAGING)
-            )
-            values = (
-                value if value is not None and value.n else None
-                for value in (work, gain, taken, change, paging)
-            )
-            name = f"{cpus} CPU{'s' if cpus > 1 else ''}, {core}K"
-            rows.append((name, f"{parameters['max_eligible']:.2f}", *values))
-    headings = (
-        *("eligible at most", "useful work, processors", "gain"),
-        *("time of an interaction, s", "change", "between page faults, ms"),
-    )
-    return Table(
+    machines = [
+        purchase(cpus, core) for cpus in CPUS for core in (SMALL.core_kwords, FULL.core_kwords, CORES[-1])
+    ]
+
+    def mean(quantity: Quantity, machine: Parameters) -> Estimate | None:
+        value = quantity.mean(laboratory, machine)
+        return value if value.n else None
+
+    def gain(quantity: Quantity, machine: Parameters) -> Estimate | None:
+        value = None if machine == base else quantity.gain(laboratory, base, machine)
+        return value if value and value.n else None
+
+    return Table.of(
+        machines,
+        Col("machine", lambda machine: _words(machine["cpus"], f", {machine['core']}K")),
+        Col("eligible at most", lambda machine: f"{machine['max_eligible']:.2f}", scaled=False),
+        Col("useful work, processors", lambda machine: mean(WORK, machine), scaled=False),
+        Col("gain", lambda machine: gain(WORK, machine), scaled=False),
+        Col("time of an interaction, s", lambda machine: mean(TAKEN, machine), scaled=False),
+        Col("change", lambda machine: gain(TAKEN, machine), scaled=False),
+        Col("between page faults, ms", lambda machine: mean(PAGING, machine), scaled=False),
         name="purchases",
         caption=f"Machines that could be bought, {FULL.users} users",
-        columns=(Column("machine"), *(Column(name, scaled=False) for name in headings)),
-        rows=tuple(rows),
-        notes=(f"Gain and change against {SMALL.words} on the same work, with 95 % intervals.",),
+        notes=[f"Gain and change against {SMALL.words} on the same work, with 95 % intervals."],
     )

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from thinktime.documents import format as shown
-from thinktime.documents.document import Column, Table
+from thinktime.documents.document import Col, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.cells import Cell, Claim
 from thinktime.studies.estimates import given, interval
-from thinktime.studies.laboratory import Laboratory
+from thinktime.studies.laboratory import Laboratory, Recorded, applicable
+from thinktime.studies.published import Printed
 from thinktime.studies.sekino_1971 import charts
 from thinktime.studies.sekino_1971.configurations import (
     BETWEEN,
@@ -23,6 +26,7 @@ from thinktime.studies.sekino_1971.configurations import (
     QUANTITIES,
     SMALL,
     STATES,
+    SYSTEM,
     SYSTEMS,
     Configuration,
     compared,
@@ -35,6 +39,9 @@ from thinktime.studies.sekino_1971.configurations import (
 )
 from thinktime.studies.sekino_1971.mechanisms import NO_GROWTH, NO_INTERFERENCE, NO_LOCKS, RISING
 from thinktime.studies.study import Chapter
+
+if TYPE_CHECKING:
+    from thinktime.analyses.capacity.result import Capacity
 
 
 def conclusions(laboratory: Laboratory) -> Chapter:
@@ -232,30 +239,31 @@ def _useful_work(laboratory: Laboratory) -> Iterator[str]:
 
 def _by_identity(laboratory: Laboratory) -> Table:
     """Shares by the printed overhead, where only that is printed, over our time between events."""
-    rows = []
-    for item in SYSTEMS.values():
-        for event in EVENTS:
-            overhead, between = (line(table, item, event) for table in (OVERHEAD, BETWEEN))
-            if overhead is None or line(CAPACITY, item, event) is not None:
-                continue
-            time = simulated(laboratory, BETWEEN, item, event)
-            share = 100.0 * overhead.value / (between.value if between else time.value)
-            ours = interval(measured(laboratory, item, f"{event}_share"), "share")
-            rows.append((item.words, words(event), f"{overhead.value:.2f}", time, f"{share:.1f}", ours))
-    return Table(
+    rows = [
+        (item, event, overhead.value, line(BETWEEN, item, event), simulated(laboratory, BETWEEN, item, event))
+        for item in SYSTEMS.values()
+        for event in EVENTS
+        if (overhead := line(OVERHEAD, item, event)) is not None and line(CAPACITY, item, event) is None
+    ]
+
+    def by_both(overhead: float, printed: Printed | None, ours: Estimate) -> str:
+        return f"{100.0 * overhead / (printed.value if printed else ours.value):.1f}"
+
+    return Table.of(
+        rows,
+        Col("configuration", lambda row: row[0].words),
+        Col("event", lambda row: words(row[1])),
+        Col("overhead, ms, printed", lambda row: f"{row[2]:.2f}", scaled=False),
+        Col("time between, ms, ours", lambda row: row[4], scaled=False),
+        Col("share by both, %", lambda row: by_both(*row[2:]), scaled=False),
+        Col(
+            "share, ours",
+            lambda row: interval(measured(laboratory, row[0], f"{row[1]}_share"), "share"),
+            unit="share",
+        ),
         name="by-identity",
-        caption=(
-            "Cells that are not printed: the printed overhead over our time between events, and ours alone"
-        ),
-        columns=(
-            Column("configuration"),
-            Column("event"),
-            Column("overhead, ms, printed", scaled=False),
-            Column("time between, ms, ours", scaled=False),
-            Column("share by both, %", scaled=False),
-            Column("share, ours", unit="share"),
-        ),
-        rows=tuple(rows),
+        caption="Cells that are not printed: the printed overhead over our time between events, and ours "
+        "alone",
     )
 
 
@@ -325,3 +333,95 @@ def _of_rest(laboratory: Laboratory, item: Configuration) -> Iterator[str]:
             differences[state] = simulated(laboratory, CAPACITY, item, state).value - cell.value
     for state in sorted(differences, key=lambda name: -abs(differences[name]))[:4]:
         yield f"{words(state)} {differences[state]:+.1f} points".replace("-", "\N{MINUS SIGN}")
+
+
+METER_TABLES = ("capacity-states", "capacity-between", "capacity-overheads", "capacity-checks")
+"""Tables of the analysis that are Tables 1 to 3, and its check."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metered:
+    """One run of a configuration: the analysis of its log, and what the simulation itself knows."""
+
+    name: str
+    capacity: Capacity
+    recorded: Recorded
+
+    @property
+    def error(self) -> float:
+        """Largest relative difference of a share, overhead or time between events."""
+        errors = []
+        for event, item in zip(EVENTS, self.capacity.events, strict=True):
+            values = {"share": item.share, "overhead_s": item.overhead, "between_s": item.time_between}
+            for ending, ours in values.items():
+                true = self.recorded.responses[f"{event}_{ending}"]
+                if ours is not None and true:
+                    errors.append(abs(ours.value / true - 1.0))
+        return max(errors)
+
+    @property
+    def identity_error(self) -> float:
+        """Largest relative difference of overhead over time between events from the share."""
+        return max(abs(check.product / check.share - 1.0) for check in self.capacity.checks)
+
+
+def meter_check(laboratory: Laboratory) -> Chapter:
+    """Tables 1 to 3 according to the logs of one run of each configuration."""
+    from thinktime.analyses.capacity import comparison
+    from thinktime.analyses.capacity.comparison_section import section
+    from thinktime.analyses.capacity.section import METHODS
+
+    runs = [(item.parameters, 0) for item in SYSTEMS.values()]
+    logs = [laboratory.pooled(SYSTEM, [run]) for run in runs]
+    result = applicable(comparison.compare(logs, [item.words for item in SYSTEMS.values()]))
+    metered = [
+        Metered(name=name, capacity=capacity, recorded=recorded)
+        for name, capacity, recorded in zip(
+            result.names, result.results, laboratory.record(SYSTEM, runs), strict=True
+        )
+    ]
+    error = max(run.error for run in metered)
+    intervals = ", ".join(f"{run.capacity.intervals} with {run.name}" for run in metered)
+    return Chapter(
+        claims=tuple(_meter_claims(metered)),
+        summary=(
+            "The machine's total time meters count each kind of event and its time. They are read into a "
+            f"log, interval by interval ({intervals}), and the logs are analysed like those of any machine.",
+            f"The largest relative error of the analysis is {error:.1e}, against what the simulation itself "
+            "knows.",
+            *_reach(metered),
+        ),
+        tables=tuple(table for table in section(result).tables if table.name in METER_TABLES),
+        method=(
+            "`thinktime analyse capacity LOG LOG LOG` on one run of each configuration, the first "
+            f"replication, without the intervals of the warm-up. {METHODS[result.metered]}"
+        ),
+    )
+
+
+def _reach(runs: Sequence[Metered]) -> Iterator[str]:
+    """Precision of one run: a printed column is that of one to three."""
+    reaches = []
+    for run in runs:
+        useful = run.capacity.user
+        if useful.low is not None and useful.high is not None:
+            reaches.append(f"{50.0 * (useful.high - useful.low):.1f} with {run.name}")
+    if reaches:
+        yield (
+            "At 95 % confidence, one such run gives useful work to within this number of points: "
+            f"{', '.join(reaches)}. A column that was measured once may be off by as much."
+        )
+
+
+def _meter_claims(runs: Sequence[Metered]) -> Iterator[Claim]:
+    error, identity = max(run.error for run in runs), max(run.identity_error for run in runs)
+    yield PAPER.claim(
+        "meters-tell",
+        [error],
+        f"largest difference of {3 * len(EVENTS) * len(runs)} figures, as a part: {error:.1e}",
+    )
+    yield PAPER.claim(
+        "meters-identity",
+        [identity],
+        f"largest difference of {len(EVENTS) * len(runs)} products, as a part: {identity:.1e}",
+    )

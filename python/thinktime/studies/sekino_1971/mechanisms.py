@@ -9,7 +9,7 @@ from typing import Any
 
 from thinktime.documents import document
 from thinktime.documents import format as shown
-from thinktime.documents.document import Column, Key, Table
+from thinktime.documents.document import Col, Cols, Key, Table
 from thinktime.documents.series import Point, Series
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.cells import Claim
@@ -153,18 +153,22 @@ def chapter(laboratory: Laboratory) -> Chapter:
 
 
 def _table(laboratory: Laboratory, name: str, caption: str, comparisons: Sequence[Comparison]) -> Table:
-    return Table(
+    return Table.of(
+        comparisons,
+        Col("change", lambda item: item.name),
+        Cols(
+            [heading for heading, _ in SHOWN.values()],
+            lambda item: [
+                item.change(laboratory, response, factor) for response, (_, factor) in SHOWN.items()
+            ],
+            scaled=False,
+        ),
         name=name,
         caption=caption,
-        columns=(Column("change"), *(Column(heading, scaled=False) for heading, _ in SHOWN.values())),
-        rows=tuple(
-            (item.name, *(item.change(laboratory, name, factor) for name, (_, factor) in SHOWN.items()))
-            for item in comparisons
-        ),
-        notes=(
+        notes=[
             "Changes of the overhead of a page fault, a drum interrupt and a getwork, and of the mean time "
-            "between page faults, useful work and idle time of a processor, with 95 % intervals.",
-        ),
+            "between page faults, useful work and idle time of a processor, with 95 % intervals."
+        ],
     )
 
 

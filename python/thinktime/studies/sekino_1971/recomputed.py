@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from thinktime.documents.document import Column, Table
+from thinktime.documents.document import Col, Table
 from thinktime.studies.cells import Cell, Claim
 from thinktime.studies.common_sections import doubtful
 from thinktime.studies.estimates import exact, rounded
@@ -156,32 +156,30 @@ def _not_printed() -> str:
 
 def _per_useful_second() -> Table:
     """Events per useful second and per page fault, as they follow from Tables 1 and 2."""
-    rows = []
-    for item in SYSTEMS.values():
-        useful, faults = line(CAPACITY, item, "useful_work"), line(BETWEEN, item, EVENTS[0])
-        for event in EVENTS:
-            printed, between, _ = identity(item, event)
-            if printed and between and useful and faults:
-                rows.append(
-                    (
-                        item.words,
-                        words(event),
-                        f"{1000.0 / between.value / (useful.value / 100.0):.1f}",
-                        f"{faults.value / between.value:.2f}",
-                        f"{printed.value / useful.value:.3f}",
-                    )
-                )
-    return Table(
+    rows = [
+        (item, event, printed.value, between.value)
+        for item in SYSTEMS.values()
+        for event in EVENTS
+        for printed, between, _ in (identity(item, event),)
+        if printed and between and line(CAPACITY, item, "useful_work")
+    ]
+
+    def useful(item: Configuration) -> float:
+        return value_of(CAPACITY, item, "useful_work")
+
+    return Table.of(
+        rows,
+        Col("configuration", lambda row: row[0].words),
+        Col("event", lambda row: words(row[1])),
+        Col(
+            "per useful second", lambda row: f"{1000.0 / row[3] / (useful(row[0]) / 100.0):.1f}", scaled=False
+        ),
+        Col(
+            "per page fault", lambda row: f"{value_of(BETWEEN, row[0], EVENTS[0]) / row[3]:.2f}", scaled=False
+        ),
+        Col("overhead per useful time", lambda row: f"{row[2] / useful(row[0]):.3f}", scaled=False),
         name="per-useful-second",
         caption="Events and overhead that come with a second of useful work, by the printed numbers",
-        columns=(
-            Column("configuration"),
-            Column("event"),
-            Column("per useful second", scaled=False),
-            Column("per page fault", scaled=False),
-            Column("overhead per useful time", scaled=False),
-        ),
-        rows=tuple(rows),
     )
 
 

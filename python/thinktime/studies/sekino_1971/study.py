@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from thinktime.studies.common_sections import configuration
-from thinktime.studies.sekino_1971 import capacity_planning, measures, mechanisms, meter_check, recomputed
+from thinktime.studies.sekino_1971 import capacity_planning, measures, mechanisms, recomputed
 from thinktime.studies.sekino_1971.configurations import PAPER
 from thinktime.studies.study import Study
 
@@ -14,7 +14,7 @@ STUDY = Study.of(
         "capacity": measures.capacity,
         "mechanisms": mechanisms.chapter,
         "capacity-planning": capacity_planning.chapter,
-        "meter-check": meter_check.chapter,
+        "meter-check": measures.meter_check,
         "configuration": configuration(
             "multics",
             "One set of parameters serves all configurations; processors, core, users and eligible processes "
