@@ -12,8 +12,7 @@ from thinktime.models.paging import Paging, levels, predict
 from thinktime.models.paging.fixed_point import hold
 from thinktime.models.paging.lockout import KINDS
 from thinktime.models.paging.stays import Program
-from thinktime.models.queueing.finite_source import machine_repairman
-from thinktime.models.queueing.networks import Station, mva
+from thinktime.models.queueing.networks import Station, machine_repairman, mva
 
 NOTHING = (0.0,) * 6
 EXPONENTIAL = distribution("exponential(mean=0.5)")

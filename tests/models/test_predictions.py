@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from thinktime.errors import InputError
-from thinktime.models.queueing import networks, open_stations, operational_laws, scheduling
-from thinktime.models.queueing.finite_source import machine_repairman
-from thinktime.models.queueing.networks import Station, schweitzer
+from thinktime.models.queueing import networks, open_stations, operational_laws
+from thinktime.models.queueing.networks import Station, machine_repairman, schweitzer
 
 TWO = Station("disk", (0.1, 0.2))
 
@@ -46,7 +45,7 @@ def test_every_quantity_has_a_name_with_its_unit():
     suffixes = {"s": "_s", "1/s": "_per_s"}
     for found in (
         networks.mva([1.0], 3),
-        scheduling.mg1_las(1.0, 0.5, [0.1]),
+        open_stations.mg1_las(1.0, 0.5, [0.1]),
         operational_laws.asymptotic([1.0], 3),
         operational_laws.little(1.0, 2.0),
     ):
@@ -82,8 +81,8 @@ def test_the_saturation_point_of_the_textbook():
         (lambda: open_stations.mmc(1.0, 0.5, 0), "servers is 0; give a whole number from 1"),
         (lambda: open_stations.mmck(1.0, 0.5, 2, 3), "capacity is 2; give a whole number from 3"),
         (lambda: open_stations.mg1(1.0, "exponential(mean=-1)"), "service: exponential: mean is -1"),
-        (lambda: scheduling.mg1_las(1.0, 0.5, [-1.0]), "sizes_s has -1.0"),
-        (lambda: scheduling.mg1_priorities([1.0], [], preemptive=True), "1 arrival rates and 0 services"),
+        (lambda: open_stations.mg1_las(1.0, 0.5, [-1.0]), "sizes_s has -1.0"),
+        (lambda: open_stations.mg1_priorities([1.0], [], preemptive=True), "1 arrival rates and 0 services"),
         (lambda: machine_repairman(0, 1.0, 1.0), "users is 0"),
         (lambda: machine_repairman(5, 1.0, 0.0), "service_s is 0.0"),
         (lambda: machine_repairman(5, 1.0, 0.1, discipline="rr"), "discipline is 'rr'; give one of fcfs, ps"),

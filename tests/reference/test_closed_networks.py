@@ -9,8 +9,14 @@ from hypothesis import strategies as st
 from markov import mean
 
 from thinktime.models.queueing import operational_laws
-from thinktime.models.queueing.finite_source import machine_repairman
-from thinktime.models.queueing.networks import Station, linearizer, mva, mva_classes, schweitzer
+from thinktime.models.queueing.networks import (
+    Station,
+    linearizer,
+    machine_repairman,
+    mva,
+    mva_classes,
+    schweitzer,
+)
 
 DEMANDS = st.lists(st.floats(0.01, 2.0), min_size=1, max_size=6)
 THINK = st.one_of(st.just(0.0), st.floats(1e-6, 50.0))

@@ -5,8 +5,7 @@ import math
 import pytest
 from agreement import assert_agrees, assert_differs, distance
 
-from thinktime.models.queueing.finite_source import machine_repairman
-from thinktime.models.queueing.networks import Station, mva, mva_classes
+from thinktime.models.queueing.networks import Station, machine_repairman, mva, mva_classes
 from thinktime.sources.simulated import simulate
 
 THINK = {"kind": "exponential", "mean": 20.0}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from thinktime.models.queueing.finite_source import machine_repairman
+from thinktime.models.queueing.networks import machine_repairman
 from thinktime.sources.simulated import simulate
 from thinktime.stats.series.batch_means import batch_ratio, plain_mean
 

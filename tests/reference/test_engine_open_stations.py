@@ -10,8 +10,7 @@ import pytest
 from agreement import assert_agrees, assert_differs
 
 from thinktime.models.distributions import distribution
-from thinktime.models.queueing.open_stations import mg1, mm1, mmc
-from thinktime.models.queueing.scheduling import mg1_las, mg1_priorities, mg1_ps, mg1_srpt
+from thinktime.models.queueing.open_stations import mg1, mg1_las, mg1_priorities, mg1_ps, mg1_srpt, mm1, mmc
 from thinktime.sources.simulated import simulate
 
 EXPONENTIAL = {"kind": "exponential", "mean": 0.7}

@@ -11,8 +11,16 @@ from markov import mean
 from scipy import integrate, stats
 
 from thinktime.models.distributions import distribution
-from thinktime.models.queueing.open_stations import mg1, mm1, mmc, mmck
-from thinktime.models.queueing.scheduling import mg1_las, mg1_priorities, mg1_ps, mg1_srpt
+from thinktime.models.queueing.open_stations import (
+    mg1,
+    mg1_las,
+    mg1_priorities,
+    mg1_ps,
+    mg1_srpt,
+    mm1,
+    mmc,
+    mmck,
+)
 
 HYPER = "hyperexponential(weights=[0.9, 0.1], means=[0.1, 5])"
 

@@ -5,8 +5,8 @@
 >>> prediction["response_s"]
 0.5
 
-- `queueing`: operational laws and bounds (`operational_laws`), exact solutions of one station
-  (`open_stations`, `scheduling`, `finite_source`), closed networks (`networks`);
+- `queueing`: operational laws and bounds (`operational_laws`), exact solutions of one station with Poisson
+  arrivals (`open_stations`), a station for a number of users, and closed networks (`networks`);
 - `swapping`: two systems that swap whole processes, compared (`disk_bound`, `swap_overhead`), and one,
   predicted (`response_time`);
 - `paging`: throughput of a system with demand paging (`throughput`) and the number of processes that
@@ -31,10 +31,17 @@ CONTENTS: dict[str, tuple[str, ...]] = {
         "response_time",
         "utilisation",
     ),
-    "queueing.open_stations": ("mg1", "mm1", "mmc", "mmck"),
-    "queueing.scheduling": ("mg1_las", "mg1_priorities", "mg1_ps", "mg1_srpt"),
-    "queueing.finite_source": ("machine_repairman",),
-    "queueing.networks": ("Station", "linearizer", "mva", "mva_classes", "schweitzer"),
+    "queueing.open_stations": (
+        "mg1",
+        "mg1_las",
+        "mg1_priorities",
+        "mg1_ps",
+        "mg1_srpt",
+        "mm1",
+        "mmc",
+        "mmck",
+    ),
+    "queueing.networks": ("Station", "linearizer", "machine_repairman", "mva", "mva_classes", "schweitzer"),
     "swapping.swap_disk": ("Configuration", "Drive", "loaded_processes"),
     "swapping.swap_overhead": ("one_loaded", "several_loaded"),
     "swapping.response_time": ("Swapping", "number_that_fit"),

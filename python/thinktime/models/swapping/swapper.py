@@ -14,6 +14,7 @@ from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from thinktime.errors import InputError
 from thinktime.models.swapping.loaded_network import Rates
@@ -223,11 +224,7 @@ def _inverse(seconds: float) -> float:
 
 def _fewer(than: int, mean: float) -> float:
     """Probability that a Poisson variable is below `than`."""
-    term = total = math.exp(-mean)
-    for number in range(1, than):
-        term *= mean / number
-        total += term
-    return total
+    return float(special.pdtr(than - 1, mean))
 
 
 def _stationary(number: int, flows: list[tuple[int, int, float]]) -> Array:
