@@ -1,4 +1,4 @@
-//! Reasons for which recording cannot begin or continue.
+//! Errors with which recording cannot begin or continue.
 
 use std::io;
 
@@ -9,14 +9,19 @@ use crate::sample::system::ReadError;
 /// Recording failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RecorderError {
+    /// The log cannot be opened or written.
     #[error(transparent)]
     Log(#[from] LogError),
+    /// `/proc/stat` cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
+    /// The list of processes cannot be read.
     #[error("cannot read the processes below {path}: {source}; use --by none to record without them")]
     Processes { path: String, source: io::Error },
+    /// An option out of its range.
     #[error("--{option} {given}: {problem}")]
     Option { option: &'static str, given: String, problem: String },
+    /// A system call failed.
     #[error("cannot {action}: {source}")]
     System { action: &'static str, source: io::Error },
 }

@@ -1,19 +1,24 @@
-//! The Linux recorder: the counters of a machine and of its users, interval by interval, into a log.
+//! The Linux recorder: writes the counters of a machine and of its users to a log, interval by interval.
 //!
-//! A sample is a look at every counter; the difference to the look before is a row. [`record`] takes
-//! samples at jittered times until it is stopped. Follow one sample through the folders:
+//! A sample reads every counter; the differences to the sample before are a row. [`record`] takes samples
+//! at jittered times until it is stopped. One sample passes through these folders:
 //!
 //! ```text
 //! recording/   wait for the deadline, take a sample, write it; stop, new parts, facts for the manifest
-//! sample/      one look at the system-wide counters, and the rows that two looks make
-//! processes/   one look at all processes, and the figures by user
+//! sample/      a snapshot of the system-wide counters, and the rows that two snapshots make
+//! processes/   a scan of all processes, and the usage by user
 //! proc/        parsers of the files in /proc: bytes in, numbers out, no system call
-//! kernel/      the files of the machine, its clocks, the units of its figures
-//! doctor/      what of all that works on this machine, and what it costs
+//! kernel/      the files of the machine, its clocks, the units of its counters
+//! doctor/      which of these sources work on this machine, and what they cost
 //! ```
 //!
 //! Everything is read below a root that tests can exchange for a captured tree, and all time comes
 //! from a [`Clock`](kernel::clock::Clock) that tests can step.
+//!
+//! # Limitations
+//! Most kernels sample CPU time by state at the tick; `cpu_exact_s` is exact, but has no states. The gauges of
+//! a row (memory, load averages, sessions) are those of its end, not means over it. A process that starts and
+//! ends between two samples is counted only if a parent waits for it.
 
 pub mod doctor;
 mod error;

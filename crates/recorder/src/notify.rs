@@ -1,4 +1,4 @@
-//! Telling systemd how it goes: a datagram to the socket that `NOTIFY_SOCKET` names (sd_notify(3)).
+//! Status messages to systemd: datagrams to the socket that `NOTIFY_SOCKET` names (sd_notify(3)).
 
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
@@ -6,39 +6,40 @@ use std::time::Instant;
 
 use crate::recording::control::Progress;
 
-/// Speaks to the service manager, if there is one.
+/// Connection to the service manager, if there is one.
 #[derive(Debug)]
 pub struct Notifier {
     socket: Option<(UnixDatagram, SocketAddr)>,
     is_ready: bool,
-    told: Option<Instant>,
+    last_status: Option<Instant>,
 }
 
-/// Seconds between two lines of status.
+/// Time between two lines of status [s].
 const STATUS_EVERY_S: u64 = 30;
 
 impl Notifier {
-    /// Speaks to nobody where `NOTIFY_SOCKET` is not set.
+    /// The connection that the environment names; without `NOTIFY_SOCKET`, nothing is ever sent.
     pub fn from_environment() -> Notifier {
         let name = std::env::var("NOTIFY_SOCKET").ok().filter(|name| !name.is_empty());
-        Notifier { socket: name.and_then(|name| connect(&name)), is_ready: false, told: None }
+        Notifier { socket: name.and_then(|name| connect(&name)), is_ready: false, last_status: None }
     }
 
-    /// Says that recording has begun, and from time to time how it goes.
+    /// Reports that recording has begun, and a line of status every 30 seconds.
     pub fn progress(&mut self, progress: &Progress) {
         if !self.is_ready {
             self.is_ready = true;
-            self.tell("READY=1");
+            self.send("READY=1");
         }
-        if self.told.is_none_or(|told| told.elapsed().as_secs() >= STATUS_EVERY_S) {
-            self.told = Some(Instant::now());
-            self.tell(&format!("STATUS={} samples recorded\nWATCHDOG=1", progress.samples));
+        if self.last_status.is_none_or(|sent| sent.elapsed().as_secs() >= STATUS_EVERY_S) {
+            self.last_status = Some(Instant::now());
+            // The watchdog too: a recording that hangs in a system call is restarted by the manager.
+            self.send(&format!("STATUS={} samples recorded\nWATCHDOG=1", progress.samples));
         }
     }
 
-    fn tell(&self, message: &str) {
+    fn send(&self, message: &str) {
         if let Some((socket, address)) = &self.socket {
-            // The manager may be gone or busy: recording goes on.
+            // The manager may have ended or be busy: recording continues.
             let _ = socket.send_to_addr(message.as_bytes(), address);
         }
     }

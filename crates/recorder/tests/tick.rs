@@ -4,13 +4,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use thinktime_log::{LogWriter, OpenMode};
-use thinktime_recorder::doctor::tick::{compute_in_step, give_way, try_tick};
+use thinktime_recorder::doctor::tick::{compute_in_step, lower_priority, try_tick};
 use thinktime_recorder::kernel::clock::{Clock, SystemClock};
 use thinktime_recorder::{By, Control, RecordOptions, record};
 
 /// Computes in step with the tick for `length`; the CPU seconds it used.
 fn hide(tick_ns: i64, phase_ns: i64, length: Duration) -> f64 {
-    give_way().unwrap();
+    lower_priority().unwrap();
     let before = SystemClock.thread_cpu_ns();
     let end_ns = SystemClock.now().monotonic_ns + length.as_nanos() as i64;
     compute_in_step(tick_ns, phase_ns, end_ns);

@@ -1,4 +1,4 @@
-//! The recorder as a program of its own: for machines without Python, and for continuous recording.
+//! The recorder as a program: for machines without Python, and for continuous recording.
 
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
@@ -39,6 +39,7 @@ enum Format {
     Json,
 }
 
+/// Names of [`By`] on the command line.
 #[derive(Clone, Copy, ValueEnum)]
 enum Who {
     Uid,
@@ -47,6 +48,7 @@ enum Who {
     None,
 }
 
+/// Names of [`Method`] on the command line.
 #[derive(Clone, Copy, ValueEnum)]
 enum How {
     Auto,
@@ -54,7 +56,7 @@ enum How {
     Taskstats,
 }
 
-/// A duration as clap shows and stores it.
+/// A duration with a unit, for clap.
 fn duration(text: &str) -> Result<Duration, String> {
     parse_duration(text)
         .and_then(|seconds| Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string()))
@@ -62,7 +64,7 @@ fn duration(text: &str) -> Result<Duration, String> {
 
 #[derive(clap::Args)]
 struct Record {
-    /// Folder of the log.
+    /// Folder to write the log to.
     #[arg(short, long, default_value = "run")]
     output: PathBuf,
     /// Mean time between samples, at least 0.1s.
@@ -71,10 +73,10 @@ struct Record {
     /// Stop after this time.
     #[arg(short, long, value_parser = duration)]
     duration: Option<Duration>,
-    /// How to identify users.
+    /// How to identify users: by user ID, login session or control group; none counts processes only.
     #[arg(long, default_value = "uid")]
     by: Who,
-    /// How to read the counters of each process; auto measures which costs less.
+    /// How to read the counters of each process; auto uses the method that costs less here.
     #[arg(long, default_value = "auto")]
     method: How,
     /// Move each sample at random by up to this share of the interval.
@@ -178,7 +180,7 @@ fn show(progress: &Progress) {
         progress.written_bytes / 1000
     );
     let mut stderr = std::io::stderr().lock();
-    // A closed terminal is no reason to stop recording.
+    // A closed terminal must not stop the recording.
     let _ = stderr.write_all(line.as_bytes()).and_then(|()| stderr.flush());
 }
 

@@ -1,7 +1,7 @@
-//! The doctor: what this machine can measure, what it only seems to measure, and the cost of a sample.
+//! The doctor: which quantities this machine measures, which it only seems to measure, and the cost of a sample.
 //!
-//! Nothing is inferred from versions or configuration, which distributions change: every source is read, and
-//! whether CPU time is sampled at the tick is tried with a load of known size.
+//! Nothing is inferred from versions or configuration, which distributions change: every source is read, and a
+//! load of known size shows whether CPU time is sampled at the tick.
 
 pub mod tick;
 
@@ -24,45 +24,54 @@ use crate::sample::exact::ExactTime;
 use crate::sample::sessions::Sessions;
 use crate::sample::system::{Snapshot, SystemReader};
 
-/// How well something can be measured.
+/// Quality with which a quantity can be measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// Measured as it should be.
+    /// Measured completely.
     Measured,
-    /// Measured, but by sampling at the tick, or not for everybody.
+    /// Measured, but by sampling at the tick, or not for all users.
     Partly,
-    /// The kernel shows it, and it is always zero.
+    /// The kernel reports it, and it is always zero.
     Zero,
     /// Not available on this machine.
     Absent,
 }
 
-/// Whether one thing that a recording could hold can be measured here.
+/// Quality with which one quantity of a recording can be measured here.
 #[derive(Clone, Debug, Serialize)]
 pub struct Ability {
+    /// Name of the quantity.
     pub item: &'static str,
+    /// Quality of its measurement.
     pub state: State,
-    /// The evidence: where it comes from, or why it is not there.
+    /// Source of the quantity, or the reason for which there is none.
     pub evidence: String,
-    /// Action to take; absent if none is needed or possible.
+    /// Action to take; `None` if none is needed or possible.
     pub remedy: Option<String>,
 }
 
 /// CPU time of one sample.
 #[derive(Clone, Debug, Serialize)]
 pub struct Cost {
+    /// Part of a sample.
     pub item: &'static str,
+    /// CPU time, the least of several samples [s]; `None` if the part does not work here.
     pub cpu_s: Option<f64>,
+    /// Method used, or the error.
     pub note: String,
 }
 
 /// The result of an examination.
 #[derive(Clone, Debug, Serialize)]
 pub struct Examination {
+    /// Hardware and kernel, as in the manifest of a log.
     pub machine: Json,
+    /// Quantities in the order of the report.
     pub abilities: Vec<Ability>,
+    /// CPU time of the parts of a sample.
     pub costs: Vec<Cost>,
+    /// Processes alive during the examination.
     pub processes: usize,
 }
 
@@ -111,20 +120,20 @@ fn cpu_states(tick: io::Result<TickAccounting>) -> Ability {
             item,
             State::Partly,
             format!(
-                "sampled at the tick ({:.0} per second): a load of known size in step with it was counted as {:.0} % to {:.0} % of its time",
+                "sampled at the tick ({:.0} per second): a load in step with the tick was counted as {:.0} % to {:.0} % of its CPU time",
                 tick.hertz(),
                 100.0 * tick.lowest,
                 100.0 * tick.highest
             ),
             Some(
-                "judge loads driven by timers by cpu_exact_s; a kernel with CONFIG_VIRT_CPU_ACCOUNTING_GEN, booted with nohz_full, measures the states as well",
+                "use cpu_exact_s for loads driven by timers; a kernel with CONFIG_VIRT_CPU_ACCOUNTING_GEN, booted with nohz_full, measures the states exactly",
             ),
         ),
         Ok(tick) => ability(
             item,
             State::Measured,
             format!(
-                "a load in step with the tick was counted as {:.0} % to {:.0} % of its time",
+                "a load in step with the tick was counted as {:.0} % to {:.0} % of its CPU time",
                 100.0 * tick.lowest,
                 100.0 * tick.highest
             ),
@@ -134,16 +143,20 @@ fn cpu_states(tick: io::Result<TickAccounting>) -> Ability {
     }
 }
 
+/// Interrupts so far above which a time of zero cannot be the true one: each takes about a microsecond, and the
+/// kernel's unit is 10 ms.
+const INTERRUPTS_MIN: u64 = 10_000;
+
 fn interrupt_time(snapshot: &Snapshot) -> Ability {
     let item = "CPU time in hardware interrupts";
     let served = snapshot.stat.interrupts.unwrap_or(0);
     match snapshot.stat.total.irq {
         None => ability(item, State::Absent, "this kernel does not report it", None),
-        Some(0) if served > 10_000 => ability(
+        Some(0) if served > INTERRUPTS_MIN => ability(
             item,
             State::Zero,
             format!(
-                "always zero, after {served} interrupts: their time is counted for what they interrupted"
+                "zero after {served} interrupts: their time is counted for the state that they interrupt"
             ),
             Some("use a kernel with CONFIG_IRQ_TIME_ACCOUNTING"),
         ),
@@ -164,19 +177,19 @@ fn exact_time(system: &SystemReader) -> Ability {
         ExactTime::RunQueues(file) => ability(
             item,
             State::Measured,
-            format!("from {}; a task that keeps its CPU is counted late", file.name),
+            format!("from {}; a run is counted when the task leaves its CPU", file.name),
             None,
         ),
         ExactTime::Processes => ability(
             item,
             State::Partly,
-            "summed over the processes, without those that end unnoticed by their parent",
+            "summed over the processes; those that start and end between two samples are missing unless their parent waits for them",
             Some("mount cgroup version 2, or cpuacct, at /sys/fs/cgroup"),
         ),
     }
 }
 
-/// Each system-wide file, with what its absence costs.
+/// Each system-wide file, and the quantities that come from it.
 const FILES: [(&str, &str); 8] = [
     ("/proc/vmstat", "paging and swapping"),
     ("/proc/diskstats", "disks"),
@@ -207,12 +220,13 @@ fn system_wide(system: &SystemReader) -> Vec<Ability> {
     FILES.iter().map(of_file).collect()
 }
 
+/// Name of a source, CPU time of its scan [s], and whether it measures waiting for a CPU.
 type ScanCost = io::Result<(&'static str, f64, bool)>;
 
 fn scan_cost_of<S: ProcessSource>(source: io::Result<S>, scan: &mut Scan) -> ScanCost {
     let mut source = source?;
     let cpu_s = scan_cost_s(&mut source, scan)?;
-    // One more in which every process is read, for what is asked about them afterwards.
+    // One more in which every process is read: the abilities below are judged by all of them.
     source.refresh_all();
     source.scan(scan, None)?;
     Ok((source.name(), cpu_s, source.measures_wait()))
@@ -232,13 +246,14 @@ fn process_time(measured: &ScanCost) -> Ability {
         Ok((_, _, false)) => ability(
             item,
             State::Partly,
-            "/proc/PID/schedstat is absent or zero: exact in total, resolved in ticks of 10 ms",
+            "/proc/PID/schedstat is absent or zero: exact in total, with a resolution of 10 ms",
             Some("use a kernel with CONFIG_SCHED_INFO"),
         ),
         Err(error) => ability(item, State::Absent, error.to_string(), Some("mount /proc")),
     }
 }
 
+/// True for a process of another user, which an unprivileged recorder may not read completely.
 fn is_others(facts: &Facts) -> bool {
     !facts.stat.is_kernel_thread && facts.uid != rustix::process::geteuid().as_raw()
 }
@@ -252,8 +267,9 @@ fn process_io(scan: &Scan) -> Ability {
         return ability(item, State::Absent, "/proc/PID/io cannot be read", remedy);
     }
     if readable < others.len() {
-        let found = format!("own processes only: {readable} of {} of other users are readable", others.len());
-        return ability(item, State::Partly, found, Some("run as root, or give CAP_SYS_PTRACE"));
+        let evidence =
+            format!("readable for {readable} of {} processes of other users, and for your own", others.len());
+        return ability(item, State::Partly, evidence, Some("run as root, or give CAP_SYS_PTRACE"));
     }
     ability(item, State::Measured, "of all processes", None)
 }
@@ -262,20 +278,20 @@ fn other_processes(scan: &Scan) -> Ability {
     let item = "processes of other users";
     let sees_first = scan.processes.first().is_some_and(|(pid, _)| *pid == 1);
     if scan.unreadable > 0 || !sees_first {
-        let found = format!(
-            "{} processes are listed but hidden, process 1 is {}",
+        let evidence = format!(
+            "{} processes are listed but not readable, process 1 is {}",
             scan.unreadable,
-            if sees_first { "seen" } else { "not seen" }
+            if sees_first { "visible" } else { "hidden" }
         );
-        return ability(item, State::Partly, found, Some("run as root, or mount /proc with hidepid=0"));
+        return ability(item, State::Partly, evidence, Some("run as root, or mount /proc with hidepid=0"));
     }
-    ability(item, State::Measured, "all are seen", None)
+    ability(item, State::Measured, "all are visible", None)
 }
 
 fn taskstats_state(measured: &ScanCost) -> Ability {
     let item = "taskstats";
     match measured {
-        Ok(_) => ability(item, State::Measured, "usable; chosen at the start where it costs less", None),
+        Ok(_) => ability(item, State::Measured, "usable; --method auto uses it if it costs less", None),
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => ability(
             item,
             State::Absent,
@@ -292,12 +308,10 @@ fn block_delay(root: &Root) -> Ability {
         Some("0") => ability(
             item,
             State::Zero,
-            "always zero here (the recorder leaves it out)",
-            Some("sysctl kernel.task_delayacct=1, for other tools that show it"),
+            "always zero: delay accounting is switched off (not part of a log)",
+            Some("for other tools, switch it on with sysctl kernel.task_delayacct=1"),
         ),
-        Some(_) => {
-            ability(item, State::Measured, "accounted by the kernel (the recorder leaves it out)", None)
-        }
+        Some(_) => ability(item, State::Measured, "accounted by the kernel (not part of a log)", None),
         None => ability(item, State::Absent, "this kernel does not have kernel.task_delayacct", None),
     }
 }
@@ -306,7 +320,7 @@ fn groups(root: &Root) -> Ability {
     let item = "control groups";
     let mounts = root.text("/proc/self/mounts").unwrap_or_default();
     let has = |kind: &str| mounts.lines().any(|line| line.split(' ').nth(2) == Some(kind));
-    let found = match (has("cgroup"), has("cgroup2")) {
+    let evidence = match (has("cgroup"), has("cgroup2")) {
         (true, true) => "versions 1 and 2 are mounted",
         (true, false) => "version 1 is mounted",
         (false, true) => "version 2 is mounted",
@@ -314,7 +328,7 @@ fn groups(root: &Root) -> Ability {
             return ability(item, State::Absent, "none is mounted", Some("use --by uid or --by session"));
         }
     };
-    ability(item, State::Measured, found, None)
+    ability(item, State::Measured, evidence, None)
 }
 
 fn sessions(system: &SystemReader) -> Ability {
@@ -326,7 +340,7 @@ fn sessions(system: &SystemReader) -> Ability {
             "neither utmp nor systemd-logind is available: sessions that own a terminal are counted",
             Some("use --by uid, session or cgroup: with --by none they are not counted"),
         ),
-        book => ability(item, State::Measured, format!("from {}", book.name()), None),
+        source => ability(item, State::Measured, format!("from {}", source.name()), None),
     }
 }
 
@@ -334,15 +348,16 @@ fn descriptors(processes: usize) -> Ability {
     let item = "open files";
     let limits = rustix::process::getrlimit(rustix::process::Resource::Nofile);
     let hard = limits.maximum.unwrap_or(u64::MAX);
-    let found = format!("{hard} may be opened for {processes} processes");
+    let evidence = format!("limit of {hard} open files for {processes} processes");
     // The recorder keeps two files open for each process, and leaves some for everything else.
     if (processes as u64).saturating_mul(3) > hard {
-        let remedy = "raise the hard limit (LimitNOFILE= of the unit); otherwise each file is opened for every sample, at twice the cost";
-        return ability(item, State::Partly, found, Some(remedy));
+        let remedy = "raise the hard limit (LimitNOFILE= of the unit); otherwise files are opened again for every sample, at about twice the cost";
+        return ability(item, State::Partly, evidence, Some(remedy));
     }
-    ability(item, State::Measured, found, None)
+    ability(item, State::Measured, evidence, None)
 }
 
+/// CPU time of a sample of the system-wide counters: the least of five, as other load can only add to it [s].
 fn system_cost_s(system: &mut SystemReader) -> Result<f64, RecorderError> {
     let mut least = f64::INFINITY;
     for _ in 0..5 {
@@ -361,7 +376,7 @@ impl fmt::Display for Examination {
         let headings = [
             (State::Measured, "Measured"),
             (State::Partly, "Measured in part"),
-            (State::Zero, "Shown by the kernel, but always zero"),
+            (State::Zero, "Reported by the kernel, but always zero"),
             (State::Absent, "Not available on this machine"),
         ];
         for (state, heading) in headings {

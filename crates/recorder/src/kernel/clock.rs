@@ -1,4 +1,4 @@
-//! Clocks: wall time for when, a monotonic clock for how long, and one that counts suspension too.
+//! Clocks: the wall clock dates samples, a monotonic clock measures intervals, and one counts suspension too.
 
 use std::time::Duration;
 
@@ -7,19 +7,19 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 /// The three clocks at one moment, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moment {
-    /// Since 1970-01-01 UTC; steps when somebody sets the clock.
+    /// Time since 1970-01-01 UTC [ns]; steps when the clock is set.
     pub wall_ns: i64,
-    /// Never steps; stands still while the machine is suspended.
+    /// CLOCK_MONOTONIC [ns]: never steps, stands still while the machine is suspended.
     pub monotonic_ns: i64,
-    /// Like the monotonic clock, but goes on during suspension. Zero is the machine's start.
+    /// CLOCK_BOOTTIME, time since the machine's start [ns]: like the monotonic clock, but counts suspension.
     pub boot_ns: i64,
 }
 
-/// Where the recorder gets its time, so that tests can step clocks and suspend without waiting.
+/// Source of the recorder's time: tests exchange it to step clocks and suspend without waiting.
 pub trait Clock {
     /// The three clocks, read one after the other.
     fn now(&mut self) -> Moment;
-    /// CPU time that the calling thread used, in nanoseconds.
+    /// CPU time used by the calling thread [ns].
     fn thread_cpu_ns(&mut self) -> u64;
 }
 
@@ -34,7 +34,7 @@ fn nanoseconds(time: Timespec) -> i64 {
 impl Clock for SystemClock {
     fn now(&mut self) -> Moment {
         Moment {
-            // No clock reads the three at one instant: the limits below allow for what passes in between.
+            // No system call reads all three at one instant: the limits below allow for the time in between.
             wall_ns: nanoseconds(clock_gettime(ClockId::Realtime)),
             monotonic_ns: nanoseconds(clock_gettime(ClockId::Monotonic)),
             boot_ns: nanoseconds(clock_gettime(ClockId::Boottime)),
@@ -46,31 +46,31 @@ impl Clock for SystemClock {
     }
 }
 
-/// Suspensions shorter than this are the noise of reading two clocks one after the other.
+/// Shortest suspension [ns]: less is the noise of reading two clocks one after the other.
 const SUSPEND_NS_MIN: i64 = 100_000_000;
-/// Differences of wall and monotonic time below this are slewing, not a step.
+/// Smallest step of the wall clock [ns]: less is slewing by NTP.
 const STEP_NS_MIN: i64 = 50_000_000;
 
-/// What happened to time between two moments.
+/// Time between two moments by the three clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Elapsed {
-    /// On the monotonic clock.
+    /// Length by the monotonic clock [ns].
     pub length_ns: i64,
-    /// How long the machine was suspended in between; 0 if it was not.
+    /// Time for which the machine was suspended [ns]; 0 if it was not.
     pub suspended_ns: i64,
-    /// By how much the wall clock was set; 0 if it was not.
+    /// Amount by which the wall clock was set [ns]; 0 if it was not, negative if it was set back.
     pub stepped_ns: i64,
 }
 
 impl Elapsed {
-    /// From `before` to `after`, with the noise of the clocks taken off.
+    /// From `before` to `after`; differences within the noise of the clocks are 0.
     pub fn between(before: Moment, after: Moment) -> Elapsed {
         let length_ns = after.monotonic_ns - before.monotonic_ns;
         let with_sleep_ns = after.boot_ns - before.boot_ns;
         let suspended_ns = with_sleep_ns - length_ns;
         // Against the clock that goes on in suspension, as the wall clock does.
         let stepped_ns = (after.wall_ns - before.wall_ns) - with_sleep_ns;
-        // A clock that is slewed may be off by a thousandth.
+        // NTP slews a clock by at most 500 parts per million: a thousandth allows for twice that.
         let tolerance = STEP_NS_MIN + with_sleep_ns.abs() / 1000;
         Elapsed {
             length_ns,
@@ -79,13 +79,16 @@ impl Elapsed {
         }
     }
 
-    /// Length on the monotonic clock [s].
+    /// Length by the monotonic clock [s].
     pub fn length_s(&self) -> f64 {
         self.length_ns as f64 * 1e-9
     }
 }
 
-/// The deadlines of the samples: equally spaced on average, each moved by a random share of the interval.
+/// Largest jitter, as a share of the interval: from a half on, deadlines could change their order.
+pub(crate) const JITTER_MAX: f64 = 0.45;
+
+/// Deadlines of the samples: equally spaced on average, each moved by a random share of the interval.
 ///
 /// A sampler in step with the kernel's tick, or with the load, sees the same phase of it each time.
 #[derive(Clone, Debug)]
@@ -102,15 +105,14 @@ impl Schedule {
     /// Samples `interval` apart from `start_ns`, each moved by up to `jitter` of it either way.
     pub fn new(start_ns: i64, interval: Duration, jitter: f64, seed: u64) -> Schedule {
         let interval_ns = i64::try_from(interval.as_nanos()).unwrap_or(i64::MAX).max(1);
-        // Below a half: deadlines could otherwise change their order.
-        Schedule { start_ns, interval_ns, jitter: jitter.clamp(0.0, 0.45), state: seed, next: 1 }
+        Schedule { start_ns, interval_ns, jitter: jitter.clamp(0.0, JITTER_MAX), state: seed, next: 1 }
     }
 
-    /// The next deadline after `now_ns`, and how many had gone by already.
+    /// The next deadline after `now_ns`, and the number of deadlines missed since the last call.
     pub fn next_deadline(&mut self, now_ns: i64) -> (i64, u64) {
         let mut missed = 0;
         loop {
-            // From the start and not from the last deadline: neither jitter nor lateness adds up.
+            // From the start and not from the last deadline: neither jitter nor delay accumulates.
             let nominal = self.start_ns.saturating_add(self.next.saturating_mul(self.interval_ns));
             let move_ns = self.jitter * (2.0 * self.uniform() - 1.0) * self.interval_ns as f64;
             let deadline = nominal.saturating_add(move_ns as i64);

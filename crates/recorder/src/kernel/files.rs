@@ -1,4 +1,4 @@
-//! Reading the kernel's files cheaply: opened once, read from the start each time.
+//! Reading the kernel's files at low cost: opened once, read from the start each time.
 
 use std::fs::File;
 use std::io;
@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 
 use rustix::io::{Errno, pread};
 
-/// The file tree that is recorded: `/`, or a captured one in tests.
+/// File tree that is recorded: `/`, or a captured one in tests.
 #[derive(Clone, Debug)]
 pub struct Root(PathBuf);
 
 impl Root {
+    /// The tree below `path`.
     pub fn new(path: impl Into<PathBuf>) -> Root {
         Root(path.into())
     }
@@ -21,16 +22,18 @@ impl Root {
         self.0.join(path.trim_start_matches('/'))
     }
 
+    /// True if this tree has `path`.
     pub fn exists(&self, path: &str) -> bool {
         self.path(path).exists()
     }
 
-    /// A small file's text, trimmed; `None` where it cannot be read.
+    /// Text of a small file, trimmed; `None` if it cannot be read.
     pub fn text(&self, path: &str) -> Option<String> {
         let text = std::fs::read_to_string(self.path(path)).ok()?;
         Some(text.trim().to_owned())
     }
 
+    /// True for this machine's own tree, whose processes are those around the recorder.
     pub fn is_machine(&self) -> bool {
         self.0 == Path::new("/")
     }
@@ -40,24 +43,25 @@ impl Root {
 #[derive(Debug)]
 pub struct KernelFile {
     file: File,
-    /// As the user knows it, without the root.
+    /// Path as the user knows it, without the root.
     pub name: String,
 }
 
 impl KernelFile {
+    /// Opens `name` below `root`.
     pub fn open(root: &Root, name: &str) -> io::Result<KernelFile> {
         Ok(KernelFile { file: File::open(root.path(name))?, name: name.into() })
     }
 
-    /// Reads the whole file as it is now.
+    /// Contents of the file now.
     pub fn read<'a>(&self, buffer: &'a mut Vec<u8>) -> io::Result<&'a [u8]> {
         read_whole(&self.file, buffer)
     }
 }
 
-/// Reads all of `file` from its start into `buffer`, which grows as needed and keeps its size.
+/// All of `file` from its start, in `buffer`, which grows as needed and keeps its size.
 ///
-/// The kernel hands out many of its files in pieces, so that only an empty read is the end.
+/// The kernel returns many of its files in pieces, so that only an empty read is the end.
 pub fn read_whole(file: impl AsFd, buffer: &mut Vec<u8>) -> io::Result<&[u8]> {
     if buffer.len() < 4096 {
         buffer.resize(16 * 1024, 0);
@@ -76,7 +80,7 @@ pub fn read_whole(file: impl AsFd, buffer: &mut Vec<u8>) -> io::Result<&[u8]> {
     }
 }
 
-/// Reads a file that the kernel hands out in one piece, such as those of one process.
+/// A file that the kernel returns in one piece, such as those of one process. Saves the second read.
 pub fn read_once(file: impl AsFd, buffer: &mut [u8]) -> io::Result<&[u8]> {
     loop {
         match pread(&file, &mut *buffer, 0) {

@@ -1,21 +1,22 @@
-//! What the machine is: for the manifest, and for the units of the kernel's figures.
+//! Description of the machine, for the manifest, and the units of the kernel's counters.
 
 use serde_json::{Value as Json, json};
 
 use crate::kernel::files::Root;
 
-/// Clock ticks a second of the kernel's user interface (`CLK_TCK`; 100 nearly everywhere).
+/// Clock ticks per second of the kernel's user interface (`CLK_TCK`; 100 nearly everywhere).
 pub fn clock_ticks() -> u64 {
     rustix::param::clock_ticks_per_second().max(1)
 }
 
-/// Bytes of a page.
+/// Size of a page [byte].
 pub fn page_bytes() -> u64 {
     rustix::param::page_size() as u64
 }
 
-/// Bits of the recorded kernel's `unsigned long`.
+/// Size of the kernel's `unsigned long` [bit]: the width at which some of its counters wrap.
 pub fn long_bits() -> u32 {
+    // By the kernel's architecture, not this program's: 32-bit programs run on 64-bit kernels.
     let machine = rustix::system::uname();
     let machine = machine.machine().to_string_lossy().into_owned();
     let is_64 = ["64", "s390x", "alpha", "ia64"].iter().any(|mark| machine.contains(mark));
@@ -32,6 +33,7 @@ pub fn describe(root: &Root) -> Json {
     let name = rustix::system::uname();
     let text = |value: &std::ffi::CStr| value.to_string_lossy().into_owned();
     let cpuinfo = root.text("/proc/cpuinfo").unwrap_or_default();
+    // x86 has a `model name` for each CPU, ARM boards may have one `Model` at the end.
     let model = cpuinfo.lines().find(|line| line.starts_with("model name") || line.starts_with("Model"));
     let model = model.and_then(|line| line.split_once(':')).map(|(_, model)| model.trim().to_owned());
     let stat = root.text("/proc/stat").unwrap_or_default();

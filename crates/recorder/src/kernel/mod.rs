@@ -1,5 +1,5 @@
-//! The machine that is recorded: its files, its clocks, and the units of its figures.
+//! The recorded machine: its files, its clocks, and the units of its counters.
 
 pub mod clock;
-pub mod files;
-pub mod host;
+pub(crate) mod files;
+pub(crate) mod host;

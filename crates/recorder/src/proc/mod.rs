@@ -1,7 +1,7 @@
-//! One pure parse function a file of `/proc` (and of its neighbours under `/sys` and `/run`).
+//! One pure parse function for each file of `/proc` (and of its neighbours under `/sys` and `/run`).
 //!
-//! Each takes the bytes and a name of the file for errors, knows nothing of the machine, and never
-//! panics. A field that older kernels lack is `None`; a field that is there but is no number is an
+//! Each takes the bytes and the name of the file (for errors), knows nothing of the machine, and never
+//! panics. A field that older kernels lack is `None`; a field that is present but not a number is an
 //! error, because a counter read wrongly is worse than none.
 
 pub mod cgroup;
@@ -20,17 +20,19 @@ pub mod vmstat;
 
 use std::fmt::Display;
 
-/// A file of the kernel that does not read as it should.
+/// A kernel file whose contents are not as documented.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{path}, line {line}: {item}: {problem}; please report this kernel's file, and leave the source out until then"
 )]
 pub struct ParseError {
+    /// File as the user knows it, such as `/proc/stat`.
     pub path: String,
     /// Line, counted from 1.
     pub line: usize,
-    /// The field or key.
+    /// Field or key, in the words of the kernel's documentation.
     pub item: String,
+    /// Defect: the text found, or that the field is missing.
     pub problem: String,
 }
 
@@ -44,12 +46,12 @@ impl ParseError {
     }
 }
 
-/// The lines of `text` with their numbers, counted from 1, without the newline.
+/// Lines of `text` that are not empty, with their numbers counted from 1, without the newline.
 fn lines(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     text.split(|byte| *byte == b'\n')
         .enumerate()
         .filter(|(_, line)| !line.is_empty())
-        .map(|(at, line)| (at + 1, line))
+        .map(|(index, line)| (index + 1, line))
 }
 
 /// The items of a line, separated by blanks.
@@ -57,7 +59,9 @@ fn items(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(|byte| byte.is_ascii_whitespace()).filter(|item| !item.is_empty())
 }
 
-/// A decimal number without a sign. Nothing else, and none that 64 bits cannot hold.
+/// Value of a decimal number without a sign; `None` for anything else and for more than 64 bits.
+///
+/// Not `str::parse`: that accepts a leading `+`, and would need a check for UTF-8 first.
 fn number(item: &[u8]) -> Option<u64> {
     if item.is_empty() {
         return None;
@@ -71,7 +75,7 @@ fn number(item: &[u8]) -> Option<u64> {
     })
 }
 
-/// A decimal number that may have a minus sign.
+/// Value of a decimal number that may have a minus sign.
 fn signed(item: &[u8]) -> Option<i64> {
     match item.strip_prefix(b"-") {
         Some(rest) => number(rest).and_then(|value| 0i64.checked_sub_unsigned(value)),
@@ -79,6 +83,7 @@ fn signed(item: &[u8]) -> Option<i64> {
     }
 }
 
+/// `item` for an error message: up to 40 bytes, since a damaged file may have no blanks at all.
 fn shown(item: &[u8]) -> String {
     String::from_utf8_lossy(&item[..item.len().min(40)]).into_owned()
 }
@@ -96,7 +101,7 @@ impl<'a, I: Iterator<Item = &'a [u8]>, P: Display> Fields<I, P> {
     }
 
     fn wrong(&self, name: &str, item: &[u8]) -> ParseError {
-        let problem = format!("{:?} is no number of 64 bits", shown(item));
+        let problem = format!("{:?} is not a 64-bit number", shown(item));
         ParseError::new(&self.path, self.line, name, problem)
     }
 

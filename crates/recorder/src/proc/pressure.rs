@@ -1,22 +1,24 @@
-//! `/proc/pressure/*` and the `*.pressure` files of a cgroup: stall totals.
+//! `/proc/pressure/*` and the `*.pressure` files of a cgroup: stall totals (since Linux 4.20).
+//!
+//! The averages over 10, 60 and 300 seconds are not read: differences of the totals give any interval.
 
 use std::fmt::Display;
 
 use super::{ParseError, items, lines, number, shown};
 
-/// Stall time since boot, in microseconds.
+/// Stall time since boot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pressure {
-    /// Some task waited.
+    /// Time in which at least one task waited for the resource [µs].
     pub some_us: Option<u64>,
-    /// All tasks that were not idle waited.
+    /// Time in which all tasks that were not idle waited [µs]; `None` for CPUs before Linux 5.13.
     pub full_us: Option<u64>,
 }
 
-/// Reads a pressure file.
+/// Stall totals from the text of a pressure file.
 pub fn parse(text: &[u8], path: impl Display) -> Result<Pressure, ParseError> {
     let mut pressure = Pressure::default();
-    for (at, line) in lines(text) {
+    for (row, line) in lines(text) {
         let mut words = items(line);
         let total = match words.next().unwrap_or_default() {
             b"some" => &mut pressure.some_us,
@@ -25,9 +27,9 @@ pub fn parse(text: &[u8], path: impl Display) -> Result<Pressure, ParseError> {
         };
         let item = words
             .find_map(|word| word.strip_prefix(b"total="))
-            .ok_or_else(|| ParseError::missing(&path, at, "total="))?;
+            .ok_or_else(|| ParseError::missing(&path, row, "total="))?;
         let wrong =
-            || ParseError::new(&path, at, "total=", format!("{:?} is no number of 64 bits", shown(item)));
+            || ParseError::new(&path, row, "total=", format!("{:?} is not a 64-bit number", shown(item)));
         *total = Some(number(item).ok_or_else(wrong)?);
     }
     Ok(pressure)

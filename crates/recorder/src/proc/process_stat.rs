@@ -1,47 +1,61 @@
-//! `/proc/PID/stat`: one process, all its threads together.
+//! `/proc/PID/stat`: one process, all its threads together. Fields: proc_pid_stat(5).
 
 use std::fmt::Display;
 
 use super::{Fields, ParseError, items};
 
-/// The flag of a kernel thread.
+/// Flag of a kernel thread (include/linux/sched.h).
 const PF_KTHREAD: u64 = 0x0020_0000;
 
-/// What is used of `/proc/PID/stat`. Times in clock ticks of `CLK_TCK`.
+/// Fields of `/proc/PID/stat` that are used. Times in clock ticks of `CLK_TCK`, 10 ms nearly everywhere.
 ///
 /// `user + system` is exact (scaled to the run time that the scheduler measured) but cut to whole
 /// ticks; the split between them is sampled by the tick.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProcessStat {
+    /// Process number; used again after a process has ended.
     pub pid: i32,
     /// One letter: `S` sleeping, `R` running, `Z` ended but not yet waited for, ...
     pub state: u8,
+    /// Process number of the parent; 1 or a subreaper once the parent has ended.
     pub parent: i32,
+    /// Process number of the session's leader.
     pub session: i32,
     /// Device number of the controlling terminal, 0 for none.
     pub terminal: i32,
     pub is_kernel_thread: bool,
+    /// Page faults that needed no disk, all threads.
     pub faults_minor: u64,
-    /// Of children that ended and were waited for, and of theirs.
+    /// Minor faults of children that ended and were waited for, and of theirs.
     pub children_faults_minor: u64,
+    /// Page faults that read from a disk, all threads.
     pub faults_major: u64,
+    /// Major faults of children that ended and were waited for, and of theirs.
     pub children_faults_major: u64,
+    /// CPU time in user state [tick].
     pub user_ticks: u64,
+    /// CPU time in the kernel [tick].
     pub system_ticks: u64,
+    /// User time of children that ended and were waited for, and of theirs [tick].
     pub children_user_ticks: u64,
+    /// System time of children that ended and were waited for, and of theirs [tick].
     pub children_system_ticks: u64,
+    /// Threads, at least 1.
     pub threads: u32,
-    /// Ticks after boot at which it started: with `pid`, the identity of a process.
+    /// Time of its start after boot [tick]: with `pid`, the identity of a process.
     pub start_ticks: u64,
+    /// Pages in memory; pages shared with other processes count in each of them.
     pub resident_pages: u64,
 }
 
+/// A number of 32 bits. The kernel prints these as `int`; only a damaged file has a larger one.
 fn narrow(value: i64) -> i32 {
     i32::try_from(value).unwrap_or(0)
 }
 
-/// Reads `/proc/PID/stat`. The command's name may hold anything, blanks and brackets included.
+/// Fields from the text of `/proc/PID/stat`.
 pub fn parse(text: &[u8], path: impl Display) -> Result<ProcessStat, ParseError> {
+    // The command's name may hold anything, blanks and brackets included: the last bracket ends it.
     let name_end = text.iter().rposition(|byte| *byte == b')');
     let name_end = name_end.ok_or_else(|| ParseError::missing(&path, 1, "the ) after the command's name"))?;
     let mut pid = Fields::new(items(&text[..name_end]), &path, 1);
@@ -60,7 +74,7 @@ pub fn parse(text: &[u8], path: impl Display) -> Result<ProcessStat, ParseError>
     let faults_major = fields.need("majflt")?;
     let children_faults_major = fields.need("cmajflt")?;
     let (user_ticks, system_ticks) = (fields.need("utime")?, fields.need("stime")?);
-    // Printed with a sign; a child's time below zero was a fault of kernels long gone.
+    // The kernel prints them with a sign; times below zero were a defect of old kernels.
     let mut children = |name| fields.need_signed(name).map(|ticks| u64::try_from(ticks).unwrap_or(0));
     let (children_user_ticks, children_system_ticks) = (children("cutime")?, children("cstime")?);
     fields.skip(2);

@@ -1,42 +1,51 @@
-//! `/proc/vmstat`: the flow of pages.
+//! `/proc/vmstat`: page faults, paging, swapping and reclaim.
 
 use std::fmt::Display;
 
 use super::{ParseError, items, lines, number, shown};
 
-/// Counters since boot. Older kernels count reclaim and allocation by zone: the zones are summed.
+/// Counters since boot. Kernels before 4.8 count reclaim by zone, all count allocation by zone: zones are summed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Vmstat {
-    /// Read from block devices, in KiB.
+    /// Read from block devices, by the page cache and by swapping [KiB].
     pub paged_in_kib: Option<u64>,
+    /// Written to block devices [KiB].
     pub paged_out_kib: Option<u64>,
-    /// Pages.
+    /// Pages read from swap.
     pub swap_in: Option<u64>,
+    /// Pages written to swap.
     pub swap_out: Option<u64>,
-    /// All page faults, the major ones among them.
+    /// All page faults, the major ones included.
     pub faults: Option<u64>,
+    /// Page faults that read from a disk.
     pub faults_major: Option<u64>,
+    /// Pages allocated.
     pub allocated: Option<u64>,
+    /// Pages freed.
     pub freed: Option<u64>,
+    /// Pages reclaimed: taken from a cache or a process, as the kernel's `pgsteal`.
     pub stolen: Option<u64>,
+    /// Pages examined for reclaim.
     pub scanned: Option<u64>,
 }
 
-/// Adds to a sum that is absent until its first part comes.
+/// Adds to a sum that stays absent if the kernel prints no term of it.
 fn add(sum: &mut Option<u64>, part: u64) {
     *sum = Some(sum.unwrap_or(0).wrapping_add(part));
 }
 
-/// Of the two ways in which newer kernels split one amount (by who reclaims, by what is reclaimed),
-/// only the first is summed, which is also the only one of older kernels.
+/// True if `key` is a term of the sum that starts with `prefix`.
+///
+/// Since 5.8 kernels split one amount in two ways: by who reclaims and by what is reclaimed. Only the first is
+/// summed, which is also the only one of older kernels; both together would count each page twice.
 fn is_reclaim(key: &[u8], prefix: &[u8]) -> bool {
     key.strip_prefix(prefix).is_some_and(|by| by != b"anon" && by != b"file" && by != b"direct_throttle")
 }
 
-/// Reads `/proc/vmstat`.
+/// Counters from the text of `/proc/vmstat`.
 pub fn parse(text: &[u8], path: impl Display) -> Result<Vmstat, ParseError> {
     let mut vmstat = Vmstat::default();
-    for (at, line) in lines(text) {
+    for (row, line) in lines(text) {
         // Only these families are read; `nr_free_pages` and other gauges may be anything.
         if !line.starts_with(b"pg") && !line.starts_with(b"psw") {
             continue;
@@ -45,7 +54,7 @@ pub fn parse(text: &[u8], path: impl Display) -> Result<Vmstat, ParseError> {
         let key = words.next().unwrap_or_default();
         let value = words.next().unwrap_or_default();
         let value = number(value).ok_or_else(|| {
-            ParseError::new(&path, at, shown(key), format!("{:?} is no number of 64 bits", shown(value)))
+            ParseError::new(&path, row, shown(key), format!("{:?} is not a 64-bit number", shown(value)))
         })?;
         match key {
             b"pgpgin" => vmstat.paged_in_kib = Some(value),

@@ -1,4 +1,4 @@
-//! Which processes there are.
+//! The list of processes alive.
 
 use std::fs::File;
 use std::io;
@@ -17,20 +17,22 @@ pub struct Listing {
     buffer: Vec<MaybeUninit<u8>>,
 }
 
+/// Room for about 2,000 entries of a folder: one system call lists the processes of most machines.
 const BUFFER_BYTES: usize = 64 * 1024;
 
 impl Listing {
+    /// Opens `/proc` below `root`.
     pub fn open(root: &Root) -> io::Result<Listing> {
         let folder = File::open(root.path("/proc"))?;
         Ok(Listing { folder, buffer: vec![MaybeUninit::uninit(); BUFFER_BYTES] })
     }
 
-    /// For opening files below it.
+    /// The folder, for opening files relative to it: shorter paths cost the kernel less.
     pub fn folder(&self) -> impl AsFd + '_ {
         &self.folder
     }
 
-    /// Links of the folder.
+    /// Number of links of the folder, which on `/proc` grows with every process.
     pub fn links(&self) -> io::Result<u64> {
         Ok(self.folder.metadata()?.nlink())
     }
@@ -54,6 +56,7 @@ impl Listing {
     }
 }
 
+/// Process number that a folder's name stands for; `None` for the other entries of `/proc`.
 fn pid_of(name: &[u8]) -> Option<i32> {
     if !name.first()?.is_ascii_digit() {
         return None;

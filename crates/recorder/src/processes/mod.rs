@@ -1,15 +1,16 @@
-//! Per-process figures: a source reads them, a census turns them into figures by user.
+//! Per-process counters: a source reads them, a census turns them into usage by user.
 //!
-//! The source is exchangeable and chosen at start. It says which processes are alive and, for those
-//! that may have used something since it looked last, how much they have used in all. The census
-//! knows no file and no system call.
+//! The source is exchangeable and chosen at start. It lists the processes alive and, for those that may
+//! have used something since the scan before, how much they have used in all. The census knows no file
+//! and no system call.
 
 pub mod census;
-pub mod listing;
+mod listing;
 mod netlink;
-pub mod procfs;
-pub mod taskstats;
-pub mod watch;
+pub(crate) mod procfs;
+pub(crate) mod taskstats;
+pub mod usage;
+pub(crate) mod watch;
 
 use std::io;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::proc::process_io::ProcessIo;
 use crate::proc::process_stat::ProcessStat;
 
-/// How per-process figures are read.
+/// Way in which per-process counters are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
@@ -32,7 +33,7 @@ pub enum Method {
     Taskstats,
 }
 
-/// By what the processes are told apart.
+/// Key by which processes belong to users.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum By {
@@ -47,67 +48,73 @@ pub enum By {
     None,
 }
 
-/// The figures of one process as read.
+/// Counters of one process as read, cumulative since its start.
 #[derive(Clone, Debug)]
 pub struct Facts {
+    /// Fields of `/proc/PID/stat`.
     pub stat: ProcessStat,
-    /// Exact time on a CPU of the first thread, in nanoseconds.
+    /// Exact time on a CPU, of the first thread [ns]; `None` where the kernel does not measure it.
     pub run_ns: Option<u64>,
-    /// Time runnable but waiting, of the first thread.
+    /// Time runnable but waiting for a CPU, of the first thread [ns].
     pub wait_ns: Option<u64>,
-    /// `None` where the reader may not see it.
+    /// Bytes read and written; `None` where the reader is not permitted to see them.
     pub io: Option<ProcessIo>,
+    /// Effective user.
     pub uid: u32,
-    /// Read only when processes are told apart by it.
+    /// Path of the control group; read only if processes belong to users by it.
     pub cgroup: Option<Arc<str>>,
 }
 
-/// All processes at one sample. Kept and filled anew each time, so that memory stays constant.
+/// All processes at one sample. Kept and filled again each time, so that memory stays constant.
 #[derive(Debug, Default)]
 pub struct Scan {
-    /// Processes alive, in ascending order, with the place of their figures in `facts`.
-    /// `None` means that the process cannot have used any CPU time since the last scan.
+    /// Processes alive, in ascending order, with the index of their counters in `facts`. `None` means that
+    /// the process cannot have used any CPU time since the last scan.
     pub processes: Vec<(i32, Option<u32>)>,
+    /// Counters of the processes that were read.
     pub facts: Vec<Facts>,
-    /// Processes that are listed but whose figures may not be read.
+    /// Processes that are listed but whose counters may not be read.
     pub unreadable: u64,
 }
 
 impl Scan {
+    /// Empties the scan and keeps its memory.
     pub fn clear(&mut self) {
         self.processes.clear();
         self.facts.clear();
         self.unreadable = 0;
     }
 
+    /// Adds a process that has not run since the scan before. Processes are added in ascending order.
     pub fn unchanged(&mut self, pid: i32) {
         self.processes.push((pid, None));
     }
 
+    /// Adds a process that was read. Processes are added in ascending order.
     pub fn changed(&mut self, pid: i32, facts: Facts) {
         self.processes.push((pid, Some(self.facts.len() as u32)));
         self.facts.push(facts);
     }
 }
 
-/// Reads the figures of all processes.
+/// Reads the counters of all processes.
 pub trait ProcessSource {
-    /// For the manifest.
+    /// Name of the source in the manifest.
     fn name(&self) -> &'static str;
 
-    /// Whether it measures how long processes wait for a CPU.
+    /// True if it measures how long processes wait for a CPU.
     fn measures_wait(&self) -> bool;
 
-    /// Has the next scan read every process, whether it ran or not.
+    /// Makes the next scan read every process, whether it ran or not.
     fn refresh_all(&mut self);
 
-    /// Fills `scan` anew. `forks` is the machine's count of forks, read before: where it did not
-    /// grow there is no new process, and none has to be looked for.
+    /// Fills `scan` again. `forks` is the machine's count of forks, read before: while it does not grow
+    /// there is no new process, and the folder need not be listed.
     fn scan(&mut self, scan: &mut Scan, forks: Option<u64>) -> io::Result<()>;
 
-    /// Asks that the next scan reads `pid` whether it ran or not.
+    /// Makes the next scan read `pid`, whether it ran or not.
     fn refresh(&mut self, pid: i32);
 
-    /// Whether the process has ended and was waited for.
+    /// True if the process has ended and was waited for.
     fn is_gone(&mut self, pid: i32) -> bool;
 }

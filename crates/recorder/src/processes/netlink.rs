@@ -11,7 +11,7 @@ use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with,
 };
 
-// Written out from the kernel's headers: they are its ABI and do not change.
+// From the kernel's headers named above: part of its ABI, so that they do not change.
 const NLMSG_ERROR: u16 = 2;
 const NLM_F_REQUEST: u16 = 1;
 const GENL_ID_CTRL: u16 = 0x10;
@@ -29,14 +29,16 @@ const GENERIC_HEADER_BYTES: usize = 4;
 const REQUEST_BYTES: usize = HEADER_BYTES + GENERIC_HEADER_BYTES + 8;
 /// Requests in one message: their answers fit well into a receive buffer of the default size.
 const BATCH: usize = 64;
-/// The struct has 416 bytes in version 13 and grows slowly.
+/// Bytes kept for one answer. `struct taskstats` has 416 bytes in version 13 and grows slowly.
 const ANSWER_BYTES: usize = 2048;
 
-/// Places in `struct taskstats`.
-const AT_WAIT_NS: usize = 24;
-const AT_RUN_NS: usize = 72;
+/// Offset of `cpu_delay_total` in `struct taskstats` [byte].
+const WAIT_OFFSET: usize = 24;
+/// Offset of `cpu_run_virtual_total` [byte]; some architectures adjust `cpu_run_real_total`, 8 bytes before it,
+/// for time stolen by the hypervisor.
+const RUN_OFFSET: usize = 72;
 
-/// What is used of `struct taskstats`, of the first thread of a process.
+/// Fields of `struct taskstats` that are used, of the first thread of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Record {
     /// CPU time of the thread [ns].
@@ -45,7 +47,7 @@ pub struct Record {
     pub wait_ns: u64,
 }
 
-/// A socket on which taskstats can be asked for.
+/// A socket for requests to taskstats.
 #[derive(Debug)]
 pub struct TaskstatsSocket {
     socket: OwnedFd,
@@ -92,17 +94,17 @@ fn put_message(buffer: &mut Vec<u8>, kind: u16, sequence: u32, command: u8, attr
 fn attribute(mut attributes: &[u8], kind: u16) -> Option<&[u8]> {
     loop {
         let length = usize::from(u16_at(attributes, 0)?);
-        let found = u16_at(attributes, 2)? & NLA_TYPE_MASK;
+        let present = u16_at(attributes, 2)? & NLA_TYPE_MASK;
         let value = attributes.get(4..length)?;
-        if found == kind {
+        if present == kind {
             return Some(value);
         }
-        // At least four on: a length of 0 would never end.
+        // At least four bytes on: with a length of 0 the loop would never end.
         attributes = attributes.get(length.next_multiple_of(4).max(4)..)?;
     }
 }
 
-/// What a generic message says after its two headers; the kernel's refusal is an error.
+/// Attributes of a generic message, after its two headers; the kernel's refusal is an error.
 fn body(message: &[u8]) -> io::Result<&[u8]> {
     let short = || io::Error::new(io::ErrorKind::InvalidData, "a netlink message is too short");
     if u16_at(message, 4).ok_or_else(short)? == NLMSG_ERROR {
@@ -112,26 +114,26 @@ fn body(message: &[u8]) -> io::Result<&[u8]> {
     message.get(HEADER_BYTES + GENERIC_HEADER_BYTES..).ok_or_else(short)
 }
 
-/// Reads an answer: the number of its request, and the record unless the process has gone.
+/// Sequence number of the request that a message answers, and its record unless the process has gone.
 pub fn parse_answer(message: &[u8]) -> io::Result<(u32, Option<Record>)> {
     let short = || io::Error::new(io::ErrorKind::InvalidData, "a taskstats answer is too short");
     let sequence = u32_at(message, 8).ok_or_else(short)?;
     let body = match body(message) {
         Ok(body) => body,
-        // Between the listing and the request: normal, and no error of the recording.
+        // It ended between the listing and the request: normal, not an error of the recording.
         Err(error) if error.raw_os_error() == Some(libc::ESRCH) => return Ok((sequence, None)),
         Err(error) => return Err(error),
     };
     let record = attribute(body, TASKSTATS_TYPE_AGGR_PID)
         .and_then(|nested| attribute(nested, TASKSTATS_TYPE_STATS))
         .and_then(|stats| {
-            Some(Record { run_ns: u64_at(stats, AT_RUN_NS)?, wait_ns: u64_at(stats, AT_WAIT_NS)? })
+            Some(Record { run_ns: u64_at(stats, RUN_OFFSET)?, wait_ns: u64_at(stats, WAIT_OFFSET)? })
         });
     Ok((sequence, Some(record.ok_or_else(short)?)))
 }
 
 impl TaskstatsSocket {
-    /// Finds the family and asks for one record, so that what is not permitted is found now.
+    /// Finds the family and requests one record, so that a missing permission shows at start.
     pub fn open() -> io::Result<TaskstatsSocket> {
         let flags = SocketFlags::CLOEXEC;
         let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, Some(netlink::GENERIC))?;
@@ -154,10 +156,10 @@ impl TaskstatsSocket {
             family.ok_or_else(|| io::Error::new(io::ErrorKind::Unsupported, "no taskstats family"))?;
         let answers = vec![0; BATCH * ANSWER_BYTES];
         let mut opened = TaskstatsSocket { socket, family, requests: Vec::new(), answers };
-        // The recorder asks for itself: it has certainly run, so that 0 means that nothing is accounted.
+        // The recorder's own record: it has certainly run, so that 0 means that nothing is accounted.
         let own = rustix::process::getpid().as_raw_nonzero().get();
         let mut records = Vec::new();
-        opened.ask(&[own], &mut records)?;
+        opened.request(&[own], &mut records)?;
         let usable = matches!(records[..], [Some(record)] if record.run_ns > 0);
         if usable {
             Ok(opened)
@@ -167,7 +169,7 @@ impl TaskstatsSocket {
     }
 
     /// Fills `records` with one for each of `pids`; `None` for a process that has gone.
-    pub fn ask(&mut self, pids: &[i32], records: &mut Vec<Option<Record>>) -> io::Result<()> {
+    pub fn request(&mut self, pids: &[i32], records: &mut Vec<Option<Record>>) -> io::Result<()> {
         records.clear();
         records.resize(pids.len(), None);
         for (number, batch) in pids.chunks(BATCH).enumerate() {
@@ -208,7 +210,7 @@ impl TaskstatsSocket {
         Ok(())
     }
 
-    /// Receives up to `count` messages in one call; their lengths.
+    /// Lengths of up to `count` messages, received in one call.
     fn receive_many(&mut self, count: usize) -> io::Result<Vec<usize>> {
         let mut vectors: Vec<libc::iovec> = self
             .answers
@@ -232,7 +234,7 @@ impl TaskstatsSocket {
                     self.socket.as_raw_fd(),
                     headers.as_mut_ptr(),
                     headers.len() as libc::c_uint,
-                    // Returns with what is there after the first one, instead of waiting for all.
+                    // Returns with the messages present after the first one, instead of waiting for all.
                     libc::MSG_WAITFORONE as _,
                     std::ptr::null_mut(),
                 )
@@ -261,8 +263,8 @@ mod tests {
     /// An answer as the kernel lays it out: two headers, then the record nested in an attribute.
     fn answer(sequence: u32, run_ns: u64, wait_ns: u64, stats_bytes: usize) -> Vec<u8> {
         let mut stats = vec![0; stats_bytes];
-        stats[AT_WAIT_NS..AT_WAIT_NS + 8].copy_from_slice(&wait_ns.to_ne_bytes());
-        stats[AT_RUN_NS..AT_RUN_NS + 8].copy_from_slice(&run_ns.to_ne_bytes());
+        stats[WAIT_OFFSET..WAIT_OFFSET + 8].copy_from_slice(&wait_ns.to_ne_bytes());
+        stats[RUN_OFFSET..RUN_OFFSET + 8].copy_from_slice(&run_ns.to_ne_bytes());
         let mut nested = Vec::new();
         put_attribute(&mut nested, TASKSTATS_CMD_ATTR_PID, &7u32.to_ne_bytes());
         put_attribute(&mut nested, TASKSTATS_TYPE_STATS, &stats);
@@ -302,7 +304,7 @@ mod tests {
                 // More than a batch, with numbers that no process has.
                 let pids: Vec<i32> =
                     (0..150).map(|at| if at % 3 == 0 { own } else { 4_000_000 + at }).collect();
-                socket.ask(&pids, &mut records).unwrap();
+                socket.request(&pids, &mut records).unwrap();
                 assert_eq!(records.len(), 150);
                 assert!(records.iter().enumerate().all(|(at, record)| record.is_some() == (at % 3 == 0)));
             }

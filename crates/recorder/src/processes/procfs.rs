@@ -1,10 +1,10 @@
-//! Processes by `/proc`, with descriptors kept open; works without privileges.
+//! Processes from `/proc`, with descriptors kept open; works without privileges.
 //!
 //! A process with one thread whose `schedstat` did not change since the last sample has not run, and
 //! one that has not run cannot have used, forked or waited for anything: its other files are not
-//! read. The first thread's file says nothing about the others, so a process with more threads is
-//! read from `stat` each time, which holds all of them: exact in total, in ticks of 10 ms.
-//! (A thread is made by a thread: a process that has one only gets a second one by running.)
+//! read. The first thread's file does not cover the others, so a process with more threads is read
+//! from `stat` each time, which sums all of them: exact in total, in ticks of 10 ms.
+//! (Threads create threads: a process that has one gets a second one only by running.)
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -20,15 +20,16 @@ use crate::kernel::files::{Root, read_once};
 use crate::proc::schedstat::ThreadSched;
 use crate::proc::{cgroup, process_io, process_stat, schedstat};
 
-/// Each process is read at least every this many samples: its memory shrinks and its group changes
-/// without it running.
+/// Largest number of samples between two readings of a process: its memory may shrink and its control group
+/// change while it does not run.
 const REFRESH_SAMPLES: u32 = 64;
-/// A process this young is looked at more closely: logins and services change their user then.
+/// Readings after its start at which a process's control group is read: logins and services move themselves
+/// then.
 const YOUNG_READS: u32 = 8;
-/// `stat` is the longest of a process's files: 52 numbers and a name.
+/// Size of the buffer [byte]. `stat` is the longest file of a process: 52 numbers and a name, under 1,200 bytes.
 const BUFFER_BYTES: usize = 4096;
 
-/// A file of one process: open as long as there are descriptors to spare.
+/// A file of one process, kept open while the budget of descriptors allows.
 #[derive(Debug)]
 enum Kept {
     Unopened,
@@ -36,18 +37,25 @@ enum Kept {
     Denied,
 }
 
-/// What is kept of one process between samples.
+/// State of one process between samples.
 #[derive(Debug)]
 pub(super) struct Process {
     pub(super) pid: i32,
+    /// `/proc/PID/schedstat`.
     schedstat: Kept,
+    /// `/proc/PID/stat`.
     stat: Kept,
+    /// `/proc/PID/io`.
     io: Kept,
+    /// Exact time of the first thread at the last reading [ns]: unchanged if it has not run.
     pub(super) run_ns: u64,
+    /// Threads at the last reading.
     pub(super) threads: u32,
+    /// Readings so far.
     reads: u32,
     uid: u32,
     cgroup: Option<Arc<str>>,
+    /// True if the next scan has to read it although it has not run.
     pub(super) refresh: bool,
 }
 
@@ -74,7 +82,7 @@ impl Process {
     }
 }
 
-/// How many descriptors may be kept open.
+/// Number of descriptors that may be kept open.
 #[derive(Debug)]
 struct Budget {
     used: u64,
@@ -86,13 +94,13 @@ impl Budget {
         Budget { used: 0, limit: Budget::within(getrlimit(Resource::Nofile).current) }
     }
 
-    /// A quarter of what the process may open is left for everything else, and at least 64.
+    /// Part of the limit that is used: a quarter of it, and at least 64, is left for everything else.
     fn within(limit: Option<u64>) -> u64 {
         let limit = limit.unwrap_or(u64::MAX);
         limit.saturating_sub((limit / 4).max(64))
     }
 
-    /// Takes one, raising the soft limit to the hard one when it is needed.
+    /// True if one more may be kept open. Raises the soft limit to the hard one when it has to.
     fn take(&mut self) -> bool {
         if self.used >= self.limit {
             let limits = getrlimit(Resource::Nofile);
@@ -117,7 +125,7 @@ pub(super) struct Files {
     listing: Listing,
     by: By,
     samples: u32,
-    /// Forks of the machine when the folder was listed last.
+    /// Forks since boot when the folder was last listed.
     forks: Option<u64>,
     pids: Vec<i32>,
     name: String,
@@ -125,7 +133,7 @@ pub(super) struct Files {
     budget: Budget,
 }
 
-/// What became of reading a file of a process.
+/// Result of reading a file of a process.
 enum Outcome<T> {
     Read(T),
     /// The process has ended.
@@ -148,6 +156,7 @@ impl Files {
         })
     }
 
+    /// Sets the path relative to `/proc`, in a buffer that is used again for each file.
     fn name(&mut self, pid: i32, file: &str) {
         self.name.clear();
         // Writing to a String cannot fail.
@@ -160,6 +169,7 @@ impl Files {
         openat(self.listing.folder(), self.name.as_str(), flags, Mode::empty()).map(File::from)
     }
 
+    /// Contents of a file of a process, which stays open for the next sample if the budget allows.
     fn read<T>(
         &mut self,
         pid: i32,
@@ -190,24 +200,24 @@ impl Files {
         result
     }
 
-    /// The user of a process. The folder's owner is its effective user, also where the owner of the
-    /// files in it is root because the program is not to be looked into.
+    /// User of a process, `None` if it has ended. The folder's owner is the effective user, even where the
+    /// files in it belong to root because the program is not dumpable (proc(5)).
     pub(super) fn uid(&mut self, pid: i32) -> Option<u32> {
         self.name(pid, "");
         statat(self.listing.folder(), self.name.as_str(), AtFlags::empty()).ok().map(|folder| folder.st_uid)
     }
 
-    /// The next sample begins: new processes are put into `table`.
+    /// Begins the next sample: adds new processes to `table`.
     ///
-    /// Those that ended are taken out when the folder is listed, else found when they are read.
+    /// Those that ended are removed when the folder is listed, else when they are read.
     pub(super) fn advance(&mut self, table: &mut Vec<Process>, forks: Option<u64>) -> io::Result<()> {
         self.samples = self.samples.wrapping_add(1);
-        // Nothing was forked, so nothing new can be in the folder: it is not listed.
+        // Nothing was forked, so that the folder cannot have a new process.
         if forks.is_some() && forks == self.forks {
             return Ok(());
         }
         self.forks = forks;
-        // Taken out for the borrow and put back: its memory is used again.
+        // Moved out for the borrow and moved back, so that its memory is used again.
         let mut pids = std::mem::take(&mut self.pids);
         self.listing.read(&mut pids)?;
         self.match_table(table, &pids);
@@ -215,9 +225,9 @@ impl Files {
         Ok(())
     }
 
-    /// Whether the process is to be read although it did not run.
+    /// True if the process has to be read although it has not run.
     pub(super) fn is_due(&self, process: &Process) -> bool {
-        // By number: the due ones are spread over the samples, so that no sample is dearer than the others.
+        // By number: the due ones are spread over the samples, so that no sample costs more than the others.
         process.refresh || (process.pid as u32).wrapping_add(self.samples) % REFRESH_SAMPLES == 0
     }
 
@@ -226,7 +236,7 @@ impl Files {
         self.read(process.pid, "/schedstat", &mut process.schedstat, parse)
     }
 
-    /// Everything about a process, given what is known of its first thread's time.
+    /// All counters of a process, given the times of its first thread.
     fn facts(&mut self, process: &mut Process, sched: Option<ThreadSched>) -> Outcome<Facts> {
         let pid = process.pid;
         let due = self.is_due(process);
@@ -236,13 +246,13 @@ impl Files {
             Outcome::Gone => return Outcome::Gone,
             Outcome::Denied => return Outcome::Denied,
         };
-        // As read before `stat`: what ran in between is seen as a change at the next sample.
+        // As read before `stat`: time used in between shows as a change at the next sample.
         process.run_ns = sched.map_or(0, |sched| sched.run_ns);
         process.threads = stat.threads;
         process.refresh = false;
         process.reads = process.reads.saturating_add(1);
         let parse = |text: &[u8], file: &str| process_io::parse(text, file).ok();
-        // Another user's I/O is denied without privileges: absent, not zero.
+        // Another user's I/O cannot be read without privileges: absent, not zero.
         let io = match self.read(pid, "/io", &mut process.io, parse) {
             Outcome::Read(io) => Some(io),
             Outcome::Gone | Outcome::Denied => None,
@@ -262,7 +272,7 @@ impl Files {
         })
     }
 
-    /// Reads everything about a process into `scan`; false when it has gone or may not be looked at.
+    /// Reads all counters of a process into `scan`; false if it has ended or may not be read.
     pub(super) fn read_into(
         &mut self,
         scan: &mut Scan,
@@ -282,26 +292,26 @@ impl Files {
         }
     }
 
-    /// Takes ended processes out of `table` and puts new ones in; both lists ascend.
+    /// Removes ended processes from `table` and adds new ones; both lists are in ascending order.
     ///
-    /// Nothing moves in memory when none came or went, which is nearly always.
+    /// Nothing moves in memory when none started or ended, which is nearly always.
     fn match_table(&mut self, table: &mut Vec<Process>, pids: &[i32]) {
         if table.iter().map(|process| process.pid).eq(pids.iter().copied()) {
             return;
         }
         let mut next = Vec::with_capacity(pids.len());
-        let mut known = std::mem::take(table).into_iter().peekable();
+        let mut previous = std::mem::take(table).into_iter().peekable();
         for pid in pids {
-            while let Some(ended) = known.next_if(|process| process.pid < *pid) {
+            while let Some(ended) = previous.next_if(|process| process.pid < *pid) {
                 self.close(ended);
             }
-            next.push(known.next_if(|process| process.pid == *pid).unwrap_or_else(|| Process::new(*pid)));
+            next.push(previous.next_if(|process| process.pid == *pid).unwrap_or_else(|| Process::new(*pid)));
         }
-        known.for_each(|ended| self.close(ended));
+        previous.for_each(|ended| self.close(ended));
         *table = next;
     }
 
-    /// Closes the files of a process that has gone.
+    /// Closes the files of a process that has ended, and returns their descriptors to the budget.
     pub(super) fn close(&mut self, process: Process) {
         self.budget.give_back(process.descriptors());
     }
@@ -337,7 +347,7 @@ impl Procfs {
         Ok(Procfs { files: Files::open(root, by)?, has_schedstat: has_schedstat(root), table: Vec::new() })
     }
 
-    /// Reads what has to be read of a process; false when it has gone or may not be looked at.
+    /// Reads the files of a process that may have changed; false if it has ended or may not be read.
     fn visit(&mut self, process: &mut Process, scan: &mut Scan) -> bool {
         let mut sched = None;
         if self.has_schedstat {
@@ -350,7 +360,7 @@ impl Procfs {
                 }
             }
         }
-        // Without schedstat nothing says that a process did not run: each is read.
+        // Without schedstat nothing shows that a process has not run: every one is read.
         let ran = sched.is_none_or(|sched| sched.run_ns != process.run_ns) || process.threads > 1;
         if !ran && !self.files.is_due(process) {
             scan.unchanged(process.pid);
@@ -359,19 +369,19 @@ impl Procfs {
         self.files.read_into(scan, process, sched)
     }
 
-    /// A process known before, or a new one that took its number.
+    /// Reads a process of the table, or a new one that took its number.
     fn visit_again(&mut self, process: &mut Process, scan: &mut Scan) -> bool {
         if self.visit(process, scan) {
             return true;
         }
         let pid = process.pid;
-        // Descriptors of the old process stay with it, though another has its number now.
+        // Open descriptors stay with the old process, though another has its number now.
         self.files.close(std::mem::replace(process, Process::new(pid)));
         self.visit(process, scan)
     }
 }
 
-/// Some kernels have no such file, others leave it at zero.
+/// True if the kernel measures the run time of threads: some have no such file, others leave it at zero.
 fn has_schedstat(root: &Root) -> bool {
     let own = root.text("/proc/self/schedstat").or_else(|| root.text("/proc/1/schedstat"));
     let own = own.and_then(|text| schedstat::parse_thread(text.as_bytes(), "schedstat").ok());

@@ -1,9 +1,12 @@
 //! Processes by taskstats, the kernel's accounting interface over netlink; needs CAP_NET_ADMIN.
 //!
-//! Requests go out 64 in one message and answers come back 64 in one call. A process with one
-//! thread whose run time did not change has not run; the others are read from `/proc` as well,
-//! because taskstats knows neither the session nor the children that were waited for, nor, for a
-//! process with several threads, the sum over them.
+//! 64 requests go out in one message and 64 answers come back in one call. A process with one thread
+//! whose run time did not change has not run; the others are read from `/proc` as well, because
+//! taskstats has neither the session nor the totals for waited-for children, nor, for a process with
+//! several threads, the sum over them.
+//!
+//! # Limitations
+//! Needs CAP_NET_ADMIN in the initial user namespace, so that it is not usable in most containers.
 
 use std::io;
 
@@ -24,7 +27,7 @@ pub struct Taskstats {
 }
 
 impl Taskstats {
-    /// Fails where the kernel has no taskstats or does not permit them.
+    /// Opens the source; an error if the kernel has no taskstats or does not permit them.
     pub fn open(root: &Root, by: By) -> io::Result<Taskstats> {
         Ok(Taskstats {
             socket: TaskstatsSocket::open()?,
@@ -35,20 +38,20 @@ impl Taskstats {
         })
     }
 
-    /// Reads what has to be read of a process; false when it has gone or may not be looked at.
+    /// Reads the files of a process that may have changed; false if it has ended or may not be read.
     fn visit(&mut self, process: &mut Process, record: &Record, scan: &mut Scan) -> bool {
         let ran = record.run_ns != process.run_ns || process.threads > 1;
         if !ran && !self.files.is_due(process) {
             scan.unchanged(process.pid);
             return true;
         }
-        // The number of slices is not read by what follows.
+        // The number of slices is used nowhere below.
         let sched = ThreadSched { run_ns: record.run_ns, wait_ns: record.wait_ns, slices: 0 };
         if self.files.read_into(scan, process, Some(sched)) {
             return true;
         }
         let pid = process.pid;
-        // Once more from new: another process may have taken the number, whose files have to be opened again.
+        // Once more with no file open: another process may have taken the number.
         self.files.close(std::mem::replace(process, Process::new(pid)));
         self.files.read_into(scan, process, Some(sched))
     }
@@ -76,7 +79,7 @@ impl ProcessSource for Taskstats {
         self.pids.clear();
         self.pids.extend(table.iter().map(|process| process.pid));
         let mut records = std::mem::take(&mut self.records);
-        self.socket.ask(&self.pids, &mut records)?;
+        self.socket.request(&self.pids, &mut records)?;
         let mut answers = records.iter();
         table.retain_mut(|process| {
             // There is an answer for each process of the table, in its order.

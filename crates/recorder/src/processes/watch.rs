@@ -1,4 +1,4 @@
-//! The per-process side of a recording: a source chosen at start, and the census that it feeds.
+//! The per-process part of a recording: a source chosen at start, and the census that it feeds.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -15,22 +15,22 @@ use crate::kernel::files::Root;
 use crate::kernel::host;
 use crate::proc::stat::Stat;
 
-/// What is known of the processes after a sample.
+/// Totals over the processes after a sample.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct ProcessFigures {
+pub struct ProcessTotals {
     /// Processes alive.
     pub processes: u64,
-    /// Sessions with a terminal; unknown when processes are only counted.
+    /// Sessions with a terminal; `None` when processes are only counted.
     pub terminal_sessions: Option<u64>,
-    /// Users with CPU time in user state; unknown at the first sample.
+    /// Users with CPU time in user state in the interval; `None` at the first sample.
     pub active_users: Option<u64>,
-    /// Exact CPU time that belongs to some user.
+    /// Exact CPU time in the interval that belongs to some user [ns].
     pub attributed_ns: Option<u64>,
-    /// The part of it that kernel threads used.
+    /// The part of it that kernel threads used [ns].
     pub kernel_ns: u64,
 }
 
-/// Looks at the processes at every sample.
+/// Reads or counts the processes at every sample.
 pub enum Watch {
     /// Only how many there are.
     Count(Counting),
@@ -40,8 +40,8 @@ pub enum Watch {
 
 /// How many processes there are, without looking at each.
 ///
-/// The kernel gives the folder `/proc` as many links as there are processes and folders in it. The
-/// number of the others is found by listing the folder, now and then again. Inside a container the
+/// The kernel gives the folder `/proc` as many links as there are processes and other folders in it. The
+/// number of the others is found by listing the folder, at long intervals again. Inside a container the
 /// links count the processes of the whole machine: there the folder is listed each time.
 pub struct Counting {
     listing: Listing,
@@ -51,7 +51,7 @@ pub struct Counting {
     samples: u32,
 }
 
-/// Samples after which the folder is listed anew.
+/// Samples after which the folder is listed again: its other folders change only as modules are loaded.
 const LIST_EVERY: u32 = 256;
 /// The inode of the initial PID namespace (PROC_PID_INIT_INO of the kernel).
 const INITIAL_NAMESPACE: &str = "pid:[4026531836]";
@@ -86,17 +86,18 @@ impl Counting {
 pub struct Each {
     source: Box<dyn ProcessSource + Send>,
     scan: Scan,
-    /// The figures by user.
+    /// Usage by user.
     pub census: Census,
     own_pid: Option<i32>,
     tick_ns: u64,
-    /// What a scan cost with each method that was tried, in CPU seconds.
+    /// CPU time of a scan with each method that was tried [s].
     tried: BTreeMap<String, f64>,
+    /// Most processes in one scan that were listed but could not be read.
     unreadable_max: u64,
 }
 
 impl Watch {
-    /// The watch that `by` and `method` ask for, ready for its first look.
+    /// The watch for `by` and `method`, ready for its first scan.
     pub fn open(root: &Root, by: By, method: Method) -> io::Result<Watch> {
         if by == By::None {
             return Ok(Watch::Count(Counting::open(root)?));
@@ -111,24 +112,29 @@ impl Watch {
         Ok(Watch::Each(Box::new(Each { source, scan, census, own_pid, tick_ns, tried, unreadable_max: 0 })))
     }
 
-    /// Looks at the processes; `since` is the sample before, `None` at the first.
+    /// Totals over the processes now; `since` is the sample before, `None` at the first.
     ///
-    /// `machine` is what `/proc/stat` said just before.
-    pub fn look(&mut self, since: Option<Moment>, now: Moment, machine: &Stat) -> io::Result<ProcessFigures> {
+    /// `machine` is `/proc/stat` as read just before.
+    pub fn sample(
+        &mut self,
+        since: Option<Moment>,
+        now: Moment,
+        machine: &Stat,
+    ) -> io::Result<ProcessTotals> {
         match self {
             Watch::Count(counting) => {
-                Ok(ProcessFigures { processes: counting.count()?, ..ProcessFigures::default() })
+                Ok(ProcessTotals { processes: counting.count()?, ..ProcessTotals::default() })
             }
-            Watch::Each(each) => each.look(since, now, machine),
+            Watch::Each(each) => each.sample(since, now, machine),
         }
     }
 
-    /// Whether the source measures how long processes waited for a processor.
+    /// True if the source measures how long processes wait for a CPU.
     pub fn has_wait(&self) -> bool {
         matches!(self, Watch::Each(each) if each.source.measures_wait())
     }
 
-    /// Facts for the manifest: the method chosen, what the others cost, and what could not be read.
+    /// Facts for the manifest: the method chosen, the cost of each method tried, and what could not be read.
     pub fn to_json(&self) -> Json {
         match self {
             Watch::Count(_) => json!({ "method": "none" }),
@@ -143,7 +149,7 @@ impl Watch {
 }
 
 impl Each {
-    fn look(&mut self, since: Option<Moment>, now: Moment, machine: &Stat) -> io::Result<ProcessFigures> {
+    fn sample(&mut self, since: Option<Moment>, now: Moment, machine: &Stat) -> io::Result<ProcessTotals> {
         self.source.scan(&mut self.scan, machine.forks)?;
         self.unreadable_max = self.unreadable_max.max(self.scan.unreadable);
         let ticks_at = |moment: Moment| u64::try_from(moment.boot_ns).unwrap_or(0) / self.tick_ns;
@@ -154,7 +160,8 @@ impl Each {
             &self.scan,
             Surroundings {
                 since_ticks: since.map(ticks_at),
-                // Books are settled late by up to one interval, and cut to ticks.
+                // Twice, because CPU time of children may be counted one interval late; and some ticks,
+                // because counters of children are cut to whole ticks.
                 capacity_ns: 2 * length_ns.saturating_mul(machine.cpus.len().max(1) as u64)
                     + 10 * self.tick_ns,
                 own_pid: self.own_pid,
@@ -164,7 +171,7 @@ impl Each {
         for pid in &self.census.orphans {
             self.source.refresh(*pid);
         }
-        Ok(ProcessFigures {
+        Ok(ProcessTotals {
             processes: self.census.processes(),
             terminal_sessions: Some(self.census.terminal_sessions()),
             active_users: since.map(|_| self.census.active_users()),
@@ -175,7 +182,7 @@ impl Each {
     }
 }
 
-/// Opens the source asked for; with `Auto`, the one whose second scan costs less CPU time.
+/// The source for `method`; with `Auto`, the one whose scans cost less CPU time here.
 fn choose(
     root: &Root,
     by: By,
@@ -197,15 +204,15 @@ fn choose(
     tried.insert(taskstats.name().into(), by_taskstats);
     let mut chosen: Box<dyn ProcessSource + Send> =
         if by_taskstats < by_procfs { Box::new(taskstats) } else { Box::new(procfs) };
-    // The census has seen none of these scans.
+    // The census was given none of these scans: without this, idle processes would be missing from it.
     chosen.refresh_all();
     Ok(chosen)
 }
 
-/// CPU time of a scan, after a first one that opens what is kept open.
+/// CPU time of a scan, after a first one that opens what is kept open [s].
 pub fn scan_cost_s(source: &mut dyn ProcessSource, scan: &mut Scan) -> io::Result<f64> {
     source.scan(scan, None)?;
-    // The least of three: other load can only make a scan dearer.
+    // The least of three: other load can only make a scan more expensive.
     let mut least = f64::INFINITY;
     for _ in 0..3 {
         let before = SystemClock.thread_cpu_ns();

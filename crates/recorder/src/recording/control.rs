@@ -1,4 +1,4 @@
-//! How a recording is ended and told to start a new part, from another thread or by a signal.
+//! Control of a recording from another thread or by a signal: end it, or start a new part of the log.
 
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
@@ -10,23 +10,24 @@ use serde::Serialize;
 use crate::error::RecorderError;
 use crate::kernel::clock::Clock;
 
-/// What a recording reports when it has begun and after every sample.
+/// State of a recording, reported when it has begun and after every sample.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Progress {
     /// Intervals written so far.
     pub samples: u64,
-    /// Since the first sample [s].
+    /// Time since the first sample, by the monotonic clock [s].
     pub elapsed_s: f64,
-    /// Share of the machine's CPU time that was used in the last interval.
+    /// Share of the machine's CPU time used in the last interval, 0 to 1; `None` before the first.
     pub busy: Option<f64>,
-    /// In the last interval; unknown when processes are only counted.
+    /// Active users in the last interval; `None` when processes are only counted.
     pub active_users: Option<u64>,
-    /// To the log, so far.
+    /// Bytes written to the log so far.
     pub written_bytes: u64,
 }
 
 type Listener = Box<dyn FnMut(&Progress) + Send>;
 
+/// Flags shared by the clones of a handle. `wake` is readable while a flag may have changed.
 struct Shared {
     stop: AtomicBool,
     new_part: AtomicBool,
@@ -61,7 +62,7 @@ impl Control {
         }
     }
 
-    /// Ends the recording within a second, everything flushed.
+    /// Ends the recording at once, or after the sample in progress. Everything recorded is flushed.
     pub fn stop(&self) {
         self.0.stop.store(true, Ordering::SeqCst);
         self.wake();
@@ -73,7 +74,7 @@ impl Control {
         self.wake();
     }
 
-    /// Whether the first sample has been taken.
+    /// True if the first sample has been taken.
     pub fn has_begun(&self) -> bool {
         self.0.begun.load(Ordering::SeqCst)
     }
@@ -83,7 +84,7 @@ impl Control {
     }
 
     fn wake(&self) {
-        // Full only when it has been woken already.
+        // The write fails only if the counter is full, and then the recording has been woken already.
         let _ = rustix::io::write(&self.0.wake, &1u64.to_ne_bytes());
     }
 
@@ -98,7 +99,7 @@ impl Control {
     }
 
     fn take_signals(&self) {
-        // Signals are for the guarded recording alone, though flags are the process's.
+        // Signals are for the guarded recording alone, though the flags belong to the process.
         if WAKE.load(Ordering::SeqCst) != self.0.wake.as_raw_fd() {
             return;
         }
@@ -126,7 +127,7 @@ impl Control {
         }
         let timeout = Timespec { tv_sec: left_ns / 1_000_000_000, tv_nsec: left_ns % 1_000_000_000 };
         let mut waits = [PollFd::new(&self.0.wake, PollFlags::IN)];
-        // An interruption by a signal ends the wait, which is what it is for.
+        // A signal ends the wait too (EINTR): the caller then reads the flags.
         if poll(&mut waits, Some(&timeout)).is_ok_and(|ready| ready > 0) {
             let mut count = [0u8; 8];
             let _ = rustix::io::read(&self.0.wake, &mut count);
@@ -140,6 +141,7 @@ static HUNG_UP: AtomicBool = AtomicBool::new(false);
 /// Event counter of the guarded recording; negative for none.
 static WAKE: AtomicI32 = AtomicI32::new(-1);
 
+/// Signals that control a recording.
 const SIGNALS: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
 extern "C" fn on_signal(signal: libc::c_int) {
@@ -150,16 +152,16 @@ extern "C" fn on_signal(signal: libc::c_int) {
     // descriptor is that of a Control which the guard keeps alive; errno is put back below.
     unsafe {
         let place = libc::__errno_location();
-        // A handler runs between any two instructions: the interrupted code may be about to look at errno.
+        // A handler runs between any two instructions: the interrupted code may be about to read errno.
         let errno = *place;
         libc::write(WAKE.load(Ordering::SeqCst), one.as_ptr().cast(), one.len());
         *place = errno;
     }
 }
 
-/// While it lives, SIGINT and SIGTERM end the recording and SIGHUP starts a new part.
+/// While it exists, SIGINT and SIGTERM end the recording and SIGHUP starts a new part.
 ///
-/// The handlers that were there before are put back when it is dropped. One may live at a time.
+/// The handlers installed before are restored when it is dropped. A process may have one at a time.
 pub struct SignalGuard {
     before: Vec<(i32, libc::sigaction)>,
     _control: Control,
@@ -172,12 +174,12 @@ impl SignalGuard {
         if WAKE.compare_exchange(-1, wake, Ordering::SeqCst, Ordering::SeqCst).is_err() {
             let source = std::io::Error::from(std::io::ErrorKind::ResourceBusy);
             return Err(RecorderError::System {
-                action: "listen for signals: another recording does",
+                action: "handle signals: another recording in this process does",
                 source,
             });
         }
         STOPPED.store(false, Ordering::SeqCst);
-        // What was signalled to an earlier recording is not for this one.
+        // A signal sent to an earlier recording must not end this one.
         HUNG_UP.store(false, Ordering::SeqCst);
         let mut guard = SignalGuard { before: Vec::new(), _control: control.clone() };
         for signal in SIGNALS {

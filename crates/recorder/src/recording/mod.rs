@@ -1,4 +1,4 @@
-//! The recording: wait for the deadline, take a sample, write the interval since the sample before.
+//! The recording loop: wait for the deadline, take a sample, write the interval since the sample before.
 //!
 //! `Recorder::run` is the loop; `Recorder::sample` takes one sample and `Recorder::rows` makes its rows.
 
@@ -20,7 +20,7 @@ use crate::kernel::clock::{Clock, Elapsed, Moment, Schedule, SystemClock};
 use crate::kernel::files::Root;
 use crate::kernel::host;
 use crate::processes::Method;
-use crate::processes::watch::{ProcessFigures, Watch};
+use crate::processes::watch::{ProcessTotals, Watch};
 use crate::recording::control::{Control, Progress};
 use crate::recording::options::RecordOptions;
 use crate::recording::summary::Tally;
@@ -29,7 +29,8 @@ use crate::sample::devices::Devices;
 use crate::sample::rows::{Interval, SystemSheets, UserSheet};
 use crate::sample::system::{Snapshot, SystemReader};
 
-/// How often the facts of a session are written to the manifest, and old parts looked for.
+/// Period at which the facts of a session are written to the manifest, and old parts removed. A crash loses
+/// the facts of at most this long; each write replaces the manifest's file.
 const HOUSEKEEPING: Duration = Duration::from_secs(60);
 
 /// Summary of a recording.
@@ -37,11 +38,11 @@ const HOUSEKEEPING: Duration = Duration::from_secs(60);
 pub struct RecordSummary {
     /// Intervals written.
     pub samples: u64,
-    /// Samples not taken, because the one before took too long.
+    /// Samples not taken because the one before took too long.
     pub missed_deadlines: u64,
-    /// Intervals that could not be used: suspension, reboot, a clock that stood still.
+    /// Intervals that could not be used: suspension, reboot, or a clock that stood still.
     pub dropped_intervals: u64,
-    /// As in the manifest under `recorder`.
+    /// Facts as in the manifest under `recorder`.
     pub facts: Json,
 }
 
@@ -58,12 +59,13 @@ pub fn record(
     recorder.run(writer, control)
 }
 
+/// The writer, for this thread alone.
 fn locked(writer: &SharedWriter) -> MutexGuard<'_, LogWriter> {
-    // A writer whose other user panicked still holds whole blocks only.
+    // A writer whose other user panicked still holds only complete blocks, so that it can be used.
     writer.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The tables as the log knows them.
+/// Identifiers of the tables in the log.
 #[derive(Clone, Copy, Debug)]
 struct Tables {
     samples: TableId,
@@ -73,14 +75,14 @@ struct Tables {
     interfaces: TableId,
 }
 
-/// The sample before the next.
-struct Before {
+/// The previous sample.
+struct Previous {
     moment: Moment,
     snapshot: Snapshot,
 }
 
-/// Everything that a recording keeps between samples. Its size depends on the number of processes,
-/// devices and users alive, and not on time.
+/// State of a recording between samples. Its size depends on the number of processes, devices and users
+/// alive, and not on time.
 pub(crate) struct Recorder<C> {
     options: RecordOptions,
     clock: C,
@@ -91,11 +93,13 @@ pub(crate) struct Recorder<C> {
     sheets: SystemSheets,
     users: UserSheet,
     tables: Tables,
-    before: Option<Before>,
+    before: Option<Previous>,
     tally: Tally,
-    /// CPU time of this thread and bytes written when the last row was made.
+    /// CPU time of this thread when the last row was made [ns].
     cpu_ns: u64,
+    /// Bytes written for the last row.
     written: u64,
+    /// Monotonic time of the last housekeeping [ns].
     housekeeping_ns: i64,
 }
 
@@ -141,12 +145,13 @@ impl<C: Clock> Recorder<C> {
         })
     }
 
+    /// Takes samples until the duration is over or `control` stops it.
     fn run(&mut self, writer: &SharedWriter, control: &Control) -> Result<RecordSummary, RecorderError> {
         self.sample(writer, 0.0)?;
-        // The first sample before anything begins: it has no interval of its own, but what follows is
-        // complete.
+        // The first sample has no interval. It precedes the start reported to the caller, so that a load
+        // started then is recorded completely.
         control.begin();
-        // Deadlines on the monotonic clock: somebody who sets the time must not stop or rush the recording.
+        // Deadlines on the monotonic clock: setting the wall clock must neither stop nor hurry the recording.
         let start_ns = self.clock.now().monotonic_ns;
         let mut schedule =
             Schedule::new(start_ns, self.options.interval, self.options.jitter, self.options.seed);
@@ -160,15 +165,15 @@ impl<C: Clock> Recorder<C> {
             let (planned_ns, missed) = schedule.next_deadline(self.clock.now().monotonic_ns);
             if missed > 0 {
                 self.tally.missed_deadlines += missed;
-                let why = "a sample took so long that the next ones were not taken";
-                locked(writer).incident("missed_deadline", why)?;
+                let detail = "a sample took so long that the next ones were not taken";
+                locked(writer).incident("missed_deadline", detail)?;
             }
-            // The last interval is cut at the end that was asked for.
+            // The last interval ends with the duration.
             let deadline_ns = planned_ns.min(end_ns);
             self.wait(writer, control, deadline_ns)?;
             let now_ns = self.clock.now().monotonic_ns;
             is_over = control.is_stopped() || now_ns >= end_ns;
-            // What is left at the end is an interval if it is half of one: shorter ones are mostly rounding.
+            // The remainder at the end is written if it is half an interval: shorter ones are mostly rounding.
             if !is_over || self.since_last_ns(now_ns) >= self.half_interval_ns() {
                 let late_s =
                     if control.is_stopped() { 0.0 } else { (now_ns - deadline_ns).max(0) as f64 * 1e-9 };
@@ -208,6 +213,7 @@ impl<C: Clock> Recorder<C> {
         }
     }
 
+    /// Monotonic time since the last sample [ns].
     fn since_last_ns(&self, now_ns: i64) -> i64 {
         self.before.as_ref().map_or(0, |before| now_ns - before.moment.monotonic_ns)
     }
@@ -216,6 +222,7 @@ impl<C: Clock> Recorder<C> {
         i64::try_from(self.options.interval.as_nanos() / 2).unwrap_or(i64::MAX)
     }
 
+    /// Writes the facts so far to the manifest, and removes old parts.
     fn housekeep(&mut self, writer: &SharedWriter, now_ns: i64) -> Result<(), RecorderError> {
         self.housekeeping_ns = now_ns;
         let facts = self.facts();
@@ -223,6 +230,7 @@ impl<C: Clock> Recorder<C> {
         self.retain(writer)
     }
 
+    /// Removes the parts that the limits of size and age no longer allow.
     fn retain(&self, writer: &SharedWriter) -> Result<(), RecorderError> {
         if self.options.keep_bytes.is_some() || self.options.keep_age.is_some() {
             locked(writer).retain(self.options.keep_bytes, self.options.keep_age)?;
@@ -230,17 +238,17 @@ impl<C: Clock> Recorder<C> {
         Ok(())
     }
 
-    /// Looks at everything and writes the interval since the look before.
+    /// Takes a sample and writes the interval since the one before.
     pub(crate) fn sample(&mut self, writer: &SharedWriter, late_s: f64) -> Result<(), RecorderError> {
         let moment = self.clock.now();
         let mut failures = Vec::new();
-        // The machine first and the processes after it: what these use in between is at most one scan of the
-        // recorder.
+        // The machine first and the processes after it: the difference between both is then at most the CPU
+        // time of one scan.
         let snapshot = self.system.read(&mut failures)?;
         let since = self.before.as_ref().map(|before| before.moment);
-        let figures = self
+        let totals = self
             .watch
-            .look(since, moment, &snapshot.stat)
+            .sample(since, moment, &snapshot.stat)
             .map_err(|source| RecorderError::Processes { path: "/proc".into(), source })?;
         let mut open = locked(writer);
         // The lock is taken after all reading: another source must not wait for a scan.
@@ -252,7 +260,7 @@ impl<C: Clock> Recorder<C> {
         if let Some(before) = self.before.take() {
             let elapsed = Elapsed::between(before.moment, moment);
             if is_whole(&mut open, elapsed, &before.snapshot, &snapshot)? {
-                let rows = self.rows(&before, &snapshot, &figures, elapsed, late_s);
+                let rows = self.rows(&before, &snapshot, &totals, elapsed, late_s);
                 let bytes = open.bytes_written();
                 open.append(rows)?;
                 self.written = open.bytes_written() - bytes;
@@ -263,19 +271,20 @@ impl<C: Clock> Recorder<C> {
                 self.tally.dropped += 1;
             }
         } else {
-            // What was opened and tried before the first sample is no part of any interval.
+            // Opening and trying the sources before the first sample belongs to no interval.
             self.cpu_ns = self.clock.thread_cpu_ns();
         }
         // Also after an interval that was dropped: the next one begins here.
-        self.before = Some(Before { moment, snapshot });
+        self.before = Some(Previous { moment, snapshot });
         Ok(())
     }
 
+    /// Rows of all tables for one interval.
     fn rows(
         &mut self,
-        before: &Before,
+        before: &Previous,
         after: &Snapshot,
-        figures: &ProcessFigures,
+        figures: &ProcessTotals,
         elapsed: Elapsed,
         late_s: f64,
     ) -> Vec<(TableId, Vec<Row>)> {
@@ -291,12 +300,12 @@ impl<C: Clock> Recorder<C> {
         sample.set("cpu_exact_s", exact_s);
         sample.set("processes", figures.processes);
         sample.set("active_users", figures.active_users);
-        // No login records here: sessions that own a terminal are the next best count.
+        // Without login records, sessions that own a terminal are the next best count.
         if after.sessions.is_none() {
             sample.set("sessions", figures.terminal_sessions);
         }
         let cpu_ns = self.clock.thread_cpu_ns();
-        // From row to row: the cost of writing this row is in the next one.
+        // From row to row: the cost of writing this row appears in the next one.
         let cost_s = cpu_ns.saturating_sub(self.cpu_ns) as f64 * 1e-9;
         self.cpu_ns = cpu_ns;
         sample.set("recorder_cpu_s", cost_s);
@@ -335,7 +344,7 @@ impl<C: Clock> Recorder<C> {
         }
     }
 
-    /// What the manifest says of this recording under `recorder`.
+    /// Facts of this recording, for the manifest's key `recorder`.
     pub(crate) fn facts(&self) -> Json {
         let mut facts = self.tally.to_json();
         if let Json::Object(facts) = &mut facts {
@@ -348,7 +357,7 @@ impl<C: Clock> Recorder<C> {
     }
 }
 
-/// Why the processes cannot be read; a method that was asked for by name is to blame itself.
+/// Error for processes that cannot be read. With a method requested by name, the option is at fault.
 fn cannot_watch(options: &RecordOptions, source: io::Error) -> RecorderError {
     if options.method == Method::Taskstats {
         let problem = format!("{source}: run as root, give CAP_NET_ADMIN, or use --method auto");
@@ -358,7 +367,8 @@ fn cannot_watch(options: &RecordOptions, source: io::Error) -> RecorderError {
     RecorderError::Processes { path, source }
 }
 
-/// Whether the interval may be used: an interval in which the machine slept or restarted may not.
+/// True if the interval may be used. One in which the machine was suspended or restarted may not: its
+/// counters would be spread over time in which nothing ran.
 fn is_whole(
     writer: &mut LogWriter,
     elapsed: Elapsed,
@@ -375,7 +385,7 @@ fn is_whole(
         writer.incident("interval_dropped", "the machine was suspended in it")?;
         return Ok(false);
     }
-    // No counter of these goes back while a machine runs; a restored snapshot moves all at once.
+    // None of these goes back while a machine runs; restarting, or restoring a virtual machine, moves all.
     let fell =
         |before: Option<u64>, after: Option<u64>| before.zip(after).is_some_and(|(old, new)| new < old);
     if fell(before.stat.forks, after.stat.forks)
@@ -396,7 +406,7 @@ fn is_whole(
 fn exact_s(
     before: &Snapshot,
     after: &Snapshot,
-    figures: &ProcessFigures,
+    figures: &ProcessTotals,
     system: &SystemReader,
     differences: &mut Differences,
 ) -> Option<f64> {
@@ -426,7 +436,7 @@ pub fn record_to(
     let writer = LogWriter::open(path, mode, options.session())?;
     let writer = SharedWriter::new(std::sync::Mutex::new(writer));
     let outcome = record(&writer, options, control);
-    // Also what was recorded before a failure is flushed; the failure is what is reported.
+    // Rows recorded before a failure are flushed too; the error reported is the failure.
     let finished = locked(&writer).finish();
     let summary = outcome?;
     finished?;

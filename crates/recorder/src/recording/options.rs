@@ -1,4 +1,4 @@
-//! Options of a recording: their defaults, limits, and how they stand in the manifest.
+//! Options of a recording: defaults, limits, and their form in the manifest.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use thinktime_log::Session;
 
 use crate::error::RecorderError;
-use crate::kernel::clock::{Clock, SystemClock};
+use crate::kernel::clock::{Clock, JITTER_MAX, SystemClock};
 use crate::kernel::files::Root;
 use crate::kernel::host;
 use crate::processes::{By, Method};
@@ -16,21 +16,24 @@ use crate::processes::{By, Method};
 /// Options of a recording.
 #[derive(Clone, Debug)]
 pub struct RecordOptions {
-    /// Mean time between samples.
+    /// Mean time between samples, at least [`INTERVAL_MIN`].
     pub interval: Duration,
-    /// Time after which it ends; none for a recording that is ended from outside.
+    /// Length of the recording; `None` for one that is ended from outside.
     pub duration: Option<Duration>,
-    /// Share of the interval by which each sample is moved either way, so that samples are in step neither
-    /// with the tick nor with the load.
+    /// Share of the interval by which each sample is moved either way at random, 0 to 0.45: samples must be
+    /// in step neither with the tick nor with the load.
     pub jitter: f64,
     /// Seed of the random numbers that move the samples.
     pub seed: u64,
+    /// Key by which processes belong to users.
     pub by: By,
+    /// Way in which processes are read.
     pub method: Method,
-    /// The file tree to record; `/` but in tests.
+    /// File tree to record; `/` except in tests.
     pub root: PathBuf,
-    /// The log is kept within this size and age by removing its oldest parts.
+    /// Largest size of the log; its oldest parts are removed to keep it [byte].
     pub keep_bytes: Option<u64>,
+    /// Largest age of a part of the log; older ones are removed.
     pub keep_age: Option<Duration>,
 }
 
@@ -50,7 +53,7 @@ impl Default for RecordOptions {
     }
 }
 
-/// The options as Python gives them: plain numbers and words, defaults for what is left out.
+/// The options as Python passes them: plain numbers and words, with defaults for those left out.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct GivenOptions {
@@ -71,7 +74,7 @@ impl TryFrom<GivenOptions> for RecordOptions {
     fn try_from(given: GivenOptions) -> Result<RecordOptions, RecorderError> {
         let time = |option, seconds: f64| {
             Duration::try_from_secs_f64(seconds)
-                .map_err(|_| wrong(option, seconds, "a time from 0 up is needed"))
+                .map_err(|_| wrong(option, seconds, "must be a number of seconds from 0"))
         };
         let default = RecordOptions::default();
         Ok(RecordOptions {
@@ -88,16 +91,15 @@ impl TryFrom<GivenOptions> for RecordOptions {
     }
 }
 
-/// The shortest interval: below it, counters in ticks of 10 ms are mostly rounding.
+/// Shortest interval: below it, counters in ticks of 10 ms are mostly rounding.
 pub const INTERVAL_MIN: Duration = Duration::from_millis(100);
-const JITTER_MAX: f64 = 0.45;
 
-/// A number of days as a time.
+/// `days` days of 24 hours as a time; an error unless they are above zero.
 pub fn days(days: f64) -> Result<Duration, RecorderError> {
     Duration::try_from_secs_f64(days * 86400.0)
         .ok()
         .filter(|age| !age.is_zero())
-        .ok_or_else(|| wrong("keep-days", days, "a number of days above zero is needed"))
+        .ok_or_else(|| wrong("keep-days", days, "must be a number of days above 0"))
 }
 
 fn wrong(option: &'static str, given: impl ToString, problem: &str) -> RecorderError {
@@ -105,27 +107,27 @@ fn wrong(option: &'static str, given: impl ToString, problem: &str) -> RecorderE
 }
 
 impl RecordOptions {
-    /// Refuses the first option that cannot be used, and says what would be right.
+    /// An error for the first option that is out of its range, naming the range.
     pub fn check(&self) -> Result<(), RecorderError> {
         if self.interval < INTERVAL_MIN {
             let given = format!("{}s", self.interval.as_secs_f64());
-            return Err(wrong("interval", given, "too short: the shortest is 0.1s"));
+            return Err(wrong("interval", given, "must be at least 0.1s"));
         }
         if !(0.0..=JITTER_MAX).contains(&self.jitter) {
-            return Err(wrong("jitter", self.jitter, "a share of the interval from 0 to 0.45 is needed"));
+            return Err(wrong("jitter", self.jitter, "must be a share of the interval from 0 to 0.45"));
         }
         if self.duration == Some(Duration::ZERO) {
-            return Err(wrong("duration", "0s", "a time above zero is needed"));
+            return Err(wrong("duration", "0s", "must be above 0"));
         }
         let root = Root::new(&self.root);
         if !root.exists("/proc/stat") {
             let given = self.root.display();
-            return Err(wrong("root", given, "it has no proc/stat; give the folder that contains proc"));
+            return Err(wrong("root", given, "has no file proc/stat; name the folder that contains proc"));
         }
         Ok(())
     }
 
-    /// The session that a log is opened with for this recording.
+    /// Session with which a log is opened for this recording.
     pub fn session(&self) -> Session {
         let root = Root::new(&self.root);
         Session {

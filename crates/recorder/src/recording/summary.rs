@@ -1,4 +1,4 @@
-//! What a recording says about itself in the manifest.
+//! Facts of a recording about itself, for the manifest: its cost, delays, and the agreement of its sources.
 
 use std::collections::BTreeSet;
 
@@ -10,18 +10,29 @@ use crate::sample::counters::Differences;
 /// Sums over a recording, in constant memory.
 #[derive(Debug, Default)]
 pub struct Tally {
+    /// CPU time of the recorder per sample.
     pub cost: Times,
+    /// Delay of samples behind their deadlines.
     pub late: Times,
+    /// Samples not taken because the one before took too long.
     pub missed_deadlines: u64,
+    /// Intervals that could not be used.
     pub dropped: u64,
+    /// Bytes written to the log.
     pub written_bytes: u64,
+    /// Active users in the last interval.
     pub active_users: Option<u64>,
+    /// Share of the machine's CPU time used in the last interval, 0 to 1.
     pub last_busy: Option<f64>,
+    /// Length of all intervals [s].
     length_s: f64,
+    /// Length times CPUs, summed over the intervals [s].
     cpu_capacity_s: f64,
+    /// CPU time outside idle as sampled at the tick [s].
     busy_sampled_s: f64,
-    /// Over the intervals in which both are known.
+    /// Over the intervals for which the exact CPU time is known too.
     compared: Compared,
+    /// Over the intervals for which the CPU time of users is known as well.
     attributed: Attributed,
 }
 
@@ -40,14 +51,14 @@ struct Attributed {
     to_users_s: f64,
 }
 
-/// Standard errors of tick sampling beyond which the two figures disagree. Together with the share
-/// below, a false alarm by chance is rarer than one in 10 000 recordings.
+/// Standard errors of tick sampling beyond which sampled and exact time disagree. A normal variable exceeds
+/// four in 1 of 15,800 cases, and the share below makes a false alarm rarer still.
 const SAMPLING_ERRORS: f64 = 4.0;
-/// Interrupts and the like are booked differently in the two figures.
+/// Share of the exact time by which both may differ, because they count interrupts for different states.
 const BOOKING_SHARE: f64 = 0.02;
 
 impl Tally {
-    /// Counts one interval.
+    /// Counts one interval of `length_s` on `cpus` CPUs; all times in seconds.
     pub fn add(
         &mut self,
         length_s: f64,
@@ -78,6 +89,7 @@ impl Tally {
         differences.setbacks.drain(..).map(|setback| (setback.kind, setback.counter)).collect()
     }
 
+    /// The facts as JSON.
     pub fn to_json(&self) -> Json {
         json!({
             "cost": {
@@ -95,16 +107,16 @@ impl Tally {
     }
 }
 
-fn share(part: f64, whole: f64) -> Option<f64> {
-    (whole > 0.0).then(|| part / whole)
+fn share(part: f64, total: f64) -> Option<f64> {
+    (total > 0.0).then(|| part / total)
 }
 
 impl Compared {
-    /// The tick-sampled busy time beside the exact one, and whether they differ by more than chance.
+    /// Tick-sampled and exact busy time, and whether they differ by more than chance.
     ///
     /// A tick hits a busy CPU with probability p = the busy share, so that of N ticks about
-    /// sqrt(N p (1 - p)) are off. N counts with the 100 ticks a second of the user interface,
-    /// which no kernel goes below.
+    /// sqrt(N p (1 - p)) are off. N counts the 100 ticks per second of the user interface: no kernel
+    /// samples less often, so that the error is overestimated, never underestimated.
     fn to_json(&self) -> Json {
         if self.n == 0 {
             return Json::Null;
@@ -127,7 +139,8 @@ impl Compared {
 }
 
 impl Attributed {
-    /// How much of the exact CPU time belongs to users; the rest is of processes that came and went.
+    /// Part of the exact CPU time that belongs to users; the rest is of processes that started and ended
+    /// between two samples unnoticed.
     fn to_json(&self) -> Json {
         if self.n == 0 {
             return Json::Null;
@@ -141,12 +154,12 @@ impl Attributed {
     }
 }
 
-/// Buckets a factor of two.
-const FINENESS: f64 = 8.0;
-/// From a nanosecond to about five hours.
+/// Buckets per factor of two: each is 9 % wide.
+const BUCKETS_PER_OCTAVE: f64 = 8.0;
+/// 44 octaves: from a nanosecond to about five hours.
 const BUCKETS: usize = 352;
 
-/// The distribution of a time: exact mean and extremes, quantiles to within 9 per cent.
+/// Distribution of a time: exact mean and extremes, quantiles to within half the width of a bucket, 5 %.
 #[derive(Clone, Debug)]
 pub struct Times {
     count: u64,
@@ -163,42 +176,47 @@ impl Default for Times {
 }
 
 impl Times {
+    /// Counts one time [s]; a negative one, from clocks read one after the other, counts as zero.
     pub fn add(&mut self, seconds: f64) {
         let seconds = seconds.max(0.0);
         self.count += 1;
         self.sum_s += seconds;
         self.low_s = self.low_s.min(seconds);
         self.high_s = self.high_s.max(seconds);
-        let place = ((seconds * 1e9).max(1.0).log2() * FINENESS) as usize;
-        self.buckets[place.min(BUCKETS - 1)] += 1;
+        let index = ((seconds * 1e9).max(1.0).log2() * BUCKETS_PER_OCTAVE) as usize;
+        self.buckets[index.min(BUCKETS - 1)] += 1;
     }
 
+    /// Number of times.
     pub fn count(&self) -> u64 {
         self.count
     }
 
+    /// Sum [s].
     pub fn sum_s(&self) -> f64 {
         self.sum_s
     }
 
+    /// Mean [s].
     pub fn mean_s(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum_s / self.count as f64)
     }
 
-    /// The middle of the bucket that holds the quantile, within the extremes.
+    /// Middle of the bucket that holds the quantile, clamped to the extremes [s].
     pub fn quantile_s(&self, share: f64) -> Option<f64> {
         let rank = (share * self.count as f64).ceil().max(1.0) as u64;
         let mut below = 0;
-        for (place, count) in self.buckets.iter().enumerate() {
+        for (index, count) in self.buckets.iter().enumerate() {
             below += count;
             if below >= rank {
-                let middle = 2f64.powf((place as f64 + 0.5) / FINENESS) * 1e-9;
+                let middle = 2f64.powf((index as f64 + 0.5) / BUCKETS_PER_OCTAVE) * 1e-9;
                 return Some(middle.clamp(self.low_s, self.high_s));
             }
         }
         None
     }
 
+    /// Summary as JSON; null without any time.
     pub fn to_json(&self) -> Json {
         if self.count == 0 {
             return Json::Null;

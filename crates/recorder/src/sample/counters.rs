@@ -1,11 +1,13 @@
-//! Differences of cumulative counters: how wide each is in the kernel, and what a step back means.
+//! Differences of cumulative counters: their width in the kernel, and the meaning of a step back.
 
-/// How many bits the kernel counts in, before the counter starts again at zero.
+/// Number of bits in which the kernel counts, before the counter starts again at zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
+    /// `u32`.
     Bits32,
     /// The kernel's `unsigned long`: 32 bits on 32-bit machines.
     Long,
+    /// `u64`.
     Bits64,
 }
 
@@ -18,13 +20,17 @@ pub enum Family {
     CpuIdle,
     /// `intr` and `ctxt`.
     KernelEvents,
+    /// `processes` of `/proc/stat`.
     Forks,
+    /// `softirq` of `/proc/stat`, one type.
     SoftirqByType,
+    /// `/proc/vmstat`.
     Vmstat,
     /// Operations and sectors of `/proc/diskstats`.
     DiskAmounts,
     /// Milliseconds of `/proc/diskstats`: start again after 49.7 days of device time.
     DiskMilliseconds,
+    /// `/proc/net/dev`.
     Network,
     /// Microseconds of `/proc/pressure`.
     Pressure,
@@ -49,27 +55,27 @@ const WIDTHS: [(Family, Width); 11] = [
 ];
 
 impl Family {
-    /// How wide the kernel counts this family.
+    /// Width of this family's counters in the kernel.
     pub fn width(self) -> Width {
         WIDTHS.iter().find(|(family, _)| *family == self).map_or(Width::Bits64, |(_, width)| *width)
     }
 
-    /// Whether a small step back is the kernel's bookkeeping and counts as no progress.
+    /// True if a small step back is an artefact of the kernel's accounting and counts as no growth.
     fn may_step_back(self) -> bool {
         self == Family::CpuIdle
     }
 }
 
-/// What went wrong with a counter, for the manifest: kind of incident, and which counter.
+/// A counter that went back, for the incidents of the manifest.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Setback {
     /// Kind of incident: `counter_wrap` or `counter_reset`.
     pub kind: &'static str,
-    /// Which counter.
+    /// File and field, such as `/proc/stat ctxt`.
     pub counter: String,
 }
 
-/// Takes differences, and collects what is to be said about them.
+/// Takes differences of counters, and collects the counters that went back.
 #[derive(Debug)]
 pub struct Differences {
     long_bits: u32,
@@ -91,10 +97,13 @@ impl Differences {
         }
     }
 
-    /// How much the counter grew; `None` when that cannot be known.
+    /// Growth of the counter; `None` when it cannot be determined.
     ///
     /// A counter that falls from the upper half of its range by more than half of it has started
-    /// again at zero. Any other fall is a reset, and the interval has no figure.
+    /// again at zero. Any other fall is a reset, after which the growth is unknown.
+    ///
+    /// `name` is called only for a counter that went back: naming thousands of counters at every sample
+    /// would cost more than subtracting them.
     pub fn take(
         &mut self,
         family: Family,

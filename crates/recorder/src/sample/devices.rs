@@ -1,4 +1,4 @@
-//! Disks and network interfaces: what each did in an interval, and which of them add up.
+//! Disks and network interfaces: activity of each in an interval, and which of them add up.
 
 use std::collections::BTreeMap;
 
@@ -8,20 +8,21 @@ use crate::proc::net_dev::Interface;
 use crate::sample::counters::{Differences, Family};
 use crate::sample::sheet::Draft;
 
-/// What kind of block device a name stands for.
+/// Kind of block device that a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceClass {
-    /// A partition: its whole disk is counted.
+    /// A partition: not counted, because its disk is.
     pub is_part: bool,
-    /// Hardware. What lies on top of it (device mapper, RAID, loop) would be counted twice.
+    /// Hardware. Requests to devices on top of it (device mapper, RAID, loop) would be counted twice.
     pub is_physical: bool,
 }
 
-/// Tells block devices apart, by `/sys/block` where it is there and by name otherwise.
+/// Classifies block devices, by `/sys/block` if it is mounted and by name otherwise.
 #[derive(Debug)]
 pub struct Devices {
     root: Root,
-    known: BTreeMap<String, DeviceClass>,
+    /// Classes determined so far.
+    classes: BTreeMap<String, DeviceClass>,
     has_sys: bool,
 }
 
@@ -29,23 +30,24 @@ pub struct Devices {
 const VIRTUAL: [&str; 8] = ["dm-", "md", "loop", "ram", "zram", "drbd", "bcache", "nbd"];
 
 impl Devices {
+    /// A classifier for the devices below `root`.
     pub fn new(root: &Root) -> Devices {
-        Devices { root: root.clone(), known: BTreeMap::new(), has_sys: root.exists("/sys/block") }
+        Devices { root: root.clone(), classes: BTreeMap::new(), has_sys: root.exists("/sys/block") }
     }
 
     /// The class of the block device `name`.
     pub fn class(&mut self, name: &str) -> DeviceClass {
-        if let Some(class) = self.known.get(name) {
+        if let Some(class) = self.classes.get(name) {
             return *class;
         }
         let class = if self.has_sys { self.by_sys(name) } else { by_name(name) };
-        // Asked for once: a name keeps its class as long as the machine runs.
-        self.known.insert(name.into(), class);
+        // Determined once: a name keeps its class as long as the machine runs.
+        self.classes.insert(name.into(), class);
         class
     }
 
     fn by_sys(&self, name: &str) -> DeviceClass {
-        // sysfs cannot have a slash in a name, as in cciss/c0d0.
+        // sysfs cannot have a slash in a name, such as cciss/c0d0.
         let folder = format!("/sys/block/{}", name.replace('/', "!"));
         // Partitions are folders within that of their disk.
         let is_part = !self.root.exists(&folder);
@@ -71,27 +73,29 @@ pub fn by_name(name: &str) -> DeviceClass {
     DeviceClass { is_part, is_physical }
 }
 
-/// Sums that are unknown as soon as one part is.
+/// Adds a term to a sum that is unknown as soon as one term is.
 fn sum<T: std::ops::Add<Output = T>>(total: &mut Option<T>, part: Option<T>) {
     *total = total.take().zip(part).map(|(total, part)| total + part);
 }
 
-/// What one disk did in an interval.
+/// Activity of one disk in an interval; `None` for a counter that was reset in it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DiskDelta {
     /// Reads completed.
     pub reads: Option<u64>,
     /// Writes completed.
     pub writes: Option<u64>,
+    /// Bytes read.
     pub read_bytes: Option<u64>,
+    /// Bytes written.
     pub write_bytes: Option<u64>,
     /// Time from request to completion, summed over reads [s].
     pub read_wait_s: Option<f64>,
-    /// The same of writes.
+    /// Time from request to completion, summed over writes [s].
     pub write_wait_s: Option<f64>,
     /// Time with at least one request in progress [s].
     pub busy_s: Option<f64>,
-    /// Integral of the number of requests in progress [s].
+    /// Requests in progress, integrated over time [s].
     pub queue_s: Option<f64>,
 }
 
@@ -110,6 +114,7 @@ impl DiskDelta {
         }
     }
 
+    /// Activity from `before` to `after`.
     pub fn between(before: &Disk, after: &Disk, differences: &mut Differences) -> DiskDelta {
         let mut take = |family, item: &str, before, after| {
             differences.take(family, before, after, || format!("/proc/diskstats {item}"))
@@ -143,6 +148,7 @@ impl DiskDelta {
         }
     }
 
+    /// Adds the activity of another disk.
     pub fn add(&mut self, other: &DiskDelta) {
         sum(&mut self.reads, other.reads);
         sum(&mut self.writes, other.writes);
@@ -154,6 +160,7 @@ impl DiskDelta {
         sum(&mut self.queue_s, other.queue_s);
     }
 
+    /// Sets the columns of table `disks`.
     pub fn write(&self, row: &mut Draft<'_>) {
         row.set("reads", self.reads);
         row.set("writes", self.writes);
@@ -166,16 +173,20 @@ impl DiskDelta {
     }
 }
 
-/// What one interface carried in an interval.
+/// Traffic of one interface in an interval; `None` for a counter that was reset in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NetDelta {
+    /// Packets received.
     pub packets_in: Option<u64>,
+    /// Packets sent.
     pub packets_out: Option<u64>,
+    /// Bytes received.
     pub bytes_in: Option<u64>,
+    /// Bytes sent.
     pub bytes_out: Option<u64>,
-    /// In and out together.
+    /// Damaged or failed packets, received and sent together.
     pub errors: Option<u64>,
-    /// In and out together.
+    /// Dropped packets, received and sent together.
     pub drops: Option<u64>,
 }
 
@@ -193,6 +204,7 @@ impl NetDelta {
         }
     }
 
+    /// Traffic from `before` to `after`.
     pub fn between(before: &Interface, after: &Interface, differences: &mut Differences) -> NetDelta {
         let mut take = |item: &str, before, after| {
             differences.take(Family::Network, before, after, || format!("/proc/net/dev {item}"))
@@ -215,6 +227,7 @@ impl NetDelta {
         }
     }
 
+    /// Adds the traffic of another interface.
     pub fn add(&mut self, other: &NetDelta) {
         sum(&mut self.packets_in, other.packets_in);
         sum(&mut self.packets_out, other.packets_out);
@@ -224,6 +237,7 @@ impl NetDelta {
         sum(&mut self.drops, other.drops);
     }
 
+    /// Sets the columns of table `interfaces`.
     pub fn write(&self, row: &mut Draft<'_>) {
         row.set("packets_in", self.packets_in);
         row.set("packets_out", self.packets_out);

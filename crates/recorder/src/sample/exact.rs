@@ -1,4 +1,4 @@
-//! Exact CPU time of the whole machine, as the scheduler books it and not as the tick samples it.
+//! Exact CPU time of the whole machine, as the scheduler measures it and not as the tick samples it.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -9,7 +9,7 @@ use crate::kernel::files::{KernelFile, Root, read_whole};
 use crate::proc::{cpu_usage, schedstat};
 use crate::sample::missing::{Missing, SourceFailure};
 
-/// Where the exact CPU time comes from, best first.
+/// Source of the exact CPU time, best first.
 #[derive(Debug)]
 pub enum ExactTime {
     /// `cpuacct.usage` of the root group (cgroup version 1): complete, current to the tick.
@@ -17,14 +17,16 @@ pub enum ExactTime {
     /// The sum of `cpu.stat` over the top groups (version 2; that of the root itself is tick-sampled).
     /// Kernel threads belong to no group and are added from the processes.
     Cgroup2(TopGroups),
-    /// `/proc/schedstat`: complete, but a run is booked when it ends.
+    /// `/proc/schedstat`: complete, but a run is counted when it ends.
     RunQueues(KernelFile),
-    /// The sum over the processes.
+    /// The sum over the processes: without those that start and end between two samples unnoticed.
     Processes,
 }
 
+/// Mount points of the controller: alone, or together with `cpu` as systemd mounts it.
 const CPUACCT: [&str; 2] =
     ["/sys/fs/cgroup/cpuacct/cpuacct.usage", "/sys/fs/cgroup/cpu,cpuacct/cpuacct.usage"];
+/// Where version 2 is mounted: alone, or beside version 1 (systemd's hybrid layout).
 const CGROUP2: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
 
 impl ExactTime {
@@ -73,17 +75,17 @@ impl ExactTime {
         }
     }
 
-    /// Nanoseconds since boot; `None` where the processes alone know.
+    /// CPU time since boot [ns]; `None` if it has to be summed over the processes, or the source failed.
     pub fn read(&mut self, buffer: &mut Vec<u8>, failures: &mut Vec<SourceFailure>) -> Option<u64> {
-        let (name, parsed) = match self {
+        let (name, value) = match self {
             ExactTime::Cpuacct(file) => {
-                (&file.name, text_of(file, buffer, cpu_usage::parse_cpuacct).map(Some))
+                (&file.name, parsed(file, buffer, cpu_usage::parse_cpuacct).map(Some))
             }
-            ExactTime::RunQueues(file) => (&file.name, text_of(file, buffer, schedstat::parse_run_queues)),
+            ExactTime::RunQueues(file) => (&file.name, parsed(file, buffer, schedstat::parse_run_queues)),
             ExactTime::Cgroup2(groups) => return Some(groups.read(buffer)),
             ExactTime::Processes => return None,
         };
-        match parsed {
+        match value {
             Ok(value) => value,
             Err(reason) => {
                 failures.push(SourceFailure { name: name.clone(), reason });
@@ -93,7 +95,8 @@ impl ExactTime {
     }
 }
 
-fn text_of<T, E: ToString>(
+/// The parsed contents of a file, or the reason for which there are none.
+fn parsed<T, E: ToString>(
     file: &KernelFile,
     buffer: &mut Vec<u8>,
     parse: impl FnOnce(&[u8], String) -> Result<T, E>,
@@ -102,10 +105,11 @@ fn text_of<T, E: ToString>(
     parse(text, file.name.clone()).map_err(|error| error.to_string())
 }
 
-/// In a container the root group is the container's: its time is then far from that of `/proc/stat`.
+/// True if the root group's CPU time is that of the whole machine.
 ///
-/// The tick's sampling error cannot move a sum over minutes twofold, short of a load in step with it;
-/// a machine that has just come up is believed.
+/// In a container the root group is the container's: its time is then far from that of `/proc/stat`. The
+/// tick's sampling error cannot change a sum over minutes by a factor of three, except for a load in step
+/// with it. Soon after boot there is too little time to compare, so that the group is accepted.
 fn is_whole_machine(root: &Root, usage_ns: u64) -> bool {
     let Some(text) = root.text("/proc/stat") else { return false };
     let Ok(stat) = crate::proc::stat::parse(text.as_bytes(), "/proc/stat") else { return false };
@@ -119,27 +123,29 @@ fn is_whole_machine(root: &Root, usage_ns: u64) -> bool {
 #[derive(Debug)]
 pub struct TopGroups {
     folder: std::path::PathBuf,
-    /// The time of each when last read. That of a group that has gone stays in the sum.
+    /// File of each group, and its CPU time when last read [ns].
     groups: BTreeMap<String, (fs::File, u64)>,
-    gone_ns: u64,
-    /// Links of the folder when it was listed last: two, and one for each group in it.
+    /// CPU time of groups that were removed [ns].
+    removed_ns: u64,
+    /// Links of the folder when it was last listed: two, and one for each group in it.
     links: u64,
 }
 
 impl TopGroups {
     fn open(root: &Root, folder: &str) -> Option<TopGroups> {
-        // Only a root group has no `cgroup.events`; in a container the root seen is no root.
+        // Only the root group has no `cgroup.events`; in a container the topmost visible group is not the root.
         if !root.exists(&format!("{folder}/cgroup.controllers"))
             || root.exists(&format!("{folder}/cgroup.events"))
         {
             return None;
         }
         let mut groups =
-            TopGroups { folder: root.path(folder), groups: BTreeMap::new(), gone_ns: 0, links: 0 };
+            TopGroups { folder: root.path(folder), groups: BTreeMap::new(), removed_ns: 0, links: 0 };
         groups.read(&mut Vec::new());
         (!groups.groups.is_empty()).then_some(groups)
     }
 
+    /// Opens the groups that are new in the folder.
     fn list(&mut self) {
         let Ok(entries) = fs::read_dir(&self.folder) else { return };
         for entry in entries.flatten() {
@@ -152,6 +158,7 @@ impl TopGroups {
         }
     }
 
+    /// CPU time of all groups since boot [ns].
     fn read(&mut self, buffer: &mut Vec<u8>) -> u64 {
         let links = fs::metadata(&self.folder).map_or(0, |folder| folder.nlink());
         if links != self.links {
@@ -159,7 +166,7 @@ impl TopGroups {
             self.links = links;
         }
         let mut sum = 0;
-        let mut gone = Vec::new();
+        let mut removed = Vec::new();
         for (name, (file, last)) in &mut self.groups {
             let usage = read_whole(&*file, buffer).ok();
             match usage.and_then(|text| cpu_usage::parse_cpu_stat(text, "cpu.stat").ok()) {
@@ -168,17 +175,17 @@ impl TopGroups {
                     *last = now.max(*last);
                     sum += *last;
                 }
-                None => gone.push(name.clone()),
+                None => removed.push(name.clone()),
             }
         }
-        for name in gone {
+        for name in removed {
             if let Some((_, last)) = self.groups.remove(&name) {
-                // What it used stays in the total since boot, or the total would fall.
-                self.gone_ns += last;
-                // Another may have come in its place.
+                // Its time stays in the total since boot, or the total would fall.
+                self.removed_ns += last;
+                // Another may have taken its place, with the same number of links: list again.
                 self.links = 0;
             }
         }
-        sum + self.gone_ns
+        sum + self.removed_ns
     }
 }

@@ -1,15 +1,17 @@
-//! Sources that this machine lacks, and those that failed while recording.
+//! Sources that this machine does not have, and those that failed while recording.
 
 use std::collections::BTreeMap;
 use std::io;
 
-/// Reason for which each source has no numbers, by its file or purpose.
+/// Reason for which a source has no numbers, by its file or purpose.
 pub type Missing = BTreeMap<String, String>;
 
 /// A source that failed while recording.
 #[derive(Debug)]
 pub struct SourceFailure {
+    /// File of the source.
     pub name: String,
+    /// Error of the system call or of the parser.
     pub reason: String,
 }
 

@@ -1,4 +1,4 @@
-//! From two snapshots to the rows of one interval.
+//! Rows of one interval, from the snapshots at its two ends.
 
 use thinktime_log::{Row, Value, vocabulary};
 
@@ -11,37 +11,41 @@ use crate::sample::devices::{Devices, DiskDelta, NetDelta};
 use crate::sample::sheet::{Draft, Sheet};
 use crate::sample::system::Snapshot;
 
-/// The sheets of the system-wide tables.
+/// Sheets of the system-wide tables.
 #[derive(Debug)]
 pub struct SystemSheets {
     /// A row an interval.
     pub samples: Sheet,
-    /// A row for each CPU that did anything.
+    /// A row for each CPU that was not idle throughout.
     pub cpus: Sheet,
-    /// A row for each disk that did anything.
+    /// A row for each disk with a request.
     pub disks: Sheet,
-    /// A row for each interface that carried anything.
+    /// A row for each interface with traffic.
     pub interfaces: Sheet,
 }
 
-/// Rows of one interval but for what the processes and the recorder itself add to `samples`.
+/// Rows of one interval, without the columns of `samples` that the processes and the recorder itself add.
 pub struct SystemRows<'a> {
+    /// Row of `samples`, to be completed.
     pub sample: Draft<'a>,
+    /// Rows of `cpus`.
     pub cpus: Vec<Row>,
+    /// Rows of `disks`.
     pub disks: Vec<Row>,
+    /// Rows of `interfaces`.
     pub interfaces: Vec<Row>,
-    /// CPU time outside idle as the tick sampled it.
+    /// CPU time outside idle as sampled at the tick, summed over the CPUs [s].
     pub busy_sampled_s: f64,
 }
 
-/// When the interval began, how long it was, and the units of the kernel.
+/// Beginning and length of the interval, and the kernel's unit of CPU time.
 #[derive(Clone, Copy, Debug)]
 pub struct Interval {
-    /// Microseconds since 1970 UTC, by the wall clock.
+    /// Beginning by the wall clock [µs since 1970 UTC].
     pub start_us: i64,
-    /// By the monotonic clock: the wall clock may be set meanwhile.
+    /// Length by the monotonic clock, since the wall clock may be set meanwhile [s].
     pub length_s: f64,
-    /// Seconds of a clock tick of `/proc/stat`.
+    /// Length of a clock tick of `/proc/stat` [s].
     pub tick_s: f64,
 }
 
@@ -57,7 +61,7 @@ impl Default for SystemSheets {
 }
 
 impl SystemSheets {
-    /// The rows for the interval from `before` to `after`.
+    /// Rows for the interval from `before` to `after`.
     pub fn rows(
         &self,
         interval: Interval,
@@ -91,9 +95,11 @@ impl SystemSheets {
         let mut rows = Vec::new();
         for (cpu, now) in &after.stat.cpus {
             // A CPU that was not there before was plugged in: its interval is not known.
-            let Ok(at) = before.stat.cpus.binary_search_by_key(cpu, |(number, _)| *number) else { continue };
-            let delta = CpuDelta::between(&before.stat.cpus[at].1, now, differences, "one CPU");
-            // An absent row means idle: on large machines most CPUs are, most of the time.
+            let Ok(index) = before.stat.cpus.binary_search_by_key(cpu, |(number, _)| *number) else {
+                continue;
+            };
+            let delta = CpuDelta::between(&before.stat.cpus[index].1, now, differences, "one CPU");
+            // An absent row means idle, which most CPUs of large machines are most of the time.
             if delta.busy() == 0 && delta.steal.unwrap_or(0) == 0 {
                 continue;
             }
@@ -131,8 +137,8 @@ impl SystemSheets {
             }
             let delta = DiskDelta::between(previous, disk, differences);
             if class.is_physical {
-                // Devices on top of others have rows, but are not in the total: their requests are counted
-                // below them.
+                // Devices on top of others have rows, but are not in the total: their requests reach the
+                // disks below and are counted there.
                 total.add(&delta);
             }
             let mut row = self.disks.row();
@@ -183,14 +189,14 @@ impl SystemSheets {
         sample.set("net_packets_out", total.packets_out);
         sample.set("net_bytes_in", total.bytes_in);
         sample.set("net_bytes_out", total.bytes_out);
-        // What goes over the loopback is sent once and received once: it is counted as sent.
+        // Each packet over the loopback is sent once and received once: sent packets are counted.
         sample.set("loopback_packets", loopback.packets_out);
         sample.set("loopback_bytes", loopback.bytes_out);
         rows
     }
 }
 
-/// CPU time by state in an interval, in ticks.
+/// CPU time by state in an interval [tick].
 struct CpuDelta {
     user: Option<u64>,
     nice: Option<u64>,
@@ -219,7 +225,7 @@ impl CpuDelta {
         }
     }
 
-    /// Everything that is work: neither idle nor stolen.
+    /// Time in all states that are work, neither idle nor stolen [tick].
     fn busy(&self) -> u64 {
         // Guest time is not added: the kernel has it in `user` and `nice` already.
         [self.user, self.nice, self.system, self.irq, self.softirq].into_iter().flatten().sum()
@@ -242,6 +248,7 @@ impl CpuDelta {
     }
 }
 
+/// Switches, interrupts and forks.
 fn kernel_events(sample: &mut Draft<'_>, before: &Snapshot, after: &Snapshot, differences: &mut Differences) {
     let (old, new) = (&before.stat, &after.stat);
     let mut take = |family, name: &str, before, after| {
@@ -253,12 +260,14 @@ fn kernel_events(sample: &mut Draft<'_>, before: &Snapshot, after: &Snapshot, di
     sample.set("context_switches", switches);
     sample.set("interrupts", interrupts);
     sample.set("forks", forks);
-    for (at, name) in vocabulary::SOFTIRQ_TYPES.iter().enumerate() {
-        let (old, new) = (old.softirqs.get(at).copied(), new.softirqs.get(at).copied());
+    for (index, name) in vocabulary::SOFTIRQ_TYPES.iter().enumerate() {
+        // Older kernels have fewer types: the rest stays null.
+        let (old, new) = (old.softirqs.get(index).copied(), new.softirqs.get(index).copied());
         sample.set(&format!("softirq_{name}"), take(Family::SoftirqByType, "softirq by type", old, new));
     }
 }
 
+/// Page faults, paging, swapping and reclaim.
 fn memory_flow(sample: &mut Draft<'_>, before: &Snapshot, after: &Snapshot, differences: &mut Differences) {
     let (Some(old), Some(new)) = (&before.vmstat, &after.vmstat) else { return };
     let mut take = |name: &str, before, after| {
@@ -281,6 +290,7 @@ fn memory_flow(sample: &mut Draft<'_>, before: &Snapshot, after: &Snapshot, diff
     sample.set("pages_freed", take("pgfree", old.freed, new.freed));
 }
 
+/// Stall times. CPUs have no `full`: while one task waits for a CPU, another uses it.
 fn pressure(sample: &mut Draft<'_>, before: &Snapshot, after: &Snapshot, differences: &mut Differences) {
     let mut take = |column: &str, before: Option<u64>, after: Option<u64>| {
         let grown =
@@ -296,6 +306,7 @@ fn pressure(sample: &mut Draft<'_>, before: &Snapshot, after: &Snapshot, differe
     take("psi_io_full_s", full(&before.pressure_io), full(&after.pressure_io));
 }
 
+/// Values at the end of the interval; all others are differences over it.
 fn gauges(sample: &mut Draft<'_>, after: &Snapshot) {
     sample.set("runnable", after.stat.runnable);
     sample.set("blocked", after.stat.blocked);
@@ -324,17 +335,18 @@ fn gauges(sample: &mut Draft<'_>, after: &Snapshot) {
     }
 }
 
-/// Makes the rows of the users who did anything.
+/// Makes the rows of the users with any usage.
 #[derive(Debug)]
 pub struct UserSheet {
+    /// Sheet of table `users`.
     pub sheet: Sheet,
     tick_s: f64,
-    /// Whether the source measures waiting for a CPU.
+    /// True if the source measures waiting for a CPU.
     has_wait: bool,
 }
 
 impl UserSheet {
-    /// The sheet; `has_wait` says whether the source measures waiting for a CPU.
+    /// A sheet; `has_wait` is true if the source of processes measures waiting for a CPU.
     pub fn new(has_wait: bool) -> UserSheet {
         UserSheet {
             sheet: Sheet::new(vocabulary::users()),
@@ -343,11 +355,11 @@ impl UserSheet {
         }
     }
 
-    /// A row for each user who used anything in the interval.
+    /// A row for each user with any usage in the interval.
     pub fn rows(&self, interval: Interval, census: &Census) -> Vec<Row> {
-        // Users who did nothing have no row; a log of a large machine would be mostly zeros.
-        let did_something = census.accounts().iter().filter(|(_, account)| !account.usage.is_zero());
-        did_something.map(|(key, account)| self.row(interval, &key.text(), account)).collect()
+        // Users without usage have no row; a log of a large machine would be mostly zeros.
+        let active = census.accounts().iter().filter(|(_, account)| !account.usage.is_zero());
+        active.map(|(key, account)| self.row(interval, &key.text(), account)).collect()
     }
 
     fn row(&self, interval: Interval, user: &str, account: &Account) -> Row {
@@ -361,7 +373,7 @@ impl UserSheet {
         row.set("run_delay_s", self.has_wait.then_some(usage.wait_ns as f64 * 1e-9));
         row.set("page_faults_minor", usage.faults_minor);
         row.set("page_faults_major", usage.faults_major);
-        // Null where it may not be seen: 0 would say that nothing was read.
+        // Null where the recorder is not permitted to see it: 0 would mean that nothing was read.
         row.set("read_bytes", account.sees_io.then_some(usage.read_bytes));
         row.set("write_bytes", account.sees_io.then_some(usage.write_bytes));
         row.set("processes", account.processes);

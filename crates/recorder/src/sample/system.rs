@@ -1,4 +1,4 @@
-//! The system-wide sources: opened at start, read at every sample, absent ones named.
+//! System-wide sources: opened at start and read at every sample; absent ones are named.
 
 use std::io;
 
@@ -11,20 +11,30 @@ use crate::sample::exact::ExactTime;
 use crate::sample::missing::{Missing, SourceFailure, why_missing};
 use crate::sample::sessions::Sessions;
 
-/// Everything system-wide at one moment. Absent is `None`, never zero.
+/// All system-wide counters and gauges at one moment. Absent ones are `None`, never zero.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
+    /// `/proc/stat`, the only source without which nothing is recorded.
     pub stat: Stat,
+    /// `/proc/vmstat`.
     pub vmstat: Option<Vmstat>,
+    /// `/proc/diskstats`.
     pub disks: Option<Vec<Disk>>,
+    /// `/proc/net/dev`.
     pub interfaces: Option<Vec<Interface>>,
+    /// `/proc/meminfo`.
     pub memory: Option<Meminfo>,
+    /// `/proc/loadavg`.
     pub load: Option<Loadavg>,
+    /// `/proc/pressure/cpu`.
     pub pressure_cpu: Option<Pressure>,
+    /// `/proc/pressure/memory`.
     pub pressure_memory: Option<Pressure>,
+    /// `/proc/pressure/io`.
     pub pressure_io: Option<Pressure>,
-    /// Cumulative exact CPU time of all tasks.
+    /// Exact CPU time of all tasks since boot [ns].
     pub exact_ns: Option<u64>,
+    /// Logged-in sessions.
     pub sessions: Option<u64>,
 }
 
@@ -40,19 +50,23 @@ pub struct SystemReader {
     pressure_cpu: Option<KernelFile>,
     pressure_memory: Option<KernelFile>,
     pressure_io: Option<KernelFile>,
+    /// Source of the exact CPU time.
     pub exact: ExactTime,
+    /// Source of the number of sessions.
     pub sessions: Sessions,
     buffer: Vec<u8>,
+    /// Sources that this machine does not have, with the reasons.
     pub missing: Missing,
 }
 
+/// The file if it can be read once. Opening is not enough: with PSI switched off, only reading fails.
 fn open_and_try(root: &Root, name: &str, missing: &mut Missing, buffer: &mut Vec<u8>) -> Option<KernelFile> {
     let tried = KernelFile::open(root, name).and_then(|file| file.read(buffer).map(|_| ()).map(|()| file));
     tried.inspect_err(|error| drop(missing.insert(name.into(), why_missing(name, error)))).ok()
 }
 
 impl SystemReader {
-    /// Opens every source. Only `/proc/stat` has to be there.
+    /// Opens every source. Only `/proc/stat` has to exist.
     pub fn open(root: &Root) -> io::Result<SystemReader> {
         let mut missing = Missing::new();
         let mut buffer = Vec::new();
@@ -85,10 +99,11 @@ impl SystemReader {
         })
     }
 
-    /// Reads all sources. One that fails is `None` in this snapshot and goes to `failures`;
-    /// only `/proc/stat` is an error.
+    /// Snapshot of all sources. One that fails is `None` in it and is added to `failures`; only failure of
+    /// `/proc/stat` is an error.
     pub fn read(&mut self, failures: &mut Vec<SourceFailure>) -> Result<Snapshot, ReadError> {
         let buffer = &mut self.buffer;
+        // One buffer for all files: it has grown to the longest of them after the first sample.
         let text =
             self.stat.read(buffer).map_err(|source| ReadError::Io { path: "/proc/stat".into(), source })?;
         let stat = stat::parse(text, "/proc/stat")?;
@@ -127,6 +142,7 @@ pub enum ReadError {
     Parse(#[from] ParseError),
 }
 
+/// Contents of one source; failure is recorded in `failures`.
 fn read<'a, T>(
     file: &'a Option<KernelFile>,
     buffer: &mut Vec<u8>,
