@@ -247,7 +247,7 @@ def test_killed_at_any_moment_it_loses_a_sample_at_most_and_the_next_one_goes_on
         (["--interval", "0.01s"], ["--interval", "0.1s"]),
         (["--interval", "soon"], ["--interval", "soon"]),
         (["--root", "/nowhere"], ["--root", "/nowhere", "proc"]),
-        (["--keep-days", "0"], ["--keep-days", "above zero"]),
+        (["--keep-days", "0"], ["--keep-days", "above 0"]),
         (["--duration", "0s"], ["--duration"]),
         (["-o", "/proc/run"], ["/proc/run"]),
     ],
