@@ -1,18 +1,24 @@
 //! `Log::check`: what is wrong with a log, and where.
 
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Seek;
 use std::path::{Path, PathBuf};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, TimestampMicrosecondType};
 use arrow_array::{Array, RecordBatch};
+use arrow_schema::Schema;
 use serde::Serialize;
 
-use crate::error::LogError;
+use crate::error::{IoContext, LogError};
+use crate::folder::Folder;
 use crate::history::Superseded;
+use crate::journal::Wrong;
+use crate::ledger::Stamp;
 use crate::machine::{Violation, violations};
 use crate::manifest::Manifest;
-use crate::part::{numbered, open_part, read_part};
+use crate::part::{PartFile, damaged_name, damaged_numbers, journal_name};
 use crate::reader::Log;
 use crate::schema::TableSchema;
 
@@ -60,35 +66,126 @@ impl Defect {
             remedy: remedy.into(),
         }
     }
+
+    /// The same defect where nothing is lost.
+    fn note(self) -> Defect {
+        Defect { severity: Severity::Note, ..self }
+    }
 }
 
+const RESTORE: &str = "restore the file from a copy; what is computed without it lacks its rows";
 const MOVE_AWAY: &str = "move the file out of the log: the other parts stay readable";
 
 impl Log {
-    /// Reads everything and lists what is wrong: files that cannot be read, columns that are not as
-    /// the manifest says, rows that break the laws of the tables, machines that are not as their
+    /// Reads everything and lists what is wrong: what `integrity` finds, files that cannot be read, columns that
+    /// are not as the manifest says, rows that break the laws of the tables, machines that are not as their
     /// schema says. Empty when all is well.
     pub fn check(&self) -> Result<Vec<Defect>, LogError> {
-        let mut defects = Vec::new();
-        self.check_journals(&mut defects)?;
+        let folder = Folder::open(&self.dir)?;
+        let mut defects = self.integrity()?;
+        let damaged: BTreeSet<PathBuf> = defects.iter().map(|defect| defect.file.clone()).collect();
         self.check_machines(&mut defects);
         let mut starts = BTreeSet::new();
         // samples first: the rows of other tables belong to its intervals.
         let mut tables: Vec<&TableSchema> = self.manifest.tables.iter().collect();
         tables.sort_by_key(|schema| schema.name != "samples");
         for schema in tables {
-            for path in self.parts(&schema.name) {
-                self.check_schema(&path, schema, &mut defects);
-                match read_part(&path, &schema.name) {
-                    Ok(batches) => check_rows(&path, schema, &batches, &mut starts, &mut defects),
-                    Err(error) => defects.push(Defect::error(&path, "", "rows", error, MOVE_AWAY)),
+            for part in self.part_files(&schema.name) {
+                // Its rows are not those that were written; whatever is wrong with them is no second defect.
+                if damaged.contains(&part.path) {
+                    continue;
+                }
+                if let Err(error) = check_part(&folder, part, schema, &mut starts, &mut defects) {
+                    defects.push(Defect::error(&part.path, "", "rows", error, MOVE_AWAY));
                 }
             }
             if let Some(batch) = self.open_rows(&schema.name)? {
-                check_rows(&self.dir.join("journal"), schema, &[batch], &mut starts, &mut defects);
+                check_rows(&self.dir.join("journal"), schema, 0, &batch, &mut starts, &mut defects);
             }
         }
         Ok(defects)
+    }
+
+    /// Lists where the log is not the one that was written: parts that are missing, added or changed, a manifest
+    /// that was changed, journals with damage. The bytes of every part are read and not decoded, so that a
+    /// report can afford to ask before it says anything.
+    pub fn integrity(&self) -> Result<Vec<Defect>, LogError> {
+        let folder = Folder::open(&self.dir)?;
+        let mut defects = Vec::new();
+        self.check_manifest(&mut defects);
+        self.check_ledger(&folder, &mut defects)?;
+        self.check_journals(&folder, &mut defects)?;
+        Ok(defects)
+    }
+
+    fn check_manifest(&self, defects: &mut Vec<Defect>) {
+        let file = Manifest::path(&self.dir);
+        if !self.manifest.is_intact {
+            let message = "the text is not the one that was written: its checksum is another";
+            let remedy =
+                "restore the manifest from a copy; the next writer keeps it as it is and counts an incident";
+            defects.push(Defect::error(&file, "", "crc32", message, remedy));
+        }
+        if let Some(error) = &self.ledger_error {
+            let remedy = "the parts that are there are read; whether any is missing or changed is not known";
+            defects.push(Defect::error(&file, "", "ledger", error, remedy));
+        }
+        if self.manifest.ledger.is_none()
+            && self.manifest.tables.iter().any(|table| !self.part_files(&table.name).is_empty())
+        {
+            let message = "a log of a format before version 3 has no list of its parts";
+            let remedy =
+                "a part that was removed, copied or changed is not noticed; the next writer lists them";
+            defects.push(Defect::error(&file, "", "ledger", message, remedy).note());
+        }
+        if let Some(number) = self.lost_journal() {
+            let message = "the journal was begun, and is neither here nor sealed";
+            defects.push(Defect::error(
+                &self.dir.join(journal_name(number)),
+                "",
+                "journal",
+                message,
+                RESTORE,
+            ));
+        }
+    }
+
+    /// Compares every part with what the ledger says of it.
+    fn check_ledger(&self, folder: &Folder, defects: &mut Vec<Defect>) -> Result<(), LogError> {
+        for part in &self.missing {
+            defects.push(Defect::error(
+                &part.path,
+                "",
+                "part",
+                "the ledger lists this part, and it is gone",
+                RESTORE,
+            ));
+        }
+        for part in &self.unlisted {
+            let message = "the ledger does not list this part: it is not read";
+            let remedy = "move the file out of the log";
+            let defect = Defect::error(&part.path, "", "part", message, remedy);
+            // Retention takes parts out of the ledger before it removes them.
+            let was_retired = part.number <= self.manifest.retired_through_part;
+            defects.push(if was_retired { defect.note() } else { defect });
+        }
+        let Some(ledger) = &self.ledger else { return Ok(()) };
+        for (table, number, listed) in ledger.iter() {
+            let Some(part) = self.part_files(table).iter().find(|part| part.number == number) else {
+                continue;
+            };
+            let stamp = part.open(folder).and_then(|file| Stamp::of_reader(file).at("read", &part.path));
+            let message = match stamp {
+                Ok(stamp) if stamp == listed.stamp => continue,
+                Ok(stamp) if stamp.bytes != listed.stamp.bytes => {
+                    format!("{} bytes; {} were written", stamp.bytes, listed.stamp.bytes)
+                }
+                Ok(_) => "its bytes are not those that were written: the checksum is another".into(),
+                Err(error) => error.to_string(),
+            };
+            defects.push(Defect::error(&part.path, "", "part", message, RESTORE));
+        }
+        Ok(())
     }
 
     /// A key of a machine that is not as the schema says keeps no row from being read, and misleads the
@@ -108,55 +205,69 @@ impl Log {
         }
     }
 
-    fn check_journals(&self, defects: &mut Vec<Defect>) -> Result<(), LogError> {
+    fn check_journals(&self, folder: &Folder, defects: &mut Vec<Defect>) -> Result<(), LogError> {
         for (number, contents) in &self.journals {
-            let file = crate::part::journal_path(&self.dir, *number);
+            let file = self.dir.join(journal_name(*number));
             for damage in &contents.damage {
                 let place = format!("byte {}", damage.offset);
-                let mut defect = Defect::error(
-                    &file,
-                    place,
-                    "block",
-                    format!("{} bytes are no valid block", damage.length),
-                    "the other blocks are read; the next recorder keeps this file as .damaged",
-                );
-                if damage.is_tail {
-                    defect.severity = Severity::Note;
-                    defect.remedy = "a block that was being written: nothing to do".into();
-                }
-                defects.push(defect);
+                let remedy = match damage.wrong {
+                    Wrong::Torn { .. } => "a block that was being written: nothing to do",
+                    _ => "the other blocks are read; the next recorder keeps this file as .damaged",
+                };
+                let defect = Defect::error(&file, place, "block", damage.wrong, remedy);
+                defects.push(if damage.is_harmless() { defect.note() } else { defect });
             }
         }
-        for (_, path) in numbered(&self.dir, "journal-", ".damaged")? {
+        for number in damaged_numbers(folder)? {
             let message = "blocks of this journal could not be read when it was sealed";
+            let path = self.dir.join(damaged_name(number));
             defects.push(Defect::error(&path, "", "block", message, "remove it when it is of no use to you"));
         }
         Ok(())
     }
+}
 
-    fn check_schema(&self, path: &Path, schema: &TableSchema, defects: &mut Vec<Defect>) {
-        // That it cannot be opened is reported by who reads the rows.
-        let Ok(reader) = open_part(path) else { return };
-        for field in reader.schema().fields() {
-            if Superseded::of_field(&schema.name, field).is_some() {
-                continue;
-            }
-            let Some(at) = schema.position(field.name()) else {
-                let message = "the manifest does not know this column";
-                defects.push(Defect::error(path, "schema", field.name(), message, "add it to the manifest"));
-                continue;
-            };
-            let expected = schema.columns[at].ty.arrow();
-            if *field.data_type() != expected {
-                let message = format!("type {}, the manifest says {expected}", field.data_type());
-                defects.push(Defect::error(path, "schema", field.name(), message, MOVE_AWAY));
-            }
-            for key in ["unit", "kind"] {
-                if !field.metadata().contains_key(key) {
-                    let message = format!("the field metadata has no {key}");
-                    let remedy = "write the part with thinktime, or add the metadata";
-                    defects.push(Defect::error(path, "schema", field.name(), message, remedy));
-                }
+/// Checks columns and rows of a part.
+fn check_part(
+    folder: &Folder,
+    part: &PartFile,
+    schema: &TableSchema,
+    starts: &mut BTreeSet<i64>,
+    defects: &mut Vec<Defect>,
+) -> Result<(), LogError> {
+    let mut file: File = part.open(folder)?;
+    let fields = part.reader(file.try_clone().at("open", &part.path)?)?.schema().clone();
+    check_schema(&part.path, &fields, schema, defects);
+    // The descriptors share their place in the file.
+    file.rewind().at("read", &part.path)?;
+    let mut row = 0;
+    part.for_each_batch(file, |batch| {
+        check_rows(&part.path, schema, row, &batch, starts, defects);
+        row += batch.num_rows();
+        Ok(())
+    })
+}
+
+fn check_schema(path: &Path, fields: &Schema, schema: &TableSchema, defects: &mut Vec<Defect>) {
+    for field in fields.fields() {
+        if Superseded::of_field(&schema.name, field).is_some() {
+            continue;
+        }
+        let Some(at) = schema.position(field.name()) else {
+            let message = "the manifest does not know this column";
+            defects.push(Defect::error(path, "schema", field.name(), message, "add it to the manifest"));
+            continue;
+        };
+        let expected = schema.columns[at].ty.arrow();
+        if *field.data_type() != expected {
+            let message = format!("type {}, the manifest says {expected}", field.data_type());
+            defects.push(Defect::error(path, "schema", field.name(), message, MOVE_AWAY));
+        }
+        for key in ["unit", "kind"] {
+            if !field.metadata().contains_key(key) {
+                let message = format!("the field metadata has no {key}");
+                let remedy = "write the part with thinktime, or add the metadata";
+                defects.push(Defect::error(path, "schema", field.name(), message, remedy));
             }
         }
     }
@@ -167,32 +278,29 @@ impl Log {
 fn check_rows(
     file: &Path,
     schema: &TableSchema,
-    batches: &[RecordBatch],
+    first_row: usize,
+    batch: &RecordBatch,
     starts: &mut BTreeSet<i64>,
     defects: &mut Vec<Defect>,
 ) {
-    let mut row = 0;
-    for batch in batches {
-        match schema.name.as_str() {
-            "samples" => {
-                check_lengths(file, row, batch, defects);
-                starts.extend(instants(batch));
-            }
-            "users" | "cpus" | "disks" | "interfaces" => {
-                // The first of a batch only: a lost part of samples would give thousands of the same defect.
-                if let Some(at) = instants(batch).position(|start| !starts.contains(&start)) {
-                    defects.push(Defect::error(
-                        file,
-                        format!("row {}", row + at),
-                        "start",
-                        "no interval of samples starts then",
-                        "the rows from here on may belong to a damaged part of samples",
-                    ));
-                }
-            }
-            _ => {}
+    match schema.name.as_str() {
+        "samples" => {
+            check_lengths(file, first_row, batch, defects);
+            starts.extend(instants(batch));
         }
-        row += batch.num_rows();
+        "users" | "cpus" | "disks" | "interfaces" => {
+            // The first of a batch only: a lost part of samples would give thousands of the same defect.
+            if let Some(at) = instants(batch).position(|start| !starts.contains(&start)) {
+                defects.push(Defect::error(
+                    file,
+                    format!("row {}", first_row + at),
+                    "start",
+                    "no interval of samples starts then",
+                    "the rows from here on may belong to a damaged part of samples",
+                ));
+            }
+        }
+        _ => {}
     }
 }
 

@@ -18,6 +18,16 @@ pub enum LogError {
         "{path} is being written by process {holder}; end that process first, or write to another folder"
     )]
     Locked { path: PathBuf, holder: String },
+    #[error(
+        "{path}: {reason}; root writes only into a folder of its own that nobody else may write: run as the folder's owner, name another folder, or run `chown root {path}` and `chmod go-w {path}`"
+    )]
+    Unsafe { path: PathBuf, reason: String },
+    #[error("{path} {reason}; a log holds regular files and folders alone: put the file itself in its place")]
+    NotAFile { path: PathBuf, reason: &'static str },
+    #[error(
+        "{path}: the {what} of the log was moved, removed or replaced while it was being written; what was written so far lies where it was moved to"
+    )]
+    Lost { path: PathBuf, what: &'static str },
     #[error("{path}: this session has ended; open the log again to append another")]
     Ended { path: PathBuf },
     #[error(

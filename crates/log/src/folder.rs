@@ -1,77 +1,332 @@
-//! The folder of a log, as its one writer takes it.
+//! The folder of a log, opened once: everything in it is reached relative to that descriptor and through no link.
+//!
+//! A recorder runs as root for months in folders that others may reach. A path that is looked up again for each
+//! file can lead somewhere else each time; a link in the folder would let whoever made it choose the file that
+//! root writes. Here a name is one component, a link is refused, a file that is new is made exclusively, and what
+//! is opened must be a regular file: opening a FIFO would wait for ever.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read, Seek, Write};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, Stat, flock, fstat, fsync, mkdirat, openat,
+    renameat, statat, unlinkat,
+};
+use rustix::io::Errno;
 
 use crate::error::{IoContext, LogError};
-use crate::manifest::Manifest;
-use crate::part::{journals, numbered, parts};
+use crate::ledger::{Stamp, Stamped};
 
-/// A folder with other things in it is not to be written into, let alone replaced.
-pub(crate) fn refuse_others(dir: &Path, has_manifest: bool) -> Result<(), LogError> {
-    if has_manifest || !dir.exists() {
-        return Ok(());
-    }
-    for entry in fs::read_dir(dir).at("list", dir)? {
-        // A lock alone is left by a writer that failed before it wrote a manifest.
-        if entry.at("list", dir)?.file_name() != "lock" {
-            let reason = "the folder holds other files".into();
-            return Err(LogError::NotALog { path: dir.into(), reason });
-        }
-    }
-    Ok(())
+/// Folders are for their owner and group: the log names users and says when each of them worked.
+const FOLDER_MODE: u32 = 0o750;
+/// Files, by the same reason. The umask may take more away.
+const FILE_MODE: u32 = 0o640;
+const LOCK: &str = "lock";
+
+/// An open folder.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    fd: OwnedFd,
+    /// For messages, and to see whether the folder is still where it was.
+    path: PathBuf,
 }
 
-/// Takes the lock of the one writer; the kernel releases it when the process ends in any way.
-pub(crate) fn lock(dir: &Path) -> Result<File, LogError> {
-    let path = dir.join("lock");
-    let options = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
-    let mut file = options.at("open", &path)?;
-    if let Err(errno) = flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        // A file system without locks is an error, not a second writer.
-        if errno != rustix::io::Errno::WOULDBLOCK {
-            return Err(io::Error::from(errno)).at("lock", &path);
-        }
-        let mut holder = String::new();
-        file.read_to_string(&mut holder).at("read", &path)?;
-        return Err(LogError::Locked { path: dir.into(), holder: holder.trim().into() });
+impl Folder {
+    /// The folder at `path`, for reading.
+    pub(crate) fn open(path: &Path) -> Result<Folder, LogError> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let fd = openat(CWD, path, flags, Mode::empty()).map_err(io::Error::from).at("open", path)?;
+        Ok(Folder { fd, path: path.into() })
     }
-    // For the message to who comes second; the lock is the kernel's, and a stale number here does no harm.
-    let pid = format!("{}\n", std::process::id());
-    file.set_len(0)
-        .and_then(|()| file.rewind())
-        .and_then(|()| file.write_all(pid.as_bytes()))
-        .at("write", &path)?;
-    Ok(file)
+
+    /// The folder at `path`, for writing; it is made where there is none.
+    ///
+    /// A link in place of the folder is refused, and root is refused a folder that others may write.
+    pub(crate) fn create(path: &Path) -> Result<Folder, LogError> {
+        // Without the slash at the end of `log/`, which would follow a link.
+        let path: PathBuf = path.components().collect();
+        if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+            std::fs::create_dir_all(parent).at("create", parent)?;
+        }
+        match mkdirat(CWD, &path, Mode::from_raw_mode(FOLDER_MODE)) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(errno) => return Err(io::Error::from(errno)).at("create", &path),
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let fd = openat(CWD, &path, flags, Mode::empty()).map_err(|errno| refused(errno, &path))?;
+        let folder = Folder { fd, path };
+        folder.refuse_strangers()?;
+        Ok(folder)
+    }
+
+    /// Refuses root a folder that another user owns or may write: its files could be exchanged at any moment.
+    fn refuse_strangers(&self) -> Result<(), LogError> {
+        if !rustix::process::geteuid().is_root() {
+            return Ok(());
+        }
+        let stat = self.stat()?;
+        let reason = if stat.st_uid != 0 {
+            format!("it belongs to user {}", stat.st_uid)
+        } else if stat.st_mode & 0o022 != 0 {
+            format!("its mode {:o} lets others write", stat.st_mode & 0o7777)
+        } else {
+            return Ok(());
+        };
+        Err(LogError::Unsafe { path: self.path.clone(), reason })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The path of `name` in this folder, for messages and for readers that take paths.
+    pub(crate) fn at(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    fn stat(&self) -> Result<Stat, LogError> {
+        fstat(&self.fd).map_err(io::Error::from).at("read", &self.path)
+    }
+
+    /// Whether the path still leads to this folder: it may have been moved, removed, or replaced.
+    pub(crate) fn is_in_place(&self) -> bool {
+        let there = rustix::fs::stat(&self.path);
+        there.is_ok_and(|there| fstat(&self.fd).is_ok_and(|here| same_file(&here, &there)))
+    }
+
+    /// Whether `name` is `file`.
+    pub(crate) fn holds(&self, name: &str, file: &File) -> bool {
+        let there = statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW);
+        there.is_ok_and(|there| fstat(file).is_ok_and(|here| same_file(&here, &there)))
+    }
+
+    /// The folder `name` in this one; `None` where there is none.
+    pub(crate) fn sub(&self, name: &str) -> Result<Option<Folder>, LogError> {
+        let path = self.at(name);
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        match openat(&self.fd, name, flags, Mode::empty()) {
+            Ok(fd) => Ok(Some(Folder { fd, path })),
+            Err(Errno::NOENT) => Ok(None),
+            Err(errno) => Err(refused(errno, &path)),
+        }
+    }
+
+    /// The same, made where there is none.
+    pub(crate) fn make_sub(&self, name: &str) -> Result<Folder, LogError> {
+        let path = self.at(name);
+        match mkdirat(&self.fd, name, Mode::from_raw_mode(FOLDER_MODE)) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(errno) => return Err(io::Error::from(errno)).at("create", &path),
+        }
+        let sub = self.sub(name)?.ok_or_else(|| refused(Errno::NOENT, &path))?;
+        sub.refuse_strangers()?;
+        Ok(sub)
+    }
+
+    /// The regular file `name`, for reading.
+    pub(crate) fn open_file(&self, name: &str) -> Result<File, LogError> {
+        self.opened(name, OFlags::RDONLY)
+    }
+
+    fn opened(&self, name: &str, access: OFlags) -> Result<File, LogError> {
+        let path = self.at(name);
+        // Without waiting: the open of a FIFO waits for the other end, and would before its type is known.
+        let flags = access | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+        let fd = openat(&self.fd, name, flags, Mode::from_raw_mode(FILE_MODE))
+            .map_err(|errno| refused(errno, &path))?;
+        let stat = fstat(&fd).map_err(io::Error::from).at("read", &path)?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            return Err(LogError::NotAFile { path, reason: "is no regular file" });
+        }
+        Ok(File::from(fd))
+    }
+
+    /// All bytes of `name`.
+    pub(crate) fn read(&self, name: &str) -> Result<Vec<u8>, LogError> {
+        let mut bytes = Vec::new();
+        self.open_file(name)?.read_to_end(&mut bytes).at("read", &self.at(name))?;
+        Ok(bytes)
+    }
+
+    /// The new file `name`, to append to and read back; there must be nothing of that name.
+    pub(crate) fn create_file(&self, name: &str) -> Result<File, LogError> {
+        self.opened(name, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL)
+    }
+
+    /// Whether there is anything called `name`.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW).is_ok()
+    }
+
+    /// Length and time of the last change [µs since 1970 UTC] of `name`, if it is a regular file.
+    pub(crate) fn size_and_change(&self, name: &str) -> Option<(u64, i64)> {
+        let stat = statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+        let changed_us =
+            (stat.st_mtime as i64).saturating_mul(1_000_000).saturating_add(stat.st_mtime_nsec as i64 / 1000);
+        is_file.then_some((stat.st_size as u64, changed_us))
+    }
+
+    pub(crate) fn rename(&self, from: &str, to: &str) -> Result<(), LogError> {
+        renameat(&self.fd, from, &self.fd, to).map_err(io::Error::from).at("put in place", &self.at(to))
+    }
+
+    /// Removes the file `name`; that there is none is no error.
+    pub(crate) fn remove(&self, name: &str) -> Result<(), LogError> {
+        match unlinkat(&self.fd, name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(errno) => Err(io::Error::from(errno)).at("remove", &self.at(name)),
+        }
+    }
+
+    /// Removes the folder `name` if it is empty; it stays when somebody else's file is in it.
+    pub(crate) fn remove_if_empty(&self, name: &str) {
+        let _ = unlinkat(&self.fd, name, AtFlags::REMOVEDIR);
+    }
+
+    pub(crate) fn sync(&self) -> Result<(), LogError> {
+        fsync(&self.fd).map_err(io::Error::from).at("write", &self.path)
+    }
+
+    /// Names of everything in the folder, sorted.
+    pub(crate) fn names(&self) -> Result<Vec<String>, LogError> {
+        let listing = || -> Result<Vec<String>, Errno> {
+            let mut names = Vec::new();
+            for entry in Dir::read_from(&self.fd)? {
+                let name = entry?.file_name().to_string_lossy().into_owned();
+                if name != "." && name != ".." {
+                    names.push(name);
+                }
+            }
+            // The order of a directory is the file system's.
+            names.sort();
+            Ok(names)
+        };
+        listing().map_err(io::Error::from).at("list", &self.path)
+    }
+
+    /// Numbers of the entries that are called `prefix`, six digits or more, `suffix`; in order.
+    pub(crate) fn numbers(&self, prefix: &str, suffix: &str) -> Result<Vec<u64>, LogError> {
+        let number = |name: &String| {
+            let digits = name.strip_prefix(prefix)?.strip_suffix(suffix)?;
+            let number: u64 = digits.parse().ok()?;
+            // One name for a number: part-1 is nobody's part 000001.
+            (*name == format!("{prefix}{number:06}{suffix}")).then_some(number)
+        };
+        let mut numbers: Vec<u64> = self.names()?.iter().filter_map(number).collect();
+        numbers.sort_unstable();
+        Ok(numbers)
+    }
+
+    /// Writes a file under another name and renames it into place: it is complete or not there, and nothing is
+    /// left behind when that fails. Returns length and checksum, and what `fill` returned.
+    pub(crate) fn put_in_place<T>(
+        &self,
+        name: &str,
+        durable: bool,
+        fill: impl FnOnce(&mut Stamped<File>) -> Result<T, LogError>,
+    ) -> Result<(Stamp, T), LogError> {
+        let temporary = format!("{name}.tmp");
+        // What a crash left behind.
+        self.remove(&temporary)?;
+        let written = (|| {
+            let mut file = Stamped::new(self.create_file(&temporary)?);
+            let filled = fill(&mut file)?;
+            let (file, stamp) = file.into_parts();
+            if durable {
+                file.sync_all().at("write", &self.at(name))?;
+            }
+            self.rename(&temporary, name)?;
+            if durable {
+                self.sync()?;
+            }
+            Ok((stamp, filled))
+        })();
+        if written.is_err() {
+            let _ = self.remove(&temporary);
+        }
+        written
+    }
+
+    /// Takes the lock of the one writer; the kernel releases it when the process ends in any way.
+    pub(crate) fn lock(&self) -> Result<File, LogError> {
+        let path = self.at(LOCK);
+        let mut file = self.opened(LOCK, OFlags::RDWR | OFlags::CREATE)?;
+        let stat = fstat(&file).map_err(io::Error::from).at("read", &path)?;
+        if stat.st_nlink > 1 {
+            // It is another file as well, which would be written over below.
+            return Err(LogError::NotAFile { path, reason: "has a second name" });
+        }
+        if let Err(errno) = flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            // A file system without locks is an error, not a second writer.
+            if errno != Errno::WOULDBLOCK {
+                return Err(io::Error::from(errno)).at("lock", &path);
+            }
+            let mut holder = String::new();
+            // A process id and no more: the file is its owner's to fill.
+            (&file).take(20).read_to_string(&mut holder).at("read", &path)?;
+            return Err(LogError::Locked { path: self.path.clone(), holder: holder.trim().into() });
+        }
+        if !self.is_in_place() || !self.holds(LOCK, &file) {
+            return Err(LogError::Lost { path: self.path.clone(), what: "lock" });
+        }
+        // For the message to who comes second; the lock is the kernel's, and a stale number here does no harm.
+        let pid = format!("{}\n", std::process::id());
+        file.set_len(0)
+            .and_then(|()| file.rewind())
+            .and_then(|()| file.write_all(pid.as_bytes()))
+            .at("write", &path)?;
+        Ok(file)
+    }
+
+    /// Whether `lock` is still the lock of this folder, and this folder the one at its path.
+    pub(crate) fn is_held(&self, lock: &File) -> Result<(), LogError> {
+        let lost = |what| Err(LogError::Lost { path: self.path.clone(), what });
+        match (self.is_in_place(), self.holds(LOCK, lock)) {
+            (false, _) => lost("folder"),
+            (_, false) => lost("lock"),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Gives the lock up. Closing the file would not do while a child process that was forked a moment ago, and has
 /// not called exec yet, holds a copy of it.
 pub(crate) fn unlock(lock: &File) -> Result<(), LogError> {
-    flock(lock, FlockOperation::Unlock).map_err(io::Error::from).at("unlock", Path::new("lock"))
+    flock(lock, FlockOperation::Unlock).map_err(io::Error::from).at("unlock", Path::new(LOCK))
 }
 
-/// Removes what this library wrote, and nothing else.
-pub(crate) fn clear(dir: &Path) -> Result<(), LogError> {
-    let tables = Manifest::read(dir)?.tables;
-    // The manifest goes first: what remains after a crash here is no log, rather than half of one.
-    let manifest = Manifest::path(dir);
-    fs::remove_file(&manifest).at("remove", &manifest)?;
-    let mut files: Vec<PathBuf> = Vec::new();
-    for table in &tables {
-        files.extend(parts(dir, &table.name)?.into_iter().map(|(_, path)| path));
+/// A folder with other things in it is not to be written into, let alone replaced.
+pub(crate) fn refuse_others(folder: &Folder) -> Result<(), LogError> {
+    // A lock alone is left by a writer that failed before it wrote a manifest.
+    match folder.names()?.iter().any(|name| name != LOCK) {
+        true => {
+            let reason = "the folder holds other files".into();
+            Err(LogError::NotALog { path: folder.path().into(), reason })
+        }
+        false => Ok(()),
     }
-    files.extend(journals(dir)?.into_iter().map(|(_, path)| path));
-    files.extend(numbered(dir, "journal-", ".damaged")?.into_iter().map(|(_, path)| path));
-    for path in files {
-        fs::remove_file(&path).at("remove", &path)?;
+}
+
+fn same_file(one: &Stat, other: &Stat) -> bool {
+    (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
+}
+
+/// Why `path` was not opened.
+fn refused(errno: Errno, path: &Path) -> LogError {
+    // A link where O_NOFOLLOW forbids one; ENOTDIR where a folder was wanted and the link stands in its place.
+    let is_link = std::fs::symlink_metadata(path).is_ok_and(|data| data.file_type().is_symlink());
+    if matches!(errno, Errno::LOOP | Errno::NOTDIR | Errno::MLINK) && is_link {
+        return LogError::NotAFile { path: path.into(), reason: "is a symbolic link" };
     }
-    for table in &tables {
-        // Left when somebody else's file is in it.
-        let _ = fs::remove_dir(dir.join(&table.name));
+    // A socket, or a FIFO without its other end.
+    if errno == Errno::NXIO {
+        return LogError::NotAFile { path: path.into(), reason: "is no regular file" };
     }
-    Ok(())
+    match Err::<(), _>(io::Error::from(errno)).at("open", path) {
+        Err(error) => error,
+        Ok(()) => unreachable!("an error was passed"),
+    }
 }

@@ -2,31 +2,42 @@
 //!
 //! ```text
 //! file   = "TTJOURN1" block*
-//! block  = "TTB1" kind:u8 length:u32 crc32:u32 payload      (little endian; the checksum covers
-//!                                                            kind, length and payload)
+//! block  = "TTB2" kind:u8 length:u32 sequence:u32 crc32:u32 payload     (little endian; the checksum covers
+//!                                                                        kind, length, sequence and payload)
 //! kind 1 = table:  JSON {id, schema}     kind 2 = rows: (table varint, count varint, length varint, rows)*
 //! kind 3 = incident: JSON                any other kind: skipped, so that older readers read newer files
 //! ```
+//!
+//! Blocks are numbered from 0, so that one that was removed, doubled or moved is noticed although its own checksum
+//! holds. Logs before version 3 have blocks "TTB1" without a number; they are read too.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read, Seek, Write};
 
 use serde::{Deserialize, Serialize};
 
 use crate::codec::{Decoder, put_row, put_varint};
 use crate::error::{IoContext, LogError};
+use crate::folder::Folder;
 use crate::history::{upgraded, upgraded_value};
 use crate::manifest::Incident;
 use crate::schema::{Row, TableSchema, Type, Value};
 
 const FILE_MAGIC: &[u8; 8] = b"TTJOURN1";
-const BLOCK_MAGIC: &[u8; 4] = b"TTB1";
-// Magic 4, kind 1, length 4, checksum 4 bytes.
-const BLOCK_HEADER: usize = 13;
+const BLOCK_MAGIC: &[u8; 4] = b"TTB2";
+const OLD_BLOCK_MAGIC: &[u8; 4] = b"TTB1";
+// Magic 4, kind 1, length 4, sequence 4, checksum 4 bytes; the old blocks lack the sequence.
+const BLOCK_HEADER: usize = 17;
+const OLD_BLOCK_HEADER: usize = 13;
 const KIND_TABLE: u8 = 1;
 const KIND_ROWS: u8 = 2;
 const KIND_INCIDENT: u8 = 3;
+/// Longer journals are no recorder's (it seals at 4 MB), and are not read into memory.
+const JOURNAL_BYTES_READ_MAX: u64 = 1 << 30;
+/// Bytes hashed while looking for the next valid block, as a multiple of the file's length: what looks like
+/// headers, each with a length to the end of the file, would take quadratic time otherwise.
+const HASHED_LENGTHS_MAX: usize = 16;
 
 #[derive(Serialize, Deserialize)]
 struct TableBlock {
@@ -34,80 +45,112 @@ struct TableBlock {
     schema: TableSchema,
 }
 
-fn frame(kind: u8, payload: &[u8]) -> Vec<u8> {
-    let mut block = Vec::with_capacity(BLOCK_HEADER + payload.len());
-    block.extend_from_slice(BLOCK_MAGIC);
-    block.push(kind);
-    block.extend_from_slice(&(payload.len() as u32).to_le_bytes());
-    block.extend_from_slice(&checksum(kind, payload).to_le_bytes());
-    block.extend_from_slice(payload);
-    block
+/// A block that has no number yet: it takes one when it is appended.
+#[derive(Debug)]
+pub(crate) struct Block {
+    kind: u8,
+    payload: Vec<u8>,
+}
+
+impl Block {
+    pub(crate) fn table(id: u64, schema: &TableSchema) -> Block {
+        let block = TableBlock { id, schema: schema.clone() };
+        Block { kind: KIND_TABLE, payload: serde_json::to_vec(&block).expect("a schema is plain data") }
+    }
+
+    pub(crate) fn incident(incident: &Incident) -> Block {
+        Block {
+            kind: KIND_INCIDENT,
+            payload: serde_json::to_vec(incident).expect("an incident is plain data"),
+        }
+    }
+
+    /// The rows of one append, of all tables, as one block: a reader finds all of them or none.
+    pub(crate) fn rows(tables: &[(u64, Vec<Row>)]) -> Block {
+        let mut payload = Vec::new();
+        let mut rows_bytes = Vec::new();
+        for (id, rows) in tables {
+            rows_bytes.clear();
+            for row in rows {
+                put_row(&mut rows_bytes, row);
+            }
+            put_varint(&mut payload, *id);
+            put_varint(&mut payload, rows.len() as u64);
+            // The length lets a reader that wants one table skip the others without decoding them.
+            put_varint(&mut payload, rows_bytes.len() as u64);
+            payload.extend_from_slice(&rows_bytes);
+        }
+        Block { kind: KIND_ROWS, payload }
+    }
+
+    pub(crate) fn is_rows(&self) -> bool {
+        self.kind == KIND_ROWS
+    }
+
+    /// Bytes of the block in the file.
+    pub(crate) fn len(&self) -> usize {
+        BLOCK_HEADER + self.payload.len()
+    }
+
+    fn framed(&self, sequence: u32) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.len());
+        bytes.extend_from_slice(BLOCK_MAGIC);
+        bytes.push(self.kind);
+        bytes.extend_from_slice(&(self.payload.len() as u32).to_le_bytes());
+        bytes.extend_from_slice(&sequence.to_le_bytes());
+        bytes.extend_from_slice(&checksum(self.kind, Some(sequence), &self.payload).to_le_bytes());
+        bytes.extend_from_slice(&self.payload);
+        bytes
+    }
 }
 
 /// Checksum of a block. It covers kind and length too: a wrong length would otherwise pass for a short
-/// payload.
-fn checksum(kind: u8, payload: &[u8]) -> u32 {
+/// payload. Old blocks have no sequence.
+fn checksum(kind: u8, sequence: Option<u32>, payload: &[u8]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(&[kind]);
     hasher.update(&(payload.len() as u32).to_le_bytes());
+    if let Some(sequence) = sequence {
+        hasher.update(&sequence.to_le_bytes());
+    }
     hasher.update(payload);
     hasher.finalize()
-}
-
-pub(crate) fn table_block(id: u64, schema: &TableSchema) -> Vec<u8> {
-    let block = TableBlock { id, schema: schema.clone() };
-    frame(KIND_TABLE, &serde_json::to_vec(&block).expect("a schema is plain data"))
-}
-
-pub(crate) fn incident_block(incident: &Incident) -> Vec<u8> {
-    frame(KIND_INCIDENT, &serde_json::to_vec(incident).expect("an incident is plain data"))
-}
-
-/// The rows of one append, of all tables, as one block: a reader finds all of them or none.
-pub(crate) fn rows_block(tables: &[(u64, Vec<Row>)]) -> Vec<u8> {
-    let mut payload = Vec::new();
-    let mut rows_bytes = Vec::new();
-    for (id, rows) in tables {
-        rows_bytes.clear();
-        for row in rows {
-            put_row(&mut rows_bytes, row);
-        }
-        put_varint(&mut payload, *id);
-        put_varint(&mut payload, rows.len() as u64);
-        // The length lets a reader that wants one table skip the others without decoding them.
-        put_varint(&mut payload, rows_bytes.len() as u64);
-        payload.extend_from_slice(&rows_bytes);
-    }
-    frame(KIND_ROWS, &payload)
 }
 
 /// The writing end.
 #[derive(Debug)]
 pub(crate) struct Journal {
-    pub(crate) path: PathBuf,
+    /// Its name in the folder of the log.
+    pub(crate) name: String,
     file: File,
     /// Bytes that are whole blocks.
     pub(crate) length: u64,
+    /// Number of the next block.
+    sequence: u32,
+    /// Appended blocks of rows.
+    row_blocks: u64,
 }
 
 impl Journal {
     /// Starts a new journal; there must be none of that name.
-    pub(crate) fn create(path: PathBuf) -> Result<Journal, LogError> {
-        let mut file =
-            OpenOptions::new().append(true).create_new(true).open(&path).at("create the journal", &path)?;
+    pub(crate) fn create(folder: &Folder, name: String) -> Result<Journal, LogError> {
+        let mut file = folder.create_file(&name)?;
         if let Err(error) = file.write_all(FILE_MAGIC) {
             // An empty journal would be taken for a damaged one.
-            let _ = fs::remove_file(&path);
-            return Err(error).at("write to", &path);
+            let _ = folder.remove(&name);
+            return Err(error).at("write to", &folder.at(&name));
         }
-        Ok(Journal { path, file, length: FILE_MAGIC.len() as u64 })
+        Ok(Journal { name, file, length: FILE_MAGIC.len() as u64, sequence: 0, row_blocks: 0 })
     }
 
     /// Appends a block whole or not at all: after an error the file ends where it did before.
-    pub(crate) fn append(&mut self, block: &[u8]) -> io::Result<()> {
-        match self.file.write_all(block) {
+    pub(crate) fn append(&mut self, block: &Block) -> io::Result<()> {
+        let bytes = block.framed(self.sequence);
+        match self.file.write_all(&bytes) {
             Ok(()) => {
-                self.length += block.len() as u64;
+                self.length += bytes.len() as u64;
+                self.sequence = self.sequence.wrapping_add(1);
+                self.row_blocks += u64::from(block.is_rows());
                 Ok(())
             }
             Err(error) => {
@@ -119,28 +162,89 @@ impl Journal {
         }
     }
 
-    pub(crate) fn remove(self) -> Result<(), LogError> {
-        fs::remove_file(&self.path).at("remove the sealed journal", &self.path)
+    /// Whether the file is as long as what was written to it: another program may have shortened it.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.file.metadata().is_ok_and(|data| data.len() == self.length)
+    }
+
+    /// Whether the file still has its name in `folder`.
+    pub(crate) fn is_in_place(&self, folder: &Folder) -> bool {
+        folder.holds(&self.name, &self.file)
+    }
+
+    /// The file as it is now, read through the descriptor: it is there even after its name was removed.
+    pub(crate) fn contents(&self) -> io::Result<Contents> {
+        let mut bytes = Vec::with_capacity(self.length as usize);
+        let mut file = &self.file;
+        file.rewind()?;
+        file.read_to_end(&mut bytes)?;
+        Ok(Contents::parse(bytes))
+    }
+
+    /// Appended blocks of rows that `contents`, which was read back, does not hold.
+    pub(crate) fn lost(&self, contents: &Contents) -> u64 {
+        self.row_blocks.saturating_sub(contents.row_blocks)
     }
 }
 
-/// Bytes of a journal that are no valid block.
+/// What is wrong at a place of a journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wrong {
+    /// These bytes are no valid block.
+    Unreadable { length: u64 },
+    /// The same, up to the end of the file: a write that was cut short, as a kill or a crash leaves it.
+    Torn { length: u64 },
+    /// So many blocks before this one are not there.
+    Missing { blocks: u32 },
+    /// The block has the number of an earlier one; it is left out.
+    Repeated,
+    /// The checksum holds, and the payload does not decode; it is left out.
+    Undecodable,
+    /// The block has rows of a table that none before it declares; they are left out.
+    NoTable,
+}
+
+/// A place of a journal that is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Damage {
+    /// Byte of the file.
     pub(crate) offset: u64,
-    pub(crate) length: u64,
-    /// It reaches the end of the file: a write that was cut short, as a kill or a crash leaves it.
-    pub(crate) is_tail: bool,
+    pub(crate) wrong: Wrong,
+}
+
+impl Damage {
+    /// Nothing that was ever complete is lost here.
+    pub(crate) fn is_harmless(&self) -> bool {
+        matches!(self.wrong, Wrong::Torn { .. })
+    }
+}
+
+impl std::fmt::Display for Wrong {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Wrong::Unreadable { length } | Wrong::Torn { length } => {
+                write!(out, "{length} bytes are no valid block")
+            }
+            Wrong::Missing { blocks: 1 } => write!(out, "a block that was written is missing here"),
+            Wrong::Missing { blocks } => write!(out, "{blocks} blocks that were written are missing here"),
+            Wrong::Repeated => write!(out, "a block that stands earlier is repeated here"),
+            Wrong::Undecodable => write!(out, "the block does not decode, although its checksum holds"),
+            Wrong::NoTable => write!(out, "the block has rows of a table that is not declared before it"),
+        }
+    }
 }
 
 /// What a journal holds.
 #[derive(Debug, Default)]
 pub(crate) struct Contents {
     bytes: Vec<u8>,
-    /// Tables by their id.
     tables: Vec<StoredTable>,
-    /// Ranges of `bytes` that are payloads of row blocks.
-    row_blocks: Vec<(usize, usize)>,
+    /// Index in `tables` by the id that blocks of rows name.
+    ids: BTreeMap<u64, usize>,
+    /// Rows that decode, in the order in which they were written.
+    segments: Vec<Segment>,
+    /// Valid blocks of rows.
+    pub(crate) row_blocks: u64,
     pub(crate) incidents: Vec<Incident>,
     pub(crate) damage: Vec<Damage>,
 }
@@ -148,62 +252,153 @@ pub(crate) struct Contents {
 /// A table that the journal holds rows of.
 #[derive(Clone, Debug)]
 struct StoredTable {
-    id: u64,
     /// Types by which the rows are decoded: those of the version that wrote them.
     stored_types: Vec<Type>,
     schema: TableSchema,
 }
 
+/// Rows of one table in one block.
+#[derive(Clone, Copy, Debug)]
+struct Segment {
+    table: usize,
+    rows: u64,
+    start: usize,
+    end: usize,
+}
+
+/// A valid block: where its payload is.
+struct Framed {
+    kind: u8,
+    sequence: Option<u32>,
+    start: usize,
+    end: usize,
+}
+
 impl Contents {
-    pub(crate) fn read(path: &Path) -> Result<Contents, LogError> {
-        Ok(Contents::parse(fs::read(path).at("read", path)?))
+    pub(crate) fn read(folder: &Folder, name: &str) -> Result<Contents, LogError> {
+        let path = folder.at(name);
+        let mut file = folder.open_file(name)?;
+        let length = file.metadata().at("read", &path)?.len();
+        if length > JOURNAL_BYTES_READ_MAX {
+            let reason = format!("{length} bytes are no journal: one is sealed at 4 MB");
+            return Err(LogError::damaged(&path, "journal", reason));
+        }
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).at("read", &path)?;
+        Ok(Contents::parse(bytes))
     }
 
     pub(crate) fn parse(bytes: Vec<u8>) -> Contents {
         let mut contents = Contents::default();
         // Without its head the file is read all the same: blocks are found by their own magic.
         let mut at = if bytes.starts_with(FILE_MAGIC) { FILE_MAGIC.len() } else { 0 };
+        let mut budget = bytes.len().saturating_mul(HASHED_LENGTHS_MAX);
+        let mut next_sequence = 0;
         while at < bytes.len() {
-            match block_at(&bytes, at) {
-                Some((kind, end)) => {
-                    contents.take(kind, &bytes, at + BLOCK_HEADER, end);
-                    at = end;
+            if let Some(block) = block_at(&bytes, at, &mut budget) {
+                if contents.is_next(&block, at, &mut next_sequence) {
+                    if let Err(wrong) = contents.take(&block, &bytes) {
+                        contents.damage.push(Damage { offset: at as u64, wrong });
+                    }
                 }
-                None => {
-                    // Byte by byte and not by the length of the damaged block, which may be what is damaged.
-                    let next = next_block(&bytes, at + 1);
-                    contents.damage.push(Damage {
-                        offset: at as u64,
-                        length: (next - at) as u64,
-                        is_tail: next == bytes.len(),
-                    });
-                    at = next;
-                }
+                at = block.end;
+            } else {
+                // Byte by byte and not by the length of the damaged block, which may be what is damaged.
+                let next = next_block(&bytes, at + 1, &mut budget);
+                let length = (next - at) as u64;
+                let wrong = if next == bytes.len() && is_cut_short(&bytes[at..]) {
+                    Wrong::Torn { length }
+                } else {
+                    Wrong::Unreadable { length }
+                };
+                contents.damage.push(Damage { offset: at as u64, wrong });
+                at = next;
             }
         }
         contents.bytes = bytes;
         contents
     }
 
-    fn take(&mut self, kind: u8, bytes: &[u8], start: usize, end: usize) {
-        let payload = &bytes[start..end];
-        match kind {
-            KIND_TABLE => {
-                if let Ok(block) = serde_json::from_slice::<TableBlock>(payload) {
-                    // A later declaration of the same number replaces the earlier one.
-                    self.tables.retain(|table| table.id != block.id);
-                    let stored_types = block.schema.columns.iter().map(|column| column.ty).collect();
-                    self.tables.push(StoredTable {
-                        id: block.id,
-                        stored_types,
-                        schema: upgraded(block.schema),
-                    });
-                }
+    /// Whether the block is to be taken; notes what is missing before it, or that it was there before.
+    fn is_next(&mut self, block: &Framed, at: usize, next: &mut u32) -> bool {
+        let Some(sequence) = block.sequence else { return true };
+        // Numbers wrap after 2^32 blocks: what is less than half of the circle ahead is later.
+        let ahead = sequence.wrapping_sub(*next);
+        if ahead > u32::MAX / 2 {
+            self.damage.push(Damage { offset: at as u64, wrong: Wrong::Repeated });
+            return false;
+        }
+        // Bytes that are no block, just before, are what is missing.
+        let is_explained = matches!(self.damage.last(), Some(Damage { offset, wrong: Wrong::Unreadable { length } })
+            if offset + length == at as u64);
+        if ahead > 0 && !is_explained {
+            self.damage.push(Damage { offset: at as u64, wrong: Wrong::Missing { blocks: ahead } });
+        }
+        *next = sequence.wrapping_add(1);
+        true
+    }
+
+    fn take(&mut self, block: &Framed, bytes: &[u8]) -> Result<(), Wrong> {
+        let payload = &bytes[block.start..block.end];
+        match block.kind {
+            KIND_TABLE => self.take_table(payload)?,
+            KIND_ROWS => {
+                self.row_blocks += 1;
+                self.take_rows(payload, block.start)?;
             }
-            KIND_ROWS => self.row_blocks.push((start, end)),
-            KIND_INCIDENT => self.incidents.extend(serde_json::from_slice::<Incident>(payload)),
+            KIND_INCIDENT => {
+                self.incidents.push(serde_json::from_slice(payload).map_err(|_| Wrong::Undecodable)?);
+            }
             _ => {}
         }
+        Ok(())
+    }
+
+    fn take_table(&mut self, payload: &[u8]) -> Result<(), Wrong> {
+        let block: TableBlock = serde_json::from_slice(payload).map_err(|_| Wrong::Undecodable)?;
+        // A name becomes a folder's: whoever wrote the journal must not choose which.
+        block.schema.validate().map_err(|_| Wrong::Undecodable)?;
+        let stored_types = block.schema.columns.iter().map(|column| column.ty).collect();
+        let table = StoredTable { stored_types, schema: upgraded(block.schema) };
+        let known = self.tables.iter().position(|known| known.schema.name == table.schema.name);
+        match known {
+            None => {
+                self.ids.insert(block.id, self.tables.len());
+                self.tables.push(table);
+            }
+            // One journal holds one schema a table: rows of another would be of another width.
+            Some(at) if self.tables[at].schema != table.schema => return Err(Wrong::Undecodable),
+            Some(at) => {
+                self.ids.insert(block.id, at);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes all rows of the block or none.
+    fn take_rows(&mut self, payload: &[u8], offset: usize) -> Result<(), Wrong> {
+        let mut segments = Vec::new();
+        let mut decoder = Decoder(payload);
+        while !decoder.0.is_empty() {
+            let mut head = || Some((decoder.varint()?, decoder.varint()?, decoder.varint()?));
+            let (id, rows, length) = head().ok_or(Wrong::Undecodable)?;
+            let length = usize::try_from(length).map_err(|_| Wrong::Undecodable)?;
+            let (mine, rest) = decoder.0.split_at_checked(length).ok_or(Wrong::Undecodable)?;
+            let table = *self.ids.get(&id).ok_or(Wrong::NoTable)?;
+            // A row takes a byte at least, so that the bytes that are there bound the rows.
+            let mut row_decoder = Decoder(mine);
+            for _ in 0..rows {
+                row_decoder.row(&self.tables[table].stored_types).ok_or(Wrong::Undecodable)?;
+            }
+            if !row_decoder.0.is_empty() {
+                return Err(Wrong::Undecodable);
+            }
+            let start = offset + (payload.len() - decoder.0.len());
+            segments.push(Segment { table, rows, start, end: start + length });
+            decoder.0 = rest;
+        }
+        self.segments.append(&mut segments);
+        Ok(())
     }
 
     pub(crate) fn tables(&self) -> impl Iterator<Item = &TableSchema> {
@@ -212,17 +407,18 @@ impl Contents {
 
     /// The rows of table `name`, in the order in which they were written.
     pub(crate) fn rows(&self, name: &str) -> Vec<Row> {
-        let Some(table) = self.tables.iter().find(|table| table.schema.name == name) else {
+        let Some(wanted) = self.tables.iter().position(|table| table.schema.name == name) else {
             return Vec::new();
         };
+        let StoredTable { stored_types, schema } = &self.tables[wanted];
         let mut rows = Vec::new();
-        for (start, end) in &self.row_blocks {
-            // A block whose checksum holds was written by put_row: what does not decode is a bug,
-            // and is left out as damaged bytes are.
-            let _ = take_rows(&self.bytes[*start..*end], table.id, &table.stored_types, &mut rows);
+        for segment in self.segments.iter().filter(|segment| segment.table == wanted) {
+            let mut decoder = Decoder(&self.bytes[segment.start..segment.end]);
+            // They were decoded once when the journal was read.
+            rows.extend((0..segment.rows).map_while(|_| decoder.row(stored_types)));
         }
         for row in &mut rows {
-            for (value, column) in row.iter_mut().zip(&table.schema.columns) {
+            for (value, column) in row.iter_mut().zip(&schema.columns) {
                 // In place: a journal is read into memory whole, and a second copy of its rows would double
                 // that.
                 let stored = std::mem::replace(value, Value::Null);
@@ -233,43 +429,43 @@ impl Contents {
     }
 }
 
-fn take_rows(payload: &[u8], wanted: u64, types: &[Type], rows: &mut Vec<Row>) -> Option<()> {
-    let mut decoder = Decoder(payload);
-    while !decoder.0.is_empty() {
-        let id = decoder.varint()?;
-        let count = decoder.varint()?;
-        let length = usize::try_from(decoder.varint()?).ok()?;
-        let (mine, rest) = decoder.0.split_at_checked(length)?;
-        if id == wanted {
-            let mut row_decoder = Decoder(mine);
-            for _ in 0..count {
-                rows.push(row_decoder.row(types)?);
-            }
-        }
-        decoder.0 = rest;
-    }
-    Some(())
+/// The valid block at `at`; the bytes that are hashed for it are taken from `budget`.
+fn block_at(bytes: &[u8], at: usize, budget: &mut usize) -> Option<Framed> {
+    let word = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+    let magic = bytes.get(at..at + 4)?;
+    let kind = *bytes.get(at + 4)?;
+    let length = word(at + 5)? as usize;
+    let (sequence, crc, header) = if magic == BLOCK_MAGIC {
+        (Some(word(at + 9)?), word(at + 13)?, BLOCK_HEADER)
+    } else if magic == OLD_BLOCK_MAGIC {
+        (None, word(at + 9)?, OLD_BLOCK_HEADER)
+    } else {
+        return None;
+    };
+    let start = at + header;
+    let end = start.checked_add(length)?;
+    let payload = bytes.get(start..end)?;
+    *budget = budget.checked_sub(length)?;
+    (checksum(kind, sequence, payload) == crc).then_some(Framed { kind, sequence, start, end })
 }
 
-/// Kind and end of the valid block at `at`.
-fn block_at(bytes: &[u8], at: usize) -> Option<(u8, usize)> {
-    let header = bytes.get(at..at + BLOCK_HEADER)?;
-    if &header[..4] != BLOCK_MAGIC {
-        return None;
-    }
-    let kind = header[4];
-    let length = u32::from_le_bytes(header[5..9].try_into().ok()?) as usize;
-    let crc = u32::from_le_bytes(header[9..13].try_into().ok()?);
-    let end = (at + BLOCK_HEADER).checked_add(length)?;
-    let payload = bytes.get(at + BLOCK_HEADER..end)?;
-    (checksum(kind, payload) == crc).then_some((kind, end))
+/// Whether `tail` is the beginning of a block, as a write that was cut short leaves it.
+fn is_cut_short(tail: &[u8]) -> bool {
+    let magic = &tail[..tail.len().min(4)];
+    let header = match magic {
+        magic if OLD_BLOCK_MAGIC.starts_with(magic) => OLD_BLOCK_HEADER,
+        magic if BLOCK_MAGIC.starts_with(magic) => BLOCK_HEADER,
+        _ => return false,
+    };
+    let length = tail.get(5..9).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_le_bytes);
+    tail.len() < header || tail.len() - header < length as usize
 }
 
 /// Where the next valid block begins, or the end of the file.
-fn next_block(bytes: &[u8], from: usize) -> usize {
+fn next_block(bytes: &[u8], from: usize, budget: &mut usize) -> usize {
     (from..bytes.len())
         // The magic alone may occur in a payload: only a block whose checksum holds is taken for one.
-        .find(|at| bytes[*at..].starts_with(BLOCK_MAGIC) && block_at(bytes, *at).is_some())
+        .find(|at| block_at(bytes, *at, budget).is_some())
         .unwrap_or(bytes.len())
 }
 
@@ -284,10 +480,11 @@ mod tests {
         let mut schema = vocabulary::events();
         schema.columns = vec![schema.columns.remove(3)];
         let mut bytes = FILE_MAGIC.to_vec();
-        bytes.extend(table_block(7, &schema));
+        bytes.extend(Block::table(7, &schema).framed(0));
         let mut ends = vec![bytes.len()];
-        for value in values {
-            bytes.extend(rows_block(&[(7, vec![vec![Value::U64(*value)]])]));
+        for (at, value) in values.iter().enumerate() {
+            let block = Block::rows(&[(7, vec![vec![Value::U64(*value)]])]);
+            bytes.extend(block.framed(at as u32 + 1));
             ends.push(bytes.len());
         }
         (bytes, ends)
@@ -311,7 +508,7 @@ mod tests {
             let (read, damage) = read_back(bytes[..length].to_vec());
             prop_assert_eq!(&read[..], &values[..whole]);
             prop_assert_eq!(damage.len(), usize::from(!ends.contains(&length)));
-            prop_assert!(damage.iter().all(|damage| damage.is_tail));
+            prop_assert!(damage.iter().all(Damage::is_harmless));
         }
 
         #[test]
@@ -325,7 +522,8 @@ mod tests {
             let (read, damage) = read_back(bytes);
             prop_assert_eq!(read, expected);
             prop_assert_eq!(damage.len(), 1);
-            prop_assert_eq!(damage[0].is_tail, hit == values.len() - 1);
+            // A length that grew looks like a write that was cut short, and nothing else does.
+            prop_assert!(!damage[0].is_harmless() || hit == values.len() - 1);
         }
 
         #[test]

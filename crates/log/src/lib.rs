@@ -5,6 +5,7 @@
 //!
 //! ```text
 //! run/manifest.json                 schema, sessions, incidents
+//! run/ledger-000002.jsonl           the complete parts, each with its length, rows and checksum
 //! run/samples/part-000001.parquet   complete parts, put in place by rename
 //! run/users/part-000001.parquet
 //! run/journal-000002.ttj            the open part: checksummed blocks of all tables
@@ -14,7 +15,7 @@
 //! A block of the journal holds everything that belongs together, such as one sample with the
 //! figures of every user, so that it is there whole or not at all. A writer never appends behind
 //! what another writer left: it seals that journal and starts the next part. A reader takes the
-//! rows of part N from the Parquet file where there is one, else from journal N, so that a crash
+//! rows of part N from the Parquet file where the ledger lists it, else from journal N, so that a crash
 //! at any moment of sealing neither loses nor doubles a row.
 
 mod check;
@@ -24,8 +25,10 @@ mod error;
 mod folder;
 mod history;
 mod journal;
+mod ledger;
 mod machine;
 mod manifest;
+mod panics;
 mod part;
 mod reader;
 mod schema;

@@ -1,6 +1,5 @@
 //! `manifest.json`: what the log is, who wrote it when, and what went wrong.
 
-use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -9,11 +8,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 use crate::error::{IoContext, LogError};
+use crate::folder::Folder;
 use crate::history::upgraded;
+use crate::ledger::{Ledger, LedgerReference};
 use crate::schema::{SCHEMA_VERSION, TableSchema};
 
 pub(crate) const FORMAT: &str = "thinktime log";
-const FILE_NAME: &str = "manifest.json";
+pub(crate) const FILE_NAME: &str = "manifest.json";
+/// How the text of a manifest begins: the checksum stands first, at a place that is known without parsing, and
+/// covers the whole text with eight zeros in its own place.
+const CHECKSUM_LINE: &[u8] = b"{\n  \"crc32\": \"00000000\",\n";
+/// Where the eight digits are.
+const CHECKSUM_AT: std::ops::Range<usize> = 14..22;
 
 /// One run of a writer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -78,6 +84,22 @@ pub struct Manifest {
     /// Incidents of journals up to this part are among `incidents`.
     #[serde(default)]
     pub merged_through_part: u64,
+    /// Retention has removed the parts up to this number.
+    #[serde(default)]
+    pub retired_through_part: u64,
+    /// Number of the journal that was begun and is not sealed yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open_part: Option<u64>,
+    /// The ledger in force; absent in logs before version 3.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ledger: Option<LedgerReference>,
+    /// The text is the one that a writer wrote.
+    #[serde(skip, default = "yes")]
+    pub is_intact: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 impl Default for Manifest {
@@ -89,6 +111,10 @@ impl Default for Manifest {
             sessions: Vec::new(),
             incidents: Vec::new(),
             merged_through_part: 0,
+            retired_through_part: 0,
+            open_part: None,
+            ledger: None,
+            is_intact: true,
         }
     }
 }
@@ -98,40 +124,58 @@ impl Manifest {
         dir.join(FILE_NAME)
     }
 
-    pub(crate) fn read(dir: &Path) -> Result<Manifest, LogError> {
-        let path = Manifest::path(dir);
-        let text = match fs::read(&path) {
+    pub(crate) fn read(folder: &Folder) -> Result<Manifest, LogError> {
+        let path = folder.at(FILE_NAME);
+        let mut text = match folder.read(FILE_NAME) {
             Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound && dir.is_dir() => {
-                return Err(LogError::NotALog { path: dir.into(), reason: "it has no manifest.json".into() });
+            Err(LogError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+                let reason = "it has no manifest.json".into();
+                return Err(LogError::NotALog { path: folder.path().into(), reason });
             }
-            Err(error) => return Err(error).at("read", &path),
+            Err(error) => return Err(error),
         };
         let json: Json =
             serde_json::from_slice(&text).map_err(|error| LogError::damaged(&path, "JSON", error))?;
         if json.get("format").and_then(Json::as_str) != Some(FORMAT) {
             let reason = format!("its manifest.json has no \"format\": \"{FORMAT}\"");
-            return Err(LogError::NotALog { path: dir.into(), reason });
+            return Err(LogError::NotALog { path: folder.path().into(), reason });
         }
-        match json.get("schema_version").and_then(Json::as_u64) {
+        let version = match json.get("schema_version").and_then(Json::as_u64) {
             Some(found) if found > u64::from(SCHEMA_VERSION) => {
                 return Err(LogError::Newer { path, found, known: SCHEMA_VERSION });
             }
-            Some(_) => {}
+            Some(version) => version,
             None => return Err(LogError::damaged(&path, "schema_version", "a number is needed")),
-        }
+        };
         let mut manifest: Manifest =
             serde_json::from_value(json).map_err(|error| LogError::damaged(&path, "manifest", error))?;
+        // A table's name becomes a folder's: whoever wrote the manifest must not choose which.
+        for (at, table) in manifest.tables.iter().enumerate() {
+            table.validate().map_err(|error| LogError::damaged(&path, format!("tables[{at}]"), error))?;
+            if manifest.tables[..at].iter().any(|earlier| earlier.name == table.name) {
+                return Err(LogError::damaged(&path, format!("tables[{at}]"), "the table stands twice"));
+            }
+        }
         manifest.tables = manifest.tables.into_iter().map(upgraded).collect();
+        manifest.is_intact = version < CHECKSUM_SINCE || has_its_checksum(&mut text);
         Ok(manifest)
     }
 
     /// Puts the manifest in place by rename, so that a reader sees the old one or the new one.
-    pub(crate) fn write(&self, dir: &Path, durable: bool) -> Result<(), LogError> {
-        let path = Manifest::path(dir);
-        let mut text = serde_json::to_vec_pretty(self).expect("a manifest is plain data");
-        text.push(b'\n');
-        put_in_place(&path, durable, |file| file.write_all(&text).at("write", &path))
+    pub(crate) fn write(&self, folder: &Folder, durable: bool) -> Result<(), LogError> {
+        let body = serde_json::to_vec_pretty(self).expect("a manifest is plain data");
+        // The line replaces the brace and the line's end that the body begins with.
+        let mut text = [CHECKSUM_LINE, &body[2..], b"\n"].concat();
+        let digits = format!("{:08x}", crc32fast::hash(&text));
+        text[CHECKSUM_AT].copy_from_slice(digits.as_bytes());
+        let path = folder.at(FILE_NAME);
+        folder.put_in_place(FILE_NAME, durable, |file| file.write_all(&text).at("write", &path))?;
+        Ok(())
+    }
+
+    /// The ledger of the complete parts; `None` where none was kept.
+    pub(crate) fn read_ledger(&self, folder: &Folder) -> Result<Option<Ledger>, LogError> {
+        self.ledger.as_ref().map(|reference| Ledger::read(folder, reference)).transpose()
     }
 
     /// Counts `incident`, joining it with one of the same kind and detail.
@@ -139,7 +183,8 @@ impl Manifest {
         let same = |old: &&mut Incident| old.kind == incident.kind && old.detail == incident.detail;
         match self.incidents.iter_mut().find(same) {
             Some(old) => {
-                old.count += incident.count;
+                // Counts of strangers' logs may be as large as they like.
+                old.count = old.count.saturating_add(incident.count);
                 old.first_us = old.first_us.min(incident.first_us);
                 old.last_us = old.last_us.max(incident.last_us);
             }
@@ -162,28 +207,13 @@ impl Manifest {
     }
 }
 
-/// Writes a file beside `path` and renames it into place; nothing is left behind when it fails.
-pub(crate) fn put_in_place(
-    path: &Path,
-    durable: bool,
-    fill: impl FnOnce(&mut fs::File) -> Result<(), LogError>,
-) -> Result<(), LogError> {
-    let temporary = path.with_extension("tmp");
-    let written = (|| {
-        let mut file = fs::File::create(&temporary).at("create", &temporary)?;
-        fill(&mut file)?;
-        if durable {
-            file.sync_all().at("write", &temporary)?;
-        }
-        fs::rename(&temporary, path).at("put in place", path)?;
-        if durable {
-            let parent = path.parent().unwrap_or(Path::new("."));
-            fs::File::open(parent).and_then(|dir| dir.sync_all()).at("write", parent)?;
-        }
-        Ok(())
-    })();
-    if written.is_err() {
-        let _ = fs::remove_file(&temporary);
-    }
-    written
+/// Version from which manifests carry a checksum.
+const CHECKSUM_SINCE: u64 = 3;
+
+/// Whether the checksum at the beginning of `text` is that of the text; its digits are zeros afterwards.
+fn has_its_checksum(text: &mut [u8]) -> bool {
+    let Some(place) = text.get_mut(CHECKSUM_AT) else { return false };
+    let digits = place.to_vec();
+    place.fill(b'0');
+    text.starts_with(CHECKSUM_LINE) && digits == format!("{:08x}", crc32fast::hash(text)).as_bytes()
 }

@@ -1,7 +1,7 @@
 //! Parquet parts: `<table>/part-NNNNNN.parquet`, complete and put in place by rename.
 
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_array::builder::{
@@ -15,63 +15,57 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
 use crate::error::{IoContext, LogError};
+use crate::folder::Folder;
 use crate::history::upgraded_batch;
-use crate::manifest::put_in_place;
+use crate::ledger::{Part, Stamp};
+use crate::panics::caught;
 use crate::schema::{Row, TableSchema, Type, Value};
 
-/// Where part `number` of `table` is; digits are padded, so that names sort as numbers do.
-pub(crate) fn part_path(dir: &Path, table: &str, number: u64) -> PathBuf {
-    dir.join(table).join(format!("part-{number:06}.parquet"))
+/// Name of part `number` in the folder of its table; digits are padded, so that names sort as numbers do.
+pub(crate) fn part_name(number: u64) -> String {
+    format!("part-{number:06}.parquet")
 }
 
-/// Where the journal of part `number` is.
-pub(crate) fn journal_path(dir: &Path, number: u64) -> PathBuf {
-    dir.join(format!("journal-{number:06}.ttj"))
+/// Name of the journal of part `number`.
+pub(crate) fn journal_name(number: u64) -> String {
+    format!("journal-{number:06}.ttj")
 }
 
-/// The numbered files of `dir` whose name is `prefix`, digits, `suffix`; in order.
-pub(crate) fn numbered(dir: &Path, prefix: &str, suffix: &str) -> Result<Vec<(u64, PathBuf)>, LogError> {
-    let entries = match fs::read_dir(dir) {
-        Ok(entries) => entries,
+/// Name under which a journal is kept when not all of it could be read.
+pub(crate) fn damaged_name(number: u64) -> String {
+    format!("journal-{number:06}.damaged")
+}
+
+/// Numbers of the files that are called as parts of `table` are, in order.
+pub(crate) fn part_numbers(folder: &Folder, table: &str) -> Result<Vec<u64>, LogError> {
+    match folder.sub(table)? {
+        Some(sub) => sub.numbers("part-", ".parquet"),
         // A table that was declared and has no part yet has no folder.
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error).at("list", dir),
-    };
-    let mut found = Vec::new();
-    for entry in entries {
-        let path = entry.at("list", dir)?.path();
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let digits = name.strip_prefix(prefix).and_then(|rest| rest.strip_suffix(suffix));
-        if let Some(number) = digits.and_then(|digits| digits.parse().ok()) {
-            found.push((number, path));
-        }
+        None => Ok(Vec::new()),
     }
-    // The order of a directory is the file system's; by number is by time.
-    found.sort();
-    Ok(found)
 }
 
-/// The complete parts of `table`, in order.
-pub(crate) fn parts(dir: &Path, table: &str) -> Result<Vec<(u64, PathBuf)>, LogError> {
-    numbered(&dir.join(table), "part-", ".parquet")
+/// Numbers of the journals, in order: one while a writer is at work, more only after crashes.
+pub(crate) fn journal_numbers(folder: &Folder) -> Result<Vec<u64>, LogError> {
+    folder.numbers("journal-", ".ttj")
 }
 
-/// The journals, in order: one while a writer is at work, more only after crashes.
-pub(crate) fn journals(dir: &Path) -> Result<Vec<(u64, PathBuf)>, LogError> {
-    numbered(dir, "journal-", ".ttj")
+/// Numbers of the journals that are kept because they could not be read whole.
+pub(crate) fn damaged_numbers(folder: &Folder) -> Result<Vec<u64>, LogError> {
+    folder.numbers("journal-", ".damaged")
 }
 
-/// Writes a part, by way of another name: it is complete or not there. Returns its length in bytes.
+/// Writes a part, by way of another name: it is complete or not there.
 pub(crate) fn write_part(
-    dir: &Path,
+    folder: &Folder,
     schema: &TableSchema,
     number: u64,
     batches: impl IntoIterator<Item = Result<RecordBatch, LogError>>,
-) -> Result<u64, LogError> {
-    let path = part_path(dir, &schema.name, number);
-    let table_dir = dir.join(&schema.name);
-    fs::create_dir_all(&table_dir).at("create", &table_dir)?;
-    put_in_place(&path, true, |file| {
+) -> Result<Part, LogError> {
+    let sub = folder.make_sub(&schema.name)?;
+    let name = part_name(number);
+    let path = sub.at(&name);
+    let (stamp, rows) = sub.put_in_place(&name, true, |file| {
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::default()))
             .set_created_by(concat!("thinktime ", env!("CARGO_PKG_VERSION")).into())
@@ -90,32 +84,75 @@ pub(crate) fn write_part(
             other => LogError::damaged(&path, "Parquet", other),
         };
         let mut writer = ArrowWriter::try_new(file, schema.arrow(), Some(properties)).map_err(failed)?;
+        let mut rows = 0;
         for batch in batches {
-            writer.write(&batch?).map_err(failed)?;
+            let batch = batch?;
+            rows += batch.num_rows() as u64;
+            writer.write(&batch).map_err(failed)?;
         }
         writer.close().map_err(failed)?;
-        Ok(())
+        Ok(rows)
     })?;
-    Ok(fs::metadata(&path).at("read", &path)?.len())
+    Ok(Part { rows, stamp })
 }
 
-/// A reader of a part, which has checked the file's own structure.
-pub(crate) fn open_part(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<File>, LogError> {
-    let file = File::open(path).at("open", path)?;
-    ParquetRecordBatchReaderBuilder::try_new(file)
-        .map_err(|error| LogError::damaged(path, "Parquet footer", error))
+/// A complete part on the disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PartFile {
+    pub(crate) table: String,
+    pub(crate) number: u64,
+    pub(crate) path: PathBuf,
 }
 
-/// The rows of a part of `table`, with the columns of this version.
-pub(crate) fn read_part(path: &Path, table: &str) -> Result<Vec<RecordBatch>, LogError> {
-    let reader =
-        open_part(path)?.build().map_err(|error| LogError::damaged(path, "Parquet row groups", error))?;
-    reader
-        .map(|batch| {
-            let batch = batch.map_err(|error| LogError::damaged(path, "Parquet rows", error))?;
-            upgraded_batch(table, batch)
+impl PartFile {
+    pub(crate) fn new(folder: &Folder, table: &str, number: u64) -> PartFile {
+        let path = folder.at(table).join(part_name(number));
+        PartFile { table: table.into(), number, path }
+    }
+
+    /// Rows and stamp of the file as it lies there.
+    pub(crate) fn measure(&self, folder: &Folder) -> Result<Part, LogError> {
+        let mut file = self.open(folder)?;
+        let stamp = Stamp::of_reader(&mut file).at("read", &self.path)?;
+        let metadata = self.reader(file)?.metadata().clone();
+        let rows = u64::try_from(metadata.file_metadata().num_rows()).unwrap_or(0);
+        Ok(Part { rows, stamp })
+    }
+
+    /// The file, opened relative to the log's folder.
+    pub(crate) fn open(&self, folder: &Folder) -> Result<File, LogError> {
+        match folder.sub(&self.table)? {
+            Some(sub) => sub.open_file(&part_name(self.number)),
+            None => Err(LogError::damaged(&self.path, "part", "the folder of the table is gone")),
+        }
+    }
+
+    /// A reader of the part, which has checked the file's own structure.
+    pub(crate) fn reader(&self, file: File) -> Result<ParquetRecordBatchReaderBuilder<File>, LogError> {
+        caught(&self.path, "Parquet footer", || {
+            ParquetRecordBatchReaderBuilder::try_new(file)
+                .map_err(|error| LogError::damaged(&self.path, "Parquet footer", error))
         })
-        .collect()
+    }
+
+    /// Calls `take` with the rows of the part, a batch at a time and with the columns of this version.
+    pub(crate) fn for_each_batch(
+        &self,
+        file: File,
+        mut take: impl FnMut(RecordBatch) -> Result<(), LogError>,
+    ) -> Result<(), LogError> {
+        let reader = self.reader(file)?;
+        let mut batches = caught(&self.path, "Parquet row groups", || {
+            reader.build().map_err(|error| LogError::damaged(&self.path, "Parquet row groups", error))
+        })?;
+        // One at a time: a hostile part of a megabyte holds more rows than memory does.
+        while let Some(batch) = caught(&self.path, "Parquet rows", || {
+            batches.next().transpose().map_err(|error| LogError::damaged(&self.path, "Parquet rows", error))
+        })? {
+            take(upgraded_batch(&self.table, batch)?)?;
+        }
+        Ok(())
+    }
 }
 
 /// Rows as columns.

@@ -1,6 +1,6 @@
 //! Reading a log, also while it is being written.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,21 +10,33 @@ use arrow_schema::{DataType, Field};
 use serde::Serialize;
 
 use crate::error::LogError;
+use crate::folder::Folder;
 use crate::history::Superseded;
 use crate::journal::Contents;
+use crate::ledger::Ledger;
 use crate::manifest::Manifest;
-use crate::part::{batch_of, journals, open_part, parts, read_part, widen};
+use crate::part::{PartFile, batch_of, journal_name, journal_numbers, part_numbers, widen};
 use crate::schema::{Row, TableSchema};
+
+/// How often a log is looked at again because its writer sealed a part, or removed one, in between.
+const LOOKS_MAX: usize = 5;
 
 /// A log as it stood when it was opened: complete parts, and the rows of the open part.
 #[derive(Debug)]
 pub struct Log {
     pub(crate) dir: PathBuf,
     pub(crate) manifest: Manifest,
+    pub(crate) ledger: Option<Ledger>,
+    /// Why the ledger that the manifest names was not read; the parts are then those that are there.
+    pub(crate) ledger_error: Option<String>,
     pub(crate) journals: Vec<(u64, Contents)>,
-    /// The complete parts of each table, by number. Listed once: a part that is sealed later would
+    /// The complete parts of each table, in order. Listed once: a part that is sealed later would
     /// otherwise be missed here and still hide the rows of its journal there.
-    parts: BTreeMap<String, Vec<(u64, PathBuf)>>,
+    parts: BTreeMap<String, Vec<PartFile>>,
+    /// Parts that the ledger lists and that are not there.
+    pub(crate) missing: Vec<PartFile>,
+    /// Files that are called as parts are and that the ledger does not list; they are not read.
+    pub(crate) unlisted: Vec<PartFile>,
 }
 
 /// Complete parts of a table that store the same columns.
@@ -40,12 +52,51 @@ pub struct PartGroup {
 impl Log {
     /// Opens the log in folder `dir`.
     pub fn open(dir: &Path) -> Result<Log, LogError> {
-        let mut manifest = Manifest::read(dir)?;
+        let folder = Folder::open(dir)?;
+        let mut log = Log::look(&folder)?;
+        for _ in 1..LOOKS_MAX {
+            if log.is_consistent() {
+                break;
+            }
+            // A writer at work puts parts in place, then the manifest that lists them, then removes the journal:
+            // what does not fit together now does so in a moment, or never.
+            let again = Log::look(&folder)?;
+            let is_same = again.manifest.ledger == log.manifest.ledger;
+            log = again;
+            if is_same {
+                break;
+            }
+        }
+        Ok(log)
+    }
+
+    fn is_consistent(&self) -> bool {
+        self.missing.is_empty()
+            && self.unlisted.is_empty()
+            && self.ledger_error.is_none()
+            && self.lost_journal().is_none()
+    }
+
+    /// Number of a journal that the manifest announces, that is not there, and that was not sealed.
+    pub(crate) fn lost_journal(&self) -> Option<u64> {
+        let is_lost = |number: &u64| {
+            *number > self.manifest.merged_through_part
+                && self.journals.iter().all(|(open, _)| open != number)
+        };
+        self.manifest.open_part.filter(is_lost)
+    }
+
+    fn look(folder: &Folder) -> Result<Log, LogError> {
+        let mut manifest = Manifest::read(folder)?;
+        let (ledger, ledger_error) = match manifest.read_ledger(folder) {
+            Ok(ledger) => (ledger, None),
+            Err(error) => (None, Some(error.to_string())),
+        };
         // Journals are read before parts are listed: a writer seals by putting parts in place and
         // removing the journal afterwards, so that what is gone from here is there by then.
         let mut open = Vec::new();
-        for (number, path) in journals(dir)? {
-            match Contents::read(&path) {
+        for number in journal_numbers(folder)? {
+            match Contents::read(folder, &journal_name(number)) {
                 Ok(contents) => open.push((number, contents)),
                 // Sealed between listing and reading: its rows are in the parts, which are listed below.
                 Err(LogError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
@@ -64,11 +115,48 @@ impl Log {
                 }
             }
         }
-        let mut sealed = BTreeMap::new();
-        for schema in &manifest.tables {
-            sealed.insert(schema.name.clone(), parts(dir, &schema.name)?);
+        let mut log = Log {
+            dir: folder.path().into(),
+            manifest,
+            ledger,
+            ledger_error,
+            journals: open,
+            parts: BTreeMap::new(),
+            missing: Vec::new(),
+            unlisted: Vec::new(),
+        };
+        let names: Vec<String> = log.manifest.tables.iter().map(|schema| schema.name.clone()).collect();
+        for table in names {
+            log.list(folder, &table)?;
         }
-        Ok(Log { dir: dir.into(), manifest, journals: open, parts: sealed })
+        Ok(log)
+    }
+
+    /// Finds the parts of `table`.
+    fn list(&mut self, folder: &Folder, table: &str) -> Result<(), LogError> {
+        let there = part_numbers(folder, table)?;
+        let file = |number: u64| PartFile::new(folder, table, number);
+        let Some(ledger) = &self.ledger else {
+            self.parts.insert(table.into(), there.into_iter().map(file).collect());
+            return Ok(());
+        };
+        let mut parts = Vec::new();
+        for (number, _) in ledger.of_table(table) {
+            match there.binary_search(&number) {
+                Ok(_) => parts.push(file(number)),
+                Err(_) => self.missing.push(file(number)),
+            }
+        }
+        for number in there {
+            let is_listed = ledger.get(table, number).is_some();
+            // One that is being sealed is not listed yet: its rows are those of the journal.
+            let is_open = self.journals.iter().any(|(open, _)| *open == number);
+            if !is_listed && !is_open {
+                self.unlisted.push(file(number));
+            }
+        }
+        self.parts.insert(table.into(), parts);
+        Ok(())
     }
 
     /// The manifest, with the incidents of the open part.
@@ -83,7 +171,11 @@ impl Log {
 
     /// The complete parts of `table`, in order of time.
     pub fn parts(&self, table: &str) -> Vec<PathBuf> {
-        self.parts.get(table).into_iter().flatten().map(|(_, path)| path.clone()).collect()
+        self.part_files(table).iter().map(|part| part.path.clone()).collect()
+    }
+
+    pub(crate) fn part_files(&self, table: &str) -> &[PartFile] {
+        self.parts.get(table).map_or(&[], Vec::as_slice)
     }
 
     /// The complete parts of `table` as they lie on the disk, neighbours with the same columns together, so
@@ -91,20 +183,22 @@ impl Log {
     pub fn part_groups(&self, table: &str) -> Result<Vec<PartGroup>, LogError> {
         let mut groups: Vec<PartGroup> = Vec::new();
         let mut last_columns = Vec::new();
-        for path in self.parts(table) {
+        let folder = Folder::open(&self.dir)?;
+        for part in self.part_files(table) {
             // The footer alone is read.
-            let schema = open_part(&path)?.schema().clone();
+            let schema = part.reader(part.open(&folder)?)?.schema().clone();
             let fields = schema.fields().iter();
             let columns: Vec<(String, DataType)> =
                 fields.clone().map(|field| (field.name().clone(), field.data_type().clone())).collect();
             match groups.last_mut() {
-                Some(group) if columns == last_columns => group.files.push(path),
+                Some(group) if columns == last_columns => group.files.push(part.path.clone()),
                 _ => {
                     let old = |field: &Arc<Field>| {
                         Some((field.name().clone(), Superseded::of_field(table, field)?))
                     };
                     let superseded = fields.filter_map(old).map(|(name, old)| (name, old.by.to_owned()));
-                    groups.push(PartGroup { superseded: superseded.collect(), files: vec![path] });
+                    let files = vec![part.path.clone()];
+                    groups.push(PartGroup { superseded: superseded.collect(), files });
                 }
             }
             last_columns = columns;
@@ -115,11 +209,10 @@ impl Log {
     /// The rows of `table` that are in no complete part yet.
     pub fn open_rows(&self, table: &str) -> Result<Option<RecordBatch>, LogError> {
         let Some(schema) = self.schema(table) else { return Ok(None) };
-        let sealed: BTreeSet<u64> =
-            self.parts.get(table).into_iter().flatten().map(|(number, _)| *number).collect();
+        let is_sealed = |number: u64| self.part_files(table).iter().any(|part| part.number == number);
         let mut batches = Vec::new();
         // The same rows twice otherwise, when the log was opened while its writer sealed.
-        for (_, contents) in self.journals.iter().filter(|(number, _)| !sealed.contains(number)) {
+        for (_, contents) in self.journals.iter().filter(|(number, _)| !is_sealed(*number)) {
             let own = contents.tables().find(|own| own.name == table);
             let rows: Vec<Row> = contents.rows(table);
             if let (Some(own), false) = (own, rows.is_empty()) {
@@ -137,10 +230,12 @@ impl Log {
     pub fn read(&self, table: &str) -> Result<Vec<RecordBatch>, LogError> {
         let Some(schema) = self.schema(table) else { return Ok(Vec::new()) };
         let mut batches = Vec::new();
-        for path in self.parts(table) {
-            for batch in read_part(&path, table)? {
+        let folder = Folder::open(&self.dir)?;
+        for part in self.part_files(table) {
+            part.for_each_batch(part.open(&folder)?, |batch| {
                 batches.push(widen(&batch, schema)?);
-            }
+                Ok(())
+            })?;
         }
         // Last: the open part is later than all complete ones.
         batches.extend(self.open_rows(table)?);

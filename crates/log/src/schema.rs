@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::LogError;
 
 /// Version of the log format. A reader refuses a newer one and reads every older one.
-pub const SCHEMA_VERSION: u32 = 2;
+pub const SCHEMA_VERSION: u32 = 3;
 
 /// How a value is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

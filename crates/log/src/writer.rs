@@ -1,11 +1,11 @@
 //! The one writer of a log.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::fs::{self, File};
-use std::io;
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
@@ -13,11 +13,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::conform::conform;
 use crate::error::{IoContext, LogError};
-use crate::folder;
+use crate::folder::{self, Folder};
 use crate::history::refuse_superseded;
-use crate::journal::{Contents, Journal, incident_block, rows_block, table_block};
-use crate::manifest::{Incident, Manifest, Session, now_us};
-use crate::part::{batch_of, journal_path, journals, numbered, part_path, parts, write_part};
+use crate::journal::{Block, Contents, Damage, Journal};
+use crate::ledger::{Ledger, ledger_name};
+use crate::manifest::{self, Incident, Manifest, Session, now_us};
+use crate::part::{
+    PartFile, batch_of, damaged_name, damaged_numbers, journal_name, journal_numbers, part_name,
+    part_numbers, write_part,
+};
 use crate::schema::{Row, SCHEMA_VERSION, TableSchema};
 
 /// A journal of this size is sealed. Sealing decodes one table of it into memory.
@@ -27,6 +31,8 @@ const JOURNAL_AGE_MAX: Duration = Duration::from_secs(3600);
 /// Blocks kept in memory while the disk is full; what comes after is counted and dropped.
 // Enough for a passing shortage, and little enough for the recorder's memory not to disturb the machine.
 const BACKLOG_BYTES_MAX: usize = 8 << 20;
+/// File that keeps room for the last manifest.
+const RESERVE: &str = "reserve";
 /// How long to wait before sealing is tried again on a full disk.
 const SEAL_RETRY: Duration = Duration::from_secs(60);
 
@@ -52,10 +58,11 @@ pub type SharedWriter = Arc<Mutex<LogWriter>>;
 /// Writes a log; at most one at a time may exist for a folder.
 #[derive(Debug)]
 pub struct LogWriter {
-    dir: PathBuf,
+    folder: Folder,
     // Held for its lock until the session ends; the kernel releases it when the process ends in any way.
     lock: Option<File>,
     manifest: Manifest,
+    ledger: Ledger,
     session: usize,
     tables: Vec<TableSchema>,
     journal: Option<Journal>,
@@ -63,7 +70,7 @@ pub struct LogWriter {
     seal_not_before: Option<Instant>,
     /// Number of the open part, or of the next one.
     part: u64,
-    backlog: VecDeque<Vec<u8>>,
+    backlog: VecDeque<Block>,
     backlog_bytes: usize,
     bytes_written: u64,
 }
@@ -74,25 +81,30 @@ impl LogWriter {
     /// What an earlier writer left open is sealed first; that it did not end cleanly, and that the
     /// machine was rebooted in between, is counted as an incident.
     pub fn open(dir: &Path, mode: OpenMode, session: Session) -> Result<LogWriter, LogError> {
-        let exists = Manifest::path(dir).exists();
-        match mode {
-            OpenMode::Create if exists => return Err(LogError::Exists { path: dir.into() }),
-            OpenMode::Resume | OpenMode::Replace | OpenMode::Create => folder::refuse_others(dir, exists)?,
+        let folder = Folder::create(dir)?;
+        let exists = folder.has(manifest::FILE_NAME);
+        match (mode, exists) {
+            (OpenMode::Create, true) => return Err(LogError::Exists { path: dir.into() }),
+            (_, true) => {}
+            (_, false) => folder::refuse_others(&folder)?,
         }
-        fs::create_dir_all(dir).at("create", dir)?;
         // Before anything is read or removed: another writer may be at work in the folder.
-        let lock = folder::lock(dir)?;
+        let lock = folder.lock()?;
         if mode == OpenMode::Replace && exists {
-            folder::clear(dir)?;
+            clear(&folder)?;
         }
-        let mut manifest =
-            if exists && mode == OpenMode::Resume { Manifest::read(dir)? } else { Manifest::default() };
+        let (mut manifest, ledger) = if exists && mode == OpenMode::Resume {
+            resumed(&folder)?
+        } else {
+            (Manifest::default(), Ledger::default())
+        };
         // From here on the log holds rows that an earlier version does not read.
         manifest.schema_version = u64::from(SCHEMA_VERSION);
         let mut writer = LogWriter {
-            dir: dir.into(),
+            folder,
             lock: Some(lock),
             manifest,
+            ledger,
             session: 0,
             tables: Vec::new(),
             journal: None,
@@ -111,25 +123,26 @@ impl LogWriter {
 
     /// Seals what earlier writers left, and finds the number of the next part.
     fn recover(&mut self) -> Result<(), LogError> {
-        for (number, path) in journals(&self.dir)? {
-            let contents = Contents::read(&path)?;
+        for number in journal_numbers(&self.folder)? {
+            let name = journal_name(number);
+            let contents = Contents::read(&self.folder, &name)?;
             self.seal_contents(number, &contents)?;
             // What could not be read is kept for whoever can: only a cut-off tail holds nothing.
-            let torn_inside = contents.damage.iter().any(|damage| !damage.is_tail);
-            let gone = if torn_inside {
-                fs::rename(&path, path.with_extension("damaged"))
+            if contents.damage.iter().all(Damage::is_harmless) {
+                self.folder.remove(&name)?;
             } else {
-                fs::remove_file(&path)
-            };
-            gone.at("remove the sealed journal", &path)?;
+                self.folder.rename(&name, &damaged_name(number))?;
+            }
             // Never a number that was used: a reader takes a part for the journal of the same number.
             self.part = self.part.max(number + 1);
         }
-        for table in self.manifest.tables.clone() {
-            if let Some((number, _)) = parts(&self.dir, &table.name)?.last() {
+        // Also of files that the ledger does not list: they may be somebody's, and are not written over.
+        for table in &self.manifest.tables {
+            if let Some(number) = part_numbers(&self.folder, &table.name)?.last() {
                 self.part = self.part.max(number + 1);
             }
         }
+        self.part = self.part.max(self.ledger.last_number() + 1);
         // Also where retention removed all parts: a journal numbered below would have its incidents ignored.
         self.part = self.part.max(self.manifest.merged_through_part + 1);
         Ok(())
@@ -143,7 +156,7 @@ impl LogWriter {
             if killed {
                 self.manifest.count(Incident::now(
                     "killed",
-                    "a session did not end cleanly; at most its last sample is missing",
+                    "a session did not end cleanly; its last sample is missing, and what waited in memory on a full disk",
                 ));
             }
             if rebooted {
@@ -152,7 +165,7 @@ impl LogWriter {
         }
         self.manifest.sessions.push(session);
         self.session = self.manifest.sessions.len() - 1;
-        self.manifest.write(&self.dir, false)
+        self.write_manifest(false)
     }
 
     /// Makes a table known; the same schema twice gives the same handle.
@@ -165,7 +178,7 @@ impl LogWriter {
         refuse_superseded(&schema)?;
         // The manifest first: rows of a table that it does not know could not be found.
         self.manifest.declare(&schema)?;
-        self.manifest.write(&self.dir, false)?;
+        self.write_manifest(false)?;
         // Handles are indices for the life of the writer: tables are never removed.
         let id = self.tables.len();
         if self.journal.is_some() {
@@ -173,7 +186,7 @@ impl LogWriter {
                 // One journal holds one schema a table.
                 self.seal()?;
             } else {
-                self.push(table_block(id as u64, &schema))?;
+                self.push(Block::table(id as u64, &schema))?;
             }
         }
         self.tables.push(schema);
@@ -195,7 +208,7 @@ impl LogWriter {
             tables.push((id as u64, rows));
         }
         self.ensure_journal()?;
-        self.push(rows_block(&tables))?;
+        self.push(Block::rows(&tables))?;
         self.seal_when_due()
     }
 
@@ -207,14 +220,19 @@ impl LogWriter {
     /// Counts an incident of another time, or several of a kind; they are in the log at once.
     pub fn count(&mut self, incident: &Incident) -> Result<(), LogError> {
         self.ensure_journal()?;
-        self.push(incident_block(incident))
+        if self.is_backlog_full(0) {
+            // There is no room for it in memory either; the manifest takes it with its next write.
+            self.manifest.count(incident.clone());
+            return Ok(());
+        }
+        self.push(Block::incident(incident))
     }
 
     /// Says a fact of this session under `key` in the manifest.
     pub fn set(&mut self, key: &str, value: serde_json::Value) -> Result<(), LogError> {
         self.check_open()?;
         self.manifest.sessions[self.session].facts.insert(key.into(), value);
-        unless_full(self.manifest.write(&self.dir, false))
+        unless_full(self.write_manifest(false))
     }
 
     /// Writes `batches` as a complete part of a table, for sources that have whole columns.
@@ -232,63 +250,18 @@ impl LogWriter {
         let unreadable =
             |error: ArrowError| LogError::Schema { table: schema.name.clone(), reason: error.to_string() };
         let batches = batches.into_iter().map(|batch| conform(&batch.map_err(unreadable)?, schema));
-        self.bytes_written += write_part(&self.dir, schema, self.part, batches)?;
+        let part = write_part(&self.folder, schema, self.part, batches)?;
+        self.ledger.add(&schema.name.clone(), self.part, part);
+        self.bytes_written += part.stamp.bytes;
         self.part += 1;
-        Ok(())
+        // Without a sync, which a source with many parts would wait for each time: the session's end has one.
+        self.write_ledger(false)
     }
 
-    /// Ends the open part: its rows become Parquet files, and the next row starts a new part.
+    /// Ends the open part: its rows become Parquet files, and the next row starts a new part. On a full disk the
+    /// open part stays open, and is sealed when there is room.
     pub fn seal(&mut self) -> Result<(), LogError> {
-        self.flush_backlog()?;
-        let Some(journal) = &self.journal else { return Ok(()) };
-        let path = journal.path.clone();
-        // Read back from the disk and not kept in memory: what is sealed is what a crash would have left.
-        self.seal_contents(self.part, &Contents::read(&path)?)?;
-        if let Some(journal) = self.journal.take() {
-            journal.remove()?;
-        }
-        self.part += 1;
-        self.seal_not_before = None;
-        Ok(())
-    }
-
-    fn seal_contents(&mut self, number: u64, contents: &Contents) -> Result<(), LogError> {
-        for schema in contents.tables() {
-            let rows = contents.rows(&schema.name);
-            // A crash may have come between parts and journal: what is in place already is complete, and is
-            // not written again.
-            if !rows.is_empty() && !part_path(&self.dir, &schema.name, number).exists() {
-                self.bytes_written += write_part(&self.dir, schema, number, [batch_of(schema, &rows)])?;
-            }
-            self.manifest.declare(schema)?;
-        }
-        // Counted once, however often this journal is sealed: the manifest says how far it has counted.
-        if number > self.manifest.merged_through_part {
-            for incident in &contents.incidents {
-                self.manifest.count(incident.clone());
-            }
-            for damage in contents.damage.iter().filter(|damage| !damage.is_tail) {
-                let detail = format!(
-                    "journal-{number:06}: {} bytes at byte {} could not be read; kept as journal-{number:06}.damaged",
-                    damage.length, damage.offset
-                );
-                self.manifest.count(Incident::now("damaged_block", &detail));
-            }
-            self.manifest.merged_through_part = number;
-        }
-        // With a sync: after this the journal may be removed.
-        self.manifest.write(&self.dir, true)
-    }
-
-    fn seal_when_due(&mut self) -> Result<(), LogError> {
-        let Some(journal) = &self.journal else { return Ok(()) };
-        let due = journal.length >= JOURNAL_BYTES_MAX || self.journal_started.elapsed() >= JOURNAL_AGE_MAX;
-        let may = self.seal_not_before.is_none_or(|moment| Instant::now() >= moment);
-        // With blocks waiting for room the disk is full, and sealing needs room.
-        if !due || !may || !self.backlog.is_empty() {
-            return Ok(());
-        }
-        match self.seal() {
+        match self.seal_now() {
             Err(error) if is_full(&error) => {
                 // Rows go on into the journal: it grows, but nothing is lost.
                 self.seal_not_before = Some(Instant::now() + SEAL_RETRY);
@@ -298,44 +271,162 @@ impl LogWriter {
         }
     }
 
+    fn seal_now(&mut self) -> Result<(), LogError> {
+        self.flush_backlog()?;
+        let Some(journal) = &self.journal else { return Ok(()) };
+        if !self.backlog.is_empty() {
+            // Blocks that wait belong to this journal: the next one would not have their tables before them.
+            return Err(io::Error::from(io::ErrorKind::StorageFull))
+                .at("write", &self.folder.at(&journal.name));
+        }
+        // Read back from the disk and not kept in memory: what is sealed is what a crash would have left.
+        let contents = journal.contents().at("read", &self.folder.at(&journal.name))?;
+        let (name, lost) = (journal.name.clone(), journal.lost(&contents));
+        if lost > 0 {
+            self.manifest.count(rows_lost("another program shortened or changed the journal", lost));
+        }
+        self.seal_contents(self.part, &contents)?;
+        // Only what lies there under this name: it may have been removed or exchanged meanwhile.
+        if self.journal.take().is_some_and(|journal| journal.is_in_place(&self.folder)) {
+            self.folder.remove(&name)?;
+        }
+        self.part += 1;
+        self.seal_not_before = None;
+        Ok(())
+    }
+
+    fn seal_contents(&mut self, number: u64, contents: &Contents) -> Result<(), LogError> {
+        for schema in contents.tables() {
+            self.manifest.declare(schema)?;
+            // A crash may have come between ledger and journal: what is listed is complete, and is not written
+            // again. A file that is not listed is, since it is not known whose it is.
+            if self.ledger.get(&schema.name, number).is_none() {
+                let rows = contents.rows(&schema.name);
+                if !rows.is_empty() {
+                    let part = write_part(&self.folder, schema, number, [batch_of(schema, &rows)])?;
+                    self.ledger.add(&schema.name, number, part);
+                    self.bytes_written += part.stamp.bytes;
+                }
+            }
+        }
+        // Counted once, however often this journal is sealed: the manifest says how far it has counted.
+        if number > self.manifest.merged_through_part {
+            for incident in &contents.incidents {
+                self.manifest.count(incident.clone());
+            }
+            for damage in contents.damage.iter().filter(|damage| !damage.is_harmless()) {
+                let detail = format!(
+                    "journal-{number:06}, byte {}: {}; kept as journal-{number:06}.damaged",
+                    damage.offset, damage.wrong
+                );
+                self.manifest.count(Incident::now("damaged_block", &detail));
+            }
+            self.manifest.merged_through_part = number;
+        }
+        self.manifest.open_part = self.manifest.open_part.filter(|open| *open > number);
+        // With a sync: after this the journal may be removed.
+        self.write_ledger(true)
+    }
+
+    /// Puts the ledger and the manifest that names it in place, and removes the ledger before.
+    fn write_ledger(&mut self, durable: bool) -> Result<(), LogError> {
+        let before = self.manifest.ledger.map(|reference| reference.number);
+        let number = before.unwrap_or(0) + 1;
+        self.manifest.ledger = Some(self.ledger.write(&self.folder, number, durable)?);
+        self.write_manifest(durable)?;
+        match before {
+            Some(before) => self.folder.remove(&ledger_name(before)),
+            None => Ok(()),
+        }
+    }
+
+    fn write_manifest(&self, durable: bool) -> Result<(), LogError> {
+        self.manifest.write(&self.folder, durable)
+    }
+
+    fn seal_when_due(&mut self) -> Result<(), LogError> {
+        let Some(journal) = &self.journal else { return Ok(()) };
+        let due = journal.length >= JOURNAL_BYTES_MAX || self.journal_started.elapsed() >= JOURNAL_AGE_MAX;
+        let may = self.seal_not_before.is_none_or(|moment| Instant::now() >= moment);
+        // With blocks waiting for room the disk is full, and sealing needs room.
+        if due && may && self.backlog.is_empty() { self.seal() } else { Ok(()) }
+    }
+
+    /// Looks whether folder, lock and journal are still those that this writer opened; a few system calls.
+    ///
+    /// A journal that another program shortened or removed is sealed as far as it can be read, and the incident
+    /// that says how many blocks of rows are lost is returned: the log goes on in a new part. A folder or a lock
+    /// that was moved, removed or replaced is an error, since rows would go where nobody looks for them.
+    pub fn verify(&mut self) -> Result<Option<Incident>, LogError> {
+        self.check_open()?;
+        if let Some(lock) = &self.lock {
+            self.folder.is_held(lock)?;
+        }
+        let Some(journal) = &self.journal else { return Ok(None) };
+        let (is_whole, is_in_place) = (journal.is_whole(), journal.is_in_place(&self.folder));
+        if is_whole && is_in_place {
+            return Ok(None);
+        }
+        let contents = journal.contents().at("read", &self.folder.at(&journal.name))?;
+        let lost = journal.lost(&contents);
+        let did = if is_whole { "removed" } else { "shortened" };
+        let detail = format!("another program {did} {}; the log goes on in a new part", journal.name);
+        let incident = Incident { count: lost.max(1), ..Incident::now("journal_changed", &detail) };
+        self.manifest.count(incident.clone());
+        self.seal()?;
+        Ok(Some(incident))
+    }
+
     /// Removes the oldest parts until the log holds at most `bytes_max` and nothing older than `age_max`.
     pub fn retain(&mut self, bytes_max: Option<u64>, age_max: Option<Duration>) -> Result<(), LogError> {
         self.check_open()?;
         let sizes = self.part_sizes()?;
         let mut total: u64 = sizes.iter().map(|part| part.bytes).sum();
+        let oldest_us =
+            age_max.map(|age| now_us().saturating_sub(i64::try_from(age.as_micros()).unwrap_or(i64::MAX)));
+        let mut retired = Vec::new();
         for part in sizes {
             let too_many = bytes_max.is_some_and(|max| total > max);
-            let too_old = age_max.is_some_and(|max| part.modified.elapsed().is_ok_and(|age| age > max));
+            let too_old = oldest_us.is_some_and(|oldest| part.changed_us < oldest);
             // Oldest first: where one may stay, all later ones may.
             if !too_many && !too_old {
                 break;
             }
-            for path in &part.paths {
-                fs::remove_file(path).at("remove the old part", path)?;
-            }
             total -= part.bytes;
+            retired.push(part.number);
+        }
+        let Some(last) = retired.last() else { return Ok(()) };
+        self.manifest.retired_through_part = self.manifest.retired_through_part.max(*last);
+        let retired: Vec<(u64, Vec<String>)> =
+            retired.into_iter().map(|number| (number, self.ledger.retire(number))).collect();
+        // Out of the ledger first: a part that it lists and that is gone would be a part that was lost.
+        unless_full(self.write_ledger(true))?;
+        for (number, tables) in retired {
+            for table in tables {
+                if let Some(sub) = self.folder.sub(&table)? {
+                    sub.remove(&part_name(number))?;
+                }
+            }
+            self.folder.remove(&damaged_name(number))?;
             self.incident("retired", "parts removed to keep the log within its limits")?;
         }
         Ok(())
     }
 
+    /// Sizes of the sealed parts, the oldest first. All files of a number together: a part without its other
+    /// tables would show half of a period.
     fn part_sizes(&self) -> Result<Vec<SealedPart>, LogError> {
-        let mut files = Vec::new();
-        for table in &self.manifest.tables {
-            files.extend(parts(&self.dir, &table.name)?);
-        }
-        files.extend(numbered(&self.dir, "journal-", ".damaged")?);
-        let numbers: BTreeSet<u64> = files.iter().map(|(number, _)| *number).collect();
+        let mut numbers: BTreeSet<u64> = self.ledger.iter().map(|(_, number, _)| number).collect();
+        numbers.extend(damaged_numbers(&self.folder)?);
         let mut sealed = Vec::new();
         for number in numbers {
-            let mut part = SealedPart { bytes: 0, modified: SystemTime::UNIX_EPOCH, paths: Vec::new() };
-            // All files of a number together: a part without its other tables would show half of a period.
-            for (_, path) in files.iter().filter(|(of, _)| *of == number) {
-                let metadata = fs::metadata(path).at("read", path)?;
-                part.bytes += metadata.len();
-                part.modified = part.modified.max(metadata.modified().at("read", path)?);
-                part.paths.push(path.clone());
+            let mut part = SealedPart { number, bytes: 0, changed_us: 0 };
+            let listed = self.ledger.iter().filter(|(_, of, _)| *of == number);
+            for (table, ..) in listed {
+                let sub = self.folder.sub(table)?;
+                part.add(sub.and_then(|sub| sub.size_and_change(&part_name(number))));
             }
+            part.add(self.folder.size_and_change(&damaged_name(number)));
             sealed.push(part);
         }
         Ok(sealed)
@@ -348,7 +439,7 @@ impl LogWriter {
 
     /// The folder of the log.
     pub fn dir(&self) -> &Path {
-        &self.dir
+        self.folder.path()
     }
 
     /// Seals the open part and says in the manifest that the session ended cleanly, now.
@@ -362,21 +453,36 @@ impl LogWriter {
         if self.lock.is_none() {
             return Ok(());
         }
-        self.seal()?;
-        // Only after the seal: a session that is marked as ended has all of its rows in parts.
+        let sealed = self.seal_now();
+        if sealed.is_err() {
+            self.give_up_backlog();
+        }
+        // After the seal: a session that is marked as ended has all of its rows in parts, or in a journal that
+        // the next writer seals.
         self.manifest.sessions[self.session].end_us = Some(end_us);
-        self.manifest.write(&self.dir, true)?;
+        // Room for the manifest on a full disk.
+        self.folder.remove(RESERVE)?;
+        let written = self.write_manifest(true);
         if let Some(lock) = self.lock.take() {
             folder::unlock(&lock)?;
         }
-        Ok(())
+        sealed.and(written)
+    }
+
+    /// Counts the blocks that wait in memory as lost: there is no later moment to write them.
+    fn give_up_backlog(&mut self) {
+        let lost = self.backlog.drain(..).filter(Block::is_rows).count() as u64;
+        self.backlog_bytes = 0;
+        if lost > 0 {
+            self.manifest.count(rows_lost("the disk was full until the session ended", lost));
+        }
     }
 
     /// Refuses what would write into a log that may be another's by now.
     fn check_open(&self) -> Result<(), LogError> {
         match self.lock {
             Some(_) => Ok(()),
-            None => Err(LogError::Ended { path: self.dir.clone() }),
+            None => Err(LogError::Ended { path: self.folder.path().into() }),
         }
     }
 
@@ -385,11 +491,15 @@ impl LogWriter {
         if self.journal.is_some() {
             return Ok(());
         }
-        self.journal = Some(Journal::create(journal_path(&self.dir, self.part))?);
+        self.journal = Some(Journal::create(&self.folder, journal_name(self.part))?);
         self.journal_started = Instant::now();
+        // Once it is announced, a journal that is gone is a finding and not an empty part.
+        self.manifest.open_part = Some(self.part);
+        unless_full(self.write_manifest(false))?;
+        self.keep_reserve();
         // Each journal describes its own tables, so that it can be read without the manifest.
         for at in self.newest_schemas() {
-            self.push(table_block(at as u64, &self.tables[at]))?;
+            self.push(Block::table(at as u64, &self.tables[at]))?;
         }
         Ok(())
     }
@@ -401,12 +511,37 @@ impl LogWriter {
         (0..self.tables.len()).filter(|at| !replaced(*at)).collect()
     }
 
-    fn push(&mut self, block: Vec<u8>) -> Result<(), LogError> {
-        if self.backlog_bytes + block.len() > BACKLOG_BYTES_MAX {
-            self.manifest
-                .count(Incident::now("disk_full", "blocks dropped: the disk stayed full for too long"));
+    /// Keeps some room for the manifest that says what a full disk has cost. Best effort: the disk may be full
+    /// already.
+    fn keep_reserve(&self) {
+        if self.folder.has(RESERVE) {
+            return;
+        }
+        let bytes =
+            self.folder.size_and_change(manifest::FILE_NAME).map_or(0, |(bytes, _)| 2 * bytes as usize);
+        // Not zeros: a file system that compresses would keep no room for them.
+        let mut word = 0x9e37_79b9_7f4a_7c15_u64;
+        let filling: Vec<u8> = (0..bytes)
+            .map(|_| {
+                word ^= word << 13;
+                word ^= word >> 7;
+                word ^= word << 17;
+                word as u8
+            })
+            .collect();
+        let path = self.folder.at(RESERVE);
+        let _ = self.folder.put_in_place(RESERVE, false, |file| file.write_all(&filling).at("write", &path));
+    }
+
+    fn is_backlog_full(&self, more: usize) -> bool {
+        self.backlog_bytes + more > BACKLOG_BYTES_MAX
+    }
+
+    fn push(&mut self, block: Block) -> Result<(), LogError> {
+        if block.is_rows() && self.is_backlog_full(block.len()) {
+            self.manifest.count(rows_lost("the disk stayed full for too long", 1));
             // The new block is dropped and not the oldest: what stays is in order, and begins a gap at its
-            // end.
+            // end. A table is never dropped: what follows could not be read.
             return self.flush_backlog();
         }
         self.backlog_bytes += block.len();
@@ -430,7 +565,7 @@ impl LogWriter {
                         .count(Incident::now("disk_full", "blocks waited in memory for room on the disk"));
                     return Ok(());
                 }
-                Err(error) => return Err(error).at("append to", &journal.path),
+                Err(error) => return Err(error).at("append to", &self.folder.at(&journal.name)),
             }
         }
         Ok(())
@@ -438,9 +573,83 @@ impl LogWriter {
 }
 
 struct SealedPart {
+    number: u64,
     bytes: u64,
-    modified: SystemTime,
-    paths: Vec<PathBuf>,
+    /// Last change of any of its files, microseconds since 1970 UTC.
+    changed_us: i64,
+}
+
+impl SealedPart {
+    fn add(&mut self, file: Option<(u64, i64)>) {
+        if let Some((bytes, changed_us)) = file {
+            self.bytes += bytes;
+            self.changed_us = self.changed_us.max(changed_us);
+        }
+    }
+}
+
+/// The manifest and the ledger of a log that a writer goes on with.
+fn resumed(folder: &Folder) -> Result<(Manifest, Ledger), LogError> {
+    let mut manifest = Manifest::read(folder)?;
+    if !manifest.is_intact {
+        let detail = "the manifest was not the one that a writer wrote when this session began";
+        manifest.count(Incident::now("manifest_changed", detail));
+    }
+    match manifest.read_ledger(folder) {
+        Ok(Some(ledger)) => return Ok((manifest, ledger)),
+        Ok(None) => {}
+        Err(error) => {
+            let detail = format!("parts that are there were listed anew: {error}");
+            manifest.count(Incident::now("ledger_lost", &detail));
+        }
+    }
+    // Of an older format, or with a ledger that is lost: every part that can be read is listed.
+    let mut ledger = Ledger::default();
+    for table in &manifest.tables {
+        for number in part_numbers(folder, &table.name)? {
+            let part = PartFile::new(folder, &table.name, number);
+            if let Ok(part) = part.measure(folder) {
+                ledger.add(&table.name, number, part);
+            }
+        }
+    }
+    Ok((manifest, ledger))
+}
+
+/// Removes what this library wrote, and nothing else.
+fn clear(folder: &Folder) -> Result<(), LogError> {
+    let manifest = Manifest::read(folder)?;
+    let ledger = manifest.read_ledger(folder)?;
+    // The manifest goes first: what remains after a crash here is no log, rather than half of one.
+    folder.remove(manifest::FILE_NAME)?;
+    for table in &manifest.tables {
+        let Some(sub) = folder.sub(&table.name)? else { continue };
+        let numbers = match &ledger {
+            Some(ledger) => ledger.of_table(&table.name).map(|(number, _)| number).collect(),
+            // Before version 3 there was no ledger: by their names.
+            None => part_numbers(folder, &table.name)?,
+        };
+        for number in numbers {
+            sub.remove(&part_name(number))?;
+        }
+        // Left when somebody else's file is in it.
+        folder.remove_if_empty(&table.name);
+    }
+    for number in journal_numbers(folder)? {
+        folder.remove(&journal_name(number))?;
+    }
+    for number in damaged_numbers(folder)? {
+        folder.remove(&damaged_name(number))?;
+    }
+    if let Some(reference) = manifest.ledger {
+        folder.remove(&ledger_name(reference.number))?;
+    }
+    folder.remove(RESERVE)
+}
+
+/// Blocks of rows that did not come into the log: each is a sample of a recorder.
+fn rows_lost(why: &str, count: u64) -> Incident {
+    Incident { count, ..Incident::now("rows_lost", why) }
 }
 
 fn is_full_io(error: &io::Error) -> bool {

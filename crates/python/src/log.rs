@@ -102,6 +102,10 @@ impl NativeLog {
         Ok(Some(ArrowTable { schema: schema.arrow(), batches }))
     }
 
+    fn integrity(&self, py: Python<'_>) -> PyResult<Plain<Vec<Defect>>> {
+        py.detach(|| self.0.integrity()).map(Plain).map_err(log_error)
+    }
+
     fn check(&self, py: Python<'_>) -> PyResult<Plain<Vec<Defect>>> {
         py.detach(|| self.0.check()).map(Plain).map_err(log_error)
     }

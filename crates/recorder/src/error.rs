@@ -42,6 +42,8 @@ fn is_input(error: &LogError) -> bool {
         LogError::NotALog { .. }
         | LogError::Exists { .. }
         | LogError::Locked { .. }
+        | LogError::Unsafe { .. }
+        | LogError::NotAFile { .. }
         | LogError::Newer { .. } => true,
         LogError::Io { source, .. } => matches!(
             source.kind(),
@@ -50,6 +52,9 @@ fn is_input(error: &LogError) -> bool {
                 | io::ErrorKind::ReadOnlyFilesystem
                 | io::ErrorKind::NotADirectory
         ),
-        LogError::Damaged { .. } | LogError::Schema { .. } | LogError::Ended { .. } => false,
+        LogError::Damaged { .. }
+        | LogError::Schema { .. }
+        | LogError::Ended { .. }
+        | LogError::Lost { .. } => false,
     }
 }

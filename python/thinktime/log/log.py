@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
@@ -324,6 +324,19 @@ class Log:
             raise LogError(f"{self.path} has no table {table!r}; it has {', '.join(self._schemas) or 'none'}")
         return rows
 
+    def integrity(self) -> list[Defect]:
+        """Places where the log is not the one that was written: parts missing, added or changed, a damaged journal.
+
+        The bytes of every part are read and compared with the ledger; rows are not decoded. `check` finds these
+        and more.
+
+        Raises
+        ------
+        LogError
+            A file of the log cannot be opened.
+        """
+        return self._defects(self._native.integrity)
+
     def check(self) -> list[Defect]:
         """Defects of the log, found by reading all of it; empty for a sound log.
 
@@ -332,8 +345,12 @@ class Log:
         LogError
             A file of the log cannot be opened.
         """
+        return self._defects(self._native.check)
+
+    @staticmethod
+    def _defects(find: Callable[[], list[_native._Defect]]) -> list[Defect]:
         try:
-            return [Defect(**defect) for defect in self._native.check()]
+            return [Defect(**defect) for defect in find()]
         except _native.NativeLogError as error:
             raise LogError(str(error)) from None
 

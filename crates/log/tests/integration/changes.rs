@@ -95,8 +95,8 @@ fn damage_inside_a_journal_costs_its_block_and_the_file_is_kept() {
     drop(writer); // as a kill leaves it: the journal is not sealed
     let journal = dir.path().join("journal-000001.ttj");
     let mut bytes = fs::read(&journal).unwrap();
-    let blocks: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at..].starts_with(b"TTB1")).collect();
-    bytes[blocks[2] + 14] ^= 0xff; // block 0 is the table, so that this is row 1
+    let blocks: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at..].starts_with(b"TTB2")).collect();
+    bytes[blocks[2] + 18] ^= 0xff; // block 0 is the table, so that this is row 1
     fs::write(&journal, &bytes).unwrap();
 
     let log = Log::open(dir.path()).unwrap();

@@ -251,6 +251,8 @@ impl<C: Clock> Recorder<C> {
             .sample(since, moment, &snapshot.stat)
             .map_err(|source| RecorderError::Processes { path: "/proc".into(), source })?;
         let mut open = locked(writer);
+        // Before rows are appended that nobody would find: somebody may have moved the folder or cut the journal.
+        open.verify()?;
         // The lock is taken after all reading: another source must not wait for a scan.
         for failure in failures {
             let detail = format!("{}: {}", failure.name, failure.reason);
