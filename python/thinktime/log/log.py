@@ -325,7 +325,7 @@ class Log:
         return rows
 
     def integrity(self) -> list[Defect]:
-        """Places where the log is not the one that was written: parts missing, added or changed, a damaged journal.
+        """Differences between the log and what was written: parts missing, added or changed, damage.
 
         The bytes of every part are read and compared with the ledger; rows are not decoded. `check` finds these
         and more.
