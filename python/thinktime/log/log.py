@@ -327,8 +327,8 @@ class Log:
     def integrity(self) -> list[Defect]:
         """Differences between the log and what was written: parts missing, added or changed, damage.
 
-        The bytes of every part are read and compared with the ledger; rows are not decoded. `check` finds these
-        and more.
+        The bytes of every part are read and compared with the ledger; rows are not decoded. `check` finds
+        these and more.
 
         Raises
         ------
