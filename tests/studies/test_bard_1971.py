@@ -8,7 +8,7 @@ import checks
 import pytest
 
 from thinktime.studies import load
-from thinktime.studies.bard_1971 import doubts, free_fret, recomputed, records
+from thinktime.studies.bard_1971 import free_fret, recomputed, records
 from thinktime.studies.bard_1971.records import PAPER
 from thinktime.studies.cells import Cell
 from thinktime.studies.laboratory import Laboratory, Settings
@@ -67,7 +67,7 @@ def test_table_8_needs_the_coefficients_that_are_adjusted_for_vmio() -> None:
 
 
 def test_what_decides_a_doubt() -> None:
-    chapter = doubts.chapter(None)
+    chapter = recomputed.doubts(None)
     checks.doubts_have_values(chapter)
     evidence = {str(row[0]): str(row[2]) for row in chapter.tables[0].rows}
     assert "row II-2 0.1 from II-2" in evidence["rows of Table 8"]

@@ -128,7 +128,7 @@ def test_a_condition_that_cannot_be_read_is_refused(condition: str, message: str
 
 
 def test_an_unknown_name_is_refused() -> None:
-    with pytest.raises(InputError, match="there is no 'gian'; there are amount, gain, doubt"):
+    with pytest.raises(InputError, match="there is no 'gian'; there are alpha, amount, gain"):
         _ = statement("gian > 0").verdict(MEASURES)
 
 

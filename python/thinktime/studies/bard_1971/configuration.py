@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from thinktime.documents import document
-from thinktime.documents.document import Column, Table
+from thinktime.documents.document import Col, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.bard_1971.records import DERIVED, PAPER, RECORDED, SYSTEM
 from thinktime.studies.cells import Cell
@@ -84,22 +83,19 @@ def _logged() -> Iterator[Cell]:
 
 def _variables() -> Table:
     """Tables 1 and 2: what DUSETIMR recorded, and where it stands in the log."""
-    rows: list[tuple[document.Cell, ...]] = []
-    for table, words in ((RECORDED, "description"), (DERIVED, "definition")):
-        result = PAPER.tables[table]
-        place = result.shape.place
-        for row in result.rows:
-            name = str(row["variable"])
-            rows.append((name, place, result.remark(row, words), result.remark(row, "unit"), LOGGED[name]))
-    columns = (
-        Column("variable"),
-        Column("published"),
-        Column("what it is"),
-        Column("unit"),
-        Column("in the log"),
-    )
-    caption = "What DUSETIMR recorded (Table 1), what follows (Table 2), and the columns of the log"
-    note = "The log holds amounts in an interval, where DUSETIMR wrote sums since start-up."
-    return Table(
-        name="variables", caption=caption, columns=columns, rows=tuple(rows), notes=(note,), folded=True
+    return Table.of(
+        [
+            (str(row["variable"]), row, PAPER.tables[table], words)
+            for table, words in ((RECORDED, "description"), (DERIVED, "definition"))
+            for row in PAPER.tables[table].rows
+        ],
+        Col("variable", lambda item: item[0]),
+        Col("published", lambda item: item[2].shape.place),
+        Col("what it is", lambda item: item[2].remark(item[1], item[3])),
+        Col("unit", lambda item: item[2].remark(item[1], "unit")),
+        Col("in the log", lambda item: LOGGED[item[0]]),
+        name="variables",
+        caption="What DUSETIMR recorded (Table 1), what follows (Table 2), and the columns of the log",
+        notes=("The log holds amounts in an interval, where DUSETIMR wrote sums since start-up.",),
+        folded=True,
     )

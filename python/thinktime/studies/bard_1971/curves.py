@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
-from thinktime.documents import charts, document
-from thinktime.documents import format as shown
-from thinktime.documents.charts import Axis
-from thinktime.documents.document import Column, Key, Table
-from thinktime.stats.estimate import Estimate
-from thinktime.studies.bard_1971.equal_load import ENOUGH, PAIR, equal_load_table
+from thinktime.documents.document import Col, Cols, Table
+from thinktime.stats.estimate import Estimate, NotApplicable
+from thinktime.studies.bard_1971 import charts
 from thinktime.studies.bard_1971.records import LOADS, PAPER, PERIODS, RATES, record_of
 from thinktime.studies.cells import Cell
-from thinktime.studies.estimates import scaled
 from thinktime.studies.laboratory import Laboratory, applicable, remembered
 from thinktime.studies.study import Chapter
 
 if TYPE_CHECKING:
-    from thinktime.analyses.throughput.analysis import Group, Throughput
+    from thinktime.analyses.throughput.analysis import Throughput
+    from thinktime.analyses.throughput.comparison import ThroughputComparison
 
 
 COLUMN_OF = {"II-2": "ii_2", "II-3": "ii_3", "III-3": "iii_3"}
-SHADES = {"II-2": "memory", "II-3": "system", "III-3": "user"}
 RECORDED = {
     "cp_time": "cp_s",
     "vsio": "vsio",
@@ -34,42 +28,27 @@ RECORDED = {
     "problem_state_time": "problem_s",
 }
 """Columns of the log by what Table 7 calls them."""
-
+PAIR = 2
+"""Numbers of active users in a group of Table 10."""
+ENOUGH = 20
+"""Least observations of a group whose mean is relied on; by Table 10, what the paper relies on has more."""
+MEASURES = {
+    "user_time": "problem state",
+    "system_time": "CP time",
+    "idle_time": "wait",
+    "vsio": "VSIO",
+    "page_ios": "page I/O",
+}
+TIMES = ("user_time", "system_time", "idle_time")
+"""Of these, those that are fractions of real time."""
 
 _SAMPLE = "A period is one sample of users and days: other runs differ by several per cent (other months)."
 NOTES = {RATES: (_SAMPLE,), LOADS: (_SAMPLE,)}
 """Why cells miss."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plot:
-    """One of Figures 1 to 5."""
-
-    number: int
-    measure: str
-    title: str
-    axis: str
-    factor: float
-
-
-PLOTS = (
-    Plot(
-        number=1,
-        measure="user_time",
-        title="Problem state time",
-        axis="problem state, % of real time",
-        factor=100.0,
-    ),
-    Plot(number=2, measure="system_time", title="CP time", axis="CP time, % of real time", factor=100.0),
-    Plot(number=3, measure="idle_time", title="Wait time", axis="wait time, % of real time", factor=100.0),
-    Plot(number=4, measure="vsio", title="VSIO", axis="VSIO per second", factor=1.0),
-    Plot(number=5, measure="page_ios", title="Page I/O", axis="page I/O per second", factor=1.0),
-)
-
-
 def chapter(laboratory: Laboratory) -> Chapter:
     """Tables 7 and 10, published and ours, and Figures 1 to 5."""
-    figures = (*_rates(laboratory), *_loads(laboratory), *_facts(laboratory))
     summary = (
         "Users, their sessions and their programs were calibrated so that these mean rates and loads come "
         "out; how each rate depends on the number of active users was not.",
@@ -80,10 +59,16 @@ def chapter(laboratory: Laboratory) -> Chapter:
         "intervals by batch means. Groups with fewer than "
         f"{ENOUGH} observations are hollow: their means are not relied on."
     )
-    pictures = tuple(_picture(laboratory, plot) for plot in PLOTS)
-    table = equal_load_table(laboratory)
-    tables = () if table is None else (table,)
-    return Chapter(cells=figures, summary=summary, charts=pictures, tables=tables, notes=NOTES, method=method)
+    results = {period: by_load(laboratory, period) for period in PERIODS}
+    comparison = at_equal_load(laboratory)
+    return Chapter(
+        cells=(*_rates(laboratory), *_loads(laboratory), *_facts(laboratory)),
+        summary=summary,
+        charts=tuple(charts.by_load(plot, results) for plot in charts.PLOTS),
+        tables=() if isinstance(comparison, NotApplicable) else (_equal_load(comparison),),
+        notes=NOTES,
+        method=method,
+    )
 
 
 @remembered
@@ -93,6 +78,15 @@ def by_load(laboratory: Laboratory, period: str) -> Throughput:
 
     log = record_of(laboratory, period).log
     return applicable(throughput.analyse(log, load="active_users", width=PAIR, n_few=ENOUGH))
+
+
+@remembered
+def at_equal_load(laboratory: Laboratory) -> ThroughputComparison | NotApplicable:
+    """The three periods at one common distribution of loads."""
+    from thinktime.analyses.throughput import comparison as throughput_comparison
+
+    logs = [record_of(laboratory, period).log for period in PERIODS]
+    return throughput_comparison.compare(logs, PERIODS, load="active_users", width=PAIR, n_few=ENOUGH)
 
 
 def _rates(laboratory: Laboratory) -> Iterator[Cell]:
@@ -163,58 +157,23 @@ def _mean_length(log: object) -> float:
     return float(observations.read(log, []).length_s.mean())
 
 
-def _picture(laboratory: Laboratory, plot: Plot) -> document.Figure:
-    keys = tuple(Key(period, colour=SHADES[period], shape="line") for period in PERIODS)
-    rows: list[dict[str, object]] = []
-    cells: list[tuple[document.Cell, ...]] = []
-    listed = []
-    for period in PERIODS:
-        result = by_load(laboratory, period)
-        selected = list(_points(result, plot))
-        rows += [_row(period, group, mean) for group, mean in selected]
-        cells += [(period, _range(group), group.n, mean) for group, mean in selected]
-        reliable = [(group, mean) for group, mean in selected if not group.few]
-        if reliable:
-            (first, start), (last, end) = reliable[0], reliable[-1]
-            listed.append(
-                f"{period} from {shown.number(start.value)} with {_range(first)} to "
-                f"{shown.number(end.value)} with {_range(last)} active users"
-            )
-    y = Axis.from_zero(plot.axis, rows)
-    if plot.factor != 1.0:
-        y = replace(y, high=min(y.high or 100.0, 100.0))
-    name = f"figure-{plot.number}"
-    columns = (Column("data set"), Column("active users"), Column("n"), Column(plot.axis, scaled=False))
-    return document.Figure(
-        name=name,
-        title=f"{plot.title} against active users (Figure {plot.number})",
-        chart=partial(charts.curves, rows, keys, Axis("active users", low=0.0), y),
-        data=Table(
-            name=f"{name}-data", caption=f"{plot.title} by active users", columns=columns, rows=tuple(cells)
+def _equal_load(comparison: ThroughputComparison) -> Table:
+    """Means at one distribution of loads, and means of whole periods."""
+    low, high = comparison.standard[0].low, comparison.standard[-1].high
+    return Table.of(
+        comparison.measures,
+        Col("rate", lambda measure: MEASURES.get(measure.name, measure.label)),
+        Col("unit", lambda measure: measure.unit),
+        Cols(
+            [f"{curve.name}, {which}" for curve in comparison.curves for which in ("at equal load", "whole")],
+            lambda measure: [
+                means.get(measure.name)
+                for curve in comparison.curves
+                for means in (curve.equal_load, curve.whole)
+            ],
+            scaled=False,
         ),
-        alt="; ".join(listed) + ". Hollow points rest on few observations.",
-        keys=keys,
-        half=True,
+        name="equal-load",
+        caption="Means at one common distribution of loads",
+        notes=(f"The common distribution of loads is over {low:.0f} to {high:.0f} active users.",),
     )
-
-
-def _points(result: Throughput, plot: Plot) -> Iterator[tuple[Group, Estimate]]:
-    for group in result.groups:
-        mean = group.means.get(plot.measure)
-        if mean is not None and group.load_low >= 1:
-            yield group, scaled(mean, plot.factor)
-
-
-def _row(period: str, group: Group, mean: Estimate) -> dict[str, object]:
-    ends = {"value": mean.value, "low": mean.low, "high": mean.high}
-    return {
-        "series": period,
-        "x": group.load_mean,
-        "shown": shown.estimate(mean),
-        "few": group.few,
-        **ends,
-    }
-
-
-def _range(group: Group) -> str:
-    return f"{group.load_low:.0f} to {group.load_high:.0f}"

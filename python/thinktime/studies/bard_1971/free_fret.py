@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from thinktime.analyses.overhead.regression import FitOptions
-from thinktime.documents import document
-from thinktime.documents.document import Column, Table
+from thinktime.documents.document import Col, Cols, Table
 from thinktime.stats import critical_values
 from thinktime.stats.estimate import Estimate
 from thinktime.stats.series.batch_means import plain_mean
@@ -166,12 +166,6 @@ def means(laboratory: Laboratory, variable: str) -> dict[str, Array]:
     }
 
 
-def spread_of(laboratory: Laboratory, variable: str) -> Estimate:
-    """Mean difference of a row of Table 12, new less old, over the runs of the experiment."""
-    result = means(laboratory, variable)
-    return plain_mean(result["new"] - result["old"])
-
-
 def chapter(laboratory: Laboratory) -> Chapter:
     """Tables 11 and 12, published and ours."""
     figures = (
@@ -195,33 +189,81 @@ def chapter(laboratory: Laboratory) -> Chapter:
 def _days(laboratory: Laboratory) -> Table:
     """Coefficients of the eight days alone: Table 11 as the paper had to make it."""
     names = {column: request for request, column in COLUMNS.items()}
-    rows: list[tuple[document.Cell, ...]] = []
-    for item in compared(laboratory).costs:
-        request = names.get(item.request, item.request)
-        ours = [
-            None if entry is None else scaled(entry, 1000.0, "ms")
-            for entry in (item.control, item.treated, item.difference)
-        ]
-        expected = (
-            f"{0.0 - fact(CALLS[request]).value * fact('pair-saving').value / 1000.0:.2f}"
-            if request in CALLS
-            else None
-        )
-        rows.append((request.replace("_", " "), *ours, expected))
-    columns = (
-        Column("coefficient"),
-        *(
-            Column(name, scaled=False)
-            for name in ("old, ms", "new, ms", "new less old, ms", "calls x times, ms")
+
+    def expected(request: str) -> str | None:
+        if request not in CALLS:
+            return None
+        return f"{0.0 - fact(CALLS[request]).value * fact('pair-saving').value / 1000.0:.2f}"
+
+    return Table.of(
+        [(names.get(item.request, item.request), item) for item in compared(laboratory).costs],
+        Col("coefficient", lambda row: row[0].replace("_", " ")),
+        Cols(
+            ("old, ms", "new, ms", "new less old, ms"),
+            lambda row: [
+                None if entry is None else scaled(entry, 1000.0, "ms")
+                for entry in (row[1].control, row[1].treated, row[1].difference)
+            ],
+            scaled=False,
         ),
-    )
-    note = "Per request; of base and problem state by the second."
-    return Table(
+        Col("calls x times, ms", lambda row: expected(row[0]), scaled=False),
         name="eight-days",
         caption="Coefficients of the eight days of the first run",
-        columns=columns,
-        rows=tuple(rows),
-        notes=(note,),
+        notes=("Per request; of base and problem state by the second.",),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A rate of Table 12 that changes with the algorithm: as printed, as simulated, and by chance."""
+
+    variable: str
+    printed: float
+    differences: Array
+    """New less old, of each run of the experiment."""
+    p: float
+    """Of the printed difference, by chance."""
+    power: str | None
+    detectable: str | None
+    p_at_load: str | None
+
+
+def _changes(laboratory: Laboratory) -> Iterator[Change]:
+    for variable, (name, _, factor) in MEASURES.items():
+        result, power = means(laboratory, variable), compared(laboratory).effect(name).power
+        by_t, least = (None, None) if power is None else (power.by_t, power.detectable_by_t)
+        test = compared(laboratory).effect(name, "load").t_test
+        printed = printed_difference(variable)
+        yield Change(
+            variable=variable.replace("_", " "),
+            printed=printed,
+            differences=result["new"] - result["old"],
+            p=p_of(printed, laboratory, variable),
+            power=None if by_t is None else f"{by_t:.2f}",
+            detectable=None if least is None else f"{factor * least:.1f}",
+            p_at_load=None if test is None else f"{test.p:.2f}",
+        )
+
+
+def significance_table(laboratory: Laboratory) -> Table:
+    """The differences of Table 12 against what chance does in eight such days."""
+    return Table.of(
+        _changes(laboratory),
+        Col("rate of Table 12", lambda item: item.variable),
+        Col("printed difference", lambda item: f"{item.printed:+.1f}", scaled=False),
+        Col("simulated, mean over runs", lambda item: plain_mean(item.differences), scaled=False),
+        Col("deviation between runs", lambda item: f"{item.differences.std(ddof=1):.2f}", scaled=False),
+        Col("p of the printed one", lambda item: f"{item.p:.3f}", scaled=False),
+        Col("power", lambda item: item.power, scaled=False),
+        Col("found with 0.8", lambda item: item.detectable, scaled=False),
+        Col("p at equal load, first run", lambda item: item.p_at_load, scaled=False),
+        name="significance",
+        caption="Is the difference of Table 12 more than chance?",
+        notes=(
+            "Times in per cent of real time, rates per second; new less old algorithm.",
+            "Power: chance that Student's test on the eight days, weeks and weekdays taken out, finds the "
+            "printed difference, with days that differ as those of the first run do.",
+        ),
     )
 
 

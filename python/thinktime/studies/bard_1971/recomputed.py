@@ -1,11 +1,11 @@
-"""Consistency of the printed numbers: nothing here is simulated."""
+"""Consistency of the printed numbers, and the doubtful ones: nothing here is simulated."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
-from thinktime.documents import document
-from thinktime.documents.document import Column, Table
+from thinktime.documents.document import Col, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.bard_1971.records import (
     DATA_PERIODS,
@@ -25,6 +25,7 @@ from thinktime.studies.bard_1971.records import (
     key,
 )
 from thinktime.studies.cells import Cell, Row
+from thinktime.studies.common_sections import doubtful
 from thinktime.studies.estimates import exact, rounded
 from thinktime.studies.published import Printed
 from thinktime.studies.study import Chapter
@@ -33,20 +34,11 @@ DATA_SETS = {"II-2": "ii_2", "II-3": "ii_3", "III-3": "iii_3"}
 """Columns of Tables 7 and 10 by data set."""
 BEST = {"II-2": "adjusted_for_vmio", "II-3": "adjusted_for_vmio", "III-3": "vmio_included"}
 """Rows of Table 5 that Table 8 is made of."""
-CALLS = {"vsio": "calls-vsio", "vmio": "calls-vmio", "page_io": "calls-page-io", "spool_io": "calls-spool-io"}
-"""FREE calls of a request, by fact."""
-REDUCTIONS = {
-    "vsio": "expected-reduction-vsio",
-    "vmio": "expected-reduction-vmio",
-    "page_io": "expected-reduction-page-io",
-    "spool_io": "expected-reduction-spool-io",
-}
-OBSERVED = {
-    "vsio": "observed-reduction-vsio",
-    "vmio": "observed-reduction-vmio",
-    "page_io": "observed-reduction-page-io",
-    "spool_io": "observed-reduction-spool-io",
-}
+CALLS, REDUCTIONS, OBSERVED = (
+    {request: f"{name}-{request.replace('_', '-')}" for request in ("vsio", "vmio", "page_io", "spool_io")}
+    for name in ("calls", "expected-reduction", "observed-reduction")
+)
+"""Facts about each request: its FREE calls, and the reductions of its cost as expected and as observed."""
 TIMES = {"old": ("free-time-old", "fret-time-old"), "new": ("free-time-new", "fret-time-new")}
 """Mean times of FREE and FRET, by algorithm."""
 
@@ -224,20 +216,19 @@ def _facts() -> Iterator[Cell]:
         # Literal ends, for the type checker.
         yield PAPER.recomputed_fact("r-squared", ours, end="low" if end == "low" else "high")
     table = PAPER.tables[DATA_PERIODS]
-    months = [table.remark(row, name) for row in table.rows for name in _ENDS]
+    months = [table.remark(row, name) for row in table.rows for name in ("start_month", "end_month")]
     numbers = [12 * int(month[:4]) + int(month[5:]) for month in months]
     yield PAPER.recomputed_fact("study-length", exact(max(numbers) - min(numbers) + 1, "", len(months)))
-
-
-_ENDS = ("start_month", "end_month")
 
 
 def _explained() -> Iterator[str]:
     """Share of the mean CP time that the printed coefficients explain."""
     included: list[str] = []
     adjusted: list[str] = []
-    for name, _, _, part in _sums():
-        (included if name.startswith("III-3, ") else adjusted).append(f"{part:.0f} % ({name})")
+    for item in _sums():
+        (included if item.name.startswith("III-3, ") else adjusted).append(
+            f"{item.percent:.0f} % ({item.name})"
+        )
     yield (
         "Base and requests of Table 5 at the mean rates of Table 7 explain of the mean CP time "
         f"{', '.join(included)}; with what is adjusted for VMIO only {', '.join(adjusted)}, for the "
@@ -245,43 +236,48 @@ def _explained() -> Iterator[str]:
     )
 
 
-def _sums() -> Sequence[tuple[str, float, float, float]]:
-    """Data set, explained and mean CP time [ms/s], and the first as per cent of the second."""
-    result = []
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explained:
+    """CP time that printed coefficients explain at printed rates, and its mean [ms/s]."""
+
+    name: str
+    explained: float
+    mean: float
+
+    @property
+    def percent(self) -> float:
+        """Explained part of the mean, in per cent."""
+        return 100.0 * self.explained / self.mean
+
+
+def _sums() -> Iterator[Explained]:
+    """CP time that Table 5 explains at the rates of Table 7, for each data set."""
     for data_set, variant in BEST.items():
         explained = _theta(data_set, variant, "base").value
         for request in REQUESTS[1:]:
             if data_set != "III-3" and request == "vmio":
                 continue
             explained += _theta(data_set, variant, request).value * _rate(data_set, request).value
-        mean = 1000.0 * _rate(data_set, "cp_time").value
         name = f"{data_set}, {variant.replace('_', ' ').replace('vmio', 'VMIO')}"
-        result.append((name, explained, mean, 100.0 * explained / mean))
-    return result
+        yield Explained(name=name, explained=explained, mean=1000.0 * _rate(data_set, "cp_time").value)
 
 
 def _explained_table() -> Table:
-    rows: list[tuple[document.Cell, ...]] = [
-        (name, f"{explained:.1f}", f"{mean:.0f}", f"{part:.1f}") for name, explained, mean, part in _sums()
-    ]
-    rows += [_experiment(which) for which in ("old", "new")]
-    columns = (
-        Column("data"),
-        Column("base and requests, ms/s", scaled=False),
-        Column("mean CP time, ms/s", scaled=False),
-        Column("explained, %", scaled=False),
-    )
-    note = "The eight days: coefficients of Table 11, base and problem state of Table 5, rates of Table 12."
-    return Table(
+    return Table.of(
+        [*_sums(), *(_experiment(which) for which in ("old", "new"))],
+        Col("data", lambda item: item.name),
+        Col("base and requests, ms/s", lambda item: f"{item.explained:.1f}", scaled=False),
+        Col("mean CP time, ms/s", lambda item: f"{item.mean:.0f}", scaled=False),
+        Col("explained, %", lambda item: f"{item.percent:.1f}", scaled=False),
         name="explained",
         caption="Printed coefficients at printed rates",
-        columns=columns,
-        rows=tuple(rows),
-        notes=(note,),
+        notes=(
+            "The eight days: coefficients of Table 11, base and problem state of Table 5, rates of Table 12.",
+        ),
     )
 
 
-def _experiment(which: str) -> tuple[document.Cell, ...]:
+def _experiment(which: str) -> Explained:
     column = f"{which}_free_fret"
     explained = _theta("III-3", "vmio_included", "base").value
     rate = PAPER.printed(EXPERIMENT, {"variable": "problem_state_time"}, column).value / 100.0
@@ -290,5 +286,156 @@ def _experiment(which: str) -> tuple[document.Cell, ...]:
         theta = PAPER.printed(FREE_FRET, key(FREE_FRET, request), f"cp_iii_{column}").value
         explained += theta * PAPER.printed(EXPERIMENT, {"variable": request}, column).value
     mean = 10.0 * PAPER.printed(EXPERIMENT, {"variable": "cp_time"}, column).value
-    name = f"eight days, {which} free-fret"
-    return (name, f"{explained:.1f}", f"{mean:.0f}", f"{100.0 * explained / mean:.1f}")
+    return Explained(name=f"eight days, {which} free-fret", explained=explained, mean=mean)
+
+
+# Doubts
+
+
+def doubts(_: object) -> Chapter:
+    """Every doubtful number as printed, with what the other printed numbers imply."""
+    checks: tuple[tuple[str, str, Callable[[], str]], ...] = (
+        ("rows of Table 8", "one label is lost, two read 11-3 and 111-3", _rows_of_table_8),
+        ("order of Table 7", "labels are broken by overlines", _order_of_table_7),
+        ("columns of Table 11", "heads read 11*, III*, III", _columns_of_table_11),
+        ("phi5", "1, without a decimal", _phi5),
+        ("theta1 - phi1 of Table 9", "52 %", _vsio_of_table_9),
+        ("theta5 of II-2, adjusted", "24.0", _theta5),
+        ("observations of II-3", "7890 in Table 3", _observations),
+        ("reductions of 1.8, -0.3, 1.0 and 1.1", "seconds", _seconds),
+        ("divisor of equation 6", "n - m, with m + 1 coefficients", _divisor),
+        ("time that measuring free-fret takes", "16.5 and 14.6 %, 2.9 and 2.3 %", _measuring),
+        ("shares of free-fret", "16.5 and 2.9 %", _shares),
+    )
+    return doubtful(checks)
+
+
+def _off(row: str, data_set: str, order: tuple[str, ...] = ()) -> float:
+    """Largest difference of a row of Table 8 from the shares of a data set, points."""
+    requests = [request for request in SHARE_COLUMNS.values() if request != "vmio"]
+    rates = dict(zip(requests, order or requests, strict=True))
+    result = []
+    for column, request in SHARE_COLUMNS.items():
+        cell = PAPER.tables[SHARES].cell({"data_set": row}, column)
+        if cell is not None and request != "vmio":
+            theta = _theta(data_set, BEST[data_set], request).value
+            share = 0.1 * theta * _rate(data_set, rates[request]).value / _rate(data_set, "cp_time").value
+            result.append(abs(share - cell.value))
+    return max(result)
+
+
+def _rows_of_table_8() -> str:
+    listed = []
+    for row in DATA_SETS:
+        fits = ", ".join(f"{_off(row, data_set):.1f} from {data_set}" for data_set in DATA_SETS)
+        listed.append(f"row {row} {fits}")
+    return f"largest differences in points: {'; '.join(listed)}"
+
+
+def _order_of_table_7() -> str:
+    named = _off("III-3", "III-3")
+    exchanged = _off("III-3", "III-3", ("page_io", "vsio", "spool_io", "problem_state_time"))
+    return (
+        f"with the order x1 to x5 the shares of III-3 are within {named:.2f} points of Table 8, with x1 and "
+        f"x3 exchanged within {exchanged:.0f}"
+    )
+
+
+def _columns_of_table_11() -> str:
+    first = [
+        _theta("II-3", "adjusted_for_vmio", request).value for request in ("vsio", "page_io", "spool_io")
+    ]
+    last = [_theta("III-3", "vmio_included", request).value for request in CALLS]
+    listed = [", ".join(f"{value:g}" for value in column) for column in (first, last)]
+    return (
+        f"the first column is that of II-3, adjusted ({listed[0]}), the last that of III-3 in Table 5 "
+        f"({listed[1]}): old, old and new free-fret"
+    )
+
+
+def _phi5() -> str:
+    tau, rate = _rate("III-3", "cp_time").value, _rate("III-3", "problem_state_time").value
+    theta = _theta("III-3", "vmio_included", "problem_state_time").value
+    low, high = (theta - 10.0 * percent * tau / rate for percent in (17.5, 16.5))
+    phi = {row["request_type"]: cell.value for row, cell in PAPER.tables[DISPATCH].printed("value")}
+    rest = sum(
+        value * (1.0 if request == "base" else _rate("III-3", str(request)).value)
+        for request, value in phi.items()
+        if request != "problem_state_time"
+    )
+    shares = [0.1 * (rest + value * rate) / tau for value in (phi["problem_state_time"], low)]
+    return (
+        f"17 % in Table 9 needs phi5 between {low:.1f} and {high:.1f}; dispatch takes {shares[0]:.1f} % of "
+        f"CP time with phi5 as printed, {shares[1]:.1f} % with {low:.1f}, and 8.5 % is printed"
+    )
+
+
+def _vsio_of_table_9() -> str:
+    tau, rate = _rate("III-3", "cp_time").value, _rate("III-3", "vsio").value
+    theta, phi = (
+        _theta("III-3", "vmio_included", "vsio").value,
+        PAPER.printed(DISPATCH, key(DISPATCH, "vsio"), "value").value,
+    )
+    ends = [0.1 * (theta - phi + off) * rate / tau for off in (-0.1, 0.0, 0.1)]
+    return f"{ends[1]:.1f} %, and {ends[0]:.1f} to {ends[2]:.1f} % by the rounding of the two coefficients"
+
+
+def _theta5() -> str:
+    present, unknown = (
+        PAPER.printed(OMISSION, key(OMISSION, "problem_state_time"), name).value
+        for name in ("with_vmio", "without_vmio")
+    )
+    plain = _theta("II-2", "vmio_not_included", "problem_state_time").value
+    low, high = (plain + off for off in (-0.05, 0.05))
+    return (
+        f"{plain:g} x {present:g} / {unknown:g} is {plain * present / unknown:.2f}, between "
+        f"{low * present / unknown:.2f} and {high * present / unknown:.2f} by rounding"
+    )
+
+
+def _observations() -> str:
+    total = sum(cell.value for _, cell in PAPER.tables[LOADS].printed("ii_3"))
+    stated = PAPER.printed(DATA_PERIODS, {"data_set": "II-3"}, "n_points").value
+    row = {"data_set": "II-3", "variant": "vmio_not_included"}
+    fitted = sum(
+        PAPER.printed(REGRESSION, row, name).value for name in ("n_rejected_outliers", "n_remaining_points")
+    )
+    return f"Table 10 adds up to {total:.0f}, Table 5 to {fitted:.0f}; Table 3 says {stated:.0f}"
+
+
+def _seconds() -> str:
+    pairs = (fact(CALLS["vsio"]).value * fact("pair-saving").value) / 1000.0
+    return f"calls times what a pair of calls is faster is {pairs:.1f} milliseconds for a VSIO"
+
+
+def _divisor() -> str:
+    n = PAPER.printed(
+        REGRESSION, {"data_set": "II-2", "variant": "vmio_not_included"}, "n_remaining_points"
+    ).value
+    ratio = ((n - 4.0) / (n - 5.0)) ** 0.5
+    return (
+        f"n - m - 1 would make s {100.0 * (ratio - 1.0):.2f} % larger in the smallest data set: hardly an "
+        "outlier more or less"
+    )
+
+
+def _measuring() -> str:
+    listed = []
+    for way, (with_it, without) in {
+        "old": ("share-measured-old", "share-bare-old"),
+        "new": ("share-measured-new", "share-bare-new"),
+    }.items():
+        measured, bare = fact(with_it).value / 100.0, fact(without).value / 100.0
+        cp = PAPER.printed(EXPERIMENT, {"variable": "cp_time"}, f"{way}_free_fret").value / 100.0
+        pairs = sum(
+            fact(name).value * PAPER.printed(EXPERIMENT, {"variable": request}, f"{way}_free_fret").value
+            for request, name in CALLS.items()
+        )
+        item = 1e6 * (measured - bare) / (1.0 - bare) * cp / pairs
+        listed.append(f"{item:.0f} microseconds a pair of calls with the {way} algorithm")
+    return "; ".join(listed)
+
+
+def _shares() -> str:
+    old, new = (free_fret_share(way).value for way in ("old", "new"))
+    return f"calls a request, rates of Table 12 and times of a call give {old:.1f} and {new:.1f} % of CP time"

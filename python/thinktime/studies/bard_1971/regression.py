@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from thinktime.analyses.overhead.regression import FitOptions
-from thinktime.documents.document import Column, Table
+from thinktime.documents.document import Col, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.bard_1971.records import (
     COLUMNS,
@@ -170,21 +170,14 @@ def _along(laboratory: Laboratory) -> Table:
     """Number of VMIO that come with each other request, to which their cost goes if they are left out."""
     result = omission(laboratory)
     vmio = next(item for item in result.full.costs if item.request == "vmio").seconds.value
-    rows = tuple(
-        (item.label, item.number, f"{1000.0 * vmio * item.number.value:.2f}") for item in result.companions
-    )
-    columns = (
-        Column("request"),
-        Column("VMIO that come with one", scaled=False),
-        Column("cost of these, ms", scaled=False),
-    )
-    note = "Of the regression of VMIO on the others; of base and problem state time by the second."
-    return Table(
+    return Table.of(
+        result.companions,
+        Col("request", lambda item: item.label),
+        Col("VMIO that come with one", lambda item: item.number, scaled=False),
+        Col("cost of these, ms", lambda item: f"{1000.0 * vmio * item.number.value:.2f}", scaled=False),
         name="vmio-along",
         caption="Where the cost of VMIO goes when it is left out, III-3",
-        columns=columns,
-        rows=rows,
-        notes=(note,),
+        notes=("Of the regression of VMIO on the others; of base and problem state time by the second.",),
     )
 
 

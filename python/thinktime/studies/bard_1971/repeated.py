@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from thinktime.documents.document import Cell, Column, Table
+from thinktime.documents.document import Col, Table
 from thinktime.studies.bard_1971.records import COLUMNS, repeated
 from thinktime.studies.bard_1971.regression import AS_PRINTED, cost
 from thinktime.studies.bard_1971.saturation import (
@@ -23,6 +23,7 @@ from thinktime.studies.study import Chapter
 if TYPE_CHECKING:
     from thinktime.analyses.overhead.result import Overhead
     from thinktime.analyses.saturation.analysis import Saturation
+    from thinktime.analyses.saturation.frontier_pair import FrontierPair
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +35,10 @@ class Run:
     recorded: Recorded
     fit: Overhead
     frontier: Saturation
+
+    def against(self, y: str) -> FrontierPair:
+        """Frontier of problem state time and a kind of work."""
+        return pair_of(self.frontier, "user_time", y)
 
 
 def chapter(laboratory: Laboratory) -> Chapter:
@@ -66,55 +71,43 @@ def _frontier(run: Recorded) -> Saturation:
 
 
 def _table(laboratory: Laboratory) -> Table:
-    rows = tuple(_row(run) for run in _runs(laboratory))
-    names = (
-        "VSIO/s",
-        "pages/s",
-        "R squared",
-        "rejected, %",
-        "VSIO off, %",
-        "page off, %",
-        "most pages/s",
-        "drum to, %",
-        "CPU from, %",
-        "ms a page",
-        "ms a VSIO",
-    )
-    columns = (Column("run"), *(Column(name, scaled=False) for name in names))
-    note = (
-        "VSIO and page off: recovered costs against true ones. Drum and CPU: up to and from which problem "
-        "state they limit, along the frontier with page I/O. Prices in problem state, from end to end."
-    )
-    return Table(
+    def text(name: str, of: Callable[[Run], float | None], form: str) -> Col[Run]:
+        return Col(name, lambda run: None if (value := of(run)) is None else f"{value:{form}}", scaled=False)
+
+    return Table.of(
+        _runs(laboratory),
+        Col("run", lambda run: f"{run.period}, run {run.number + 1}"),
+        text("VSIO/s", lambda run: run.recorded.response("vsio_per_s"), ".2f"),
+        text("pages/s", lambda run: run.recorded.response("page_ios_per_s"), ".2f"),
+        text("R squared", lambda run: run.fit.r_squared, ".3f"),
+        text("rejected, %", lambda run: 100.0 * run.fit.outliers / (run.fit.n + run.fit.outliers), ".1f"),
+        text("VSIO off, %", lambda run: _off(run, "vsio", "vsio_cost_s"), "+.0f"),
+        text("page off, %", lambda run: _off(run, "page_io", "page_io_cost_s"), "+.0f"),
+        text("most pages/s", lambda run: max(y for _, y in run.against("page_ios").points), ".1f"),
+        text("drum to, %", lambda run: _end(run, DRUM, 1), ".0f"),
+        text("CPU from, %", lambda run: _end(run, "cpu", 0), ".0f"),
+        text("ms a page", lambda run: _price(run, "page_ios"), ".1f"),
+        text("ms a VSIO", lambda run: _price(run, "vsio"), ".1f"),
         name="other-months",
         caption="Runs of the periods with three core boxes",
-        columns=columns,
-        rows=rows,
-        notes=(note,),
-    )
-
-
-def _row(run: Run) -> tuple[Cell, ...]:
-    pages = pair_of(run.frontier, "user_time", "page_ios")
-    vsio = pair_of(run.frontier, "user_time", "vsio")
-    drum, cpu = region(pages, DRUM), region(pages, "cpu")
-    rejected = 100.0 * run.fit.outliers / (run.fit.n + run.fit.outliers)
-    return (
-        f"{run.period}, run {run.number + 1}",
-        f"{run.recorded.response('vsio_per_s'):.2f}",
-        f"{run.recorded.response('page_ios_per_s'):.2f}",
-        f"{run.fit.r_squared:.3f}",
-        f"{rejected:.1f}",
-        f"{_off(run, 'vsio', 'vsio_cost_s'):+.0f}",
-        f"{_off(run, 'page_io', 'page_io_cost_s'):+.0f}",
-        f"{max(y for _, y in pages.points):.1f}",
-        None if drum is None else f"{drum[1].value:.0f}",
-        None if cpu is None else f"{cpu[0].value:.0f}",
-        *(
-            None if pair.overall is None else f"{1000.0 * pair.overall.rate.value:.1f}"
-            for pair in (pages, vsio)
+        notes=(
+            "VSIO and page off: recovered costs against true ones. Drum and CPU: up to and from which "
+            "problem state they limit, along the frontier with page I/O. Prices in problem state, from end "
+            "to end.",
         ),
     )
+
+
+def _end(run: Run, limit: str, end: int) -> float | None:
+    """Problem state from which (0) or up to which (1) a resource limits, per cent."""
+    ends = region(run.against("page_ios"), limit)
+    return None if ends is None else ends[end].value
+
+
+def _price(run: Run, y: str) -> float | None:
+    """Problem state [ms] for one of y, from end to end of the frontier."""
+    overall = run.against(y).overall
+    return None if overall is None else 1000.0 * overall.rate.value
 
 
 def _off(run: Run, request: str, true: str) -> float:

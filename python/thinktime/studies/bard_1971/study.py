@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from thinktime.studies.bard_1971 import (
-    claims,
     configuration,
     costs,
     curves,
-    doubts,
     free_fret,
+    measures,
     recomputed,
     regression,
     repeated,
@@ -20,7 +19,7 @@ from thinktime.studies.study import Study
 STUDY = Study.of(
     PAPER,
     {
-        "conclusions": claims.chapter,
+        "conclusions": measures.chapter,
         "regression": regression.chapter,
         "costs": costs.chapter,
         "curves": curves.chapter,
@@ -29,6 +28,6 @@ STUDY = Study.of(
         "repeated": repeated.chapter,
         "configuration": configuration.chapter,
         "recomputed": recomputed.chapter,
-        "doubts": doubts.chapter,
+        "doubts": recomputed.doubts,
     },
 )
