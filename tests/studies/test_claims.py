@@ -113,6 +113,20 @@ def test_statistics(statistic: str, words: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("each", "words"),
+    [
+        ("{name} {levels:.1f} of {whole:g} s", "by request: vsio 1.0 of 4 s, page io 2.0 of 5 s"),
+        ("{name} {levels:g} s, {gain:.1f}", "by request: vsio 1 s, 0.3; page io 2 s, 0.3"),
+    ],
+)
+def test_items_of_mappings(each: str, words: str) -> None:
+    judged = Statement(
+        id="claim", source="Table 1", text="it holds", statistic="by request: {each}", each=each
+    )
+    assert judged.words({**MEASURES, "whole": {"vsio": 4.0, "page_io": 5.0}}) == words
+
+
+@pytest.mark.parametrize(
     ("condition", "message"),
     [
         ("gain >", "is not an expression"),

@@ -30,7 +30,9 @@ chained: ``vmio < vsio < page_io``), ``and``, ``or``, ``not`` and the functions 
 **Statistics.** ``statistic`` is a text with such expressions in braces, each with a format as Python has it:
 ``{part:.2f}``. An ``i`` after the format adds the interval: ``{gain:.2fi}`` is ``0.31 (0.12 to 0.50)``. A
 unit after a space follows every number: ``{shares:.1f %}`` is ``46.1 %, 57.0 %``, and with the names of a
-mapping ``vsio 46.1 %, page io 57.0 %``. Where that does not do, the code gives the words itself.
+mapping ``vsio 46.1 %, page io 57.0 %``. Where several mappings have the same names, ``each`` is the text of
+one item, and ``{each}`` in the statistic all of them: ``each = "{name} {ours:.1f} for {theirs:.1f} ms"``.
+Where that does not do, the code gives the words itself.
 """
 
 from __future__ import annotations
@@ -318,6 +320,8 @@ class Statement:
     """Amounts by name, or one that is called ``amount``."""
     statistic: str = ""
     """Measures in words; empty where the code gives them."""
+    each: str = ""
+    """Words for every item of the mappings among the measures; `statistic` has them as ``{each}``."""
 
     def __post_init__(self) -> None:
         """Read the conditions, so that mistakes are found with the file."""
@@ -347,4 +351,25 @@ class Statement:
 
     def words(self, scope: Scope) -> str:
         """Measures in the words of `statistic`."""
-        return _Words().vformat(self.statistic, (), {**GIVEN, **self.amounts, **scope})
+        full = {**GIVEN, **self.amounts, **scope}
+        return _words(self.statistic, {**full, "each": self._each(full)} if self.each else full)
+
+    def _each(self, scope: Scope) -> str:
+        """Items of the mappings that `each` names, in words."""
+        names = {
+            node.id
+            for _, text, _, _ in _Words().parse(self.each)
+            if text
+            for node in ast.walk(Expression(text).tree)
+            if isinstance(node, ast.Name)
+        }
+        mappings = {name: item for name, item in scope.items() if name in names and isinstance(item, Mapping)}
+        items = []
+        for key in next(iter(mappings.values())):
+            item = {name: mapping[key] for name, mapping in mappings.items()}
+            items.append(_words(self.each, {**scope, "name": str(key).replace("_", " "), **item}))
+        return ("; " if any("," in item for item in items) else ", ").join(items)
+
+
+def _words(text: str, scope: Scope) -> str:
+    return _Words().vformat(text, (), scope)
