@@ -7,15 +7,15 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use thinktime_engine::memory::Regions;
-use thinktime_engine::{Calendar, LawViolation, Laws, Model, Priority, Slot, Span, Streams, Time};
+use thinktime_engine::{Batches, Calendar, LawViolation, Laws, Model, Priority, Slot, Span, Time};
 
 use super::config::Config;
 use super::disk::{Access, SwapDisk};
 use super::measures::{Measures, Queue};
-use super::responses::sample_row;
+use super::responses::{RunTotals, sample_row};
 use super::scheduler::{Criterion, Dispatcher};
 use super::workload::{Activity, Class, Place, User, labels};
-use crate::kernel::{Amount, Interaction, Monitor};
+use crate::kernel::{Accounted, Amount, Interaction, Monitor, Replication, Simulated};
 
 /// Near slots of the calendar; each user has a far one, for the end of thinking, typing or output.
 pub(super) const PROCESSOR: Slot = Slot(0);
@@ -73,9 +73,14 @@ pub(super) struct Machine<'a, M> {
     labels: [std::sync::Arc<str>; 3],
 }
 
-impl<'a, M: Monitor> Machine<'a, M> {
-    pub fn new(config: &'a Config, streams: &Streams, interval: Span, monitor: &'a mut M) -> Self {
-        let users: Vec<User> = (0..config.users).map(|user| User::new(streams, user)).collect();
+impl<'a, M: Monitor> Simulated<'a, M> for Machine<'a, M> {
+    fn calendar(config: &Config) -> Calendar {
+        Calendar::new(NEAR_SLOTS, config.users)
+    }
+
+    fn new(config: &'a Config, replication: &Replication, monitor: &'a mut M) -> Self {
+        let &Replication { streams, interval, .. } = replication;
+        let users: Vec<User> = (0..config.users).map(|user| User::new(&streams, user)).collect();
         Machine {
             config,
             measures: Measures::new(config.users),
@@ -85,7 +90,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
             running: None,
             swapper: Swapper { busy: false, inputs: 0, slices: 0, criterion: Criterion::FirstSlice },
             memory: Regions::new(config.regions as usize),
-            disk: SwapDisk::new(config.disk, DISK, streams),
+            disk: SwapDisk::new(config.disk, DISK, &streams),
             commands: VecDeque::new(),
             directory_wanted: None,
             library_accesses_to_go: 0,
@@ -97,6 +102,40 @@ impl<'a, M: Monitor> Machine<'a, M> {
         }
     }
 
+    fn finish(&mut self, calendar: &mut Calendar, laws: &mut Laws) -> Result<(), LawViolation> {
+        let now = calendar.now();
+        if now > self.sampled {
+            self.sample(now);
+        }
+        for user in 0..self.config.users {
+            if self.users[user as usize].activity != Activity::Thinking {
+                self.report(user, None);
+            }
+        }
+        self.measures.check(now, &self.users, self.running_parts(now), laws)?;
+        self.disk.check(now, laws)?;
+        self.memory.check("main memory", now, laws)
+    }
+}
+
+impl<M: Monitor> Accounted for Machine<'_, M> {
+    type Configuration = Config;
+
+    fn totals(&self, now: Time) -> RunTotals<'_> {
+        RunTotals {
+            measures: &self.measures,
+            now,
+            disk_busy: self.disk.busy(now),
+            accesses: self.disk.begun(),
+        }
+    }
+
+    fn batches(&self) -> &Batches {
+        &self.measures.batches
+    }
+}
+
+impl<M: Monitor> Machine<'_, M> {
     fn user(&mut self, user: u32) -> &mut User {
         &mut self.users[user as usize]
     }
@@ -474,30 +513,6 @@ impl<'a, M: Monitor> Machine<'a, M> {
     fn users_active(&self) -> u64 {
         let active = |user: &&User| user.activity != Activity::Thinking || user.entered > self.sampled;
         self.users.iter().filter(active).count() as u64
-    }
-
-    /// Ends the run: the last sample, the unfinished interactions, and every law.
-    pub fn finish(&mut self, calendar: &Calendar, laws: &mut Laws) -> Result<(), LawViolation> {
-        let now = calendar.now();
-        if now > self.sampled {
-            self.sample(now);
-        }
-        for user in 0..self.config.users {
-            if self.users[user as usize].activity != Activity::Thinking {
-                self.report(user, None);
-            }
-        }
-        self.measures.check(now, &self.users, self.running_parts(now), laws)?;
-        self.disk.check(now, laws)?;
-        self.memory.check("main memory", now, laws)
-    }
-
-    pub fn disk_busy(&self, now: Time) -> u128 {
-        self.disk.busy(now)
-    }
-
-    pub fn accesses(&self) -> [u64; 3] {
-        self.disk.begun()
     }
 
     /// Overhead and service of the slice in progress, so far.

@@ -3,24 +3,20 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use serde_json::{Map, Value, json};
-use thinktime_engine::{Calendar, Laws, Span, Streams, Time, run};
+use serde_json::{Value, json};
+use thinktime_engine::{Laws, Span, Streams, Time, run};
 use thinktime_log::Value as Cell;
 
 use super::config::Config;
-use super::machine::{Machine, NEAR_SLOTS};
+use super::machine::Machine;
 use super::measures::Queue;
 use super::responses;
-use crate::kernel::testing::{configured, replicate, response};
-use crate::kernel::{Amount, Interaction, Monitor, NullMonitor, Outcome, Replication, Simulation};
+use crate::kernel::testing::{Everything, configured, given, replicate, replication, response};
+use crate::kernel::{NullMonitor, Outcome, Simulated, Simulation};
 use crate::system;
 
 /// Names of the schedulers.
 const SCHEDULERS: [&str; 6] = ["original", "modified", "fb2", "fb_infinity", "mlf", "srpt"];
-
-fn given(parameters: &Value) -> &Map<String, Value> {
-    parameters.as_object().unwrap()
-}
 
 fn refused(parameters: Value) -> String {
     Simulation::new(system("apl360").unwrap(), given(&parameters)).err().unwrap().to_string()
@@ -140,41 +136,8 @@ fn what_cannot_be_is_refused() {
     );
 }
 
-/// Keeps all that it is told.
-#[derive(Default)]
-struct Everything {
-    events: Vec<(Time, &'static str, u32)>,
-    interactions: Vec<Interaction>,
-    samples: Vec<(Time, Span, Vec<Cell>)>,
-}
-
-impl Monitor for Everything {
-    const LISTENS: bool = true;
-
-    fn sample(&mut self, start: Time, length: Span, values: Vec<Cell>) {
-        self.samples.push((start, length, values));
-    }
-
-    fn event(&mut self, now: Time, kind: &'static str, user: Option<u32>, _: Option<Amount>) {
-        self.events.push((now, kind, user.unwrap()));
-    }
-
-    fn interaction(&mut self, interaction: &Interaction) {
-        self.interactions.push(interaction.clone());
-    }
-}
-
-fn replication(number: u64, end_s: f64, warm_up_s: f64) -> Replication {
-    Replication {
-        streams: Streams { seed: 7, replication: number },
-        warm_up: Time::ZERO + Span::from_seconds(warm_up_s),
-        end: Time::ZERO + Span::from_seconds(end_s),
-        interval: Span::from_seconds(60.0),
-    }
-}
-
 /// At most one of what `kind`s begin and end is in progress at any time, and ends where it began.
-fn one_at_a_time(events: &[(Time, &'static str, u32)], kinds: &[&str]) {
+fn one_at_a_time(events: &[(Time, &'static str, Option<u32>)], kinds: &[&str]) {
     let mut current = None;
     for (_, kind, user) in events {
         let Some(name) = kinds.iter().find(|name| kind.starts_with(**name)) else { continue };
@@ -191,8 +154,15 @@ fn the_monitor_sees_what_the_figures_say() {
     for scheduler in SCHEDULERS {
         let config = configured::<Config>(&json!({"scheduler": scheduler}));
         let mut seen = Everything::default();
-        let outcome = replicate(&config, &replication(3, 600.0, 0.0), &mut seen).unwrap();
-        let silent = replicate(&config, &replication(3, 600.0, 0.0), &mut NullMonitor).unwrap();
+        let outcome =
+            replicate(&config, &replication(Streams { seed: 7, replication: 3 }, 0.0, 600.0), &mut seen)
+                .unwrap();
+        let silent = replicate(
+            &config,
+            &replication(Streams { seed: 7, replication: 3 }, 0.0, 600.0),
+            &mut NullMonitor,
+        )
+        .unwrap();
         let bits = |outcome: &Outcome| outcome.responses.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
         assert_eq!(bits(&outcome), bits(&silent), "to be watched changes nothing");
 
@@ -223,7 +193,9 @@ fn the_monitor_sees_what_the_figures_say() {
 fn samples_add_up_to_the_figures() {
     let config = configured::<Config>(&json!({"scheduler": "original"}));
     let mut seen = Everything::default();
-    let outcome = replicate(&config, &replication(1, 630.0, 30.0), &mut seen).unwrap();
+    let outcome =
+        replicate(&config, &replication(Streams { seed: 7, replication: 1 }, 30.0, 630.0), &mut seen)
+            .unwrap();
     let columns: Vec<String> = responses::sample_columns().into_iter().map(|column| column.name).collect();
     let total = |name: &str, weigh: bool| -> f64 {
         let at = columns.iter().position(|column| column == name).unwrap();
@@ -256,13 +228,13 @@ fn samples_add_up_to_the_figures() {
 #[test]
 fn a_machine_that_miscounts_is_refused() {
     let config = configured::<Config>(&json!({}));
-    let mut calendar = Calendar::new(NEAR_SLOTS, config.users);
+    let mut calendar = Machine::<NullMonitor>::calendar(&config);
     let streams = Streams { seed: 1, replication: 0 };
     let mut silent = NullMonitor;
-    let mut machine = Machine::new(&config, &streams, Span::from_seconds(60.0), &mut silent);
+    let mut machine = Machine::new(&config, &replication(streams, 0.0, 600.0), &mut silent);
     run(&mut machine, &mut calendar, Time::ZERO, Time::ZERO + Span::from_seconds(100.0));
     machine.measures.enter(Queue::Background, calendar.now());
-    let imbalance = machine.finish(&calendar, &mut Laws::default()).unwrap_err();
+    let imbalance = machine.finish(&mut calendar, &mut Laws::default()).unwrap_err();
     assert_eq!(imbalance.place, "background");
 }
 
@@ -287,7 +259,7 @@ proptest! {
             "insertion_time": think, "dispatch_overhead": overhead, "library_accesses": libraries,
             "compute_share": 0.4, "command_share": 0.3, "output_bound_share": 0.3, "levels": 3,
         }));
-        let outcome = replicate(&config, &replication(seed, 120.0, warm_up), &mut Everything::default());
+        let outcome = replicate(&config, &replication(Streams { seed: 7, replication: seed }, warm_up, 120.0), &mut Everything::default());
         prop_assert!(outcome.is_ok(), "{}", outcome.unwrap_err());
     }
 }

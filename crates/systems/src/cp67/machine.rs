@@ -16,12 +16,11 @@ use super::dusetimr::{Counters, Readings};
 use super::measures::Measures;
 use super::printer::Printer;
 use super::queues::{Queue, Queues};
-use super::schedule::{Stretch, Stretches};
+use super::schedule::{Day, Stretch, Stretches};
 use super::services::{KINDS, Kind, Paths, Work};
-use super::sessions::Day;
 use super::storage::{Frame, Page, Storage};
-use super::users::{End, OPERATOR, State, User};
-use crate::kernel::Monitor;
+use super::users::{self, End, OPERATOR, State, User};
+use crate::kernel::{Monitor, Replication, Simulated};
 
 /// Near slots of the calendar; each user has a far one, for what its owner does at the terminal.
 const PROCESSOR: Slot = Slot(0);
@@ -35,11 +34,6 @@ pub(super) const PRINTER: Slot = Slot(7);
 pub(super) const ACTIVITY: Slot = Slot(8);
 pub(super) const PIECE: Slot = Slot(9);
 const DISKS: Slot = Slot(10);
-
-/// Near slots with `spindles` disks.
-pub(super) fn near_slots(spindles: u32) -> u32 {
-    DISKS.0 + spindles
-}
 
 /// Work that CP does by itself.
 #[derive(Clone, Copy, Debug)]
@@ -106,10 +100,15 @@ pub(super) struct Machine<'a, M> {
     pub(super) monitor: &'a mut M,
 }
 
-impl<'a, M: Monitor> Machine<'a, M> {
-    pub fn new(config: &'a Config, streams: &Streams, interval: Span, monitor: &'a mut M) -> Self {
+impl<'a, M: Monitor> Simulated<'a, M> for Machine<'a, M> {
+    fn calendar(config: &Config) -> Calendar {
+        Calendar::new(DISKS.0 + config.disks.spindles, config.users)
+    }
+
+    fn new(config: &'a Config, replication: &Replication, monitor: &'a mut M) -> Self {
+        let &Replication { streams, interval, .. } = replication;
         let stream = |name| streams.stream(Component(name), 0);
-        let users: Vec<User> = (0..config.users).map(|user| User::new(streams, user)).collect();
+        let users: Vec<User> = (0..config.users).map(|user| User::new(&streams, user)).collect();
         Machine {
             config,
             storage: Storage::new(config.frames, users.len(), stream("cp67 steals")),
@@ -139,14 +138,38 @@ impl<'a, M: Monitor> Machine<'a, M> {
             pieces: VecDeque::new(),
             chance: stream("cp67 CP"),
             population: stream("cp67 population"),
-            streams: *streams,
+            streams,
             measures: Measures::default(),
-            labels: super::sessions::labels(config.users),
-            classes: super::sessions::class_labels(),
+            labels: users::labels(config.users),
+            classes: users::class_labels(),
             monitor,
         }
     }
 
+    fn finish(&mut self, calendar: &mut Calendar, laws: &mut Laws) -> Result<(), LawViolation> {
+        let now = calendar.now();
+        let measures = &self.measures;
+        let running = self.segment.map_or(0, |segment| now.since(segment.begun).0);
+        let totals = &measures.totals;
+        let busy = u128::from(totals.problem + totals.cp + measures.cut_short + running);
+        let up = measures.up.area(now) + u128::from(measures.earlier);
+        laws.equal("time adds up", "processor", busy + measures.waiting.area(now), up)?;
+        let spent = &measures.spent;
+        let cp: u128 = spent.iter().map(|spent| spent.cp + spent.dispatch).sum();
+        laws.equal("time adds up by kind of request", "CP", cp, u128::from(totals.cp))?;
+        let calls: u64 = spent.iter().map(|spent| spent.calls).sum();
+        laws.equal("flow balance", "calls of FREE", calls, totals.calls)?;
+        // Those whose owner thinks are not in the system.
+        let inside =
+            self.users.iter().filter(|user| user.is_signed_on() && !matches!(user.state, State::AtTerminal));
+        measures.interactions.check("interactions", now, inside.map(|user| user.arrived), laws)?;
+        self.storage.check(laws)?;
+        self.drum.check(now, laws)?;
+        self.disks.check(now, laws)
+    }
+}
+
+impl<M: Monitor> Machine<'_, M> {
     /// The processor is given to whoever is next, if it is free.
     pub(super) fn dispatch(&mut self, calendar: &mut Calendar) {
         if self.segment.is_some() || !self.is_up {
@@ -487,29 +510,6 @@ impl<'a, M: Monitor> Machine<'a, M> {
     /// A user who has signed off is not the one who ran last.
     pub(super) fn forget(&mut self, user: u32) {
         self.last = self.last.filter(|last| *last != user);
-    }
-
-    /// The laws, at the end of a run.
-    pub fn finish(&mut self, calendar: &Calendar, laws: &mut Laws) -> Result<(), LawViolation> {
-        let now = calendar.now();
-        let measures = &self.measures;
-        let running = self.segment.map_or(0, |segment| now.since(segment.begun).0);
-        let totals = &measures.totals;
-        let busy = u128::from(totals.problem + totals.cp + measures.cut_short + running);
-        let up = measures.up.area(now) + u128::from(measures.earlier);
-        laws.equal("time adds up", "processor", busy + measures.waiting.area(now), up)?;
-        let spent = &measures.spent;
-        let cp: u128 = spent.iter().map(|spent| spent.cp + spent.dispatch).sum();
-        laws.equal("time adds up by kind of request", "CP", cp, u128::from(totals.cp))?;
-        let calls: u64 = spent.iter().map(|spent| spent.calls).sum();
-        laws.equal("flow balance", "calls of FREE", calls, totals.calls)?;
-        // Those whose owner thinks are not in the system.
-        let inside =
-            self.users.iter().filter(|user| user.is_signed_on() && !matches!(user.state, State::AtTerminal));
-        measures.interactions.check("interactions", now, inside.map(|user| user.arrived), laws)?;
-        self.storage.check(laws)?;
-        self.drum.check(now, laws)?;
-        self.disks.check(now, laws)
     }
 }
 

@@ -61,16 +61,13 @@ mod tests;
 mod users;
 
 use serde_json::{Value, json};
-use thinktime_engine::{Batches, Calendar, LawViolation, Laws, Time};
 use thinktime_log::Column;
 
 use self::config::Config;
-use self::machine::{Machine, near_slots};
+use self::machine::Machine;
 use self::parameters::Parameters;
 use self::responses::RunTotals;
-use crate::kernel::{
-    Configuration, Measured, Monitor, ParameterError, Replication, Settings, Simulated, System,
-};
+use crate::kernel::{Configuration, Measured, Monitor, ParameterError, Settings, System};
 
 /// The system `cp67`.
 pub(crate) const fn system() -> System {
@@ -119,29 +116,5 @@ impl Configuration for Config {
 
     fn population(&self) -> u64 {
         u64::from(self.users)
-    }
-
-    fn calendar<M: Monitor>(&self) -> Calendar {
-        Calendar::new(near_slots(self.disks.spindles), self.users)
-    }
-
-    fn start<'c, M: Monitor>(&'c self, replication: &Replication, monitor: &'c mut M) -> Machine<'c, M> {
-        Machine::new(self, &replication.streams, replication.interval, monitor)
-    }
-}
-
-impl<M: Monitor> Simulated for Machine<'_, M> {
-    type Configuration = Config;
-
-    fn finish(&mut self, calendar: &mut Calendar, laws: &mut Laws) -> Result<(), LawViolation> {
-        self.finish(calendar, laws)
-    }
-
-    fn totals(&self, now: Time) -> RunTotals<'_> {
-        RunTotals::of(self, now)
-    }
-
-    fn batches(&self) -> &Batches {
-        &self.measures.batches
     }
 }

@@ -1,12 +1,12 @@
 //! The responses of a replication.
 
-use thinktime_engine::Time;
+use thinktime_engine::{Batches, Time};
 
 use super::config::Config;
 use super::machine::Machine;
 use super::measures::Measures;
 use super::services::{Kind, Spent};
-use crate::kernel::{Measured, Monitor};
+use crate::kernel::{Accounted, Measured, Monitor};
 
 type Row = Measured<Config>;
 
@@ -23,18 +23,26 @@ pub(super) struct RunTotals<'a> {
 
 const NANOSECOND: f64 = 1e-9;
 
-impl<'a> RunTotals<'a> {
-    pub fn of<M: Monitor>(machine: &'a Machine<'_, M>, now: Time) -> RunTotals<'a> {
+impl<M: Monitor> Accounted for Machine<'_, M> {
+    type Configuration = Config;
+
+    fn totals(&self, now: Time) -> RunTotals<'_> {
         RunTotals {
-            measures: &machine.measures,
-            up_s: machine.measures.up.area(now) as f64 * NANOSECOND,
+            measures: &self.measures,
+            up_s: self.measures.up.area(now) as f64 * NANOSECOND,
             now,
-            drum_busy_s: machine.drum.busy.area(now) as f64 * NANOSECOND,
-            disks_busy_s: machine.disks.busy.area(now) as f64 * NANOSECOND,
-            spindles: f64::from(machine.disks.spindles()),
+            drum_busy_s: self.drum.busy.area(now) as f64 * NANOSECOND,
+            disks_busy_s: self.disks.busy.area(now) as f64 * NANOSECOND,
+            spindles: f64::from(self.disks.spindles()),
         }
     }
 
+    fn batches(&self) -> &Batches {
+        &self.measures.batches
+    }
+}
+
+impl RunTotals<'_> {
     fn share(&self, ns: u64) -> f64 {
         ns as f64 * NANOSECOND / self.up_s
     }

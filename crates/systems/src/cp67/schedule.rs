@@ -152,3 +152,17 @@ impl Population {
         self.first_shift.max(self.evening).max(self.night).max(self.weekend)
     }
 }
+
+/// Factors of one day on the number of users and on the share of guests.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Day {
+    /// Days since the first one.
+    pub number: u64,
+    pub users: f64,
+    pub guests: f64,
+}
+
+impl Day {
+    /// Before the first day.
+    pub const NONE: Day = Day { number: u64::MAX, users: 1.0, guests: 1.0 };
+}

@@ -9,9 +9,9 @@ use super::dusetimr::Found;
 use super::machine::{ACTIVITY, LOG_ON, Machine, PIECE, PRINTER, READING, RESTART, SECOND, START_STOP};
 use super::printer::Printer;
 use super::queues::Queue;
-use super::schedule::DAY;
+use super::schedule::{DAY, Day, HOUR};
 use super::services::Kind;
-use super::users::{CLASSES, GUEST, OPERATOR, State};
+use super::users::{GUEST, OPERATOR, State};
 use crate::kernel::{Interaction, Monitor};
 
 /// Time in which users log on after a start-up, on average [s].
@@ -25,30 +25,8 @@ const SECOND_S: f64 = 1.0;
 const BUSIEST: f64 = 4.0;
 const DAY_S: f64 = 86_400.0;
 
-pub(super) fn labels(users: u32) -> Vec<Arc<str>> {
-    let name = |user| if user == OPERATOR { "operator".into() } else { format!("user:{user}").into() };
-    (0..users).map(name).collect()
-}
-
-pub(super) fn class_labels() -> Vec<Arc<str>> {
-    CLASSES.into_iter().chain(["operator"]).map(Arc::from).collect()
-}
-
 fn after(seconds: f64) -> Span {
     Span::from_seconds(seconds)
-}
-
-/// What a day has more or less of than others.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Day {
-    number: u64,
-    users: f64,
-    guests: f64,
-}
-
-impl Day {
-    /// Before the first one.
-    pub const NONE: Day = Day { number: u64::MAX, users: 1.0, guests: 1.0 };
 }
 
 impl<M: Monitor> Machine<'_, M> {
@@ -231,7 +209,7 @@ impl<M: Monitor> Machine<'_, M> {
 
     fn logs_on(&mut self, user: u32, calendar: &mut Calendar) {
         let now = calendar.now();
-        let hour = now.0 % DAY / super::schedule::HOUR;
+        let hour = now.0 % DAY / HOUR;
         let mix = match hour {
             _ if self.config.schedule.is_weekend(now) => &self.config.mix_night,
             8..17 => &self.config.mix_day,

@@ -2,35 +2,31 @@
 //! the three periods, and DUSETIMR.
 
 use proptest::prelude::*;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use thinktime_engine::drum::Drum;
 use thinktime_engine::{Calendar, Component, Laws, Model, Slot, Span, Streams, Time, run};
 use thinktime_log::Value as Cell;
 
 use super::config::Config;
 use super::dusetimr;
-use super::machine::{Machine, near_slots};
+use super::machine::Machine;
 use super::schedule::{DAY, Stretch};
 use super::storage::{Frame, Page, Storage};
-use crate::kernel::testing::{configured, replicate, response};
-use crate::kernel::{Amount, Interaction, Monitor, NullMonitor, Outcome, Replication, Simulation};
+use crate::kernel::testing::{configured, given, replicate, replication, response};
+use crate::kernel::{Amount, Interaction, Monitor, NullMonitor, Outcome, Replication, Simulated, Simulation};
 use crate::system;
-
-fn given(parameters: &Value) -> &Map<String, Value> {
-    parameters.as_object().unwrap()
-}
 
 const STREAMS: Streams = Streams { seed: 67, replication: 0 };
 const INTERVAL_S: f64 = 300.0;
 
+/// A hundred days, read every five minutes.
+fn every_five_minutes() -> Replication {
+    let end_s = Span(100 * DAY).seconds();
+    Replication { interval: Span::from_seconds(INTERVAL_S), ..replication(STREAMS, 0.0, end_s) }
+}
+
 fn once(parameters: &Value) -> Outcome {
-    let replication = Replication {
-        streams: STREAMS,
-        warm_up: Time::ZERO,
-        end: Time(100 * DAY),
-        interval: Span::from_seconds(INTERVAL_S),
-    };
-    replicate(&configured::<Config>(parameters), &replication, &mut NullMonitor).unwrap()
+    replicate(&configured::<Config>(parameters), &every_five_minutes(), &mut NullMonitor).unwrap()
 }
 
 fn figure(outcome: &Outcome, name: &str) -> f64 {
@@ -183,10 +179,10 @@ fn number(row: &[Cell], name: &str) -> f64 {
 fn watched(parameters: &Value) -> Watch {
     let config = configured::<Config>(parameters);
     let mut watch = Watch::default();
-    let mut calendar = Calendar::new(near_slots(config.disks.spindles), config.users);
-    let mut machine = Machine::new(&config, &STREAMS, Span::from_seconds(INTERVAL_S), &mut watch);
+    let mut calendar = Machine::<NullMonitor>::calendar(&config);
+    let mut machine = Machine::new(&config, &every_five_minutes(), &mut watch);
     run(&mut machine, &mut calendar, Time::ZERO, Time(100 * DAY));
-    machine.finish(&calendar, &mut Laws::default()).unwrap();
+    machine.finish(&mut calendar, &mut Laws::default()).unwrap();
     watch
 }
 

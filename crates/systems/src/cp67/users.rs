@@ -1,5 +1,7 @@
 //! Users: classes, tasks, and what an interaction asks of the machine.
 
+use std::sync::Arc;
+
 use thinktime_engine::{Component, Distribution, Span, Stream, Streams, Time};
 
 use super::queues::Queue;
@@ -13,6 +15,17 @@ pub(super) const GUEST: usize = 3;
 
 /// The operator's virtual machine, in which DUSETIMR runs.
 pub(super) const OPERATOR: u32 = 0;
+
+/// Names of the users as the log keeps them.
+pub(super) fn labels(users: u32) -> Vec<Arc<str>> {
+    let name = |user| if user == OPERATOR { "operator".into() } else { format!("user:{user}").into() };
+    (0..users).map(name).collect()
+}
+
+/// Names of the classes as the log keeps them; the operator's is last.
+pub(super) fn class_labels() -> Vec<Arc<str>> {
+    CLASSES.into_iter().chain(["operator"]).map(Arc::from).collect()
+}
 
 /// What users of a class ask for.
 #[derive(Clone, Debug, PartialEq)]

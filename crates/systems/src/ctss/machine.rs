@@ -6,16 +6,16 @@
 use std::collections::VecDeque;
 
 use thinktime_engine::{
-    Calendar, Component, LawViolation, Laws, Model, Priority, Slot, Span, Stream, Streams, Time,
+    Batches, Calendar, Component, LawViolation, Laws, Model, Priority, Slot, Span, Stream, Time,
 };
 
 use super::config::Config;
 use super::levels::Levels;
 use super::measures::{Measures, State};
-use super::responses::sample_row;
+use super::responses::{RunTotals, sample_row};
 use super::store::{BACKGROUND, Kind, Move, Store};
 use super::users::{Input, Job, Program, Stop, User};
-use crate::kernel::{Amount, Interaction, Monitor};
+use crate::kernel::{Accounted, Amount, Interaction, Monitor, Replication, Simulated};
 
 /// Near slots of the calendar; each user has a far one, for the end of thinking.
 pub(super) const PROCESSOR: Slot = Slot(0);
@@ -91,11 +91,18 @@ pub(super) struct Machine<'a, M> {
     monitor: &'a mut M,
 }
 
-impl<'a, M: Monitor> Machine<'a, M> {
-    pub fn new(config: &'a Config, streams: &Streams, interval: Span, monitor: &'a mut M) -> Self {
+impl<'a, M: Monitor> Simulated<'a, M> for Machine<'a, M> {
+    fn calendar(config: &Config) -> Calendar {
+        Calendar::new(NEAR_SLOTS, config.users)
+    }
+
+    fn new(config: &'a Config, replication: &Replication, monitor: &'a mut M) -> Self {
+        let &Replication { streams, interval, .. } = replication;
         Machine {
             config,
-            users: (0..config.users).map(|user| User::new(streams, user, config.is_scripted(user))).collect(),
+            users: (0..config.users)
+                .map(|user| User::new(&streams, user, config.is_scripted(user)))
+                .collect(),
             levels: Levels::new(config.scheduler.levels),
             store: Store::new(config.core, config.partial_swap),
             chosen: None,
@@ -111,6 +118,33 @@ impl<'a, M: Monitor> Machine<'a, M> {
         }
     }
 
+    fn finish(&mut self, calendar: &mut Calendar, laws: &mut Laws) -> Result<(), LawViolation> {
+        let now = calendar.now();
+        if now > self.measures.sampled.at {
+            self.sample(now);
+        }
+        for user in 0..self.config.users {
+            self.report(user, None);
+            self.report_waiting(user);
+        }
+        self.store.check(laws)?;
+        self.measures.check(now, &self.users, laws)
+    }
+}
+
+impl<M: Monitor> Accounted for Machine<'_, M> {
+    type Configuration = Config;
+
+    fn totals(&self, now: Time) -> RunTotals<'_> {
+        RunTotals { measures: &self.measures, now }
+    }
+
+    fn batches(&self) -> &Batches {
+        &self.measures.batches
+    }
+}
+
+impl<M: Monitor> Machine<'_, M> {
     fn event(&mut self, now: Time, kind: &'static str, user: Option<u32>, amount: Option<Amount>) {
         if M::LISTENS {
             self.monitor.event(now, kind, user, amount);
@@ -471,20 +505,6 @@ impl<'a, M: Monitor> Machine<'a, M> {
         }
         self.users.iter_mut().for_each(|user| user.active = false);
         self.measures.sampled.at = now;
-    }
-
-    /// Ends the run: the last sample, the unfinished interactions, and every law.
-    pub fn finish(&mut self, calendar: &Calendar, laws: &mut Laws) -> Result<(), LawViolation> {
-        let now = calendar.now();
-        if now > self.measures.sampled.at {
-            self.sample(now);
-        }
-        for user in 0..self.config.users {
-            self.report(user, None);
-            self.report_waiting(user);
-        }
-        self.store.check(laws)?;
-        self.measures.check(now, &self.users, laws)
     }
 
     /// Inputs that nobody has begun to work on.

@@ -50,16 +50,13 @@ mod tests;
 mod users;
 
 use serde_json::{Value, json};
-use thinktime_engine::{Batches, Calendar, LawViolation, Laws, Time};
 use thinktime_log::Column;
 
 use self::config::Config;
-use self::machine::{Machine, NEAR_SLOTS};
+use self::machine::Machine;
 use self::parameters::Parameters;
 use self::responses::RunTotals;
-use crate::kernel::{
-    Configuration, Measured, Monitor, ParameterError, Replication, Settings, Simulated, System,
-};
+use crate::kernel::{Configuration, Measured, Monitor, ParameterError, Settings, System};
 
 /// The system `ctss`.
 pub(crate) const fn system() -> System {
@@ -121,29 +118,5 @@ impl Configuration for Config {
 
     fn population(&self) -> u64 {
         u64::from(self.users)
-    }
-
-    fn calendar<M: Monitor>(&self) -> Calendar {
-        Calendar::new(NEAR_SLOTS, self.users)
-    }
-
-    fn start<'c, M: Monitor>(&'c self, replication: &Replication, monitor: &'c mut M) -> Machine<'c, M> {
-        Machine::new(self, &replication.streams, replication.interval, monitor)
-    }
-}
-
-impl<M: Monitor> Simulated for Machine<'_, M> {
-    type Configuration = Config;
-
-    fn finish(&mut self, calendar: &mut Calendar, laws: &mut Laws) -> Result<(), LawViolation> {
-        self.finish(calendar, laws)
-    }
-
-    fn totals(&self, now: Time) -> RunTotals<'_> {
-        RunTotals { measures: &self.measures, now }
-    }
-
-    fn batches(&self) -> &Batches {
-        &self.measures.batches
     }
 }

@@ -3,20 +3,16 @@
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use thinktime_engine::{Calendar, Laws, Model, Priority, Span, Streams, Time, run};
+use thinktime_engine::{Laws, Model, Priority, Span, Streams, Time, run};
 use thinktime_log::Value as Cell;
 
 use super::config::Config;
-use super::machine::{Machine, NEAR_SLOTS};
+use super::machine::Machine;
 use super::measures::State;
 use super::responses;
-use crate::kernel::testing::{configured, replicate, response};
-use crate::kernel::{Amount, Interaction, Monitor, NullMonitor, Outcome, Replication, Simulation};
+use crate::kernel::testing::{Everything, configured, given, replicate, replication, response};
+use crate::kernel::{NullMonitor, Outcome, Simulated, Simulation};
 use crate::system;
-
-fn given(parameters: &Value) -> &Map<String, Value> {
-    parameters.as_object().unwrap()
-}
 
 fn with(mut parameters: Value, more: Value) -> Value {
     parameters.as_object_mut().unwrap().extend(given(&more).clone());
@@ -115,30 +111,6 @@ fn users_who_wait_are_a_machine_repairman() {
     }
 }
 
-/// Keeps all that it is told.
-#[derive(Default)]
-struct Everything {
-    events: Vec<(Time, &'static str, Option<u32>)>,
-    interactions: Vec<Interaction>,
-    samples: Vec<(Time, Span, Vec<Cell>)>,
-}
-
-impl Monitor for Everything {
-    const LISTENS: bool = true;
-
-    fn sample(&mut self, start: Time, length: Span, values: Vec<Cell>) {
-        self.samples.push((start, length, values));
-    }
-
-    fn event(&mut self, now: Time, kind: &'static str, user: Option<u32>, _: Option<Amount>) {
-        self.events.push((now, kind, user));
-    }
-
-    fn interaction(&mut self, interaction: &Interaction) {
-        self.interactions.push(interaction.clone());
-    }
-}
-
 const MILLISECOND: u64 = 1_000_000;
 
 /// What happens, in milliseconds, when user i types interaction i of the script at `typed[i]` and nothing else.
@@ -146,9 +118,9 @@ fn trace(parameters: &Value, typed: &[u64]) -> Vec<(u64, &'static str, Option<u3
     let config =
         configured::<Config>(&with(parameters.clone(), json!({"users": typed.len(), "normal_users": 0})));
     let mut seen = Everything::default();
-    let mut calendar = Calendar::new(NEAR_SLOTS, config.users);
+    let mut calendar = Machine::<NullMonitor>::calendar(&config);
     let streams = Streams { seed: 1, replication: 0 };
-    let mut machine = Machine::new(&config, &streams, Span(1_000_000 * MILLISECOND), &mut seen);
+    let mut machine = Machine::new(&config, &replication(streams, 0.0, 10.0), &mut seen);
     machine.start(&mut calendar);
     for (user, at) in typed.iter().enumerate() {
         machine.users[user].next = user;
@@ -158,7 +130,7 @@ fn trace(parameters: &Value, typed: &[u64]) -> Vec<(u64, &'static str, Option<u3
         machine.handle(slot, &mut calendar);
     }
     calendar.finish(Time(10_000 * MILLISECOND));
-    machine.finish(&calendar, &mut Laws::default()).unwrap();
+    machine.finish(&mut calendar, &mut Laws::default()).unwrap();
     let done = |kind: &str| kind.ends_with("_end") || kind == "completion";
     let events = seen.events.into_iter().filter(|(_, kind, _)| done(kind));
     events.map(|(time, kind, user)| (time.0 / MILLISECOND, kind, user)).collect()
@@ -272,21 +244,16 @@ fn what_cannot_be_is_refused_with_what_could() {
     }
 }
 
-fn replication(number: u64, end_s: f64, warm_up_s: f64) -> Replication {
-    Replication {
-        streams: Streams { seed: 7, replication: number },
-        warm_up: Time::ZERO + Span::from_seconds(warm_up_s),
-        end: Time::ZERO + Span::from_seconds(end_s),
-        interval: Span::from_seconds(60.0),
-    }
-}
-
 #[test]
 fn the_monitor_sees_what_the_figures_say() {
     let config = configured::<Config>(&json!({"users": 12, "normal_users": 8}));
     let mut seen = Everything::default();
-    let outcome = replicate(&config, &replication(3, 4030.0, 30.0), &mut seen).unwrap();
-    let silent = replicate(&config, &replication(3, 4030.0, 30.0), &mut NullMonitor).unwrap();
+    let outcome =
+        replicate(&config, &replication(Streams { seed: 7, replication: 3 }, 30.0, 4030.0), &mut seen)
+            .unwrap();
+    let silent =
+        replicate(&config, &replication(Streams { seed: 7, replication: 3 }, 30.0, 4030.0), &mut NullMonitor)
+            .unwrap();
     let bits = |outcome: &Outcome| outcome.responses.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
     assert_eq!(bits(&outcome), bits(&silent), "to be watched changes nothing");
 
@@ -335,13 +302,13 @@ fn the_monitor_sees_what_the_figures_say() {
 fn a_machine_that_miscounts_is_refused() {
     let config = configured::<Config>(&json!({}));
     let broken = |breaks: fn(&mut Machine<NullMonitor>, Time)| {
-        let mut calendar = Calendar::new(NEAR_SLOTS, config.users);
+        let mut calendar = Machine::<NullMonitor>::calendar(&config);
         let mut silent = NullMonitor;
         let streams = Streams { seed: 1, replication: 0 };
-        let mut machine = Machine::new(&config, &streams, Span::from_seconds(60.0), &mut silent);
+        let mut machine = Machine::new(&config, &replication(streams, 0.0, 600.0), &mut silent);
         run(&mut machine, &mut calendar, Time::ZERO, Time::ZERO + Span::from_seconds(500.0));
         breaks(&mut machine, calendar.now());
-        machine.finish(&calendar, &mut Laws::default()).unwrap_err().law
+        machine.finish(&mut calendar, &mut Laws::default()).unwrap_err().law
     };
     assert_eq!(broken(|machine, _| machine.users[0].run += 1), "run time adds up by user");
     assert_eq!(broken(|machine, _| machine.users[0].swap += 1), "swap time adds up by user");
@@ -402,7 +369,7 @@ proptest! {
         warm_up in prop::sample::select(vec![0.0, 17.3]),
         seed in 0u64..1000,
     ) {
-        let outcome = replicate(&configured::<Config>(&parameters), &replication(seed, 200.0, warm_up), &mut Everything::default());
+        let outcome = replicate(&configured::<Config>(&parameters), &replication(Streams { seed: 7, replication: seed }, warm_up, 200.0), &mut Everything::default());
         prop_assert!(outcome.is_ok(), "{}", outcome.unwrap_err());
     }
 }

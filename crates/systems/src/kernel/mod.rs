@@ -19,6 +19,6 @@ pub(crate) mod testing;
 pub use self::monitor::{Amount, Interaction, LogMonitor, Monitor, NullMonitor};
 pub use self::parameter::{Allowed, Parameter, ParameterError, Settings, Source};
 pub(crate) use self::parameter::{OrOwn, choices, refuse, script};
-pub(crate) use self::replicate::{Configuration, Measured, Simulated};
+pub(crate) use self::replicate::{Accounted, Configuration, Measured, Simulated};
 pub use self::replicate::{Outcome, Prepared, Replication, Response, System};
 pub use self::simulation::{Replications, Simulation, SimulationError};

@@ -28,7 +28,7 @@ pub(crate) trait Configuration: Send + Sync + Sized + 'static {
     /// Totals of a replication, from which responses are computed.
     type Totals<'t>;
     /// The machine at work, reporting to a monitor.
-    type Machine<'c, M: Monitor + 'c>: Simulated<Configuration = Self>;
+    type Machine<'c, M: Monitor + 'c>: Simulated<'c, M> + Accounted<Configuration = Self>;
 
     /// Checks parameters in their relation to each other.
     fn new(parameters: Self::Parameters, settings: &Settings) -> Result<Self, ParameterError>;
@@ -49,24 +49,27 @@ pub(crate) trait Configuration: Send + Sync + Sized + 'static {
 
     /// Number of users at the terminals, for the log.
     fn population(&self) -> u64;
+}
 
+/// A machine from its first event to its last; `machine.rs` of a room implements it.
+pub(crate) trait Simulated<'c, M: Monitor>: Model + Accounted {
     /// A calendar with a slot for everything that can be due.
-    fn calendar<M: Monitor>(&self) -> Calendar;
+    fn calendar(config: &Self::Configuration) -> Calendar;
 
     /// The machine before its first event.
-    fn start<'c, M: Monitor>(&'c self, replication: &Replication, monitor: &'c mut M)
-    -> Self::Machine<'c, M>;
+    fn new(config: &'c Self::Configuration, replication: &Replication, monitor: &'c mut M) -> Self;
+
+    /// Ends the run: takes the last sample, reports unfinished interactions, and checks every law.
+    fn finish(&mut self, calendar: &mut Calendar, laws: &mut Laws) -> Result<(), LawViolation>;
 }
 
 /// A machine that accounts for its run.
-pub(crate) trait Simulated: Model {
+// Apart from `Simulated`, so that responses need the machine and the machine needs no responses.
+pub(crate) trait Accounted {
     /// What the machine was made from.
     type Configuration: Configuration;
 
-    /// Reports what is unfinished, and checks every law.
-    fn finish(&mut self, calendar: &mut Calendar, laws: &mut Laws) -> Result<(), LawViolation>;
-
-    /// What was counted since statistics began, up to `now`.
+    /// Totals from the begin of statistics up to `now`.
     fn totals(&self, now: Time) -> <Self::Configuration as Configuration>::Totals<'_>;
 
     /// Series of the main response, by which warm-up and batch means are judged.
@@ -145,8 +148,8 @@ pub(crate) fn replicate<C: Configuration, M: Monitor>(
     replication: &Replication,
     monitor: &mut M,
 ) -> Result<Outcome, LawViolation> {
-    let mut calendar = configuration.calendar::<M>();
-    let mut machine = configuration.start(replication, monitor);
+    let mut calendar = <C::Machine<'_, M>>::calendar(configuration);
+    let mut machine = C::Machine::new(configuration, replication, monitor);
     run(&mut machine, &mut calendar, replication.warm_up, replication.end);
     let mut laws = Laws::default();
     machine.finish(&mut calendar, &mut laws)?;

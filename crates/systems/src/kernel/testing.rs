@@ -1,12 +1,17 @@
 //! Helpers for the tests of rooms.
 
-use serde_json::Value;
-use thinktime_engine::LawViolation;
+use serde_json::{Map, Value};
+use thinktime_engine::{LawViolation, Span, Streams, Time};
 
-use super::monitor::Monitor;
+use super::monitor::{Amount, Interaction, Monitor};
 use super::parameter::Settings;
 use super::replicate::{self, Configuration, Outcome, Replication};
 use crate::system;
+
+/// The parameters of a test as the command line gives them.
+pub(crate) fn given(parameters: &Value) -> &Map<String, Value> {
+    parameters.as_object().unwrap()
+}
 
 /// The configuration with the parameters `given`.
 pub(crate) fn configured<C: Configuration>(given: &Value) -> C {
@@ -28,4 +33,34 @@ pub(crate) fn replicate<C: Configuration, M: Monitor>(
     monitor: &mut M,
 ) -> Result<Outcome, LawViolation> {
     replicate::replicate(config, &config.responses(), replication, monitor)
+}
+
+/// A replication of `end_s` seconds, sampled every minute.
+pub(crate) fn replication(streams: Streams, warm_up_s: f64, end_s: f64) -> Replication {
+    let time = |seconds| Time::ZERO + Span::from_seconds(seconds);
+    Replication { streams, warm_up: time(warm_up_s), end: time(end_s), interval: Span::from_seconds(60.0) }
+}
+
+/// Keeps every report of a machine.
+#[derive(Default)]
+pub(crate) struct Everything {
+    pub events: Vec<(Time, &'static str, Option<u32>)>,
+    pub interactions: Vec<Interaction>,
+    pub samples: Vec<(Time, Span, Vec<thinktime_log::Value>)>,
+}
+
+impl Monitor for Everything {
+    const LISTENS: bool = true;
+
+    fn sample(&mut self, start: Time, length: Span, values: Vec<thinktime_log::Value>) {
+        self.samples.push((start, length, values));
+    }
+
+    fn event(&mut self, now: Time, kind: &'static str, user: Option<u32>, _: Option<Amount>) {
+        self.events.push((now, kind, user));
+    }
+
+    fn interaction(&mut self, interaction: &Interaction) {
+        self.interactions.push(interaction.clone());
+    }
 }

@@ -3,9 +3,7 @@
 use std::collections::VecDeque;
 
 use thinktime_engine::drum::Drum;
-use thinktime_engine::{
-    Calendar, Component, LawViolation, Laws, Model, Priority, Slot, Span, Stream, Streams, Time,
-};
+use thinktime_engine::{Calendar, Component, LawViolation, Laws, Model, Priority, Slot, Span, Stream, Time};
 
 use super::config::Config;
 use super::disks::Disks;
@@ -13,12 +11,11 @@ use super::events::Event;
 use super::locks::{LOCKS, Lock, Section};
 use super::measures::Measures;
 use super::pool::Pool;
-use super::processors::{Processor, State, Then};
+use super::processor::{Processor, State, Then};
 use super::traffic::Traffic;
 use super::ttm::{self, Found, Meters};
 use super::users::{End, Role, User};
-use crate::kernel::Configuration;
-use crate::kernel::Monitor;
+use crate::kernel::{Configuration, Monitor, Replication, Simulated};
 
 /// Near slots: the processors, then these; each user has two far ones, for what it types and for what is typed to it.
 const DRUM: Slot = Slot(2);
@@ -78,11 +75,16 @@ pub(super) struct Machine<'a, M> {
     pub(super) monitor: &'a mut M,
 }
 
-impl<'a, M: Monitor> Machine<'a, M> {
-    pub fn new(config: &'a Config, streams: &Streams, interval: Span, monitor: &'a mut M) -> Self {
+impl<'a, M: Monitor> Simulated<'a, M> for Machine<'a, M> {
+    fn calendar(config: &Config) -> Calendar {
+        Calendar::new(near_slots(config.disk_arms), SLOTS_A_USER * config.roles.len() as u32)
+    }
+
+    fn new(config: &'a Config, replication: &Replication, monitor: &'a mut M) -> Self {
+        let &Replication { streams, interval, .. } = replication;
         let stream = |name| streams.stream(Component(name), 0);
         let users: Vec<User> =
-            config.roles.iter().enumerate().map(|(at, role)| User::new(streams, at as u32, *role)).collect();
+            config.roles.iter().enumerate().map(|(at, role)| User::new(&streams, at as u32, *role)).collect();
         let everybody = users.len();
         Machine {
             config,
@@ -119,6 +121,14 @@ impl<'a, M: Monitor> Machine<'a, M> {
         }
     }
 
+    fn finish(&mut self, calendar: &mut Calendar, laws: &mut Laws) -> Result<(), LawViolation> {
+        self.sample(calendar);
+        self.report_unfinished();
+        self.check(calendar.now(), laws)
+    }
+}
+
+impl<M: Monitor> Machine<'_, M> {
     /// A section of `event`'s path, of the length drawn.
     fn section(&mut self, event: Event) -> Section {
         let length = self.config.paths.draw(event, &mut self.paths);
@@ -445,13 +455,6 @@ impl<'a, M: Monitor> Machine<'a, M> {
     fn charged_in_progress(&self) -> u128 {
         let works = self.users.iter().filter_map(|user| user.work.as_ref());
         works.map(|work| u128::from(work.charged.all())).sum()
-    }
-
-    /// The run ends: the last interval is sampled, interactions that are unfinished are told of, laws are checked.
-    pub fn finish(&mut self, calendar: &mut Calendar, laws: &mut Laws) -> Result<(), LawViolation> {
-        self.sample(calendar);
-        self.report_unfinished();
-        self.check(calendar.now(), laws)
     }
 
     /// What processors did since statistics began.

@@ -51,6 +51,7 @@ mod machine;
 mod measures;
 mod parameters;
 mod pool;
+mod processor;
 mod processors;
 mod responses;
 mod terminals;
@@ -62,18 +63,15 @@ mod users;
 mod versions;
 
 use serde_json::{Value, json};
-use thinktime_engine::{Batches, Calendar, LawViolation, Laws, Time};
 use thinktime_log::Column;
 
 use self::config::Config;
 use self::events::Event;
-use self::machine::{Machine, SLOTS_A_USER, near_slots};
+use self::machine::Machine;
 use self::parameters::Parameters;
 use self::responses::RunTotals;
 use self::users::Role;
-use crate::kernel::{
-    Configuration, Measured, Monitor, ParameterError, Replication, Settings, Simulated, System,
-};
+use crate::kernel::{Configuration, Measured, Monitor, ParameterError, Settings, System};
 
 /// The system `multics`.
 pub(crate) const fn system() -> System {
@@ -133,29 +131,5 @@ impl Configuration for Config {
 
     fn population(&self) -> u64 {
         self.roles.iter().filter(|role| **role != Role::Housekeeping).count() as u64
-    }
-
-    fn calendar<M: Monitor>(&self) -> Calendar {
-        Calendar::new(near_slots(self.disk_arms), SLOTS_A_USER * self.roles.len() as u32)
-    }
-
-    fn start<'c, M: Monitor>(&'c self, replication: &Replication, monitor: &'c mut M) -> Machine<'c, M> {
-        Machine::new(self, &replication.streams, replication.interval, monitor)
-    }
-}
-
-impl<M: Monitor> Simulated for Machine<'_, M> {
-    type Configuration = Config;
-
-    fn finish(&mut self, calendar: &mut Calendar, laws: &mut Laws) -> Result<(), LawViolation> {
-        self.finish(calendar, laws)
-    }
-
-    fn totals(&self, now: Time) -> RunTotals<'_> {
-        RunTotals::of(self, now)
-    }
-
-    fn batches(&self) -> &Batches {
-        &self.measures.batches
     }
 }

@@ -1,4 +1,4 @@
-//! Processors: what each is state, how fast, and the locks that they take from each other.
+//! The processors together: how they book their time, slow each other down, and take locks from each other.
 //!
 //! Two processors that are both active collide in the boxes of core, and each does its work the slower for it
 //! (memory-cycle interference); one that spins slows the other down the more, as it takes cycles of the very box that
@@ -8,75 +8,10 @@
 use thinktime_engine::{Calendar, Priority, Slot, Span, Time};
 
 use super::events::Event;
-use super::locks::{Lock, Section};
+use super::locks::Section;
 use super::machine::Machine;
-use super::users::End;
+use super::processor::{Path, Processor, State, Then};
 use crate::kernel::Monitor;
-
-/// What is to be done when a path has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Then {
-    /// The page is asked for; the place for it was somebody's, whose page has to be written out, if `out`.
-    AskForPage {
-        out: bool,
-    },
-    GoOn,
-    DrumPagesHaveCome,
-    DiskPageHasCome(u32),
-    LineHasCome(u32),
-    QuantumIsUsedUp,
-    ChooseProcess,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Path {
-    pub event: Event,
-    pub then: Then,
-    pub lock: Option<Lock>,
-    pub rest: Option<Section>,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(super) enum State {
-    Idle,
-    /// Between two things; no time passes.
-    Deciding,
-    Useful(End),
-    Path(Path),
-    /// Waits for the lock of this path.
-    Spinning(Path),
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Processor {
-    pub state: State,
-    /// Work left in this state, at full speed, at the time `since`.
-    left: Span,
-    since: Time,
-    /// Whose it is, also while it is in the supervisor.
-    pub process: Option<u32>,
-    /// Somebody who comes before that process can run.
-    pub preempted: bool,
-}
-
-impl Processor {
-    pub fn new() -> Processor {
-        Processor { state: State::Idle, left: Span::ZERO, since: Time::ZERO, process: None, preempted: false }
-    }
-
-    pub fn is_idle(&self) -> bool {
-        matches!(self.state, State::Idle)
-    }
-
-    /// Whether it will choose a process before long.
-    pub fn is_choosing(&self) -> bool {
-        match self.state {
-            State::Deciding => self.process.is_none(),
-            State::Path(path) | State::Spinning(path) => path.then == Then::ChooseProcess,
-            State::Idle | State::Useful(_) => false,
-        }
-    }
-}
 
 impl<M: Monitor> Machine<'_, M> {
     /// What processor `at` has done until now is booked. It has to be given something else, or scheduled again.

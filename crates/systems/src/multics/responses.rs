@@ -1,13 +1,13 @@
 //! The responses of a replication.
 
-use thinktime_engine::Time;
+use thinktime_engine::{Batches, Time};
 
 use super::config::Config;
 use super::events::Event;
 use super::machine::Machine;
 use super::measures::Measures;
 use super::ttm::Meters;
-use crate::kernel::{Measured, Monitor};
+use crate::kernel::{Accounted, Measured, Monitor};
 
 type Row = Measured<Config>;
 
@@ -25,20 +25,28 @@ pub(super) struct RunTotals<'a> {
 
 const NANOSECOND: f64 = 1e-9;
 
-impl<'a> RunTotals<'a> {
-    pub fn of<M: Monitor>(machine: &'a Machine<'_, M>, now: Time) -> RunTotals<'a> {
-        let length_s = now.since(machine.measures.since).seconds();
+impl<M: Monitor> Accounted for Machine<'_, M> {
+    type Configuration = Config;
+
+    fn totals(&self, now: Time) -> RunTotals<'_> {
+        let length_s = now.since(self.measures.since).seconds();
         RunTotals {
-            meters: machine.metered(),
-            measures: &machine.measures,
+            meters: self.metered(),
+            measures: &self.measures,
             length_s,
-            capacity_s: length_s * machine.processors.len() as f64,
-            eligible_mean: machine.traffic.eligible.mean(now),
-            drum: machine.drum.busy.mean(now),
-            disks: machine.disks.busy.mean(now) / f64::from(machine.config.disk_arms),
+            capacity_s: length_s * self.processors.len() as f64,
+            eligible_mean: self.traffic.eligible.mean(now),
+            drum: self.drum.busy.mean(now),
+            disks: self.disks.busy.mean(now) / f64::from(self.config.disk_arms),
         }
     }
 
+    fn batches(&self) -> &Batches {
+        &self.measures.batches
+    }
+}
+
+impl RunTotals<'_> {
     fn share(&self, ns: u64) -> f64 {
         ns as f64 * NANOSECOND / self.capacity_s
     }

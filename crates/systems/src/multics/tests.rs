@@ -2,7 +2,7 @@
 //! cases, and what is refused.
 
 use proptest::prelude::*;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use thinktime_engine::{Component, Laws, Span, Stream, Streams, Time};
 
 use super::config::Config;
@@ -10,24 +10,14 @@ use super::events::Event;
 use super::locks::{Locking, Section};
 use super::pool::{Lifetime, Pool};
 use super::traffic::{Eligibility, Order, Traffic};
-use crate::kernel::testing::{configured, replicate, response};
-use crate::kernel::{NullMonitor, Outcome, Replication, Simulation};
+use crate::kernel::testing::{configured, given, replicate, replication, response};
+use crate::kernel::{NullMonitor, Outcome, Simulation};
 use crate::system;
 
 const STREAMS: Streams = Streams { seed: 645, replication: 0 };
 
-fn given(parameters: &Value) -> &Map<String, Value> {
-    parameters.as_object().unwrap()
-}
-
 fn run_for(parameters: &Value, warm_up_s: f64, end_s: f64) -> Outcome {
-    let at = |seconds| Time::ZERO + Span::from_seconds(seconds);
-    let replication = Replication {
-        streams: STREAMS,
-        warm_up: at(warm_up_s),
-        end: at(end_s),
-        interval: Span::from_seconds(60.0),
-    };
+    let replication = replication(STREAMS, warm_up_s, end_s);
     replicate(&configured::<Config>(parameters), &replication, &mut NullMonitor).unwrap()
 }
 

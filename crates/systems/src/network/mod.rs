@@ -57,22 +57,20 @@ mod draws;
 mod fields;
 mod model;
 mod plan;
+mod responses;
 mod route;
-mod statistics;
+mod samples;
 #[cfg(test)]
 mod tests;
 
 use serde_json::{Value, json};
-use thinktime_engine::{Batches, Calendar, LawViolation, Laws, Time};
 use thinktime_log::Column;
 
-use crate::kernel::{
-    Configuration, Measured, Monitor, ParameterError, Replication, Settings, Simulated, System,
-};
+use crate::kernel::{Configuration, Measured, Monitor, ParameterError, Settings, System};
 
 use model::Model;
 use plan::{Parameters, Plan, StationPlan};
-use statistics::RunTotals;
+use responses::RunTotals;
 
 /// The system `network`.
 pub(crate) const fn system() -> System {
@@ -93,11 +91,11 @@ impl Configuration for Plan {
     }
 
     fn responses(&self) -> Vec<Measured<Self>> {
-        statistics::responses(self)
+        responses::responses(self)
     }
 
     fn sample_columns(&self) -> Vec<Column> {
-        statistics::sample_columns(self)
+        samples::sample_columns(self)
     }
 
     fn machine(&self) -> Value {
@@ -107,29 +105,5 @@ impl Configuration for Plan {
 
     fn population(&self) -> u64 {
         self.users()
-    }
-
-    fn calendar<M: Monitor>(&self) -> Calendar {
-        Model::<M>::calendar(self)
-    }
-
-    fn start<'c, M: Monitor>(&'c self, replication: &Replication, monitor: &'c mut M) -> Model<'c, M> {
-        Model::new(self, *replication, monitor)
-    }
-}
-
-impl<M: Monitor> Simulated for Model<'_, M> {
-    type Configuration = Plan;
-
-    fn finish(&mut self, calendar: &mut Calendar, laws: &mut Laws) -> Result<(), LawViolation> {
-        self.finish(calendar.now(), laws)
-    }
-
-    fn totals(&self, now: Time) -> RunTotals<'_> {
-        RunTotals::of(self, now)
-    }
-
-    fn batches(&self) -> &Batches {
-        &self.batches
     }
 }

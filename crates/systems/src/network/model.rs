@@ -7,13 +7,12 @@ use thinktime_engine::{
     Balance, Batches, Calendar, Component, LawViolation, Laws, Priority, Slot, Span, Stream, Tally, Time,
 };
 
-use crate::kernel::Replication;
-use crate::kernel::{Interaction, Monitor};
+use crate::kernel::{Interaction, Monitor, Replication, Simulated};
 
 use super::draws::{Draws, SERVICE, THINK};
 use super::plan::{Plan, Source};
 use super::route::{LEAVE, Next};
-use super::statistics::Sampler;
+use super::samples::Sampler;
 
 /// A replication of a network.
 pub struct Model<'a, M> {
@@ -61,8 +60,16 @@ struct Outside {
     arrivals: u64,
 }
 
-impl<'a, M: Monitor> Model<'a, M> {
-    pub fn new(plan: &'a Plan, replication: Replication, monitor: &'a mut M) -> Model<'a, M> {
+impl<'a, M: Monitor> Simulated<'a, M> for Model<'a, M> {
+    // Near slots for stations, for arrivals of each class, and for samples; far slots for the users.
+    fn calendar(plan: &Plan) -> Calendar {
+        let outside =
+            plan.classes.iter().filter(|class| matches!(class.source, Source::Arrivals { .. })).count();
+        let near = plan.stations.len() + outside + usize::from(M::LISTENS);
+        Calendar::new(near as u32, plan.users().max(1) as u32)
+    }
+
+    fn new(plan: &'a Plan, &replication: &Replication, monitor: &'a mut M) -> Model<'a, M> {
         // Customers from outside join the users at the end of the list, and their places are used again.
         let users = plan.users() as usize;
         let streams = replication.streams;
@@ -99,14 +106,28 @@ impl<'a, M: Monitor> Model<'a, M> {
         }
     }
 
-    /// Near slots for stations, for arrivals of each class, and for samples; far slots for the users.
-    pub fn calendar(plan: &Plan) -> Calendar {
-        let outside =
-            plan.classes.iter().filter(|class| matches!(class.source, Source::Arrivals { .. })).count();
-        let near = plan.stations.len() + outside + usize::from(M::LISTENS);
-        Calendar::new(near as u32, plan.users().max(1) as u32)
+    fn finish(&mut self, calendar: &mut Calendar, laws: &mut Laws) -> Result<(), LawViolation> {
+        let now = calendar.now();
+        if M::LISTENS {
+            self.sample(now);
+        }
+        for station in &self.stations {
+            station.check(now, laws)?;
+        }
+        self.think.check(now, laws)?;
+        // The books of the stations know nothing of each other: that they add up is a law of its own.
+        let inside = |who: &&Customer| who.step != THINKING && who.step != ABSENT;
+        let arrivals = self.customers.iter().filter(inside).map(|who| who.arrived);
+        self.system.check("the network", now, arrivals, laws)?;
+        let at_stations: u64 = self.stations.iter().map(|station| station.roster().balance().present()).sum();
+        let law = "conservation of customers";
+        laws.equal(law, "the network", self.system.present(), at_stations)?;
+        let elsewhere = self.think.roster().balance().present() + self.free.len() as u64;
+        laws.equal(law, "users", self.customers.len() as u64, at_stations + elsewhere)
     }
+}
 
+impl<M: Monitor> Model<'_, M> {
     #[inline(always)]
     fn think(&mut self, customer: u32, calendar: &mut Calendar) {
         let who = &mut self.customers[customer as usize];
@@ -241,26 +262,6 @@ impl<'a, M: Monitor> Model<'a, M> {
     fn sample(&mut self, now: Time) {
         let (start, length, values) = self.sampler.take(now, &self.stations, self.system.present());
         self.monitor.sample(start, length, values);
-    }
-
-    /// Takes the last sample, and checks every law.
-    pub fn finish(&mut self, now: Time, laws: &mut Laws) -> Result<(), LawViolation> {
-        if M::LISTENS {
-            self.sample(now);
-        }
-        for station in &self.stations {
-            station.check(now, laws)?;
-        }
-        self.think.check(now, laws)?;
-        // The books of the stations know nothing of each other: that they add up is a law of its own.
-        let inside = |who: &&Customer| who.step != THINKING && who.step != ABSENT;
-        let arrivals = self.customers.iter().filter(inside).map(|who| who.arrived);
-        self.system.check("the network", now, arrivals, laws)?;
-        let at_stations: u64 = self.stations.iter().map(|station| station.roster().balance().present()).sum();
-        let law = "conservation of customers";
-        laws.equal(law, "the network", self.system.present(), at_stations)?;
-        let elsewhere = self.think.roster().balance().present() + self.free.len() as u64;
-        laws.equal(law, "users", self.customers.len() as u64, at_stations + elsewhere)
     }
 }
 

@@ -2,20 +2,20 @@
 
 use thinktime_engine::controller::Controller;
 use thinktime_engine::memory::FirstFit;
-use thinktime_engine::{Calendar, LawViolation, Laws, Model, Priority, Slot, Span, Streams, Time};
+use thinktime_engine::{Calendar, LawViolation, Laws, Model, Priority, Slot, Span, Time};
 
 use super::calls::Call;
 use super::config::Config;
 use super::files::Files;
 use super::meters::{Meters, Observed, Readings};
 use super::paging::Frames;
-use super::process::{LONGEST, Process, Running, SWAPPER, Text, next_to_run};
+use super::process::{LONGEST, Process, SWAPPER, Text, next_to_run};
 use super::states::{Channel, Flow, Mode, Role, Status, priority};
 use super::swapper::Swapper;
 use super::terminal::Terminal;
-use super::units::{CLOCK, PROCESSOR, SAMPLE, TERMINAL, blocks};
+use super::units::{CLOCK, DISKS, PROCESSOR, SAMPLE, TERMINAL, blocks};
 use super::workload::Step;
-use crate::kernel::{Amount, Interaction, Monitor};
+use crate::kernel::{Amount, Monitor, Replication, Simulated};
 
 /// Clock interrupts a second.
 pub(super) const HERTZ: u64 = 60;
@@ -64,17 +64,22 @@ pub(super) struct Machine<'a, M> {
     /// When the next of the old sleepers is woken (`tout`).
     pub time_out: u64,
     /// Workers that have not exited, and those that have not yet written.
-    workers: u32,
-    unseen: u32,
+    pub workers: u32,
+    pub unseen: u32,
     pub meters: Meters,
     interval: Span,
     sampled: Time,
-    monitor: &'a mut M,
-    labels: std::sync::Arc<str>,
+    pub monitor: &'a mut M,
+    pub labels: std::sync::Arc<str>,
 }
 
-impl<'a, M: Monitor> Machine<'a, M> {
-    pub fn new(config: &'a Config, streams: &Streams, interval: Span, monitor: &'a mut M) -> Self {
+impl<'a, M: Monitor> Simulated<'a, M> for Machine<'a, M> {
+    fn calendar(config: &Config) -> Calendar {
+        Calendar::new(DISKS.0 + Controller::slots(config.disks.drives), 1)
+    }
+
+    fn new(config: &'a Config, replication: &Replication, monitor: &'a mut M) -> Self {
+        let &Replication { streams, interval, .. } = replication;
         let mut machine = Machine {
             config,
             processes: Vec::new(),
@@ -88,8 +93,8 @@ impl<'a, M: Monitor> Machine<'a, M> {
             swapper: Swapper::default(),
             frames: Frames::new(config.frames_plan()),
             texts: config.texts(),
-            disks: config.disks.controller(config.buffers, config.workers() + SYSTEM_PROCESSES, streams),
-            files: Files::new(config.files_plan(), streams),
+            disks: config.disks.controller(config.buffers, config.workers() + SYSTEM_PROCESSES, &streams),
+            files: Files::new(config.files_plan(), &streams),
             terminal: Terminal::new(config.line),
             ticks: 0,
             seconds: 0,
@@ -102,7 +107,7 @@ impl<'a, M: Monitor> Machine<'a, M> {
             monitor,
             labels: "interaction".into(),
         };
-        for process in config.first_processes(streams) {
+        for process in config.first_processes(&streams) {
             machine.boot(process);
         }
         machine.workers = config.workers();
@@ -110,6 +115,27 @@ impl<'a, M: Monitor> Machine<'a, M> {
         machine
     }
 
+    fn finish(&mut self, calendar: &mut Calendar, laws: &mut Laws) -> Result<(), LawViolation> {
+        let now = calendar.now();
+        self.sample(now);
+        for p in 0..self.processes.len() {
+            if let Some(unfinished) = self.processes[p].interaction {
+                self.report(p, &unfinished, None);
+            }
+        }
+        let begun = self.processes.iter().filter_map(|process| process.interaction.map(|i| i.arrived));
+        self.meters.check(now, begun, laws)?;
+        self.disks.check(now, laws)?;
+        self.files.cache.check(laws)?;
+        self.frames.check(laws)?;
+        self.memory.check("main memory", laws)?;
+        self.swap_area.check("swap area", laws)?;
+        // Last, as it trusts the sums that memory has just been checked for.
+        self.check_images(laws)
+    }
+}
+
+impl<M: Monitor> Machine<'_, M> {
     /// A process that stands in memory when the system comes up.
     fn boot(&mut self, mut process: Process) {
         process.loaded = true;
@@ -381,93 +407,9 @@ impl<'a, M: Monitor> Machine<'a, M> {
 }
 
 impl<M: Monitor> Machine<'_, M> {
-    /// The pause of a worker is over, whether or not it is in memory: the next interaction begins.
-    pub fn pause_ends(&mut self, p: usize, now: Time) {
-        if self.processes[p].program.continues() {
-            self.interaction_begins(p, now.since(self.processes[p].paused), now);
-        }
-    }
-
-    /// A worker begins an interaction, after it thought for `think`.
-    pub fn interaction_begins(&mut self, p: usize, think: Span, now: Time) {
-        if let Role::Worker(_) = self.processes[p].role {
-            // After no pause at all it has the processor already.
-            let first_service = self.current.filter(|current| current.process == p).map(|_| now);
-            let begun =
-                Running { arrived: now, first_service, first_output: None, service: Span::ZERO, think };
-            self.processes[p].interaction = Some(begun);
-            self.meters.interactions.enter(now);
-            self.event(now, "input", p, None);
-        }
-    }
-
-    fn interaction_ends(&mut self, p: usize, now: Time) {
-        if let Some(ended) = self.processes[p].interaction.take() {
-            self.meters.interaction_ends(&ended, now);
-            self.event(now, "completion", p, None);
-            self.report(p, &ended, Some(now));
-        }
-    }
-
-    fn report(&mut self, p: usize, told: &Running, completion: Option<Time>) {
-        if let (true, Role::Worker(user)) = (M::LISTENS, self.processes[p].role) {
-            self.monitor.interaction(&Interaction {
-                user,
-                class: self.labels.clone(),
-                think: told.think,
-                arrival: told.arrived,
-                first_service: told.first_service,
-                first_output: told.first_output,
-                completion,
-                service: told.service,
-                waited: true,
-            });
-        }
-    }
-
-    /// `exit`: memory is free again, and the parent gets to know.
-    fn exit(&mut self, p: usize, now: Time) -> Flow {
-        if let Some(place) = self.processes[p].memory.take() {
-            self.memory.release(now, place);
-        }
-        if let Some(place) = self.processes[p].swap.take() {
-            self.swap_area.release(now, place);
-        }
-        self.frames.leave(p);
-        self.leave_text(p, true, now);
-        let gone = &mut self.processes[p];
-        gone.status = Status::Gone;
-        // A process may exit while its image is out: then it was taken off the level when it left.
-        let was_loaded = std::mem::replace(&mut gone.loaded, false);
-        let (role, parent) = (gone.role, gone.parent);
-        if was_loaded && role != Role::System {
-            self.meters.loaded.subtract(now, 1);
-        }
-        self.processes[parent].exited += 1;
-        self.wake(Channel::Child(parent), now);
-        if let Role::Worker(_) = role {
-            self.has_written(p, now);
-            self.workers -= 1;
-            if self.workers == 0 {
-                self.meters.elapsed = Some(now.since(Time::ZERO));
-            }
-        }
-        Flow::Away
-    }
-
-    /// A worker has written to the terminal, or ended. When all have, the meters are started (section 4.3).
-    pub fn has_written(&mut self, p: usize, now: Time) {
-        if !std::mem::replace(&mut self.processes[p].seen, true) {
-            self.unseen -= 1;
-            if self.unseen == 0 && self.config.warm_up_on_output {
-                self.restart_meters(now);
-            }
-        }
-    }
-
     /// Statistics begin anew; the sample that is under way is closed first, or it would reach back beyond
     /// zeroed meters.
-    fn restart_meters(&mut self, now: Time) {
+    pub fn restart_meters(&mut self, now: Time) {
         self.sample(now);
         self.meters.restart(now);
         self.disks.restart_statistics(now);
@@ -503,26 +445,6 @@ impl<M: Monitor> Machine<'_, M> {
         // Read and cleared together: active means active since the last sample.
         self.processes.iter_mut().for_each(|process| process.active = false);
         readings
-    }
-
-    /// Ends the run: the last sample, the unfinished interactions, and every law.
-    pub fn finish(&mut self, calendar: &Calendar, laws: &mut Laws) -> Result<(), LawViolation> {
-        let now = calendar.now();
-        self.sample(now);
-        for p in 0..self.processes.len() {
-            if let Some(unfinished) = self.processes[p].interaction {
-                self.report(p, &unfinished, None);
-            }
-        }
-        let begun = self.processes.iter().filter_map(|process| process.interaction.map(|i| i.arrived));
-        self.meters.check(now, begun, laws)?;
-        self.disks.check(now, laws)?;
-        self.files.cache.check(laws)?;
-        self.frames.check(laws)?;
-        self.memory.check("main memory", laws)?;
-        self.swap_area.check("swap area", laws)?;
-        // Last, as it trusts the sums that memory has just been checked for.
-        self.check_images(laws)
     }
 
     /// Every image is in one place, or in two while it is moved; every click and block of both is accounted for.

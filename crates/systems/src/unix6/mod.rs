@@ -52,6 +52,7 @@ mod calls;
 mod config;
 mod disks;
 mod files;
+mod interactions;
 mod machine;
 mod meters;
 mod paging;
@@ -60,6 +61,7 @@ mod process;
 mod responses;
 mod states;
 mod swapper;
+mod swapping;
 mod system_calls;
 mod terminal;
 #[cfg(test)]
@@ -68,18 +70,13 @@ mod units;
 mod workload;
 
 use serde_json::{Value, json};
-use thinktime_engine::controller::Controller;
-use thinktime_engine::{Batches, Calendar, LawViolation, Laws, Time};
 use thinktime_log::Column;
 
 use self::config::Config;
 use self::machine::Machine;
 use self::parameters::Parameters;
 use self::responses::RunTotals;
-use self::units::DISKS;
-use crate::kernel::{
-    Configuration, Measured, Monitor, ParameterError, Replication, Settings, Simulated, System,
-};
+use crate::kernel::{Configuration, Measured, Monitor, ParameterError, Settings, System};
 
 /// The system `unix6`.
 pub(crate) const fn system() -> System {
@@ -117,29 +114,5 @@ impl Configuration for Config {
 
     fn population(&self) -> u64 {
         u64::from(self.workers())
-    }
-
-    fn calendar<M: Monitor>(&self) -> Calendar {
-        Calendar::new(DISKS.0 + Controller::slots(self.disks.drives), 1)
-    }
-
-    fn start<'c, M: Monitor>(&'c self, replication: &Replication, monitor: &'c mut M) -> Machine<'c, M> {
-        Machine::new(self, &replication.streams, replication.interval, monitor)
-    }
-}
-
-impl<M: Monitor> Simulated for Machine<'_, M> {
-    type Configuration = Config;
-
-    fn finish(&mut self, calendar: &mut Calendar, laws: &mut Laws) -> Result<(), LawViolation> {
-        self.finish(calendar, laws)
-    }
-
-    fn totals(&self, now: Time) -> RunTotals<'_> {
-        RunTotals::of(self, now)
-    }
-
-    fn batches(&self) -> &Batches {
-        &self.meters.batches
     }
 }

@@ -1,11 +1,11 @@
 //! The responses of a replication.
 
-use thinktime_engine::Time;
+use thinktime_engine::{Batches, Time};
 
 use super::config::Config;
 use super::machine::Machine;
 use super::meters::{Counts, DRIVES, Meters};
-use crate::kernel::{Measured, Monitor};
+use crate::kernel::{Accounted, Measured, Monitor};
 
 type Row = Measured<Config>;
 
@@ -18,17 +18,25 @@ pub(super) struct RunTotals<'a> {
     mean_free_memory: f64,
 }
 
-impl<'a> RunTotals<'a> {
-    pub fn of<M: Monitor>(machine: &'a Machine<'_, M>, now: Time) -> RunTotals<'a> {
+impl<M: Monitor> Accounted for Machine<'_, M> {
+    type Configuration = Config;
+
+    fn totals(&self, now: Time) -> RunTotals<'_> {
         RunTotals {
-            meters: &machine.meters,
+            meters: &self.meters,
             now,
-            queue_length: machine.disks.mean_present(now),
-            controller_utilisation: machine.disks.utilisation(now),
-            mean_free_memory: machine.memory.size() as f64 - machine.memory.mean_held(now),
+            queue_length: self.disks.mean_present(now),
+            controller_utilisation: self.disks.utilisation(now),
+            mean_free_memory: self.memory.size() as f64 - self.memory.mean_held(now),
         }
     }
 
+    fn batches(&self) -> &Batches {
+        &self.meters.batches
+    }
+}
+
+impl RunTotals<'_> {
     fn counts(&self) -> &Counts {
         &self.meters.totals.counts
     }

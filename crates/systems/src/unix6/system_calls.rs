@@ -330,4 +330,33 @@ impl<M: Monitor> Machine<'_, M> {
         }
         Flow::Done
     }
+    /// `exit`: memory is free again, and the parent is woken.
+    pub fn exit(&mut self, p: usize, now: Time) -> Flow {
+        if let Some(place) = self.processes[p].memory.take() {
+            self.memory.release(now, place);
+        }
+        if let Some(place) = self.processes[p].swap.take() {
+            self.swap_area.release(now, place);
+        }
+        self.frames.leave(p);
+        self.leave_text(p, true, now);
+        let gone = &mut self.processes[p];
+        gone.status = Status::Gone;
+        // A process may exit while its image is out: then it was taken off the level when it left.
+        let was_loaded = std::mem::replace(&mut gone.loaded, false);
+        let (role, parent) = (gone.role, gone.parent);
+        if was_loaded && role != Role::System {
+            self.meters.loaded.subtract(now, 1);
+        }
+        self.processes[parent].exited += 1;
+        self.wake(Channel::Child(parent), now);
+        if let Role::Worker(_) = role {
+            self.has_written(p, now);
+            self.workers -= 1;
+            if self.workers == 0 {
+                self.meters.elapsed = Some(now.since(Time::ZERO));
+            }
+        }
+        Flow::Away
+    }
 }

@@ -2,24 +2,19 @@
 //! of Sixth Edition one by one.
 
 use proptest::prelude::*;
-use serde_json::{Map, Value, json};
-use thinktime_engine::controller::Controller;
-use thinktime_engine::{Calendar, Laws, Span, Streams, Time, run};
+use serde_json::{Value, json};
+use thinktime_engine::{Laws, Span, Streams, Time, run};
 use thinktime_log::Value as Cell;
 
 use super::config::Config;
 use super::machine::Machine;
 use super::process::{Process, next_to_run};
 use super::states::{Role, priority};
-use super::units::{DISKS, blocks};
+use super::units::blocks;
 use super::workload::{Birth, Program, Step};
-use crate::kernel::testing::{configured, replicate, response};
-use crate::kernel::{Amount, Interaction, Monitor, NullMonitor, Outcome, Replication, Simulation};
+use crate::kernel::testing::{configured, given, replicate, replication, response};
+use crate::kernel::{Amount, Interaction, Monitor, NullMonitor, Outcome, Simulated, Simulation};
 use crate::system;
-
-fn given(parameters: &Value) -> &Map<String, Value> {
-    parameters.as_object().unwrap()
-}
 
 fn with(mut parameters: Value, more: Value) -> Value {
     parameters.as_object_mut().unwrap().extend(given(&more).clone());
@@ -34,12 +29,7 @@ const LENGTH_S: f64 = 36_000.0;
 const STREAMS: Streams = Streams { seed: 6, replication: 0 };
 
 fn once(parameters: &Value, number: u64) -> Outcome {
-    let replication = Replication {
-        streams: Streams { replication: number, ..STREAMS },
-        warm_up: Time::ZERO,
-        end: Time::ZERO + Span::from_seconds(LENGTH_S),
-        interval: Span::from_seconds(60.0),
-    };
+    let replication = replication(Streams { replication: number, ..STREAMS }, 0.0, LENGTH_S);
     replicate(&configured::<Config>(parameters), &replication, &mut NullMonitor).unwrap()
 }
 
@@ -151,7 +141,7 @@ fn who_computes_little_comes_first() {
     let alone = once(&children(mixed.clone()), 0);
     let config = configured::<Config>(&children(mixed));
     let mut silent = NullMonitor;
-    let mut machine = Machine::new(&config, &STREAMS, Span(1), &mut silent);
+    let mut machine = Machine::new(&config, &replication(STREAMS, 0.0, LENGTH_S), &mut silent);
     // Another that computes for five minutes in one piece.
     let hog =
         Birth { role: Role::System, program: Program::script([Step::Compute(Span::from_seconds(300.0))]) };
@@ -170,9 +160,9 @@ fn who_computes_little_comes_first() {
 
 /// Runs a machine to its end, and checks every law.
 fn finish<M: Monitor>(machine: &mut Machine<'_, M>) -> Time {
-    let mut calendar = Calendar::new(DISKS.0 + Controller::slots(machine.config.disks.drives), 1);
+    let mut calendar = Machine::<M>::calendar(machine.config);
     run(machine, &mut calendar, Time::ZERO, Time::ZERO + Span::from_seconds(LENGTH_S));
-    machine.finish(&calendar, &mut Laws::default()).unwrap();
+    machine.finish(&mut calendar, &mut Laws::default()).unwrap();
     calendar.now()
 }
 
@@ -233,7 +223,7 @@ proptest! {
             "memory_management": if paging { "paging" } else { "swapping" },
         })));
         let mut silent = NullMonitor;
-        let mut machine = Machine::new(&config, &STREAMS, Span(1), &mut silent);
+        let mut machine = Machine::new(&config, &replication(STREAMS, 0.0, LENGTH_S), &mut silent);
         let births = families.iter().enumerate().map(|(number, kin)| {
             Step::Fork(Box::new(Birth { role: Role::Worker(number as u32), program: kin.program() }))
         });
@@ -281,7 +271,7 @@ fn the_swapper_starves_nobody() {
         let asked = json!({"size": size, "memory": memory, "pc": pc, "interactions": 60});
         let config = configured::<Config>(&asked);
         let mut watch = Watch::default();
-        let mut machine = Machine::new(&config, &STREAMS, Span::from_seconds(60.0), &mut watch);
+        let mut machine = Machine::new(&config, &replication(STREAMS, 0.0, LENGTH_S), &mut watch);
         finish(&mut machine);
         let longest_service = machine.meters.block_times.largest().max(machine.meters.swap_times.largest());
         let queue = f64::from(config.buffers) + 1.0;
@@ -343,7 +333,7 @@ fn free_pieces_that_are_too_small_keep_a_process_out() {
         json!({"memory": 600, "processes": 1, "init_size": 100, "shell_size": 100}),
     ));
     let mut silent = NullMonitor;
-    let mut machine = Machine::new(&config, &STREAMS, Span(1), &mut silent);
+    let mut machine = Machine::new(&config, &replication(STREAMS, 0.0, LENGTH_S), &mut silent);
     let start = |machine: &Machine<'_, NullMonitor>, p: usize| machine.processes[p].memory.unwrap();
     // init 100, shell 100, update 40, parent 100; then two pieces of 110 with one of 40 between them.
     let held = machine.memory.size() - machine.memory.free();
@@ -376,7 +366,7 @@ fn ticks_find_the_mean_queue() {
         let config = configured::<Config>(&json!({"memory": 650, "interactions": 50}));
         let streams = Streams { replication: number, ..STREAMS };
         let mut silent = NullMonitor;
-        let mut machine = Machine::new(&config, &streams, Span::from_seconds(60.0), &mut silent);
+        let mut machine = Machine::new(&config, &replication(streams, 0.0, LENGTH_S), &mut silent);
         let now = finish(&mut machine);
         let ticks: u64 = machine.meters.totals.queue.iter().sum();
         let weighted =

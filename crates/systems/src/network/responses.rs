@@ -1,12 +1,11 @@
-//! The responses of a replication of a network, and rows of the log's samples.
+//! The responses of a replication of a network.
 
 use std::borrow::Cow;
 
 use thinktime_engine::station::{AnyStation, Roster, Station};
-use thinktime_engine::{Span, Tally, Time};
-use thinktime_log::{Column, Kind, Role, Type, Value};
+use thinktime_engine::{Batches, Tally, Time};
 
-use crate::kernel::{Measured, Monitor};
+use crate::kernel::{Accounted, Measured, Monitor};
 
 use super::model::Model;
 use super::plan::{Plan, StationPlan};
@@ -25,22 +24,30 @@ pub struct RunTotals<'a> {
     now: Time,
 }
 
-impl<'a> RunTotals<'a> {
-    pub fn of<M: Monitor>(model: &'a Model<'_, M>, now: Time) -> RunTotals<'a> {
+impl<M: Monitor> Accounted for Model<'_, M> {
+    type Configuration = Plan;
+
+    fn totals(&self, now: Time) -> RunTotals<'_> {
         // With one class, as mostly, its tally is that of all: no histogram is copied.
-        let mut overall = Cow::Borrowed(&model.responses[0]);
-        model.responses[1..].iter().for_each(|tally| overall.to_mut().merge(tally));
+        let mut overall = Cow::Borrowed(&self.responses[0]);
+        self.responses[1..].iter().for_each(|tally| overall.to_mut().merge(tally));
         RunTotals {
-            stations: &model.stations,
-            plan: model.plan,
-            by_class: &model.responses,
+            stations: &self.stations,
+            plan: self.plan,
+            by_class: &self.responses,
             overall,
-            length_s: now.since(model.system.since()).seconds(),
-            mean_present: model.system.mean_present(now),
+            length_s: now.since(self.system.since()).seconds(),
+            mean_present: self.system.mean_present(now),
             now,
         }
     }
 
+    fn batches(&self) -> &Batches {
+        &self.batches
+    }
+}
+
+impl RunTotals<'_> {
     /// Tally of response times by its index: all classes together, then each.
     fn tally(&self, index: usize) -> &Tally {
         if index == 0 { &self.overall } else { &self.by_class[index - 1] }
@@ -135,58 +142,4 @@ fn of_station(index: usize, station: &StationPlan) -> Vec<Row> {
         ));
     }
     all
-}
-
-/// Columns of the log's samples.
-pub fn sample_columns(plan: &Plan) -> Vec<Column> {
-    let mut columns = vec![
-        Column::new("completions", Type::U64, "interaction", Kind::Counter, "Interactions completed")
-            .role(Role::Throughput),
-        Column::new("present", Type::U64, "", Kind::Gauge, "Customers at the stations").role(Role::Load),
-    ];
-    for StationPlan { name, .. } in &plan.stations {
-        let busy = format!("Time in which servers of {name} were busy, summed over them");
-        columns.push(Column::new(&format!("{name}_busy_s"), Type::F64, "s", Kind::Counter, &busy));
-        let present = format!("Customers at {name}");
-        columns.push(Column::new(&format!("{name}_present"), Type::U64, "", Kind::Gauge, &present));
-    }
-    columns
-}
-
-/// Takes the samples.
-pub struct Sampler {
-    since: Time,
-    /// Interactions completed since then.
-    pub completions: u64,
-    /// Busy time of each station at the last sample [ns], less what statistics have forgotten.
-    busy: Vec<i128>,
-}
-
-impl Sampler {
-    pub fn new(plan: &Plan) -> Sampler {
-        Sampler { since: Time::ZERO, completions: 0, busy: vec![0; plan.stations.len()] }
-    }
-
-    /// The sample that ends now: its start, length, and row.
-    pub fn take(&mut self, now: Time, stations: &[AnyStation], present: u64) -> (Time, Span, Vec<Value>) {
-        let (start, length) = (self.since, now.since(self.since));
-        let mut row = vec![Value::U64(self.completions), Value::U64(present)];
-        for (station, before) in stations.iter().zip(&mut self.busy) {
-            let busy = station.roster().busy().area(now) as i128;
-            row.push(Value::F64((busy - *before) as f64 * 1e-9));
-            row.push(Value::U64(station.roster().balance().present()));
-            *before = busy;
-        }
-        self.since = now;
-        self.completions = 0;
-        (start, length, row)
-    }
-
-    /// Statistics are about to begin anew: what they forget is kept here.
-    pub fn restart(&mut self, now: Time, stations: &[AnyStation]) {
-        for (station, before) in stations.iter().zip(&mut self.busy) {
-            // Below zero from here on, which is why it is signed.
-            *before -= station.roster().busy().area(now) as i128;
-        }
-    }
 }
