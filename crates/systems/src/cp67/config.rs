@@ -15,65 +15,92 @@ use super::services::{Costs, FreeFret, KINDS, Kind, Service};
 use super::users::{CLASSES, Class, Variety};
 use crate::kernel::{ParameterError, Settings, refuse};
 
-/// Which FREE and FRET the version in force has.
+/// FREE and FRET in force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Algorithm {
+    /// Those of version II.
     Old,
+    /// Those of version III.
     New,
     /// New on Monday and Thursday of one week and on Tuesday and Wednesday of the next, old on other days.
     Counterbalanced,
 }
 
-/// Activities that nobody counts.
+/// Activities whose CP time no counter includes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Unmeasured {
-    /// Mean CP time of a log-on and of a log-off [s]; it varies as a gamma variate of shape 2.
+    /// Mean CP time of a log-on [s]; it varies as a gamma variate of shape 2.
     pub log_on_s: f64,
+    /// Mean CP time of a log-off [s]; the same.
     pub log_off_s: f64,
-    /// Activities in a day of running, and the mean CP time of one [s], exponential.
+    /// Large activities per day of running [1/day].
     pub per_day: f64,
+    /// Mean CP time of a large activity, exponential [s].
     pub each_s: f64,
-    /// Their work comes in pieces, with exponential pauses [s].
+    /// CP time of a piece: a large activity comes in pieces.
     pub piece: Span,
+    /// Mean pause between pieces, exponential [s].
     pub pause_s: f64,
 }
 
 /// A checked configuration.
 #[derive(Clone, Debug)]
 pub(super) struct Config {
+    /// Days and hours in which the machine is up.
     pub schedule: Schedule,
+    /// Users who want to be signed on.
     pub population: Population,
-    /// Standard deviation of the logarithm of a day's factor.
+    /// Standard deviation of the logarithm of a day's factor on their number.
     pub day_sigma: f64,
-    /// The run ends with so many observations; 0: with its length.
+    /// Observations after which the run ends; 0: it ends with its length.
     pub observations: u64,
+    /// Restarts of the system per day of running [1/day].
     pub restarts_per_day: f64,
+    /// User identifications, the operator's included.
     pub users: u32,
+    /// Demands by class, in the order of [`CLASSES`].
     pub classes: Vec<Class>,
+    /// Demands of the operator, whose virtual machine runs DUSETIMR.
     pub operator: Class,
-    /// Time of DUSETIMR that grows with the users whom it reads, for each [s].
+    /// Problem state time of a reading per signed-on user [s].
     pub reading_user_s: f64,
+    /// Shares of the classes among sessions that begin on a weekday from 8 to 17.
     pub mix_day: Vec<f64>,
+    /// The same after 17.
     pub mix_evening: Vec<f64>,
+    /// The same before 8 and at weekends.
     pub mix_night: Vec<f64>,
     /// Standard deviation of the logarithm of a day's factor on the share of guests.
     pub day_guest_sigma: f64,
+    /// Spread of tasks and sessions.
     pub variety: Variety,
+    /// Problem state time of a typed or printed line.
     pub line: Span,
+    /// Time a terminal takes to type a line.
     pub line_time: Span,
+    /// Time in which the printer prints a spool block.
     pub printer_block: Span,
-    /// Mean time for which a printed file is held back [s].
+    /// Mean time a printed file is held before the printer takes it, exponential [s].
     pub print_delay_s: f64,
+    /// CP time of requests.
     pub costs: Costs,
-    /// How much longer or shorter CP's paths may be at times, as a part, and for how long they stay so [s].
+    /// Largest relative change of CP's path lengths with the state of its tables and chains.
     pub state_spread: f64,
+    /// Mean time until that state changes [s].
     pub state_s: f64,
+    /// FREE and FRET in force.
     pub algorithm: Algorithm,
+    /// Activities whose CP time no counter includes.
     pub unmeasured: Unmeasured,
+    /// Limits of the queues.
     pub limits: Limits,
+    /// Page frames that users can have.
     pub frames: u32,
+    /// Share of the pages losing their frame that must be written out.
     pub changed_share: f64,
+    /// The paging drum.
     pub drum: DrumPlan,
+    /// Spindles and channels of the users' virtual disks.
     pub disks: DisksPlan,
 }
 
@@ -146,6 +173,7 @@ impl Config {
         Ok(config)
     }
 
+    /// Refuses a storage that the users of the queues could fill with one page each.
     fn check(&self, parameters: &Parameters, settings: &Settings) -> Result<(), ParameterError> {
         let queued: u32 = self.limits.users.iter().sum();
         if self.frames <= queued {
@@ -159,7 +187,7 @@ impl Config {
         Ok(())
     }
 
-    /// The algorithm in force on `day`, counted from the first one.
+    /// True if the new FREE and FRET are in force on `day`, counted from the first one.
     pub fn is_new(&self, day: u64) -> bool {
         match self.algorithm {
             Algorithm::Old => false,
@@ -179,6 +207,7 @@ fn observations(parameters: &Parameters) -> f64 {
     if parameters.schedule == ScheduleName::OfPeriod { parameters.period.observations } else { 0.0 }
 }
 
+/// Demands of a class, as its sessions draw them.
 fn class(parameters: &ClassParameters) -> Class {
     Class {
         think: parameters.think.clone(),
@@ -194,7 +223,7 @@ fn class(parameters: &ClassParameters) -> Class {
     }
 }
 
-/// DUSETIMR: its time and its VSIO are those of a reading; a few pages; it types nothing but is given a line.
+/// Demands of DUSETIMR: time and VSIO of a reading, a few pages; it types nothing but is given a line.
 fn operator(parameters: &Parameters) -> Class {
     let time = parameters.reading_time;
     Class {
@@ -211,6 +240,7 @@ fn operator(parameters: &Parameters) -> Class {
     }
 }
 
+/// Shares of the classes, not negative, of which at least one is above zero.
 fn mix(settings: &Settings, name: &str, value: &Value) -> Result<Vec<f64>, ParameterError> {
     let remedy = format!("give a list of {} shares, for {}", CLASSES.len(), CLASSES.join(", "));
     let refuse = || settings.refuse(name, &remedy);
@@ -240,6 +270,7 @@ fn variety(parameters: &Parameters) -> Variety {
     }
 }
 
+/// CP time of requests in the version in force.
 fn costs(parameters: &Parameters, period: &Period, version_two: bool) -> Costs {
     let service = |service: &ServiceParameters| Service {
         path: service.path,
@@ -269,6 +300,7 @@ fn costs(parameters: &Parameters, period: &Period, version_two: bool) -> Costs {
     }
 }
 
+/// Limits of the queues: those per core box times the boxes.
 fn limits(parameters: &Parameters, boxes: f64) -> Limits {
     let queues = [&parameters.interactive, &parameters.batch];
     Limits {

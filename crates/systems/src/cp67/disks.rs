@@ -5,45 +5,62 @@ use std::collections::VecDeque;
 
 use thinktime_engine::{Balance, Busy, Calendar, LawViolation, Laws, Priority, Slot, Span, Stream, Time};
 
+/// Spindles, channels, and times of a request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct DisksPlan {
+    /// Spindles with the users' virtual disks.
     pub spindles: u32,
+    /// Selector channels; spindles are dealt out to them in turn.
     pub channels: u32,
-    /// Part of the requests before which the arm moves.
+    /// Share of the requests before which the arm moves.
     pub seek_share: f64,
-    /// A seek takes up to this, each time equally likely.
+    /// Upper limit of the seek time, which is uniform from zero.
     pub longest_seek: Span,
+    /// Upper limit of the latency, which is uniform from zero.
     pub revolution: Span,
+    /// Transfer time of a request.
     pub transfer: Span,
 }
 
+/// A VSIO that a user waits for.
 #[derive(Clone, Copy, Debug)]
 struct Request {
     user: u32,
     asked: Time,
 }
 
+/// State of a spindle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
+    /// It has no request.
     Nothing,
+    /// The arm moves; no channel is needed.
     Seeking,
+    /// The arm is there, but another spindle holds the channel.
     WaitingForChannel,
+    /// It holds its channel, from the latency to the end of the transfer.
     Transferring,
 }
 
+/// A spindle, which serves its requests in order of arrival.
 #[derive(Clone, Debug)]
 struct Spindle {
     waiting: VecDeque<Request>,
+    /// The request being served, and since when.
     serving: Option<(Request, Time)>,
     state: State,
 }
 
+/// A selector channel.
 #[derive(Clone, Debug, Default)]
 struct Channel {
+    /// True while a spindle has it.
     held: bool,
+    /// Spindles that wait for it, the first come first.
     waiting: VecDeque<u32>,
 }
 
+/// All spindles and channels.
 pub(super) struct Disks {
     plan: DisksPlan,
     /// The slot of the first spindle; the others follow.
@@ -51,7 +68,9 @@ pub(super) struct Disks {
     spindles: Vec<Spindle>,
     channels: Vec<Channel>,
     stream: Stream,
+    /// Spindles that serve.
     pub busy: Busy,
+    /// Requests waiting or being served.
     pub present: Balance,
 }
 
@@ -73,10 +92,12 @@ impl Disks {
         self.plan.spindles
     }
 
+    /// Calendar slot of `spindle`.
     fn slot(&self, spindle: u32) -> Slot {
         Slot(self.first.0 + spindle)
     }
 
+    /// A request of `user` comes to `spindle`.
     pub fn ask(&mut self, spindle: u32, user: u32, calendar: &mut Calendar) {
         let now = calendar.now();
         self.present.enter(now);
@@ -86,6 +107,7 @@ impl Disks {
         }
     }
 
+    /// Begins the next request of `spindle`, if there is one.
     fn begin(&mut self, spindle: u32, calendar: &mut Calendar) {
         let now = calendar.now();
         let arm = &mut self.spindles[spindle as usize];
@@ -104,14 +126,14 @@ impl Disks {
         }
     }
 
+    /// The arm is in place: the transfer needs the channel.
     fn wants_channel(&mut self, spindle: u32, calendar: &mut Calendar) {
-        let at = (spindle % self.plan.channels) as usize;
-        // Spindles are dealt out to the channels in turn.
-        if self.channels[at].held {
+        let channel = &mut self.channels[(spindle % self.plan.channels) as usize];
+        if channel.held {
             self.spindles[spindle as usize].state = State::WaitingForChannel;
-            self.channels[at].waiting.push_back(spindle);
+            channel.waiting.push_back(spindle);
         } else {
-            self.channels[at].held = true;
+            channel.held = true;
             self.transfer(spindle, calendar);
         }
     }
@@ -125,7 +147,7 @@ impl Disks {
         calendar.set(self.slot(spindle), end, Priority::Completion);
     }
 
-    /// What was due at `spindle` has happened: whose request is done, if one is.
+    /// The user whose request is done, if one is: an event of `spindle` was due.
     pub fn due(&mut self, spindle: u32, calendar: &mut Calendar) -> Option<u32> {
         if self.spindles[spindle as usize].state == State::Seeking {
             self.wants_channel(spindle, calendar);
@@ -136,22 +158,22 @@ impl Disks {
         self.busy.end(now);
         self.busy.complete(now.since(begun));
         self.present.leave(now, request.asked);
-        let at = (spindle % self.plan.channels) as usize;
-        match self.channels[at].waiting.pop_front() {
+        let channel = (spindle % self.plan.channels) as usize;
+        match self.channels[channel].waiting.pop_front() {
             // The channel goes to the one that waits longest, before this spindle's next request can want it.
             Some(next) => self.transfer(next, calendar),
-            None => self.channels[at].held = false,
+            None => self.channels[channel].held = false,
         }
         self.begin(spindle, calendar);
         Some(request.user)
     }
 
-    /// The machine stops: nothing of what waits is done.
+    /// The machine stops: all requests are lost.
     pub fn stop(&mut self, calendar: &mut Calendar) {
         let now = calendar.now();
-        for at in 0..self.plan.spindles {
-            calendar.clear(self.slot(at));
-            let spindle = &mut self.spindles[at as usize];
+        for number in 0..self.plan.spindles {
+            calendar.clear(self.slot(number));
+            let spindle = &mut self.spindles[number as usize];
             spindle.state = State::Nothing;
             if let Some((request, begun)) = spindle.serving.take() {
                 self.busy.end(now);
@@ -171,15 +193,17 @@ impl Disks {
         begun.map(|(_, begun)| u128::from(now.since(begun).0)).sum()
     }
 
+    /// Little's law and the utilisation law hold for the spindles together.
     pub fn check(&self, now: Time, laws: &mut Laws) -> Result<(), LawViolation> {
-        let there = self.spindles.iter().flat_map(|spindle| {
+        let arrivals = self.spindles.iter().flat_map(|spindle| {
             let serving = spindle.serving.iter().map(|(request, _)| request.asked);
             serving.chain(spindle.waiting.iter().map(|request| request.asked))
         });
-        self.present.check("disks", now, there, laws)?;
+        self.present.check("disks", now, arrivals, laws)?;
         self.busy.check("disks", now, self.received(now), laws)
     }
 
+    /// Statistics begin anew at `now`; requests stay.
     pub fn restart_statistics(&mut self, now: Time) {
         self.present.restart(now);
         self.busy.restart(now, self.received(now));

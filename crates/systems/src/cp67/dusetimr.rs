@@ -3,22 +3,34 @@
 use thinktime_engine::{Span, Time};
 use thinktime_log::{Column, Kind, Role, Type, Value};
 
-/// What CP counts from start-up on. Times in nanoseconds.
+/// Counters of CP from start-up on (Tables 1 and 2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counters {
+    /// CPU time in problem state [ns].
     pub problem: u64,
-    /// Supervisor time, dispatch included.
+    /// CPU time in supervisor state, dispatch included [ns].
     pub cp: u64,
+    /// CP time charged to no user: the dispatcher's [ns].
     pub dispatch: u64,
+    /// CPU time in wait state [ns].
     pub wait: u64,
+    /// SIO instructions of users to virtual selector channels.
     pub vsio: u64,
+    /// SIO instructions of users to virtual multiplexer channels.
     pub vmio: u64,
+    /// SIO instructions of CP for spooling.
     pub spool_ios: u64,
+    /// Pages read in.
     pub page_ins: u64,
+    /// Pages written out.
     pub page_outs: u64,
+    /// Pages of users in the queues that were overwritten.
     pub page_steals: u64,
+    /// Calls of FREE, and as many of FRET.
     pub calls: u64,
+    /// CPU time in FREE [ns].
     pub free: u64,
+    /// CPU time in FRET [ns].
     pub fret: u64,
 }
 
@@ -28,6 +40,7 @@ impl Counters {
         self.page_ins + self.page_outs
     }
 
+    /// Increments after `earlier`.
     fn since(&self, earlier: &Counters) -> Counters {
         Counters {
             problem: self.problem - earlier.problem,
@@ -47,23 +60,29 @@ impl Counters {
     }
 }
 
-/// What a reading finds beside the counters.
+/// State that a reading finds, in addition to the counters.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Found {
+    /// Users signed on.
     pub signed_on: u64,
+    /// Users whose problem state time grew in the interval.
     pub active: u64,
+    /// Whether the new FREE and FRET are in force.
     pub new_free_fret: bool,
 }
 
-/// One difference of two readings of a system run.
+/// Difference of two readings of one system run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Observation {
+    /// Time of the first of them.
     pub start: Time,
+    /// Time between them.
     pub length: Span,
     amounts: Counters,
 }
 
 impl Observation {
+    /// Values of a row of `samples`, in the order of [`sample_columns`].
     pub fn row(&self, found: Found) -> Vec<Value> {
         let seconds = |ns: u64| Value::F64(Span(ns).seconds());
         let amounts = &self.amounts;
@@ -94,7 +113,9 @@ impl Observation {
 /// The readings of one system run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Readings {
+    /// Time and counters of the last reading of this run.
     last: Option<(Time, Counters)>,
+    /// Observations of all runs.
     pub observations: u64,
 }
 
@@ -107,7 +128,7 @@ impl Readings {
         Some(Observation { start, length: now.since(start), amounts: counters.since(&earlier) })
     }
 
-    /// Counters begin anew: whether an interval had begun that is lost.
+    /// True if an interval had begun, which is lost: the counters begin anew.
     pub fn restart(&mut self) -> bool {
         self.last.take().is_some()
     }

@@ -22,7 +22,7 @@ use super::storage::{Frame, Page, Storage};
 use super::users::{self, End, OPERATOR, State, User};
 use crate::kernel::{Monitor, Replication, Simulated};
 
-/// Near slots of the calendar; each user has a far one, for what its owner does at the terminal.
+/// Near slots of the calendar; each user has a far one, for actions of its owner at the terminal.
 const PROCESSOR: Slot = Slot(0);
 const DRUM: Slot = Slot(1);
 pub(super) const START_STOP: Slot = Slot(2);
@@ -35,15 +35,15 @@ pub(super) const ACTIVITY: Slot = Slot(8);
 pub(super) const PIECE: Slot = Slot(9);
 const DISKS: Slot = Slot(10);
 
-/// Work that CP does by itself.
+/// A piece of work that CP does by itself.
 #[derive(Clone, Copy, Debug)]
 struct Chore {
     work: Work,
-    /// Who is charged; none: whoever ran last.
+    /// User who is charged; none: the one who ran last.
     user: Option<u32>,
 }
 
-/// What the processor is doing, from its begin to the next decision.
+/// Work of the processor, from one decision to the next.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
     begun: Time,
@@ -51,10 +51,13 @@ struct Segment {
     dispatch: [u64; KINDS],
     /// Problem state time of a user, and how it ends; none: CP's own work.
     burst: Option<(u32, Span, End)>,
-    /// CP time for that problem state time.
+    /// CP time for privileged instructions in that problem state time.
     privileged: Span,
+    /// The service of CP that ends it, if there is one.
     work: Option<Work>,
+    /// User who is charged for it.
     charged: u32,
+    /// Time of all this together.
     length: Span,
 }
 
@@ -67,35 +70,54 @@ pub(super) struct Machine<'a, M> {
     pub(super) storage: Storage,
     pub(super) drum: Drum<Page>,
     pub(super) disks: Disks,
+    /// CP's own work, in order of its arrival.
     chores: VecDeque<Chore>,
+    /// Work in progress; none: the processor waits, or the machine is down.
     segment: Option<Segment>,
-    /// The dispatcher's pass that is still to be made, by the kind of request after which it comes, and its time
-    /// for interrupts [ns].
+    /// Dispatcher passes to be made, by the kind of request after which they come.
     after: [u64; KINDS],
+    /// Dispatcher time to be spent for interrupts, by kind of request [ns].
     interrupts: [u64; KINDS],
+    /// User who ran last; none after a wait.
     last: Option<u32>,
+    /// Whether the new FREE and FRET are in force today.
     pub(super) new_free_fret: bool,
+    /// Current length of CP's paths, as a multiple of their mean.
     pub(super) paths: Paths,
+    /// CP's counters, without the wait that is in progress.
     pub(super) counters: Counters,
-    /// 1 while the processor waits, for CP's own counter; and that counter's start [ns].
+    /// 1 while the processor waits, for CP's own counter.
     waiting: Level,
+    /// That time when the system was started [ns].
     waited_at_start: u128,
+    /// Time between two readings of DUSETIMR.
     pub(super) interval: Span,
     pub(super) readings: Readings,
+    /// Whether DUSETIMR was started and has not yet read.
     pub(super) reading_due: bool,
+    /// Those that follow.
     pub(super) stretches: Stretches,
+    /// Stretch of time in which the machine is or will be up.
     pub(super) stretch: Option<Stretch>,
+    /// Whether the machine is up.
     pub(super) is_up: bool,
+    /// Whether the run has ended before its length.
     pub(super) over: bool,
+    /// Factors of the current day.
     pub(super) day: Day,
     pub(super) printer: Printer,
-    /// Unmeasured activities whose work comes in pieces, what is left of each [ns].
+    /// Large activities in progress: CP time that is left of each [ns].
     pub(super) pieces: VecDeque<u64>,
+    /// Random numbers of CP's own work.
     pub(super) chance: Stream,
+    /// Random numbers of log-ons, restarts and activities.
     pub(super) population: Stream,
+    /// Source of the streams of days.
     pub(super) streams: Streams,
     pub(super) measures: Measures,
+    /// Names of the users in the log.
     pub(super) labels: Vec<std::sync::Arc<str>>,
+    /// Names of the classes in the log.
     pub(super) classes: Vec<std::sync::Arc<str>>,
     pub(super) monitor: &'a mut M,
 }
@@ -170,7 +192,7 @@ impl<'a, M: Monitor> Simulated<'a, M> for Machine<'a, M> {
 }
 
 impl<M: Monitor> Machine<'_, M> {
-    /// The processor is given to whoever is next, if it is free.
+    /// Gives the processor to the next, if it is free.
     pub(super) fn dispatch(&mut self, calendar: &mut Calendar) {
         if self.segment.is_some() || !self.is_up {
             return;
@@ -202,12 +224,14 @@ impl<M: Monitor> Machine<'_, M> {
         self.segment = Some(segment);
     }
 
+    /// Sets whether the processor waits.
     fn waits(&mut self, now: Time, waiting: u64) {
         self.waiting.set(now, waiting);
         self.measures.waiting.set(now, waiting);
     }
 
-    /// The passes that are to be made are made, those after requests each in time `each`.
+    /// Makes the pending passes of the dispatcher, those after requests in time `each`; returns their times by kind
+    /// [ns].
     fn passes(&mut self, each: Span) -> [u64; KINDS] {
         let mut dispatch = std::mem::take(&mut self.interrupts);
         for (time, passes) in dispatch.iter_mut().zip(std::mem::take(&mut self.after)) {
@@ -222,11 +246,13 @@ impl<M: Monitor> Machine<'_, M> {
         self.after[kind as usize] += 1;
     }
 
+    /// The interrupts of a request of this kind cost dispatcher time.
     #[inline]
     fn interrupt(&mut self, kind: Kind) {
         self.interrupts[kind as usize] += self.config.costs.interrupts(kind);
     }
 
+    /// The segment of `user`: passes, a burst of problem state time, and the service that ends it.
     fn run(&mut self, user: u32, now: Time) -> Segment {
         let costs = &self.config.costs;
         let same = self.last == Some(user);
@@ -252,6 +278,7 @@ impl<M: Monitor> Machine<'_, M> {
         self.segment(now, dispatch, Some((user, problem, end)), work, user)
     }
 
+    /// A segment of these parts, with its length.
     fn segment(
         &self,
         begun: Time,
@@ -275,6 +302,7 @@ impl<M: Monitor> Machine<'_, M> {
         Segment { begun, dispatch, burst, privileged, work, charged, length }
     }
 
+    /// Books the segment that has ended, and acts on its end.
     fn segment_ends(&mut self, calendar: &mut Calendar) {
         let Some(segment) = self.segment.take() else { return };
         let spent = &mut self.measures.spent;
@@ -318,7 +346,7 @@ impl<M: Monitor> Machine<'_, M> {
         self.dispatch(calendar);
     }
 
-    /// CP's counters of what was served.
+    /// Adds a service to CP's counters.
     fn count(&mut self, work: &Work) {
         let costs = self.config.costs.free_fret(self.new_free_fret);
         for counters in [&mut self.counters, &mut self.measures.totals] {
@@ -335,6 +363,7 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
+    /// Acts on the end of a burst of problem state time.
     fn burst_ends(&mut self, user: u32, end: End, calendar: &mut Calendar) {
         match end {
             End::Vsio => {
@@ -369,7 +398,7 @@ impl<M: Monitor> Machine<'_, M> {
         self.interrupt(Kind::Vmio);
     }
 
-    /// The user wants to run on: at once, after the others of its queue, or after it has been admitted again.
+    /// The user can run on: at once, after the others of its queue, or after it has been admitted again.
     fn continues(&mut self, user: u32) {
         let limits = &self.config.limits;
         let running = &mut self.users[user as usize];
@@ -398,6 +427,7 @@ impl<M: Monitor> Machine<'_, M> {
         self.admit();
     }
 
+    /// Admits users to the queues while there is room.
     pub(super) fn admit(&mut self) {
         let limits = &self.config.limits;
         while let Some((user, queue)) = self.queues.admit(limits) {
@@ -408,6 +438,7 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
+    /// A page of `user` is missing: takes a frame and asks the drum for the page.
     fn page_exception(&mut self, user: u32, calendar: &mut Calendar) {
         self.users[user as usize].state = State::WaitingForPage;
         self.ends(Kind::PageIo);
@@ -434,6 +465,7 @@ impl<M: Monitor> Machine<'_, M> {
         self.drum.ask(Page { user, out: changed }, calendar);
     }
 
+    /// A page has come in, or has been written out.
     fn page_is_done(&mut self, page: Page, calendar: &mut Calendar) {
         self.interrupt(Kind::PageIo);
         let user = page.user;

@@ -2,27 +2,37 @@
 
 use super::schedule::Schedule;
 
-/// A period, with what differed from the others.
+/// A period, with its differences from the others (Table 3).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Period {
+    /// Version of CP and number of core boxes.
     pub name: &'static str,
+    /// Whether CP is version II.
     pub version_two: bool,
+    /// Boxes of 256 KB of main storage.
     pub core_boxes: f64,
+    /// Days and hours that were recorded.
     pub schedule: Schedule,
+    /// Number of readings that the paper has of it.
     pub observations: f64,
-    /// Users by shift.
+    /// Users wanted at the peak of the first shift.
     pub first_shift: f64,
+    /// Users wanted at five in the afternoon, whatever the shift.
     pub evening: f64,
+    /// Users wanted from midnight to eight.
     pub night: f64,
+    /// Users wanted on Saturday and Sunday.
     pub weekend: f64,
-    /// Own work of CP in a second of real time [s], and in a second of problem state [s].
+    /// CP time per second of real time: base work, without dispatch [s].
     pub base_s: f64,
+    /// CP time per second of problem state time, without dispatch [s].
     pub privileged: f64,
 }
 
 const FRIDAY: u64 = 4;
 const SUNDAY: u64 = 6;
 
+/// The periods in the order of Table 3.
 pub(super) static PERIODS: [Period; 3] = [
     Period {
         name: "II-2",

@@ -2,21 +2,22 @@
 
 use thinktime_engine::Time;
 
+/// Blocks of printed files, held back or ready to print.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Printer {
-    /// Blocks that it may print.
+    /// Blocks that may be printed.
     released: u64,
-    /// Until when files are held back, and how many blocks they have.
+    /// Files held back: until when, and their blocks.
     held: Vec<(Time, u64)>,
 }
 
 impl Printer {
-    /// A file of so many blocks is complete, and held back.
+    /// A file of `blocks` blocks is complete, and held back.
     pub fn hold(&mut self, until: Time, blocks: u64) {
         self.held.push((until, blocks));
     }
 
-    /// Files that are held back no longer may be printed: whether any block may.
+    /// True if any block may be printed now.
     pub fn release(&mut self, now: Time) -> bool {
         let released = &mut self.released;
         self.held.retain(|(until, blocks)| {
@@ -27,7 +28,7 @@ impl Printer {
         self.released > 0
     }
 
-    /// Takes a block, if one may be printed.
+    /// True if there was a block to print, which is taken.
     pub fn take(&mut self) -> bool {
         let any = self.released > 0;
         self.released -= u64::from(any);

@@ -8,7 +8,9 @@ use thinktime_engine::Span;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub(super) enum Queue {
+    /// Short runs, which go first.
     Interactive,
+    /// Users who used up the time of a queue.
     Batch,
 }
 
@@ -17,10 +19,11 @@ pub(super) const QUEUES: [Queue; 2] = [Queue::Interactive, Queue::Batch];
 /// Limits of the dispatcher.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Limits {
-    /// Users in each queue at most.
+    /// Largest number of users in each queue.
     pub users: [u32; 2],
-    /// Processor time in each queue after which a user is dropped.
+    /// CPU time in each queue after which a user is dropped.
     pub cpu: [Span; 2],
+    /// Problem state time after which the next user of the queue runs.
     pub slice: Span,
 }
 
@@ -29,6 +32,7 @@ pub(super) struct Limits {
 pub(super) struct Queues {
     /// Users in each queue, those who wait for I/O included.
     members: [u32; 2],
+    /// Those who could run, the next first.
     ready: [VecDeque<u32>; 2],
     /// Those who wait to be admitted, the longest waiting first.
     eligible: [VecDeque<u32>; 2],
@@ -40,18 +44,18 @@ impl Queues {
         self.eligible[queue as usize].push_back(user);
     }
 
-    /// Admits the one who has waited longest where there is room; it is ready.
+    /// User who has waited longest, where a queue has room; it is then ready in that queue.
     pub fn admit(&mut self, limits: &Limits) -> Option<(u32, Queue)> {
         QUEUES.into_iter().find_map(|queue| {
-            let at = queue as usize;
+            let index = queue as usize;
             // Limits count those who wait for I/O too: admission is what keeps pages from being stolen from
             // each other.
-            if self.members[at] >= limits.users[at] {
+            if self.members[index] >= limits.users[index] {
                 return None;
             }
-            let user = self.eligible[at].pop_front()?;
-            self.members[at] += 1;
-            self.ready[at].push_back(user);
+            let user = self.eligible[index].pop_front()?;
+            self.members[index] += 1;
+            self.ready[index].push_back(user);
             Some((user, queue))
         })
     }
@@ -68,7 +72,7 @@ impl Queues {
         self.ready[queue as usize].push_front(user);
     }
 
-    /// Takes who runs next.
+    /// User who runs next.
     #[inline]
     pub fn next(&mut self) -> Option<u32> {
         // Interactive users first, always: long runs get what these leave.

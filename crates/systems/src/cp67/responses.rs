@@ -10,14 +10,17 @@ use crate::kernel::{Accounted, Measured, Monitor};
 
 type Row = Measured<Config>;
 
-/// A run that has ended, as far as figures need it.
+/// Totals of a run from which responses are computed.
 pub(super) struct RunTotals<'a> {
     measures: &'a Measures,
-    /// Time that the machine was up [s].
+    /// Time for which the machine was up [s].
     up_s: f64,
     now: Time,
+    /// Time for which the drum was busy [s].
     drum_busy_s: f64,
+    /// Busy time of the spindles together [s].
     disks_busy_s: f64,
+    /// Number of spindles.
     spindles: f64,
 }
 
@@ -43,10 +46,12 @@ impl<M: Monitor> Accounted for Machine<'_, M> {
 }
 
 impl RunTotals<'_> {
+    /// Share of the time up.
     fn share(&self, ns: u64) -> f64 {
         ns as f64 * NANOSECOND / self.up_s
     }
 
+    /// Rate over the time up [1/s].
     fn per_s(&self, count: u64) -> f64 {
         count as f64 / self.up_s
     }
@@ -55,23 +60,25 @@ impl RunTotals<'_> {
         &self.measures.spent[kind as usize]
     }
 
-    /// CP time of a request, dispatch included [s].
+    /// Mean CP time of a request, dispatch included [s].
     fn cost(&self, kind: Kind) -> f64 {
         let spent = self.spent(kind);
         (spent.cp + spent.dispatch) as f64 * NANOSECOND / spent.requests as f64
     }
 
+    /// Mean dispatcher time of a request [s].
     fn dispatch(&self, kind: Kind) -> f64 {
         let spent = self.spent(kind);
         spent.dispatch as f64 * NANOSECOND / spent.requests as f64
     }
 
+    /// Mean number of FREE calls of a request.
     fn calls(&self, kind: Kind) -> f64 {
         let spent = self.spent(kind);
         spent.calls as f64 / spent.requests as f64
     }
 
-    /// CP time for a second of problem state time.
+    /// CP time per second of problem state time.
     fn of_problem(&self, ns: u128) -> f64 {
         ns as f64 / self.measures.totals.problem as f64
     }

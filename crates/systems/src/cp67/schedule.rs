@@ -1,8 +1,10 @@
-//! When the machine is up with DUSETIMR running, by the civil calendar, and how many users want to be on it.
+//! Times at which the machine is up with DUSETIMR running, by the civil calendar, and users who want to be on it.
 
 use thinktime_engine::{Span, Time};
 
+/// An hour [ns].
 pub(super) const HOUR: u64 = 3_600_000_000_000;
+/// A day [ns].
 pub(super) const DAY: u64 = 24 * HOUR;
 // 1970-01-01 was a Thursday, which is 3 where Monday is 0.
 const DAYS_BEFORE_MONDAY: i64 = 3;
@@ -14,28 +16,31 @@ pub(super) struct Stretch {
     pub to: Time,
 }
 
-/// Which days are recorded, and from when to when; times are counted from the first day's midnight.
+/// Recorded days, and hours of them; times are counted from midnight of the first day.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Schedule {
     /// The first day, days since 1970-01-01.
     pub first_day: i64,
-    /// Weekdays that may be recorded: Monday to this one, 0 to 6.
+    /// Weekdays that may be recorded: Monday (0) to this one.
     pub last_weekday: u64,
-    /// Of so many of these days in turn, the first so many are recorded.
+    /// Of `of` such days in turn, the first `recorded` are recorded.
     pub recorded: u64,
+    /// Length of that turn [day].
     pub of: u64,
-    /// Hours of a recorded day.
+    /// Hour at which a recorded day begins.
     pub from_hour: f64,
+    /// Hour at which it ends.
     pub to_hour: f64,
-    /// Every so-many-th recorded day goes on to this hour of the next morning; 0: none.
+    /// Every `long_every`-th recorded day goes on into the next morning; 0: none.
     pub long_every: u64,
+    /// Hour of that morning.
     pub long_to_hour: f64,
-    /// So many days are recorded at most; 0: without end.
+    /// Largest number of recorded days; 0: no limit.
     pub days: u64,
 }
 
 impl Schedule {
-    /// Monday is 0.
+    /// Weekday of `day`, counted from the first one; Monday is 0.
     pub fn weekday(&self, day: u64) -> u64 {
         (self.first_day + DAYS_BEFORE_MONDAY + day as i64).rem_euclid(7) as u64
     }
@@ -60,13 +65,16 @@ impl Schedule {
 pub(super) struct Stretches {
     schedule: Schedule,
     day: u64,
-    /// Days so far that may be recorded, and those that were.
+    /// Days so far that may be recorded.
     eligible: u64,
+    /// Those of them that were.
     recorded: u64,
+    /// A stretch that was read to see that it does not join the one before.
     pending: Option<Stretch>,
 }
 
 impl Stretches {
+    /// The next recorded day.
     fn next_day(&mut self) -> Option<Stretch> {
         let schedule = self.schedule;
         loop {
@@ -112,19 +120,23 @@ impl Iterator for Stretches {
     }
 }
 
-/// Part of the first shift's users who are there at each hour of a weekday, from midnight on.
+/// Share of the first shift's users who are there at each hour of a weekday, from midnight on.
 const FIRST_SHIFT: [f64; 25] = [
     0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.05, 0.8, 1.0, 1.0, 0.75, 0.8, 1.0, 1.0, 0.9, 0.5, 0.25, 0.0,
     0.0, 0.0, 0.0, 0.0, 0.0,
 ];
 
-/// How many users want to be signed on: those of the first shift by the hour, and at least so many at night, at five
-/// in the afternoon, and on weekends.
+/// Users who want to be signed on: those of the first shift by the hour, but never fewer than at night, at five in
+/// the afternoon, and at weekends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Population {
+    /// At the peak of the first shift.
     pub first_shift: f64,
+    /// At five in the afternoon.
     pub evening: f64,
+    /// From midnight to eight.
     pub night: f64,
+    /// On Saturday and Sunday.
     pub weekend: f64,
 }
 
@@ -141,13 +153,13 @@ impl Population {
         (self.first_shift * shape).max(self.floor(hours))
     }
 
-    /// Those who are there whatever the shift: more when it ends, of whom some leave until midnight.
+    /// Users whatever the shift: most at five in the afternoon, of whom some leave until midnight.
     fn floor(&self, hours: f64) -> f64 {
         let evening = if hours < 17.0 { 0.0 } else { (24.0 - hours) / 7.0 };
         self.night + (self.evening - self.night) * evening
     }
 
-    /// No more are ever wanted.
+    /// Largest number that is ever wanted.
     pub fn most(&self) -> f64 {
         self.first_shift.max(self.evening).max(self.night).max(self.weekend)
     }
@@ -158,7 +170,9 @@ impl Population {
 pub(super) struct Day {
     /// Days since the first one.
     pub number: u64,
+    /// Factor on the number of users wanted.
     pub users: f64,
+    /// Factor on the share of guests.
     pub guests: f64,
 }
 

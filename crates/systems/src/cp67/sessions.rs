@@ -1,5 +1,5 @@
-//! Who is there: start-up and shutdown, log-on and log-off, what happens at the terminals; the readings of DUSETIMR;
-//! and what CP does by the clock.
+//! Sessions: start-up and shutdown, log-on and log-off, actions at the terminals; the readings of DUSETIMR; and the
+//! work of CP by the clock.
 
 use std::sync::Arc;
 
@@ -14,14 +14,15 @@ use super::services::Kind;
 use super::users::{GUEST, OPERATOR, State};
 use crate::kernel::{Interaction, Monitor};
 
-/// Time in which users log on after a start-up, on average [s].
+/// Mean time within which users log on after a start-up [s].
 const COMING_S: f64 = 300.0;
-/// The operator needs so long to start the system again [s].
+/// Time the operator needs to start the system again [s].
 const RESTART_S: f64 = 300.0;
-/// DUSETIMR starts so long after the system [s].
+/// Time from the start of the system to that of DUSETIMR [s].
 const FIRST_READING_S: f64 = 1.0;
+/// Period of CP's base work [s].
 const SECOND_S: f64 = 1.0;
-/// A busy day has no more users than so many times the usual number: log-ons are drawn at this rate and thinned.
+/// Largest factor of a day on the number of users: log-ons are drawn at this rate and thinned.
 const BUSIEST: f64 = 4.0;
 const DAY_S: f64 = 86_400.0;
 
@@ -35,6 +36,7 @@ impl<M: Monitor> Machine<'_, M> {
         self.config.classes.len()
     }
 
+    /// Goes on to the next stretch; the run is over if there is none.
     pub(super) fn next_stretch(&mut self, calendar: &mut Calendar) {
         self.stretch = self.stretches.next();
         match self.stretch {
@@ -43,6 +45,7 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
+    /// The begin or the end of a stretch.
     pub(super) fn starts_or_stops(&mut self, calendar: &mut Calendar) {
         let Some(stretch) = self.stretch else { return };
         if calendar.now() >= stretch.to {
@@ -91,6 +94,7 @@ impl<M: Monitor> Machine<'_, M> {
         self.dispatch(calendar);
     }
 
+    /// The system crashes, and is started again by the operator.
     pub(super) fn crashes(&mut self, calendar: &mut Calendar) {
         self.stops(calendar);
         self.measures.restarts += 1;
@@ -147,6 +151,7 @@ impl<M: Monitor> Machine<'_, M> {
         self.config.population.wanted(&self.config.schedule, now) * self.day.users
     }
 
+    /// Draws the next possible log-on.
     fn next_log_on(&mut self, calendar: &mut Calendar) {
         let most = self.config.population.most() * BUSIEST;
         if most > 0.0 {
@@ -180,6 +185,7 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
+    /// Begins a session of `user`.
     fn signs_on(&mut self, user: u32, class: usize, now: Time) {
         let spindles = self.disks.spindles();
         let variety = &self.config.variety;
@@ -194,7 +200,7 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
-    /// Draws a class; guests are more on some days than on others.
+    /// Class of a session, drawn from `mix`; guests are more on some days than on others.
     fn class_of(&mut self, mix: &[f64]) -> usize {
         let weight = |class: usize| if class == GUEST { mix[class] * self.day.guests } else { mix[class] };
         let sum: f64 = (0..mix.len()).map(weight).sum();
@@ -207,6 +213,7 @@ impl<M: Monitor> Machine<'_, M> {
             .unwrap_or(mix.len() - 1)
     }
 
+    /// A user whose time has come logs on.
     fn logs_on(&mut self, user: u32, calendar: &mut Calendar) {
         let now = calendar.now();
         let hour = now.0 % DAY / HOUR;
@@ -229,6 +236,7 @@ impl<M: Monitor> Machine<'_, M> {
         self.chance.exponential() + self.chance.exponential()
     }
 
+    /// A session ends.
     fn logs_off(&mut self, user: u32, now: Time) {
         self.users[user as usize].state = State::SignedOff;
         self.storage.gives_up(user);
@@ -265,7 +273,7 @@ impl<M: Monitor> Machine<'_, M> {
         calendar.set(calendar.far(user), now + think, Priority::Arrival);
     }
 
-    /// What was due at a terminal: a log-on, or a line.
+    /// An action at a terminal is due: a log-on, or a typed line.
     pub(super) fn at_terminal(&mut self, user: u32, calendar: &mut Calendar) {
         if self.users[user as usize].state == State::Coming {
             return self.logs_on(user, calendar);
@@ -276,6 +284,7 @@ impl<M: Monitor> Machine<'_, M> {
         self.dispatch(calendar);
     }
 
+    /// A line has been typed: its interaction begins.
     fn asks(&mut self, user: u32, now: Time) {
         let asking = &mut self.users[user as usize];
         let class = self.config.classes.get(asking.class).unwrap_or(&self.config.operator);
@@ -284,6 +293,7 @@ impl<M: Monitor> Machine<'_, M> {
         self.becomes_eligible(user, Queue::Interactive);
     }
 
+    /// The last line of the answer has been typed to the user.
     pub(super) fn interaction_ends(&mut self, user: u32, calendar: &mut Calendar) {
         let now = calendar.now();
         self.leaves_queue(user);
@@ -304,18 +314,19 @@ impl<M: Monitor> Machine<'_, M> {
         self.admit();
     }
 
+    /// Reports the interaction of `user`; without `completion`, one that was cut short.
     fn report(&mut self, user: u32, completion: Option<Time>) {
         if M::LISTENS {
-            let told = &self.users[user as usize];
+            let reported = &self.users[user as usize];
             self.monitor.interaction(&Interaction {
                 user,
-                class: Arc::clone(&self.classes[told.class]),
-                think: told.think,
-                arrival: told.arrived,
-                first_service: told.first_service,
+                class: Arc::clone(&self.classes[reported.class]),
+                think: reported.think,
+                arrival: reported.arrived,
+                first_service: reported.first_service,
                 first_output: completion,
                 completion,
-                service: told.service,
+                service: reported.service,
                 waited: true,
             });
         }
@@ -366,6 +377,7 @@ impl<M: Monitor> Machine<'_, M> {
         self.dispatch(calendar);
     }
 
+    /// Draws the next large activity.
     fn next_activity(&mut self, calendar: &mut Calendar) {
         if self.config.unmeasured.per_day > 0.0 {
             let wait = self.population.exponential() * DAY_S / self.config.unmeasured.per_day;
@@ -413,6 +425,7 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
+    /// DUSETIMR has the processor: reads the counters.
     pub(super) fn take_reading(&mut self, now: Time) {
         self.reading_due = false;
         let counters = self.counters_at(now);
@@ -425,22 +438,22 @@ impl<M: Monitor> Machine<'_, M> {
             }
             let (total, problem) = read.read.replace((read.total, read.problem)).unwrap_or((0, 0));
             active += u64::from(read.problem > problem);
-            if let (true, Some(seen)) = (M::LISTENS, observation) {
+            if let (true, Some(observation)) = (M::LISTENS, &observation) {
                 let problem_s = Span(read.problem - problem);
                 let cp_s = Span(read.total - total - problem_s.0);
-                self.monitor.user(seen.start, &self.labels[user], problem_s, cp_s);
+                self.monitor.user(observation.start, &self.labels[user], problem_s, cp_s);
             }
         }
-        let Some(seen) = observation else { return };
+        let Some(observation) = observation else { return };
         self.measures.observations += 1;
         self.measures.active_sum += active;
         if M::LISTENS {
-            let found = Found {
+            let state = Found {
                 signed_on: self.measures.signed_on.value(),
                 active,
                 new_free_fret: self.new_free_fret,
             };
-            self.monitor.sample(seen.start, seen.length, seen.row(found));
+            self.monitor.sample(observation.start, observation.length, observation.row(state));
         }
         let enough = self.config.observations;
         self.over = enough > 0 && self.readings.observations >= enough;

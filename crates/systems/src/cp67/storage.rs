@@ -7,13 +7,16 @@ use thinktime_engine::{LawViolation, Laws, Stream};
 /// A page on its way, in or out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Page {
+    /// User who waits for it, or whose exception it is.
     pub user: u32,
+    /// True if a changed page is written out.
     pub out: bool,
 }
 
-/// Where the frame for an incoming page comes from.
+/// Source of the frame for an incoming page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Frame {
+    /// Nobody held it.
     Free,
     /// Of a user who was not in a queue.
     Idle,
@@ -21,14 +24,17 @@ pub(super) enum Frame {
     Stolen,
 }
 
-/// Who holds how many frames.
+/// Frames by their holders.
 #[derive(Clone, Debug)]
 pub(super) struct Storage {
+    /// All of them.
     frames: u32,
     free: u32,
     /// Frames that wait for their page.
     expecting: u32,
+    /// By user.
     held: Vec<u32>,
+    /// By user: whether it is in a queue.
     queued: Vec<bool>,
     /// Users in a queue, in no order that matters.
     in_queue: Vec<u32>,
@@ -51,6 +57,7 @@ impl Storage {
         }
     }
 
+    /// Frames of `user`.
     #[inline]
     pub fn held(&self, user: u32) -> u32 {
         self.held[user as usize]
@@ -74,8 +81,8 @@ impl Storage {
         }
     }
 
-    /// Takes a frame for a page of `user`, who is in a queue and needs no more than `wanted` frames: its own,
-    /// once it has so many.
+    /// Source of a frame for a page of `user`, who is in a queue and needs at most `wanted` frames: one of its own,
+    /// once it holds that many.
     pub fn take(&mut self, user: u32, wanted: u32) -> Frame {
         self.expecting += 1;
         if self.held(user) >= wanted {
@@ -102,8 +109,8 @@ impl Storage {
         Frame::Stolen
     }
 
-    /// Whose frame is stolen: of those in a queue, `user` only if nobody else holds one, each as likely as it
-    /// holds frames.
+    /// User whose frame is stolen: one in a queue, drawn in proportion to the frames held; `user` only if nobody
+    /// else holds one.
     fn victim(&mut self, user: u32) -> u32 {
         let others: u32 = self.in_queue.iter().filter(|other| **other != user).map(|u| self.held(*u)).sum();
         if others == 0 {

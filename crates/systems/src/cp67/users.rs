@@ -1,4 +1,4 @@
-//! Users: classes, tasks, and what an interaction asks of the machine.
+//! Users: classes, tasks, and the demands of an interaction on the machine.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::services::{KINDS, Kind};
 /// The classes, by name.
 pub(super) const CLASSES: [&str; 4] = ["edit", "develop", "compute", "guest"];
 
-/// The last of them: heavy batch in a virtual machine.
+/// The last of them: an operating system in a virtual machine.
 pub(super) const GUEST: usize = 3;
 
 /// The operator's virtual machine, in which DUSETIMR runs.
@@ -27,65 +27,82 @@ pub(super) fn class_labels() -> Vec<Arc<str>> {
     CLASSES.into_iter().chain(["operator"]).map(Arc::from).collect()
 }
 
-/// What users of a class ask for.
+/// Demands of the users of a class.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Class {
+    /// Time from the end of a reply to the next line.
     pub think: Distribution,
     /// Problem state time of an interaction.
     pub problem: Distribution,
     /// Mean problem state time between two VSIO [s].
     pub vsio_gap_s: f64,
-    /// Standard deviation of the logarithm of a task's VSIO in a second of problem state.
+    /// Standard deviation of the logarithm of a task's VSIO per second of problem state.
     pub vsio_sigma: f64,
     /// Mean number of lines typed in answer, one or more.
     pub output_lines: f64,
-    /// Part of the interactions that print, and the mean number of lines.
+    /// Share of the interactions that print.
     pub print_share: f64,
+    /// Mean number of lines that such an interaction prints.
     pub print_lines: f64,
     /// Mean number of pages that a task refers to.
     pub working_set: f64,
-    /// References to pages that are not there while none is, and to new ones, in a second of problem state.
+    /// Page exceptions per second of problem state while none of its pages is in core [1/s].
     pub reference_rate: f64,
+    /// New pages per second of problem state [1/s].
     pub new_pages: f64,
 }
 
-/// How tasks differ, and how long they last.
+/// Spread of tasks, and their lengths.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Variety {
+    /// Mean length of a task [s].
     pub task_s: f64,
+    /// Mean time signed on [s].
     pub session_s: f64,
+    /// Share of tasks that a break precedes.
     pub break_share: f64,
+    /// Mean length of a break [s].
     pub break_s: f64,
-    /// The complexity of a task's requests lies so far around 1 at most.
+    /// Half-width of the uniform distribution around 1 of the complexity of a task's requests.
     pub complexity_spread: f64,
-    /// The same of its lines and its spooling, and of how much privileged work its problem state time brings.
+    /// The same for its lines and its spooling.
     pub line_complexity_spread: f64,
+    /// The same for privileged work per problem state time.
     pub privileged_spread: f64,
-    /// Standard deviations of the logarithms of what tasks differ by: problem state time of an interaction, pages and references to them, printed lines in a block.
+    /// Standard deviation of the logarithm of the problem state time of its interactions.
     pub problem_sigma: f64,
+    /// The same for the number of pages it refers to.
     pub working_set_sigma: f64,
+    /// The same for its rate of references to missing pages.
     pub reference_sigma: f64,
+    /// Mean number of printed lines per spool block.
     pub lines_per_block: f64,
+    /// The same for that number, by task.
     pub lines_sigma: f64,
 }
 
-/// What a user works at for a while.
+/// Work of a user for a while.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Task {
+    /// When the next task is taken up, between two interactions.
     pub ends: Time,
-    /// How much more its requests cost CP than the mean one, by kind.
+    /// CP time of its requests relative to the mean one, by kind.
     pub complexity: [f64; KINDS],
     /// Factor on the problem state time of its interactions.
     pub problem: f64,
-    /// VSIO, references to pages that are not there, and to new ones, in a nanosecond of problem state.
+    /// VSIO per nanosecond of problem state [1/ns].
     pub vsio_rate: f64,
+    /// References to missing pages while none is there [1/ns].
     pub reference_rate: f64,
+    /// References to new pages [1/ns].
     pub new_pages: f64,
+    /// Pages that it refers to.
     pub working_set: u32,
+    /// Printed lines that fill a spool block.
     pub lines_per_block: u64,
 }
 
-/// What a user is doing.
+/// State of a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     SignedOff,
@@ -97,15 +114,20 @@ pub(super) enum State {
     Eligible,
     /// Ready or running.
     Runnable,
+    /// A VSIO is in progress.
     WaitingForDisk,
+    /// A missing page is on its way.
     WaitingForPage,
 }
 
-/// How a burst of problem state time ends.
+/// End of a burst of problem state time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
+    /// A request to a disk.
     Vsio,
+    /// A page is missing.
     PageException,
+    /// The time slice is used up.
     Slice,
     /// A line for the virtual printer.
     Print,
@@ -113,36 +135,52 @@ pub(super) enum End {
     Output,
 }
 
+/// A user identification, signed on or not.
 #[derive(Clone, Debug)]
 pub(super) struct User {
     pub state: State,
+    /// Index into the classes; the operator has one after the last.
     pub class: usize,
     pub task: Task,
+    /// When the user wants to leave.
     pub session_ends: Time,
+    /// Spindle of the virtual disk in this session.
     pub spindle: u32,
+    /// Queue that it is in, or was in last.
     pub queue: Queue,
     /// Processor time received in this queue.
     pub queue_cpu: Span,
+    /// Problem state time that is left of the slice.
     pub slice: Span,
-    /// What the interaction still asks for.
+    /// Problem state time that the interaction still needs.
     pub compute: Span,
+    /// Lines that it still prints.
     pub print_lines: u64,
+    /// Lines of the answer that are still to come.
     pub output_lines: u64,
-    /// Lines in the answer of this interaction, and lines printed that fill no block yet.
+    /// Lines of the answer of this interaction.
     pub answer_lines: u64,
+    /// Printed lines that fill no block yet.
     pub unspooled: u64,
     /// Blocks of the file that is being printed.
     pub spooled: u64,
-    /// Accounts since log-on [ns]: all processor time, and problem state time.
+    /// All processor time since log-on, as accounted to the user [ns].
     pub total: u64,
+    /// Problem state time since log-on [ns].
     pub problem: u64,
-    /// The accounts at the last reading since log-on.
+    /// Both at the last reading since log-on.
     pub read: Option<(u64, u64)>,
+    /// When the session began.
     pub signed_on_at: Time,
+    /// Think time before the current interaction.
     pub think: Span,
+    /// When its line was typed.
     pub arrived: Time,
+    /// When it first had the processor.
     pub first_service: Option<Time>,
+    /// Processor time received.
     pub service: Span,
+    /// Random numbers of interactions.
     work: Stream,
     // Apart from `work`: tasks are the same whatever the machine made of the interactions before them.
     tasks: Stream,
@@ -195,13 +233,13 @@ impl User {
         !matches!(self.state, State::SignedOff | State::Coming)
     }
 
-    /// Chances within a task and what it costs are drawn from here.
+    /// Stream of demands within a task and of their costs.
     #[inline]
     pub fn work(&mut self) -> &mut Stream {
         &mut self.work
     }
 
-    /// A length of time in the user's own hands, exponential.
+    /// An exponential time that only the user decides on.
     pub fn wait(&mut self, mean_s: f64) -> Span {
         Span::from_nanoseconds(mean_s * SECOND_NS * self.tasks.exponential())
     }
@@ -247,7 +285,7 @@ impl User {
         };
     }
 
-    /// What the user asks for with the line that was just typed.
+    /// Draws the demands of the line that was just typed.
     pub fn ask(&mut self, class: &Class, now: Time) {
         let problem = class.problem.sample(&mut self.work);
         self.compute = Span::from_nanoseconds(problem.0 as f64 * self.task.problem);
@@ -259,8 +297,8 @@ impl User {
         (self.arrived, self.first_service, self.service) = (now, None, Span::ZERO);
     }
 
-    /// The next burst of problem state time, with `held` pages of the task there, and how it ends; `line` is
-    /// the problem state time of a line.
+    /// The next burst of problem state time, with `held` pages of the task in core, and its end; `line` is the
+    /// problem state time of a line.
     #[inline]
     pub fn burst(&mut self, held: u32, line: Span) -> (Span, End) {
         if self.compute > Span::ZERO {

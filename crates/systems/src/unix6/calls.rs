@@ -12,45 +12,35 @@ const SECOND_NS: u64 = 1_000_000_000;
 pub(super) enum Call {
     /// `read` or `write` of a file.
     Transfer(Transfer),
-    Print {
-        left: u64,
-        charged: bool,
-    },
-    /// Sleeps for so many seconds of the clock.
-    Pause {
-        seconds: u64,
-        begun: bool,
-    },
-    Fork {
-        birth: Box<Birth>,
-        stage: Copying,
-    },
-    Grow {
-        to: u64,
-        text: Option<usize>,
-        stage: Copying,
-    },
+    /// Writes to the terminal: `left` characters are not in its queue yet; `charged` once their processor time is
+    /// paid.
+    Print { left: u64, charged: bool },
+    /// Sleeps for `seconds` of the clock, rounded up; `begun` once the alarm is set.
+    Pause { seconds: u64, begun: bool },
+    /// Makes a child with a copy of the image.
+    Fork { birth: Box<Birth>, stage: Copying },
+    /// Gives the image the length `to` [click], and perhaps a text.
+    Grow { to: u64, text: Option<usize>, stage: Copying },
     /// Waits for a child to exit.
     Wait,
-    Sync {
-        inode: usize,
-        stage: Syncing,
-    },
-    Touch {
-        left: Vec<Touch>,
-        fault: Fault,
-    },
+    /// Writes i-nodes, the superblock, and then every delayed write; `inode` is the next of them.
+    Sync { inode: usize, stage: Syncing },
+    /// With paging: touches the pages in `left`, the last of them first.
+    Touch { left: Vec<Touch>, fault: Fault },
 }
 
-/// An image that is made anew, in memory or in the swap area.
+/// Progress of a call that makes an image anew, in memory or in the swap area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Copying {
+    /// Room is to be found for it.
     Allocate,
-    /// It is written to this place of the swap area.
+    /// It is written to the swap area, from this block on.
     Out(u64),
+    /// It is there; processor time for the copy is being spent.
     Done,
 }
 
+/// Progress of `update` with one block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Syncing {
     /// The block of the i-node is needed.
@@ -61,35 +51,45 @@ pub(super) enum Syncing {
     Written(Buffer),
 }
 
-/// A read or write of a part of a file, a block at a time.
+/// A read or write of part of a file, one block at a time.
 #[derive(Clone, Debug)]
 pub(super) struct Transfer {
+    /// Index of the file.
     pub file: usize,
-    /// Where the next byte is.
+    /// Place of the next byte in the file [byte].
     pub offset: u64,
+    /// Bytes that are still to be moved [byte].
     pub bytes: u64,
+    /// True for a write.
     pub write: bool,
+    /// Progress with the current block.
     pub stage: Stage,
 }
 
+/// Progress of a transfer with one block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
     /// A large file: the block that holds the addresses is needed (`bmap`).
     Map,
+    /// That block is in this buffer, or will be.
     Mapping(Buffer),
+    /// The block itself is needed.
     Data,
+    /// It is read into this buffer.
     Reading(Buffer),
     /// Bytes are moved between the buffer and the process.
     Moving(Buffer),
 }
 
-/// How far a process is with the page that it touches.
+/// Progress of a process with the page that it touches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Fault {
+    /// No transfer is under way for it.
     #[default]
     None,
     /// A modified page is written, to make room.
     Writing,
+    /// The page is read.
     Reading,
 }
 
@@ -98,11 +98,12 @@ impl Transfer {
         Transfer { file, offset, bytes, write, stage: Stage::Map }
     }
 
+    /// Block of the file that the next byte is in.
     pub fn block(&self) -> u64 {
         self.offset / BLOCK_BYTES
     }
 
-    /// Bytes of the block that the offset is in which are asked for.
+    /// Bytes to be moved between the buffer of this block and the process.
     pub fn here(&self) -> u64 {
         self.bytes.min(BLOCK_BYTES - self.offset % BLOCK_BYTES)
     }

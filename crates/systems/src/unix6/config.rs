@@ -23,67 +23,86 @@ use crate::kernel::{ParameterError, Settings, refuse};
 pub(super) struct Config {
     /// Memory for users [click].
     pub memory: u64,
+    /// Block buffers of 512 bytes.
     pub buffers: u32,
+    /// Whether the next block of a file that is read in sequence is read in advance.
     pub read_ahead: bool,
     /// Whether a block that is written to its end is written to the disk at once.
     pub writes_at_once: bool,
+    /// Whether files of more than eight blocks have blocks of addresses.
     pub address_blocks: bool,
+    /// I-nodes in use in addition to those of the files.
     pub other_inodes: usize,
+    /// Places of the files on their drive.
     pub layout: Layout,
     /// Whether an alarm wakes all sleepers, of whom those not yet due sleep again.
     pub shared_alarm: bool,
-    /// Seconds that a process has been out before it drives out one that does not wait, and that one has been in.
+    /// Time out of memory after which a process displaces one that does not wait for something slow [s].
     pub minimum_out: u8,
+    /// Time in memory before which such a process is not displaced [s].
     pub minimum_in: u8,
+    /// Processor time that the kernel takes.
     pub costs: Costs,
+    /// The terminal line.
     pub line: Line,
+    /// The drives, and the places of swap area and files.
     pub disks: Disks,
-    /// A swapper that balances: the active processes in memory that are enough for it, and the time out of memory
-    /// [s] after which a process comes in regardless.
+    /// Whether the swapper balances instead of following Sixth Edition.
     pub balanced: bool,
+    /// Balancing: active processes in memory that are enough.
     pub target_ready: u64,
+    /// Balancing: time out of memory after which a process comes in regardless [s].
     pub balance_wait: u8,
     /// With paging: length of a page [click]; 0 with swapping.
     pub page: u64,
+    /// With paging: share of its image that a process touches in an interaction.
     page_share: f64,
+    /// With paging: share of the touched pages that are modified.
     page_modified: f64,
     /// Whether statistics begin when every worker has written to the terminal.
     pub warm_up_on_output: bool,
+    /// Speed of the processor relative to the one that processor times are given for.
     speed: f64,
+    /// What the workers do.
     workload: Workload,
     /// Length of each worker's image, its text left out [click].
     sizes: Vec<u64>,
     /// Pure text that the workers share [click].
     text: u64,
-    /// Images of `init`, the shell, the parent of the workers, and `update`.
+    /// Images of `init`, the shell, the parent of the workers, and `update` [click].
     system_sizes: [u64; 4],
+    /// Time between two runs of `/etc/update`.
     update_interval: Span,
 }
 
-/// Processor time that the kernel takes.
+/// Processor time that the kernel takes, on this processor.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Costs {
+    /// Of a system call, without moving blocks.
     pub call: Span,
     /// Of a block that is read or written by a process.
     pub block: Span,
     /// Of an interrupt of a disk.
     pub interrupt: Span,
+    /// Of copying one click in memory.
     copied_click: Span,
+    /// Of one printed character.
     character: Span,
 }
 
 impl Costs {
-    /// Of printing.
+    /// Processor time of printing.
     pub fn print(&self, characters: u64) -> Span {
         Span(self.character.0 * characters)
     }
 
-    /// Of copying an image in memory.
+    /// Processor time of copying an image in memory.
     pub fn copy(&self, clicks: u64) -> Span {
         Span(self.copied_click.0 * clicks)
     }
 }
 
+/// What the workers do.
 #[derive(Clone, Debug)]
 enum Workload {
     Prototypes(Arc<Prototypes>),
@@ -157,6 +176,7 @@ impl Config {
         Ok(config)
     }
 
+    /// Refuses configurations that cannot run: images that do not fit, areas that overlap.
     fn check(&self, parameters: &Parameters, settings: &Settings) -> Result<(), ParameterError> {
         if parameters.low_water > parameters.high_water {
             return Err(refuse!(
@@ -238,12 +258,14 @@ impl Config {
         self.memory.checked_div(self.page).unwrap_or(0)
     }
 
+    /// Use of an image of `size` clicks, with paging.
     fn page_use(&self, size: u64) -> PageUse {
         let pages = if self.page == 0 { 0 } else { size.div_ceil(self.page) };
         let touched = (pages as f64 * self.page_share).round() as u64;
         PageUse { pages, touched, modified: self.page_modified }
     }
 
+    /// Number of prototypes or children.
     pub fn workers(&self) -> u32 {
         self.sizes.len() as u32
     }
@@ -287,6 +309,7 @@ impl Config {
         vec![swapper, init, shell, update, parent]
     }
 
+    /// The program of the parent: it forks every worker, then waits for all of them.
     fn parent(&self, streams: &Streams) -> Program {
         let births = self.sizes.iter().enumerate().map(|(number, size)| {
             let number = number as u32;
@@ -311,6 +334,7 @@ impl Config {
     }
 }
 
+/// Places of the files for the workload.
 fn layout(parameters: &Parameters) -> Layout {
     match parameters.file_layout {
         // The one file of the children lies in one piece, and takes what it takes.

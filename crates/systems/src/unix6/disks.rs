@@ -1,4 +1,4 @@
-//! The drives, and what lies where on them.
+//! The drives, and the places of swap area and files on them.
 
 use serde_json::{Value, json};
 use thinktime_engine::controller::{Controller, Policy};
@@ -10,32 +10,41 @@ use super::parameters::{CylinderCrossing, DiskModel, Parameters};
 use super::units::{BLOCK_BYTES, DISKS};
 use crate::kernel::{ParameterError, Settings, refuse};
 
-/// Drives, and what lies where on them.
+/// The drives, and the places of swap area and files on them.
 #[derive(Clone, Debug)]
 pub(super) struct Disks {
+    /// Drives on the controller, one or two.
     pub drives: u32,
+    /// Every drive is alike.
     geometry: Geometry,
+    /// Order of service.
     policy: Policy,
+    /// Drive of the swap area.
     pub swap_drive: u32,
-    /// First block of the swap area, and how many it has.
+    /// First block of the swap area.
     pub swap_start: u64,
+    /// Length of the swap area [block].
     pub swap_blocks: u64,
+    /// Drive of the files.
     pub file_drive: u32,
     /// First block of the first file.
     pub file_start: u64,
-    /// Blocks from there on that are the files'.
+    /// Blocks from there on that belong to the files [block].
     pub file_span: u64,
 }
 
 /// The devices that input and output need, lent by the machine for one piece of work.
 pub(super) struct Io<'a> {
+    /// Where transfers are asked for.
     pub disks: &'a mut Controller,
+    /// Where they are counted.
     pub counts: &'a mut Counts,
+    /// Where their ends become due.
     pub calendar: &'a mut Calendar,
 }
 
 /// An RL01 (Table I): 256 cylinders of two tracks of 20 blocks, 15 ms to the next cylinder, 55 ms over the mean
-/// distance of two cylinders, which is 85, and 100 ms over all (the maker's figure): linear between these.
+/// distance of two cylinders, which is 85, and 100 ms over all (the maker's value): linear between these.
 const RL01: Geometry = Geometry {
     cylinders: 256,
     tracks_per_cylinder: 2,
@@ -49,6 +58,7 @@ const RL01: Geometry = Geometry {
     transfer: Transfer::Revolutions,
 };
 
+/// The drive of the parameters.
 fn geometry(parameters: &Parameters) -> Geometry {
     if parameters.disk == DiskModel::Rl01 {
         let transfer = match parameters.cylinder_crossing {
@@ -98,7 +108,7 @@ impl Disks {
         }
     }
 
-    /// That everything lies on its drive, and nothing on anything else; the files take so many blocks.
+    /// Refuses areas that overlap or reach over the end of a drive; the files take `files` blocks.
     pub fn check(
         &self,
         parameters: &Parameters,
@@ -139,14 +149,14 @@ impl Disks {
         Ok(())
     }
 
-    /// A request of each buffer, that of the swapper, and with paging one of each process.
+    /// The controller with its drives. Customers: each buffer, the swapper, and with paging each process.
     pub fn controller(&self, buffers: u32, processes: u32, streams: &Streams) -> Controller {
         let drives = vec![self.geometry; self.drives as usize];
         let stream = streams.stream(Component("disks"), 0);
         Controller::new("disk controller", &drives, self.policy, DISKS, buffers + 1 + processes, stream)
     }
 
-    /// The maker's figures, for the log: mean access over all pairs of cylinders, and time of a byte.
+    /// The maker's data, for the log: mean access over all pairs of cylinders, and time of a byte.
     pub fn describe(&self) -> Value {
         let geometry = &self.geometry;
         // Mean of |i - j| over all pairs of n cylinders, (n - 1/n) / 3.

@@ -15,16 +15,17 @@ const DIRECT: u64 = 8;
 const ADDRESSES: u64 = 256;
 /// I-nodes in a block.
 const INODES: u64 = 16;
-/// The boot block, the superblock, and then the i-nodes.
+/// The superblock; the boot block is block 0.
 const SUPERBLOCK: u64 = 1;
+/// Blocks before the i-nodes.
 const BEFORE_INODES: u64 = 2;
 
-/// How files lie in their part of the disk.
+/// Order of the files in their part of the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layout {
     /// One after another.
     Contiguous,
-    /// At even distances, of which there are so many at least, in random order.
+    /// At even distances, in random order; there are at least `places` places.
     Spaced { places: u64 },
     /// Each block anywhere.
     Scattered,
@@ -35,6 +36,7 @@ pub(super) enum Layout {
 struct File {
     /// Number of its first block among those of all files.
     first: u64,
+    /// Its length, without blocks of addresses [block].
     blocks: u64,
     /// The block of the file that was used last (`i_lastr`).
     last: Option<u64>,
@@ -45,18 +47,25 @@ struct File {
 /// Number, length and places of the files, and how their blocks are buffered.
 #[derive(Clone, Debug)]
 pub(super) struct FilesPlan {
+    /// Number of files.
     pub files: u64,
     /// Length of each [block].
     pub blocks: u64,
+    /// Whether files of more than eight blocks have blocks of addresses.
     pub address_blocks: bool,
+    /// Order of the files on the disk.
     pub layout: Layout,
     /// I-nodes in use in addition to those of the files, which change all the time.
     pub other_inodes: usize,
+    /// Their drive.
     pub drive: u32,
-    /// First block of the files on their drive, and how many blocks there are for them.
+    /// First block of the files on their drive.
     pub start: u64,
+    /// Blocks from there on for the files [block].
     pub span: u64,
+    /// Block buffers.
     pub buffers: u32,
+    /// Whether blocks are read in advance.
     pub read_ahead: bool,
 }
 
@@ -70,7 +79,7 @@ enum Transferring {
     Alone,
 }
 
-/// How a process gets a block.
+/// Outcome of asking for a block.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Got {
     /// It is in this buffer, which the process has taken.
@@ -81,16 +90,19 @@ pub(super) enum Got {
     Wait(Flow),
 }
 
+/// The files and the buffers of their blocks.
 pub(super) struct Files {
     plan: FilesPlan,
+    /// The buffers by their blocks.
     pub cache: BufferCache,
     files: Vec<File>,
     /// Where the blocks of files are on the disk, by their numbers.
     places: Vec<u64>,
+    /// By buffer.
     transferring: Vec<Transferring>,
 }
 
-/// Blocks on the disk that a file of so many blocks takes, its blocks of addresses included if there are such.
+/// Blocks on the disk for a file of `blocks` blocks, with its blocks of addresses if there are any.
 pub(super) fn space(blocks: u64, address_blocks: bool) -> u64 {
     if address_blocks && blocks > DIRECT { blocks + blocks.div_ceil(ADDRESSES) } else { blocks }
 }
@@ -136,7 +148,7 @@ impl Files {
         }
     }
 
-    /// The block of addresses that block `block` of `file` is found by, if it takes one (`bmap`).
+    /// Place of the block of addresses by which block `block` of `file` is found, if it needs one (`bmap`).
     pub fn map_block(&self, file: usize, block: u64) -> Option<u64> {
         let file = &self.files[file];
         // A block of addresses stands before each 256 data blocks; `data_block` skips them the same way.
@@ -144,7 +156,7 @@ impl Files {
         (self.plan.address_blocks && file.blocks > DIRECT).then(|| self.place(map))
     }
 
-    /// Where block `block` of `file` is on the disk.
+    /// Place of block `block` of `file` on the disk.
     pub fn data_block(&self, file: usize, block: u64) -> u64 {
         let file = &self.files[file];
         let maps = if self.plan.address_blocks && file.blocks > DIRECT { block / ADDRESSES + 1 } else { 0 };
@@ -155,7 +167,7 @@ impl Files {
         self.places[number as usize]
     }
 
-    /// Block `block` of `file` was used.
+    /// Notes that block `block` of `file` was used.
     pub fn used(&mut self, file: usize, block: u64) {
         let file = &mut self.files[file];
         (file.last, file.used) = (Some(block), true);
@@ -163,14 +175,14 @@ impl Files {
 
     /// The block after `block`, if `block` follows the one used before.
     fn next_in_sequence(&self, file: usize, block: u64) -> Option<u64> {
-        let known = &self.files[file];
+        let state = &self.files[file];
         // As `readi` does: one block out of order ends reading ahead until two follow each other again.
-        let sequential = block > 0 && known.last == Some(block - 1) && block + 1 < known.blocks;
+        let sequential = block > 0 && state.last == Some(block - 1) && block + 1 < state.blocks;
         sequential.then(|| self.data_block(file, block + 1))
     }
 
-    /// What `update` writes before the delayed writes: from number `from` on, the next of the i-nodes of files that
-    /// were used, the other i-nodes and the superblock.
+    /// Block that `update` writes next, before the delayed writes, from item `from` on: the i-nodes of files that
+    /// were used, the other i-nodes, the superblock.
     pub fn to_write(&self, from: &mut usize) -> Option<u64> {
         let files = self.files.len();
         // Only used files have i-nodes to write; the others are skipped without an access.
@@ -188,7 +200,7 @@ impl Files {
         block != SUPERBLOCK
     }
 
-    /// `update` has written its number `number`.
+    /// Notes that `update` has written its item `number`.
     pub fn written(&mut self, number: usize) {
         if let Some(file) = self.files.get_mut(number) {
             file.used = false;
@@ -263,7 +275,7 @@ impl Files {
         [Channel::Buffer(buffer.0), Channel::FreeBuffers]
     }
 
-    /// The transfer of a buffer is done: whether the buffer is free at once, as nobody waits for it.
+    /// True if the buffer of the transfer that ended is free at once, as nobody waits for it.
     pub fn transfer_ends(&mut self, buffer: Buffer) -> bool {
         let transferring = &mut self.transferring[buffer.0 as usize];
         std::mem::replace(transferring, Transferring::No) == Transferring::Alone

@@ -8,7 +8,7 @@ use super::states::Role;
 use crate::kernel::{Interaction, Monitor};
 
 impl<M: Monitor> Machine<'_, M> {
-    /// The pause of a worker is over, whether or not it is in memory: the next interaction begins.
+    /// The pause of a worker ends, whether or not it is in memory: the next interaction begins.
     pub fn pause_ends(&mut self, p: usize, now: Time) {
         if self.processes[p].program.continues() {
             self.interaction_begins(p, now.since(self.processes[p].paused), now);
@@ -54,7 +54,7 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
-    /// A worker has written to the terminal, or ended. When all have, the meters are started (section 4.3).
+    /// A worker has written to the terminal, or exited. When all have, statistics begin (section 4.3).
     pub fn has_written(&mut self, p: usize, now: Time) {
         if !std::mem::replace(&mut self.processes[p].seen, true) {
             self.unseen -= 1;

@@ -17,7 +17,7 @@ use super::units::{CLOCK, DISKS, PROCESSOR, SAMPLE, TERMINAL, blocks};
 use super::workload::Step;
 use crate::kernel::{Amount, Monitor, Replication, Simulated};
 
-/// Clock interrupts a second.
+/// Clock interrupts per second.
 pub(super) const HERTZ: u64 = 60;
 /// Swapper, `init`, shell, `update` and the parent of the workers.
 const SYSTEM_PROCESSES: u32 = 5;
@@ -27,9 +27,10 @@ const DECAY: u8 = 10;
 // `clock.c` sets `runrun` whenever the two low bits of the time are zero.
 const TURN_S: u64 = 4;
 
-/// Who has the processor.
+/// The process that has the processor.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Current {
+    /// Its place in the process table.
     pub process: usize,
     /// Since when its processor time is counted.
     pub since: Time,
@@ -37,8 +38,11 @@ pub(super) struct Current {
 
 /// The whole simulated system: processor, memory, disks and terminal, and the kernel's tables.
 pub(super) struct Machine<'a, M> {
+    /// What was configured.
     pub config: &'a Config,
+    /// The process table; entries are never used again.
     pub processes: Vec<Process>,
+    /// The process that has the processor; none: it idles.
     pub current: Option<Current>,
     /// Where the search for the next to run begins.
     // The search begins after the last one chosen: equal priorities go round the table.
@@ -47,29 +51,43 @@ pub(super) struct Machine<'a, M> {
     current_priority: i16,
     /// Somebody may deserve the processor more (`runrun`).
     reconsider: bool,
-    /// Processor time of interrupts that is still to be taken from whoever is current.
+    /// Processor time of interrupts that is still to be taken from the current process.
     interrupts: Span,
+    /// Main memory without the kernel [click].
     pub memory: FirstFit,
+    /// The swap area [block].
     pub swap_area: FirstFit,
+    /// State of process 0 between its sleeps.
     pub swapper: Swapper,
     /// With paging, in place of `memory`.
     pub frames: Frames,
+    /// Pure texts: one at most.
     pub texts: Vec<Text>,
+    /// The controller and its drives.
     pub disks: Controller,
+    /// The files and the block buffers.
     pub files: Files,
+    /// The terminal that all workers write to.
     pub terminal: Terminal,
+    /// Clock interrupts since the start.
     ticks: u64,
     /// Seconds that the clock has shown.
     pub seconds: u64,
     /// When the next of the old sleepers is woken (`tout`).
     pub time_out: u64,
-    /// Workers that have not exited, and those that have not yet written.
+    /// Workers that have not exited.
     pub workers: u32,
+    /// Workers that have not yet written to the terminal.
     pub unseen: u32,
+    /// Counters and times.
     pub meters: Meters,
+    /// Length of an interval of the log's samples.
     interval: Span,
+    /// End of the last interval.
     sampled: Time,
+    /// Receiver of events, interactions and samples.
     pub monitor: &'a mut M,
+    /// Class of every interaction in the log; built once, as each report takes it.
     pub labels: std::sync::Arc<str>,
 }
 
@@ -180,7 +198,7 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
-    /// `setrun`.
+    /// `setrun`: the process is ready, and may deserve the processor more than the current one.
     fn make_ready(&mut self, p: usize, now: Time) {
         let woken = &mut self.processes[p];
         woken.channel = None;
@@ -195,7 +213,7 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
-    /// `setpri`.
+    /// `setpri`: sets the priority of a process that returns to user mode.
     fn set_user_priority(&mut self, p: usize) {
         let priority = self.processes[p].user_priority();
         self.processes[p].priority = priority;
@@ -261,6 +279,7 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
+    /// Takes the processor from the current process.
     fn give_up(&mut self, now: Time) {
         if let Some(current) = self.current.take() {
             self.meters.processor_idle(now);
@@ -291,7 +310,7 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
-    /// Books the processor time that the current process has had.
+    /// Books the processor time that the current process has had since the last call.
     fn account(&mut self, now: Time) {
         let Some(current) = &mut self.current else { return };
         let (passed, interrupts) = (now.since(current.since), self.interrupts);
@@ -310,7 +329,7 @@ impl<M: Monitor> Machine<'_, M> {
         self.meters.charge_mode(process.mode, had);
     }
 
-    /// An interrupt of a disk takes its time from whoever is current; an idle processor serves it in idle time.
+    /// Charges a disk interrupt to the current process; an idle processor serves it in idle time.
     fn steal(&mut self, calendar: &mut Calendar) {
         if self.current.is_some() && self.config.costs.interrupt > Span::ZERO {
             self.account(calendar.now());
@@ -321,7 +340,7 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
-    /// At the end of an interrupt: somebody else may deserve the processor more than who is in user mode.
+    /// End of an interrupt: another process may deserve the processor more than one in user mode.
     fn after_interrupt(&mut self, calendar: &mut Calendar) {
         if let Some(current) = self.current {
             // In system mode the kernel goes on: `runrun` is looked at on its way back to the user.
@@ -335,6 +354,7 @@ impl<M: Monitor> Machine<'_, M> {
         self.dispatch(calendar);
     }
 
+    /// A clock interrupt (`clock.c`).
     fn tick(&mut self, calendar: &mut Calendar) {
         self.ticks += 1;
         // Computed from the number of the tick: a sum of rounded sixtieths would drift.
@@ -352,11 +372,12 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
+    /// Time of a clock interrupt by its number.
     fn time_of_tick(tick: u64) -> Time {
         Time((u128::from(tick) * 1_000_000_000 / u128::from(HERTZ)) as u64)
     }
 
-    /// What the clock does each second (`clock.c`).
+    /// Work of the clock once per second (`clock.c`).
     fn second(&mut self, now: Time) {
         self.seconds += 1;
         if self.seconds == self.time_out {
@@ -394,7 +415,7 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
-    /// The state that the clock's interrupt finds.
+    /// State of processor and disks that a clock interrupt finds.
     fn observed(&self) -> Observed {
         Observed {
             mode: self.current.map(|current| self.processes[current.process].mode),
@@ -417,6 +438,7 @@ impl<M: Monitor> Machine<'_, M> {
         self.swap_area.restart_statistics(now);
     }
 
+    /// Ends an interval of the log's samples.
     fn sample(&mut self, now: Time) {
         self.account(now);
         let length = now.since(self.sampled);
@@ -428,6 +450,7 @@ impl<M: Monitor> Machine<'_, M> {
         self.sampled = now;
     }
 
+    /// Instruments that a sample reads; starts their activity anew.
     fn readings(&mut self, now: Time) -> Readings {
         let drives_busy = std::array::from_fn(|drive| {
             let known = (drive as u32) < self.config.disks.drives;

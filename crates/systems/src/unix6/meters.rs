@@ -9,19 +9,21 @@ use super::states::Mode;
 
 /// Drives that can be metered.
 pub(super) const DRIVES: usize = 2;
-/// Lengths of the controller's queue that are told apart; the last one is "or more".
+/// Lengths of the controller's queue that are counted apart; the last one is "or more".
 pub(super) const QUEUE_LENGTHS: usize = 16;
 /// States of the processor: user, system, idle.
 pub(super) const MODES: [&str; 3] = ["user", "system", "idle"];
-/// States of the drives: a bit a drive.
+/// States of the drives: one bit per drive.
 pub(super) const DRIVE_STATES: [&str; 4] = ["none", "drive0", "drive1", "both"];
 
-/// What the clock's interrupt finds.
+/// State that a clock interrupt finds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Observed {
-    /// None: idle.
+    /// Mode of the current process; none: the processor idles.
     pub mode: Option<Mode>,
+    /// Whether each drive is busy.
     pub drives: [bool; DRIVES],
+    /// Requests at the controller, those in service included.
     pub queue: u64,
 }
 
@@ -32,89 +34,129 @@ pub(super) enum Direction {
     Out,
 }
 
-/// Whose a disk request was.
+/// Purpose of a disk request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Whose {
+    /// A block of a file.
     File,
+    /// An image or a text.
     Swap,
+    /// A page, with paging.
     Page,
 }
 
 /// Counted events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
+    /// Blocks read while a process waited.
     pub block_reads: u64,
+    /// Blocks read in advance.
     pub read_aheads: u64,
+    /// Blocks found in a buffer.
     pub cache_hits: u64,
+    /// Blocks written.
     pub block_writes: u64,
+    /// Images read from the swap area.
     pub swap_ins: u64,
+    /// Images written to the swap area.
     pub swap_outs: u64,
+    /// Length of these images together [click].
     pub swapped_clicks: u64,
+    /// Pure texts read from the swap area.
     pub text_loads: u64,
+    /// With paging: pages read.
     pub page_faults: u64,
+    /// With paging: modified pages written to make room.
     pub page_outs: u64,
+    /// Characters taken by the terminal.
     pub characters_out: u64,
+    /// Interactions completed.
     pub interactions: u64,
 }
 
-/// What was transferred by one drive.
+/// Requests done by one drive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Transferred {
+    /// Requests done.
     pub requests: u64,
+    /// Bytes transferred.
     pub bytes: u64,
+    /// Requests before which the arm moved.
     pub seeks: u64,
-    /// Time of start, seek and latency, and of transfer [ns].
+    /// Time of start, seek and latency [ns].
     pub access: u128,
+    /// Time of transfers [ns].
     pub transfer: u128,
 }
 
-/// Everything that is counted up since statistics began.
+/// Sums since statistics began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Totals {
+    /// Counted events.
     pub counts: Counts,
+    /// By drive.
     pub drives: [Transferred; DRIVES],
-    /// Processor time in user and in system mode [ns].
+    /// Processor time in user mode [ns].
     pub user: u128,
+    /// Processor time in system mode [ns].
     pub system: u128,
+    /// Clock interrupts by state of the processor ([`MODES`]) and of the drives ([`DRIVE_STATES`]).
     pub ticks: [[u64; DRIVE_STATES.len()]; MODES.len()],
+    /// Clock interrupts by length of the controller's queue.
     pub queue: [u64; QUEUE_LENGTHS],
 }
 
-/// What is read off when a sample is taken.
+/// Instruments read when a sample is taken.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Readings {
     /// Time that each drive was busy since statistics began [ns].
     pub drives_busy: [u128; DRIVES],
+    /// Processes ready, in memory or not.
     pub ready: u64,
+    /// Processes in memory.
     pub loaded: u64,
+    /// Free user memory [click].
     pub memory_free: u64,
+    /// Free swap area [block].
     pub swap_free: u64,
+    /// Workers that had processor time in user mode since the last sample.
     pub active_users: u64,
 }
 
+/// Everything that is measured as a run goes.
 #[derive(Debug)]
 pub(super) struct Meters {
+    /// When statistics began.
     pub since: Time,
+    /// Sums since then.
     pub totals: Totals,
+    /// 1 while the processor idles.
     idle: Level,
     /// Workers in memory.
     pub loaded: Level,
-    /// Interactions between their begin and their end.
+    /// Interactions in progress.
     pub interactions: Balance,
+    /// Response times.
     pub responses: Tally,
+    /// Think times before the completed interactions.
     pub thinks: Tally,
     /// Processor time of interactions that ended [ns].
     pub service: u128,
+    /// The series of the response times.
     pub batches: Batches,
-    /// Services of file requests, swaps and pages, waiting apart.
+    /// Access and transfer times of blocks of files, without waiting.
     pub block_times: Tally,
+    /// The same of swaps.
     pub swap_times: Tally,
+    /// The same of pages.
     pub page_times: Tally,
-    /// How long processes that were ready had been out of memory, by those that came in.
+    /// Times that ready processes had been out of memory when they came in.
     pub waits: Tally,
     /// From the start of the system to the end of the last worker.
     pub elapsed: Option<Span>,
+    /// Totals at the last sample.
     sampled: Totals,
+    /// Busy time of each drive at the last sample [ns].
     drives_busy_sampled: [u128; DRIVES],
 }
 
@@ -143,15 +185,17 @@ impl Meters {
         }
     }
 
+    /// The processor turns from idling to a process.
     pub fn processor_taken(&mut self, now: Time) {
         self.idle.set(now, 0);
     }
 
+    /// The processor is given up.
     pub fn processor_idle(&mut self, now: Time) {
         self.idle.set(now, 1);
     }
 
-    /// Processor time that a process has had.
+    /// Adds processor time that a process has had.
     pub fn charge_mode(&mut self, mode: Mode, time: Span) {
         let sum = match mode {
             Mode::User => &mut self.totals.user,
@@ -160,6 +204,7 @@ impl Meters {
         *sum += u128::from(time.0);
     }
 
+    /// Counts what a clock interrupt finds.
     pub fn tick(&mut self, observed: &Observed) {
         let mode = match observed.mode {
             Some(Mode::User) => 0,
@@ -173,7 +218,7 @@ impl Meters {
         self.totals.queue[(observed.queue as usize).min(QUEUE_LENGTHS - 1)] += 1;
     }
 
-    /// A disk request is done.
+    /// Counts a disk request that is done.
     pub fn transferred(&mut self, done: &Done, bytes: u64, whose: Whose) {
         let drive = &mut self.totals.drives[done.drive as usize];
         drive.requests += 1;
@@ -189,6 +234,7 @@ impl Meters {
         times.record(done.access + done.transfer);
     }
 
+    /// Counts an image that was swapped.
     pub fn swapped(&mut self, clicks: u64, direction: Direction) {
         let counts = &mut self.totals.counts;
         counts.swapped_clicks += clicks;
@@ -198,6 +244,7 @@ impl Meters {
         }
     }
 
+    /// Records an interaction that is complete.
     pub fn interaction_ends(&mut self, ended: &Running, now: Time) {
         self.interactions.leave(now, ended.arrived);
         self.totals.counts.interactions += 1;
@@ -221,6 +268,7 @@ impl Meters {
         laws.equal("time adds up", "processor", all, length)
     }
 
+    /// Statistics begin anew; what is in progress stays.
     pub fn restart(&mut self, now: Time) {
         let mut fresh = Meters::new();
         fresh.since = now;
@@ -234,7 +282,7 @@ impl Meters {
     }
 }
 
-/// Columns of the log's `samples`, beside start and length.
+/// Columns of the log's `samples`, after start and length.
 pub(super) fn sample_columns() -> Vec<Column> {
     let seconds = |name: &str, what: &str| Column::new(name, Type::F64, "s", Kind::Counter, what);
     let mut columns = vec![
@@ -276,8 +324,10 @@ pub(super) fn sample_columns() -> Vec<Column> {
     columns
 }
 
+/// Name, unit, role, description and value of a counted column.
 type Counter = (&'static str, &'static str, Option<Role>, &'static str, fn(&Counts) -> u64);
 
+/// Columns of [`Counts`], in the order of the log.
 const COUNTERS: [Counter; 13] = [
     ("block_reads", "block", Some(Role::Request), "Blocks read, with a process that waited", |c| {
         c.block_reads
@@ -296,6 +346,7 @@ const COUNTERS: [Counter; 13] = [
     ("interactions", "interaction", Some(Role::Throughput), "Interactions completed", |c| c.interactions),
 ];
 
+/// Columns of the clock interrupts by state, and by length of the queue.
 fn tick_columns() -> impl Iterator<Item = Column> {
     let count = |name: String, what: &str| Column::new(&name, Type::U64, "tick", Kind::Counter, what);
     let matrix = MODES.iter().flat_map(move |mode| {

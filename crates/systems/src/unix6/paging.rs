@@ -23,19 +23,22 @@ type Page = (usize, u64);
 struct Frame {
     /// The order of its last use; none while a transfer is in progress.
     used: Option<u64>,
+    /// Whether it must be written before it gives way.
     modified: bool,
 }
 
 /// Number of the frames, and how pages are transferred.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FramesPlan {
+    /// Number of frames; 0 with swapping.
     pub frames: u64,
     /// Length of a page in the swap area [block].
     pub page_blocks: u64,
+    /// Drive of the swap area.
     pub drive: u32,
     /// First block of the swap area.
     pub start: u64,
-    /// Customer of the controller that the first process is; the others follow.
+    /// Customer of the controller that stands for the first process; the others follow.
     pub first_customer: u32,
 }
 
@@ -43,11 +46,13 @@ pub(super) struct FramesPlan {
 #[derive(Debug)]
 pub(super) struct Frames {
     plan: FramesPlan,
-    /// Pages in memory, or on their way.
+    /// Pages in memory, or on their way there.
     pages: BTreeMap<Page, Frame>,
     /// Those that may give way, the least recently used first.
     // By order of use and not by a list: uses are counted, so that the first entry is the oldest.
+    /// Pages that may give way, the least recently used first.
     order: BTreeMap<u64, Page>,
+    /// Uses so far: the order of the next one.
     uses: u64,
 }
 
@@ -56,7 +61,7 @@ impl Frames {
         Frames { plan, pages: BTreeMap::new(), order: BTreeMap::new(), uses: 0 }
     }
 
-    /// Touches `page` if it is there.
+    /// True if `page` is in memory; it is then the most recently used.
     fn touch(&mut self, page: Page, modifies: bool) -> bool {
         let Some(frame) = self.pages.get_mut(&page) else { return false };
         if let Some(used) = frame.used {
@@ -68,7 +73,7 @@ impl Frames {
         true
     }
 
-    /// Makes room: true if there is a free frame, or the page that gave way and whether it has to be written.
+    /// A free frame if there is one, or the page that gives way.
     fn make_room(&mut self) -> Room {
         if (self.pages.len() as u64) < self.plan.frames {
             return Room::Free;
@@ -85,7 +90,7 @@ impl Frames {
         self.pages.insert(page, Frame { used: None, modified: false });
     }
 
-    /// The pages of process `p` are gone.
+    /// Drops the pages of process `p`.
     pub fn leave(&mut self, p: usize) {
         let gone: Vec<Page> = self.pages.range((p, 0)..(p + 1, 0)).map(|(page, _)| *page).collect();
         for page in gone {
@@ -134,6 +139,7 @@ impl Frames {
         Flow::Done
     }
 
+    /// Reads a page into a frame of its own.
     fn read_page(&mut self, page: Page, fault: &mut Fault, processes: &[Process], io: &mut Io) -> Flow {
         *fault = Fault::Reading;
         self.expect(page);
@@ -158,14 +164,19 @@ impl Frames {
     pub fn check(&self, laws: &mut Laws) -> Result<(), LawViolation> {
         let law = "conservation of memory";
         laws.equal(law, "frames", self.pages.len() as u64 <= self.plan.frames, true)?;
-        let known = self.order.iter().filter(|(used, page)| self.pages[*page].used == Some(**used)).count();
-        laws.equal(law, "pages by their use", known, self.order.len())
+        let consistent =
+            self.order.iter().filter(|(used, page)| self.pages[*page].used == Some(**used)).count();
+        laws.equal(law, "pages by their use", consistent, self.order.len())
     }
 }
 
+/// Outcome of looking for a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Room {
+    /// A frame is free, or was made free by an unmodified page.
     Free,
+    /// This page gives way when it has been written.
     Modified(Page),
+    /// Every frame waits for a transfer.
     None,
 }

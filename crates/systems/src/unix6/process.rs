@@ -18,40 +18,49 @@ pub(super) const SWAPPER: usize = 0;
 /// An entry of the process table, with what the process is about to do.
 #[derive(Debug)]
 pub(super) struct Process {
+    /// Whether it is part of the system or a worker.
     pub role: Role,
+    /// Its parent in the process table.
     pub parent: usize,
+    /// `p_stat`.
     pub status: Status,
+    /// What it sleeps on (`p_wchan`).
     pub channel: Option<Channel>,
-    /// `p_pri`.
+    /// `p_pri`: small is high.
     pub priority: i16,
     /// Recent processor time in ticks (`p_cpu`).
     pub recent: u8,
     /// Seconds since it was loaded or driven out (`p_time`).
     pub resident: u8,
-    /// Its image is in memory (`SLOAD`).
+    /// Whether its image is in memory (`SLOAD`).
     pub loaded: bool,
-    /// It stays there (`SSYS`, `SLOCK`).
+    /// Whether it must stay there (`SSYS`, `SLOCK`).
     pub locked: bool,
     /// Length of its image, without shared text [click].
     pub size: u64,
-    /// Where its image is in memory, and in the swap area.
+    /// First click of its image in memory, if it is there.
     pub memory: Option<u64>,
+    /// First block of its image in the swap area, if it is there.
     pub swap: Option<u64>,
-    /// Which pure text it shares.
+    /// Pure text that it shares.
     pub text: Option<usize>,
+    /// User mode, or system mode in a call.
     pub mode: Mode,
-    /// Processor time that it wants before its next step.
+    /// Processor time that it needs before its next step.
     pub left: Span,
     /// The system call that it is in.
     pub call: Option<Call>,
+    /// Steps that it takes.
     pub program: Program,
-    /// Second of the clock at which its pause ends, and when that began.
+    /// Second of the clock at which its pause ends.
     pub alarm: Option<u64>,
+    /// When its pause began.
     pub paused: Time,
     /// Children that have exited and were not waited for.
     pub exited: u32,
     /// Since when it is ready and out of memory.
     pub ready_out_since: Time,
+    /// The interaction in progress, of a worker.
     pub interaction: Option<Running>,
     /// Whether it has written to the terminal yet.
     pub seen: bool,
@@ -59,13 +68,18 @@ pub(super) struct Process {
     pub active: bool,
 }
 
-/// The interaction that a process is in.
+/// An interaction in progress.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Running {
+    /// When it began.
     pub arrived: Time,
+    /// When its process first had the processor.
     pub first_service: Option<Time>,
+    /// When it first wrote to the terminal.
     pub first_output: Option<Time>,
+    /// Processor time received.
     pub service: Span,
+    /// Pause before it.
     pub think: Span,
 }
 
@@ -105,18 +119,17 @@ impl Process {
         (priority::USER + i16::from(self.recent) / 16).min(priority::LOWEST)
     }
 
-    /// Whether it could be given the processor.
+    /// True if it could be given the processor.
     pub fn can_run(&self) -> bool {
         self.status == Status::Ready && self.loaded
     }
 
-    /// Whether the swapper may drive it out.
+    /// True if the swapper may drive it out.
     pub fn can_leave(&self) -> bool {
         self.loaded && !self.locked
     }
 
-    /// Whether it is ready, but not in memory.
-    /// One that is locked is on its way already, in or out.
+    /// True if it is ready but not in memory; one that is locked is on its way already, in or out.
     pub fn wants_in(&self) -> bool {
         self.status == Status::Ready && !self.loaded && !self.locked
     }
@@ -125,12 +138,15 @@ impl Process {
 /// Pure text, shared by processes: read from the swap area, never written back.
 #[derive(Clone, Debug)]
 pub(super) struct Text {
+    /// Its length [click].
     pub size: u64,
-    /// Where it is in the swap area, from its first use on.
+    /// First block of it in the swap area, from its first use on.
     pub swap: Option<u64>,
+    /// First click of it in memory, while a process that shares it is there.
     pub memory: Option<u64>,
-    /// Processes that share it, and those of them in memory.
+    /// Processes that share it.
     pub users: u32,
+    /// Those of them in memory.
     pub loaded: u32,
 }
 

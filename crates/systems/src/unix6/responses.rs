@@ -9,12 +9,15 @@ use crate::kernel::{Accounted, Measured, Monitor};
 
 type Row = Measured<Config>;
 
-/// A run that has ended, as far as figures need it.
+/// Totals of a run from which responses are computed.
 pub(super) struct RunTotals<'a> {
     meters: &'a Meters,
     now: Time,
+    /// Mean number of requests at the controller.
     queue_length: f64,
+    /// Share of the time for which the controller was busy.
     controller_utilisation: f64,
+    /// Mean free user memory [click].
     mean_free_memory: f64,
 }
 
@@ -41,10 +44,12 @@ impl RunTotals<'_> {
         &self.meters.totals.counts
     }
 
+    /// Time since statistics began [s].
     fn length_s(&self) -> f64 {
         self.now.since(self.meters.since).seconds()
     }
 
+    /// Share of that time.
     fn part_of_time(&self, ns: u128) -> f64 {
         ns as f64 * 1e-9 / self.length_s()
     }

@@ -5,15 +5,23 @@ use thinktime_engine::Span;
 /// Priorities at which the kernel sleeps (`param.h`); small is high. Those below zero cannot be interrupted by a
 /// signal, and such a sleeper is no easy prey of the swapper.
 pub(super) mod priority {
+    /// `PSWP`: waits for a swap or a page.
     pub const SWAP: i16 = -100;
+    /// `PRIBIO`: waits for a block.
     pub const BLOCK: i16 = -50;
+    /// `TTOPRI`: waits for the terminal.
     pub const OUTPUT: i16 = 20;
+    /// `PWAIT`: waits for a child.
     pub const WAIT: i16 = 40;
+    /// `PSLEP`: waits for the clock.
     pub const PAUSE: i16 = 90;
+    /// `PUSER`: user mode without recent processor time.
     pub const USER: i16 = 100;
+    /// Lowest priority of a user process.
     pub const LOWEST: i16 = 127;
 }
 
+/// State of a process (`p_stat`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Status {
     /// `SRUN`: wants the processor, or has it.
@@ -26,7 +34,7 @@ pub(super) enum Status {
     Gone,
 }
 
-/// What a process sleeps on: all who sleep on one are woken together.
+/// Event that a process sleeps on: all who sleep on one are woken together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Channel {
     /// `runout`: the swapper, when nobody who is out is ready.
@@ -37,7 +45,9 @@ pub(super) enum Channel {
     SwapBuffer,
     /// A block buffer with I/O in progress, or taken by another.
     Buffer(u32),
+    /// Any free block buffer.
     FreeBuffers,
+    /// Room in the terminal's output queue.
     Terminal,
     /// The pause of one process, which its alarm ends.
     Alarm(usize),
@@ -47,18 +57,20 @@ pub(super) enum Channel {
     Child(usize),
     /// A second attempt at the next second of the clock.
     NextSecond,
-    /// With paging: a page of one process is transferred, or any frame may give way.
+    /// With paging: the end of the transfer of a page of one process.
     Page(usize),
+    /// With paging: any frame that may give way.
     FreeFrame,
 }
 
+/// Mode of the processor while a process has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     User,
     System,
 }
 
-/// What a process is to the workload.
+/// Part that a process has in the workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     /// The swapper, `init`, the shell, `update`, the parent: part of the system.
@@ -67,12 +79,12 @@ pub(super) enum Role {
     Worker(u32),
 }
 
-/// How a piece of a system call ends.
+/// Demand of a piece of kernel code that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flow {
-    /// It goes on after processor time in system mode.
+    /// Processor time in system mode, after which the call goes on.
     Compute(Span),
-    /// It goes on when woken.
+    /// Sleep on this channel at this priority, after which the call goes on.
     Sleep(Channel, i16),
     /// Back to user mode.
     Done,

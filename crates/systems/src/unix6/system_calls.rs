@@ -44,6 +44,7 @@ impl<M: Monitor> Machine<'_, M> {
         flow
     }
 
+    /// `readi` and `writei`: moves the bytes of a transfer, block by block.
     fn transfer(&mut self, transfer: &mut Transfer, calendar: &mut Calendar) -> Flow {
         while transfer.bytes > 0 {
             let (file, block) = (transfer.file, transfer.block());
@@ -156,6 +157,7 @@ impl<M: Monitor> Machine<'_, M> {
         Flow::Sleep(Channel::TimeOut, priority::PAUSE)
     }
 
+    /// `wait`: until a child has exited, if there is any.
     fn wait_for_child(&mut self, p: usize) -> Flow {
         // Entries of the table are never used again, so that a parent's number stays its own.
         let children = self.processes.iter().any(|q| q.parent == p && q.status != Status::Gone);
@@ -171,6 +173,7 @@ impl<M: Monitor> Machine<'_, M> {
     fn fork(&mut self, p: usize, birth: &mut Birth, stage: &mut Copying, calendar: &mut Calendar) -> Flow {
         let (now, size) = (calendar.now(), self.processes[p].size);
         match *stage {
+            // With paging an image lies in the swap area in whole; its pages come into memory as they are touched.
             Copying::Allocate if self.config.page > 0 => {
                 let Some(place) = self.swap_area.take(now, blocks(size)) else {
                     return WITHOUT_SWAP_SPACE;
@@ -205,6 +208,7 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
+    /// Enters the child of `parent` into the process table, its image in memory or in the swap area.
     fn give_birth(
         &mut self,
         parent: usize,
@@ -244,6 +248,7 @@ impl<M: Monitor> Machine<'_, M> {
         let now = calendar.now();
         let size = self.processes[p].size;
         match *stage {
+            // `text` is none here: with paging images share nothing, and `Config::check` refuses a text.
             Copying::Allocate if self.config.page > 0 => {
                 let Some(place) = self.swap_area.take(now, blocks(to)) else {
                     return WITHOUT_SWAP_SPACE;
@@ -291,6 +296,7 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
+    /// The image of `p` is at `place` in memory now, with a new length.
     fn moved_to(&mut self, p: usize, place: u64, size: u64, text: Option<usize>, now: Time) {
         if let Some(old) = self.processes[p].memory.replace(place) {
             self.memory.release(now, old);

@@ -4,18 +4,18 @@ use thinktime_engine::{Calendar, Priority, Span, Time};
 
 use super::units::TERMINAL;
 
-/// How the line is driven.
+/// Speed of the line, and the marks of its output queue.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Line {
     /// Time of one character.
     pub character: Span,
     /// A writer sleeps while more characters than this wait (`TTHIWAT`).
     pub high_water: u64,
-    /// Writers are woken when so many are left (`TTLOWAT`).
+    /// Writers are woken when this many characters are left (`TTLOWAT`).
     pub low_water: u64,
 }
 
-/// One terminal, to which everybody writes.
+/// One terminal, to which all workers write.
 #[derive(Debug)]
 pub(super) struct Terminal {
     line: Line,
@@ -35,7 +35,7 @@ impl Terminal {
         self.empty_at.0.saturating_sub(now.0).div_ceil(self.line.character.0)
     }
 
-    /// Takes up to `characters`; what it does not take is above the high water mark.
+    /// Number of `characters` that the queue takes; the rest would be above the high water mark.
     pub fn put(&mut self, characters: u64, now: Time) -> u64 {
         // One above the mark: the writer looks before it puts a character, and the one that passes the mark
         // goes in.

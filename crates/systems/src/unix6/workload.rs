@@ -11,55 +11,75 @@ use super::units::BLOCK_BYTES;
 /// Demands of a prototype process.
 #[derive(Clone, Debug)]
 pub(super) struct Prototypes {
+    /// Interactions of each prototype.
     pub interactions: u64,
+    /// Processor time of a compute loop on the processor that times are given for.
     pub compute: Distribution,
     /// Reads and writes in an interaction.
     pub operations: Distribution,
-    /// Bytes of each.
+    /// Bytes of each [byte].
     pub bytes: Distribution,
+    /// Share of the operations that are writes.
     pub write_share: f64,
+    /// Share of the operations at a random place.
     pub seek_share: f64,
     /// Seeks go to multiples of this [byte].
     pub seek_unit: u64,
+    /// Length of each prototype's file [block].
     pub file_blocks: u64,
+    /// Pause before an interaction.
     pub pause: Distribution,
-    /// Strings printed in an interaction, and their length.
+    /// Strings printed in an interaction.
     pub strings: Distribution,
+    /// Length of a string [character].
     pub characters: u64,
 }
 
-/// Pages of an image, how many of them an interaction touches, and the part of these that it modifies.
+/// Use of an image with paging.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PageUse {
+    /// Pages of the image.
     pub pages: u64,
+    /// Pages that an interaction touches.
     pub touched: u64,
+    /// Share of the touched pages that are modified.
     pub modified: f64,
 }
 
 /// Demands of a child of the simple workload.
 #[derive(Clone, Debug)]
 pub(super) struct Children {
+    /// Cycles of each child.
     pub cycles: u64,
+    /// Processor time in user mode per cycle.
     pub compute: Span,
+    /// Random block reads per cycle.
     pub reads: u64,
+    /// Length of the shared file [block].
     pub file_blocks: u64,
+    /// Pause after the reads of a cycle.
     pub pause: Span,
 }
 
-/// A page that a process touches, and whether it is modified.
+/// One page that a process touches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Touch {
+    /// Number of the page in the image.
     pub page: u64,
+    /// Whether it is modified.
     pub modifies: bool,
 }
 
-/// A read or write of a part of a file.
+/// A read or write of part of a file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Access {
+    /// Index of the file.
     pub file: usize,
-    /// First byte.
+    /// First byte [byte].
     pub offset: u64,
+    /// Length [byte].
     pub bytes: u64,
+    /// True for a write.
     pub write: bool,
 }
 
@@ -68,6 +88,7 @@ pub(super) struct Access {
 pub(super) enum Step {
     /// Processor time in user mode.
     Compute(Span),
+    /// A read or write.
     Transfer(Access),
     /// With paging: pages of its image.
     Touch(Vec<Touch>),
@@ -77,7 +98,7 @@ pub(super) enum Step {
     Pause(Span),
     /// Makes a process of its own image, with another program.
     Fork(Box<Birth>),
-    /// The image gets another size, and perhaps a text: `exec`, `break`.
+    /// Gives the image the length `to` [click], and perhaps a text: `exec`, `break`.
     Grow {
         to: u64,
         text: Option<usize>,
@@ -89,16 +110,19 @@ pub(super) enum Step {
     Exit,
 }
 
-/// A process to be.
+/// A process to be made by a fork.
 #[derive(Clone, Debug)]
 pub(super) struct Birth {
+    /// Its part in the workload.
     pub role: Role,
+    /// Its program.
     pub program: Program,
 }
 
+/// Source of the steps of a process.
 #[derive(Clone, Debug)]
 pub(super) enum Program {
-    /// Done in order; then it exits.
+    /// These steps in order; then it exits.
     Script(VecDeque<Step>),
     /// `/etc/update`.
     Update {
@@ -137,8 +161,9 @@ fn whole(of: &Distribution, stream: &mut Stream) -> u64 {
 pub(super) struct Prototype {
     plan: Arc<Prototypes>,
     file: usize,
+    /// Interactions that are still to come.
     left: u64,
-    /// What is left of this interaction.
+    /// Steps that are left of this interaction.
     steps: VecDeque<Step>,
     pages: Pages,
     /// Where the next read or write begins [byte].
@@ -182,6 +207,7 @@ impl Prototype {
         self.steps.pop_front().unwrap_or(Step::Exit)
     }
 
+    /// Draws the steps of the next interaction.
     fn plan_interaction(&mut self) {
         let plan = Arc::clone(&self.plan);
         self.steps.push_back(Step::Compute(plan.compute.sample(&mut self.compute)));
@@ -196,9 +222,11 @@ impl Prototype {
         }
     }
 
+    /// Draws one read or write.
     fn plan_transfer(&mut self, plan: &Prototypes) -> Access {
         let size = plan.file_blocks * BLOCK_BYTES;
         let bytes = whole(&plan.bytes, &mut self.files).clamp(1, size);
+        // The file does not grow: an operation that would reach over its end goes to a random place instead.
         if self.files.uniform() < plan.seek_share || self.position + bytes > size {
             let places = (size - bytes) / plan.seek_unit + 1;
             self.position = self.files.below(places) * plan.seek_unit;
@@ -217,7 +245,9 @@ const SHARED_FILE: usize = 0;
 #[derive(Clone, Debug)]
 pub(super) struct Child {
     plan: Arc<Children>,
+    /// Cycles that are still to come.
     left: u64,
+    /// Steps that are left of this cycle.
     steps: VecDeque<Step>,
     pages: Pages,
     stream: Stream,
@@ -259,7 +289,7 @@ impl Child {
 }
 
 impl Program {
-    /// Whether another interaction follows the one that ends.
+    /// True if another interaction follows the one that ends.
     pub fn continues(&self) -> bool {
         match self {
             Program::Prototype(prototype) => prototype.left > 0,
@@ -269,7 +299,7 @@ impl Program {
     }
 }
 
-/// Which pages of its image a process touches.
+/// Random choice of the pages that a process touches.
 #[derive(Clone, Debug)]
 struct Pages {
     plan: PageUse,
@@ -294,6 +324,7 @@ impl Pages {
                 Touch { page, modifies: self.stream.uniform() < modified }
             })
             .collect();
+        // Spread over the steps: faults come between computing and transfers, not all at the start.
         let part = drawn.len().div_ceil(steps.len());
         let mut parts = drawn.chunks(part);
         *steps = std::mem::take(steps)
