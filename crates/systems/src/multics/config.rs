@@ -12,57 +12,93 @@ use super::traffic::{Eligibility, Order};
 use super::users::{Line, Role};
 use crate::kernel::{ParameterError, Settings, refuse};
 
-/// Part of a page fault's path before the process waits; the rest follows when its page has come.
+/// Share of a page fault's path before the process waits; the rest follows when its page has come.
 const BEFORE_PAGE: f64 = 0.7;
-/// Core comes in boxes of so many Kwords; path lengths are known of machines with two and three.
+/// Size of a box of core [Kword]; path lengths are known for machines with two and three.
 const BOX_KWORDS: f64 = 128.0;
+/// Core for which the lengths of the paths are given [Kword].
 const PATHS_KNOWN_AT_KWORDS: f64 = 256.0;
-/// Places at which the headways are given.
+/// Pages in core for which the headway of page faults is given.
 const PAGES_OF_HEADWAY: f64 = 32.0;
+/// Active segments for which the headway of segment faults is given.
 const SEGMENTS_OF_HEADWAY: f64 = 8.0;
 
-/// A machine that can run.
+/// A checked configuration.
 #[derive(Clone, Debug)]
 pub(super) struct Config {
+    /// Processors, one or two.
     pub cpus: usize,
+    /// Core [Kword].
     pub core_kwords: u64,
     /// Pages of core that are not wired.
     pub pageable: u32,
+    /// Entries of the table of active segments.
     pub active_segments: u32,
+    /// Useful time between page faults, by pages in core.
     pub page_lifetime: Lifetime,
+    /// Useful time between segment faults, by active segments.
     pub segment_lifetime: Lifetime,
+    /// Mean useful time between gate faults [ns].
     pub gate_headway_ns: f64,
+    /// Share of the replaced pages that are written to the drum.
     pub modified: f64,
+    /// Share of a process's pages and segments still used by its next command.
     pub kept: f64,
+    /// Share of a page fault's path per examined place of core.
     pub examine: Span,
+    /// Lengths of the supervisor's paths.
     pub paths: Paths,
+    /// Locks of the supervisor's tables.
     pub locks: Locking,
+    /// Share of a segment fault's path under its lock.
     pub segment_lock_share: f64,
+    /// Share of getwork's path under its lock.
     pub traffic_lock_share: f64,
+    /// Whether page control stays locked until another process is selected.
     pub hold_through_getwork: bool,
+    /// Whether the first processor takes interrupts while none is idle.
     pub interrupts_to_one: bool,
+    /// Interference of two processors.
     pub slowness: Slowness,
+    /// Limit on eligible processes.
     pub eligibility: Eligibility,
+    /// Order of the eligible processes of a level.
     pub order: Order,
+    /// Queues of the traffic controller.
     pub levels: usize,
+    /// Processor time while a process is eligible, at level 0.
     quantum: Span,
+    /// Whether a process that becomes ready takes the processor from one of lower priority.
     pub preempt: bool,
+    /// The paging drum.
     pub drum: DrumPlan,
+    /// Share of the pages read that come from a disk.
     pub disk_share: f64,
+    /// Disk arms.
     pub disk_arms: u32,
+    /// Mean access time of a disk.
     pub disk_access: Span,
+    /// Of each user and of each process of the system.
     pub roles: Vec<Role>,
-    /// Whether users that play the script take its lines at random instead of one after another.
+    /// Whether users that play the script take its lines at random instead of in sequence.
     pub shuffled: bool,
-    /// The script's, and one more for housekeeping.
+    /// Lines of the script, and one more for housekeeping.
     pub lines: Vec<Line>,
+    /// Number of lines of the script.
     pub script_lines: usize,
+    /// Those of them that a user waits for.
     pub waiting_lines: usize,
+    /// Think time of users who do not play the script.
     pub normal_think: Distribution,
+    /// Factor on the script's processor time.
     pub demand: f64,
+    /// A further factor for users who do not play the script.
     pub normal_demand: f64,
+    /// Time to type a line of a reply.
     pub line_time: Span,
+    /// Resolution of the users' clock; zero: exact.
     clock: Span,
+    /// Time between a response and its appearance at the terminal.
     pub terminal_delay: Span,
 }
 
@@ -135,15 +171,18 @@ impl Config {
         })
     }
 
+    /// Part of a page fault's path before the wait for the page.
     pub fn before_page(&self, whole: Span) -> Span {
         Span::from_nanoseconds(whole.0 as f64 * BEFORE_PAGE)
     }
 
+    /// Part of a page fault's path after the wait for the page.
     pub fn after_page(&self, whole: Span) -> Span {
         Span::from_nanoseconds(whole.0 as f64 * (1.0 - BEFORE_PAGE))
     }
 
-    /// A path of which `share` is under its lock: that part, and the rest. One lock for everything is held to the end.
+    /// A path of which `share` is under its lock, as the locked part and the rest. One global lock is held to the
+    /// end.
     pub fn in_part_locked(&self, whole: Section, share: f64) -> (Section, Option<Section>) {
         let share = if self.locks == Locking::Global { 1.0 } else { share };
         let locked = Span::from_nanoseconds(whole.length.0 as f64 * share);
@@ -159,7 +198,7 @@ impl Config {
         Span(self.quantum.0 << level.min(self.levels - 1))
     }
 
-    /// From `from` to `to` as the user at the terminal sees it, by a clock that moves only now and then.
+    /// Time from `from` to `to` by the clock of the user at the terminal, which moves in steps.
     pub fn by_the_users_clock(&self, from: Time, to: Time) -> Span {
         let to = to + self.terminal_delay;
         if self.clock == Span::ZERO {
@@ -170,6 +209,7 @@ impl Config {
     }
 }
 
+/// Pages of core that are not wired.
 fn pageable(parameters: &Parameters, settings: &Settings) -> Result<u32, ParameterError> {
     let (core, wired) = (parameters.core, parameters.wired);
     // The faulting process needs a page, and so does the one whose page is taken.
@@ -183,6 +223,7 @@ fn pageable(parameters: &Parameters, settings: &Settings) -> Result<u32, Paramet
     Ok((core - wired) as u32)
 }
 
+/// Mean lengths of the paths with the core of this machine.
 fn paths(parameters: &Parameters) -> Paths {
     let version = parameters.version;
     let given = [
@@ -206,6 +247,7 @@ fn paths(parameters: &Parameters) -> Paths {
     Paths::new(mean, parameters.path_cv)
 }
 
+/// Interference with the boxes of this machine: with b boxes two processors meet for 1/b of the time.
 fn slowness(parameters: &Parameters) -> Slowness {
     let active = 1.0 + parameters.interference / (parameters.core as f64 / BOX_KWORDS).max(1.0);
     Slowness { active, spinning: active + parameters.spin_interference }
@@ -220,6 +262,7 @@ fn drum(parameters: &Parameters) -> DrumPlan {
     }
 }
 
+/// Users who play the script, the other users, and the processes of the system.
 fn roles(parameters: &Parameters, settings: &Settings) -> Result<Vec<Role>, ParameterError> {
     let (users, normal) = (parameters.users, parameters.normal_users);
     if normal > users {
@@ -234,6 +277,7 @@ fn roles(parameters: &Parameters, settings: &Settings) -> Result<Vec<Role>, Para
         .collect())
 }
 
+/// Lines of the script, with their demands on this machine.
 fn lines(parameters: &Parameters, settings: &Settings) -> Result<Vec<Line>, ParameterError> {
     let names = ["cpu", "pages", "segments", "lines", "first_output"];
     let demands = settings.demands(&parameters.script, &names)?;
@@ -263,7 +307,7 @@ fn lines(parameters: &Parameters, settings: &Settings) -> Result<Vec<Line>, Para
     Ok(lines)
 }
 
-/// What a process of the system itself does.
+/// Work of a process of the system, as a line of its own.
 fn housekeeping(parameters: &Parameters) -> Line {
     let always = Distribution::deterministic;
     Line {

@@ -1,4 +1,4 @@
-//! What holds where a parameter says `of_version`, in the parameters' units: the whole configuration in one place.
+//! Values in force where a parameter says `of_version`, in the parameters' units.
 
 use serde_json::{Map, Value, json};
 
@@ -14,7 +14,7 @@ impl Config {
             let mean = self.paths.mean(event).0;
             (format!("{}_path", event.name()), json!(milliseconds(mean as f64)))
         };
-        let mut found: Map<String, Value> = Event::ALL.into_iter().map(path).collect();
+        let mut in_force: Map<String, Value> = Event::ALL.into_iter().map(path).collect();
         let others = [
             ("headway", milliseconds(self.page_lifetime.mean.0 as f64)),
             ("segment_headway", milliseconds(self.segment_lifetime.mean.0 as f64)),
@@ -26,15 +26,15 @@ impl Config {
             ("kept", self.kept),
             ("terminal_delay", self.terminal_delay.seconds()),
         ];
-        found.extend(others.map(|(name, value)| (name.to_owned(), json!(value))));
+        in_force.extend(others.map(|(name, value)| (name.to_owned(), json!(value))));
         let words = [
             ("order", if self.shuffled { "random" } else { "script" }),
             ("priority", if self.order == Order::LastReady { "last_page" } else { "first_eligible" }),
         ];
-        found.extend(words.map(|(name, word)| (name.to_owned(), json!(word))));
+        in_force.extend(words.map(|(name, word)| (name.to_owned(), json!(word))));
         if let Eligibility::Number(number) = self.eligibility {
-            found.insert("max_eligible".to_owned(), json!(number));
+            in_force.insert("max_eligible".to_owned(), json!(number));
         }
-        Value::Object(found)
+        Value::Object(in_force)
     }
 }

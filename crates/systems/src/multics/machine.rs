@@ -17,21 +17,22 @@ use super::ttm::{self, Found, Meters};
 use super::users::{End, Role, User};
 use crate::kernel::{Configuration, Monitor, Replication, Simulated};
 
-/// Near slots: the processors, then these; each user has two far ones, for what it types and for what is typed to it.
+/// Near slots: two for processors, then these; each user has two far ones, for typed lines and for lines of replies.
 const DRUM: Slot = Slot(2);
 const SAMPLE: Slot = Slot(3);
 const ARMS: Slot = Slot(4);
+/// Far slots per user.
 pub(super) const SLOTS_A_USER: u32 = 2;
 
-/// Near slots with `arms` disk arms.
+/// Number of near slots with `arms` disk arms.
 pub(super) fn near_slots(arms: u32) -> u32 {
     ARMS.0 + arms
 }
 
-/// A page on the drum.
+/// A page on its way to or from the drum.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Transfer {
-    /// To core; the process waits.
+    /// To core; this process waits.
     In(u32),
     /// From core; nobody waits.
     Out,
@@ -50,27 +51,41 @@ pub(super) enum Interrupt {
 
 /// The whole simulated system: processors, locks, core, drum, disks and the users at their terminals.
 pub(super) struct Machine<'a, M> {
+    /// What was configured.
     pub(super) config: &'a Config,
+    /// Users with their processes, and processes of the system.
     pub(super) users: Vec<User>,
+    /// One or two.
     pub(super) processors: Vec<Processor>,
-    /// By how much the processors are in each other's way.
+    /// Time of work at present as a multiple of its time alone.
     pub(super) slowness: f64,
-    /// Which processor holds each lock.
+    /// Processor that holds each lock.
     pub(super) holders: [Option<usize>; LOCKS],
+    /// Eligible processes, and those that wait to become eligible.
     pub(super) traffic: Traffic,
+    /// Pages of core that are not wired.
     pub(super) core: Pool,
+    /// The table of active segments.
     pub(super) segments: Pool,
     pub(super) drum: Drum<Transfer>,
     pub(super) disks: Disks,
+    /// Those that no processor has taken yet, in order of arrival.
     pub(super) interrupts: VecDeque<Interrupt>,
-    /// Pages that came from the drum since its interrupt was last handled, and whether one is on its way.
+    /// Processes whose pages came from the drum since its interrupt was last handled.
     pub(super) from_drum: Vec<u32>,
+    /// Whether an interrupt of the drum waits or is being handled.
     pub(super) drum_calls: bool,
+    /// Random numbers of path lengths.
     pub(super) paths: Stream,
+    /// Random numbers of pages: modified or not, from drum or disk.
     pub(super) chance: Stream,
+    /// The total time meters.
     pub(super) meters: Meters,
+    /// Averages over the run.
     pub(super) measures: Measures,
+    /// Length of an interval of the log's samples.
     interval: Span,
+    /// The last sample: its time, meters, and area of eligible processes.
     sampled: (Time, Meters, u128),
     pub(super) monitor: &'a mut M,
 }
@@ -83,8 +98,12 @@ impl<'a, M: Monitor> Simulated<'a, M> for Machine<'a, M> {
     fn new(config: &'a Config, replication: &Replication, monitor: &'a mut M) -> Self {
         let &Replication { streams, interval, .. } = replication;
         let stream = |name| streams.stream(Component(name), 0);
-        let users: Vec<User> =
-            config.roles.iter().enumerate().map(|(at, role)| User::new(&streams, at as u32, *role)).collect();
+        let users: Vec<User> = config
+            .roles
+            .iter()
+            .enumerate()
+            .map(|(number, role)| User::new(&streams, number as u32, *role))
+            .collect();
         let everybody = users.len();
         Machine {
             config,
@@ -135,17 +154,17 @@ impl<M: Monitor> Machine<'_, M> {
         Section { lock: self.config.locks.of(event), length }
     }
 
-    /// Processor `at` enters a path of one section, which is metered as an event.
-    fn event(&mut self, at: usize, event: Event, then: Then, calendar: &mut Calendar) {
+    /// Processor `cpu` enters a path of one section, which is metered as an event.
+    fn event(&mut self, cpu: usize, event: Event, then: Then, calendar: &mut Calendar) {
         self.meters.events[event as usize] += 1;
         let section = self.section(event);
-        self.enters(at, event, section, None, then, calendar);
+        self.enters(cpu, event, section, None, then, calendar);
     }
 
-    /// Processor `at` is free to do what is next: interrupts first, then who comes before, then its own process.
-    pub(super) fn continues(&mut self, at: usize, calendar: &mut Calendar) {
-        self.does(at, State::Deciding, Span::ZERO, calendar);
-        if self.takes_interrupts(at)
+    /// Processor `cpu` is free to do what is next: interrupts first, then who comes before, then its own process.
+    pub(super) fn continues(&mut self, cpu: usize, calendar: &mut Calendar) {
+        self.does(cpu, State::Deciding, Span::ZERO, calendar);
+        if self.takes_interrupts(cpu)
             && let Some(interrupt) = self.interrupts.pop_front()
         {
             let (event, then) = match interrupt {
@@ -154,46 +173,46 @@ impl<M: Monitor> Machine<'_, M> {
                 Interrupt::LineIn(user) => (Event::Interrupt, Then::LineHasCome(user)),
                 Interrupt::LineOut => (Event::Interrupt, Then::GoOn),
             };
-            return self.event(at, event, then, calendar);
+            return self.event(cpu, event, then, calendar);
         }
-        match self.processors[at].process {
-            Some(process) if self.processors[at].preempted => {
+        match self.processors[cpu].process {
+            Some(process) if self.processors[cpu].preempted => {
                 self.measures.preemptions += 1;
                 self.traffic.returns(process);
-                self.gets_work(at, calendar);
+                self.gets_work(cpu, calendar);
             }
-            Some(process) => self.runs(at, process, calendar),
-            None if self.traffic.somebody_is_ready() => self.gets_work(at, calendar),
-            None => self.does(at, State::Idle, Span::ZERO, calendar),
+            Some(process) => self.runs(cpu, process, calendar),
+            None if self.traffic.somebody_is_ready() => self.gets_work(cpu, calendar),
+            None => self.does(cpu, State::Idle, Span::ZERO, calendar),
         }
     }
 
-    /// Whether interrupts that wait are for processor `at`: one of them has all, unless another has nothing to do.
-    fn takes_interrupts(&self, at: usize) -> bool {
-        let has_nothing = self.processors[at].process.is_none() && !self.traffic.somebody_is_ready();
+    /// Whether interrupts that wait are for processor `cpu`: one of them has all, unless another has nothing to do.
+    fn takes_interrupts(&self, cpu: usize) -> bool {
+        let has_nothing = self.processors[cpu].process.is_none() && !self.traffic.somebody_is_ready();
         // Also one that has nothing to do: an idle processor waits with interrupts enabled.
-        at == 0 || !self.config.interrupts_to_one || has_nothing
+        cpu == 0 || !self.config.interrupts_to_one || has_nothing
     }
 
-    /// Processor `at` leaves its process and looks for another.
-    pub(super) fn gets_work(&mut self, at: usize, calendar: &mut Calendar) {
-        self.processors[at].process = None;
-        self.processors[at].preempted = false;
+    /// Processor `cpu` leaves its process and looks for another.
+    pub(super) fn gets_work(&mut self, cpu: usize, calendar: &mut Calendar) {
+        self.processors[cpu].process = None;
+        self.processors[cpu].preempted = false;
         self.meters.events[Event::Getwork as usize] += 1;
         let whole = self.section(Event::Getwork);
         // Who comes from a page fault may still hold page control: it then chooses under that lock, and takes
         // no other, so that the order in which locks are taken can never be a circle.
-        let holds = self.holders[Lock::PageControl as usize] == Some(at);
+        let holds = self.holders[Lock::PageControl as usize] == Some(cpu);
         let (first, rest) = if holds {
             (Section { lock: Some(Lock::PageControl), ..whole }, None)
         } else {
             self.config.in_part_locked(whole, self.config.traffic_lock_share)
         };
-        self.enters(at, Event::Getwork, first, rest, Then::ChooseProcess, calendar);
+        self.enters(cpu, Event::Getwork, first, rest, Then::ChooseProcess, calendar);
     }
 
-    /// The process on processor `at` goes on: with the rest of its page fault, or in user programs.
-    fn runs(&mut self, at: usize, process: u32, calendar: &mut Calendar) {
+    /// The process on processor `cpu` goes on: with the rest of its page fault, or in user programs.
+    fn runs(&mut self, cpu: usize, process: u32, calendar: &mut Calendar) {
         let user = &mut self.users[process as usize];
         let Some(work) = &mut user.work else { return };
         work.first_service.get_or_insert(calendar.now());
@@ -203,22 +222,23 @@ impl<M: Monitor> Machine<'_, M> {
         if std::mem::take(&mut user.fault_is_open) {
             let mut section = self.section(Event::PageFault);
             section.length = self.config.after_page(section.length);
-            return self.enters(at, Event::PageFault, section, None, Then::GoOn, calendar);
+            return self.enters(cpu, Event::PageFault, section, None, Then::GoOn, calendar);
         }
         // Drawn anew for every burst: times between misses are exponential, and what was left of them has no
         // memory.
         let page = self.core.lifetime(process, pages);
         let segment = self.segments.lifetime(process, segments);
         let (length, end) = user.burst(page, segment, self.config.gate_headway_ns);
-        self.does(at, State::Useful(end), length, calendar);
+        self.does(cpu, State::Useful(end), length, calendar);
     }
 
-    fn burst_ends(&mut self, at: usize, end: End, calendar: &mut Calendar) {
-        let Some(process) = self.processors[at].process else { return };
+    /// A burst in user programs has ended.
+    fn burst_ends(&mut self, cpu: usize, end: End, calendar: &mut Calendar) {
+        let Some(process) = self.processors[cpu].process else { return };
         match end {
-            End::PageFault => self.page_fault(at, process, calendar),
-            End::SegmentFault => self.segment_fault(at, process, calendar),
-            End::GateFault => self.event(at, Event::GateFault, Then::GoOn, calendar),
+            End::PageFault => self.page_fault(cpu, process, calendar),
+            End::SegmentFault => self.segment_fault(cpu, process, calendar),
+            End::GateFault => self.event(cpu, Event::GateFault, Then::GoOn, calendar),
             End::Output => {
                 let now = calendar.now();
                 if let Some(work) = &mut self.users[process as usize].work {
@@ -226,19 +246,20 @@ impl<M: Monitor> Machine<'_, M> {
                     work.left = work.left_at_output;
                     work.first_output = Some(now);
                 }
-                self.continues(at, calendar);
+                self.continues(cpu, calendar);
             }
             // The timer interrupts.
-            End::Quantum => self.event(at, Event::Interrupt, Then::QuantumIsUsedUp, calendar),
+            End::Quantum => self.event(cpu, Event::Interrupt, Then::QuantumIsUsedUp, calendar),
             End::Answered => {
-                self.processors[at].process = None;
+                self.processors[cpu].process = None;
                 self.answers(process, calendar);
-                self.gets_work(at, calendar);
+                self.gets_work(cpu, calendar);
             }
         }
     }
 
-    fn page_fault(&mut self, at: usize, process: u32, calendar: &mut Calendar) {
+    /// The process refers to a page that is not in core.
+    fn page_fault(&mut self, cpu: usize, process: u32, calendar: &mut Calendar) {
         self.meters.events[Event::PageFault as usize] += 1;
         let taken = self.core.take(process);
         self.measures.examined += u64::from(taken.examined);
@@ -253,59 +274,62 @@ impl<M: Monitor> Machine<'_, M> {
             // Each place that the hand looks at takes time under the lock: page faults get dearer as core
             // fills up.
             self.config.before_page(section.length) + Span(u64::from(taken.examined) * self.config.examine.0);
-        self.enters(at, Event::PageFault, section, None, Then::AskForPage { out }, calendar);
+        self.enters(cpu, Event::PageFault, section, None, Then::AskForPage { out }, calendar);
     }
 
-    fn segment_fault(&mut self, at: usize, process: u32, calendar: &mut Calendar) {
+    /// The process refers to a segment that is not active.
+    fn segment_fault(&mut self, cpu: usize, process: u32, calendar: &mut Calendar) {
         self.meters.events[Event::SegmentFault as usize] += 1;
         self.segments.take(process);
         self.trace(calendar.now(), "segment_fault", process);
         let whole = self.section(Event::SegmentFault);
         let (locked, rest) = self.config.in_part_locked(whole, self.config.segment_lock_share);
-        self.enters(at, Event::SegmentFault, locked, rest, Then::GoOn, calendar);
+        self.enters(cpu, Event::SegmentFault, locked, rest, Then::GoOn, calendar);
     }
 
-    fn path_ends(&mut self, at: usize, then: Then, calendar: &mut Calendar) {
+    /// A path of the supervisor has ended: its effect.
+    fn path_ends(&mut self, cpu: usize, then: Then, calendar: &mut Calendar) {
         match then {
-            Then::GoOn => self.continues(at, calendar),
-            Then::AskForPage { out } => self.ask_for_page(at, out, calendar),
+            Then::GoOn => self.continues(cpu, calendar),
+            Then::AskForPage { out } => self.ask_for_page(cpu, out, calendar),
             Then::DrumPagesHaveCome => {
                 // Before the pages are handed over: one that comes from now on calls again.
                 self.drum_calls = false;
                 for process in std::mem::take(&mut self.from_drum) {
                     self.page_arrives(process, calendar);
                 }
-                self.continues(at, calendar);
+                self.continues(cpu, calendar);
             }
             Then::DiskPageHasCome(process) => {
                 self.page_arrives(process, calendar);
-                self.continues(at, calendar);
+                self.continues(cpu, calendar);
             }
             Then::LineHasCome(user) => {
                 self.reads(user, calendar);
-                self.continues(at, calendar);
+                self.continues(cpu, calendar);
             }
             Then::QuantumIsUsedUp => {
-                if let Some(process) = self.processors[at].process.take() {
+                if let Some(process) = self.processors[cpu].process.take() {
                     self.ceases_to_be_eligible(process, calendar.now());
                     let user = &mut self.users[process as usize];
                     // Who used up a quantum falls a level: a long computation gives way to short ones.
                     user.level += 1;
                     self.wants_to_run(process, calendar);
                 }
-                self.gets_work(at, calendar);
+                self.gets_work(cpu, calendar);
             }
             Then::ChooseProcess => {
                 self.award(calendar);
                 // Eligibility first: somebody made eligible here can be chosen at once.
-                self.processors[at].process = self.traffic.next();
-                self.continues(at, calendar);
+                self.processors[cpu].process = self.traffic.next();
+                self.continues(cpu, calendar);
             }
         }
     }
 
-    fn ask_for_page(&mut self, at: usize, out: bool, calendar: &mut Calendar) {
-        if let Some(process) = self.processors[at].process.take() {
+    /// The process waits for its page; a modified one is written to make room.
+    fn ask_for_page(&mut self, cpu: usize, out: bool, calendar: &mut Calendar) {
+        if let Some(process) = self.processors[cpu].process.take() {
             self.users[process as usize].waits_since = calendar.now();
             if self.chance.uniform() < self.config.disk_share {
                 self.disks.ask(process, calendar);
@@ -317,9 +341,10 @@ impl<M: Monitor> Machine<'_, M> {
             // After the page that is waited for, which thus stands before it in the queue.
             self.drum.ask(Transfer::Out, calendar);
         }
-        self.gets_work(at, calendar);
+        self.gets_work(cpu, calendar);
     }
 
+    /// The interrupt of a page is handled: its process is ready.
     fn page_arrives(&mut self, process: u32, calendar: &mut Calendar) {
         let user = &mut self.users[process as usize];
         user.fault_is_open = true;
@@ -336,11 +361,13 @@ impl<M: Monitor> Machine<'_, M> {
         self.award(calendar);
     }
 
+    /// `process` has used up its quantum, or answered its user.
     pub(super) fn ceases_to_be_eligible(&mut self, process: u32, now: Time) {
         self.traffic.loses(process, self.core.used(process), now);
         self.trace(now, "ineligible", process);
     }
 
+    /// Makes processes eligible while there is room.
     fn award(&mut self, calendar: &mut Calendar) {
         while let Some(process) = self.traffic.award(calendar.now()) {
             self.trace(calendar.now(), "eligible", process);
@@ -364,22 +391,24 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
+    /// Takes a processor from the process that comes last, if `process` comes before it.
     fn preempts(&mut self, process: u32, calendar: &mut Calendar) {
         let running = |processor: &Processor| processor.process.filter(|_| !processor.preempted);
         let mut last: Option<(usize, u32)> = None;
-        for (at, other) in self.processors.iter().enumerate().filter_map(|(at, p)| Some((at, running(p)?))) {
+        for (cpu, other) in self.processors.iter().enumerate().filter_map(|(cpu, p)| Some((cpu, running(p)?)))
+        {
             if last.is_none_or(|(_, latest)| self.traffic.precedes(latest, other)) {
-                last = Some((at, other));
+                last = Some((cpu, other));
             }
         }
-        let Some((at, other)) = last else { return };
+        let Some((cpu, other)) = last else { return };
         if !self.traffic.precedes(process, other) {
             return;
         }
-        self.processors[at].preempted = true;
+        self.processors[cpu].preempted = true;
         // In the supervisor the processor is not taken away; it sees the flag when its path has ended.
-        if matches!(self.processors[at].state, State::Useful(_)) {
-            self.continues(at, calendar);
+        if matches!(self.processors[cpu].state, State::Useful(_)) {
+            self.continues(cpu, calendar);
         }
     }
 
@@ -389,26 +418,27 @@ impl<M: Monitor> Machine<'_, M> {
         // In order of coming, whoever takes them: an interrupt that finds all in the supervisor waits here.
         self.interrupts.push_back(interrupt);
         let mut taker: Option<usize> = None;
-        for (at, processor) in self.processors.iter().enumerate() {
+        for (cpu, processor) in self.processors.iter().enumerate() {
             match (processor.state, processor.process) {
                 (State::Idle, _) => {
-                    taker = Some(at);
+                    taker = Some(cpu);
                     break;
                 }
-                (State::Useful(_), Some(process)) if at == 0 || !self.config.interrupts_to_one => {
-                    let latest = taker.and_then(|at| self.processors[at].process);
+                (State::Useful(_), Some(process)) if cpu == 0 || !self.config.interrupts_to_one => {
+                    let latest = taker.and_then(|cpu| self.processors[cpu].process);
                     if latest.is_none_or(|latest| self.traffic.precedes(latest, process)) {
-                        taker = Some(at);
+                        taker = Some(cpu);
                     }
                 }
                 _ => {}
             }
         }
-        if let Some(at) = taker {
-            self.continues(at, calendar);
+        if let Some(cpu) = taker {
+            self.continues(cpu, calendar);
         }
     }
 
+    /// Reports an event to the monitor.
     #[inline]
     pub(super) fn trace(&mut self, now: Time, kind: &'static str, process: u32) {
         if M::LISTENS {
@@ -416,6 +446,7 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
+    /// Ends an interval of the log's samples.
     fn sample(&mut self, calendar: &mut Calendar) {
         let now = calendar.now();
         self.settle_all(now);
@@ -436,6 +467,7 @@ impl<M: Monitor> Machine<'_, M> {
         calendar.set(SAMPLE, now + self.interval, Priority::Observation);
     }
 
+    /// Users at work at some time since the last sample; starts anew.
     fn active_users(&mut self) -> u64 {
         let mut active = 0;
         for user in self.users.iter_mut().filter(|user| user.role != Role::Housekeeping) {
@@ -446,22 +478,25 @@ impl<M: Monitor> Machine<'_, M> {
         active
     }
 
+    /// Books what all processors have done until now.
     fn settle_all(&mut self, now: Time) {
-        for at in 0..self.processors.len() {
-            self.settle(at, now);
+        for cpu in 0..self.processors.len() {
+            self.settle(cpu, now);
         }
     }
 
+    /// Processor time charged to interactions in progress [ns].
     fn charged_in_progress(&self) -> u128 {
         let works = self.users.iter().filter_map(|user| user.work.as_ref());
         works.map(|work| u128::from(work.charged.all())).sum()
     }
 
-    /// What processors did since statistics began.
+    /// Meters since statistics began.
     pub(super) fn metered(&self) -> Meters {
         self.meters.since(&self.measures.at_start)
     }
 
+    /// Every law of the run.
     fn check(&self, now: Time, laws: &mut Laws) -> Result<(), LawViolation> {
         let typed = self.users.iter().flat_map(|user| {
             let working = user.work.iter().map(|work| work.input.typed);
@@ -499,7 +534,7 @@ impl<M: Monitor> Model for Machine<'_, M> {
         match slot {
             // Two slots for processors, whether there are one or two: the numbers of the others do not depend
             // on it.
-            Slot(at) if at < DRUM.0 => self.is_done(at as usize, calendar),
+            Slot(cpu) if cpu < DRUM.0 => self.is_done(cpu as usize, calendar),
             DRUM => {
                 if let Some(page) = self.drum.due(calendar) {
                     self.drum_is_done(page, calendar);
@@ -529,24 +564,25 @@ impl<M: Monitor> Model for Machine<'_, M> {
 }
 
 impl<M: Monitor> Machine<'_, M> {
-    /// What processor `at` was doing is done.
-    fn is_done(&mut self, at: usize, calendar: &mut Calendar) {
-        self.settle(at, calendar.now());
-        match self.processors[at].state {
+    /// The current work of processor `cpu` is done.
+    fn is_done(&mut self, cpu: usize, calendar: &mut Calendar) {
+        self.settle(cpu, calendar.now());
+        match self.processors[cpu].state {
             State::Useful(end) => {
-                self.does(at, State::Deciding, Span::ZERO, calendar);
-                self.burst_ends(at, end, calendar);
+                self.does(cpu, State::Deciding, Span::ZERO, calendar);
+                self.burst_ends(cpu, end, calendar);
             }
             State::Path(path) => {
-                self.does(at, State::Deciding, Span::ZERO, calendar);
-                if self.section_ends(at, path, calendar) {
-                    self.path_ends(at, path.then, calendar);
+                self.does(cpu, State::Deciding, Span::ZERO, calendar);
+                if self.section_ends(cpu, path, calendar) {
+                    self.path_ends(cpu, path.then, calendar);
                 }
             }
             State::Idle | State::Deciding | State::Spinning(_) => {}
         }
     }
 
+    /// The drum has transferred a page: one interrupt serves all that come until it is handled.
     fn drum_is_done(&mut self, page: Transfer, calendar: &mut Calendar) {
         if let Transfer::In(process) = page {
             self.from_drum.push(process);

@@ -1,4 +1,4 @@
-//! What is averaged over a run, beside what the system meters itself.
+//! Averages over a run, in addition to the meters of the system.
 
 use thinktime_engine::{Balance, Batches, Span, Tally, Time};
 
@@ -8,11 +8,14 @@ use super::users::Charged;
 /// Count and sum of responses [ns].
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Mean {
+    /// Number of observations.
     pub count: u64,
+    /// Their sum [ns].
     pub sum: u128,
 }
 
 impl Mean {
+    /// Adds one observation.
     pub fn record(&mut self, observed: Span) {
         self.count += 1;
         self.sum += u128::from(observed.0);
@@ -24,27 +27,36 @@ impl Mean {
     }
 }
 
+/// Averages over a run, in addition to the meters of the system.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Measures {
+    /// When statistics began.
     pub since: Time,
     /// The meters when statistics began.
     pub at_start: Meters,
+    /// Lines typed and not yet answered.
     pub interactions: Balance,
-    /// What completed interactions were charged with, and what those in progress had been charged with when statistics
-    /// began [ns].
+    /// Processor time charged to completed interactions [ns].
     pub charged: u128,
+    /// Processor time charged to interactions in progress when statistics began, before that [ns].
     pub charged_earlier: u128,
-    /// Responses as the users that play the script read them: of interactions that are waited for, all, without the
-    /// heavy commands, and heavy ones; and by number.
+    /// Responses as the users that play the script read them, where they wait.
     pub all: Mean,
+    /// Those of them without heavy commands.
     pub light: Mean,
+    /// Those of heavy commands.
     pub heavy: Mean,
+    /// By line of the script that is waited for.
     pub by_line: Vec<Mean>,
     /// Exact responses of all users.
     pub responses: Tally,
+    /// The series of these responses.
     pub batches: Batches,
+    /// Times from asking for a page to the end of its interrupt.
     pub page_waits: Mean,
+    /// Places of core that the hand looked at.
     pub examined: u64,
+    /// Processes that lost their processor to another.
     pub preemptions: u64,
 }
 
@@ -66,6 +78,7 @@ impl Measures {
         };
     }
 
+    /// Adds the charge of an interaction that is complete.
     pub fn completed(&mut self, charged: &Charged) {
         self.charged += u128::from(charged.all());
     }

@@ -9,11 +9,14 @@
 
 use thinktime_engine::{LawViolation, Laws, Span, Stream};
 
-/// L(m) = `mean` (m / `places`)^`exponent`.
+/// Lifetime function L(m) = `mean` (m / `places`)^`exponent`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Lifetime {
+    /// Mean useful time between misses with `places` places.
     pub mean: Span,
+    /// Places for which the mean holds.
     pub places: f64,
+    /// Growth with the places held.
     pub exponent: f64,
 }
 
@@ -23,8 +26,7 @@ impl Lifetime {
         self.mean.0 as f64 * (held.max(1.0) / self.places).powf(self.exponent)
     }
 
-    /// How many places a process has used after it ran for `span`, `used` of them before: the solution of
-    /// du/dt = 1/L(u).
+    /// Places used after a run of `span`, of which `used` were used before: the solution of du/dt = 1/L(u).
     fn used_after(&self, used: f64, span: Span) -> f64 {
         // Separated and integrated: u^(e+1) = used^(e+1) + (e+1) span places^e / mean.
         let power = self.exponent + 1.0;
@@ -33,18 +35,21 @@ impl Lifetime {
     }
 }
 
+/// Places of one process.
 #[derive(Clone, Copy, Debug, Default)]
 struct Holding {
+    /// Those it refers to.
     held: u32,
+    /// Those of them used since the hand last passed.
     used: f64,
-    /// Places beside those held: of what the process does not refer to any more.
+    /// Further places, of what the process no longer refers to.
     left_over: u32,
 }
 
-/// Where a place came from.
+/// Origin of a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Taken {
-    /// Somebody held it until now.
+    /// Whether a process held it until now.
     pub from_somebody: bool,
     /// Places that the hand looked at.
     pub examined: u32,
@@ -54,12 +59,15 @@ pub(super) struct Taken {
 #[derive(Clone, Debug)]
 pub(super) struct Pool {
     lifetime: Lifetime,
-    /// L(m) for every m that can be [ns].
+    /// L(m) for every possible m [ns].
     lifetimes: Vec<f64>,
-    /// Of the places that were ever given away, which are the first `filled`.
+    /// By place; only the first `filled` were ever given away.
     owners: Vec<u32>,
+    /// Places given away so far.
     filled: usize,
+    /// Place at which the hand of the clock stands.
     hand: usize,
+    /// By process.
     holdings: Vec<Holding>,
     stream: Stream,
 }
@@ -78,6 +86,7 @@ impl Pool {
         }
     }
 
+    /// Places that `process` refers to and holds.
     pub fn held(&self, process: u32) -> u32 {
         self.holdings[process as usize].held
     }
@@ -126,8 +135,8 @@ impl Pool {
         taken
     }
 
-    /// The hand is at a place of `owner`: one that was used is spared this time. How many were used is known, and not
-    /// which: each is as likely.
+    /// True if the place of `owner` under the hand is taken; one that was used is spared this time. The number of
+    /// used places is known, but not which: each is as likely.
     fn gives_up(&mut self, owner: u32) -> bool {
         let holding = &mut self.holdings[owner as usize];
         let (held, left_over) = (f64::from(holding.held), f64::from(holding.left_over));

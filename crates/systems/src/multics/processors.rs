@@ -14,9 +14,9 @@ use super::processor::{Path, Processor, State, Then};
 use crate::kernel::Monitor;
 
 impl<M: Monitor> Machine<'_, M> {
-    /// What processor `at` has done until now is booked. It has to be given something else, or scheduled again.
-    pub(super) fn settle(&mut self, at: usize, now: Time) {
-        let processor = &mut self.processors[at];
+    /// Books the work of processor `cpu` until now. Then it has to be given other work, or scheduled again.
+    pub(super) fn settle(&mut self, cpu: usize, now: Time) {
+        let processor = &mut self.processors[cpu];
         let elapsed = now.since(processor.since);
         if elapsed == Span::ZERO {
             return;
@@ -56,6 +56,7 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
+    /// Books a run of a process in user programs.
     fn ran(&mut self, process: Option<u32>, work: Span, elapsed: Span) {
         let Some(process) = process else { return };
         self.core.ran(process, work);
@@ -68,6 +69,7 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
+    /// Charges the time of an event to the process on the processor, if it is the cause of it.
     fn charge(&mut self, process: Option<u32>, event: Event, elapsed: Span) {
         let Some(user) = process.map(|process| &mut self.users[process as usize]) else { return };
         let Some(running) = &mut user.work else { return };
@@ -81,11 +83,11 @@ impl<M: Monitor> Machine<'_, M> {
         user.quantum = Span(user.quantum.0.saturating_sub(elapsed.0));
     }
 
-    /// Processor `at` does something else from now on, which takes `length` at full speed.
-    pub(super) fn does(&mut self, at: usize, state: State, length: Span, calendar: &mut Calendar) {
+    /// Gives processor `cpu` other work from now on, which takes `length` at full speed.
+    pub(super) fn does(&mut self, cpu: usize, state: State, length: Span, calendar: &mut Calendar) {
         let now = calendar.now();
-        self.settle(at, now);
-        let processor = &mut self.processors[at];
+        self.settle(cpu, now);
+        let processor = &mut self.processors[cpu];
         (processor.state, processor.left) = (state, length);
         let slowness = self.slowness_now();
         // One change of state changes the speed of all: what they did is booked at the old speed before it
@@ -99,11 +101,11 @@ impl<M: Monitor> Machine<'_, M> {
                 self.schedule(other, calendar);
             }
         } else {
-            self.schedule(at, calendar);
+            self.schedule(cpu, calendar);
         }
     }
 
-    /// Time that work takes as the processors are now, as a multiple of its time alone.
+    /// Time of work with the processors as they are now, as a multiple of its time alone.
     fn slowness_now(&self) -> f64 {
         // An idle processor makes no references to core, so that the other one is not delayed.
         if self.processors.len() < 2 || self.processors.iter().any(Processor::is_idle) {
@@ -113,9 +115,10 @@ impl<M: Monitor> Machine<'_, M> {
         if spins { self.config.slowness.spinning } else { self.config.slowness.active }
     }
 
-    fn schedule(&self, at: usize, calendar: &mut Calendar) {
-        let processor = &self.processors[at];
-        let slot = Slot(at as u32);
+    /// Sets when the work of processor `cpu` ends at the current speed.
+    fn schedule(&self, cpu: usize, calendar: &mut Calendar) {
+        let processor = &self.processors[cpu];
+        let slot = Slot(cpu as u32);
         match processor.state {
             State::Useful(_) | State::Path(_) => {
                 let takes = if self.slowness == 1.0 {
@@ -130,10 +133,10 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
-    /// Processor `at` enters the path of an event.
+    /// Processor `cpu` enters the path of an event.
     pub(super) fn enters(
         &mut self,
-        at: usize,
+        cpu: usize,
         event: Event,
         first: Section,
         rest: Option<Section>,
@@ -141,24 +144,25 @@ impl<M: Monitor> Machine<'_, M> {
         calendar: &mut Calendar,
     ) {
         let path = Path { event, then, lock: first.lock, rest };
-        self.enters_section(at, path, first.length, calendar);
+        self.enters_section(cpu, path, first.length, calendar);
     }
 
-    fn enters_section(&mut self, at: usize, path: Path, length: Span, calendar: &mut Calendar) {
+    /// Processor `cpu` enters a section of a path, or spins until its lock is free.
+    fn enters_section(&mut self, cpu: usize, path: Path, length: Span, calendar: &mut Calendar) {
         // A processor may take a lock that it holds: the global lock covers paths that follow each other.
-        let free = path.lock.is_none_or(|lock| self.holders[lock as usize].is_none_or(|by| by == at));
+        let free = path.lock.is_none_or(|lock| self.holders[lock as usize].is_none_or(|by| by == cpu));
         if free {
             if let Some(lock) = path.lock {
-                self.holders[lock as usize] = Some(at);
+                self.holders[lock as usize] = Some(cpu);
             }
-            self.does(at, State::Path(path), length, calendar);
+            self.does(cpu, State::Path(path), length, calendar);
         } else {
-            self.does(at, State::Spinning(path), length, calendar);
+            self.does(cpu, State::Spinning(path), length, calendar);
         }
     }
 
-    /// A section of a path has ended: whether the path has, too.
-    pub(super) fn section_ends(&mut self, at: usize, path: Path, calendar: &mut Calendar) -> bool {
+    /// True if the path has ended with this section.
+    pub(super) fn section_ends(&mut self, cpu: usize, path: Path, calendar: &mut Calendar) -> bool {
         // Page control gives the processor away before it lets others at its tables.
         let keeps = self.config.hold_through_getwork && matches!(path.then, Then::AskForPage { .. });
         if let Some(lock) = path.lock.filter(|_| !keeps) {
@@ -174,7 +178,7 @@ impl<M: Monitor> Machine<'_, M> {
             }
         }
         let Some(section) = path.rest else { return true };
-        self.enters_section(at, Path { lock: section.lock, rest: None, ..path }, section.length, calendar);
+        self.enters_section(cpu, Path { lock: section.lock, rest: None, ..path }, section.length, calendar);
         false
     }
 }

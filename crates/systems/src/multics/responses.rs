@@ -11,15 +11,19 @@ use crate::kernel::{Accounted, Measured, Monitor};
 
 type Row = Measured<Config>;
 
-/// A run that has ended, as far as figures need it.
+/// Totals of a run from which responses are computed.
 pub(super) struct RunTotals<'a> {
     meters: Meters,
     measures: &'a Measures,
-    /// Time since statistics began, and that of all processors [s].
+    /// Time since statistics began [s].
     length_s: f64,
+    /// The same for all processors together [s].
     capacity_s: f64,
+    /// Mean number of eligible processes.
     eligible_mean: f64,
+    /// Utilisation of the drum.
     drum: f64,
+    /// Mean utilisation of an arm.
     disks: f64,
 }
 
@@ -47,14 +51,17 @@ impl<M: Monitor> Accounted for Machine<'_, M> {
 }
 
 impl RunTotals<'_> {
+    /// Share of the processors' capacity.
     fn share(&self, ns: u64) -> f64 {
         ns as f64 * NANOSECOND / self.capacity_s
     }
 
+    /// Mean per interaction of users that play the script.
     fn per_interaction(&self, amount: u64) -> f64 {
         amount as f64 / self.meters.script_interactions as f64
     }
 
+    /// The same of a time [s].
     fn charged_s(&self, ns: u64) -> f64 {
         self.per_interaction(ns) * NANOSECOND
     }

@@ -8,7 +8,9 @@ use super::machine::{Interrupt, Machine, SLOTS_A_USER, near_slots};
 use super::users::{Input, Line, Role, Work};
 use crate::kernel::{Interaction, Monitor};
 
+/// Far slot of a user: it has typed a line.
 const TYPES: u32 = 0;
+/// Far slot of a user: a line of its reply has been typed.
 const REPLY: u32 = 1;
 
 impl<M: Monitor> Machine<'_, M> {
@@ -16,7 +18,7 @@ impl<M: Monitor> Machine<'_, M> {
         Slot(near_slots(self.config.disk_arms) + SLOTS_A_USER * user + which)
     }
 
-    /// Users come evenly within the first think time of each.
+    /// Users log in at times spread evenly over the first think time of each.
     pub(super) fn log_in_all(&mut self, calendar: &mut Calendar) {
         for user in 0..self.users.len() as u32 {
             let part = self.users[user as usize].think.uniform();
@@ -24,7 +26,7 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
-    /// `user` decides what to type next, and thinks for `part` of its think time.
+    /// User `number` decides on its next line, and thinks for `part` of its think time.
     fn thinks(&mut self, number: u32, part: f64, calendar: &mut Calendar) {
         let config = self.config;
         let user = &mut self.users[number as usize];
@@ -48,6 +50,7 @@ impl<M: Monitor> Machine<'_, M> {
         calendar.set(self.slot(number, TYPES), calendar.now() + think, Priority::Arrival);
     }
 
+    /// An event of a far slot.
     pub(super) fn terminal_is_due(&mut self, slot: u32, calendar: &mut Calendar) {
         let user = slot / SLOTS_A_USER;
         if slot % SLOTS_A_USER == TYPES {
@@ -57,6 +60,7 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
+    /// A line has been typed.
     fn types(&mut self, number: u32, calendar: &mut Calendar) {
         let user = &mut self.users[number as usize];
         let input = user.next;
@@ -72,7 +76,7 @@ impl<M: Monitor> Machine<'_, M> {
         self.interrupt(Interrupt::LineIn(number), calendar);
     }
 
-    /// The process of `user` reads a line, if it is not at work on an earlier one.
+    /// The process of the user reads a line, if it is not at work on an earlier one.
     pub(super) fn reads(&mut self, number: u32, calendar: &mut Calendar) {
         let config = self.config;
         let user = &mut self.users[number as usize];
@@ -121,7 +125,7 @@ impl<M: Monitor> Machine<'_, M> {
         self.reads(number, calendar);
     }
 
-    /// What was learnt of an interaction is kept.
+    /// Records an interaction that is complete.
     fn is_answered(&mut self, number: u32, work: &Work, now: Time) {
         let config = self.config;
         let line = &config.lines[work.input.line];
@@ -152,6 +156,7 @@ impl<M: Monitor> Machine<'_, M> {
         }
     }
 
+    /// Reports interactions that the end of the run cuts short.
     pub(super) fn report_unfinished(&mut self) {
         if !M::LISTENS {
             return;
@@ -188,6 +193,7 @@ impl<M: Monitor> Machine<'_, M> {
     }
 }
 
+/// An interaction as the log has it.
 fn reported(user: u32, work: &Work, line: &Line, completion: Option<Time>) -> Interaction {
     Interaction {
         user,

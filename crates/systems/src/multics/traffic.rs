@@ -9,46 +9,55 @@ use std::collections::{BTreeSet, VecDeque};
 
 use thinktime_engine::{Level, Stream, Time};
 
-/// How many processes may be eligible.
+/// Limit on eligible processes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Eligibility {
-    /// So many; a fraction is the chance of one more, drawn anew whenever somebody ceases to be eligible.
+    /// This number; a fraction is the probability of one more, drawn anew whenever a process ceases to be eligible.
     Number(f64),
-    /// As many as have estimated working sets that fit into so many pages together, but two at least.
+    /// As many as have estimated working sets that fit into this many pages together, but at least two.
     WorkingSets(f64),
 }
 
-/// Who comes first of the eligible processes of a level.
+/// Order of the eligible processes of a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
+    /// The one that has been eligible for longest first.
     FirstEligible,
     /// A process that returns from a wait for a page goes on at once.
     LastReady,
 }
 
-/// The place of an eligible process: its level, and its turn in it.
+/// Place of an eligible process in the order: its level, and its turn in it.
 type Rank = (u32, u64);
 
+/// Processes that wait to become eligible, and those that are.
 #[derive(Debug)]
 pub(super) struct Traffic {
     eligibility: Eligibility,
     order: Order,
+    /// By level, the first come first.
     waiting: Vec<VecDeque<u32>>,
+    /// Eligible processes that can run, in their order.
     ready: BTreeSet<(Rank, u32)>,
+    /// By process; none while it is not eligible.
     ranks: Vec<Option<Rank>>,
     /// Working sets of the processes as estimated when they last ceased to be eligible [page].
     estimates: Vec<f64>,
+    /// Turns given so far.
     turns: u64,
-    /// Whether one more than the whole part of a number may be eligible now.
+    /// Whether one more than the whole part of the number may be eligible now.
     one_more: bool,
+    /// Sum of the estimates of the eligible processes [page].
     working_sets: f64,
+    /// Eligible processes.
     pub eligible: Level,
     stream: Stream,
 }
 
-/// Of a process that was never eligible [page].
+/// Estimate for a process that was never eligible [page].
 const FIRST_ESTIMATE: f64 = 32.0;
 // Fewer than two would leave the processor idle during every wait for a page.
+/// Processes that are eligible however large their working sets are.
 const FEWEST: u64 = 2;
 
 impl Traffic {
@@ -76,6 +85,7 @@ impl Traffic {
         traffic
     }
 
+    /// Draws whether one more process may be eligible.
     fn draw(&mut self) {
         if let Eligibility::Number(number) = self.eligibility {
             self.one_more = self.stream.uniform() < number.fract();
@@ -88,6 +98,7 @@ impl Traffic {
         self.waiting[level].push_back(process);
     }
 
+    /// True if `process` can become eligible now.
     fn has_room(&self, process: u32) -> bool {
         let eligible = self.eligible.value();
         match self.eligibility {
@@ -98,7 +109,7 @@ impl Traffic {
         }
     }
 
-    /// The next process that becomes eligible, if there is room for it. It is ready.
+    /// Process that becomes eligible, if there is room for the next one. It is ready.
     pub fn award(&mut self, now: Time) -> Option<u32> {
         let level = self.waiting.iter().position(|queue| !queue.is_empty())?;
         // Only the first of the lowest level is looked at: one with a small working set does not pass it.
@@ -115,7 +126,7 @@ impl Traffic {
         Some(process)
     }
 
-    /// An eligible process ceases to be: it has used `pages` pages.
+    /// An eligible process ceases to be eligible, having used `pages` pages.
     pub fn loses(&mut self, process: u32, pages: f64, now: Time) {
         self.ranks[process as usize] = None;
         self.working_sets -= self.estimates[process as usize];
@@ -125,7 +136,7 @@ impl Traffic {
         self.draw();
     }
 
-    /// An eligible process can run, as it could not before.
+    /// An eligible process can run again.
     pub fn ready(&mut self, process: u32) {
         if self.order == Order::LastReady {
             self.turns += 1;
@@ -137,14 +148,14 @@ impl Traffic {
         self.returns(process);
     }
 
-    /// An eligible process that ran can go on.
+    /// An eligible process that ran can continue.
     pub fn returns(&mut self, process: u32) {
         if let Some(rank) = self.ranks[process as usize] {
             self.ready.insert((rank, process));
         }
     }
 
-    /// Who is to run now.
+    /// Process that runs next.
     pub fn next(&mut self) -> Option<u32> {
         self.ready.pop_first().map(|(_, process)| process)
     }
@@ -157,7 +168,7 @@ impl Traffic {
         self.ready.len()
     }
 
-    /// Whether `first` comes before `second`.
+    /// True if `first` comes before `second`.
     pub fn precedes(&self, first: u32, second: u32) -> bool {
         match (self.ranks[first as usize], self.ranks[second as usize]) {
             (Some(first), Some(second)) => first < second,

@@ -6,25 +6,31 @@ use thinktime_log::{Column, Kind, Role, Type, Value};
 use super::events::{EVENTS, Event};
 use super::users::Charged;
 
-/// What the meters have counted since the system came up. Times are those of all processors [ns].
+/// Counts of the meters since the system came up. Times are those of all processors together [ns].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Meters {
+    /// Time in user programs.
     pub useful: u64,
+    /// Time without a process that could run.
     pub idle: u64,
+    /// Events, by kind.
     pub events: [u64; EVENTS],
-    /// Waiting for locks included.
+    /// Time of their paths, waiting for locks included.
     pub time: [u64; EVENTS],
+    /// Part of that time for which a processor waited for a lock.
     pub lock_wait: u64,
-    /// By how much everything took longer because both processors were active.
+    /// Time lost because both processors were active.
     pub interference: u64,
+    /// Interactions answered, of all users.
     pub interactions: u64,
-    /// Completed interactions of the users that play the script, and what they were charged with.
+    /// Those of the users that play the script.
     pub script_interactions: u64,
+    /// Charges of these.
     pub script: Charged,
 }
 
 impl Meters {
-    /// What was counted after `earlier`.
+    /// Increments after `earlier`.
     pub fn since(&self, earlier: &Meters) -> Meters {
         let less = |now: &[u64; EVENTS], then: &[u64; EVENTS]| std::array::from_fn(|at| now[at] - then[at]);
         Meters {
@@ -47,11 +53,14 @@ impl Meters {
     }
 }
 
-/// What a sample finds beside the meters.
+/// State that a sample finds, in addition to the meters.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found {
+    /// Users logged in.
     pub users: u64,
+    /// Users at work at some time in the interval.
     pub active: u64,
+    /// Mean number of eligible processes.
     pub eligible_mean: f64,
 }
 

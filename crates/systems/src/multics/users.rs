@@ -5,26 +5,30 @@ use std::sync::Arc;
 
 use thinktime_engine::{Component, Distribution, Span, Stream, Streams, Time};
 
-/// One interaction of the script as this machine sees it.
+/// One interaction of the script, with its demands on this machine.
 #[derive(Clone, Debug)]
 pub(super) struct Line {
+    /// Command that is typed; another one turns over pages and segments.
     pub command: Arc<str>,
-    /// Its number among those that are waited for.
+    /// Index among the lines that are waited for; none: the next line may be typed ahead.
     pub waits: Option<u32>,
+    /// Whether it counts as a heavy command.
     pub heavy: bool,
+    /// Think time before it.
     pub think: Distribution,
     /// Useful time [s].
     pub cpu: Distribution,
-    /// Pages and segments that the command refers to in all.
+    /// Pages that the command refers to.
     pub pages: Distribution,
+    /// Segments that it refers to.
     pub segments: Distribution,
     /// Lines of the reply.
     pub lines: Distribution,
-    /// Part of the work that is done when the first line of the reply appears.
+    /// Share of the work that is done when the first line of the reply appears.
     pub first_output: Distribution,
 }
 
-/// Who sits at the terminal.
+/// Kind of user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     /// Plays the script, line by line.
@@ -38,22 +42,29 @@ pub(super) enum Role {
 /// A line that was typed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Input {
+    /// Index of the line.
     pub line: usize,
+    /// When it was typed.
     pub typed: Time,
+    /// Think time before it.
     pub think: Span,
 }
 
-/// What an interaction has got so far. Times in nanoseconds of processors.
+/// Processor time charged to an interaction so far [ns].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Charged {
+    /// In user programs.
     pub run: u64,
+    /// For page faults.
     pub page_fault: u64,
+    /// For segment and gate faults.
     pub other_fault: u64,
+    /// Number of page faults.
     pub page_faults: u64,
 }
 
 impl Charged {
-    /// Processor time in all.
+    /// Processor time of all kinds.
     pub fn all(&self) -> u64 {
         self.run + self.page_fault + self.other_fault
     }
@@ -66,7 +77,7 @@ impl Charged {
         self.page_faults += more.page_faults;
     }
 
-    /// What was charged after `earlier`.
+    /// Increments after `earlier`.
     pub fn since(&self, earlier: &Charged) -> Charged {
         Charged {
             run: self.run - earlier.run,
@@ -80,19 +91,26 @@ impl Charged {
 /// The interaction that a process works on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Work {
+    /// The line that is worked on.
     pub input: Input,
-    /// Useful time that is left, and of that what is left when the first line of the reply appears.
+    /// Useful time that is left.
     pub left: Span,
+    /// Useful time that is left when the first line of the reply appears.
     pub left_at_output: Span,
+    /// Pages that the command refers to.
     pub pages: u32,
+    /// Segments that it refers to.
     pub segments: u32,
+    /// When the process first had a processor.
     pub first_service: Option<Time>,
+    /// When the first line of the reply appeared.
     pub first_output: Option<Time>,
+    /// Processor time so far.
     pub charged: Charged,
 }
 
 impl Work {
-    /// What `input` asks for, of which nothing is known yet.
+    /// Work on `input`, of which nothing is known yet.
     pub fn of(input: Input) -> Work {
         Work {
             input,
@@ -107,46 +125,58 @@ impl Work {
     }
 }
 
-/// Why a process stops running in user programs.
+/// End of a burst in user programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
+    /// A page is not in core.
     PageFault,
+    /// A segment is not active.
     SegmentFault,
+    /// A call through a gate.
     GateFault,
-    /// The first line of its reply is there; it goes on at once.
+    /// The first line of the reply is there; the process continues at once.
     Output,
+    /// The quantum is used up.
     Quantum,
+    /// The work is done.
     Answered,
 }
 
 /// A user and its process.
 #[derive(Debug)]
 pub(super) struct User {
+    /// Kind of user.
     pub role: Role,
     /// The next line of the script.
     pub position: usize,
-    /// What it will type when it has thought, and when.
+    /// Line that it types after the current think time.
     pub next: Input,
-    /// What its process worked on last.
+    /// Line that its process worked on last.
     pub line: Option<usize>,
+    /// Lines typed that the process has not read.
     pub inputs: VecDeque<Input>,
+    /// Interaction that the process works on.
     pub work: Option<Work>,
     /// Lines of a reply that are still to be typed.
     pub lines: u32,
-    /// It thinks when they are.
+    /// Whether it thinks when they have been typed.
     pub reads_reply: bool,
+    /// Queue of the traffic controller.
     pub level: usize,
     /// Processor time until it ceases to be eligible.
     pub quantum: Span,
-    /// Its page has come: the rest of the page fault's path is still to be run.
+    /// Whether its page has come and the rest of the page fault's path is still to be run.
     pub fault_is_open: bool,
     /// When it began to wait for a page.
     pub waits_since: Time,
     /// Whether an interaction was in progress since the last sample.
     pub active: bool,
+    /// Random numbers of think times and of the choice of lines.
     pub think: Stream,
     // Three streams: the same user types and asks the same whatever faults its process has.
+    /// Random numbers of demands.
     pub demand: Stream,
+    /// Random numbers of faults.
     pub fate: Stream,
 }
 
@@ -173,7 +203,7 @@ impl User {
         }
     }
 
-    /// Begins to work on the next line that was typed.
+    /// The next line typed, on which the process begins to work.
     pub fn begins(&mut self, lines: &[Line], factor: f64) -> Option<Input> {
         let input = self.inputs.pop_front()?;
         let line = &lines[input.line];
@@ -193,8 +223,8 @@ impl User {
         Some(input)
     }
 
-    /// How long the process runs in user programs if nothing else comes, and what ends that. `page`, `segment` and
-    /// `gate` are mean useful times until each fault [ns].
+    /// Longest run in user programs, and its end. `page`, `segment` and `gate` are mean useful times until each
+    /// fault [ns].
     pub fn burst(&mut self, page: Option<f64>, segment: Option<f64>, gate: f64) -> (Span, End) {
         let Some(work) = &self.work else { return (Span::ZERO, End::Answered) };
         let (mut length, mut end) = (work.left, End::Answered);

@@ -1,25 +1,36 @@
-//! What differs between the system of 1969 and that of 1971: path lengths, and what was installed.
+//! Differences between the system of 1969 and that of 1971: path lengths, and installation.
 
 use super::events::EVENTS;
 use super::traffic::Order;
 
-/// Parameters that have a value of the version's own, where none is given.
+/// Defaults of the parameters that differ between the versions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Version {
+    /// Name in the parameter `version`.
     pub name: &'static str,
     /// Mean length of the paths with 256 Kwords of core, by event [ms].
     pub paths_ms: [f64; EVENTS],
-    /// What each further 128 Kwords add to them [ms].
+    /// Growth of these lengths with each further 128 Kwords of core [ms].
     pub growth_ms: [f64; EVENTS],
+    /// Mean useful time between page faults with 32 pages in core [ms].
     pub headway_ms: f64,
+    /// Mean useful time between gate faults [ms].
     pub gate_headway_ms: f64,
+    /// Mean useful time between segment faults with 8 active segments [ms].
     pub segment_headway_ms: f64,
+    /// Entries of the table of active segments.
     pub active_segments: u64,
+    /// Share of a page fault's path per examined place of core [ms].
     pub examine_ms: f64,
+    /// Processor time of a process while it is eligible, in the first queue [s].
     pub quantum_s: f64,
+    /// Largest number of eligible processes.
     pub max_eligible: f64,
+    /// Factor on the script's processor time.
     pub demand: f64,
+    /// Order of the eligible processes of a level.
     pub order: Order,
+    /// Delay between a response and its appearance at the terminal [s].
     pub terminal_delay_s: f64,
     /// Whether the script's lines are taken at random.
     pub shuffled: bool,
