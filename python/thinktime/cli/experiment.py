@@ -74,7 +74,7 @@ def command(
 
       thinktime experiment scheduling --response mean_response_s --format json | jq '.findings'
     """
-    from thinktime.analyses.experiment.page import analysed
+    from thinktime.analyses.experiment import ExperimentOptions, ExperimentQuestion
     from thinktime.cli import destination
     from thinktime.documents.render import render
 
@@ -85,7 +85,7 @@ def command(
         runs = _run(design, folder, replications, resume=resume, force=force, threads=threads)
     elif folder or replications or resume:
         raise InputError(f"{design}: is a folder of runs and is analysed; give the design to simulate")
-    document = analysed(runs, response or ())
+    document = ExperimentQuestion().answer((runs,), ExperimentOptions(responses=tuple(response or ())))
     sys.stdout.write(render(document, form))
     if output is not None:
         destination.write(output, render(document, destination.form_of(output)))

@@ -119,53 +119,54 @@ def stack(rows: Rows, series: Sequence[Key], x: Axis, y: Axis) -> Spec:
         .mark_area(interpolate="step-after", clip=True)
         .encode(
             x=_x(x, "t", nice=False),
-            y=alt.Y("value:Q", stack="zero", scale=_scale(y), axis=_axis(y, title=False)),
+            y=_y(y, stack="zero"),
             color=_colours("part", series),
             order=alt.Order("rank:O"),
             detail="segment:N",
-            tooltip=[alt.Tooltip("part:N", title="state"), alt.Tooltip("shown:N", title="share")],
+            tooltip=_tooltip(part="state", shown="share"),
         )
-        .properties(height=HEIGHT)
     )
-    return _single(chart, y.title)
+    return _single(chart, y.title, HEIGHT)
 
 
 def bar(rows: Rows, series: Sequence[Key]) -> Spec:
     """One whole, cut into its parts. Rows: `part`, `share`, `start`, `end`, `shown`."""
     import altair as alt
 
-    whole = alt.X(
-        "start:Q",
-        scale=alt.Scale(domain=[0, 1], nice=False),
-        axis=alt.Axis(title="share of all CPU time", format=".0%", grid=False),
-    )
     boxes = (
         alt.Chart(_data(rows))
         .mark_rect(stroke="var(--card)", strokeWidth=1.5)
         .encode(
-            x=whole,
+            x=_of_whole("share of all CPU time"),
             x2="end:Q",
             y=alt.value(0),
             y2=alt.value(BAR_HEIGHT),
             color=_colours("part", series),
-            tooltip=[alt.Tooltip("part:N", title="state"), alt.Tooltip("shown:N", title="share")],
+            tooltip=_tooltip(part="state", shown="share"),
         )
     )
-    labels = (
-        alt.Chart(_data(_roomy(rows, 0.1)))
-        .mark_text(fontWeight=600, fontSize=12, baseline="middle")
-        .encode(x="middle:Q", y=alt.value(BAR_HEIGHT / 2), text="shown:N", color=_contrast("part", series))
-    )
-    return _single((boxes + labels).resolve_scale(color="independent").properties(height=BAR_HEIGHT), "")
+    labels = _digits(rows, series, 0.1, 12).encode(y=alt.value(BAR_HEIGHT / 2))
+    return _single((boxes + labels).resolve_scale(color="independent"), "", BAR_HEIGHT)
 
 
-def _roomy(rows: Rows, least: float) -> list[dict[str, object]]:
-    """Rows whose label fits into its box, with the middle of the box; the others are in the table."""
-    return [
+def _of_whole(title: str) -> alt.X:
+    import altair as alt
+
+    axis = alt.Axis(title=title, format=".0%", grid=False)
+    return alt.X("start:Q", scale=alt.Scale(domain=[0, 1], nice=False), axis=axis)
+
+
+def _digits(rows: Rows, series: Sequence[Key], least: float, size: int) -> alt.Chart:
+    """Shares written into their boxes, where the box has room; the others are in the table."""
+    import altair as alt
+
+    roomy = [
         {**row, "middle": (_float(row["start"]) + _float(row["end"])) / 2}
         for row in rows
         if _float(row["share"]) >= least
     ]
+    texts = alt.Chart(_data(roomy)).mark_text(fontWeight=600, fontSize=size, baseline="middle")
+    return texts.encode(x="middle:Q", text="shown:N", color=_contrast("part", series))
 
 
 def bars(rows: Rows, series: Sequence[Key], title: str) -> Spec:
@@ -182,35 +183,30 @@ def bars(rows: Rows, series: Sequence[Key], title: str) -> Spec:
     import altair as alt
 
     names = list(dict.fromkeys(str(row["label"]) for row in rows))
-    axis = alt.Axis(title=None, labelLimit=210, minExtent=0, labelFontSize=12, labelColor="var(--ink)")
-    y = alt.Y("label:N", sort=names, axis=axis)
-    whole = alt.X(
-        "start:Q",
-        scale=alt.Scale(domain=[0, 1], nice=False),
-        axis=alt.Axis(title=title, format=".0%", grid=False),
-    )
+    y = _lines(names)
     boxes = (
         alt.Chart(_data(rows))
         .mark_bar(stroke="var(--card)", strokeWidth=1.5)
         .encode(
-            x=whole,
+            x=_of_whole(title),
             x2="end:Q",
             y=y,
             color=_colours("part", series),
-            tooltip=[
-                alt.Tooltip("label:N", title="of"),
-                alt.Tooltip("part:N", title="part"),
-                alt.Tooltip("shown:N", title="share"),
-            ],
+            tooltip=_tooltip(label="of", part="part", shown="share"),
         )
     )
-    labels = (
-        alt.Chart(_data(_roomy(rows, LABEL_SHARE)))
-        .mark_text(fontWeight=600, fontSize=11, baseline="middle")
-        .encode(x="middle:Q", y=y, text="shown:N", color=_contrast("part", series))
+    labels = _digits(rows, series, LABEL_SHARE, 11).encode(y=y)
+    return _single((boxes + labels).resolve_scale(color="independent"), "", BAR_HEIGHT * len(names))
+
+
+def _lines(names: Sequence[str], **options: Any) -> alt.Y:
+    """Vertical position of lines that have names."""
+    import altair as alt
+
+    axis = alt.Axis(
+        title=None, **options, labelLimit=210, minExtent=0, labelFontSize=12, labelColor="var(--ink)"
     )
-    chart = (boxes + labels).resolve_scale(color="independent").properties(height=BAR_HEIGHT * len(names))
-    return _single(chart, "")
+    return alt.Y("label:N", sort=list(names), axis=axis)
 
 
 def dots(
@@ -224,17 +220,9 @@ def dots(
     import altair as alt
 
     names = list(dict.fromkeys(str(row["label"]) for row in rows))
-    y = alt.Y(
-        "label:N",
-        sort=names,
-        axis=alt.Axis(
-            title=None, grid=True, labelLimit=210, minExtent=0, labelFontSize=12, labelColor="var(--ink)"
-        ),
-    )
-    shift = alt.YOffset("series:N", sort=[item.name for item in series])
-    base = alt.Chart(_data(rows)).encode(y=y, color=_colours("series", series))
+    base = alt.Chart(_data(rows)).encode(y=_lines(names, grid=True), color=_colours("series", series))
     if len(series) > 1:
-        base = base.encode(yOffset=shift)
+        base = base.encode(yOffset=alt.YOffset("series:N", sort=[item.name for item in series]))
     rules = base.mark_rule(strokeWidth=2, opacity=0.55).encode(x=_x(x, "low"), x2="high:Q")
     points = base.mark_point(filled=True, size=75, opacity=1).encode(
         x=_x(x, "value"),
@@ -243,14 +231,10 @@ def dots(
             legend=None,
             scale=alt.Scale(domain=[item.name for item in series], range=[item.shape for item in series]),
         ),
-        tooltip=[
-            alt.Tooltip("label:N", title=named[0]),
-            alt.Tooltip("series:N", title=named[1]),
-            alt.Tooltip("shown:N", title=named[2]),
-        ],
+        tooltip=_tooltip(label=named[0], series=named[1], shown=named[2]),
     )
     height = max(34, LABEL_HEIGHT * len(series)) * len(names)
-    return _single((rules + points).properties(height=max(height, 60)), "")
+    return _single(rules + points, "", max(height, 60))
 
 
 def curves(rows: Rows, series: Sequence[Key], x: Axis, y: Axis, dotted: bool = True) -> Spec:
@@ -262,18 +246,12 @@ def curves(rows: Rows, series: Sequence[Key], x: Axis, y: Axis, dotted: bool = T
     """
     import altair as alt
 
-    x_value, y_value = _x(x, "x"), alt.Y("value:Q", scale=_scale(y), axis=_axis(y, title=False))
+    x_value, y_value = _x(x, "x"), _y(y)
     solid = [row for row in rows if not row.get("few")]
     base = alt.Chart(_data(solid)).encode(x=x_value, color=_colours("series", series))
-    tooltip = [
-        alt.Tooltip("series:N", title="figure"),
-        alt.Tooltip("x:Q", title=x.title, format=".4~g"),
-        alt.Tooltip("shown:N", title="value"),
-    ]
+    tooltip = _tooltip(series="figure", x=alt.Tooltip("x:Q", title=x.title, format=".4~g"), shown="value")
     layers: list[Any] = [
-        base.mark_area(opacity=0.16, clip=True).encode(
-            y=alt.Y("low:Q", scale=_scale(y), axis=_axis(y, title=False)), y2="high:Q", detail="series:N"
-        ),
+        base.mark_area(opacity=0.16, clip=True).encode(y=_y(y, "low"), y2="high:Q", detail="series:N"),
         base.mark_line(strokeWidth=2).encode(y=y_value),
         base.mark_point(filled=True, size=42, opacity=float(dotted)).encode(y=y_value, tooltip=tooltip),
     ]
@@ -288,7 +266,7 @@ def curves(rows: Rows, series: Sequence[Key], x: Axis, y: Axis, dotted: bool = T
         layers.append(weak.encode(x=x_value, y=y_value, color=_colours("series", series), tooltip=tooltip))
     if len(series) > 1:
         layers.append(_end_names(solid or rows, series, x, y))
-    return _single(alt.layer(*layers).properties(height=HEIGHT), y.title)
+    return _single(alt.layer(*layers), y.title, HEIGHT)
 
 
 def _end_names(rows: Rows, series: Sequence[Key], x: Axis, y: Axis) -> Any:
@@ -296,7 +274,7 @@ def _end_names(rows: Rows, series: Sequence[Key], x: Axis, y: Axis) -> Any:
     import altair as alt
 
     marks = alt.Chart(_data(_line_ends(rows, y))).mark_text(align="left", dx=8, fontWeight=600, fontSize=11)
-    value = alt.Y("value:Q", scale=_scale(y), axis=_axis(y, title=False))
+    value = _y(y)
     return marks.encode(x=_x(x, "x"), y=value, text="series:N", color=_colours("series", series))
 
 
@@ -331,14 +309,10 @@ def labelled(rows: Rows, lines: Rows, series: Sequence[Key], x: Axis, y: Axis) -
     """
     import altair as alt
 
-    value = alt.Y("value:Q", scale=_scale(y), axis=_axis(y, title=False))
+    value = _y(y)
     base = alt.Chart(_data(rows)).encode(x=_x(x, "x"), color=_colours("series", series))
-    tooltip = [
-        alt.Tooltip("series:N", title="figure"),
-        alt.Tooltip("x:Q", title=x.title, format=".4~g"),
-        alt.Tooltip("shown:N", title="value"),
-    ]
-    ends = alt.Y("low:Q", scale=_scale(y), axis=_axis(y, title=False))
+    tooltip = _tooltip(series="figure", x=alt.Tooltip("x:Q", title=x.title, format=".4~g"), shown="value")
+    ends = _y(y, "low")
     broken = alt.Chart(_data(lines)).mark_line(strokeWidth=1.5, strokeDash=[5, 3], clip=True)
     layers = [
         broken.encode(x=_x(x, "x"), y=value, color=_colours("series", series)),
@@ -348,7 +322,7 @@ def labelled(rows: Rows, lines: Rows, series: Sequence[Key], x: Axis, y: Axis) -
     ]
     if len(series) > 1:
         layers.append(_end_names(lines or rows, series, x, y))
-    return _single(alt.layer(*layers).properties(height=HEIGHT + 20), y.title)
+    return _single(alt.layer(*layers), y.title, HEIGHT + 20)
 
 
 def scatter(rows: Rows, line: Rows, series: Sequence[Key], x: Axis, y: Axis) -> Spec:
@@ -356,18 +330,18 @@ def scatter(rows: Rows, line: Rows, series: Sequence[Key], x: Axis, y: Axis) -> 
     import altair as alt
 
     colours = _colours("series", series)
-    place: dict[str, Any] = {"x": _x(x, "x"), "y": alt.Y("y:Q", scale=_scale(y), axis=_axis(y, title=False))}
+    place = {"x": _x(x, "x"), "y": _y(y, "y")}
     points = (
         alt.Chart(_data(rows))
         .mark_point(filled=True, size=38, opacity=0.6)
-        .encode(**place, color=colours, tooltip=[alt.Tooltip("shown:N", title="interval")])
+        .encode(**place, color=colours, tooltip=_tooltip(shown="interval"))
     )
     rule = (
         alt.Chart(_data(line))
         .mark_line(strokeWidth=1.4, color="var(--ink)", strokeDash=[5, 3])
         .encode(**place)
     )
-    return _single((points + rule).properties(height=HEIGHT + 20), y.title)
+    return _single(points + rule, y.title, HEIGHT + 20)
 
 
 def frontier(
@@ -387,7 +361,7 @@ def frontier(
     """
     import altair as alt
 
-    place: dict[str, Any] = {"x": _x(x, "x"), "y": alt.Y("y:Q", scale=_scale(y), axis=_axis(y, title=False))}
+    place = {"x": _x(x, "x"), "y": _y(y, "y")}
     layers = []
     if band:
         layers.append(
@@ -395,7 +369,7 @@ def frontier(
             .mark_area(opacity=0.12, color="var(--ink)")
             .encode(x=_x(x, "x"), y=alt.Y("low:Q", scale=_scale(y)), y2="high:Q")
         )
-    everything = alt.Chart(_data(cloud)).encode(**place, tooltip=[alt.Tooltip("shown:N", title="interval")])
+    everything = alt.Chart(_data(cloud)).encode(**place, tooltip=_tooltip(shown="interval"))
     layers.append(everything.mark_point(filled=True, size=22, opacity=0.55, color=colour("other")))
     if corners:
         numbered = [{**row, "at": at} for at, row in enumerate(corners)]
@@ -406,10 +380,10 @@ def frontier(
     best = alt.Chart(_data(points)).encode(
         **place,
         color=_colours("series", series),
-        tooltip=[alt.Tooltip("shown:N", title="on the frontier")],
+        tooltip=_tooltip(shown="on the frontier"),
     )
     layers.append(best.mark_point(filled=True, size=70, opacity=1, stroke="var(--card)", strokeWidth=1))
-    return _single(alt.layer(*layers).properties(height=HEIGHT + 20), y.title)
+    return _single(alt.layer(*layers), y.title, HEIGHT + 20)
 
 
 def frontiers(curves: Rows, bands: Rows, points: Rows, series: Sequence[Key], x: Axis, y: Axis) -> Spec:
@@ -419,7 +393,7 @@ def frontiers(curves: Rows, bands: Rows, points: Rows, series: Sequence[Key], x:
     """
     import altair as alt
 
-    place: dict[str, Any] = {"x": _x(x, "x"), "y": alt.Y("y:Q", scale=_scale(y), axis=_axis(y, title=False))}
+    place = {"x": _x(x, "x"), "y": _y(y, "y")}
     colours = _colours("series", series)
     band = alt.Chart(_data(bands)).mark_area(opacity=0.12)
     layers = [
@@ -427,9 +401,9 @@ def frontiers(curves: Rows, bands: Rows, points: Rows, series: Sequence[Key], x:
         alt.Chart(_data(curves)).mark_line(strokeWidth=1.8).encode(**place, order="x:Q", color=colours),
         alt.Chart(_data(points))
         .mark_point(filled=True, size=40, opacity=1, stroke="var(--card)", strokeWidth=1)
-        .encode(**place, color=colours, tooltip=[alt.Tooltip("shown:N", title="on the frontier")]),
+        .encode(**place, color=colours, tooltip=_tooltip(shown="on the frontier")),
     ]
-    return _single(alt.layer(*layers).properties(height=HEIGHT + 20), y.title)
+    return _single(alt.layer(*layers), y.title, HEIGHT + 20)
 
 
 def laid_over(spec: Spec, rows: Rows, series: Sequence[Key]) -> Spec:
@@ -460,9 +434,7 @@ def laid_over(spec: Spec, rows: Rows, series: Sequence[Key]) -> Spec:
             stroke="var(--card)",
             strokeWidth=1,
         )
-        layer = mark.encode(x="x:Q", y="y:Q", tooltip=[alt.Tooltip("shown:N", title=key.name)]).to_dict(
-            validate=False
-        )
+        layer = mark.encode(x="x:Q", y="y:Q", tooltip=_tooltip(shown=key.name)).to_dict(validate=False)
         for side in ("x", "y"):
             shared = {part: axes[side][part] for part in ("axis", "scale") if part in axes[side]}
             layer["encoding"][side] |= shared
@@ -496,14 +468,10 @@ def grid(rows: Rows, columns: str, lines: str, shade: str) -> Spec:
     opacity = alt.Opacity("value:Q", scale=alt.Scale(domain=[0.0, most], range=[0.04, 0.6]), legend=None)
     boxes = base.mark_rect(color=colour(shade), stroke="var(--card)", strokeWidth=2).encode(
         opacity=opacity,
-        tooltip=[
-            alt.Tooltip("line:N", title=lines),
-            alt.Tooltip("column:N", title=columns),
-            alt.Tooltip("shown:N", title="share"),
-        ],
+        tooltip=_tooltip(line=lines, column=columns, shown="share"),
     )
     words = base.mark_text(fontSize=12, color="var(--ink)").encode(text="shown:N")
-    return _single((boxes + words).properties(height=ROW_HEIGHT * len(down)), "")
+    return _single(boxes + words, "", ROW_HEIGHT * len(down))
 
 
 def steps(rows: Rows, series: Sequence[Key], x: Axis, y: Axis) -> Spec:
@@ -515,18 +483,17 @@ def steps(rows: Rows, series: Sequence[Key], x: Axis, y: Axis) -> Spec:
         .mark_line(interpolate="step-after", strokeWidth=2)
         .encode(
             x=_x(x, "x"),
-            y=alt.Y("value:Q", scale=_scale(y), axis=_axis(y, title=False)),
+            y=_y(y),
             color=_colours("series", series),
             order="value:Q",
-            tooltip=[
-                alt.Tooltip("series:N", title="what"),
-                alt.Tooltip("x:Q", title=x.title, format=".3~s"),
-                alt.Tooltip("value:Q", title=y.title, format=".1%"),
-            ],
+            tooltip=_tooltip(
+                series="what",
+                x=alt.Tooltip("x:Q", title=x.title, format=".3~s"),
+                value=alt.Tooltip("value:Q", title=y.title, format=".1%"),
+            ),
         )
-        .properties(height=HEIGHT)
     )
-    return _single(chart, y.title)
+    return _single(chart, y.title, HEIGHT)
 
 
 def histogram(rows: Rows, x: Axis, y: Axis, shade: str, named: str = "interactions") -> Spec:
@@ -542,9 +509,9 @@ def histogram(rows: Rows, x: Axis, y: Axis, shade: str, named: str = "interactio
         .encode(
             x=_x(x, "low"),
             x2="high:Q",
-            y=alt.Y("base:Q", scale=_scale(y), axis=_axis(y, title=False)),
+            y=_y(y, "base"),
             y2="value:Q",
-            tooltip=[alt.Tooltip("shown:N", title=named)],
+            tooltip=_tooltip(shown=named),
         )
     )
     known = [
@@ -555,7 +522,7 @@ def histogram(rows: Rows, x: Axis, y: Axis, shade: str, named: str = "interactio
     whiskers = alt.Chart(_data(known)).mark_rule(strokeWidth=1.4, color="var(--ink)", clip=True)
     place = {"x": _x(x, "middle"), "y": alt.Y("least:Q", scale=_scale(y)), "y2": "most:Q"}
     drawn = chart + whiskers.encode(**place) if known else chart
-    return _single(drawn.properties(height=HEIGHT), y.title)
+    return _single(drawn, y.title, HEIGHT)
 
 
 def strips(items: Sequence[Strip], x: Axis) -> Spec:
@@ -578,10 +545,7 @@ def strips(items: Sequence[Strip], x: Axis) -> Spec:
             x=time,
             y=alt.Y("value:Q", axis=axis, scale=alt.Scale(**ends)),
             detail="segment:N",
-            tooltip=[
-                alt.Tooltip("t:Q", title=x.title, format=".4~g"),
-                alt.Tooltip("shown:N", title=item.title),
-            ],
+            tooltip=_tooltip(t=alt.Tooltip("t:Q", title=x.title, format=".4~g"), shown=item.title),
         )
         area = base.mark_area(interpolate="step-after", opacity=0.22, color=colour(item.colour), clip=True)
         line = base.mark_line(interpolate="step-after", strokeWidth=1.4, color=colour(item.colour), clip=True)
@@ -589,7 +553,8 @@ def strips(items: Sequence[Strip], x: Axis) -> Spec:
     return finished(alt.vconcat(*views, spacing=14).resolve_scale(y="independent").to_dict(validate=False))
 
 
-def _single(chart: Any, y_title: str) -> Spec:
+def _single(chart: Any, y_title: str, height: float) -> Spec:
+    chart = chart.properties(height=height)
     if y_title:
         chart = chart.properties(title=_title(y_title))
     spec = finished(chart.to_dict(validate=False))
@@ -689,6 +654,22 @@ def _x(axis: Axis, field: str, nice: bool = True) -> alt.X:
     import altair as alt
 
     return alt.X(f"{field}:Q", scale=_scale(axis, nice), axis=_axis(axis))
+
+
+def _y(axis: Axis, field: str = "value", **options: Any) -> alt.Y:
+    import altair as alt
+
+    return alt.Y(f"{field}:Q", **options, scale=_scale(axis), axis=_axis(axis, title=False))
+
+
+def _tooltip(**titles: str | alt.Tooltip) -> list[alt.Tooltip]:
+    """Lines shown when the pointer rests on a mark: title of each field, or the whole line."""
+    import altair as alt
+
+    return [
+        alt.Tooltip(f"{field}:N", title=title) if isinstance(title, str) else title
+        for field, title in titles.items()
+    ]
 
 
 def _colours(field: str, series: Sequence[Key]) -> alt.Color:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from thinktime.analyses.disks import disk_saturation
+from thinktime.analyses.disks import analysis
 from thinktime.analyses.disks.section import WORDS
 from thinktime.documents import format as shown
 from thinktime.documents.document import Cell, Col, Section, Table
@@ -15,8 +15,10 @@ from thinktime.documents.wording import worded
 from thinktime.models.uncertain import point
 from thinktime.predictions import prediction as predicted
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
+from thinktime.stats.series import batch_means
 
 if TYPE_CHECKING:
+    from thinktime.analyses.disks.result import Disks, Drive
     from thinktime.log import Log
     from thinktime.models.prediction import Prediction
     from thinktime.models.swapping.swap_disk import Configuration
@@ -64,12 +66,20 @@ INPUTS = {
 
 MEASURED = ("queue_length", "utilisation", "elapsed_s", "interactions", "blocks")
 """Inputs that are results of a load on one machine; the other machine does not take them over."""
+BY_HAND = "give it by hand"
+UNIX6 = "unix6"
+"""The simulated system whose swaps are of whole processes."""
+
+
+# Inputs that a log has
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogInputs:
     """Inputs of the model that a log has."""
 
+    place: str
+    """The drive or device that serves the files."""
     inputs: Mapping[str, Any]
     """By field of `Configuration`."""
     missing: Mapping[str, NotApplicable]
@@ -77,42 +87,54 @@ class LogInputs:
     caveats: tuple[Caveat, ...]
 
 
-def of_log(log: Log, *, device: str = "") -> LogInputs | NotApplicable:
-    """Inputs of the model for the machine that a log was recorded on.
+def of_log(log: Log, *, device: str = "", level: float = 0.95) -> LogInputs | NotApplicable:
+    """Inputs of the model for the machine that a log was recorded on (Brachman 1983, section 2).
+
+    Service times are busy time over requests, which is access and transfer without queueing where a drive
+    serves one request at a time. Where files and swaps are on drives of their own, as in the thesis, each
+    drive gives one of the two times; where they share one, a simulation distinguishes them and a real log
+    does not.
 
     Parameters
     ----------
     log : Log
     device : str
         Name of the drive or device with the files; by default the simulated system's, or the busiest.
+    level : float
+        Confidence of the intervals.
     """
-    result = disk_saturation.analyse(log, device=device)
-    if isinstance(result, NotApplicable):
-        return result
-    facts = result.facts
+    disks = analysis.analyse(log, level=level)
+    if isinstance(disks, NotApplicable):
+        return disks
+    if isinstance(disks.drives, NotApplicable):
+        return disks.drives
+    sessions: list[Mapping[str, Any]] = log.manifest.get("sessions") or []
+    parameters = _parameters(sessions)
+    if isinstance(parameters, NotApplicable):
+        return parameters
+    numbered = {column.name for column in log.schema("samples")} >= {"drive0_busy_s", "drive0_requests"}
+    files = _chosen(disks.drives, device, parameters.get("file_drive") if numbered else None)
+    if isinstance(files, NotApplicable):
+        return files
+    swaps = _numbered(disks.drives, parameters.get("swap_drive")) if numbered else None
+    apart = None if swaps is None or swaps is files else swaps
+    runs = _Runs(sessions=sessions, level=level)
     observed: dict[str, Any] = {
-        "loaded": result.loaded,
-        "block_time_s": result.block_time,
-        "swap_time_s": result.swap_time,
-        "queue_length": result.queue_length,
-        "utilisation": result.utilisation,
-        "elapsed_s": result.elapsed,
-        "blocks": result.blocks,
-        "memory": facts.memory,
-        "size": facts.size,
-        "processes": facts.processes,
-        "burst_s": facts.burst_s,
-        "think_s": result.think,
-        "interactions": facts.interactions,
-        "interactive": facts.interactive,
-        "equal_demands": facts.equal_demands,
-        "single_controller": facts.single_controller,
-        "one_swap_at_a_time": facts.one_swap_at_a_time,
+        "loaded": runs.mean("loaded_mean", "process", "how many processes were in memory"),
+        "block_time_s": _block_time(files, runs, shared=numbered and apart is None),
+        "swap_time_s": _swap_time(disks, apart, runs, paged=parameters.get("memory_management") == "paging"),
+        "queue_length": _queue(disks, files, numbered),
+        "utilisation": _utilisation(disks, files, numbered),
+        "elapsed_s": runs.mean("elapsed_s", "s", "how long the whole load took"),
+        "blocks": runs.mean("file_transfers", "request", "how many file requests the load made"),
+        "think_s": runs.mean("think_mean_s", "s", "how long users think"),
+        **_facts(sessions, parameters),
     }
-    if facts.memory and facts.size:
+    if observed.get("memory") and observed.get("size"):
         # The model counts the processes that fit, on both machines in the same way.
         del observed["loaded"]
     return LogInputs(
+        place=files.name,
         inputs={
             name: value
             for name, value in observed.items()
@@ -123,8 +145,148 @@ def of_log(log: Log, *, device: str = "") -> LogInputs | NotApplicable:
             for name in ("loaded", "block_time_s", "swap_time_s")
             if isinstance(value := observed.get(name), NotApplicable)
         },
-        caveats=result.caveats,
+        caveats=(*disks.caveats, *_caveats(disks, numbered)),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Runs:
+    """Responses that the replications of a simulation recorded."""
+
+    sessions: Sequence[Mapping[str, Any]]
+    level: float
+
+    def mean(self, name: str, unit: str, words: str) -> Estimate | NotApplicable:
+        """Mean of response `name` over the replications, Student's t; `words` describe it."""
+        values = [
+            float(item["value"])
+            for session in self.sessions
+            for item in (session.get("replication") or {}).get("responses") or []
+            if item.get("name") == name and isinstance(item.get("value"), (int, float))
+        ]
+        if not values:
+            return NotApplicable(f"the log does not record {words}", BY_HAND)
+        if len(set(values)) == 1:
+            return Estimate(value=values[0], unit=unit, n=len(values), method="the same in all replications")
+        return batch_means.plain_mean(values, self.level).with_unit(unit)
+
+
+def _parameters(sessions: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | NotApplicable:
+    """Parameters of the simulated system, with its name; empty for a recorded machine."""
+    by_session: list[dict[str, Any]] = []
+    for session in sessions:
+        machine = session.get("machine") or {}
+        parameters = machine.get("parameters")
+        if not isinstance(parameters, Mapping):
+            by_session.append({})
+            continue
+        # A single drive serves files and swaps.
+        only = {"file_drive": 0, "swap_drive": 0} if parameters.get("drives") == 1 else {}
+        by_session.append({**parameters, **only, "system": machine.get("system")})
+    if any(parameters != by_session[0] for parameters in by_session):
+        return NotApplicable(
+            "the sessions of the log are of different configurations", "use a log of one configuration"
+        )
+    return by_session[0] if by_session else {}
+
+
+def _numbered(drives: Sequence[Drive], number: object) -> Drive | None:
+    return drives[number] if isinstance(number, int) and 0 <= number < len(drives) else None
+
+
+def _chosen(drives: Sequence[Drive], device: str, number: object) -> Drive | NotApplicable:
+    """Drive with this name, else that of the simulated files, else the busiest."""
+    for drive in drives:
+        if drive.name == device:
+            return drive
+    if device:
+        names = ", ".join(drive.name for drive in drives)
+        return NotApplicable(f"the log has no device {device!r}", f"choose one of {names}")
+    busiest = max(drives, key=lambda drive: best.value if (best := drive.utilisation.best) else 0.0)
+    return _numbered(drives, number) or busiest
+
+
+def _block_time(files: Drive, runs: _Runs, *, shared: bool) -> Estimate | NotApplicable:
+    if shared:
+        # The mean of the drive includes swaps; the simulation kept the two apart.
+        return runs.mean("block_time_s", "s", "how much of the drive's time went to files")
+    return files.service or NotApplicable(f"no request of {files.name} ended", "use a longer log")
+
+
+def _swap_time(disks: Disks, swaps: Drive | None, runs: _Runs, *, paged: bool) -> Estimate | NotApplicable:
+    if paged:
+        return NotApplicable(
+            "the system pages, and swaps no whole process", "use a log of memory_management=swapping"
+        )
+    if isinstance(disks.swapping, NotApplicable):
+        return disks.swapping
+    counters = {amount.name: amount.total for amount in disks.swapping.amounts}
+    if not {"swap_ins", "swap_outs"} & set(counters):
+        return NotApplicable(
+            "the log counts pages swapped, and not how long a whole process takes to swap",
+            "measure or calculate that time and give it by hand",
+        )
+    if not any(counters.values()):
+        return NotApplicable("nothing was swapped", f"{BY_HAND}: 0 for a machine that does not swap")
+    if swaps is None:
+        return runs.mean("swap_time_s", "s", "how much of the drive's time went to swaps")
+    return swaps.service or NotApplicable(f"no request of {swaps.name} ended", "use a longer log")
+
+
+def _utilisation(disks: Disks, files: Drive, numbered: bool) -> Estimate | NotApplicable:
+    both = files.utilisation
+    if numbered and not isinstance(disks.controller, NotApplicable):
+        both = disks.controller
+    return both.best or NotApplicable(f"the log does not record how busy {files.name} was", BY_HAND)
+
+
+def _queue(disks: Disks, files: Drive, numbered: bool) -> Estimate | NotApplicable:
+    if isinstance(disks.queues, NotApplicable):
+        return disks.queues
+    place = "controller" if numbered else files.name
+    mean = next((queue.mean.best for queue in disks.queues if queue.place == place), None)
+    return mean or NotApplicable(f"the log does not count the requests waiting at {place}", BY_HAND)
+
+
+def _facts(sessions: Sequence[Mapping[str, Any]], parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Inputs that follow from the configuration, and from the simulated system itself."""
+    if parameters.get("system") != UNIX6:
+        return {}
+    prototypes = parameters.get("workload") == "prototypes"
+    processes, interactions = parameters.get("processes"), parameters.get("interactions")
+    # With text that all processes share, the number that fit is not the quotient of the sizes.
+    alone = not parameters.get("text")
+    size = parameters.get("size")
+    return {
+        "memory": parameters.get("memory") if alone else None,
+        "size": (tuple(map(float, size)) if isinstance(size, list) else size) if alone else None,
+        "processes": processes,
+        "burst_s": _burst(sessions, parameters) if prototypes else None,
+        "interactions": processes * interactions if prototypes and processes and interactions else None,
+        "interactive": True if prototypes else None,
+        "equal_demands": True,
+        "single_controller": True,
+        "one_swap_at_a_time": True,
+    }
+
+
+def _burst(sessions: Sequence[Mapping[str, Any]], parameters: Mapping[str, Any]) -> float | None:
+    """Mean compute burst [s], where it is that of a table."""
+    pc, speed = parameters.get("pc"), parameters.get("cpu_speed", 1.0)
+    if parameters.get("compute", "table") != "table" or not isinstance(pc, (int, float)):
+        return None
+    units = (sessions[0].get("machine") or {}).get("units") or {}
+    return float(pc) * (1e-3 if units.get("pc") == "ms" else 1.0) / float(speed)
+
+
+def _caveats(disks: Disks, numbered: bool) -> list[Caveat]:
+    if numbered or isinstance(disks.swapping, NotApplicable):
+        return []
+    swapped = any(amount.total for amount in disks.swapping.amounts)
+    return [Caveat("mixed_requests")] if swapped else []
+
+
+# Section
 
 
 def inherited(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any]:

@@ -53,13 +53,12 @@ class ExperimentQuestion(Question):
         self, runs: Sequence[Runs], options: ExperimentOptions
     ) -> dict[str, Experiment | NotApplicable]:
         """Analysis of variance of each response, by its name."""
-        from thinktime.analyses.experiment.page import results
+        from thinktime.analyses.experiment.analysis import results
 
         return results(runs[0], options.responses)
 
     def answer(self, logs: Sequence[Runs], options: ExperimentOptions | None = None) -> Document:
         """Document with a section for each response."""
-        from thinktime.analyses.experiment.page import analysed
+        from thinktime.analyses.experiment.section import document
 
-        (runs,) = logs
-        return analysed(runs, (options or ExperimentOptions()).responses)
+        return document(logs[0], self.results(logs, options or ExperimentOptions()))

@@ -1,20 +1,22 @@
-"""Section of the analysis of one response of an experiment."""
+"""Section of the analysis of each response of an experiment, and the page that holds them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from thinktime.documents import charts
 from thinktime.documents import format as shown
-from thinktime.documents.document import Cell, Col, Cols, Figure, Key, Section, Table
+from thinktime.documents.document import Cell, Col, Cols, Document, Figure, Finding, Key, Section, Table
 from thinktime.documents.series import Point, Series
 from thinktime.documents.wording import listed, percent, refused, worded
 from thinktime.stats.estimate import Estimate, NotApplicable
 
 if TYPE_CHECKING:
     from thinktime.analyses.experiment.result import Contrast, Difference, Experiment, Source
+    from thinktime.log.runs import Runs
     from thinktime.stats.hypothesis import SignificanceTest
 
 COLOURS = ("user", "system", "memory", "disk", "net", "queue")
@@ -416,3 +418,63 @@ def _figure(name: str, result: Experiment) -> Figure | None:
         alt=f"The least is {least}, the most {most}.{blocks}",
         keys=series.keys,
     )
+
+
+# Page
+
+
+def document(runs: Runs, results: Mapping[str, Experiment | NotApplicable]) -> Document:
+    """Document of the analyses of `runs`, one of each response."""
+    return Document(
+        title=f"Effect of {listed(list(runs.factors))} on {runs.system}",
+        subtitle=f"{_shape(runs)}: {shown.count(len(runs.cells), 'cell')}, each simulated "
+        f"{_replicated(results)}.",
+        findings=_findings(results),
+        sections=tuple(section(name, result) for name, result in results.items()),
+        facts=_facts(runs),
+    )
+
+
+def _shape(runs: Runs) -> str:
+    levels = [str(len(values)) for values in runs.factors.values()]
+    return (
+        f"A {' × '.join(levels)} factorial experiment" if len(levels) > 1 else "An experiment with one factor"
+    )
+
+
+def _findings(results: Mapping[str, Experiment | NotApplicable]) -> tuple[Finding, ...]:
+    """Findings on each response, and one on the responses without significant effects."""
+    findings, without = [], []
+    for name, result in results.items():
+        shown_in = section(name, result)
+        if not isinstance(result, NotApplicable) and not any(item.significant for item in result.sources):
+            without.append(name)
+        else:
+            findings.append(Finding(shown_in.not_applicable or shown_in.summary[0], section=shown_in.name))
+    if without:
+        findings.append(Finding(f"No factor has a significant effect on {listed(without, 'or')}."))
+    return tuple(findings)
+
+
+def _replicated(results: Mapping[str, Experiment | NotApplicable]) -> str:
+    counts = [result.replications for result in results.values() if not isinstance(result, NotApplicable)]
+    if not counts:
+        return "several times"
+    least, most = min(low for low, _ in counts), max(high for _, high in counts)
+    return f"{least} times" if least == most else f"{least} to {most} times"
+
+
+def _facts(runs: Runs) -> tuple[tuple[str, str], ...]:
+    workloads = "the same in every cell" if runs.common_random_numbers else "different in every cell"
+    return (
+        ("System", runs.system),
+        *((f"Factor {name}", ", ".join(map(str, levels))) for name, levels in runs.factors.items()),
+        *((name, _written(value)) for name, value in runs.parameters.items()),
+        ("Seed", str(runs.seed)),
+        ("Workload of a replication", workloads),
+        ("Runs", str(runs.path)),
+    )
+
+
+def _written(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

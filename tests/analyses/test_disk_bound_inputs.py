@@ -1,12 +1,12 @@
-"""Inputs of the models of disk saturation, read from a log whose figures were made by hand."""
+"""Inputs of the model of a bottleneck at the swap disk, from a log whose figures were made by hand."""
 
 import metered_disks as metered
 import numpy as np
 import pytest
 from known_logs import frame, starts
 
-from thinktime.analyses.disks import disk_saturation
 from thinktime.log import Log, LogWriter
+from thinktime.predictions.disk_bound import of_log
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 
 PARAMETERS = {
@@ -65,50 +65,52 @@ def replicate(path, number, rows, parameters):
 
 def test_drives_of_their_own_give_the_two_times(unix):
     """Drive 1 serves 68 requests in 5.25 s of each interval, drive 0 10 swaps in 3.5 s."""
-    found = disk_saturation.analyse(unix())
-    assert found.place == "files"
-    assert found.block_time.value == pytest.approx(5.25 / 68)
-    assert found.swap_time.value == pytest.approx(3.5 / 10)
+    result = of_log(unix())
+    assert result.place == "files"
+    assert not result.missing
+    found = result.inputs
+    assert found["block_time_s"].value == pytest.approx(5.25 / 68)
+    assert found["swap_time_s"].value == pytest.approx(3.5 / 10)
     # The two drives are idle at once in 180 of 600 ticks.
-    assert found.utilisation.value == pytest.approx(1 - 180 / 600)
-    assert found.queue_length.value == pytest.approx(840 / 600)
-    assert (found.elapsed.value, found.blocks.value) == (400.0, 2720.0)
-    assert found.elapsed.low is None
-    facts = found.facts
-    assert (facts.memory, facts.size, facts.processes, facts.interactions) == (650, 157, 12, 2400)
-    assert facts.burst_s == pytest.approx(0.006)
-    assert found.think.value == 0.5
-    assert facts.interactive
-    assert facts.single_controller
-    assert facts.one_swap_at_a_time
+    assert found["utilisation"].value == pytest.approx(1 - 180 / 600)
+    assert found["queue_length"].value == pytest.approx(840 / 600)
+    assert (found["elapsed_s"].value, found["blocks"].value) == (400.0, 2720.0)
+    assert found["elapsed_s"].low is None
+    configured = [found[name] for name in ("memory", "size", "processes", "interactions")]
+    assert configured == [650, 157, 12, 2400]
+    assert found["burst_s"] == pytest.approx(0.006)
+    assert found["think_s"].value == 0.5
+    assert found["interactive"]
+    assert found["single_controller"]
+    assert found["one_swap_at_a_time"]
 
 
 @pytest.mark.parametrize("shared", [{"swap_drive": 1}, {"drives": 1}])
 def test_of_a_shared_drive_the_simulation_keeps_the_times_apart(unix, shared):
-    found = disk_saturation.analyse(unix(sessions=4, **shared))
-    assert found.block_time.value == pytest.approx(RESPONSES["block_time_s"] * 1.015)
-    assert found.swap_time.value == pytest.approx(RESPONSES["swap_time_s"] * 1.015)
-    assert found.swap_time.low < found.swap_time.value < found.swap_time.high
-    assert found.swap_time.n == 4
+    found = of_log(unix(sessions=4, **shared)).inputs
+    assert found["block_time_s"].value == pytest.approx(RESPONSES["block_time_s"] * 1.015)
+    assert found["swap_time_s"].value == pytest.approx(RESPONSES["swap_time_s"] * 1.015)
+    assert found["swap_time_s"].low < found["swap_time_s"].value < found["swap_time_s"].high
+    assert found["swap_time_s"].n == 4
 
 
 def test_replications_give_intervals(unix):
-    found = disk_saturation.analyse(unix(sessions=4))
-    assert found.elapsed.value == pytest.approx(400.0 * 1.015)
-    assert found.elapsed.low < 400.0 * 1.015 < found.elapsed.high
+    found = of_log(unix(sessions=4)).inputs
+    assert found["elapsed_s"].value == pytest.approx(400.0 * 1.015)
+    assert found["elapsed_s"].low < 400.0 * 1.015 < found["elapsed_s"].high
 
 
 def test_what_a_log_does_not_say_is_told(unix):
     quiet = metered.rows(swap_ins=0, swap_outs=0, swapped_clicks=0)
-    assert disk_saturation.analyse(unix(made=quiet)).swap_time.reason == "nothing was swapped"
-    paged = disk_saturation.analyse(unix(memory_management="paging")).swap_time
+    assert of_log(unix(made=quiet)).missing["swap_time_s"].reason == "nothing was swapped"
+    paged = of_log(unix(memory_management="paging")).missing["swap_time_s"]
     assert isinstance(paged, NotApplicable)
     assert "pages" in paged.reason
-    assert disk_saturation.analyse(unix(text=100)).facts.size is None
-    assert disk_saturation.analyse(unix(compute={"kind": "exponential", "mean": 1.0})).facts.burst_s is None
-    missing = disk_saturation.analyse(unix(), device="hda")
+    assert "size" not in of_log(unix(text=100)).inputs
+    assert "burst_s" not in of_log(unix(compute={"kind": "exponential", "mean": 1.0})).inputs
+    missing = of_log(unix(), device="hda")
     assert missing.remedy == "choose one of swap, files"
-    mixed = disk_saturation.analyse(unix(sessions=2, last={"memory": 700}))
+    mixed = of_log(unix(sessions=2, last={"memory": 700}))
     assert "different configurations" in mixed.reason
 
 
@@ -125,14 +127,15 @@ def test_a_real_machine_says_pages_and_not_swaps(log_of):
         "busy_s": 8.0 + 0.5 * wave,
         "queue_s": 24.0 + wave,
     }
-    found = disk_saturation.analyse(log_of(samples=samples, disks=disks))
-    assert found.place == "sda"
-    assert found.block_time.value == pytest.approx(8.0 / 400)
-    assert found.utilisation.value == pytest.approx(0.8)
-    assert found.queue_length.value == pytest.approx(2.4)
-    for known in (found.block_time, found.utilisation, found.queue_length):
+    result = of_log(log_of(samples=samples, disks=disks))
+    assert result.place == "sda"
+    found = result.inputs
+    assert found["block_time_s"].value == pytest.approx(8.0 / 400)
+    assert found["utilisation"].value == pytest.approx(0.8)
+    assert found["queue_length"].value == pytest.approx(2.4)
+    for known in (found["block_time_s"], found["utilisation"], found["queue_length"]):
         assert isinstance(known, Estimate)
         assert known.low < known.value < known.high
-    assert "counts pages swapped" in found.swap_time.reason
-    assert isinstance(found.loaded, NotApplicable)
-    assert Caveat("mixed_requests") in found.caveats
+    assert "counts pages swapped" in result.missing["swap_time_s"].reason
+    assert isinstance(result.missing["loaded"], NotApplicable)
+    assert Caveat("mixed_requests") in result.caveats
