@@ -156,7 +156,7 @@ def _of_whole(title: str) -> alt.X:
     return alt.X("start:Q", scale=alt.Scale(domain=[0, 1], nice=False), axis=axis)
 
 
-def _digits(rows: Rows, series: Sequence[Key], least: float, size: int) -> alt.Chart:
+def _digits(rows: Rows, series: Sequence[Key], least: float, size: int) -> Any:
     """Shares written into their boxes, where the box has room; the others are in the table."""
     import altair as alt
 
@@ -330,7 +330,7 @@ def scatter(rows: Rows, line: Rows, series: Sequence[Key], x: Axis, y: Axis) -> 
     import altair as alt
 
     colours = _colours("series", series)
-    place = {"x": _x(x, "x"), "y": _y(y, "y")}
+    place: dict[str, Any] = {"x": _x(x, "x"), "y": _y(y, "y")}
     points = (
         alt.Chart(_data(rows))
         .mark_point(filled=True, size=38, opacity=0.6)
@@ -361,7 +361,7 @@ def frontier(
     """
     import altair as alt
 
-    place = {"x": _x(x, "x"), "y": _y(y, "y")}
+    place: dict[str, Any] = {"x": _x(x, "x"), "y": _y(y, "y")}
     layers = []
     if band:
         layers.append(
@@ -393,7 +393,7 @@ def frontiers(curves: Rows, bands: Rows, points: Rows, series: Sequence[Key], x:
     """
     import altair as alt
 
-    place = {"x": _x(x, "x"), "y": _y(y, "y")}
+    place: dict[str, Any] = {"x": _x(x, "x"), "y": _y(y, "y")}
     colours = _colours("series", series)
     band = alt.Chart(_data(bands)).mark_area(opacity=0.12)
     layers = [

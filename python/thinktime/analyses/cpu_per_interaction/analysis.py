@@ -282,8 +282,6 @@ def _reach(points: Sequence[Point], component: int) -> float:
     return float(np.sqrt(np.mean(np.square(halves)))) if halves else float("inf")
 
 
-_Array = NDArray[np.float64]
-
 # Rows of a log
 
 ENTRY = "decomposition"
