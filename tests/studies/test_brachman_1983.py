@@ -10,8 +10,8 @@ import pytest
 
 from thinktime.models.swapping.disk_bound import leave_one_out
 from thinktime.studies import load
-from thinktime.studies.brachman_1983 import doubts, equation, recomputed, runs
-from thinktime.studies.brachman_1983.runs import CASES, PAPER
+from thinktime.studies.brachman_1983 import recomputed, runs
+from thinktime.studies.brachman_1983.runs import BY_TIME, CASES, PAPER
 from thinktime.studies.cells import Cell
 from thinktime.studies.estimates import interval
 from thinktime.studies.laboratory import Laboratory, Settings
@@ -30,8 +30,8 @@ def outcome() -> Outcome:
 @pytest.fixture(scope="module")
 def arithmetic() -> list[Cell]:
     """Cells that need no simulation."""
-    outs = leave_one_out(equation.published_runs(equation.PREDICTED_WITH_MS))
-    return [*recomputed.chapter(None).cells, *equation.of_printed(outs), *equation.applications()]
+    outs = leave_one_out(recomputed.published_runs(recomputed.PREDICTED_WITH_MS))
+    return [*recomputed.chapter(None).cells, *recomputed.table_viii(outs), *recomputed.applications()]
 
 
 def test_loaded_processes_are_the_floor_of_memory_over_size() -> None:
@@ -58,12 +58,12 @@ def test_all_arithmetic_comes_out_to_the_printed_digit(arithmetic: list[Cell]) -
 
 def test_table_viii_needs_the_block_time_of_table_viii() -> None:
     """The canary: with the measured 39.8 ms of Table V instead of 40.0 ms the same check must miss."""
-    outs = leave_one_out(equation.published_runs(39.8))
-    assert sum(cell.verdict == "misses" for cell in equation.of_printed(outs)) > 5
+    outs = leave_one_out(recomputed.published_runs(39.8))
+    assert sum(cell.verdict == "misses" for cell in recomputed.table_viii(outs)) > 5
 
 
 def test_what_decides_a_doubt() -> None:
-    chapter = doubts.chapter(None)
+    chapter = recomputed.doubts(None)
     checks.doubts_have_values(chapter)
     evidence = {str(row[0]): str(row[2]) for row in chapter.tables[0].rows}
     assert "40.0 ms and n − 1: means within 0.048 s" in evidence["Tblock of Table VIII"]
@@ -112,7 +112,7 @@ def laboratory() -> Laboratory:
 def far_off(laboratory: Laboratory, **changes: Any) -> list[str]:
     """Runs of twelve processes whose simulated elapsed time does not agree with the measured one."""
     far = []
-    for case in equation.in_order():
+    for case in BY_TIME:
         ours = interval(runs.of_case(laboratory, case, "elapsed_s", **changes))
         if PAPER.simulated(case.table, case.row, "elapsed_s", ours).verdict != "agrees":
             far.append(case.words)

@@ -1,10 +1,12 @@
-"""The thesis, and the 46 runs of its Tables VI and VII on the simulated machine."""
+"""The thesis, and the 46 runs of its Tables VI and VII: as measured, as simulated, and their disk time."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from thinktime.studies.cells import Kind, Row
 from thinktime.studies.estimates import Array
@@ -30,8 +32,34 @@ RESPONSES = {
     "controller_utilization_percent": ("controller_utilisation", 100.0),
     "elapsed_s": ("elapsed_s", 1.0),
 }
-"""Responses of the simulated system by the columns of Tables VI and VII, and the factor to the "
-"printed unit."""
+"""Responses of the simulated system by the columns of Tables VI and VII, and the factor to the printed
+unit."""
+
+
+def printed(table: str, column: str, /, **row: str | int | float) -> float:
+    """Printed number of a cell.
+
+    Raises
+    ------
+    KeyError
+        The cell is empty, or there is none.
+    """
+    return PAPER.printed(table, row, column).value
+
+
+def block_ms() -> float:
+    """Measured time of a file transfer: Tblock of Table V [ms]."""
+    return printed(BLOCK_TIME, "measured_ms", quantity="Tblock")
+
+
+def swap_ms(*sizes_clicks: int) -> float:
+    """Measured one-way swap time of Table IV, the mean for unequal sizes [ms]."""
+    times = [printed(SWAP_TIMES, "measured_ms", ps_clicks=size) for size in sizes_clicks]
+    return sum(times) / len(times)
+
+
+SWAP_SIZES = tuple(int(row["ps_clicks"]) for row in PAPER.rows(SWAP_TIMES))
+"""Sizes of processes of which Table IV has the swap time [clicks]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +70,7 @@ class Case:
     row: Row
     """Its key columns, as printed."""
     pc_ms: int
-    """Mean CPU time between requests, ms."""
+    """Mean CPU time between requests [ms]."""
     sizes_clicks: tuple[int, ...]
     """Size of a process; of several kinds of process, one of each."""
     mm_clicks: int
@@ -92,11 +120,39 @@ def _case(table: str, row: Row) -> Case:
 
 CASES = tuple(_case(table, row) for table in (FACTORIAL, SUPPLEMENT) for row in PAPER.rows(table))
 """The 46 runs of Tables VI and VII."""
+MIXED = next(case for case in CASES if len(case.sizes_clicks) > 1)
+"""The run of six small and six large processes."""
+TWELVE = tuple(case for case in CASES if case.table == FACTORIAL and case.pn == 12)
+"""The six runs of Table VI with twelve processes, which Table VIII predicts from each other."""
+BY_TIME = tuple(sorted(TWELVE, key=lambda case: case.published("elapsed_s") or 0.0))
+"""The same in the order of Table VIII: by their measured elapsed times."""
 
 
-def fullest() -> tuple[Case, ...]:
-    """The six runs of Table VI with twelve processes, which Table VIII predicts from each other."""
-    return tuple(case for case in CASES if case.table == FACTORIAL and case.pn == 12)
+SIZES = tuple(sorted({size for case in CASES if case.table == FACTORIAL for size in case.sizes_clicks}))
+"""Sizes of the processes of Table VI [clicks]."""
+
+
+def by_memory(size: int) -> dict[int, list[Case]]:
+    """Rows of Table VI with processes of a size, by clicks of memory."""
+    groups: dict[int, list[Case]] = {}
+    for case in CASES:
+        if (case.table, case.sizes_clicks) == (FACTORIAL, (size,)):
+            groups.setdefault(case.mm_clicks, []).append(case)
+    return groups
+
+
+def find(*, pc_ms: int, size: int, mm: int, pn: int) -> Case:
+    """Row of Table VI or VII with these levels.
+
+    Raises
+    ------
+    KeyError
+        Neither table has it.
+    """
+    for case in CASES:
+        if (case.pc_ms, case.sizes_clicks, case.mm_clicks, case.pn) == (pc_ms, (size,), mm, pn):
+            return case
+    raise KeyError(f"no run has PC {pc_ms} ms, {size} clicks, {mm} clicks of memory and {pn} processes")
 
 
 def run_values(
@@ -122,3 +178,56 @@ def column_of(laboratory: Laboratory, case: Case, quantity: str) -> Array:
     """A column of Table VI or VII, of every replication of one of its runs."""
     response, factor = RESPONSES[quantity]
     return factor * of_case(laboratory, case, response)
+
+
+def spread(laboratory: Laboratory, case: Case) -> float:
+    """Standard deviation of elapsed times over replications, as a fraction of their mean.
+
+    Every replication draws its own work, which identical runs of the thesis do not.
+    """
+    values = of_case(laboratory, case, "elapsed_s")
+    return float(values.std(ddof=1) / values.mean())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiskTime:
+    """Division of the elapsed time of a run at the controller [s].
+
+    With U the utilisation, T the elapsed time and S swaps of Tswap each: files take U T - S Tswap, swaps
+    S Tswap, and (1 - U) T the controller is idle.
+    """
+
+    files_s: float
+    swaps_s: float
+    idle_s: float
+
+    @property
+    def elapsed_s(self) -> float:
+        """Sum of all three."""
+        return self.files_s + self.swaps_s + self.idle_s
+
+
+def measured(case: Case) -> DiskTime | None:
+    """Disk time of a measured run, with the measured swap time of Table IV; None where nothing is printed."""
+    elapsed, percent, count = (
+        case.published(column) for column in ("elapsed_s", "controller_utilization_percent", "nswaps")
+    )
+    if elapsed is None or percent is None or count is None:
+        return None
+    swap_s = swap_ms(*case.sizes_clicks) / 1000.0
+    busy = percent / 100.0 * elapsed
+    return DiskTime(files_s=busy - count * swap_s, swaps_s=count * swap_s, idle_s=elapsed - busy)
+
+
+def simulated(laboratory: Laboratory, case: Case) -> DiskTime:
+    """Disk time of a simulated run, with the swap time of the run itself."""
+    elapsed, share = (mean_of(laboratory, case, name) for name in ("elapsed_s", "controller_utilisation"))
+    swap_s = np.nan_to_num(of_case(laboratory, case, "swap_time_s"))
+    swaps_s = float((of_case(laboratory, case, "swaps") * swap_s).mean())
+    return DiskTime(files_s=elapsed * share - swaps_s, swaps_s=swaps_s, idle_s=elapsed * (1.0 - share))
+
+
+def blocks_per_interaction(case: Case) -> float | None:
+    """File transfers that a measured run implies, with the measured Tblock; None where nothing is printed."""
+    times = measured(case)
+    return None if times is None else 1000.0 * times.files_s / block_ms() / (INTERACTIONS * case.pn)

@@ -2,41 +2,82 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from thinktime.studies import common_sections
 from thinktime.studies.brachman_1983 import (
     components,
     computing,
-    conclusions,
-    configuration,
-    doubts,
     equation,
     experiment,
     further_work,
     general_model,
-    mixed_sizes,
-    paging,
+    measures,
     recomputed,
     transfers,
 )
-from thinktime.studies.brachman_1983.runs import PAPER
-from thinktime.studies.study import Study
+from thinktime.studies.brachman_1983.runs import PAPER, SYSTEM
+from thinktime.studies.cells import Cell
+from thinktime.studies.estimates import given
+from thinktime.studies.laboratory import Laboratory
+from thinktime.studies.study import Chapter, Study
+
+STATED = {
+    "disk-drives": "drives",
+    "minimum-residence": "minimum_time_in",
+    "disk-block-buffers": "buffers",
+    "update-interval": "update_interval",
+    "interactions": "interactions",
+    "terminal-output-string-length": "string_length",
+    "terminal-line-speed": "baud",
+}
+"""Numbers of the text that are parameters of the machine."""
+
+
+def configuration(laboratory: Laboratory) -> Chapter:
+    """The simulated system: every parameter with its source."""
+    system = laboratory.system(SYSTEM)
+    calibrated = system.calibrated()
+    chosen = [item.name for item in system.parameters if item.compared_with_calibration]
+    return Chapter(
+        cells=tuple(_stated(laboratory)),
+        summary=(
+            f"{system.summary.removesuffix('.')}. One set of parameters serves all runs; memory, number and "
+            "size of processes and the compute loop are those of the row.",
+            f"Of {len(system.parameters)} parameters, {len(calibrated)} were calibrated"
+            + (f": {', '.join(calibrated)}." if calibrated else "."),
+            f"{len(chosen)} more were chosen in comparison with the rows that calibrate"
+            + (f": {', '.join(chosen)}." if chosen else "."),
+        ),
+        tables=(common_sections.parameters(system, laboratory.defaults(SYSTEM)),),
+    )
+
+
+def _stated(laboratory: Laboratory) -> Iterator[Cell]:
+    """Numbers of the text that the machine was given."""
+    defaults = laboratory.defaults(SYSTEM)
+    for fact, name in STATED.items():
+        yield PAPER.fact(fact, given(float(defaults[name])))
+    yield PAPER.fact("longest-pause", given(max(float(value) for value in defaults["pause"]["values"])))
+
 
 STUDY = Study.of(
     PAPER,
     {
-        "conclusions": conclusions.chapter,
+        "conclusions": measures.chapter,
         "experiment": experiment.chapter,
         "equation": equation.chapter,
         "general": general_model.chapter,
         "transfers": transfers.chapter,
         "devices": components.chapter,
-        "paging": paging.chapter,
+        "paging": further_work.paging,
         "overlap": further_work.overlap,
         "balance": further_work.balance,
         "sharing": further_work.sharing,
-        "mixing": mixed_sizes.chapter,
+        "mixing": further_work.mixing,
         "computing": computing.chapter,
-        "configuration": configuration.chapter,
+        "configuration": configuration,
         "recomputed": recomputed.chapter,
-        "doubts": doubts.chapter,
+        "doubts": recomputed.doubts,
     },
 )

@@ -1,34 +1,39 @@
-"""Where the file transfers go: what utilisation and swaps imply, and what the disk really did."""
+"""File transfers of a run: implied by utilisation and swaps, and true; and why they differ."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from thinktime.documents import document
-from thinktime.documents.charts import Axis
-from thinktime.documents.document import Cell, Column, Key, Table
+import numpy as np
+
+from thinktime.documents.document import Col, Cols, Figure, Key, Table
 from thinktime.documents.series import Point, Series
 from thinktime.stats.estimate import Estimate
-from thinktime.studies.brachman_1983 import implied_transfers
+from thinktime.studies.brachman_1983 import charts
 from thinktime.studies.brachman_1983.components import quiet_swap_time_s
-from thinktime.studies.brachman_1983.disk_time import blocks_per_interaction
-from thinktime.studies.brachman_1983.experiment import find
-from thinktime.studies.brachman_1983.implied_transfers import FEW, MANY, Transfers, parts
-from thinktime.studies.brachman_1983.recomputed import printed
 from thinktime.studies.brachman_1983.runs import (
     CASES,
+    ENOUGH,
     INTERACTIONS,
-    SWAP_TIMES,
+    PAPER,
     SYSTEM,
     Case,
+    block_ms,
+    blocks_per_interaction,
+    find,
     mean_of,
     of_case,
+    swap_ms,
 )
-from thinktime.studies.estimates import interval
+from thinktime.studies.cells import Claim
+from thinktime.studies.estimates import Array, interval
 from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.study import Chapter
 
+FEW = find(pc_ms=12, size=314, mm=650, pn=12)
+MANY = find(pc_ms=12, size=157, mm=1280, pn=12)
 SWITCHED = (
     MANY,
     find(pc_ms=12, size=157, mm=650, pn=12),
@@ -37,6 +42,7 @@ SWITCHED = (
     find(pc_ms=186, size=157, mm=1280, pn=12),
     find(pc_ms=354, size=157, mm=1280, pn=12),
 )
+"""Runs on which mechanisms are changed one at a time."""
 MECHANISMS: dict[str, dict[str, Any]] = {
     "as calibrated": {},
     "a crossing costs a revolution": {"cylinder_crossing": "revolution"},
@@ -55,6 +61,17 @@ MECHANISMS: dict[str, dict[str, Any]] = {
     "update is never swapped": {"update_size": 0},
     "update every 300 s": {"update_interval": 300},
 }
+REASONS = {
+    "addresses": "blocks of addresses that the buffers lose",
+    "others": "other transfers",
+    "blocks": "blocks that take longer than in Table V",
+    "swaps": "swaps that take longer than in Table IV on a quiet machine",
+    "load": "swaps that take longer in the runs than on a quiet machine",
+    "rest": "other time of the controller",
+}
+"""Components of the transfers that a run implies."""
+SHARES_FROM = 0.5
+"""Rises below this are sums of components that cancel, and have no shares."""
 KEYS = (
     Key("implied by the measured run", colour="plain", shape="diamond"),
     Key("implied by the simulated run", colour="system", shape="circle"),
@@ -62,192 +79,314 @@ KEYS = (
 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transfers:
+    """File transfers per interaction of one run, by replication.
+
+    With T, U, S the elapsed time, utilisation and swaps, C the interactions, and the measured times of Tables
+    IV and V: ``implied`` = (U T - S Tswap) / Tblock / C. With the run's own times t and F true transfers per
+    interaction it is F + F (tblock / Tblock - 1) + S (tswap - Tswap) / Tblock / C, and other work of the
+    controller.
+    """
+
+    implied: Array
+    true: Array
+    slower_blocks: Array
+    slower_swaps: Array
+    """How far blocks and swaps that take longer than the constants raise the implied transfers."""
+    swap_weight: Array
+    """S / Tblock / C: file transfers that a second of swap time is worth."""
+
+    @classmethod
+    def of(cls, laboratory: Laboratory, case: Case, changes: Mapping[str, Any] | None = None) -> Transfers:
+        """One run with some parameters changed; with none, of all replications."""
+        changes = changes or {}
+        block_s, swap_s = block_ms() / 1000.0, swap_ms(*case.sizes_clicks) / 1000.0
+        completed = float(INTERACTIONS * case.pn)
+        elapsed, share, swaps, true, block_taken_s, swap_taken_s = (
+            of_case(laboratory, case, name, **changes)
+            for name in (
+                "elapsed_s",
+                "controller_utilisation",
+                "swaps",
+                "file_transfers_per_interaction",
+                "block_time_s",
+                "swap_time_s",
+            )
+        )
+        swap_taken_s = np.where(swaps > 0.0, swap_taken_s, swap_s)
+        return cls(
+            implied=(elapsed * share - swaps * swap_s) / block_s / completed,
+            true=true,
+            slower_blocks=true * (block_taken_s / block_s - 1.0),
+            slower_swaps=swaps * (swap_taken_s - swap_s) / block_s / completed,
+            swap_weight=swaps / block_s / completed,
+        )
+
+
 def chapter(laboratory: Laboratory) -> Chapter:
     """Implied and true transfers of every row, and with mechanisms switched one at a time."""
-    rows = {case.words: (case, Transfers.of(laboratory, case, {})) for case in CASES}
-    few, many = rows[FEW.words][1], rows[MANY.words][1]
-    method = (
-        "Implied transfers are (U T − Nswaps Tswap) / Tblock / (200 PN), with the measured times of Tables "
-        "IV and V for measured and simulated runs alike, whatever blocks and swaps took in the run itself."
-    )
+    runs = [(case, Transfers.of(laboratory, case)) for case in CASES]
     return Chapter(
-        claims=(implied_transfers.finding(few, many),),
-        summary=tuple(_summary(laboratory, few, many)),
-        charts=(_figure(rows),),
+        claims=(_rises_as_measured(laboratory),),
+        summary=tuple(_summary(laboratory)),
+        charts=(_chart(runs),),
         tables=(
-            implied_transfers.shares(laboratory),
-            _rise(laboratory),
-            _table(laboratory, rows),
+            _shares(laboratory),
+            _components(laboratory),
+            _implied(laboratory, runs),
             _switched(laboratory),
         ),
-        method=method,
+        method=(
+            "Implied transfers are (U T − Nswaps Tswap) / Tblock / (200 PN), with the measured times of "
+            "Tables IV and V for measured and simulated runs alike, whatever blocks and swaps took in the "
+            "run itself."
+        ),
     )
 
 
-def _summary(laboratory: Laboratory, few: Transfers, many: Transfers) -> Iterator[str]:
+def _rises_as_measured(laboratory: Laboratory) -> Claim:
+    """Claim that the implied transfers rise in the simulated runs as in the measured ones."""
+    few, many = (Transfers.of(laboratory, case).implied for case in (FEW, MANY))
+    few_measured, many_measured = (blocks_per_interaction(case) for case in (FEW, MANY))
+    assert few_measured is not None
+    assert many_measured is not None
+    return PAPER.claim(
+        "implied-transfers", {"rise": interval(few - many), "measured": few_measured - many_measured}
+    )
+
+
+def _reasons(laboratory: Laboratory, case: Case) -> dict[str, Array]:
+    """Components of the implied transfers of one run, by replication.
+
+    Blocks of addresses are those transfers that the same work does not make on a machine without them. Of the
+    swap time that Table IV does not have, a quiet machine has a part, and the run the rest.
+    """
+    run = Transfers.of(laboratory, case)
+    count = min(len(run.true), ENOUGH)
+    without = of_case(laboratory, case, "file_transfers_per_interaction", address_blocks=False)[:count]
+    quiet_s = float(np.mean([quiet_swap_time_s(laboratory, size).mean() for size in case.sizes_clicks]))
+    on_quiet = (run.swap_weight * (quiet_s - swap_ms(*case.sizes_clicks) / 1000.0))[:count]
+    components = {
+        "addresses": run.true[:count] - without,
+        "others": without,
+        "blocks": run.slower_blocks[:count],
+        "swaps": on_quiet,
+        "load": run.slower_swaps[:count] - on_quiet,
+    }
+    return {**components, "rest": run.implied[:count] - sum(components.values())}
+
+
+def _rise(laboratory: Laboratory, case: Case) -> tuple[float, dict[str, float]]:
+    """Rise of implied transfers from `MANY` to a run, and its components, on the same workloads."""
+    here, there = _reasons(laboratory, case), _reasons(laboratory, MANY)
+    amounts = {name: float((here[name] - there[name]).mean()) for name in REASONS}
+    return sum(amounts.values()), amounts
+
+
+def _summary(laboratory: Laboratory) -> Iterator[str]:
     theirs = [blocks_per_interaction(case) or float("nan") for case in (MANY, FEW)]
-    ours = [float(item.implied.mean()) for item in (many, few)]
-    true = [float(item.true.mean()) for item in (many, few)]
+    many, few = (Transfers.of(laboratory, case) for case in (MANY, FEW))
     yield (
-        f"From {MANY.words} to {FEW.words} the implied transfers an interaction rise from {theirs[0]:.2f} to "
-        f"{theirs[1]:.2f} in the measured runs, from {ours[0]:.2f} to {ours[1]:.2f} in the simulated ones, "
-        f"where the true ones go from {true[0]:.2f} to {true[1]:.2f}."
+        f"From {MANY.words} to {FEW.words} the implied transfers per interaction rise from {theirs[0]:.2f} "
+        f"to {theirs[1]:.2f} in the measured runs, from {many.implied.mean():.2f} to "
+        f"{few.implied.mean():.2f} in the simulated ones, where the true ones go from "
+        f"{many.true.mean():.2f} to {few.true.mean():.2f}."
     )
-    yield implied_transfers.listed(laboratory)
+    total, amounts = _rise(laboratory, FEW)
+    components = ", ".join(
+        f"{amount:+.2f} ({100 * amount / total:.0f} %) {REASONS[name]}"
+        for name, amount in sorted(amounts.items(), key=lambda item: -item[1])
+    )
+    yield f"Of the simulated rise of {total:+.2f} to {FEW.words}: {components}.".replace("-", "−")
     yield f"Swaps: {_of_swaps(laboratory)}."
     yield f"Seeks: {'; '.join(_of_seeks(laboratory, case) for case in (MANY, FEW))}."
     yield f"Buffers: {'; '.join(_of_buffers(laboratory, case) for case in (MANY, FEW))}."
 
 
 def _of_swaps(laboratory: Laboratory) -> str:
-    size = FEW.sizes_clicks[0]
-    present = printed(SWAP_TIMES, "ps_clicks", size, "measured_ms")
-    quiet = 1000.0 * float(quiet_swap_time_s(laboratory, size).mean())
-    selected = 1000.0 * mean_of(laboratory, FEW, "swap_time_s")
+    (size,) = FEW.sizes_clicks
     return (
-        f"one of {size} clicks took {present:.1f} ms as measured, takes {quiet:.1f} ms on a quiet "
-        f"machine and "
-        f"{selected:.1f} ms in {FEW.words}, which makes {mean_of(laboratory, FEW, 'swaps'):.0f} of them"
+        f"one of {size} clicks took {swap_ms(size):.1f} ms as measured, takes "
+        f"{1000.0 * float(quiet_swap_time_s(laboratory, size).mean()):.1f} ms on a quiet machine and "
+        f"{1000.0 * mean_of(laboratory, FEW, 'swap_time_s'):.1f} ms in {FEW.words}, which makes "
+        f"{mean_of(laboratory, FEW, 'swaps'):.0f} of them"
     )
 
 
 def _of_seeks(laboratory: Laboratory, case: Case) -> str:
-    selected = 1000.0 * mean_of(laboratory, case, "block_time_s")
-    first = 1000.0 * float(of_case(laboratory, case, "block_time_s", disk_policy="fcfs").mean())
+    fcfs = of_case(laboratory, case, "block_time_s", disk_policy="fcfs")
     return (
-        f"with {mean_of(laboratory, case, 'queue_length'):.1f} requests at the controller "
-        f"({case.words}) a block "
-        f"takes {selected:.1f} ms under LOOK and {first:.1f} ms first come, first served"
+        f"with {mean_of(laboratory, case, 'queue_length'):.1f} requests at the controller ({case.words}) a "
+        f"block takes {1000.0 * mean_of(laboratory, case, 'block_time_s'):.1f} ms under LOOK and "
+        f"{1000.0 * float(fcfs.mean()):.1f} ms first come, first served"
     )
 
 
 def _of_buffers(laboratory: Laboratory, case: Case) -> str:
-    selected = mean_of(laboratory, case, "file_transfers_per_interaction")
-    without = float(of_case(laboratory, case, "file_transfers_per_interaction", address_blocks=False).mean())
+    without = of_case(laboratory, case, "file_transfers_per_interaction", address_blocks=False)
     return (
-        f"with {mean_of(laboratory, case, 'loaded_mean'):.1f} loaded ({case.words}) {selected:.2f} "
-        f"transfers an "
-        f"interaction, {without:.2f} without blocks of addresses"
+        f"with {mean_of(laboratory, case, 'loaded_mean'):.1f} loaded ({case.words}) "
+        f"{mean_of(laboratory, case, 'file_transfers_per_interaction'):.2f} transfers per interaction, "
+        f"{float(without.mean()):.2f} without blocks of addresses"
     )
 
 
-def _table(laboratory: Laboratory, rows: Mapping[str, tuple[Case, Transfers]]) -> Table:
-    cells: list[tuple[Cell, ...]] = []
-    for words, (case, result) in rows.items():
-        theirs = blocks_per_interaction(case)
-        swap = of_case(laboratory, case, "swap_time_s")
-        present = swap[swap == swap]
-        cells.append(
-            (
-                words,
-                None if theirs is None else f"{theirs:.2f}",
-                interval(result.implied),
-                interval(result.true),
-                interval(1000.0 * of_case(laboratory, case, "block_time_s")),
-                interval(1000.0 * present) if len(present) else None,
-                *(
-                    float(mean_of(laboratory, case, name)) / (INTERACTIONS * case.pn)
-                    for name in ("block_reads", "read_aheads", "cache_hits", "block_writes")
-                ),
-            )
-        )
-    columns = (
-        Column("run"),
-        Column("implied, measured", scaled=False),
-        Column("implied, simulated", scaled=False),
-        Column("true, simulated", scaled=False),
-        Column("block, ms", scaled=False),
-        Column("swap, ms", scaled=False),
-        *(Column(name) for name in ("reads", "read-aheads", "cache hits", "writes")),
+def _signed(value: float) -> str:
+    return f"{round(value, 2) + 0.0:+.2f}".replace("-", "−")
+
+
+def _shares(laboratory: Laboratory) -> Table:
+    """Every run: the rise of its implied transfers against `MANY`, and its components."""
+    base = blocks_per_interaction(MANY) or float("nan")
+
+    def rise_measured(case: Case) -> str | None:
+        implied = blocks_per_interaction(case)
+        return None if implied is None else _signed(implied - base)
+
+    def with_share(amount: float, total: float) -> str:
+        share = f" ({100 * amount / total:.0f} %)" if abs(total) >= SHARES_FROM else ""
+        return f"{_signed(amount)}{share}".replace("-", "−")
+
+    return Table.of(
+        [(case, *_rise(laboratory, case)) for case in CASES if case is not MANY],
+        Col("run", lambda run: run[0].words),
+        Col("queue", lambda run: f"{mean_of(laboratory, run[0], 'queue_length'):.1f}", scaled=False),
+        Col("measured", lambda run: rise_measured(run[0]), scaled=False),
+        Col("simulated", lambda run: _signed(run[1]), scaled=False),
+        Cols(REASONS, lambda run: (with_share(amount, run[1]) for amount in run[2].values()), scaled=False),
+        name="transfers-shares",
+        caption="Rise of implied transfers per interaction in each run, and its components",
+        notes=(
+            f"Against {MANY.words}, on the same workloads. In brackets the share of the simulated rise, "
+            f"where that is at least {SHARES_FROM:g}; a negative component hides part of the others.",
+            f"{'; '.join(f'{name}: {reason}' for name, reason in REASONS.items())}.",
+        ),
     )
-    caption = "File transfers an interaction, implied and true, and what the buffers do"
-    return Table(name="transfers", caption=caption, columns=columns, rows=tuple(cells), folded=True)
 
 
 def _mechanisms(laboratory: Laboratory) -> dict[str, dict[str, Any]]:
     """The machine as calibrated, and every change that does change it."""
-    given = laboratory.defaults(SYSTEM)
+    defaults = laboratory.defaults(SYSTEM)
     return {
         name: changes
         for name, changes in MECHANISMS.items()
-        if not changes or any(given[parameter] != value for parameter, value in changes.items())
+        if not changes or any(defaults[parameter] != value for parameter, value in changes.items())
     }
 
 
-def _rise(laboratory: Laboratory) -> Table:
+def _components(laboratory: Laboratory) -> Table:
     """Components of the rise of implied transfers, with one mechanism changed at a time."""
-    cells: list[tuple[Cell, ...]] = []
-    for name, changes in _mechanisms(laboratory).items():
-        sides = (Transfers.of(laboratory, case, changes) for case in (FEW, MANY))
-        cells.append((name, *(f"{part:+.2f}".replace("-", "−") for part in parts(*sides))))
-    columns = (
-        Column("mechanism"),
-        *(
-            Column(heading, scaled=False)
-            for heading in ("rise", "more transfers", "slower blocks", "slower swaps", "other")
+
+    def components(changes: Mapping[str, Any]) -> Iterator[str]:
+        few, many = (Transfers.of(laboratory, case, changes) for case in (FEW, MANY))
+        rise, *parts = (
+            float((getattr(few, name) - getattr(many, name)).mean())
+            for name in ("implied", "true", "slower_blocks", "slower_swaps")
+        )
+        for value in (rise, *parts, rise - sum(parts)):
+            yield f"{value:+.2f}".replace("-", "−")
+
+    return Table.of(
+        _mechanisms(laboratory).items(),
+        Col("mechanism", lambda item: item[0]),
+        Cols(
+            ("rise", "more transfers", "slower blocks", "slower swaps", "other"),
+            lambda item: components(item[1]),
+            scaled=False,
         ),
+        name="mechanisms-rise",
+        caption=f"Rise of implied transfers per interaction from {MANY.words} to {FEW.words}, and its "
+        "components",
     )
-    caption = f"Rise of implied transfers an interaction from {MANY.words} to {FEW.words}, and its parts"
-    return Table(name="mechanisms-rise", caption=caption, columns=columns, rows=tuple(cells))
+
+
+def _times_ms(laboratory: Laboratory, case: Case, name: str, changes: Mapping[str, Any]) -> Estimate | None:
+    """Mean time of a block or a swap in the replications that have one; None where none has."""
+    estimate = interval(1000.0 * of_case(laboratory, case, name, **changes))
+    return estimate if estimate.n else None
+
+
+def _implied(laboratory: Laboratory, runs: list[tuple[Case, Transfers]]) -> Table:
+    """Implied and true transfers of every row, the times of blocks and swaps, and what the buffers do."""
+
+    def measured(case: Case) -> str | None:
+        implied = blocks_per_interaction(case)
+        return None if implied is None else f"{implied:.2f}"
+
+    buffers = {
+        "reads": "block_reads",
+        "read-aheads": "read_aheads",
+        "cache hits": "cache_hits",
+        "writes": "block_writes",
+    }
+    return Table.of(
+        runs,
+        Col("run", lambda run: run[0].words),
+        Col("implied, measured", lambda run: measured(run[0]), scaled=False),
+        Col("implied, simulated", lambda run: interval(run[1].implied), scaled=False),
+        Col("true, simulated", lambda run: interval(run[1].true), scaled=False),
+        Col("block, ms", lambda run: _times_ms(laboratory, run[0], "block_time_s", {}), scaled=False),
+        Col("swap, ms", lambda run: _times_ms(laboratory, run[0], "swap_time_s", {}), scaled=False),
+        Cols(
+            buffers,
+            lambda run: (
+                mean_of(laboratory, run[0], response) / (INTERACTIONS * run[0].pn)
+                for response in buffers.values()
+            ),
+        ),
+        name="transfers",
+        caption="File transfers per interaction, implied and true, and what the buffers do",
+        folded=True,
+    )
 
 
 def _switched(laboratory: Laboratory) -> Table:
     """Implied and true transfers with one mechanism changed at a time."""
-    cells: list[tuple[Cell, ...]] = []
-    for name, changes in _mechanisms(laboratory).items():
-        for case in SWITCHED:
-            result = Transfers.of(laboratory, case, changes)
-            cells.append(
-                (
-                    name,
-                    case.words,
-                    interval(result.implied),
-                    interval(result.true),
-                    interval(1000.0 * of_case(laboratory, case, "block_time_s", **changes)),
-                    interval(1000.0 * of_case(laboratory, case, "swap_time_s", **changes)),
-                    interval(of_case(laboratory, case, "elapsed_s", **changes)),
-                )
-            )
-    columns = (
-        Column("mechanism"),
-        Column("run"),
-        *(
-            Column(heading, scaled=False)
-            for heading in ("implied", "true", "block, ms", "swap, ms", "elapsed, s")
+    return Table.of(
+        [
+            (name, case, changes, Transfers.of(laboratory, case, changes))
+            for name, changes in _mechanisms(laboratory).items()
+            for case in SWITCHED
+        ],
+        Col("mechanism", lambda run: run[0]),
+        Col("run", lambda run: run[1].words),
+        Col("implied", lambda run: interval(run[3].implied), scaled=False),
+        Col("true", lambda run: interval(run[3].true), scaled=False),
+        Col("block, ms", lambda run: _times_ms(laboratory, run[1], "block_time_s", run[2]), scaled=False),
+        Col("swap, ms", lambda run: _times_ms(laboratory, run[1], "swap_time_s", run[2]), scaled=False),
+        Col(
+            "elapsed, s",
+            lambda run: interval(of_case(laboratory, run[1], "elapsed_s", **run[2])),
+            scaled=False,
         ),
+        name="mechanisms",
+        caption="Mechanisms changed one at a time: transfers per interaction, and what makes them seem more",
+        folded=True,
     )
-    caption = "Mechanisms changed one at a time: transfers an interaction, and what makes them seem more"
-    return Table(name="mechanisms", caption=caption, columns=columns, rows=tuple(cells), folded=True)
 
 
-def _figure(rows: Mapping[str, tuple[Case, Transfers]]) -> document.Figure:
+def _chart(runs: list[tuple[Case, Transfers]]) -> Figure:
     """Implied and true transfers of the runs of twelve processes."""
-    points = []
-    for words, (case, result) in rows.items():
-        if case.pn == 12:
-            values = (blocks_per_interaction(case), interval(result.implied), interval(result.true))
-            points += [
-                Point(key=key, label=words, y=value)
-                for key, value in zip(KEYS, values, strict=True)
-                if value is not None
-            ]
+    points = [
+        Point(key=key, label=case.words, y=value)
+        for case, run in runs
+        if case.pn == 12
+        for key, value in zip(
+            KEYS, (blocks_per_interaction(case), interval(run.implied), interval(run.true)), strict=True
+        )
+        if value is not None
+    ]
     series = Series(points, order=KEYS)
-    title = "File transfers an interaction, runs of twelve processes"
     implied, true = (
         [point.y.value for point in series.of(key) if isinstance(point.y, Estimate)] for key in KEYS[1:]
     )
-    return document.Figure(
-        name="transfers-figure",
-        title=title,
-        chart=series.dots(Axis("file transfers an interaction"), named=("run", "which", "transfers")),
-        data=series.list_table(
-            "transfers-figure-data",
-            title,
-            "run",
-            "which",
-            Column("transfers an interaction", scaled=False),
-        ),
+    return charts.dots(
+        "transfers-figure",
+        "File transfers per interaction, runs of twelve processes",
+        series,
+        axis="file transfers per interaction",
+        headings=("run", "which", "transfers"),
         alt=f"Implied by the simulated runs {min(implied):.2f} to {max(implied):.2f}, true in them "
         f"{min(true):.2f} to {max(true):.2f}.",
-        keys=KEYS,
     )
