@@ -122,7 +122,8 @@ def _points(data: Array) -> Array:
     candidates = np.unique(np.append(data[ranks[ranks >= 0]], 0.0))
     enough = n - np.searchsorted(data, candidates, side="right") >= N_ABOVE
     # Where all observations above a point are equal, nothing is known of its error.
-    varied = candidates < data[-1]
+    below_largest = data[data < data[-1]]
+    varied = candidates < (below_largest[-1] if len(below_largest) else 0.0)
     chosen: Array = candidates[enough & varied]
     return chosen
 
