@@ -10,26 +10,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from thinktime.cli import main
 from thinktime.cli.predict import MODELS
 from thinktime.log import LogWriter
 
 BASE = ["--loaded", "4", "--block-time", "50ms", "--swap-time", "70ms"]
 DISK = ["disk-bound", *BASE]
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    """Call the command in this process: its status, output and errors."""
-
-    def called(*arguments):
-        monkeypatch.setattr(sys, "argv", ["thinktime", "predict", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        output, errors = capsys.readouterr()
-        return ended.value.code or 0, output, errors
-
-    return called
 
 
 def figures(text):
@@ -57,16 +42,16 @@ def test_the_command_as_a_program():
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_every_model_explains_itself_with_examples(model, run):
-    status, output, _ = run(model, "--help")
+def test_every_model_explains_itself_with_examples(model, predict_command):
+    status, output, _ = predict_command(model, "--help")
     assert status == 0
     assert "Examples:" in output
     assert f"thinktime predict {model}" in output
 
 
-def test_options_of_a_stand_for_b_where_its_own_do_not(run):
+def test_options_of_a_stand_for_b_where_its_own_do_not(predict_command):
     more = ["--processes", 10, "--processes-b", 15, "--block-time-b", "40ms", "--elapsed", "10m"]
-    status, output, _ = run("disk-bound", *BASE, *more, "--format", "json")
+    status, output, _ = predict_command("disk-bound", *BASE, *more, "--format", "json")
     assert status == 0
     found = figures(output)
     ratio = (0.04 + 0.07 / 4) / (0.05 + 0.07 / 4) * 1.5
@@ -75,9 +60,9 @@ def test_options_of_a_stand_for_b_where_its_own_do_not(run):
     assert found["ratio"]["low"] is None
 
 
-def test_intervals_are_carried_over_to_the_prediction(run):
+def test_intervals_are_carried_over_to_the_prediction(predict_command):
     wide = ["--memory", 650, "--size", 157, "--memory-b", 1280, "--swap-time", "50.7ms"]
-    status, output, _ = run("disk-bound", *wide, "--block-time", "39.8+-2.5ms", "--format", "csv")
+    status, output, _ = predict_command("disk-bound", *wide, "--block-time", "39.8+-2.5ms", "--format", "csv")
     assert status == 0
     rows = [row for row in csv.DictReader(io.StringIO(output)) if row["quantity"] == "predicted"]
     (ratio,) = [row for row in rows if row["row"] == "ratio"]
@@ -90,14 +75,14 @@ def test_intervals_are_carried_over_to_the_prediction(run):
     assert float(ratio["high"]) == pytest.approx(expected(42.3))
 
 
-def test_files_give_machines_and_options_win(run, tmp_path):
+def test_files_give_machines_and_options_win(predict_command, tmp_path):
     a, b = tmp_path / "now.toml", tmp_path / "then.toml"
     a.write_text(
         'memory = 1280\nsize = [157, 314]\nprocesses = 12\nblock_time = "40ms"\nswap_time = 0.06\n'
         'utilisation = "96%"\ninteractive = true\nelapsed = 700\n'
     )
     b.write_text("memory = 2560\nelapsed = 620\nutilisation = 0.7\n")
-    status, output, _ = run("disk-bound", a, b, "--swap-time-b", "30ms", "--format", "json")
+    status, output, _ = predict_command("disk-bound", a, b, "--swap-time-b", "30ms", "--format", "json")
     assert status == 0
     found = figures(output)
     assert (found["loaded_a"]["value"], found["loaded_b"]["value"]) == (5, 10)
@@ -109,9 +94,9 @@ def test_files_give_machines_and_options_win(run, tmp_path):
     assert any("B: 70 %" in caveat for caveat in json.loads(output)["caveats"])
 
 
-def test_another_memory_decides_anew_how_many_are_loaded(run):
+def test_another_memory_decides_anew_how_many_are_loaded(predict_command):
     sized = ["--block-time", "50ms", "--swap-time", "70ms", "--memory", 1300, "--size", 300, "--loaded", 3]
-    _, output, _ = run("disk-bound", *sized, "--memory-b", 2500, "--format", "json")
+    _, output, _ = predict_command("disk-bound", *sized, "--memory-b", 2500, "--format", "json")
     found = figures(output)
     assert (found["loaded_a"]["value"], found["loaded_b"]["value"]) == (3, 8)
 
@@ -132,9 +117,9 @@ def log(tmp_path_factory):
     return path
 
 
-def test_a_log_says_what_it_knows(run, log):
+def test_a_log_says_what_it_knows(predict_command, log):
     rest = ["--loaded", 4, "--loaded-b", 8, "--swap-time", "70ms"]
-    status, output, errors = run("disk-bound", "--from", log, *rest, "--format", "json")
+    status, output, errors = predict_command("disk-bound", "--from", log, *rest, "--format", "json")
     assert status == 0, errors
     found = figures(output)["ratio"]
     assert found["value"] == pytest.approx((0.02 + 0.07 / 8) / (0.02 + 0.07 / 4))
@@ -142,14 +127,14 @@ def test_a_log_says_what_it_knows(run, log):
     assert busy == ("not known", "A: 82 %; B: not known")
 
 
-def test_swap_overhead_with_one_and_with_several_loaded(run):
+def test_swap_overhead_with_one_and_with_several_loaded(predict_command):
     base = ["swap-overhead", "--elapsed", "300s", "--swap-time", "70ms"]
-    assert "The load takes 370 s." in run(*base, "--swaps", 1000)[1]
-    status, output, _ = run(*base, "--quantum", "100ms", "--processes", 10, "--processes-b", 15)
+    assert "The load takes 370 s." in predict_command(*base, "--swaps", 1000)[1]
+    status, output, _ = predict_command(*base, "--quantum", "100ms", "--processes", 10, "--processes-b", 15)
     assert status == 0
     assert "The load takes 450 s." in output
     assert "Not met: a swap takes at most half the memory quantum" in output
-    status, _, errors = run(*base)
+    status, _, errors = predict_command(*base)
     assert (status, "give the swaps (--swaps), where one process is loaded" in errors) == (2, True)
 
 
@@ -199,10 +184,12 @@ def test_swap_overhead_with_one_and_with_several_loaded(run):
         (["no-such-model"], "No such command 'no-such-model'"),
     ],
 )
-def test_bad_use_is_told_and_ends_with_2(arguments, words, run, tmp_path, log):
+def test_bad_use_is_told_and_ends_with_2(arguments, words, predict_command, tmp_path, log):
     (tmp_path / "misspelt.toml").write_text("laoded = 4\n")
     (tmp_path / "a.toml").write_text("loaded = 4\n")
-    status, output, errors = run(*(argument.format(tmp=tmp_path, log=log) for argument in arguments))
+    status, output, errors = predict_command(
+        *(argument.format(tmp=tmp_path, log=log) for argument in arguments)
+    )
     assert status == 2
     assert words in errors
     assert "Traceback" not in errors

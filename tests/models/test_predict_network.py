@@ -2,11 +2,10 @@
 
 import json
 import math
-import sys
+from functools import partial
 
 import pytest
 
-from thinktime.cli import main
 from thinktime.models.queueing.networks import Station
 from thinktime.predictions.network import Network, document, predict
 
@@ -25,19 +24,10 @@ discipline = "fcfs"
 
 
 @pytest.fixture
-def run(monkeypatch, capsys, tmp_path):
-    """Call the command in this process, in a folder with a network: its status, output and errors."""
+def run(predict_command, tmp_path):
+    """`thinktime predict network`, in a folder with `network.toml`."""
     (tmp_path / "network.toml").write_text(FILE)
-    monkeypatch.chdir(tmp_path)
-
-    def called(*arguments):
-        monkeypatch.setattr(sys, "argv", ["thinktime", "predict", "network", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        output, errors = capsys.readouterr()
-        return ended.value.code or 0, output, errors
-
-    return called
+    return partial(predict_command, "network")
 
 
 def rows(output, name):

@@ -1,30 +1,20 @@
 """`thinktime predict paging` as it is called."""
 
 import json
-import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from thinktime.cli import main
 from thinktime.predictions import paging
 
 SCRIPT = Path(__file__).parents[2] / "docs" / "how-to" / "scripts" / "edit-and-run.toml"
 
 
 @pytest.fixture
-def run(monkeypatch, capsys, tmp_path):
-    """Call the command in this process: its status, output and errors."""
-    monkeypatch.chdir(tmp_path)
-
-    def called(*arguments):
-        monkeypatch.setattr(sys, "argv", ["thinktime", "predict", "paging", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        output, errors = capsys.readouterr()
-        return ended.value.code or 0, output, errors
-
-    return called
+def run(predict_command):
+    """`thinktime predict paging`."""
+    return partial(predict_command, "paging")
 
 
 def tables(output):

@@ -1,11 +1,10 @@
 """`thinktime predict swapping` as it is called."""
 
 import json
-import sys
+from functools import partial
 
 import pytest
 
-from thinktime.cli import main
 from thinktime.models.swapping.response_time import Swapping, predict
 
 FILE = """\
@@ -39,19 +38,10 @@ MACHINE = Swapping(
 
 
 @pytest.fixture
-def run(monkeypatch, capsys, tmp_path):
-    """Call the command in this process, in a folder with a machine: its status, output and errors."""
+def run(predict_command, tmp_path):
+    """`thinktime predict swapping`, in a folder with `machine.toml`."""
     (tmp_path / "machine.toml").write_text(FILE)
-    monkeypatch.chdir(tmp_path)
-
-    def called(*arguments):
-        monkeypatch.setattr(sys, "argv", ["thinktime", "predict", "swapping", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        output, errors = capsys.readouterr()
-        return ended.value.code or 0, output, errors
-
-    return called
+    return partial(predict_command, "swapping")
 
 
 def table(text, name):

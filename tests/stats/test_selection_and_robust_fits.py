@@ -58,8 +58,9 @@ def test_a_cost_does_not_enter_with_a_negative_sign(random):
 
 def test_selection_ends_when_everything_is_explained():
     x = np.column_stack([np.ones(6), np.arange(6.0), [0.0, 1, 0, 1, 0, 2]])
-    found = forward(LeastSquares.of(x, 2 * x[:, 1]), [1, 2])
-    assert found.steps[0].column == 1
+    result = forward(LeastSquares.of(x, 2 * x[:, 1]), [1, 2])
+    assert [step.column for step in result.steps] == [1]
+    assert [rejected.column for rejected in result.rejected] == [2]
 
 
 def test_the_outlier_rule_drops_once_and_fits_once_more(random):
