@@ -64,6 +64,12 @@ def _items(value: Any) -> list[Any] | None:
     return list(value) if isinstance(value, (list, tuple, np.ndarray)) else None
 
 
+def _flat(value: Any) -> list[Any]:
+    """Single values of a value, however nested."""
+    items = _items(value)
+    return [value] if items is None else [single for item in items for single in _flat(item)]
+
+
 def _each(work: Callable[..., Any], *values: Any) -> Any:
     """`work` of single values; of collections item by item, with the names of the first mapping."""
     collections = [items for value in values if (items := _items(value)) is not None]
@@ -135,8 +141,7 @@ def _reduced(work: Callable[[Iterable[Any]], Any]) -> Callable[..., Any]:
     """`work` of all plain items of a collection, or of several values."""
 
     def of(*values: Any) -> Any:
-        items = _items(values[0]) if len(values) == 1 else list(values)
-        numbers = [_plain(item) for item in items or []]
+        numbers = [_plain(item) for value in values for item in _flat(value)]
         return None if not numbers or any(number is None for number in numbers) else work(numbers)
 
     return of

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from thinktime.documents.document import Col, Cols, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.bard_1971 import charts
-from thinktime.studies.bard_1971.records import PERIODS, REQUESTS, record_of
+from thinktime.studies.bard_1971.records import PAPER, PERIODS, REQUESTS, record_of
 from thinktime.studies.bard_1971.regression import cost, cp_time
 from thinktime.studies.estimates import scaled
 from thinktime.studies.laboratory import Laboratory, remembered
@@ -24,7 +24,6 @@ TRUE = {
 }
 """Responses that say what a request cost, dispatch included."""
 WAYS = ("Newey-West", "bootstrap", "textbook")
-NEAR = 0.10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,9 +75,10 @@ def chapter(laboratory: Laboratory) -> Chapter:
     """True and recovered costs, with three kinds of interval."""
     every = recovered(laboratory)
     of_requests = [item for item in every if item.request != "base"]
-    near = sum(abs(item.off) <= NEAR for item in of_requests)
+    near = PAPER.amount("costs-recovered", "near")
+    count = sum(abs(item.off) <= near for item in of_requests)
     summary = (
-        f"Of {len(of_requests)} costs of requests, {near} come out within {100 * NEAR:.0f} % of what the "
+        f"Of {len(of_requests)} costs of requests, {count} come out within {100 * near:.0f} % of what the "
         "requests truly cost.",
         *(_in_words(of_requests, way) for way in WAYS),
         "The base of the regression holds unmeasured work too, log-ons and accounting, as far as the "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -114,14 +114,13 @@ def _regressions(laboratory: Laboratory) -> Iterator[Claim]:
 
 def _largest(laboratory: Laboratory) -> Measures:
     """Share of CP time of VSIO, and of the request that comes next, per cent by period."""
-    vsio, following, listed = {}, {}, []
+    measures: Measures = {"vsio": {}, "next": {}, "second": {}}
     for period in PERIODS:
         parts = {share.request: share.percent.value for share in shares(laboratory, period)}
-        vsio[period] = parts.pop("vsio")
+        measures["vsio"][period] = parts.pop("vsio")
         second = max(parts, key=parts.__getitem__)
-        following[period] = parts[second]
-        listed.append(f"{period} {vsio[period]:.0f} %, next {_plain(second)} {parts[second]:.0f} %")
-    return {"vsio": vsio, "next": following, "listed": "; ".join(listed)}
+        measures["next"][period], measures["second"][period] = parts[second], _plain(second)
+    return measures
 
 
 def _test(laboratory: Laboratory, periods: Sequence[str], request: str) -> SignificanceTest:
@@ -139,23 +138,21 @@ def _test(laboratory: Laboratory, periods: Sequence[str], request: str) -> Signi
 
 def _between(laboratory: Laboratory) -> Iterator[Claim]:
     """Claims about coefficients of two periods: version II and III, and two core boxes and three."""
-    fits = {period: cp_time(laboratory, period, vmio=False) for period in PERIODS}
     requests = [request for request in REQUESTS if request != "vmio"]
-    second, third = (
-        {request: theta(fits[period], request).value for request in requests} for period in ("II-3", "III-3")
+    first, second, third = (
+        {request: theta(cp_time(laboratory, period, vmio=False), request).value for request in requests}
+        for period in PERIODS
     )
     ratios = {request: third[request] / second[request] for request in requests}
     p = {request: _test(laboratory, ("II-3", "III-3"), request).p for request in requests}
-    listed = ", ".join(f"{_plain(name)} {ratio:.2f} (p {p[name]:.2g})" for name, ratio in ratios.items())
-    yield PAPER.claim("iii-below-ii", {"ratio": ratios, "listed": listed})
+    yield PAPER.claim("iii-below-ii", {"ratio": ratios, "p": p})
     p = {request: _test(laboratory, ("II-2", "II-3"), request).p for request in requests}
-    same = ("vsio", "page_io")
-    listed = "; ".join(
-        f"{_plain(request)} {theta(fits['II-2'], request).value:.2f} and {second[request]:.2f} ms, "
-        f"p {p[request]:.2g}"
-        for request in same
-    )
-    yield PAPER.claim("same-version", {"p": [p[request] for request in same], "listed": listed})
+    same = {
+        "before": {request: first[request] for request in ("vsio", "page_io")},
+        "after": {request: second[request] for request in ("vsio", "page_io")},
+        "p": {request: p[request] for request in ("vsio", "page_io")},
+    }
+    yield PAPER.claim("same-version", same)
     environment = {request: p[request] for request in ("base", "problem_state_time")}
     yield PAPER.claim("user-environment", {"p": environment})
 
@@ -171,22 +168,19 @@ def _selection(laboratory: Laboratory) -> Measures:
 
 
 def _stability(laboratory: Laboratory) -> Iterator[Claim]:
-    listed: list[str] = []
-    p: list[float] = []
-    ratios: list[float] = []
-    for period in PERIODS:
-        stability = cp_time(laboratory, period).stability
-        if stability is None:
-            return
-        selected = [spread.ratio for spread in stability.spreads]
-        ratios += selected
-        p.append(stability.independent.p)
-        listed.append(
-            f"{period}: spread between {len(stability.subsets)} subsets {min(selected):.1f} to "
-            f"{max(selected):.1f} times the nominal error, p {stability.independent.p:.1g}; with "
-            f"correlated errors of any size, p {stability.robust.p:.2g}"
-        )
-    yield PAPER.claim("subsets-vary", {"p": combined(p), "ratios": ratios, "listed": "; ".join(listed)})
+    fits = {period: cp_time(laboratory, period).stability for period in PERIODS}
+    every = {period: stability for period, stability in fits.items() if stability is not None}
+    if len(every) < len(PERIODS):
+        return
+    independent = {period: stability.independent.p for period, stability in every.items()}
+    measures = {
+        "subsets": {period: len(stability.subsets) for period, stability in every.items()},
+        "ratios": {period: [item.ratio for item in stability.spreads] for period, stability in every.items()},
+        "independent": independent,
+        "robust": {period: stability.robust.p for period, stability in every.items()},
+        "p": combined(list(independent.values())),
+    }
+    yield PAPER.claim("subsets-vary", measures)
 
 
 # Costs that only a simulation knows
@@ -236,21 +230,20 @@ def _at_equal_load(comparison: ThroughputComparison) -> Measures:
     )
     curves = {curve.name: curve for curve in comparison.curves}
     before = curves[THIRD_BOX].equal_load.get("system_time")
-    whole, equal, listed = [], [], []
-    for name in MEASURES:
+    whole, equal, factor = {}, {}, {}
+    for name, words in MEASURES.items():
         first, second = (curves[period].whole.get(name) for period in (SECOND_BOX, THIRD_BOX))
         if first is not None and second is not None:
-            whole.append(second.value - first.value)
-            equal.append(box[name]["change"])
-            factor = 100.0 if name in TIMES else 1.0
-            listed.append(f"{MEASURES[name]} {factor * whole[-1]:+.2f} for {factor * equal[-1]:+.2f}")
+            whole[words] = second.value - first.value
+            equal[words] = box[name]["change"]
+            factor[words] = 100.0 if name in TIMES else 1.0
     return {
         "box": box,
         "version": version,
         "less": -version["system_time"]["change"] / before.value if before and before.value else 0.0,
         "whole": whole,
         "equal": equal,
-        "listed": "; ".join(listed),
+        "factor": factor,
     }
 
 
@@ -264,7 +257,7 @@ def _contrast(item: Contrast) -> Measures:
 
 def _exponential(laboratory: Laboratory) -> Claim:
     """Claim about lines through the logarithm of the paging rate."""
-    explained, slopes, listed = [], [], []
+    measures: Measures = {"slope": {}, "growth": {}, "explained": {}, "plain": {}}
     for period in PERIODS:
         points = [
             (group.load_mean, mean.value)
@@ -277,14 +270,10 @@ def _exponential(laboratory: Laboratory) -> Claim:
         if len(points) < 3:
             return PAPER.claim("paging-exponential", None, f"{len(points)} groups in {period}")
         load, rate = np.array(points).T
-        slopes.append(float(np.polyfit(load, np.log(rate), 1)[0]))
-        explained.append(float(np.corrcoef(load, np.log(rate))[0, 1] ** 2))
-        plain = float(np.corrcoef(load, rate)[0, 1] ** 2)
-        listed.append(
-            f"{period} by a factor of {np.exp(2.0 * slopes[-1]):.2f} for two users more, a line in the "
-            f"logarithm explaining {explained[-1]:.2f} (in the rate itself {plain:.2f})"
-        )
-    measures = {"explained": explained, "slope": slopes, "listed": "; ".join(listed)}
+        slope = float(np.polyfit(load, np.log(rate), 1)[0])
+        measures["slope"][period], measures["growth"][period] = slope, np.exp(2.0 * slope)
+        for name, values in (("explained", np.log(rate)), ("plain", rate)):
+            measures[name][period] = float(np.corrcoef(load, values)[0, 1] ** 2)
     return PAPER.claim("paging-exponential", measures)
 
 
@@ -303,12 +292,12 @@ def _saturation(laboratory: Laboratory) -> Iterator[Claim]:
         yield PAPER.claim(f"iii-outside-figure-{number}", measures)
     growths = {period: frontier(laboratory, period).growth for period in PERIODS}
     settled = [growth.settled for growth in growths.values()]
-    listed = "; ".join(
-        f"{period} grows by {100 * growth.volume:.1f} % in its second half, random halves by "
-        f"{100 * growth.expected_volume:.1f} %"
-        for period, growth in growths.items()
-    )
-    yield PAPER.claim("fills-in", {"settled": None if None in settled else settled, "listed": listed})
+    growing: Measures = {
+        "settled": None if None in settled else settled,
+        "volume": {period: growth.volume for period, growth in growths.items()},
+        "expected": {period: growth.expected_volume for period, growth in growths.items()},
+    }
+    yield PAPER.claim("fills-in", growing)
     yield _plane(laboratory)
 
 
@@ -371,11 +360,8 @@ def _regions(laboratory: Laboratory) -> Iterator[Claim]:
     yield PAPER.claim("region-slack", {"slack": slack})
     second = {period: pages(laboratory, period) for period in ("II-2", SECOND)}
     numbers = {period: len(limited(item, DRUM)) for period, item in second.items()}
-    listed = ", ".join(
-        f"{number} of {len(second[period].points)} frontier points of {period}"
-        for period, number in numbers.items()
-    )
-    yield PAPER.claim("ii-no-paging-limit", {"limited": numbers, "listed": listed})
+    points = {period: len(item.points) for period, item in second.items()}
+    yield PAPER.claim("ii-no-paging-limit", {"limited": numbers, "points": points})
     yield PAPER.claim("ii-cpu-limit", {"cpu": _region(second[SECOND], "cpu")})
     paging, vsio = (
         _region(pair_of(frontier(laboratory, THIRD), "user_time", name), "cpu")
@@ -425,24 +411,16 @@ def _free_fret(laboratory: Laboratory) -> Iterator[Claim]:
 
 def _reductions(laboratory: Laboratory) -> Iterator[Claim]:
     """Claims about the falls of the coefficients: as the paper has them, and as measured."""
-    expected: dict[str, float] = {}
-    fitted: dict[str, float] = {}
-    measured: dict[str, float] = {}
-    listed = []
-    for request, name in CALLS.items():
-        expected[request] = fact(name).value * fact("pair-saving").value / 1000.0
-        result = free_fret.reduction(laboratory, request)
-        old, new = (free_fret.time_in(laboratory, way, request).value for way in ("old", "new"))
-        fitted[request], measured[request] = result.value, old - new
-        ends = "" if result.low is None else f" ({result.low:+.2f} to {result.high:+.2f})"
-        listed.append(f"{_plain(request)} {result.value:+.2f}{ends} for {expected[request]:.2f} ms")
-    measures: Mapping[str, Any] = {"fall": fitted, "expected": expected, "listed": "; ".join(listed)}
-    yield PAPER.claim("reductions-recovered", measures)
-    words = "; ".join(
-        f"{_plain(request)} {value:+.2f} for {expected[request]:.2f} ms"
-        for request, value in measured.items()
+    saving_ms = fact("pair-saving").value / 1000.0
+    expected = {request: fact(name).value * saving_ms for request, name in CALLS.items()}
+    fitted = {request: free_fret.reduction(laboratory, request) for request in CALLS}
+    yield PAPER.claim("reductions-recovered", {"fall": fitted, "expected": expected})
+    old, new = (
+        {request: free_fret.time_in(laboratory, way, request).value for request in CALLS}
+        for way in ("old", "new")
     )
-    yield PAPER.claim("reductions-measured", {"fall": measured, "expected": expected, "listed": words})
+    measured = {request: old[request] - new[request] for request in CALLS}
+    yield PAPER.claim("reductions-measured", {"fall": measured, "expected": expected})
 
 
 def _gains(laboratory: Laboratory) -> Iterator[Claim]:
@@ -455,8 +433,7 @@ def _gains(laboratory: Laboratory) -> Iterator[Claim]:
     )
     fall = {request: second[request] - new[request] for request in ("vsio", "spool_io")}
     gain = {request: old[request] - new[request] for request in fall}
-    listed = "; ".join(f"{_plain(request)} {gain[request]:.2f} of {fall[request]:.2f} ms" for request in fall)
-    yield PAPER.claim("gain-is-free-fret", {"fall": fall, "by_free_fret": gain, "listed": listed})
+    yield PAPER.claim("gain-is-free-fret", {"fall": fall, "by_free_fret": gain})
     pages_ms = {"second": second["page_io"], "old": old["page_io"], "new": new["page_io"]}
     coding, more = (
         100.0 * (before - after) / pages_ms["second"]
@@ -489,7 +466,6 @@ def _significance(laboratory: Laboratory) -> Measures:
     return {
         "p": p,
         "runs": laboratory.settings.replications,
-        "listed": ", ".join(f"{_plain(variable)} p {value:.2f}" for variable, value in p.items()),
         "difference": printed["problem_state_time"],
         "power": words,
         "exact": exact,
