@@ -94,7 +94,7 @@ def test_every_number_of_users_is_drawn():
         (("--users", "5"), "the network has no station"),
         (("--station", "cpu", "--users", "5"), "--station cpu: give NAME=TIME"),
         (("--station", "cpu=fast", "--users", "5"), '"fast" is not a duration'),
-        (("--station", "cpu=3ms,colour=red", "--users", "5"), "colour: is no key of a station"),
+        (("--station", "cpu=3ms,colour=red", "--users", "5"), "colour: is not a key of a station"),
         (("--station", "cpu=3ms,servers=0", "--users", "5"), "servers 0: give a whole number from 1 up"),
         (("--station", "cpu=3ms,discipline=lottery", "--users", "5"), "give one of"),
         (("--station", "cpu=0s", "--users", "5"), "give at least one time above 0"),

@@ -28,7 +28,7 @@ HELP = {
 
 
 class _Group(TyperGroup):
-    """Questions by name; a name that is none of them is answered with those that there are."""
+    """Commands of the questions by name; the error for an unknown name lists the known ones."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args and not args[0].startswith("-"):

@@ -19,7 +19,7 @@ def command(
     """List the defects of a log, with file, place and remedy.
 
     Reads the whole log. Exit status 0 if all rows can be read and obey the laws of their tables, and the
-    manifest says what analyses expect (notes may be printed); 1 if something is lost or wrong.
+    manifest is as analyses expect it (notes may be printed); 1 if data are lost or wrong.
 
     Examples:
 

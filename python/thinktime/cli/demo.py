@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 STEPS = 11
-"""Most steps in the number of users."""
+"""Largest number of steps in the number of users."""
 
 BEFORE_S = 25.0
 """Seconds of the demo around the play: direct costs, baseline, rehearsal, report."""
@@ -36,7 +36,7 @@ def command(
     """Play a growing number of synthetic users on this machine, record it, and report.
 
     Measures the cost of a fork, a page fault and a context switch; estimates how many users this machine
-    holds; plays up to 50 percent more; and writes the report. Needs no privileges, and leaves only the log
+    supports; plays up to 50 percent more; and writes the report. Needs no privileges, and leaves only the log
     and the report behind.
 
     Examples:
@@ -70,10 +70,10 @@ def _play(
         users=str(2 * _cpus()),
         step_s=8.0,
         think={"kind": "exponential", "mean": 0.1},
-        # Other interactions than those of the play, so that the play is no repetition.
+        # Interactions differ from those of the play, so that the play does not repeat them.
         seed=seed + 1_000_000,
     )
-    with StageProgress("measuring what one fork, fault and switch cost", interruption) as progress:
+    with StageProgress("measuring the cost of a fork, a fault and a switch", interruption) as progress:
         costs = terminals.measure_direct(workload["array_bytes"], progress)
     with StageProgress("rehearsing", interruption) as progress:
         prepared = terminals.prepare(replace(rehearsal, baseline_s=0.0), progress)
@@ -88,17 +88,18 @@ def _play(
     )
     typer.echo(
         f"an interaction takes {1000 * demand['service_s']:.0f} ms of CPU time; with {scale.think_s:.2g} s "
-        f"of think time, {_cpus()} CPUs should hold about {scale.saturation:.0f} users: playing {plan.users}",
+        f"of think time, {_cpus()} CPUs should support about {scale.saturation:.0f} users: "
+        f"playing {plan.users}",
         err=True,
     )
-    # The baseline is measured at the think time of the play: thinking longer, a machine answers more slowly.
+    # The baseline is measured at the think time of the play: after a longer pause, a machine is slower.
     with StageProgress("measuring the baseline", interruption) as progress:
         prepared = terminals.prepare(plan, progress)
     facts = {"direct_costs": costs, "demand": demand | {"saturation_users": scale.saturation}}
     with StageProgress("playing", interruption) as progress:
         played = play_into(terminals, plan, prepared, output, force, 0.5, progress, facts)
     if played["outcome"]["stopped"]:
-        print("thinktime: stopped before the end; the report covers what was played", file=sys.stderr)
+        print("thinktime: stopped before the end; the report covers the part played", file=sys.stderr)
 
 
 def _cpus() -> int:
@@ -120,11 +121,11 @@ def _scale(demand: dict[str, Any], cpus: int) -> Scale:
 
     The saturation point of a closed system with c servers is N* = c (R + Z) / D, with R the response time
     without queueing, Z the think time and D the service demand (Kleinrock 1968). Z is chosen so that N* is
-    11 users a CPU, but at least 8 and at most 200: enough steps to see the bend, few enough processes.
+    11 users per CPU, but at least 8 and at most 200: enough steps to see the bend, few enough processes.
     """
     service_s: float = demand["service_s"]
     wanted = min(max(11.0 * cpus, 8.0), 200.0)
-    # Beyond 200 CPUs, one user a CPU is the least that saturates.
+    # Beyond 200 CPUs, saturation takes at least one user per CPU.
     think_s = max(wanted * service_s / cpus - service_s, 0.1 * service_s)
     saturation = cpus * (service_s + think_s) / service_s
     step = max(1, math.ceil(1.5 * saturation / STEPS))

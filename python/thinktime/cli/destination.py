@@ -74,7 +74,7 @@ def write(output: Path | None, text: str, *, announced: bool = True) -> None:
 
 
 def _special(target: Path) -> bool:
-    """True for a device or a pipe: it is written to, and never replaced by a file."""
+    """True for a device or a pipe, which is written to and never replaced by a file."""
     return target.exists() and not target.is_file()
 
 

@@ -1,4 +1,4 @@
-"""`thinktime doctor`: list what this machine can measure."""
+"""`thinktime doctor`: list the counters that this machine can measure."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import typer
 def command(
     form: Annotated[Literal["text", "json"], typer.Option("--format", help="Output format.")] = "text",
 ) -> None:
-    """List what this machine can measure, what is only sampled or always zero, and the cost of a sample.
+    """List the counters that this machine measures, samples or always shows as zero, and a sample's cost.
 
-    Relies on no version or configuration: reads every source, and runs a load of known size in step with the
-    kernel's tick to see how much of it is counted. Takes about two seconds. Run it as the user that will
-    record; as root it shows what root would add.
+    Does not rely on versions or configuration: reads every source, and runs a load of known size in step with
+    the kernel's tick to see how much of it is counted. Takes about two seconds. Run it as the user that will
+    record; run as root, it shows the additional counters.
 
     Examples:
 

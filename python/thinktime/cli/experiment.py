@@ -23,7 +23,7 @@ Form = Literal["text", "json", "csv"]
 def command(
     design: Annotated[
         Path,
-        typer.Argument(metavar="DESIGN.toml", help="The design; or a folder of runs to analyse again."),
+        typer.Argument(metavar="DESIGN.toml", help="The design, or a folder of runs to analyse again."),
     ],
     output: Annotated[
         Path | None,
@@ -84,7 +84,7 @@ def command(
     if runs is None:
         runs = _run(design, folder, replications, resume=resume, force=force, threads=threads)
     elif folder or replications or resume:
-        raise InputError(f"{design}: is a folder of runs and is analysed; give the design to simulate")
+        raise InputError(f"{design}: is a folder of runs; give the design to simulate")
     document = ExperimentQuestion().answer((runs,), ExperimentOptions(responses=tuple(response or ())))
     sys.stdout.write(render(document, form))
     if output is not None:

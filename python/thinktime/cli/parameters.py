@@ -15,7 +15,7 @@ __all__ = ["located", "read", "value"]
 
 
 def value(text: str) -> Any:
-    """Return what `text` means: a number, true or false, a JSON list or table, or else a word."""
+    """Value of `text`: a number, true or false, a JSON list or table, or else a word."""
     try:
         found = json.loads(text)
     except ValueError:
@@ -25,7 +25,7 @@ def value(text: str) -> Any:
 
 
 def read(config: Path | None, given: Sequence[str]) -> dict[str, Any]:
-    """Parameters of a TOML file, and those given one by one, which win.
+    """Parameters of a TOML file, and those given one by one, which take precedence.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def read(config: Path | None, given: Sequence[str]) -> dict[str, Any]:
 
 
 def located(error: InputError, system: str, config: Path | None, given: Sequence[str]) -> InputError:
-    """Return `error` with file and line before it, where the parameter that it names stands in the file."""
+    """`error`, preceded by file and line if the file contains the parameter that it names."""
     named = re.match(rf'{re.escape(system)}: "?(\w+)', str(error))
     if config is None or named is None:
         return error

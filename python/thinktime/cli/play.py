@@ -20,7 +20,7 @@ Form = Literal["text", "json", "csv"]
 
 
 Users = Annotated[
-    str, typer.Option("--users", metavar="N|A..B|A..B..STEP", help="Number of users; a range goes in steps.")
+    str, typer.Option("--users", metavar="N|A..B|A..B..STEP", help="Number of users; a range rises in steps.")
 ]
 Think = Annotated[
     str,
@@ -39,7 +39,7 @@ Baseline = Annotated[
 ]
 Output = Annotated[Path, typer.Option("-o", "--output", metavar="LOG", help="Folder of the log.")]
 Workload = Annotated[
-    str, typer.Argument(help="prototype, mixed or empty; or a workload of your own, a file in JSON.")
+    str, typer.Argument(help="prototype, mixed or empty; or the JSON file of your own workload.")
 ]
 
 
@@ -71,10 +71,10 @@ def command(
     ] = None,
     baseline: Baseline = "4s",
     force: Annotated[bool, typer.Option("--force", help="Replace an existing log.")] = False,
-    form: Annotated[Form, typer.Option("--format", help="Format of the printed figures.")] = "text",
+    form: Annotated[Form, typer.Option("--format", help="Format of the results.")] = "text",
     show: Annotated[bool, typer.Option("--show", help="Print the workload as JSON; play nothing.")] = False,
 ) -> None:
-    """Play synthetic interactive users on this machine, each a process on a terminal of its own.
+    """Play synthetic interactive users on this machine, each a process on its own terminal.
 
     An interaction is a line typed at a prompt and all the work it requests, up to the next prompt. Each
     interaction becomes a row of the log's table `interactions`. The machine's counters are recorded in the
@@ -176,5 +176,5 @@ def _print(played: dict[str, Any], output: Path, form: Form) -> None:
         + f"; the driver took {100 * share:.1f} % of a CPU"
     )
     if outcome["stopped"]:
-        print("thinktime: stopped before the end; the log holds what was played", file=sys.stderr)
+        print("thinktime: stopped before the end; the log holds the part played", file=sys.stderr)
     typer.echo(f"{output}")

@@ -47,7 +47,7 @@ def counted(stage: str, total: int | None = None) -> Iterator[Callable[..., None
 
 
 class StageProgress:
-    """Progress of one stage of a play; called with it, returns whether to go on.
+    """Progress of one stage of a play; calling it returns True to continue.
 
     Parameters
     ----------

@@ -19,7 +19,8 @@ __all__ = ["command"]
 
 def command(
     name: Annotated[
-        str | None, typer.Argument(metavar="SCRIPT", help="Script to print, as the start of one of your own.")
+        str | None,
+        typer.Argument(metavar="SCRIPT", help="Script to print, as a starting point for your own."),
     ] = None,
     check: Annotated[
         Path | None, typer.Option("--check", metavar="FILE.toml", help="Check a script file.")
@@ -28,10 +29,10 @@ def command(
         Literal["text", "json", "csv"], typer.Option("--format", help="Format of the tables.")
     ] = "text",
 ) -> None:
-    """List the scripts of simulated users. Prints or checks one.
+    """List the scripts of simulated users; or print one, or check a file.
 
-    A script holds what a user types, which replies the user waits for, how long the user thinks, and what
-    each interaction demands of a system.
+    A script holds the lines that a user types, the replies that the user waits for, the think times, and the
+    demands of each interaction on a system.
 
     Examples:
 
@@ -47,10 +48,12 @@ def command(
 
     if name is not None:
         if check is not None:
-            raise InputError("--check: a script is printed or a file is checked, not both; leave one out")
+            raise InputError("--check: a script is printed or a file is checked, not both; omit one of them")
         texts = builtin()
         if name not in texts:
-            raise InputError(f"there is no built-in script {name!r}; there are: {', '.join(texts)}")
+            raise InputError(
+                f"there is no built-in script {name!r}; the built-in scripts are {', '.join(texts)}"
+            )
         sys.stdout.write(texts[name])
     elif check is not None:
         section = Section(
@@ -61,8 +64,8 @@ def command(
         section = Section(
             name="scripts",
             title="What can scripted users do?",
-            summary=("`thinktime scripts SCRIPT` prints one; `-p script=FILE.toml` plays one of your own.",),
-            tables=(_scripts(tuple(read(each) for each in builtin())), _demands(demands())),
+            summary=("`thinktime scripts SCRIPT` prints a script; `-p script=FILE.toml` plays your own.",),
+            tables=(_scripts(tuple(read(builtin_name) for builtin_name in builtin())), _demands(demands())),
         )
         sys.stdout.write(render_section(section, form))
 
@@ -76,8 +79,8 @@ def _scripts(scripts: tuple[Script, ...]) -> Table:
             script.name,
             str(len(script.interactions)),
             str(len(script.waiting)),
-            ", ".join(dict.fromkeys(found.command for found in script.interactions)),
-            ", ".join(dict.fromkeys(found.command for found in script.interactions if found.heavy)),
+            ", ".join(dict.fromkeys(item.command for item in script.interactions)),
+            ", ".join(dict.fromkeys(item.command for item in script.interactions if item.heavy)),
             ", ".join(script.systems),
             script.description,
         )
@@ -97,7 +100,7 @@ def _demands(demands: tuple[Demand, ...]) -> Table:
             demand.system,
             demand.name,
             demand.unit,
-            "must be given" if demand.default is None else f"{demand.default:g}",
+            "required" if demand.default is None else f"{demand.default:g}",
             demand.description,
         )
         for demand in demands

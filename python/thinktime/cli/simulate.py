@@ -22,19 +22,26 @@ Form = Literal["text", "json", "csv"]
 
 
 def command(
-    system: Annotated[str, typer.Argument(metavar="SYSTEM", help="Its name; see `thinktime systems`.")],
+    system: Annotated[
+        str, typer.Argument(metavar="SYSTEM", help="Name of a system; see `thinktime systems`.")
+    ],
     parameter: Annotated[
         list[str] | None,
-        typer.Option("-p", "--parameter", metavar="NAME=VALUE", help="A parameter; may be given often."),
+        typer.Option("-p", "--parameter", metavar="NAME=VALUE", help="A parameter; repeatable."),
     ] = None,
     config: Annotated[
-        Path | None, typer.Option("--config", metavar="FILE.toml", help="Parameters in a file; -p wins.")
+        Path | None,
+        typer.Option("--config", metavar="FILE.toml", help="File of parameters; -p takes precedence."),
     ] = None,
-    replications: Annotated[int, typer.Option("--replications", min=1, help="Independent runs.")] = 8,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of all random numbers.")] = 1,
+    replications: Annotated[
+        int, typer.Option("--replications", min=1, help="Number of independent runs.")
+    ] = 8,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of all random numbers.")] = 1,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="LOG", help="Folder of the log, a session a replication."),
+        typer.Option(
+            "-o", "--output", metavar="LOG", help="Folder of the log; each replication is a session."
+        ),
     ] = None,
     trace: Annotated[
         bool, typer.Option("--trace", help="Log every interaction and event, not only samples.")
@@ -45,16 +52,16 @@ def command(
     force: Annotated[bool, typer.Option("--force", help="Replace an existing log.")] = False,
     threads: Annotated[
         int | None,
-        typer.Option("--threads", min=1, help="By default one a core; figures do not depend on it."),
+        typer.Option("--threads", min=1, help="By default, one per core; the results do not depend on it."),
     ] = None,
     form: Annotated[
-        Form, typer.Option("--format", help="How the figures are printed; json and csv are unrounded.")
+        Form, typer.Option("--format", help="Format of the results; json and csv are unrounded.")
     ] = "text",
 ) -> None:
-    """Simulate a system, again and again with other random numbers, and print what it did, with intervals.
+    """Simulate a system in independent replications, and print its responses with confidence intervals.
 
     With -o the replications become a log, which every analysis reads like that of a real machine. The same
-    seed gives the same figures, bit for bit; replication r meets the same users whatever else differs.
+    seed gives the same results, bit for bit; replication r has the same users whatever else differs.
 
     Examples:
 
@@ -98,7 +105,7 @@ def command(
 
 
 def _extends(output: Path | None, resume: bool, force: bool) -> bool:
-    """Whether an existing log is extended; refuses to overwrite one."""
+    """True if an existing log is extended; refuses to overwrite one."""
     if resume and output is None:
         raise InputError("--resume: name the log to be extended with -o")
     if output is None or not output.exists():
@@ -111,7 +118,7 @@ def _extends(output: Path | None, resume: bool, force: bool) -> bool:
 
 
 def _simulate(log: Path | None, system: str, given: dict[str, Any], **how: Any) -> Simulated:
-    """Simulate from the first replication on, or from the one after the last in `log`."""
+    """Simulation from the first replication on, or from the one after the last in `log`."""
     from thinktime.sources.simulated import resume, simulate
 
     return simulate(system, given, **how) if log is None else resume(log, given, system=system, **how)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def command(
     paper: Annotated[
-        str, typer.Argument(metavar="[PAPER]", help="Name of a study; without one, they are listed.")
+        str, typer.Argument(metavar="[PAPER]", help="Name of a study; without it, all are listed.")
     ] = "",
     table: Annotated[
         str, typer.Option("--table", metavar="T", help="One table only: table05, table05_anova, facts.")
@@ -43,15 +43,15 @@ def command(
     scale: Annotated[
         float,
         typer.Option(
-            "--scale", metavar="X", help="Fraction of the full length of every run: a quick look below 1."
+            "--scale", metavar="X", help="Fraction of the full length of every run; below 1 for a quick look."
         ),
     ] = 1.0,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
-    """Run a paper again: its tables and figures, published and ours, and whether its conclusions hold.
+    """Repeat a paper: print its tables and figures next to ours, and judge its conclusions.
 
-    Distinguishes cells that were recomputed from printed numbers (arithmetic), cells that the model was
-    calibrated to (fitted), and cells that nothing was tuned to (predicted).
+    Distinguishes cells recomputed from printed numbers (arithmetic), cells to which the model was calibrated
+    (fitted), and cells to which nothing was tuned (predicted).
 
     Examples:
 

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 def command(
     name: Annotated[
-        str | None, typer.Argument(metavar="SYSTEM", help="Only this one, with all its parameters.")
+        str | None, typer.Argument(metavar="SYSTEM", help="System whose parameters are listed.")
     ] = None,
     form: Annotated[
-        Literal["text", "json", "csv"], typer.Option("--format", help="How the tables are printed.")
+        Literal["text", "json", "csv"], typer.Option("--format", help="Format of the tables.")
     ] = "text",
 ) -> None:
     """List the simulated systems, or the parameters of one: default, unit, allowed values, and source.
@@ -46,7 +46,7 @@ def _list(systems: tuple[System, ...]) -> Section:
     return Section(
         name="systems",
         title="Which systems can be simulated?",
-        summary=("`thinktime systems SYSTEM` lists the parameters of one.",),
+        summary=("`thinktime systems SYSTEM` lists the parameters of a system.",),
         tables=(Table(name="systems", caption="Simulated systems", columns=columns, rows=rows),),
     )
 
@@ -70,7 +70,7 @@ def _parameters(system: System) -> Section:
     )
     return Section(
         name="parameters",
-        title=f"What can be set in {system.name}?",
+        title=f"Which parameters does {system.name} have?",
         summary=(system.summary,),
         tables=(
             Table(name="parameters", caption=f"Parameters of {system.name}", columns=columns, rows=rows),
@@ -80,5 +80,5 @@ def _parameters(system: System) -> Section:
 
 def _default(value: Any) -> str:
     if value is None:
-        return "must be given"
+        return "required"
     return value if isinstance(value, str) else json.dumps(value)

@@ -1,4 +1,4 @@
-"""Effect of a change: by the plan by which it was switched, or before and after."""
+"""Effect of a change: from the plan by which it was switched, or from logs before and after."""
 
 from __future__ import annotations
 
@@ -49,15 +49,15 @@ class CompareOptions:
     unit: str = option(
         "day",
         "--unit",
-        "With --treatment: unit to which treatments were assigned: day (UTC), a length such as 6h, or run, "
-        "as long as it lasts.",
+        "With --treatment: unit to which treatments were assigned: day (UTC), a length such as 6h, or run "
+        "(as long as a treatment lasts).",
         metavar="TIME",
     )
     block: tuple[str, ...] | None = option(
         None,
         "--block",
         "Remove the effects of week, weekday, day, hour, or a column of the design; none removes nothing. "
-        "May be given several times.",
+        "Repeatable.",
         metavar="NAME",
         repeated=True,
     )
@@ -65,12 +65,12 @@ class CompareOptions:
         None, "--randomisation", "How treatments were assigned to the units."
     )
     control: str | None = option(
-        None, "--control", "Treatment that the other is compared with.", metavar="NAME"
+        None, "--control", "Treatment with which the other is compared.", metavar="NAME"
     )
     quantities: tuple[str, ...] | None = option(
         None,
         "--quantity",
-        "Compare this quantity only: user_time, system_time, or a column. May be given several times.",
+        "Compare this quantity only: user_time, system_time, or a column. Repeatable.",
         metavar="NAME",
         repeated=True,
     )
@@ -80,8 +80,8 @@ class CompareOptions:
     difference: tuple[tuple[str, float], ...] = option(
         (),
         "--difference",
-        "Report the power to detect this effect: 10% of the control's mean, or NAME=VALUE in SI units. May "
-        "be given several times.",
+        "Report the power to detect this effect: 10% of the control's mean, or NAME=VALUE in SI units. "
+        "Repeatable.",
         metavar="SIZE",
         repeated=True,
         parse=_difference,
@@ -94,9 +94,9 @@ class CompareQuestion(Question):
     name = "compare"
     summary = "Test whether a change helped."
     description = (
-        "A change that was switched on and off by a plan, day by day, is judged by the assignments that were "
-        "possible: exactly, with the effects of weeks and weekdays removed. Two logs, before and after, are "
-        "compared at equal load; other changes in the meantime cannot be separated."
+        "If a change was switched on and off according to a plan, day by day, an exact test compares the "
+        "plan with all other possible assignments, with the effects of weeks and weekdays removed. Two logs, "
+        "before and after, are compared at equal load; other changes in the meantime cannot be separated."
     )
     examples = (
         "before after",
@@ -145,7 +145,7 @@ class CompareQuestion(Question):
 
 
 def _design(options: CompareOptions) -> Plan | TreatmentColumn:
-    """Design that the options name; those given beside a plan replace its own."""
+    """Design that the options name; options given in addition to a plan replace the plan's own."""
     from thinktime.analyses.compare.design import TreatmentColumn, read_plan
 
     blocks = None if options.block is None else tuple(name for name in options.block if name != "none")
@@ -168,11 +168,11 @@ def _suit(logs: int, options: CompareOptions) -> None:
     if logs == 1:
         if options.treatment is None and options.design is None:
             raise InputError(
-                "one log is given: name what changed with --treatment COLUMN or --design FILE, or give "
-                "another log to compare with"
+                "only one log is given: name the change with --treatment COLUMN or --design FILE, or give "
+                "a second log to compare with"
             )
         if options.treatment is not None and options.design is not None:
-            raise InputError("--design: the treatment is named by --treatment already; give one of them")
+            raise InputError("--design: --treatment already names the treatment; give one of them")
         return
     planned = {
         "--treatment": options.treatment,
@@ -184,13 +184,13 @@ def _suit(logs: int, options: CompareOptions) -> None:
     }
     if given := [flag for flag, value in planned.items() if value is not None]:
         raise InputError(
-            f"{min(given)}: for one log in which the change was switched on and off; two logs are compared "
-            "as before and after"
+            f"{min(given)}: applies to one log in which the change was switched on and off; two logs are "
+            "compared as before and after"
         )
 
 
 def _sizes(differences: Sequence[tuple[str, float]]) -> float | Mapping[str, float] | None:
-    """Differences whose power is asked for: one share of every control's mean, or sizes by name."""
+    """Differences whose power is requested: one share of every control's mean, or sizes by name."""
     relative = [size for name, size in differences if not name]
     if relative and len(differences) > 1:
         raise InputError("--difference: give one percentage, or NAME=VALUE as often as needed")

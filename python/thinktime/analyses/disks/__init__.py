@@ -20,7 +20,7 @@ def _topic(text: str, flag: str) -> str:
     from thinktime.errors import InputError
 
     if text not in TOPICS:
-        raise InputError(f"{flag} {text}: there is no such topic; the topics are {', '.join(TOPICS)}")
+        raise InputError(f"{flag} {text}: is not a topic; the topics are {', '.join(TOPICS)}")
     return text
 
 
@@ -31,8 +31,8 @@ class DisksOptions:
     show: tuple[str, ...] = option(
         (),
         "--show",
-        "Show this topic only: cache, queue, drives, busy, cpu, matrix, terminal, swaps or periods. May be "
-        "given several times.",
+        "Show this topic only: cache, queue, drives, busy, cpu, matrix, terminal, swaps or periods. "
+        "Repeatable.",
         metavar="TOPIC",
         repeated=True,
         parse=_topic,
@@ -40,7 +40,7 @@ class DisksOptions:
     session: int | None = option(
         None,
         "--session",
-        "Use this session (replication) of the log only, counted from 0; by default all are pooled.",
+        "Use only this session (replication) of the log, counted from 0; by default all are pooled.",
         metavar="N",
     )
     start_s: float | None = option(
@@ -58,7 +58,7 @@ class DisksQuestion(Question):
     """What do the disks do, and who waits for them?"""
 
     name = "disks"
-    summary = "Show what the disks do, and who waits for them."
+    summary = "Show the activity of the disks, and who waits for them."
     examples = ("run --show queue --show matrix --from 30s", "run --show periods --every 10s")
     options = DisksOptions
 

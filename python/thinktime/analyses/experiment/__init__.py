@@ -24,14 +24,14 @@ class ExperimentOptions:
     responses: tuple[str, ...] = option(
         (),
         "--response",
-        "Analyse this response only. May be given several times.",
+        "Analyse this response only; repeatable.",
         metavar="NAME",
         repeated=True,
     )
 
 
 class ExperimentQuestion(Question):
-    """What does each factor of an experiment do?"""
+    """What effect does each factor of an experiment have?"""
 
     name = "experiment"
     summary = "Estimate the effect of each factor of an experiment."
@@ -46,7 +46,7 @@ class ExperimentQuestion(Question):
         from thinktime.log.runs import Runs
 
         if len(paths) > 1:
-            raise InputError(f"{self.name}: {len(paths)} folders of runs are given, one can be analysed")
+            raise InputError(f"{self.name}: {len(paths)} folders of runs are given; give one")
         return (Runs.open(paths[0]),)
 
     def results(

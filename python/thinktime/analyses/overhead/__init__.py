@@ -24,16 +24,15 @@ class OverheadOptions:
     requests: tuple[str, ...] | None = option(
         None,
         "--request",
-        "Fit these requests, without selection: a column of the samples, or user_time. May be given several "
-        "times.",
+        "Fit these requests, without selection: a column of the samples, or user_time. Repeatable.",
         metavar="NAME",
         repeated=True,
     )
     drop: tuple[str, ...] = option(
         (),
         "--drop",
-        "Leave out a request, as if it had not been measured, and show the costs with it for comparison. May "
-        "be given several times.",
+        "Omit a request, as if it had not been measured, and show the costs with it for comparison. "
+        "Repeatable.",
         metavar="NAME",
         repeated=True,
     )
@@ -63,7 +62,7 @@ class OverheadQuestion(Question):
     """What does each kind of request cost the system?"""
 
     name = "overhead"
-    summary = "Estimate what each kind of request costs the system."
+    summary = "Estimate the cost of each kind of request to the system."
     description = (
         "System time of each interval is regressed on the requests served in it (Bard 1971). For several "
         "logs, tests whether requests cost the same in each."
@@ -105,7 +104,7 @@ class OverheadQuestion(Question):
         return section(result)
 
     def answer(self, logs: Sequence[Log], options: OverheadOptions | None = None) -> Section:
-        """Section of the costs; of the effect of dropping requests, or of a part subtracted, where asked.
+        """Section of the costs; with ``drop`` or ``subtract``, of the effect of dropping or subtracting.
 
         Raises
         ------

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class RatesQuestion(Question):
-    """How much of everything happened per second?"""
+    """What is the mean rate of every counter?"""
 
     name = "rates"
     summary = "Print the mean rate of every counter."

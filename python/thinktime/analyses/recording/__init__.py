@@ -1,4 +1,4 @@
-"""Length, cost and gaps of a recording, and the machine it is of."""
+"""Length, cost and gaps of a recording, and the recorded machine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class RecordingQuestion(Question):
     """How good is the recording?"""
 
     name = "recording"
-    summary = "Report how good the recording is."
+    summary = "Report the cost and the losses of the recording."
     examples = ("run", "run --format json | jq '.tables[].name'")
 
     def analyse(self, log: Log, options: Options) -> Recording:

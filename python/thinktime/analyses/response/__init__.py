@@ -21,8 +21,8 @@ class ResponseOptions:
     without: tuple[str, ...] = option(
         (),
         "--without",
-        "Also report the mean without this class: one heavy command can dominate the overall mean. May be "
-        "given several times.",
+        "Also report the mean without this class: one heavy command can dominate the overall mean. "
+        "Repeatable.",
         metavar="CLASS",
         repeated=True,
     )

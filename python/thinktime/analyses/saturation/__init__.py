@@ -37,15 +37,15 @@ class SaturationOptions:
         None,
         "--work",
         "A kind of work: user_time, or a counter of the samples; give it twice or more. Default: user time, "
-        "page faults and disk operations; or user time, what has a ceiling, and requests.",
+        "page faults and disk operations; or user time, counters with a ceiling, and requests.",
         metavar="COLUMN",
         repeated=True,
     )
     ceilings: tuple[tuple[str, float], ...] = option(
         (),
         "--ceiling",
-        "Greatest rate of a counter per second, known from the device's specification, where its utilisation "
-        "is not measured. May be given several times; those in the log's manifest are known.",
+        "Maximum rate of a counter per second, from the device's specification, where its utilisation is not "
+        "measured. Repeatable, in addition to the ceilings in the log's manifest.",
         metavar="COLUMN=RATE",
         repeated=True,
         parse=_ceiling,
@@ -53,7 +53,7 @@ class SaturationOptions:
     ceiling_share: float = option(
         0.9,
         "--ceiling-share",
-        "Share of its ceiling from which a resource counts as exhausted.",
+        "Share of its ceiling at which a resource counts as exhausted.",
         metavar="SHARE",
         least=0.0,
         most=1.0,
@@ -64,12 +64,12 @@ class SaturationQuestion(Question):
     """What limits the machine?"""
 
     name = "saturation"
-    summary = "Show what limits the machine, and the most it can do."
+    summary = "Show the limiting resources and the maximum work of the machine."
     description = (
-        "Shows the intervals that no other interval exceeds in every kind of work, what was exhausted in "
-        "them, which resource limits along the frontier, and what one kind of work costs in terms of another "
-        "(Bard 1971). Frontiers of several logs are compared at an equal number of observations: which lies "
-        "outside, and by how much."
+        "Shows the intervals that no other interval exceeds in every kind of work, their exhausted "
+        "resources, the limiting resource along the frontier, and the price of one kind of work in terms of "
+        "another (Bard 1971). Frontiers of several logs are compared at an equal number of observations: "
+        "which lies outside, and by how much."
     )
     examples = (
         "run",

@@ -1,4 +1,4 @@
-"""Run report of a script: what its users requested, and what they got."""
+"""Run report of a script: the requests of its users, and the service they received."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class ScriptReportQuestion(Question):
-    """What did the users of a script request and get?"""
+    """What did the users of a script request and receive?"""
 
     name = "script-report"
-    summary = "Report what the users of a script requested and got."
+    summary = "Report the requests of a script's users and the service they received."
     description = (
         "The run report of a script, in the form of run CPM01 (Sekino 1969): status of the system; real "
         "time, run, swap and CPU time of the users who play the script, in total and per interaction; their "

@@ -53,7 +53,7 @@ class ServiceQuestion(Question):
         return section(result)
 
     def answer(self, logs: Sequence[Log], options: ServiceOptions | None = None) -> Section:
-        """Section of the service times, with the fits where they are asked for."""
+        """Section of the service times, with the fits if they are requested."""
         from thinktime.analyses.service.fit import analyse
         from thinktime.analyses.service.section import extended
 

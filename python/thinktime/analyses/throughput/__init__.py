@@ -32,7 +32,7 @@ class ThroughputOptions:
         None, "--width", "Loads per group; 2 gives 1 to 2, 3 to 4, ...", metavar="N", least=1
     )
     few: int = option(
-        10, "--few", "Fewest observations at a load for its mean to be relied on.", metavar="N", least=2
+        10, "--few", "Mark means of loads with fewer observations as unreliable.", metavar="N", least=2
     )
     whole: bool = option(
         False,

@@ -1,7 +1,7 @@
-"""`thinktime predict`: what another machine would do, by a model that the user chooses.
+"""`thinktime predict`: predictions for another machine, by a model that the user chooses.
 
-The commands stand in `commands`; they are loaded when one of them is called, because their options follow
-from the models.
+The module `commands` defines the commands; it is loaded when one of them is called, because their options
+follow from the models.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def with_inputs(
 
 
 def _rendered(answer: Section | Document, form: destination.Form) -> str:
-    """Text of the answer; a page of a section has its sentences as findings."""
+    """Text of the answer; the page of a single section has the section's sentences as findings."""
     from thinktime.documents.document import Document, Finding
     from thinktime.documents.render import render, render_section
 
@@ -124,7 +124,11 @@ def _options(inputs: Sequence[Input], *, twins: bool = False) -> list[inspect.Pa
         for item in inputs
         for parameter in (
             _parameter(item.field, item, (item.option, f"{item.option}-a")[: 1 + twins], item.help),
-            *([_parameter(f"{item.field}_b", item, (f"{item.option}-b",), "Of B.")] if twins else []),
+            *(
+                [_parameter(f"{item.field}_b", item, (f"{item.option}-b",), "The same for machine B.")]
+                if twins
+                else []
+            ),
         )
     ]
 
@@ -137,8 +141,8 @@ def _parameter(name: str, item: Input, spellings: Sequence[str], words: str) -> 
 
 
 command = typer.Typer(
-    help="Predict what a change would do, by a model: from a log, or from a configuration.",
-    short_help="Predict what a change would do",
+    help="Predict the effect of a change with a model, from a log or from a configuration.",
+    short_help="Predict the effect of a change",
     epilog="""\
 Examples:
 

@@ -1,4 +1,4 @@
-"""The models' commands: how each reads its inputs, and the prediction that answers."""
+"""Commands of the models: each reads its inputs and returns the section or document of its prediction."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ INPUTS = {
     "swapping": (SWAPPING, False),
     "paging": (RANGES, False),
 }
-"""Inputs from which the options of each model follow, and whether a machine B has the same."""
+"""Inputs from which the options of each model follow, and True if a machine B has the same."""
 
 
 def disk_bound(
@@ -94,7 +94,8 @@ def disk_bound(
         Path | None, typer.Option("--from", metavar="LOG", help="Take the inputs of A from a log.")
     ] = None,
     device: Annotated[
-        str, typer.Option("--device", help="With --from: the device with the files; else the busiest.")
+        str,
+        typer.Option("--device", help="With --from: device that holds the files; by default, the busiest."),
     ] = "",
     **texts: str | None,
 ) -> Section:
@@ -102,8 +103,8 @@ def disk_bound(
 
     How much longer or shorter does a load take on machine B than on machine A? Equation 3.1 of Brachman
     (1983) and its extensions, with every assumption checked. An option applies to A, and to B unless the
-    same option ending in -b is given. Times and numbers may have intervals (40ms+-2ms), which the
-    prediction then has too. Keys of files are the options' names, with underscores.
+    same option ending in -b is given. If times and numbers have intervals (40ms+-2ms), so does the
+    prediction. Keys of files are the options' names, with underscores.
 
     Examples:
 
@@ -125,7 +126,9 @@ def disk_bound(
         elif given == "B":
             b = b.over(of_file(CONFIGURATION, path))
         else:
-            raise InputError(f"{path}: is a third machine; give files for A and B, or for A alone")
+            raise InputError(
+                f"{path}: is the file of a third machine; give files for A and B, or for A alone"
+            )
     caveats: tuple[Caveat, ...] = ()
     if log is not None:
         a, caveats = _measured(a, log, device)
@@ -187,7 +190,7 @@ def swapping(
     ] = None,
     what_if: Annotated[
         list[str] | None,
-        typer.Option("--what-if", metavar="NAME=VALUE ..", help="Another machine; may be given repeatedly."),
+        typer.Option("--what-if", metavar="NAME=VALUE ..", help="Another machine; repeatable."),
     ] = None,
     **texts: str | None,
 ) -> Section:
@@ -196,7 +199,7 @@ def swapping(
     A closed network of disk, CPU and pauses in which only processes in memory work, with a swapper like that
     of Sixth Edition UNIX. Needs the demands of an interaction, and predicts how often processes are swapped.
     Times and numbers may have intervals (40ms+-2ms). Keys of a file are the options' names, with
-    underscores. Another machine differs in one input, or in several separated by spaces.
+    underscores. --what-if names the changed inputs of another machine, separated by spaces.
 
     Examples:
 
@@ -229,7 +232,7 @@ def _changed(now: Given, change: str) -> Swapping:
             raise InputError(f"--what-if {part}: give NAME=VALUE with NAME one of {', '.join(by_key)}")
         texts[item.field] = value
     if not texts:
-        raise InputError("--what-if: nothing is changed; give NAME=VALUE, such as memory=1280")
+        raise InputError("--what-if: changes nothing; give NAME=VALUE, such as memory=1280")
     try:
         return Swapping(**of_options(SWAPPING, texts).over(now).values)
     except InputError as error:
@@ -239,10 +242,11 @@ def _changed(now: Given, change: str) -> Swapping:
 def paging(
     parameter: Annotated[
         list[str] | None,
-        typer.Option("-p", "--parameter", metavar="NAME=VALUE", help="Any other parameter."),
+        typer.Option("-p", "--parameter", metavar="NAME=VALUE", help="Any other parameter; repeatable."),
     ] = None,
     config: Annotated[
-        Path | None, typer.Option("--config", metavar="FILE.toml", help="Parameters in a file; options win.")
+        Path | None,
+        typer.Option("--config", metavar="FILE.toml", help="File of parameters; options take precedence."),
     ] = None,
     levels: Annotated[
         int, typer.Option("--levels", min=2, max=256, help="Largest number of eligible processes to search.")
@@ -251,14 +255,14 @@ def paging(
         int,
         typer.Option("--simulate", metavar="R", min=0, help="Also simulate R replications of each machine."),
     ] = 0,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the simulations.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the simulations.")] = 1,
     **texts: str | None,
 ) -> Document:
     """Predict the effect of core, users, processors and eligible processes on a paging machine.
 
-    A closed network with a lifetime function, as a model of the simulated system multics: the same parameters
-    (see `thinktime systems multics`), the same figures, in a second. Options with a range (256..768..64) give
-    a table and a chart against it. With --simulate R the simulation is shown for comparison.
+    A closed network with a lifetime function models the simulated system multics: it has the same parameters
+    (see `thinktime systems multics`) and the same results, and takes a second. Options with a range
+    (256..768..64) produce a table and a chart. With --simulate R, the simulation is shown for comparison.
 
     Examples:
 
@@ -291,7 +295,7 @@ def network(
             "--station",
             metavar="NAME=TIME[,KEY=VALUE..]",
             help="Service demand of an interaction at a station, over all its visits. Keys: servers (a "
-            "number, or delay), discipline (ps or fcfs), variation. May be given repeatedly.",
+            "number, or delay), discipline (ps or fcfs), variation. Repeatable.",
         ),
     ] = None,
     think_time: Annotated[
@@ -319,7 +323,9 @@ def network(
 
     table = {} if file is None else toml.read(file)
     if unknown := set(table) - {"stations", "think_time", "users"}:
-        raise InputError(f"{file}: {unknown.pop()}: is no key of a network; give stations, think_time, users")
+        raise InputError(
+            f"{file}: {unknown.pop()}: is not a key of a network; give stations, think_time, users"
+        )
     stations = {name: _station(name, entry, f"{file}: ") for name, entry in table.get("stations", {}).items()}
     for text in station or ():
         name, entry = _station_text(text)
@@ -353,7 +359,7 @@ def _station(name: str, entry: object, item: str) -> Station:
     readers = {"servers": _servers, "discipline": lambda value, _: str(value), "variation": _variation}
     if unknown := set(keys) - {"demand", *readers}:
         raise InputError(
-            f"{item}{name}: {unknown.pop()}: is no key of a station; give demand, {', '.join(readers)}"
+            f"{item}{name}: {unknown.pop()}: is not a key of a station; give demand, {', '.join(readers)}"
         )
     if "demand" not in keys:
         raise InputError(f"{item}{name}: its demand is not given; give demand, such as 40ms")
