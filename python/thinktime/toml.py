@@ -29,5 +29,5 @@ def read(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: is no TOML: {error}") from None
+        raise InputError(f"{path}: is not TOML: {error}") from None
     return found

@@ -231,20 +231,20 @@ def refused(log, *design, **options):
 def test_bad_input_says_what_would_be_right(changed):
     with pytest.raises(InputError, match="--treatment COLUMN or --design FILE"):
         question("compare").answer([changed])
-    assert "has no column of numbers 'newer'" in refused(changed, TreatmentColumn("newer"))
+    assert "has no numeric column 'newer'" in refused(changed, TreatmentColumn("newer"))
     assert "active_users, new" in refused(changed, TreatmentColumn("newer"))
     missing = Plan(dict.fromkeys(NEW, "new") | dict.fromkeys([*OLD, "1970-06-01"], "old"), name="plan.csv")
     said = refused(changed, missing)
     assert said.startswith("plan.csv: 1970-06-01 has no usable observation in ")
     assert "1970-05-04T08:00" in said
     assert "1970-05-14T16:15" in said
-    assert "is no quantity of this log" in refused(changed, TreatmentColumn("new"), quantities=["vmio"])
+    assert "is not a quantity of this log" in refused(changed, TreatmentColumn("new"), quantities=["vmio"])
     with pytest.raises(InputError, match="no blocking factor 'month'; there are week"):
         TreatmentColumn("new", blocks=("month",))
-    assert "control 'off' is no treatment; they are 0, 1" in refused(
+    assert "control 'off' is not a treatment; the treatments are 0, 1" in refused(
         changed, TreatmentColumn("new", control="off")
     )
-    with pytest.raises(InputError, match="none of day, run, or a length"):
+    with pytest.raises(InputError, match="not day, run or a length"):
         TreatmentColumn("new", unit="fortnight")
 
 
@@ -358,8 +358,12 @@ def test_designs_in_files(tmp_path, changed, result, capsys):
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("a.csv", "date,way\n", "line 1: has the columns date, way; day and treatment are needed"),
-        ("a.csv", "day,treatment\n1970-05-04,\n", "line 2: does not have one value in each column"),
+        (
+            "a.csv",
+            "date,way\n",
+            "line 1: has the columns date, way; the columns day and treatment are required",
+        ),
+        ("a.csv", "day,treatment\n1970-05-04,\n", "line 2: does not have one value per column"),
         ("a.csv", "day,treatment\n1970-05-04,a\n1970-05-04,b\n", "line 3: 1970-05-04 is given twice"),
         ("a.toml", "treatment = 1\n", "has no key 'treatment'; the keys are control"),
         ("a.toml", "[treatments]\na = 1\n", "must give each treatment a list of days"),

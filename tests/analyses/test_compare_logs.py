@@ -153,7 +153,7 @@ def test_logs_that_do_not_follow_each_other_are_refused(tmp_path, logs):
     inside = changed_logs.write(tmp_path / "inside", columns(range(4, 12)))
     said = refused(before, inside)
     assert "overlap: one continues to 1970-05-11T16:20, the other begins at 1970-05-08T08:00" in said
-    assert "is no quantity of this log" in refused(before, after, quantities=["vmio"])
+    assert "is not a quantity of this log" in refused(before, after, quantities=["vmio"])
     # Simulated times all begin at one epoch; two machines may be watched at one time.
     simulated = changed_logs.write(tmp_path / "simulated", columns(range(4, 12)), replication={"index": 0})
     assert compare(before, simulated, requests=()).effects[0].carried is None

@@ -115,7 +115,7 @@ def test_what_a_log_does_not_say_is_told(unix):
 
 
 def test_a_real_machine_says_pages_and_not_swaps(log_of):
-    """The busiest disk gives the time of a request; how long a process takes to swap, no kernel knows."""
+    """The busiest disk gives the time of a request; no kernel records the time to swap a whole process."""
     lengths = np.full(40, 10.0)
     wave = np.where(np.arange(40) % 2 == 0, 1.0, -1.0)
     samples = {"start": starts(lengths), "length_s": lengths, "swap_in_pages": np.full(40, 20.0)}

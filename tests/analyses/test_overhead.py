@@ -200,7 +200,7 @@ def test_a_target_that_is_zero_but_for_outliers_does_not_apply(log_of):
     made["irq_s"][7] = 0.5
     result = overhead.analyse(log_of(made), target=["irq_s"], requests=["forks"])
     assert isinstance(result, NotApplicable)
-    assert "zero in every interval that is no outlier" in result.reason
+    assert "zero in every interval that is not an outlier" in result.reason
 
 
 NOTHING = dict.fromkeys(("system_s", "softirq_s", "irq_s"), np.full(400, np.nan))

@@ -135,7 +135,7 @@ def test_swap_overhead_with_one_and_with_several_loaded(predict_command):
     assert "The load takes 450 s." in output
     assert "Not met: a swap takes at most half the memory quantum" in output
     status, _, errors = predict_command(*base)
-    assert (status, "give the swaps (--swaps), where one process is loaded" in errors) == (2, True)
+    assert (status, "give the swaps (--swaps) if one process is loaded" in errors) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_swap_overhead_with_one_and_with_several_loaded(predict_command):
             [*DISK, "--utilisation", "95"],
             "machine A: utilisation is 95; give a part of the time",
         ),
-        ([*DISK, "--processes", "2.5"], "--processes 2.5: give a whole number from 1 up"),
+        ([*DISK, "--processes", "2.5"], "--processes 2.5: give a whole number of at least 1"),
         (
             ["disk-bound", *BASE[2:], "--size", "0", "--memory", "9"],
             "machine A: size is 0.0; give a finite number",
@@ -168,7 +168,7 @@ def test_swap_overhead_with_one_and_with_several_loaded(predict_command):
         ),
         ([*DISK, "--burst", "12ms", "--burst-b", "1s"], "queue_length of B is not given"),
         (["disk-bound", "{tmp}/none.toml"], "none.toml: cannot be read"),
-        (["disk-bound", "{tmp}/misspelt.toml"], "laoded: is no input of the model; did you mean loaded?"),
+        (["disk-bound", "{tmp}/misspelt.toml"], "laoded: is not an input of the model; did you mean loaded?"),
         (["disk-bound", "{tmp}/a.toml", "{tmp}/a.toml", "{tmp}/a.toml"], "a.toml: is a third machine"),
         (["disk-bound", "--from", "{tmp}", *BASE], "no manifest.json"),
         (

@@ -249,7 +249,7 @@ def test_interrupted_says_what_is_kept(design, tmp_path):
         if progress.cells_done >= 2:
             raise KeyboardInterrupt
 
-    with pytest.raises(WorkError, match=r"after \d of 6 cells, which are kept; --resume goes on"):
+    with pytest.raises(WorkError, match=r"after \d of 6 cells, which are kept; --resume continues"):
         run(
             design,
             tmp_path / "runs",

@@ -102,7 +102,7 @@ def analyse(name: str, *logs: Log | str | Path, **options: Any) -> Any:
         return asked.results(asked.open([Path(str(item)) for item in logs]), asked.options(**options))
     opened = [item if isinstance(item, Log) else Log.open(item) for item in logs]
     if len(opened) > 1 and not asked.compares:
-        raise InputError(f"{name}: {len(opened)} logs are given; it is asked of one log at a time")
+        raise InputError(f"{name}: {len(opened)} logs are given; give one")
     chosen = asked.options(**options)
     return asked.analyse(opened[0], chosen) if len(opened) == 1 else asked.compare(opened, chosen)
 

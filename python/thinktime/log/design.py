@@ -20,7 +20,7 @@ KEYS: dict[str, str] = {
     "system": 'the name of a simulated system, such as "apl360" (see `thinktime systems`)',
     "seed": "a whole number, 0 or more",
     "replications": "a whole number, 2 or more (8 by default)",
-    "blocks": "true (by default: replication r meets the same workload in every cell) or false",
+    "blocks": "true (by default: replication r has the same workload in every cell) or false",
     "trace": "true or false (by default): log every interaction and event",
     "responses": 'a list of names, such as ["mean_response_s"]; all responses by default',
     "transformation": 'such as "log10" or "log10(y + 0.5)"; or a table of one for each response',
@@ -152,7 +152,8 @@ class _Reader:
         for name in factors:
             if name in parameters:
                 raise InputError(
-                    f"{self.name}: {name!r} is both a factor and a fixed parameter; leave it out of one"
+                    f"{self.name}: {name!r} is both a factor and a fixed parameter; remove it from one of "
+                    f"them"
                 )
         return Design(
             name=self.name,
@@ -198,8 +199,8 @@ class _Reader:
         place = f"{self.name}: factors.{name}"
         if not isinstance(levels, list) or len(levels) < 2:
             raise InputError(
-                f"{place} is {_shown(levels)}; give a list of two levels or more, and put what is not varied "
-                "under [parameters]"
+                f"{place} is {_shown(levels)}; give a list of two levels or more, and put fixed parameters "
+                f"under [parameters]"
             )
         for level in levels:
             if not isinstance(level, (str, int, float)):

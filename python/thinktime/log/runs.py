@@ -253,7 +253,7 @@ def over_replications(
 
     values = responses[response].drop_nulls().to_numpy()
     if len(values) == 0:
-        return NotApplicable("no replication has this figure", "run for longer")
+        return NotApplicable("no replication has this value", "run for longer")
     if len(values) > 1 and (values == values[0]).all():
         # A zero spread is no knowledge: an interval of no width would claim certainty.
         return Estimate(

@@ -207,7 +207,7 @@ def of_file(inputs: Sequence[Input], path: Path) -> Given:
         if key not in by_key:
             near = difflib.get_close_matches(key, by_key, 1)
             hint = f"did you mean {near[0]}?" if near else f"the inputs are {', '.join(by_key)}"
-            raise InputError(f"{path}: {key}: is no input of the model; {hint}")
+            raise InputError(f"{path}: {key}: is not an input of the model; {hint}")
         values[by_key[key].field] = by_key[key].read(value, f"{path}: {key}")
     return Given.of(values, str(path))
 
@@ -255,7 +255,7 @@ def whole(given: object, item: str) -> int:
     """Whole number from 1 up."""
     value = -1.0 if isinstance(given, bool) else _plain(str(given), item)
     if value < 1 or value != int(value):
-        raise InputError(f"{item} {given}: give a whole number from 1 up")
+        raise InputError(f"{item} {given}: give a whole number of at least 1")
     return int(value)
 
 
@@ -294,7 +294,7 @@ def _plain(text: str, item: str) -> float:
     except ValueError:
         value = -1.0
     if not 0.0 <= value < float("inf"):
-        raise InputError(f"{item} {text}: give a number from 0 up")
+        raise InputError(f"{item} {text}: give a number of at least 0")
     return value
 
 

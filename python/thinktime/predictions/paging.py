@@ -62,14 +62,15 @@ COMPARED = {
 }
 ALONE = {**COMPARED, "response_s": "response", "pages_held": "pages held"}
 PAGE_WAIT_ONLY = (
-    "The simulation's page wait ends when the interrupt has been handled, the model's when the page is there."
+    "The simulation's page wait ends when the interrupt has been handled, the model's when the page has "
+    "arrived."
 )
 
 VARIED = {
     "core": "core (Kwords)",
     "users": "number of users",
     "cpus": "number of processors",
-    "max_eligible": "eligible processes at most",
+    "max_eligible": "largest number of eligible processes",
 }
 """Parameters that may have a range of values, and their names in sentences."""
 
@@ -151,7 +152,7 @@ def document(
         )
     )
     return Document(
-        title="Demand paging: how much gets done",
+        title="Demand paging: throughput and overhead",
         subtitle=f"The system {SYSTEM}, predicted{', and simulated' if simulation else ''}.",
         findings=tuple(Finding(section.summary[0], section=section.name) for section in sections),
         sections=tuple(sections),
@@ -191,7 +192,7 @@ def machine(result: Machine, parameters: Sequence[tuple[str, str]], warnings: Se
     )
     return predicted.section(
         "paging",
-        "What does the machine do?",
+        "How does the machine spend its time?",
         result.prediction,
         LABELS,
         summary=[
@@ -239,10 +240,10 @@ def eligible(prediction: Prediction) -> Section:
         title="How many processes should be eligible?",
         summary=(
             f"Throughput is greatest with {best} eligible: {share} of the processors' time is useful then. "
-            f"From {low:g} to {high:g} it is nearly as good (at least 95 % of that).",
+            f"From {low:g} to {high:g} it is nearly as high (at least 95 % of that).",
             f"The machine thrashes from {thrashing:g} on: its throughput is less than half."
             if math.isfinite(thrashing)
-            else "It does not thrash within the range that was searched.",
+            else "It does not thrash within the range searched.",
         ),
         tables=(
             _levels(prediction),
@@ -347,7 +348,7 @@ def sweep(name: str, machines: Sequence[Machine]) -> Section:
         )
     return Section(
         name=f"paging-{name.replace('_', '-')}",
-        title=f"What does {title} do?",
+        title=f"What is the effect of the {title}?",
         summary=tuple(summary),
         tables=(_machines(name, machines),),
         figures=(_sweep_figure(name, machines),),

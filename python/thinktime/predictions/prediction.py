@@ -81,9 +81,9 @@ def modelled(value: float, unit: str) -> Estimate:
 def judgement(assumptions: Sequence[Assumption]) -> str:
     """Sentence on how many of the assumptions hold."""
     met, unmet, unknown = (sum(item.met is state for item in assumptions) for state in (True, False, None))
-    counts = {"met": met, "not met": unmet, "not to be judged by these inputs": unknown}
+    counts = {"met": met, "not met": unmet, "not decided by these inputs": unknown}
     listed = "; ".join(f"{words}: {count}" for words, count in counts.items() if count)
-    advice = " Where one that is not met matters, do not rely on the prediction." if unmet else ""
+    advice = " If an assumption that is not met matters, do not rely on the prediction." if unmet else ""
     return f"Of {shown.count(len(assumptions), 'assumption')}, {listed}.{advice}"
 
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 LABELS = {
     "elapsed_b_s": "elapsed time then",
-    "swapping_s": "time in which nothing but swapping goes on",
-    "ratio": "elapsed time then over that now",
+    "swapping_s": "time spent on swapping alone",
+    "ratio": "elapsed time after the change over that before",
     "quantum_least_s": "memory quantum below which the machine thrashes: 2 Tswap",
     "swap_time_most_s": "swap time above which it thrashes: half the quantum",
 }
@@ -52,7 +52,7 @@ def predict(load: Load) -> Prediction:
     """
     if (load.swaps is None) == (load.quantum_s is None):
         raise InputError(
-            "give the swaps (--swaps), where one process is loaded, or the memory quantum (--quantum), where "
+            "give the swaps (--swaps) if one process is loaded, or the memory quantum (--quantum) if "
             "several are"
         )
     if load.swaps is not None:

@@ -20,7 +20,7 @@ LABELS = {
     "elapsed_s": "elapsed time of all interactions",
     "throughput_per_s": "interactions per second",
     "response_s": "response time of an interaction",
-    "stretch": "response over what one process alone would take",
+    "stretch": "response time over that of one process alone",
     "swaps": "swaps in and out, of all interactions",
     "swaps_per_interaction": "swaps in and out per interaction",
     "forced_swaps": "fraction of the swaps that took a ready process out of memory",

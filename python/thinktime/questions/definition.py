@@ -116,7 +116,7 @@ class Question:
 
         most = {"one log": 1, "a log, or two": 2}.get(self.accepts, len(paths))
         if len(paths) > most:
-            raise InputError(f"{self.name}: {len(paths)} logs are given, at most {most} can be used")
+            raise InputError(f"{self.name}: {len(paths)} logs are given; give at most {most}")
         resolved = [path.resolve() for path in paths]
         for number, path in enumerate(paths):
             if resolved[number] in resolved[:number]:

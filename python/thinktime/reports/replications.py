@@ -40,7 +40,7 @@ def section(
     spread = "over the replications, Student's t" if run.replications > 1 else "none: one replication"
     return Section(
         name="replications",
-        title=f"What did {run.system} do?",
+        title=f"How did {run.system} behave?",
         summary=(
             f"{shown.count(run.replications, 'replication')} of {shown.duration(run.length_s)}, "
             f"seed {run.seed}, {_warm_up(run)}.",

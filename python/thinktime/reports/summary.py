@@ -249,7 +249,9 @@ def _relief(facts: LogFacts) -> list[tuple[str, str]]:
         return [(f"{capital(name)} is the limit: a faster CPU would not help yet.", "saturation")]
     by_users = facts.capacity is None or facts.capacity.user.value > facts.capacity.system.value
     if by_users:
-        return [("The CPU is the limit, and user programs use most of it: see whose they are.", "users")]
+        return [
+            ("The CPU is the limit, and user programs use most of it: see which users run them.", "users")
+        ]
     return [
         (
             "The CPU is the limit, and the system uses most of it: see which requests cost the most.",

@@ -107,11 +107,11 @@ def prepare(design: Design, output: Path, *, resume: bool = False, force: bool =
     if output.exists() and not resume:
         if not force:
             raise InputError(
-                f"{output}: is there already; --resume continues it, --force replaces it, "
+                f"{output}: already exists; --resume continues it, --force replaces it, "
                 "-o chooses another name"
             )
         if not (output / FILE_NAME).exists():
-            raise InputError(f"{output}: holds no runs, and is not replaced; choose another name with -o")
+            raise InputError(f"{output}: contains no runs and is not replaced; choose another name with -o")
         shutil.rmtree(output)
     if (output / FILE_NAME).exists():
         runs = Runs.open(output)
@@ -203,8 +203,8 @@ def run(
             if isinstance(error, KeyboardInterrupt):
                 done = work.progress()
                 raise WorkError(
-                    f"interrupted after {done.cells_done} of {done.cells} cells, which are kept; "
-                    "--resume goes on"
+                    f"interrupted after {done.cells_done} of {done.cells} cells, which are kept; --resume "
+                    f"continues"
                 ) from None
             raise
     if progress is not None:

@@ -143,7 +143,7 @@ def _text(path: Path) -> str:
     except FileNotFoundError:
         raise InputError(
             f"{path}: is neither a built-in script ({', '.join(builtin())}) nor a file; "
-            f"`thinktime scripts mftn3 > my.toml` begins one of your own"
+            f"`thinktime scripts mftn3 > my.toml` starts your own"
         ) from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None

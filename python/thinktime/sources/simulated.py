@@ -368,7 +368,7 @@ def record(
     simulation = _prepare(system, parameters)
     if simulation.parameters().get("warm_up") == "mser5":
         raise InputError(
-            "warm_up is mser5, which looks at replications before they are recorded: give a time"
+            "warm_up is mser5, which needs the replications before they are recorded; give a time"
         )
     none = _call(simulation.run, seed, replication, 0, 1, None)
     _call(simulation.record, Path(path), "create", seed, replication, none, False)

@@ -117,7 +117,7 @@ def analyse(log: Log, *, period_s: float | None = None, level: float = 0.95) -> 
     inputs = interactions.read(log)
     if inputs is None:
         return NotApplicable(
-            "the log has no interactions: when inputs arrived was not recorded",
+            "the log has no interactions: arrival times were not recorded",
             "play users with `thinktime play` while recording",
         )
     arrival = inputs.times["due"]

@@ -19,8 +19,9 @@ METHOD = (
     "Each period is tested against a Poisson process in three ways: counts in cells by their index "
     "of dispersion (variance over mean, chi-square; Cox and Lewis), gaps against the exponential "
     "distribution of unknown mean (Anderson and Darling; Stephens 1974), and the order of the gaps "
-    "(Ljung and Box 1978, normal scores). The p of a period is the least of the three times three, "
-    "adjusted over all periods (Holm): a false alarm in any period has a probability of 5 %. All "
+    "(Ljung and Box 1978, normal scores). The p value of a period is three times the smallest of the three, "
+    "adjusted over all periods (Holm)"
+    ": a false alarm in any period has a probability of 5 %. All "
     "periods together: Fisher's combination, adjusted for the three tests."
 )
 WORDS: Mapping[str, Callable[..., str]] = {

@@ -249,7 +249,7 @@ def _read(log: Log, log_meters: Sequence[Meter]) -> StateTimes | NotApplicable:
     times = np.column_stack([observed.columns[name] for name in uses])
     complete = ~np.isnan(times).any(axis=1)
     if not times[complete].sum() > 0.0:
-        return NotApplicable("the CPU states add up to no time in any interval that has them all", remedy)
+        return NotApplicable("the CPU states add up to zero in every interval that has all of them", remedy)
     return StateTimes(
         uses=uses,
         columns={name: values[complete] for name, values in observed.columns.items()},

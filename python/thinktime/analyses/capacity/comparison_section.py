@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from thinktime.analyses.capacity.comparison import Comparison, Line
 
 TITLE = "How do the configurations use their processors?"
-DIFFERENCES = "Differences from the first log: intervals as of independent estimates."
+DIFFERENCES = "Differences from the first log; intervals assume independent estimates."
 NAMED_MOST = 3
 
 
@@ -29,7 +29,8 @@ def _of_logs(caveat: Caveat, names: Sequence[str]) -> str:
 WORDS: Mapping[str, Callable[..., str]] = {
     "of_logs": _of_logs,
     "many_intervals": lambda: (
-        "Each interval holds by itself; of many differences some are outside theirs by chance."
+        "Each interval holds individually; among many differences, some lie outside their intervals by "
+        "chance."
     ),
 }
 

@@ -57,10 +57,10 @@ WORDS: Mapping[str, Callable[..., str]] = {
     ),
     "states_incomplete": lambda measured, cpus: (
         f"The states add up to the time of {measured:.3g} CPUs, but the machine has {cpus:g}: ticks were "
-        "lost or the number of CPUs changed. Shares are of the time that was accounted for."
+        "lost or the number of CPUs changed. Shares are of the time accounted for."
     ),
     "cpus_derived": lambda cpus: (
-        f"The log does not say how many CPUs there are; {cpus:g} follows from the times."
+        f"The log does not record the number of CPUs; {cpus:g} follows from the times."
     ),
     "not_measured": lambda columns: (
         f"Not measured: {', '.join(columns)}; if they hold time, the other shares are too high."

@@ -142,7 +142,8 @@ def _common(
     )
     if not kept.compared:
         return NotApplicable(
-            f"the logs have nothing in common that could be compared: {', '.join(missing)} are in one only",
+            f"the logs have nothing in common that could be compared: {', '.join(missing)} are in only one "
+            f"of them",
             "record both with the same source",
         )
     return kept, missing

@@ -58,10 +58,11 @@ WORDS: Mapping[str, Callable[..., str]] = {
     "not_assigned": lambda: (
         "Nothing was assigned by a plan: everything else that changed between the two logs, users and their "
         "work above all, is included in these differences and cannot be separated from the change. It can "
-        "for a change that is switched on and off by a plan (--treatment, --design)."
+        "be separated if a change is switched on and off according to a plan"
+        " (--treatment, --design)."
     ),
     "different_machines": lambda hosts: (
-        f"The logs are of different machines ({', '.join(hosts)}), whose difference is included too."
+        f"The logs are of different machines ({', '.join(hosts)}); their difference is included too."
     ),
     "loads_hardly_overlap": lambda before, after: (
         f"The loads hardly overlap ({_range(before)} before, {_range(after)} after): at equal load, the "
@@ -124,8 +125,8 @@ def _effects(result: BeforeAfter) -> Table:
     if result.curves is not None:
         by_range = [Col("by ranges of load", lambda item: item.by_range)]
         notes.append(
-            "By ranges of load: the difference at a common distribution of loads, with no assumption on the "
-            "curve."
+            "By ranges of load: the difference at a common distribution of loads, with no assumption about "
+            "the curve."
         )
     return Table.of(
         result.effects,
@@ -153,7 +154,8 @@ def _drifts(result: BeforeAfter) -> Table:
         name="compare-drifts",
         caption="Trends within the logs",
         notes=[
-            "Over a log: change from its first piece to its last by a line through them. Carried on: the "
+            "Over a log: change from its first piece to its last, along a line through all pieces. Carried "
+            "on: the "
             "difference that the trend before would give by itself."
         ],
         folded=True,

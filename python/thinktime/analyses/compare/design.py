@@ -119,11 +119,12 @@ class Plan:
             )
         if self.control is not None and self.control not in levels:
             raise InputError(
-                f"{self.name}: control {self.control!r} is no treatment; they are {', '.join(levels)}"
+                f"{self.name}: control {self.control!r} is not a treatment; the treatments are "
+                f"{', '.join(levels)}"
             )
         if self.randomisation is not None and self.randomisation not in get_args(Randomisation):
             names = ", ".join(get_args(Randomisation))
-            raise InputError(f"{self.name}: randomisation {self.randomisation!r} is none of {names}")
+            raise InputError(f"{self.name}: randomisation {self.randomisation!r} is not one of {names}")
         _check_blocks(self.name, self.blocks, (*BLOCKS, *self.own))
         for factor, given in self.own.items():
             if missing := [unit for unit in self.treatments if unit not in given]:
@@ -180,7 +181,7 @@ def _span(text: str, name: str) -> tuple[int, int]:
         start, end = (_instant(part) for part in (first, last))
     except ValueError:
         raise InputError(
-            f"{name}: unit {text!r} is no day (1970-05-04) and no stretch of time "
+            f"{name}: unit {text!r} is neither a day (1970-05-04) nor a stretch of time "
             "(1970-05-04T08:00/1970-05-04T12:00)"
         ) from None
     if end <= start:
@@ -291,7 +292,7 @@ def length_of(unit: str) -> float | None:
         return 86_400.0 if unit == "day" else None
     match = LENGTH.fullmatch(unit)
     if match is None or float(match[1]) <= 0.0:
-        raise InputError(f"unit {unit!r}: is none of day, run, or a length such as 30m, 6h or 2d")
+        raise InputError(f"unit {unit!r}: is not day, run or a length such as 30m, 6h or 2d")
     return float(match[1]) * SECONDS[match[2]]
 
 
@@ -366,7 +367,7 @@ def read_plan(path: Path) -> Plan:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise InputError(f"{path}: cannot be read: {reason}") from None
     return _of_csv(path, text)
 
@@ -378,7 +379,8 @@ def _of_csv(path: Path, text: str) -> Plan:
     when = next((name for name in names if name in UNIT_COLUMNS), None)
     if when is None or "treatment" not in names:
         raise InputError(
-            f"{path}: line 1: has the columns {', '.join(names) or 'none'}; day and treatment are needed"
+            f"{path}: line 1: has the columns {', '.join(names) or 'none'}; the columns day and treatment "
+            f"are required"
         )
     factors = [name for name in names if name not in (when, "treatment")]
     treatments: dict[str, str] = {}
@@ -386,7 +388,7 @@ def _of_csv(path: Path, text: str) -> Plan:
     for row in rows:
         values = {name: (row[name] or "").strip() for name in names}
         if row.get(None) or not all(values.values()):
-            raise InputError(f"{path}: line {rows.line_num}: does not have one value in each column")
+            raise InputError(f"{path}: line {rows.line_num}: does not have one value per column")
         unit = values[when]
         if unit in treatments:
             raise InputError(f"{path}: line {rows.line_num}: {unit} is given twice")

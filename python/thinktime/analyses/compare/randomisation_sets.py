@@ -101,7 +101,7 @@ def _words(
 ) -> str:
     n, treated = len(assignments.observed), sum(assignments.observed)
     if name == "switchback":
-        return f"a coin was thrown for each of {n} {noun}s"
+        return f"a coin was tossed for each of {n} {noun}s"
     if name == "complete":
         return f"any {treated} of {n} {noun}s were treated"
     return ", ".join(_margins(factor, labels, assignments, noun) for factor, labels in kept.items())
@@ -117,4 +117,4 @@ def _margins(factor: str, labels: Sequence[str], assignments: Assignments, noun:
     if len(pairs) > GROUPS_NAMED:
         return f"as many {noun}s of each {factor} were treated as are in this plan"
     each = ", ".join(f"{chosen} of {size} of {group}" for group, (chosen, size) in pairs.items())
-    return f"{noun}s were treated so: {each}"
+    return f"{noun}s were treated as follows: {each}"

@@ -36,7 +36,7 @@ OBSERVED = Key("observed", colour="system", shape="diamond")
 
 REASONS: Mapping[str, Callable[..., str]] = {
     "not_measured": lambda: "not measured in this log",
-    "rarely_measured": lambda: "measured in some of the observations only",
+    "rarely_measured": lambda: "measured in only some of the observations",
     "never_happened": lambda: "never happened in this log",
     "no_load": lambda: "no load was measured, or it never varied",
     "no_requests": lambda: "no requests were measured",
@@ -49,25 +49,27 @@ REASONS: Mapping[str, Callable[..., str]] = {
 def _left_out(dropped: int, incomplete: int, unit: str) -> str:
     parts = []
     if dropped:
-        parts.append(f"{dropped} belong to no {unit} of the comparison")
+        parts.append(f"{dropped} do not belong to any {unit} of the comparison")
     if incomplete:
         parts.append(f"{incomplete} lack a quantity that is compared")
-    return f"Observations that are left out: {'; '.join(parts)}."
+    return f"Omitted observations: {'; '.join(parts)}."
 
 
 WORDS: Mapping[str, Callable[..., str]] = {
     "few_assignments": lambda assignments, smallest_p: (
-        f"The design allows only {assignments} assignments: no data could give the randomisation test a "
-        f"probability below {smallest_p:.2g}, so that it cannot find any effect at {ALPHA:g}, however large. "
+        f"The design allows only {assignments} assignments: no data could give the randomisation test a p "
+        f"value below"
+        f" {smallest_p:.2g}, so it cannot detect any effect at {ALPHA:g}, however large. "
         "Student's test can, if the units are normal and independent."
     ),
     "trend": lambda share: (
-        f"Treatment and time are confounded ({share:.0%} of the treatment's variation is a line over time): "
-        "anything else that changed steadily meanwhile looks like an effect."
+        f"Treatment and time are confounded ({share:.0%} of the treatment's variation is a linear trend "
+        f"over time): anything else that changed steadily in the meantime looks like an effect."
     ),
     "drawn_by_lot": lambda assignments: (
-        f"The probabilities are exact if the plan was drawn by lot from the {assignments:,} possible ones; "
-        "for a plan that was laid down they are as good as its independence of everything else that differed."
+        f"The p values are exact if the plan was drawn at random from the {assignments:,} possible ones; "
+        f"for a plan chosen in any other way, they are valid only if it is independent of everything else "
+        f"that differed."
     ),
     "load_not_assigned": lambda changed: (
         "Load and requests were not assigned: if the treatment itself changed them, comparing at equal load "
@@ -83,7 +85,7 @@ WORDS: Mapping[str, Callable[..., str]] = {
     ),
     "observations_left_out": _left_out,
     "carried_over": lambda unit: (
-        f"After-effects of a treatment (work put off, warm caches) are attributed to the next {unit}."
+        f"After-effects of a treatment (deferred work, warm caches) are attributed to the next {unit}."
     ),
 }
 
@@ -120,10 +122,12 @@ def _method(result: Comparison) -> str:
     removed = f", effects of {' and '.join(result.blocks)} removed" if result.blocks else ""
     return (
         f"Least squares on the means of {result.unit}s{removed} (additive model). Randomisation test: p is "
-        "the share of the possible assignments whose statistic is as far from zero or farther (Fisher); its "
-        f"interval holds all differences that it keeps. At equal load or work: slopes within {result.unit}s "
-        "remove the effects of load or requests; they do not depend on the assignment, so that the test "
-        "stays exact. Power: normal errors with the observed standard deviation."
+        "the share of the possible assignments whose statistic is at least as far from zero (Fisher); its "
+        "interval contains all differences that it does not reject."
+        f" At equal load or work: slopes within {result.unit}s "
+        "remove the effects of load or requests; they do not depend on the assignment, so the test stays "
+        "exact."
+        " Power: normal errors with the observed standard deviation."
     )
 
 
@@ -208,7 +212,7 @@ def _power_of(item: Effect) -> str:
     student = "" if power.by_t is None else f", Student's test with probability {shown.number(power.by_t, 2)}"
     text = (
         f"A true difference of {shown.quantity(abs(power.difference), item.unit)} in {item.label}"
-        f"{AT[item.adjusted]} would be found by the randomisation test with probability "
+        f"{AT[item.adjusted]} would be detected by the randomisation test with probability "
         f"{shown.number(power.by_permutation, 2)}{student}"
     )
     if power.detectable_by_t is None:
@@ -216,7 +220,8 @@ def _power_of(item: Effect) -> str:
     detectable = power.detectable_by_permutation
     exact = "no difference at all" if detectable is None else shown.quantity(detectable, item.unit)
     return (
-        f"{text}; with 0.8 Student's finds {shown.quantity(power.detectable_by_t, item.unit)}, the "
+        f"{text}; with probability 0.8, Student's test detects "
+        f"{shown.quantity(power.detectable_by_t, item.unit)}, the "
         f"randomisation test {exact}."
     )
 
@@ -263,10 +268,12 @@ def _power(result: Comparison) -> Table:
         name="compare-power",
         caption="Power of the design",
         notes=[
-            "Difference by randomisation: all differences that the test keeps; without an interval where "
-            "there are too few assignments for one.",
-            "Power: probability of finding the difference that was asked for at p = 0.05; least: the "
-            "difference that is found with probability 80 %; – where none is.",
+            "Difference by randomisation: all differences that the test does not reject; no interval where "
+            "there are too few assignments."
+            "",
+            "Power: probability of detecting the requested difference at p = 0.05; least: the difference "
+            "detected with probability 80 %; – if there is none."
+            "",
         ],
         folded=True,
     )
@@ -288,16 +295,18 @@ def _allowed(result: Comparison) -> Table:
         Col("df", lambda row: row[0].degrees),
         Col(name_of(first), lambda row: row[1], unit="p"),
         name="compare-allowed",
-        caption="Which assignments were possible",
-        notes=["* the statement behind all other tables. One must be true of how the plan was made."],
+        caption="Possible assignments",
+        notes=[
+            "* the statement on which all other tables rely. One of them must describe how the plan was made."
+        ],
     )
 
 
 def _costs(result: Comparison) -> Table:
     whole = any(item.difference is not None for item in result.costs)
     notes = [
-        f"By {result.unit}s: the regression is fitted on each {result.unit} by itself, and its coefficients "
-        "are compared as any other quantity is."
+        f"By {result.unit}s: the regression is fitted on each {result.unit} separately, and its "
+        f"coefficients are compared like any other quantity."
     ]
     headings = []
     if whole:
@@ -430,7 +439,7 @@ def _chance(item: Effect) -> Figure:
             f"If the treatment had no effect, the {item.test.assignments:,} assignments that are compared "
             f"would have shown differences from {shown.quantity(low, item.unit)} to "
             f"{shown.quantity(high, item.unit)}; {shown.quantity(item.difference.value, item.unit)} was "
-            f"observed. The share of them that is as far from zero: {p_value(item.test.p)}."
+            f"observed. The share of them at least as far from zero: {p_value(item.test.p)}."
         ),
         keys=observed.keys,
         half=True,

@@ -76,7 +76,7 @@ def by_treatment(
     if column not in kinds or kinds[column].type in ("text", "time"):
         there = [name for name, item in kinds.items() if item.kind == "gauge" and item.type != "text"]
         raise InputError(
-            f"{log.path}: has no column of numbers {column!r} that could name a treatment; "
+            f"{log.path}: has no numeric column {column!r} that could name a treatment; "
             f"its gauges are {', '.join(there) or 'none'}"
         )
     return _by_column(log, columns, design)
@@ -127,7 +127,7 @@ def _by_column(log: Log, columns: Sequence[Measured], design: TreatmentColumn) -
         listed = ", ".join(f"{value:g}" for value in values[:6]) or "no value"
         return NotApplicable(
             f"{column} has {len(values)} values in this log ({listed}); two treatments are compared",
-            "name a column that had two values, or give a design with --design",
+            "name a column that has two values, or give a design with --design",
         )
     base, treated = _sides([f"{value:g}" for value in values], design.control, column)
     names = dict(zip(values, (f"{value:g}" for value in values), strict=True))
@@ -141,7 +141,7 @@ def _by_column(log: Log, columns: Sequence[Measured], design: TreatmentColumn) -
             return NotApplicable(
                 f"{column} changed within the unit {when} ({cells[most].n} of {total} observations had "
                 f"{names[most]})",
-                "cut the time finer (--unit 6h), or at each change (--unit run)",
+                "use shorter units (--unit 6h), or cut at each change (--unit run)",
             )
         kept[number] = (most, cells[most])
     order = sorted(kept, key=lambda number: kept[number][1].start_us)
@@ -172,7 +172,9 @@ def _sides(levels: list[str], control: str | None, name: str) -> tuple[str, str]
     """Control and treated, of two treatments."""
     base = levels[0] if control is None else control
     if base not in levels:
-        raise InputError(f"{name}: control {base!r} is no treatment; they are {', '.join(levels)}")
+        raise InputError(
+            f"{name}: control {base!r} is not a treatment; the treatments are {', '.join(levels)}"
+        )
     return base, next(level for level in levels if level != base)
 
 

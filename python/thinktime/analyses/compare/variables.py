@@ -64,7 +64,8 @@ def variables(
     if missing := [name for name in known if known[name] is None and name in explicit]:
         names = [column.name for column in log.schema("samples") if column.kind in ("counter", "gauge")]
         raise InputError(
-            f"{log.path}: {missing[0]!r} is no quantity of this log; there are {', '.join((*TIMES, *names))}"
+            f"{log.path}: {missing[0]!r} is not a quantity of this log; its quantities are "
+            f"{', '.join((*TIMES, *names))}"
         )
     kept, left_out = usable(log, [item for item in known.values() if item is not None])
     there = {item.name: item for item in kept}

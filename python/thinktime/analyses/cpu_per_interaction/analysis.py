@@ -146,7 +146,7 @@ def analyse(
     for name, rows in zip(names, tables, strict=True):
         if (rows.components, rows.of) != (first.components, first.of):
             reason = f"{name} has other components ({_words(rows)}) than {names[0]} ({_words(first)})"
-            return NotApplicable(reason, "analyse logs of one kind together")
+            return NotApplicable(reason, "analyse only logs of one kind together")
     event = first.event if all(rows.event == first.event for rows in tables) else None
     groups = [group for name, rows in zip(names, tables, strict=True) for group in _groups(name, rows, width)]
     both = sorted(((_point(group, event, level), group) for group in groups), key=lambda item: item[0].users)

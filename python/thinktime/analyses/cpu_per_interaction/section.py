@@ -41,17 +41,17 @@ WORDS: dict[str, Callable[..., str]] = {
         f"Fewer than 30 interactions or 8 intervals with {', '.join(f'{value:.3g}' for value in users)} "
         "users: unreliable there, and left out of the lines."
     ),
-    "two_points": lambda: "Two points are always on a line: whether more would be is not known.",
+    "two_points": lambda: "Two points always lie on a line: nothing is known about further ones.",
     "similar_events": lambda difference: (
-        f"Events per interaction differ by {difference:.1%} only: slopes mean little."
+        f"Events per interaction differ by {difference:.1%} : slopes mean little."
     ),
     "not_a_line": lambda components: (
         f"Points of {', '.join(components)} lie off the line by more than their errors: the relation is not "
         "linear, and the slope is a mean over the range observed."
     ),
     "slopes_are_associations": lambda: (
-        "A slope is the time that goes along with an added event as users are added: it includes whatever "
-        "else grows with users."
+        "A slope is the time that comes with an additional event as users are added: it includes whatever "
+        "else grows with the number of users."
     ),
 }
 
@@ -91,7 +91,7 @@ def _sentences(result: CpuPerInteraction) -> list[str]:
         component = result.components[1]
         text = f"A {result.event} went with {shown.estimate(per_event)} of {component} with {_users(ends[0])}"
         slope = next((line.slope for line in result.lines if line.component == component), None)
-        sentences.append(f"{text}, an added one with {shown.estimate(slope)}." if slope else f"{text}.")
+        sentences.append(f"{text}, an additional one with {shown.estimate(slope)}." if slope else f"{text}.")
     return sentences
 
 
@@ -174,7 +174,7 @@ def _lines(result: CpuPerInteraction) -> Table:
         Col("deviation of the points", lambda line: line.deviation, unit="s"),
         name="cpu-per-interaction-lines",
         caption=f"Lines of CPU time against {_events_name(result)}, both per interaction",
-        notes=("Without one is extrapolated; the deviation is root mean square.",),
+        notes=("The value without one is extrapolated; the deviation is the root mean square.",),
     )
 
 
@@ -321,6 +321,6 @@ def _against_events(result: CpuPerInteraction) -> Figure | None:
             lines,
         ),
         data=_data(result, "lines"),
-        alt=f"With an added {result.event}: {listed(slopes)}. Points are named by their users.",
+        alt=f"With an additional {result.event}: {listed(slopes)}. Points are named by their users.",
         keys=series.keys,
     )

@@ -135,8 +135,7 @@ def _result(
         time_s=float(intervals.length_s.sum()),
         cache=cache or NotApplicable("the log counts neither reads nor writes", "record /proc/diskstats"),
         hit_ratio=_hit_ratio(intervals),
-        queues=tuple(item for item, _ in queues)
-        or NotApplicable("the log has no length of a queue", SAMPLING),
+        queues=tuple(item for item, _ in queues) or NotApplicable("the log has no queue lengths", SAMPLING),
         drives=tuple(item for item, _ in drives)
         or NotApplicable("the log does not distinguish drives", SAMPLING),
         controller=states.controller(intervals, ticks, devices)

@@ -47,10 +47,11 @@ TOPICS: dict[str, str] = {
 IN_WORDS = ("busy", "queue", "cpu", "cache", "swaps")
 """Topics that have a sentence, most important first."""
 METHOD = (
-    "Amounts are differences of counters over measured time. Sampled figures are fractions of the clock "
+    "Amounts are differences of counters over measured time. Sampled values are fractions of the clock "
     "ticks (or of the ends of the intervals), after the iostat of Brachman (1983); exact ones are sums of "
-    "times. Successive readings are correlated: intervals are by batch means over the sample "
-    "intervals, over replications by Student's t. The difference is taken interval by interval, so that "
+    "times. Successive readings are correlated: intervals are from batch means over the sample intervals, "
+    "or from Student's t over replications."
+    " The difference is taken interval by interval, so that "
     "variation common to both cancels."
 )
 COMPARED = {"queue": "mean queue ({})", "drive": "utilisation of {}", "cpu": "CPU time, {}"}
@@ -70,9 +71,9 @@ WORDS: dict[str, Callable[..., str]] = {
         "as independent, which they are not, and are too narrow."
     ),
     "sampling_error": lambda differences: (
-        "Sampled and exact figures differ by more than chance: "
+        "Sampled and exact values differ by more than chance: "
         + ", ".join(f"{COMPARED[kind].format(name)} ({value:+.2g})" for kind, name, value in differences)
-        + ". Some activity runs in step with the sampling; rely on the exact figures, and doubt those that "
+        + ". Some activity runs in step with the sampling; rely on the exact values, and distrust those that "
         "were only sampled."
     ),
     "lower_bound": lambda longest, place: (
@@ -83,8 +84,8 @@ WORDS: dict[str, Callable[..., str]] = {
         "CPU and does not follow a task to another CPU."
     ),
     "parallel_requests": lambda: (
-        "A device that serves several requests at once is busy long before it is full: its utilisation is "
-        "no limit, and its mean service time is less than a request takes."
+        "A device that serves several requests at once is busy long before it is full: its utilisation does "
+        "not show a limit, and its mean service time is shorter than the time that a request takes."
     ),
     "all_disks": lambda: "The log does not distinguish disks: their busy times are added up.",
     "mixed_requests": lambda: (
@@ -144,7 +145,7 @@ def _missing(absent: dict[str, NotApplicable]) -> Table:
         Col("why", lambda item: item[1].reason),
         Col("remedy", lambda item: item[1].remedy),
         name="disks-absent",
-        caption="What this log cannot answer",
+        caption="Topics that this log cannot cover",
         folded=True,
     )
 
@@ -183,7 +184,7 @@ def _busy_sentences(result: Disks) -> list[str]:
     if not isinstance(result.controller, NotApplicable) and len(drives) != 1:
         utilisations.insert(0, ("any drive", result.controller.best))
     words = [f"{name} {_fraction(value)}" for name, value in utilisations if value is not None]
-    return [f"Busy, of the time: {listed(words[:NAMED_MAX])}."] if words else []
+    return [f"Busy share of the time: {listed(words[:NAMED_MAX])}."] if words else []
 
 
 def _amounts(

@@ -125,7 +125,7 @@ def analyse(
     if table.error.degrees < 1:
         return NotApplicable(
             f"{used.n} observations leave no degrees of freedom for the error",
-            "replicate the cells (--replications), or leave high interactions out of the model (order)",
+            "replicate the cells (--replications), or omit high-order interactions from the model (order)",
         )
     if _exhausted(table):
         return NotApplicable(

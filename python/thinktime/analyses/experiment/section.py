@@ -43,8 +43,8 @@ WORDS: dict[str, Callable[..., str]] = {
         "all ignore" + ("; intervals of differences between blocks do not." if blocked else ".")
     ),
     "not_normal": lambda p, multiple: (
-        f"The errors are not normal (p = {p:.2g}): small p values are approximate; the rule that a mean "
-        f"square counts from {multiple:g} times the error's on does not assume normality."
+        f"The errors are not normal (p = {p:.2g}): small p values are approximate; the rule of a mean "
+        f"square of at least {multiple:g} times the error's does not assume normality."
     ),
     "named_levels": lambda factors: (
         f"Levels of {', '.join(factors)} are names: linear and quadratic contrasts treat them as equally "
@@ -95,8 +95,8 @@ def section(response: str, result: Experiment | NotApplicable) -> Section:
 
 def _method(result: Experiment) -> str:
     blocks = (
-        "; replications of one number share their random numbers in all cells and are blocks, whose effects "
-        "are taken out of the error"
+        "; replications with the same number share their random numbers in all cells and form blocks, whose "
+        "effects are removed from the error"
         if result.blocked
         else ""
     )
@@ -218,7 +218,8 @@ def _anova(name: str, result: Experiment) -> Table:
         ),
         notes=(
             f"R² = {shown.number(result.r_squared)}; {result.n} observations; {result.squares}.",
-            f"MSE is the mean square of the error; MS ≥ {result.multiple:g} MSE assumes no normal errors.",
+            f"MSE is the mean square of the error; MS ≥ {result.multiple:g} MSE does not assume normal "
+            f"errors.",
         ),
     )
 
@@ -236,8 +237,9 @@ def _own_errors(name: str, result: Experiment) -> Table:
         name=f"{name}-own-errors",
         caption="Each effect against its own differences between blocks",
         notes=(
-            "Does not assume equal variances; df are multiplied by Greenhouse and Geisser's ε. Where this p "
-            "and that of the table before disagree, this one is safe.",
+            "Does not assume equal variances; df are multiplied by Greenhouse and Geisser's ε. If this p "
+            "and that of the previous table disagree, rely on this one."
+            "",
         ),
     )
 
@@ -251,7 +253,8 @@ def _sizes(name: str, result: Experiment) -> Table:
         name=f"{name}-sizes",
         caption="Effect sizes, 0 to 1",
         notes=(
-            "ω² is of the variances, nearly unbiased; η² is of this sample's sums of squares, and larger.",
+            "ω² estimates the share of the variance, nearly without bias; η² is the share of this sample's "
+            "sums of squares, and is larger.",
         ),
     )
 
@@ -313,7 +316,7 @@ def _differences(name: str, result: Experiment) -> Table:
         Col("not zero", lambda item: YES[item.significant]),
         name=f"{name}-differences",
         caption="Differences between levels, intervals of a factor together",
-        notes=("Compared workload by workload, each with an error of its own.",) if result.blocked else (),
+        notes=("Compared workload by workload, each with its own error.",) if result.blocked else (),
     )
 
 

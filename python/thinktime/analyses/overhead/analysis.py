@@ -129,7 +129,7 @@ def analyse(
         return regression
     if regression.means[-1].value == 0.0:
         return NotApplicable(
-            f"{explained.label} is zero in every interval that is no outlier",
+            f"{explained.label} is zero in every interval that is not an outlier",
             "record under a load that causes more of it",
         )
     return _result(log, design, regression, options)

@@ -30,7 +30,7 @@ WORDS: Mapping[str, Callable[..., str]] = {
     ),
     "unstable_within": lambda name, p: (
         f"Costs already differ between subsets of {name} (p = {p:.2g}): a difference of that size between "
-        "logs need not be due to what was changed."
+        "logs need not be due to the change."
     ),
 }
 
@@ -50,8 +50,9 @@ def section(result: Comparison | NotApplicable) -> Section:
         method=(
             f"The same regression of {result.results[0].target} on request rates for each log (Bard 1971, "
             "equation 2), and Wald tests with the covariances of Newey and West, which allow for correlated "
-            "errors of unequal size, and their own degrees of freedom (Johansen 1980). Logs are taken as "
-            f"independent of each other. {percent(ALPHA)} is the rate of false alarms."
+            "errors of unequal size, and their own degrees of freedom (Johansen 1980). Logs are assumed to "
+            "be independent."
+            f" {percent(ALPHA)} is the false-alarm rate."
         ),
     )
 
@@ -70,7 +71,7 @@ def _sentences(result: Comparison) -> list[str]:
             f"Costs of requests alone, without base and user time, {verb} ({p_value(result.requests.p)})."
         )
     if different:
-        sentences.append(f"One by one, allowing for their number, {listed(different)} differ.")
+        sentences.append(f"Individually, adjusted for their number, {listed(different)} differ.")
     return sentences
 
 
@@ -90,7 +91,7 @@ def _costs(result: Comparison) -> Table:
         name="overhead-comparison",
         caption=f"{capital(subject(result.results[0]))} of one request in each log",
         notes=[
-            f"Each interval holds by itself at {percent(first.level)}. p: of the same cost in all logs, "
+            f"Each interval holds individually at {percent(first.level)}. p: of the same cost in all logs, "
             "adjusted for the number of costs tested (Holm)."
         ],
     )
@@ -121,7 +122,7 @@ def _fits(result: Comparison) -> Table:
         Col("correlation", lambda item: item[1].autocorrelation),
         name="overhead-comparison-fits",
         caption="The regression of each log",
-        notes=["Correlation: of a residual with the next."],
+        notes=["Correlation: between successive residuals."],
     )
 
 

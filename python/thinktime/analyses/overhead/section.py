@@ -62,7 +62,7 @@ REASONS: Mapping[str, Callable[..., str]] = {
         f"constant in {log}, so that its cost cannot be separated from the base"
     ),
     "moves_together": lambda tolerance: (
-        f"moves together with those in the regression: only {tolerance:.0%} of its variation is its own"
+        f"varies with those in the regression: only {tolerance:.0%} of its variation is its own"
     ),
     "competes": lambda target, f: (
         f"is negatively associated with {target} (F = {f:.2g}): it competes for the CPU rather than "
@@ -83,7 +83,7 @@ WORDS: Mapping[str, Callable[..., str]] = {
     "ticks_disagree": lambda disagreement, scaled: (
         f"Tick-sampled CPU time differs from exact CPU time by {disagreement:+.0%}; "
         + ("the exact time is used for the total" if scaled else "costs are in tick-sampled time")
-        + ", and its division into user and system time is known by ticks only."
+        + ", and its division into user and system time is known only by ticks."
     ),
     "recorder_included": lambda share: (
         f"The recorder's own CPU time is {share:.1%} of the system time measured; it is included in the base."
@@ -104,31 +104,32 @@ WORDS: Mapping[str, Callable[..., str]] = {
     ),
     "inflated": lambda labels: (
         f"The rates of {_names(labels)} move together with others: their costs can be separated only in "
-        "part, though the sum is sound."
+        "part, though their sum is reliable."
     ),
     "dependent": lambda labels, condition_index: (
         f"The costs of {_names(labels)} can be separated only in part: one of their rates hardly varies "
         f"given the others (condition index {condition_index:.0f})."
     ),
     "negative": lambda labels: (
-        f"The cost of {_names(labels)} came out negative, which no cost is: it offsets another that is too "
-        "high. The fit without negative costs is given too."
+        f"The cost of {_names(labels)} is negative, which is impossible: it offsets another that is too "
+        f"high. The fit without negative costs is also shown."
     ),
     "concentrated": lambda labels: (
-        f"The cost of {_names(labels)} depends on five intervals that hold most of its variation: another "
-        "log may well give another cost."
+        f"The cost of {_names(labels)} depends on five intervals that contain most of its variation: "
+        f"another log may well give a different cost."
     ),
     "cost_unstable": lambda labels, subsets: (
         f"The cost of {_names(labels)} differs between {subsets} subsets of the log by more than its "
-        "interval allows: such requests do not always ask for the same work (Bard 1971)."
+        "interval allows: such requests do not always require the same work (Bard 1971)."
     ),
     "costs_unstable_together": lambda subsets: (
         f"Costs taken together differ between {subsets} subsets of the log by more than their intervals "
         "allow, though no single one is shown to (Bard 1971)."
     ),
     "textbook_unstable": lambda subsets: (
-        f"Costs differ between {subsets} subsets of the log by more than textbook intervals allow, though "
-        "not by more than the others do: errors are not independent, and textbook intervals do not hold."
+        f"Costs differ between {subsets} subsets of the log by more than textbook intervals allow, but not "
+        f"by more than the other intervals allow:"
+        " errors are not independent, and textbook intervals do not hold."
     ),
     "holds_zero": lambda labels: (
         f"The interval of {_names(labels)} includes zero: the cost is not significant."
@@ -138,8 +139,8 @@ WORDS: Mapping[str, Callable[..., str]] = {
         "the regression charges a request with all work that accompanies it."
     ),
     "holds_accompanying_work": lambda: (
-        "A cost includes all work that accompanies such a request and is not counted itself: it is the time "
-        "that comes with one more of them, not the length of a path in the kernel."
+        "A cost includes all work that accompanies such a request and is not itself counted: it is the time "
+        "that comes with one more request, not the length of a path in the kernel."
     ),
 }
 
@@ -200,11 +201,7 @@ def section(result: Overhead | NotApplicable) -> Section:
 
 def _method(result: Overhead) -> str:
     selected = any(cost.f_to_enter is not None for cost in result.costs)
-    how = (
-        f"forward selection (F to enter {result.f_to_enter:g})"
-        if selected
-        else "the requests that were named"
-    )
+    how = f"forward selection (F to enter {result.f_to_enter:g})" if selected else "the named requests"
     return (
         f"{capital(result.target)} per second is regressed on request rates: least squares with {how}, "
         f"one refit without residuals beyond {result.threshold:g} standard deviations (Bard 1971, equations "
@@ -240,8 +237,9 @@ def _reliability(result: Overhead) -> Iterator[str]:
     if ratios:
         yield (
             f"The intervals that allow for correlated errors are {shown.number(min(ratios), 2)} to "
-            f"{shown.number(max(ratios), 2)} times as wide as the textbook's (correlation of a residual with "
-            f"the next {shown.number(result.autocorrelation)})."
+            f"{shown.number(max(ratios), 2)} times as wide as the textbook's (correlation of successive "
+            f"residuals"
+            f" {shown.number(result.autocorrelation)})."
         )
     if result.stability is not None:
         test = result.stability.robust
@@ -324,7 +322,8 @@ def _interval_table(result: Overhead) -> Table:
         notes=[
             f"All intervals at {percent(result.costs[0].seconds.level)}. Newey-West, the one to rely on, and "
             "the bootstrap allow for errors that are correlated and of unequal size; the textbook's holds "
-            "for independent errors of one size.",
+            "for independent errors of equal size."
+            "",
             f"Robust: Huber's M-estimate on {shown.count(result.robust_n, 'observation')}, outliers "
             "included. None negative: the least-squares fit in which no cost is below zero.",
         ],
@@ -356,12 +355,12 @@ def _fit_table(result: Overhead) -> Table:
             f"Outliers beyond {result.threshold:g} s left out, of them above the fit",
             f"{result.outliers}, {result.outliers_above}",
         ),
-        ("Correlation of a residual with the next", shown.number(result.autocorrelation)),
+        ("Correlation of successive residuals", shown.number(result.autocorrelation)),
         ("Condition number", shown.number(result.condition_number)),
         ("Busy CPU time, tick-sampled", None if check is None else shown.estimate(check.ticks)),
         ("Busy CPU time, exact", None if check is None else shown.estimate(check.exact)),
         (
-            "Ticks over exact CPU time, less one",
+            "Tick-sampled over exact CPU time, minus one",
             None if check is None else shown.quantity(check.disagreement, "share"),
         ),
         (
@@ -395,8 +394,9 @@ def _stability_table(result: Overhead) -> Table:
             "Spread over nominal: standard deviation of a cost between the subsets, over its standard error "
             "in one subset by the textbook; about 1 if the textbook's assumptions hold.",
             "p: probability of subsets at least as different if each cost is the same throughout. Textbook: "
-            "errors independent and of one size, so that a small p may mean no more than that they are not. "
-            "Robust: errors may be correlated and of any size; for the single costs adjusted for their "
+            "assumes independent errors of equal size, so a small p may mean only that they are not. "
+            "Robust: errors may be correlated and of unequal size;"
+            " for the single costs adjusted for their "
             "number (Holm).",
         ],
     )
@@ -476,7 +476,7 @@ def _interval_figure(result: Overhead) -> Figure | None:
         data=series.table("overhead-intervals-data", "Costs by method", "request"),
         alt=(
             f"Relative to the cost by least squares; {series.listed()} by Newey and West. A line is an "
-            "interval; it is cut where it is farther than three times the cost away."
+            f"interval, cut off at three times the cost."
         ),
         keys=METHODS,
     )

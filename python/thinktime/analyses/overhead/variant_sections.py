@@ -83,10 +83,12 @@ def _omission_table(result: Omission, names: str) -> Table:
         name="overhead-omission",
         caption=f"Costs with and without {names}",
         notes=[
-            "With over without: factor for a cost fitted without, of a log where it was not measured (Bard "
+            "With over without: factor for a cost fitted without it, in a log where it was not measured "
+            "(Bard "
             "1971, Tables 4 and 5).",
-            "With each: number of such requests that accompany one, the others held equal; their cost goes "
-            "there.",
+            "With each: number of the omitted requests that accompany one of this kind, the others held "
+            "equal; their cost is charged to it."
+            "",
         ],
     )
 
@@ -126,7 +128,7 @@ def _subtraction_table(result: Subtraction) -> Table:
         caption=f"Costs of requests, with and without {result.label}",
         notes=[
             "Shares and their intervals are from the regression of the rest, whose cost is the difference "
-            "except for outliers, which each regression leaves out for itself (Bard 1971, Table 9)."
+            "except for outliers, which each regression drops separately (Bard 1971, Table 9)."
         ],
     )
     return replace(table, rows=(*table.rows, (result.label, None, None, None, share(result.share))))

@@ -13,7 +13,7 @@ from thinktime.stats.estimate import NotApplicable
 if TYPE_CHECKING:
     from thinktime.analyses.rates.analysis import Rate, Rates
 
-TITLE = "How much of everything happened?"
+TITLE = "What is the mean rate of every counter?"
 METHOD = "Means over measured time; their intervals allow for the correlation of successive intervals."
 WORDS: Mapping[str, Callable[..., str]] = {
     "few_intervals": lambda intervals: (
@@ -21,8 +21,8 @@ WORDS: Mapping[str, Callable[..., str]] = {
         "independent intervals, which they are not, and are too narrow."
     ),
     "drifting": lambda series, of, above, example: (
-        f"{series} of {of} series, {example} among them, depend strongly on their own past (autocorrelation "
-        f"above {above}): their means depend on when the log began and ended."
+        f"{series} of {of} series, {example} among them, are strongly autocorrelated (above"
+        f" {above}): their means depend on the times at which the log began and ended."
     ),
     "no_length": lambda rows: f"{rows} rows without a positive length are left out.",
 }

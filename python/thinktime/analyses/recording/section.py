@@ -47,12 +47,12 @@ def section(result: Recording) -> Section:
         _facts_table(
             result.baseline,
             name="recording-floor",
-            caption="Inputs that ask for no work: the lower bound of every response time",
+            caption="Inputs that request no work: the lower bound of every response time",
         ),
         _facts_table(
             result.recorder,
             name="recording-recorder",
-            caption="Recorder's account of itself (last session)",
+            caption="The recorder's own cost (last session)",
         ),
         _absent(result),
     )
@@ -77,9 +77,9 @@ def _summary(result: Recording) -> tuple[str, ...]:
         sentences.append(f"Tick-sampled CPU time is {ratio} of the exact CPU time over the record.")
     others = [item for item in result.incidents if item.kind != "interval_dropped"]
     sentences.append(
-        f"{shown.count(len(others), 'kind')} of incident while it was written, listed below."
+        f"{shown.count(len(others), 'kind')} of incident occurred while it was written; see below."
         if result.incidents
-        else "Nothing went wrong while it was written."
+        else "No incident occurred while it was written."
     )
     return tuple(sentences)
 
@@ -109,7 +109,7 @@ def _incidents(result: Recording) -> Table:
         Col("detail", lambda item: item.detail),
         Col("times", lambda item: item.count),
         name="recording-incidents",
-        caption="What went wrong",
+        caption="Incidents",
     )
 
 
@@ -176,7 +176,7 @@ def host_words(host: Host) -> str:
         parts.append(f"{shown.quantity(float(host.memory_bytes), 'byte')} of memory")
     if host.system:
         parts.append(host.system)
-    return ", ".join(parts) or f"a machine of which the log says only its source, {host.source}"
+    return ", ".join(parts) or f"a machine of which the log records only the source, {host.source}"
 
 
 def facts(result: Recording) -> tuple[tuple[str, str], ...]:

@@ -133,13 +133,13 @@ def analyse(
     inputs = interactions.read(log, [WAITED])
     if inputs is None:
         return NotApplicable(
-            "the log has no interactions: what users typed and when they were answered was not recorded",
+            "the log has no interactions: inputs and response times were not recorded",
             "play users with `thinktime play` while recording",
         )
     waited = np.flatnonzero(inputs.columns[WAITED] != 0.0)
     if not (~np.isnan(inputs.response[waited])).any():
         return NotApplicable(
-            f"none of {len(waited)} interactions completed", "play for longer than one takes"
+            f"none of {len(waited)} interactions completed", "play for longer than an interaction takes"
         )
     covered = sessions(log, inputs.origin_us, 0.0, _last(inputs))
     overall = _group(inputs, waited, "all", level)

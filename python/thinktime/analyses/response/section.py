@@ -25,7 +25,7 @@ KEYS = (Key("p50", colour="p50"), Key("p90", colour="p90"), Key("p99", colour="p
 STRETCH = Key("stretch", colour="users")
 WORDS: Mapping[str, Callable[..., str]] = {
     "waited_for": lambda waited, interactions: (
-        f"Response times are of the {waited} of {interactions} interactions that users waited for."
+        f"Response times cover the {waited} of {interactions} interactions that users waited for."
     ),
     "unfinished": lambda unfinished, interactions: (
         f"{unfinished} of {interactions} interactions ({unfinished / interactions:.1%}) never completed and "

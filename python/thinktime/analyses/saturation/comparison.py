@@ -288,7 +288,7 @@ def _test(
     permuted = [statistic(random.permutation(first.count + second.count)) for _ in range(replications - 1)]
     p = (1 + sum(abs(item) >= abs(observed) for item in permuted)) / replications
     return SignificanceTest(
-        hypothesis="both frontiers are of samples of one",
+        hypothesis="both frontiers are of samples of the same machine",
         statistic=observed,
         p=p,
         n=first.count + second.count,

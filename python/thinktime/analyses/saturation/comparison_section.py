@@ -30,11 +30,11 @@ WORDS: Mapping[str, Callable[..., str]] = {
         "further out for that reason alone."
     ),
     "not_settled": lambda names: (
-        f"The frontier of {', '.join(names)} still moved outwards or is too short to say: more is possible "
-        "than was seen."
+        f"The frontier of {', '.join(names)} still moved outwards, or the log is too short to tell: more is "
+        f"possible than was observed."
     ),
     "never_limited": lambda name: (
-        f"In {name} no resource was ever used up: its frontier shows the load that was offered."
+        f"In {name} no resource was ever exhausted: its frontier shows the load that was offered."
     ),
     "exchangeable_blocks": lambda: (
         "The test assumes that blocks are exchangeable between the logs: days of different load count as a "

@@ -141,7 +141,7 @@ def ceilings(log: Log, given: Mapping[str, float] | None = None) -> tuple[Ceilin
                 by_columns[ceiling.columns] = ceiling
     for name, rate in (given or {}).items():
         if not rate > 0.0:
-            raise InputError(f"ceiling of {name}: {rate:g} is no rate; give the greatest possible per second")
+            raise InputError(f"ceiling of {name}: {rate:g} is not a rate; give the maximum per second")
         quantity = observations.quantities(log, [name])
         if not quantity:
             counters = ", ".join(column.name for column in log.schema("samples") if column.kind == "counter")

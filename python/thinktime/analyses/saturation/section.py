@@ -35,7 +35,7 @@ NAMES: dict[str, str] = {
 }
 WORDS: Mapping[str, Callable[..., str]] = {
     "mostly_unlimited": lambda free, points: (
-        f"At {free} of {points} frontier points no resource was used up: there the frontier shows the load "
+        f"At {free} of {points} frontier points no resource was exhausted: there the frontier shows the load "
         "that was offered, not the most that the machine can do."
     ),
     "still_growing": lambda: (
@@ -45,7 +45,7 @@ WORDS: Mapping[str, Callable[..., str]] = {
         f"Fewer than {least} intervals: too few to say whether the frontier has settled."
     ),
     "not_measured": lambda resources: (
-        f"Not measured: {', '.join(resources)}; points that these limit are labelled otherwise."
+        f"Not measured: {', '.join(resources)}; points limited by these are labelled otherwise."
     ),
     "hollow": lambda x, y, share: (
         f"Of the area below the curve of {x} and {y}, {share:.0%} is a mixture of work that was done and was "
@@ -53,7 +53,8 @@ WORDS: Mapping[str, Callable[..., str]] = {
     ),
     "resolution": lambda interval_s: (
         f"Saturation shorter than an interval ({interval_s:.3g} s) cannot be seen. The band of a frontier "
-        "shows how much it depends on single blocks of the log, and says nothing of a load that never came."
+        "shows how much it depends on single blocks of the log, and says nothing about loads that never "
+        "occurred."
     ),
 }
 
@@ -99,11 +100,11 @@ def _method(result: Saturation) -> str:
     at = result.thresholds
     text = (
         "An interval is on the frontier when no other did at least as much of everything (Bard 1971). "
-        f"The CPU counts as used up below {percent(at.idle_below)} idle, a disk above "
+        f"The CPU counts as exhausted below {percent(at.idle_below)} idle, a disk above "
         f"{percent(at.disk_above)} busy, memory above {percent(at.stall_above)} of the time stalled"
     )
     if result.ceilings:
-        text += f", what has a ceiling above {percent(at.ceiling_above)} of it"
+        text += f", a resource with a ceiling above {percent(at.ceiling_above)} of it"
     return text + (
         f", in intervals of {shown.quantity(result.interval_s, 's')}. The broken line is the least concave "
         "curve above the points, the fine one the work actually done; slopes are the broken line's. Bands "
@@ -122,22 +123,24 @@ def _sentences(result: Saturation) -> list[str]:
         if limit not in {"none", "unknown"} and part.value > 0
     ]
     sentences = [
-        f"Of the {shown.count(total, 'interval')} in which the machine did most, the limit was "
+        f"Of the {shown.count(total, 'interval')} in which the machine did the most, the limit was "
         f"{listed(words)}."
         if total
         else "No interval is on the frontier."
     ]
     sentences += [
-        f"{capital(named(limit))} was used up in {shown.estimate(share(part) or part)} of all intervals."
+        f"{capital(named(limit))} was exhausted in {shown.estimate(share(part) or part)} of all intervals."
         for limit, part in sorted(used_up, key=lambda item: -item[1].value)
     ]
     # A border that many resamples lack is in the table only.
     sentences += [_along(pair) for pair in result.pairs if len(pair.regions) > 1 and _sure(pair)]
     if not used_up:
-        sentences.append("No resource was used up in any interval: this load does not saturate the machine.")
+        sentences.append(
+            "No resource was exhausted in any interval: this load does not saturate the machine."
+        )
     settled = result.growth.settled
     if settled is False:
-        sentences.append("The frontier still moves outwards: the machine can do more than was seen here.")
+        sentences.append("The frontier still moves outwards: the machine can do more than was observed.")
     elif settled:
         sentences.append(
             "More data fill the frontier in rather than move it outwards: it is near the machine's limit."
@@ -231,7 +234,7 @@ def _limits(result: Saturation) -> Table:
         Col("intervals on the frontier", lambda limit: result.limits[limit]),
         Col("of all intervals", lambda limit: share(result.saturated_share.get(limit)), unit="share"),
         name="saturation-limits",
-        caption="Resources used up",
+        caption="Exhausted resources",
         notes=(f"{shown.count(result.n, 'observation')}.",),
     )
 
@@ -295,7 +298,7 @@ def _ceilings(result: Saturation) -> Table:
         Col("largest share reached", reached, unit="share"),
         Col("known from", lambda item: item[1].description),
         name="saturation-ceilings",
-        caption="Greatest rates that are known, not measured",
+        caption="Known maximum rates",
     )
 
 

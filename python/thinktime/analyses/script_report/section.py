@@ -13,16 +13,16 @@ from thinktime.stats.estimate import Estimate, NotApplicable
 if TYPE_CHECKING:
     from thinktime.analyses.script_report.analysis import ScriptReport
 
-TITLE = "What did the script's users request, and what did they get?"
+TITLE = "What did the users of the script request and receive?"
 METHOD = (
-    "Run and swap time over all interactions, responses over those that were waited for (Sekino 1969, run "
+    "Run and swap time over all interactions, responses over those with waiting (Sekino 1969, run "
     "CPM01); intervals: batch means of ratios."
 )
 UNKNOWN = "not recorded"
 WORDS: dict[str, Callable[..., str]] = {
     "few_interactions": lambda interactions: (
-        f"Only {interactions} interactions: less than one run of the standard script, so that the mix of "
-        "commands is not the script's."
+        f"Only {interactions} interactions: less than one run of the standard script, so the mix of "
+        f"commands is not that of the script."
     ),
     "sessions_differ": lambda: "The sessions differ in users or script; the status is that of the last one.",
 }
@@ -101,5 +101,5 @@ def _times(result: ScriptReport) -> Table:
         ),
         name="script-report-times",
         caption=f"Times of {shown.count(result.interactions, 'interaction')}",
-        notes=("CPU time is run and swap time. The response is of interactions that were waited for.",),
+        notes=("CPU time is run and swap time. The response covers interactions with waiting.",),
     )

@@ -43,8 +43,9 @@ METHOD = (
 )
 METHOD_OF_FITS = (
     "Fits: maximum likelihood (hyperexponential by EM, 2 to 5 phases by BIC); p of Kolmogorov and Smirnov's "
-    "and of Anderson and Darling's distance by parametric bootstrap, each sample fitted anew; parameters' "
-    "intervals from the same samples. The family of least BIC is chosen if its A² has p of 0.05 or more, "
+    "and of Anderson and Darling's distance by parametric bootstrap, each sample refitted; parameters' "
+    "intervals from the same samples. The family with the smallest BIC is chosen if its A² has p of 0.05 or "
+    "more, "
     "else the sample itself."
 )
 WORDS: dict[str, Callable[..., str]] = {
@@ -61,7 +62,7 @@ WORDS: dict[str, Callable[..., str]] = {
     ),
     "correlated": lambda correlation: (
         f"Successive service times are correlated ({correlation:.2f} by rank): tests and the bands of the "
-        "mean residual life treat them as independent and are too sure."
+        "mean residual life treat them as independent and are too confident."
     ),
     "coarse_clock": lambda share: (
         f"{share:.0%} of the service times repeat another: the source's clock is coarse, short ones are "

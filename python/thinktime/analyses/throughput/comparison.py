@@ -177,7 +177,7 @@ def compare(
     equal = at_equal_load(names, sums, measures, n_few=n_few, level=level)
     if equal is None:
         return NotApplicable(
-            "no range of load was reached often enough in all logs: nothing is at equal load",
+            "no range of load was reached often enough in all logs: nothing can be compared at equal load",
             "record longer, or group loads more widely (--width)",
         )
     curves = tuple(

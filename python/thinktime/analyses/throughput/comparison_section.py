@@ -40,8 +40,8 @@ WORDS: Mapping[str, Callable[..., str]] = {
         "the rest is not in the comparison."
     ),
     "unequal_work": lambda: (
-        "Load is equal, work need not be: what users did, and when, may have changed between the logs "
-        "together with the machine, and is part of the differences."
+        "Load is equal, but work need not be: the users' work and its timing may have changed between the "
+        "logs together with the machine, and are part of the differences."
     ),
     "few_in_range": lambda ranges, n_few: (
         ("One range of load of a log has" if ranges == 1 else f"{ranges} ranges of load of the logs have")
@@ -83,7 +83,7 @@ def _sentences(result: ThroughputComparison) -> list[str]:
         same = [item.measure.label for item in items if not item.significant]
         if same:
             sentences.append(
-                f"No difference is seen at equal load between {first} and {second} in {listed(same)}."
+                f"No difference is detected at equal load between {first} and {second} in {listed(same)}."
             )
     others = [item for item in result.overall if item.significant and item not in judged]
     for (first, second), items in _by_pair(others).items():
@@ -122,7 +122,7 @@ def _warnings(result: ThroughputComparison, *, asked: bool) -> list[str]:
     for (first, second), items in _by_pair(list(result.reversed_measures())).items():
         labels = listed([item.measure.label for item in items])
         warnings.append(
-            f"Whole means would say the opposite of {labels} of {first} and {second}: they reflect the "
+            f"Whole means would suggest the opposite for {labels} of {first} and {second}: they reflect the "
             "loads, not the machine."
         )
     return warnings

@@ -108,7 +108,7 @@ def _ranges(load: Load, width: int | None) -> tuple[int, int]:
     if count > GROUPS_MAX + 1:
         raise InputError(
             f"width: {chosen} makes {count - 1} ranges up to a load of {load.high:.6g}, but the most is "
-            f"{GROUPS_MAX}; make it greater"
+            f"{GROUPS_MAX}; increase it"
         )
     return chosen, count
 

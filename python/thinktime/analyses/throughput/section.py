@@ -167,7 +167,7 @@ def _whole(result: Throughput) -> tuple[Table, ...]:
         Col("measure", lambda item: capital(item.label)),
         Col("mean", lambda item: means.get(item.name)),
         name="throughput-whole",
-        caption="Means over the whole log: not for comparing",
+        caption="Means over the whole log: not for comparison",
         notes=(note,),
     )
     return (table,)

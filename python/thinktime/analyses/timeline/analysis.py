@@ -95,7 +95,7 @@ def analyse(log: Log) -> Timeline | NotApplicable:
         },
     )
     if not any(result.measured(name) for name in result.series):
-        return NotApplicable("the samples of this log have no column to draw", "")
+        return NotApplicable("the samples of this log have no column to plot", "")
     return result
 
 

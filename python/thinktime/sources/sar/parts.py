@@ -23,7 +23,7 @@ DISK_COLUMNS = (
         type="u64",
         unit="operation",
         kind="counter",
-        description="Reads, writes and discards completed, which sar does not tell apart",
+        description="Reads, writes and discards completed, which sar does not separate",
     ),
 )
 

@@ -212,5 +212,5 @@ def _split_item(activity: str, words: list[str]) -> tuple[str, list[str]]:
     if len(words) <= at + 1 or not words[at + 1]:
         raise DamagedLineError(f"the {activity} line names no item")
     if activity == "cpu" and not re.fullmatch(r"-1|\d{1,5}", words[1], re.ASCII):
-        raise DamagedLineError(f"CPU {words[1][:40]!r} is no number")
+        raise DamagedLineError(f"CPU {words[1][:40]!r} is not a number")
     return words[at + 1], words[at + 2 :]

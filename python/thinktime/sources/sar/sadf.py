@@ -110,7 +110,7 @@ def _watch(process: subprocess.Popen[bytes], output: Path, errors: Path, output_
         if time.monotonic() > deadline:
             raise InputError(f"sadf did not end within {TIME_MAX_S} s: the file's header is damaged")
         if output.stat().st_size + errors.stat().st_size > output_bytes_max:
-            raise InputError("sadf prints without end: the file's header is damaged")
+            raise InputError("sadf does not stop printing: the file's header is damaged")
 
 
 def _status(process: subprocess.Popen[bytes], wait_s: float) -> int | None:
