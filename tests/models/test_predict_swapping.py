@@ -92,7 +92,7 @@ def test_several_sizes_with_a_swap_time_each(run):
         (("machine.toml", "--minimum-time-in", "3+-1s"), "give it without an interval"),
         (("machine.toml", "--what-if", "colour=red"), "--what-if colour=red: give NAME=VALUE"),
         (("machine.toml", "--what-if", "memory=100"), "--what-if memory=100: size is 157, and memory 100"),
-        (("machine.toml", "--what-if", " "), "nothing is changed"),
+        (("machine.toml", "--what-if", " "), "changes nothing"),
         (("none.toml",), "none.toml"),
     ],
 )

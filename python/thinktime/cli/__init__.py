@@ -1,4 +1,4 @@
-"""The command line: one file a command, each loaded when it is called.
+"""The command line: one file per command, loaded when that command is called.
 
 Exit status: 0 done, 1 the work failed, 2 bad usage or bad input.
 """
@@ -34,7 +34,8 @@ COMMANDS: dict[str, str] = {
     "doctor": "thinktime.cli.doctor",
     "demo": "thinktime.cli.demo",
 }
-"""Name of each command, and the module whose ``command`` does it: a function, or a group of them."""
+"""Name of each command, and the module that defines it as ``command``: a function, or a group of
+functions."""
 
 EPILOG = """\
 Examples:
@@ -48,7 +49,7 @@ thinktime report run -o report.html
 
 
 def application(arguments: Sequence[str] = ()) -> typer.Typer:
-    """Commands of the command line; only the one that the arguments call, where they call one."""
+    """Application with all commands, or only with the one that the arguments call."""
     app = typer.Typer(
         help="Measure, explain and predict interactive multi-user systems.",
         epilog=EPILOG,
@@ -79,7 +80,7 @@ def application(arguments: Sequence[str] = ()) -> typer.Typer:
 
 
 def _short(command: Callable[..., None]) -> str:
-    """Take the first words of a command's docstring, up to where its details begin."""
+    """First words of a command's docstring, up to the details."""
     return re.split(r"[:.,]", command.__doc__ or "", maxsplit=1)[0].strip()
 
 

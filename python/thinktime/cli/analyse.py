@@ -171,7 +171,7 @@ def _typer_option(face: OptionHelp, annotation: Any) -> Any:
 
 
 def _options(asked: Question, values: dict[str, Any]) -> Any:
-    """Record of the options that were given; those that were not keep their defaults."""
+    """Record of the given options; the others keep their defaults."""
     given = {}
     for name, face in options_of(asked.options).items():
         value = values[name]

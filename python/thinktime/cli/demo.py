@@ -22,7 +22,7 @@ STEPS = 11
 """Largest number of steps in the number of users."""
 
 BEFORE_S = 25.0
-"""Seconds of the demo around the play: direct costs, baseline, rehearsal, report."""
+"""Duration of the demo apart from the play [s]: direct costs, baseline, rehearsal, report."""
 
 
 def command(
@@ -117,7 +117,7 @@ class Scale:
 
 
 def _scale(demand: dict[str, Any], cpus: int) -> Scale:
-    """Choose think time and users for the measured demand.
+    """Think time and numbers of users for the measured demand.
 
     The saturation point of a closed system with c servers is N* = c (R + Z) / D, with R the response time
     without queueing, Z the think time and D the service demand (Kleinrock 1968). Z is chosen so that N* is

@@ -63,8 +63,8 @@ def command(
     extends a finished one with more --replications.
 
     The design is a file in TOML: system, seed, replications (8), blocks (true), trace (false), responses
-    (all), transformation ("log10", say), and the tables [parameters], the same in all cells, and [factors],
-    lists of levels.
+    (all), transformation (such as "log10"), and the tables [parameters], the same in all cells, and
+    [factors], lists of levels.
 
     Examples:
 
@@ -122,7 +122,7 @@ def _run(
 
 
 def _shown(show: Callable[..., None]) -> Callable[[Progress], object]:
-    """Callback that shows how many cells are done, and their replications as a bar."""
+    """Callback that shows the number of finished cells, and their replications as a bar."""
 
     def progress(state: Progress) -> None:
         cells = f"{state.cells_done} of {state.cells} cells"

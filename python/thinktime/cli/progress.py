@@ -30,9 +30,9 @@ def counted(stage: str, total: int | None = None) -> Iterator[Callable[..., None
     Parameters
     ----------
     stage : str
-        Work that is under way, shown before the bar.
+        Work in progress, shown before the bar.
     total : int, optional
-        Number of steps, where it is known before the work.
+        Number of steps, if it is known in advance.
     """
     if not sys.stderr.isatty():
         yield None
@@ -52,9 +52,9 @@ class StageProgress:
     Parameters
     ----------
     stage : str
-        Work that is under way, shown first on the line.
+        Work in progress, shown first on the line.
     interruption : Interruption
-        Whether the user has asked to stop.
+        True once the user has asked to stop.
     """
 
     def __init__(self, stage: str, interruption: Interruption) -> None:
@@ -79,7 +79,7 @@ class StageProgress:
             self._bar.stop()
 
     def __call__(self, progress: Progress) -> bool:
-        """Show `progress`; False when the user has asked to stop."""
+        """True to continue, False if the user has asked to stop; shows `progress`."""
         if self._bar is not None and self._task is not None:
             total = progress.end_s or None
             self._bar.update(

@@ -29,7 +29,7 @@ def command(
         Literal["text", "json", "csv"], typer.Option("--format", help="Format of the tables.")
     ] = "text",
 ) -> None:
-    """List the scripts of simulated users; or print one, or check a file.
+    """List the scripts of simulated users, print one, or check a file.
 
     A script holds the lines that a user types, the replies that the user waits for, the think times, and the
     demands of each interaction on a system.

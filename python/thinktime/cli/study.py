@@ -1,4 +1,4 @@
-"""`thinktime study`: a paper run again, with its published values next to ours."""
+"""`thinktime study`: a paper repeated, with its published values next to ours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The log: what every source writes and every question reads.
+"""The log, which every source writes and every question reads.
 
 ==============  ==============================================================================
 `log`           `Log` opens a folder, `LogWriter` writes one; `vocabulary` lists shared columns
@@ -10,7 +10,7 @@
 `meters`        counters of events and CPU time that a system meters itself
 ==============  ==============================================================================
 
-This module offers the contents of `log`. The others read what questions need from a log; none of them
+This module offers the contents of `log`. The others read data from a log for the questions; none of them
 computes a statistic, and none imports an analysis.
 """
 

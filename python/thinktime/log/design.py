@@ -1,4 +1,4 @@
-"""The design of an experiment: a TOML file, read strictly, for a typo passed over runs for hours."""
+"""The design of an experiment: a TOML file, read strictly, since an overlooked typo costs hours."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ KEYS: dict[str, str] = {
     "parameters": "a table of parameters that are the same in all cells",
     "factors": 'a table of lists, such as scheduler = ["fb2", "fb_infinity"]',
 }
-"""What a design may hold, and what is allowed there."""
+"""Keys of a design, and the allowed value of each."""
 NEEDED = ("system", "seed", "factors")
 REPLICATIONS = 8
 CELLS_MAX = 999
@@ -40,23 +40,23 @@ class Design:
     Attributes
     ----------
     name : str
-        Where it comes from, for messages: the file.
+        Origin of the design, for messages: the file.
     system : str
     seed : int
     replications : int
-        Of each cell.
+        Number of replications of each cell.
     factors : dict
         Levels of each factor, in the order in which they are shown.
     parameters : dict
-        What all cells have in common.
+        Parameters common to all cells.
     blocks : bool
-        Whether replication r has the same random numbers in every cell.
+        True if replication r has the same random numbers in every cell.
     trace : bool
-        Whether interactions and events are logged.
+        True if interactions and events are logged.
     responses : tuple of str
-        What is analysed; empty for all.
+        Responses to analyse; empty for all.
     transformations : dict
-        Of responses that are not analysed as they are; under ``*`` that of all others.
+        Transformations by response; under ``*`` that of all others.
     """
 
     name: str
@@ -76,7 +76,7 @@ class Design:
         return full_factorial(self.factors)
 
     def parameters_of(self, levels: Mapping[str, Level]) -> dict[str, Any]:
-        """Parameters of a cell: the common ones with the cell's levels in their places.
+        """Parameters of a cell: the common ones, with the levels of the cell inserted.
 
         A factor's name is that of a parameter, or a path into one: ``stations.cpu.discipline`` is the
         discipline of the station whose name is ``cpu``.
@@ -98,7 +98,7 @@ class Design:
         return parameters
 
     def _inside(self, name: str, place: Any, step: str) -> Any:
-        """Return what `step` names in a table, or in a list of named tables."""
+        """Entry that `step` names in a table, or in a list of named tables."""
         if isinstance(place, dict) and step in place:
             return place[step]
         if isinstance(place, list):
@@ -116,18 +116,18 @@ class Design:
         return InputError(f"{self.name}: factors.{name}: there is no {step!r} to be varied; {there}")
 
     def transformation(self, response: str) -> Transformation | None:
-        """How `response` is transformed for the analysis; None for not at all."""
+        """Transformation of `response` for the analysis; None without one."""
         return self.transformations.get(response, self.transformations.get("*"))
 
 
 def read(path: str | Path) -> Design:
-    """Read a design; whether the system has such parameters is found out by `experiments.check`.
+    """Design in a file; `experiments.check` checks its parameters against the system.
 
     Raises
     ------
     InputError
         The file cannot be read, a key is unknown or missing, or a value is not allowed. The message names
-        file and key, what was given, and what is allowed.
+        file, key, the given value, and the allowed ones.
     """
     return _Reader(str(path), toml.read(Path(path))).design()
 
@@ -140,7 +140,7 @@ class _Reader:
         self.table = table
 
     def design(self) -> Design:
-        """Read the whole design."""
+        """Design of the whole table."""
         for key in self.table:
             if key not in KEYS:
                 raise InputError(f"{self.name}: there is no key {key!r}; {nearest(key, list(KEYS))}")
@@ -239,14 +239,14 @@ def _flat(table: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]
 
 
 def nearest(given: str, known: Sequence[str]) -> str:
-    """Hint at what may have been meant, and what there is."""
+    """Hint that names the nearest of the known names, and all of them."""
     close = difflib.get_close_matches(given, known, n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""
     return f"{hint}there are: {', '.join(known)}"
 
 
 def _shown(value: object) -> str:
-    """Write a value as it may stand in the file."""
+    """Value as the file may contain it."""
     try:
         return json.dumps(value, ensure_ascii=False)
     except TypeError:

@@ -20,7 +20,7 @@ INSTANTS = ("due", "sent", "first_service", "first_output", "completion")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interactions:
-    """Interactions in the order in which they were due; nan where not recorded, or never happened."""
+    """Interactions in the order in which they were due; nan for times not recorded or not reached."""
 
     origin_us: int
     """First arrival, microseconds since 1970 UTC."""

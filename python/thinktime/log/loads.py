@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 SINGLE_UP_TO = 12
-"""Largest load up to which each load is a range of its own."""
+"""Largest load up to which each load forms its own range."""
 RANGES_MAX = 20
 
 
@@ -22,7 +22,7 @@ class Range:
 
 
 def ranges(load: NDArray[np.float64], width: int | None = None) -> tuple[Range, ...]:
-    """Observations grouped by ascending load; empty ranges are left out, nan belongs to none.
+    """Observations grouped by ascending load; empty ranges and nan loads are omitted.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def ranges(load: NDArray[np.float64], width: int | None = None) -> tuple[Range, 
         Load of each observation: number of users, rounded to whole ones.
     width : int, optional
         Number of loads in a range: 2 gives 1-2, 3-4, ... (Bard 1971, Table 10). By default that of
-        `width_for`. Load 0 is a range of its own.
+        `width_for`. Load 0 is a separate range.
     """
     measured = np.flatnonzero(~np.isnan(load))
     if not len(measured):

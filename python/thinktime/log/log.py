@@ -52,10 +52,10 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Defect:
-    """One thing that is wrong with a log."""
+    """Defect of a log."""
 
     severity: Literal["note", "error"]
-    """``error`` where rows are lost or wrong, ``note`` where nothing is."""
+    """``error`` if rows are lost or wrong, otherwise ``note``."""
     file: str
     """File of the log."""
     place: str
@@ -63,9 +63,9 @@ class Defect:
     item: str
     """Column, key of the manifest, or block."""
     message: str
-    """Observation, and what would be right."""
+    """Observation, and the correct state."""
     remedy: str
-    """What to do about it."""
+    """Remedy."""
 
 
 def _columns(table: _native._Table | dict[str, Any]) -> tuple[Column, ...]:
@@ -78,12 +78,12 @@ def _vocabulary() -> dict[str, tuple[Column, ...]]:
 
 
 def tables() -> tuple[str, ...]:
-    """Names of the tables that the vocabulary has columns for."""
+    """Names of the tables for which the vocabulary has columns."""
     return tuple(_vocabulary())
 
 
 def machine_schema() -> dict[str, Any]:
-    """JSON Schema of the ``machine`` of a session in the manifest, to which `Log.check` holds it.
+    """JSON Schema of the ``machine`` of a session in the manifest, which `Log.check` enforces.
 
     A value marked with ``columnOf`` must name a column of that table; null is the same as an absent key.
     """
@@ -91,7 +91,7 @@ def machine_schema() -> dict[str, Any]:
 
 
 def vocabulary(table: str) -> tuple[Column, ...]:
-    """Columns that all sources share for `table`, in order.
+    """Columns of `table` common to all sources, in order.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ class Log:
 
     @classmethod
     def open(cls, path: str | Path) -> Log:
-        """Log in folder `path`, which may still be being written.
+        """Log in folder `path`, which a writer may still have open.
 
         Parameters
         ----------
@@ -164,7 +164,7 @@ class Log:
         LogError
             `path` is not a log, or a log of a newer format.
         TypeError
-            `path` is neither a text nor a path.
+            `path` is neither a string nor a path.
         """
         _check_path(path)
         try:
@@ -283,7 +283,7 @@ class Log:
         return self.table("samples")
 
     def users(self) -> pl.LazyFrame:
-        """Rows of `users`: one per interval and user who did anything."""
+        """Rows of `users`: one per interval and active user."""
         return self.table("users")
 
     def cpus(self) -> pl.LazyFrame:
@@ -291,11 +291,11 @@ class Log:
         return self.table("cpus")
 
     def disks(self) -> pl.LazyFrame:
-        """Rows of `disks`: one per interval and disk that did anything."""
+        """Rows of `disks`: one per interval and active disk."""
         return self.table("disks")
 
     def interfaces(self) -> pl.LazyFrame:
-        """Rows of `interfaces`: one per interval and network interface that did anything."""
+        """Rows of `interfaces`: one per interval and active network interface."""
         return self.table("interfaces")
 
     def interactions(self) -> pl.LazyFrame:
@@ -358,8 +358,8 @@ class Log:
 class LogWriter:
     """Writer of a log; a folder has at most one at a time.
 
-    Use `LogWriter.open` as a context manager. Leaving it by an exception keeps what was written
-    and leaves the session without an end, as a killed recorder does.
+    Use `LogWriter.open` as a context manager. Leaving it by an exception keeps the written rows and leaves
+    the session without an end, as a killed recorder does.
     """
 
     def __init__(self, native: _native.NativeLogWriter) -> None:
@@ -403,7 +403,7 @@ class LogWriter:
         InputError
             There is no such mode.
         TypeError
-            `path` is neither a text nor a path, or `machine` or `options` hold more than plain values.
+            `path` is neither a string nor a path, or `machine` or `options` contain other than plain values.
         """
         _check_path(path)
         if mode not in get_args(Mode):
@@ -448,7 +448,7 @@ class LogWriter:
     def incident(
         self, kind: str, detail: str, *, count: int = 1, span_us: tuple[int, int] | None = None
     ) -> None:
-        """Count an incident that readers of the log must know.
+        """Count an incident that readers of the log must know of.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Meters of events: columns that count them, and columns that hold the CPU time they took."""
+"""Meters of events: columns with their number, and columns with their CPU time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def meters(log: Log) -> tuple[tuple[Meter, ...], tuple[str, ...]]:
     """Meters in the log's manifest, and the defects of those that cannot be used.
 
     A session's ``machine`` has them as ``meters``: ``[{"event": "page fault", "count": "page_faults",
-    "time": "page_fault_s"}, ...]``. The last session that has any counts.
+    "time": "page_fault_s"}, ...]``. The last session that has any is used.
     """
     schema = {column.name for column in log.schema("samples")}
     usable: list[Meter] = []

@@ -30,7 +30,7 @@ LABELS = {
     "net_packets_in": "network packets in",
     "net_packets_out": "network packets out",
 }
-"""Names in words of columns whose own words are ordered for a sorted list."""
+"""Names in words of columns whose identifiers are ordered for sorting."""
 
 ROWS = 262_144
 """Largest number of rows in a piece: a column of it takes 2 MiB, and overhead per piece is negligible."""
@@ -55,7 +55,7 @@ class Observations:
     columns: dict[str, Array]
     """Amounts in the interval (counters), or readings at its end (gauges)."""
     dropped: int
-    """Number of rows left out because their length is null or not positive."""
+    """Number of rows omitted because their length is null or not positive."""
     absent: frozenset[str] = frozenset()
     """Columns without a value in the whole log, of which this may be a piece."""
 
@@ -65,7 +65,7 @@ class Observations:
     def total(self, names: Sequence[str]) -> Array:
         """Sum of columns in each interval; nan where none of them was measured.
 
-        A column that was never measured is left out of the sum; a column measured in some intervals only
+        A column that was never measured is omitted from the sum; a column measured in only some intervals
         makes the sum unknown in the others.
         """
         present = [self.columns[name] for name in names if name not in self.absent]
@@ -82,7 +82,7 @@ class Observations:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quantity:
-    """A kind of request or of work: one column, or the sum of several."""
+    """Kind of request or of work: one column, or the sum of several."""
 
     name: str
     label: str

@@ -68,7 +68,7 @@ class Cell:
         return Log.open(self.path)
 
     def replications(self) -> list[Replication]:
-        """Complete replications, by number; an interrupted one has no responses and is left out."""
+        """Complete replications, by number; an interrupted one has no responses and is omitted."""
         if not self.exists:
             return []
         found = (session.get("replication") for session in self.log().manifest["sessions"])
@@ -100,9 +100,9 @@ class Runs:
     factors: dict[str, list[Level]]
     """Levels of each factor, in the order of the design."""
     parameters: dict[str, Any]
-    """Parameters given for all cells alike."""
+    """Parameters common to all cells."""
     common_random_numbers: bool
-    """True if replication r meets the same users in every cell, so that replications are blocks."""
+    """True if replication r has the same users in every cell, so that replications are blocks."""
     cells: tuple[Cell, ...]
     """All combinations of levels; the last factor changes fastest."""
 
@@ -225,7 +225,7 @@ class Runs:
         return {}
 
     def design(self) -> Design | None:
-        """Design that the runs were made from; None where they were not made from a file."""
+        """Design from which the runs were made; None if it was not a file."""
         from thinktime.log import design
 
         path = self.path / DESIGN_NAME

@@ -1,7 +1,7 @@
-"""Inputs of a model as people give them, on the command line and in TOML files.
+"""Inputs of a model as users write them, on the command line and in TOML files.
 
 Options follow from the dataclass that the model takes: a field's name gives the option's name and, by its
-ending, its unit; its type says how a text is read; the string below it is the help.
+ending, its unit; its type determines how a text is read; the string below it is the help.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from thinktime.stats.estimate import Estimate
 BETWEEN = re.compile(r"\s*(?:±|\+-|\+/-)\s*")
 UNIT = re.compile(r"[a-z%]+$", re.IGNORECASE)
 KEYS = {"think_s": "think_time", "service_s": "service_time"}
-"""Names of fields whose own name does not say that they are times, once their unit is left out."""
+"""Names of fields that, without their unit, do not show that they are times."""
 TRUTH = {"yes": True, "true": True, "no": False, "false": False}
 
 
@@ -42,7 +42,8 @@ class Input:
     metavar: str
     example: str
     read: Callable[[object, str], Any]
-    """Makes the value of a text, a number, a list or a truth value; also takes its name for a message."""
+    """Function that converts a text, a number, a list or a boolean into the value; also takes the name for a
+    message."""
     required: bool
 
     @property
@@ -53,18 +54,18 @@ class Input:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """Inputs of one machine by field, and where each comes from."""
+    """Inputs of one machine by field, and the origin of each."""
 
     values: Mapping[str, Any]
     sources: Mapping[str, str]
 
     @classmethod
     def of(cls, values: Mapping[str, Any], source: str) -> Given:
-        """Inputs that all come from one source."""
+        """Inputs with a common origin."""
         return cls(values=values, sources=dict.fromkeys(values, source))
 
     def over(self, other: Given) -> Given:
-        """These inputs, completed by those of `other` that they lack."""
+        """These inputs, completed by missing ones from `other`."""
         return Given(values={**other.values, **self.values}, sources={**other.sources, **self.sources})
 
     def without(self, *names: str) -> Given:
@@ -123,7 +124,7 @@ def _shown(default: object) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Reader:
-    """How the text of one input is read, and how help and messages describe it."""
+    """Reader of the text of one input, and its description in help and messages."""
 
     read: Callable[[object, str], Any]
     metavar: str
@@ -170,7 +171,7 @@ def _flat(hint: Any) -> Iterator[Any]:
 
 
 def of_options(inputs: Sequence[Input], texts: Mapping[str, str | None], twin: str = "") -> Given:
-    """Inputs of options, from the texts of a command whose parameters `options` made; None is not given.
+    """Inputs from the texts of a command's options; None for an option that is not given.
 
     Parameters
     ----------
@@ -213,12 +214,12 @@ def of_file(inputs: Sequence[Input], path: Path) -> Given:
 
 
 def check_complete(inputs: Sequence[Input], given: Given, *, of: str = "", remedy: str = "a file") -> None:
-    """Refuse inputs of which a required one is missing.
+    """Refuse inputs if a required one is missing.
 
     Raises
     ------
     InputError
-        It names the input and its option.
+        An input is missing; the message names it and its option.
     """
     for item in inputs:
         if item.required and item.field not in given.values:
@@ -237,7 +238,7 @@ def seconds(given: object, item: str) -> float | Estimate:
 
 
 def number(given: object, item: str) -> float | Estimate:
-    """Number from 0 up, or one with its interval: ``4.8+-0.1``."""
+    """Number of at least 0, or one with its interval: ``4.8+-0.1``."""
     return _known(given, item, lambda text: _plain(text, item), "")
 
 
@@ -252,7 +253,7 @@ def share(given: object, item: str) -> float | Estimate:
 
 
 def whole(given: object, item: str) -> int:
-    """Whole number from 1 up."""
+    """Whole number of at least 1."""
     value = -1.0 if isinstance(given, bool) else _plain(str(given), item)
     if value < 1 or value != int(value):
         raise InputError(f"{item} {given}: give a whole number of at least 1")
@@ -260,7 +261,7 @@ def whole(given: object, item: str) -> int:
 
 
 def truth(given: object, item: str) -> bool:
-    """Truth value, of yes or no, or of true or false."""
+    """Boolean of yes or no, or of true or false."""
     value = TRUTH.get(str(given).lower())
     if value is None:
         raise InputError(f"{item} {given}: give yes or no")
@@ -274,7 +275,7 @@ def _choice(choices: Sequence[str], given: object, item: str) -> str:
 
 
 def exact(read: Callable[[object, str], float | Estimate], given: object, item: str) -> float:
-    """Value that `read` makes, refused if it has an interval."""
+    """Value returned by `read`, refused if it has an interval."""
     value = read(given, item)
     if isinstance(value, Estimate):
         raise InputError(f"{item} {given}: give it without an interval")
@@ -282,7 +283,7 @@ def exact(read: Callable[[object, str], float | Estimate], given: object, item: 
 
 
 def _several(read: Callable[[object, str], Any], given: object, item: str) -> Any:
-    """One value, or several with commas between them."""
+    """One value, or several separated by commas."""
     texts = given if isinstance(given, list) else str(given).split(",")
     values = tuple(read(text, item) for text in texts)
     return values[0] if len(values) == 1 else values
@@ -299,7 +300,7 @@ def _plain(text: str, item: str) -> float:
 
 
 def _known(given: object, item: str, read: Callable[[str], float], unit: str) -> float | Estimate:
-    """Value, with its interval where one is given after ± or +-."""
+    """Value, with its interval if one is given after ± or +-."""
     value, *half = BETWEEN.split(str(given).strip())
     if not half:
         return read(value)

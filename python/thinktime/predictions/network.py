@@ -26,22 +26,22 @@ COLOURS = ("user", "disk", "memory", "system", "net", "queue")
 """Colours of the stations, in their order; with more stations they repeat."""
 UTILISATION = Axis("utilisation", format=".0%", low=0.0, high=1.0)
 POINTS_MAX = 100
-"""Numbers of users of a chart, at most."""
+"""Largest number of populations in a chart."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Network:
-    """A closed network: users think, then visit stations."""
+    """Closed network: users think, then visit stations."""
 
     stations: tuple[Station, ...]
-    """Each with the demand of an interaction, over all its visits."""
+    """Stations, each with the demand of an interaction over all its visits."""
     users: tuple[int, ...]
     """Numbers of users to predict."""
     think_s: float = 0.0
     """Mean think time."""
 
     def __post_init__(self) -> None:
-        """Refuse a network without stations or users, and two stations of one name."""
+        """Refuse a network without stations or users, and two stations of the same name."""
         names = [station.name for station in self.stations]
         if not names:
             raise InputError("the network has no station; give one or more, such as --station cpu=30ms")
@@ -72,7 +72,7 @@ class NetworkPrediction:
 
     network: Network
     solution: Prediction
-    """Of the model, with arrays over the numbers of users from 1 up."""
+    """Prediction of the model, with arrays over the numbers of users from 1."""
     populations: tuple[Population, ...] = field(repr=False)
 
     @property
@@ -96,13 +96,13 @@ class NetworkPrediction:
 
     @property
     def bottleneck(self) -> Station | None:
-        """Station that limits the throughput; None where all are delays."""
+        """Station that limits the throughput; None if all are delays."""
         busiest = max(self.network.stations, key=_limit_s)
         return busiest if _limit_s(busiest) > 0.0 else None
 
 
 def _limit_s(station: Station) -> float:
-    """Least time between two interactions that the station can serve."""
+    """Shortest time between two completions at the station."""
     return 0.0 if station.delay else station.demands[0] / station.capacity
 
 

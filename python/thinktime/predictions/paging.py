@@ -44,7 +44,7 @@ LABELS = {
     **{f"{kind}_overhead_s": f"cost of one {kind.replace('_', ' ')}" for kind in KINDS},
 }
 SIMULATED = {"throughput_per_s": "interactions_per_s"}
-"""Responses of the simulation that have another name there."""
+"""Quantities of the model whose name in the simulation differs."""
 CURVES = {
     "useful_share": Key("useful", colour="user", shape="line"),
     "idle_share": Key("idle", colour="other", shape="line"),
@@ -112,14 +112,14 @@ def document(
     levels: int = 16,
     simulation: Simulation | None = None,
 ) -> Document:
-    """Document of one machine, of its number of eligible processes, and of each range of a parameter.
+    """Document on one machine, its number of eligible processes, and each range of a parameter.
 
     Parameters
     ----------
     parameters : mapping
         Parameters of the simulated Multics that differ from the defaults.
     ranges : mapping
-        Values of parameters among `VARIED`; each range leaves the others as they are.
+        Values of parameters among `VARIED`; each range leaves the others unchanged.
     levels : int
         Largest number of eligible processes to search.
     simulation : Simulation, optional
@@ -231,7 +231,7 @@ def _simulated(result: Machine) -> Table:
 
 
 def eligible(prediction: Prediction) -> Section:
-    """Section of the numbers of processes that are always eligible."""
+    """Section on the number of processes that are always eligible."""
     best = shown.count(int(prediction["optimum"]), "process")
     share = shown.quantity(prediction["optimum_share"], "share")
     low, high, thrashing = (prediction[name] for name in ("good_from", "good_to", "thrashing_from"))
@@ -333,7 +333,7 @@ def _levels_figure(prediction: Prediction) -> Figure:
 
 
 def sweep(name: str, machines: Sequence[Machine]) -> Section:
-    """Section of machines that differ in the parameter `name`, one of `VARIED`."""
+    """Section on machines that differ in the parameter `name`, one of `VARIED`."""
     title = VARIED[name]
     best = max(machines, key=lambda item: float(item.prediction["throughput_per_s"]))
     share = shown.estimate(best.predicted("useful_share"))

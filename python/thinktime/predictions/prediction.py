@@ -1,4 +1,4 @@
-"""Section, tables and sentences that the predictions of all models share."""
+"""Section, tables and sentences common to the predictions of all models."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def section(
     warnings: Sequence[str] = (),
     n: int = 0,
 ) -> Section:
-    """Section of any model's prediction.
+    """Section of a prediction of any model.
 
     Parameters
     ----------
@@ -38,11 +38,11 @@ def section(
     prediction : Prediction
         Result of the model.
     labels : mapping
-        Meaning of each quantity, by name; one without stands under its name.
+        Meaning of each quantity, by name; a quantity without one is shown under its name.
     summary : sequence of str
         The answer in sentences.
     tables : sequence of Table
-        Inputs of the model, shown before its figures.
+        Inputs of the model, shown before its results.
     warnings : sequence of str
         Caveats other than assumptions that do not hold.
     n : int
@@ -79,7 +79,7 @@ def modelled(value: float, unit: str) -> Estimate:
 
 
 def judgement(assumptions: Sequence[Assumption]) -> str:
-    """Sentence on how many of the assumptions hold."""
+    """Sentence on the number of assumptions that hold."""
     met, unmet, unknown = (sum(item.met is state for item in assumptions) for state in (True, False, None))
     counts = {"met": met, "not met": unmet, "not decided by these inputs": unknown}
     listed = "; ".join(f"{words}: {count}" for words, count in counts.items() if count)
@@ -97,7 +97,7 @@ def caveats(prediction: Prediction) -> tuple[str, ...]:
 
 
 def assumptions(name: str, prediction: Prediction) -> Table:
-    """Table of the assumptions and of whether each holds; `name` is that of the section."""
+    """Table of the assumptions with a verdict on each; `name` is that of the section."""
     return Table.of(
         prediction.assumptions,
         Col("assumption", lambda item: item.text),

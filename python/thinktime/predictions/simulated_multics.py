@@ -52,7 +52,7 @@ SAME = ("locks", "preempt", "hold_through_getwork")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedMultics:
-    """A simulated Multics as the paging model sees it."""
+    """Simulated Multics as an input of the paging model."""
 
     machine: Paging
     parameters: Mapping[str, Any]
@@ -60,7 +60,7 @@ class SimulatedMultics:
 
     @property
     def ignored(self) -> tuple[str, ...]:
-        """Parameters whose effect the simulation has and the model has not."""
+        """Parameters whose effect only the simulation has."""
         effects = {
             "housekeeping": self.parameters["housekeeping"] > 0,
             "priority": self.parameters.get("priority") == "first_eligible",
@@ -71,12 +71,12 @@ class SimulatedMultics:
 def of_parameters(parameters: Mapping[str, Any]) -> SimulatedMultics:
     """Machine of the paging model that `parameters` of the simulated system describe.
 
-    Users who play the script and those who type any of its lines become one kind of user that does both.
+    Users who play the script and those who type random lines of it become one kind of user that does both.
 
     Parameters
     ----------
     parameters : mapping
-        Those that differ from the defaults, as `thinktime.simulate` takes them.
+        Parameters that differ from the defaults, as for `thinktime.simulate`.
 
     Raises
     ------
@@ -172,7 +172,7 @@ def _programs(lines: Sequence[_Line], normal: float, known: Mapping[str, Any]) -
 
 
 def _changes(lines: Sequence[_Line], normal: float) -> float:
-    """Fraction of the interactions that begin another command than the one before."""
+    """Fraction of the interactions whose command differs from the previous one."""
     commands = [line.command for line in lines]
     played = sum(one != other for one, other in pairwise([*commands, commands[0]])) / len(commands)
     typed = 1.0 - sum((number / len(commands)) ** 2 for number in Counter(commands).values())

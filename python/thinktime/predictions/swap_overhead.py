@@ -26,24 +26,24 @@ LABELS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """A load that is CPU bound, now and with swapping or more processes."""
+    """CPU-bound load, now and with swapping or more processes."""
 
     elapsed_s: Known
     """Elapsed time of the load now."""
     swap_time_s: Known
     """Mean time of one swap, one way, without queueing."""
     swaps: Known | None = None
-    """Where one process is loaded: swaps, in and out, that are added."""
+    """Additional swaps, in and out, if one process is loaded."""
     quantum_s: Known | None = None
-    """Where several are loaded: memory quantum, the CPU time of a process while in memory."""
+    """Memory quantum, the CPU time of a process while in memory, if several are loaded."""
     processes: int = 1
     """Active processes now."""
     processes_b: int | None = None
-    """Active processes then; as now by default."""
+    """Active processes after the change; by default unchanged."""
 
 
 def predict(load: Load) -> Prediction:
-    """Elapsed time of a load that swaps, where the CPU is the bottleneck.
+    """Elapsed time of a load that swaps, if the CPU is the bottleneck.
 
     Raises
     ------

@@ -43,7 +43,7 @@ COMPARED = {
     "cpu_utilisation": "CPU busy",
     "fitting": "fit",
 }
-"""Quantities of a change that its table shows, and their headings."""
+"""Quantities in the table of a change, and their headings."""
 
 
 def section(
@@ -60,9 +60,9 @@ def section(
         Input of the model.
     prediction : Prediction
     sources : mapping
-        Where each input comes from, by field.
+        Origin of each input, by field.
     changes : sequence of (str, Prediction)
-        Predictions for other machines, by what differs.
+        Predictions for other machines, by their difference.
     """
     response = shown.estimate(predicted.estimate(prediction.quantity("response_s")))
     busiest, quantity = max(DEVICES.items(), key=lambda item: float(prediction[item[1]]))

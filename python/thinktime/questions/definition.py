@@ -1,4 +1,4 @@
-"""One question about a log: its name, its help, its options, and how it is answered.
+"""Base of the questions about a log: name, help, options, analysis and section.
 
 Each folder of `thinktime.analyses` defines one in its ``__init__``; `thinktime.analyses.QUESTIONS` lists
 them. The command line, the order of a report, the comparison of logs, the reference documentation and
@@ -33,14 +33,14 @@ class OptionHelp:
     parse: Callable[[str, str], Any] | None = None
     """Value of a text given for the flag (text, flag); raises `InputError`."""
     repeated: bool = False
-    """Whether the flag may be given several times; the field is then a tuple."""
+    """True if the flag may be repeated; the field is then a tuple."""
     least: float | None = None
     most: float | None = None
 
 
 KEY = "thinktime.option"
 FINDINGS_MAX = 3
-"""Sentences of a section that a page of it shows as findings."""
+"""Number of sentences of a section that its page shows as findings."""
 
 
 def option(default: Any, flag: str, help: str, **details: Any) -> Any:  # noqa: A002  (what it is called there)
@@ -55,11 +55,11 @@ def options_of(record: type) -> dict[str, OptionHelp]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """Options of a question that has none of its own."""
+    """Options of a question without any."""
 
 
 class Question:
-    """A question: subclass it in the ``__init__`` of the question's folder.
+    """Base class of a question, subclassed in the ``__init__`` of the question's folder.
 
     Override `analyse` and `section`; `compare` and `comparison_section` too where several logs can be
     compared; `answer` only where options choose between kinds of answer. Each imports what it needs inside,
@@ -77,9 +77,9 @@ class Question:
     accepts: ClassVar[Accepts] = "one log"
     options: ClassVar[type[Any]] = Options
     in_report: ClassVar[bool] = True
-    """Whether a report of a log has a section for it."""
+    """True if the report of a log has a section for it."""
     silent: ClassVar[bool] = False
-    """Whether a report leaves the section out, rather than give the reason, where it does not apply."""
+    """True if a report omits the section where it does not apply, instead of giving the reason."""
 
     def analyse(self, log: Log, options: Any) -> Any:
         """Result for one log, or `NotApplicable`."""
@@ -99,7 +99,7 @@ class Question:
 
     @property
     def compares(self) -> bool:
-        """Whether several logs can be compared."""
+        """True if several logs can be compared."""
         return type(self).compare is not Question.compare
 
     def open(self, paths: Sequence[Path]) -> Sequence[Any]:
@@ -108,9 +108,9 @@ class Question:
         Raises
         ------
         InputError
-            Too many folders, or one of them twice: compared with itself a log would agree too well.
+            Too many folders, or one of them twice: a log compared with itself would agree too well.
         LogError
-            One of them is no log.
+            One of them is not a log.
         """
         from thinktime.log import Log
 
@@ -165,7 +165,7 @@ class Question:
         raise NotImplementedError
 
     def writes(self, path: Path, options: Any) -> bool:
-        """Whether the answer writes to `path`, so that a command can refuse before the work."""
+        """True if the answer writes to `path`, so that a command can refuse before the work."""
         del path, options
         return False
 
@@ -183,7 +183,7 @@ def seconds(text: str, flag: str) -> float:
 
 
 def log_names(logs: Sequence[Log]) -> tuple[str, ...]:
-    """Name of each log: its folder's, or its whole path where two folders have the same name."""
+    """Name of each log: that of its folder, or the whole path if two folders have the same name."""
     short = [log.path.resolve().name for log in logs]
     return tuple(
         str(log.path) if short.count(name) > 1 else name for log, name in zip(logs, short, strict=True)

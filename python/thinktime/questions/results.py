@@ -28,7 +28,7 @@ TEXT_MAX = 70
 
 
 class Result:
-    """What an analysis returns: derive from it as a frozen, keyword-only dataclass with ``repr=False``.
+    """Base class of results: derive from it as a frozen, keyword-only dataclass with ``repr=False``.
 
     Examples
     --------
@@ -57,17 +57,17 @@ class Result:
     def to_dict(self) -> dict[str, Any]:
         """All fields as nested dictionaries, lists, numbers and strings, ready for JSON, in SI units.
 
-        An estimate is a dictionary of its value, unit, interval, n and method; what is not a finite
-        number is None, since JSON has no word for it.
+        An estimate is a dictionary of its value, unit, interval, n and method; a number that is not finite
+        becomes None, since JSON cannot express it.
         """
         return {item.name: _plain(getattr(self, item.name)) for item in _fields(self)}
 
     def to_frame(self) -> pl.DataFrame:
         """Main table as a polars data frame, a row for each record (pandas: ``.to_frame().to_pandas()``).
 
-        An estimate takes four columns: its value under the name of the field, then ``_low``, ``_high``
-        and ``_n``. Fields of nested records have both names: ``response_p90``. Lists inside a record are
-        left out; `to_dict` has them.
+        An estimate takes four columns: its value under the name of the field, then ``_low``, ``_high`` and
+        ``_n``. Fields of nested records have both names: ``response_p90``. Lists inside a record are omitted;
+        `to_dict` has them.
         """
         import polars as pl
 
@@ -108,7 +108,7 @@ class Result:
 
 
 def check_log(value: object, argument: str = "log") -> Log:
-    """Return `value` if it is an open log: the first line of every analysis.
+    """`value`, if it is an open log; called first by every analysis.
 
     Raises
     ------
@@ -127,12 +127,12 @@ def check_log(value: object, argument: str = "log") -> Log:
 
 
 def check_logs(logs: object, names: Sequence[str], least: int = 2) -> Sequence[Log]:
-    """Return `logs` if they are open logs, each with a name of its own: the first line of a comparison.
+    """`logs`, if they are open logs with different names; called first by every comparison.
 
     Raises
     ------
     TypeError
-        `logs` is no sequence of logs.
+        `logs` is not a sequence of logs.
     InputError
         There are fewer than `least`, or not as many names, or two have the same name.
     """
@@ -162,12 +162,12 @@ def all_or_reason(
 
 
 def check_level(level: float, argument: str = "level") -> float:
-    """Return `level` if it is a confidence between 0 and 1.
+    """`level`, if it is a confidence between 0 and 1.
 
     Raises
     ------
     InputError
-        It is not; 95 is taken for 0.95 in the remedy.
+        `level` is out of range; the remedy for 95 suggests 0.95.
     """
     if isinstance(level, (int, float)) and 0.0 < level < 1.0:
         return level

@@ -21,7 +21,7 @@ def build(logs: Sequence[Log]) -> Document:
     Raises
     ------
     ValueError
-        There is no log.
+        `logs` is empty.
     LogError
         A part of a log cannot be read.
     """
@@ -70,7 +70,7 @@ def _subtitle(facts: LogFacts) -> str:
 
 
 def _joined(logs: Sequence[Log], documents: Sequence[Document]) -> Document:
-    """Documents of several logs one after another, after the comparison; names tell the logs apart."""
+    """Documents of several logs one after another, after the comparison; names distinguish the logs."""
     sections = _comparisons(logs)
     findings: list[Finding] = []
     facts: list[tuple[str, str]] = []

@@ -1,4 +1,4 @@
-"""Cards at the top of a report: one value each."""
+"""Cards at the top of a report, each with one value."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from thinktime.stats.estimate import Estimate, NotApplicable
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSummary:
-    """System, seed, length and warm-up of the replications, and the laws they were checked against."""
+    """System, seed, length and warm-up of the replications, and the laws that were checked."""
 
     system: str
     seed: int
@@ -20,15 +20,15 @@ class RunSummary:
     length_s: float
     warm_up_s: float
     warm_up_settled: bool | None
-    """Whether MSER-5 found the end of the warm-up; None where the warm-up was given."""
+    """True if MSER-5 found the end of the warm-up; None if the warm-up was given."""
     laws: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Laws that were checked in every replication, with the places for which they were."""
+    """Laws that were checked in every replication, with the places where they were checked."""
 
 
 def section(
     run: RunSummary, figures: Mapping[str, Estimate | NotApplicable], descriptions: Mapping[str, str]
 ) -> Section:
-    """Section of the responses, one row each."""
+    """Section of the responses, with one row for each."""
     rows = tuple(
         (
             name,
@@ -61,7 +61,7 @@ def section(
 
 
 PLACES = 8
-"""Largest number of places that are named for a law."""
+"""Largest number of places named for a law."""
 
 
 def _laws(laws: Mapping[str, Sequence[str]]) -> str:

@@ -1,7 +1,7 @@
-"""Summary in plain words: how busy the machine is, what limits it, what a request costs, what to do next.
+"""Summary in plain words: load, limiting resource, costs of requests, waiting times, and next steps.
 
-Every sentence is drawn from results alone; where a result is missing, its sentence is left out, and the
-last sentences say how to obtain it.
+Every sentence is derived from results alone; if a result is missing, its sentence is omitted, and the last
+sentences say how to obtain it.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _limit(facts: LogFacts) -> Finding | None:
 
 
 def _waiting(facts: LogFacts) -> Finding | None:
-    """CPU time that was idle while a disk was busy; a hint alone is not reported."""
+    """Share of CPU time idle while a disk was busy; None if there is only a hint of it."""
     disks = facts.disks
     if disks is None or isinstance(disks.cpu, NotApplicable) or disks.cpu.is_hint:
         return None

@@ -1,4 +1,4 @@
-"""Facts that the summary of a report is drawn from: the results of one log, and figures derived from them."""
+"""Facts behind the summary of a report: the results of one log, and numbers derived from them."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class DisksQuestion(Question):
     """What do the disks do, and who waits for them?"""
 
     name = "disks"
-    summary = "Show the activity of the disks, and who waits for them."
+    summary = "Show disk activity, and who waits for the disks."
     examples = ("run --show queue --show matrix --from 30s", "run --show periods --every 10s")
     options = DisksOptions
 

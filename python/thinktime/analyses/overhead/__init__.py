@@ -62,7 +62,7 @@ class OverheadQuestion(Question):
     """What does each kind of request cost the system?"""
 
     name = "overhead"
-    summary = "Estimate the cost of each kind of request to the system."
+    summary = "Estimate the system time that each request costs."
     description = (
         "System time of each interval is regressed on the requests served in it (Bard 1971). For several "
         "logs, tests whether requests cost the same in each."

@@ -64,7 +64,7 @@ class SaturationQuestion(Question):
     """What limits the machine?"""
 
     name = "saturation"
-    summary = "Show the limiting resources and the maximum work of the machine."
+    summary = "Show which resource limits the machine, and where."
     description = (
         "Shows the intervals that no other interval exceeds in every kind of work, their exhausted "
         "resources, the limiting resource along the frontier, and the price of one kind of work in terms of "

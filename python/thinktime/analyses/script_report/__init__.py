@@ -17,7 +17,7 @@ class ScriptReportQuestion(Question):
     """What did the users of a script request and receive?"""
 
     name = "script-report"
-    summary = "Report the requests of a script's users and the service they received."
+    summary = "Report the requests and service of script users."
     description = (
         "The run report of a script, in the form of run CPM01 (Sekino 1969): status of the system; real "
         "time, run, swap and CPU time of the users who play the script, in total and per interaction; their "

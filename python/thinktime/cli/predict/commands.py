@@ -37,7 +37,7 @@ VALUES_MAX = 200
 
 
 def _values(given: object, item: str) -> list[float]:
-    """One value, several with commas between them, or a range: FROM..TO or FROM..TO..STEP."""
+    """Values of a text: one, several separated by commas, or a range FROM..TO or FROM..TO..STEP."""
     text = str(given)
     try:
         ends = [float(part) for part in text.split("..")] if ".." in text else []
@@ -222,7 +222,7 @@ def swapping(
 
 
 def _changed(now: Given, change: str) -> Swapping:
-    """Machine that differs in the inputs that `change` names."""
+    """Machine with the inputs that `change` names replaced."""
     by_key = {item.key: item for item in SWAPPING}
     texts: dict[str, str | None] = {}
     for part in change.split():
