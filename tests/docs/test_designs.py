@@ -89,13 +89,13 @@ def test_bad_use_says_what_would_be_right(made, tmp_path, capsys):
     design, folder, _ = made
     assert "--resume continues it" in refused(design, folder=folder)
     assert "is a folder of runs" in refused(folder, folder=tmp_path / "other")
-    assert "has no response 'speed'; there are: " in refused(folder, response=["speed"])
+    assert "has no response 'speed'; its responses are " in refused(folder, response=["speed"])
     assert "cannot be read" in refused(tmp_path / "nothing.toml")
     misspelt = tmp_path / "misspelt.toml"
     misspelt.write_text(design.read_text().replace("[parameters]", "[parameters]\nlenth = 600"))
-    said = refused(misspelt)
+    text = refused(misspelt)
     for part in (str(misspelt), "cell ", "lenth", "did you mean"):
-        assert part in said
+        assert part in text
     right = design.read_text().partition('responses = ["')[2].partition('"')[0]
     wrong = right[:3] + right[4:]
     misspelt.write_text(design.read_text().replace(f'["{right}"', f'["{wrong}"'))

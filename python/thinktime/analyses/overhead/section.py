@@ -62,7 +62,7 @@ REASONS: Mapping[str, Callable[..., str]] = {
         f"constant in {log}, so that its cost cannot be separated from the base"
     ),
     "moves_together": lambda tolerance: (
-        f"varies with those in the regression: only {tolerance:.0%} of its variation is its own"
+        f"collinear with those in the regression: only {tolerance:.0%} of its variation is independent"
     ),
     "competes": lambda target, f: (
         f"is negatively associated with {target} (F = {f:.2g}): it competes for the CPU rather than "
