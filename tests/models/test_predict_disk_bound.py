@@ -169,7 +169,10 @@ def test_swap_overhead_with_one_and_with_several_loaded(predict_command):
         ([*DISK, "--burst", "12ms", "--burst-b", "1s"], "queue_length of B is not given"),
         (["disk-bound", "{tmp}/none.toml"], "none.toml: cannot be read"),
         (["disk-bound", "{tmp}/misspelt.toml"], "laoded: is not an input of the model; did you mean loaded?"),
-        (["disk-bound", "{tmp}/a.toml", "{tmp}/a.toml", "{tmp}/a.toml"], "a.toml: is a third machine"),
+        (
+            ["disk-bound", "{tmp}/a.toml", "{tmp}/a.toml", "{tmp}/a.toml"],
+            "a.toml: is the file of a third machine",
+        ),
         (["disk-bound", "--from", "{tmp}", *BASE], "no manifest.json"),
         (
             ["disk-bound", "--from", "{log}", "--loaded", "4"],
@@ -184,7 +187,7 @@ def test_swap_overhead_with_one_and_with_several_loaded(predict_command):
         (["no-such-model"], "No such command 'no-such-model'"),
     ],
 )
-def test_bad_use_is_told_and_ends_with_2(arguments, words, predict_command, tmp_path, log):
+def test_bad_use_is_reported_with_status_2(arguments, words, predict_command, tmp_path, log):
     (tmp_path / "misspelt.toml").write_text("laoded = 4\n")
     (tmp_path / "a.toml").write_text("loaded = 4\n")
     status, output, errors = predict_command(

@@ -65,7 +65,7 @@ INPUTS = {
 
 
 MEASURED = ("queue_length", "utilisation", "elapsed_s", "interactions", "blocks")
-"""Inputs that are results of a load on one machine; the other machine does not take them over."""
+"""Inputs that are results of a load on one machine; the other machine does not inherit them."""
 BY_HAND = "give it by hand"
 UNIX6 = "unix6"
 """The simulated system whose swaps are of whole processes."""
@@ -76,30 +76,30 @@ UNIX6 = "unix6"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogInputs:
-    """Inputs of the model that a log has."""
+    """Inputs of the model available from a log."""
 
     place: str
     """The drive or device that serves the files."""
     inputs: Mapping[str, Any]
     """By field of `Configuration`."""
     missing: Mapping[str, NotApplicable]
-    """Inputs that the model needs and the log lacks, and why."""
+    """Inputs that the model needs but the log lacks, with the reason for each."""
     caveats: tuple[Caveat, ...]
 
 
 def of_log(log: Log, *, device: str = "", level: float = 0.95) -> LogInputs | NotApplicable:
-    """Inputs of the model for the machine that a log was recorded on (Brachman 1983, section 2).
+    """Inputs of the model for the machine on which a log was recorded (Brachman 1983, section 2).
 
     Service times are busy time over requests, which is access and transfer without queueing where a drive
-    serves one request at a time. Where files and swaps are on drives of their own, as in the thesis, each
-    drive gives one of the two times; where they share one, a simulation distinguishes them and a real log
-    does not.
+    serves one request at a time. If files and swaps are on separate drives, as in the thesis, each drive
+    gives one of the two times; if they share one, a simulation distinguishes them and a real log does not.
 
     Parameters
     ----------
     log : Log
     device : str
-        Name of the drive or device with the files; by default the simulated system's, or the busiest.
+        Name of the drive or device that holds the files; by default that of the simulated system, or the
+        busiest.
     level : float
         Confidence of the intervals.
     """
@@ -216,14 +216,14 @@ def _block_time(files: Drive, runs: _Runs, *, shared: bool) -> Estimate | NotApp
 def _swap_time(disks: Disks, swaps: Drive | None, runs: _Runs, *, paged: bool) -> Estimate | NotApplicable:
     if paged:
         return NotApplicable(
-            "the system pages, and swaps no whole process", "use a log of memory_management=swapping"
+            "the system pages and does not swap whole processes", "use a log of memory_management=swapping"
         )
     if isinstance(disks.swapping, NotApplicable):
         return disks.swapping
     counters = {amount.name: amount.total for amount in disks.swapping.amounts}
     if not {"swap_ins", "swap_outs"} & set(counters):
         return NotApplicable(
-            "the log counts pages swapped, and not how long a whole process takes to swap",
+            "the log counts pages swapped, not the time to swap a whole process",
             "measure or calculate that time and give it by hand",
         )
     if not any(counters.values()):
@@ -290,10 +290,10 @@ def _caveats(disks: Disks, numbered: bool) -> list[Caveat]:
 
 
 def inherited(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any]:
-    """Inputs that machine B, known by `b`, takes over from machine A.
+    """Inputs that machine B, whose own inputs are `b`, inherits from machine A.
 
-    A number of loaded processes is not taken over where B has another memory or another size of process,
-    because it then follows from them.
+    A number of loaded processes is not inherited if B has another memory or another process size, because it
+    then follows from those.
     """
     taken = {name: value for name, value in a.items() if name not in MEASURED and name not in b}
     changed = {"memory", "size"} & set(b)
@@ -316,9 +316,9 @@ def section(
     machines : (Configuration, Configuration)
         Inputs of the model for A and B.
     sources : (mapping, mapping)
-        Where each input of A and of B comes from, by field.
+        Origin of each input of A and of B, by field.
     caveats : sequence of Caveat
-        Of the log from which inputs were taken.
+        Caveats of the log from which inputs were taken.
     """
     measured = [value.n for machine in machines for value in machine.known() if isinstance(value, Estimate)]
     return predicted.section(

@@ -95,7 +95,7 @@ def find(name: str) -> System:
     """
     known = {system.name: system for system in systems()}
     if name not in known:
-        raise InputError(f"there is no simulated system {name!r}; there are: {', '.join(known)}")
+        raise InputError(f"there is no simulated system {name!r}; the systems are {', '.join(known)}")
     return known[name]
 
 

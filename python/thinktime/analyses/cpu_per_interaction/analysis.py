@@ -403,7 +403,7 @@ def _machine(log: Log) -> _Rows | NotApplicable:
         return NotApplicable("user and system time were not both measured", REMEDY)
     played = interactions.read(log)
     if played is None and not roles["throughput"]:
-        return NotApplicable("the log does not record how many interactions were completed", REMEDY)
+        return NotApplicable("the log does not record the number of completed interactions", REMEDY)
     faults = observations.quantities(log, ["page_faults"])
     counters = roles["throughput"][:1]
     gauges = ("users", *observations.role_columns(log, "load"))

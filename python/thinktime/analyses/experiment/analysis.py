@@ -154,7 +154,7 @@ def results(runs: Runs, responses: Sequence[str] = ()) -> dict[str, Experiment |
         raise InputError(f"{runs.path}: no cell is finished yet; run the design with --resume")
     names = list(responses) or list(design.responses if design else ()) or list(units)
     if unknown := [name for name in names if name not in units]:
-        raise InputError(f"{runs.path}: has no response {unknown[0]!r}; there are: {', '.join(units)}")
+        raise InputError(f"{runs.path}: has no response {unknown[0]!r}; its responses are {', '.join(units)}")
     blocks = "replication" if runs.common_random_numbers else None
     return {
         name: analyse(
@@ -511,7 +511,7 @@ def _factors(
         levels = factors[name] if isinstance(factors, Mapping) else _levels_in(frame, name)
         if len(levels) < 2:
             return NotApplicable(
-                f"factor {name} has one level only, {list(levels)}", "vary it, or make it a fixed parameter"
+                f"factor {name} has only one level, {list(levels)}", "vary it, or make it a fixed parameter"
             )
         listed.append(Factor(name, tuple(levels)))
     if not listed:
