@@ -101,6 +101,7 @@ def test_a_measure_may_be_the_verdict() -> None:
         ("{gain:.2fi}", "0.30 (0.10 to 0.50)"),
         ("{100 * gain:+.0fi %}", "+30 % (+10 to +50)"),
         ("{open:.2fi}", "0.30"),
+        ("{gain: s}", "0.30\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}0.20 s"),
         ("{share.old - share.new:.1f} s", "12.0 s"),
         ("{levels:.1f ms}", "vsio 1.0 ms, page io 2.0 ms"),
         ("{100 * levels:.0f}", "vsio 100, page io 200"),

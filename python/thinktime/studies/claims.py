@@ -28,11 +28,12 @@ chained: ``vmio < vsio < page_io``), ``and``, ``or``, ``not`` and the functions 
   in place of its measures. Comparisons with NaN are false.
 
 **Statistics.** ``statistic`` is a text with such expressions in braces, each with a format as Python has it:
-``{part:.2f}``. An ``i`` after the format adds the interval: ``{gain:.2fi}`` is ``0.31 (0.12 to 0.50)``. A
-unit after a space follows every number: ``{shares:.1f %}`` is ``46.1 %, 57.0 %``, and with the names of a
-mapping ``vsio 46.1 %, page io 57.0 %``. Where several mappings have the same names, ``each`` is the text of
-one item, and ``{each}`` in the statistic all of them: ``each = "{name} {ours:.1f} for {theirs:.1f} ms"``.
-Where that does not do, the code gives the words itself.
+``{part:.2f}``. An ``i`` after the format adds the interval: ``{gain:.2fi}`` is ``0.31 (0.12 to 0.50)``; an
+estimate without a format is shown as in tables, ``0.31 ± 0.19``. A unit after a space follows every number:
+``{shares:.1f %}`` is ``46.1 %, 57.0 %``, and with the names of a mapping ``vsio 46.1 %, page io 57.0 %``.
+Where several mappings have the same names, ``each`` is the text of one item, and ``{each}`` in the statistic
+all of them: ``each = "{name} {ours:.1f} for {theirs:.1f} ms"``. Where that does not do, the code gives the
+words itself.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ from typing import Any
 
 import numpy as np
 
+from thinktime.documents import format as shown
 from thinktime.errors import InputError
 from thinktime.stats.estimate import Estimate
 from thinktime.stats.hypothesis import ALPHA
@@ -300,6 +302,8 @@ class _Words(string.Formatter):
         if items is not None:
             return ", ".join(self.format_field(item, format_spec) for item in items)
         form, _, unit = format_spec.partition(" ")
+        if isinstance(value, Estimate) and not form:
+            return shown.estimate(value) + (f" {unit}" if unit else "")
         text = f"{_plain(value):{form.removesuffix('i')}}{f' {unit}' if unit else ''}"
         ends = (value.low, value.high) if isinstance(value, Estimate) and form.endswith("i") else ()
         if not ends or None in ends:
