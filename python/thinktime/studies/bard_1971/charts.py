@@ -1,4 +1,4 @@
-"""Figures 1 to 9, and recovered costs over true ones: each drawn, listed and told from one list of points."""
+"""Figures 1 to 9, and recovered costs over true ones: chart, table and words each from one list of points."""
 
 from __future__ import annotations
 

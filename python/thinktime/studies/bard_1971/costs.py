@@ -72,7 +72,7 @@ def _recovered(laboratory: Laboratory) -> Iterator[Recovered]:
 
 
 def chapter(laboratory: Laboratory) -> Chapter:
-    """True and recovered costs, with three kinds of interval."""
+    """Chapter on true and recovered costs, with three kinds of interval."""
     every = recovered(laboratory)
     of_requests = [item for item in every if item.request != "base"]
     near = PAPER.amount("costs-recovered", "near")
@@ -86,7 +86,8 @@ def chapter(laboratory: Laboratory) -> Chapter:
     )
     caveat = (
         "The true cost of a request is a mean over the period. Requests of complex programs cost more; where "
-        "programs of one kind come together, the regression charges a part of that to what goes along."
+        "programs of one kind come together, the regression charges a part of that to the requests that "
+        "accompany them."
     )
     return Chapter(
         summary=summary,

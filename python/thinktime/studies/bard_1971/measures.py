@@ -351,7 +351,7 @@ def _regions(laboratory: Laboratory) -> Iterator[Claim]:
     low = within(pair, 0.0, drum["end"] / 100.0)
     rates = [y for (_, y), _ in low]
     listed = (
-        f", {_limited_by(DRUM, low)} points there, at {min(rates):.1f} to {max(rates):.1f} pages a second"
+        f", {_limited_by(DRUM, low)} points there, at {min(rates):.1f} to {max(rates):.1f} pages per second"
         if rates
         else ""
     )

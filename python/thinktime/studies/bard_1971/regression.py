@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 THRESHOLD = 2.5
 AS_PRINTED = FitOptions(threshold=THRESHOLD, as_printed=True)
-_SPOOL = "Spool I/O goes along with printed lines: how CP time divides between the two is known least."
+_SPOOL = "Spool I/O occurs together with printed lines: which of the two takes CP time is the least certain."
 NOTES = {
     OMISSION: (_SPOOL,),
     REGRESSION: (
@@ -62,7 +62,7 @@ def chapter(laboratory: Laboratory) -> Chapter:
     summary = (
         "The log of each simulated period is fitted as the paper fitted DUSETIMR's records. The machine was "
         "calibrated to the coefficients of III-3 with VMIO and to Table 6. Version II has the old free-fret "
-        "and a path for a page that is longer by what Table 11 says, and users of its own: base and problem "
+        "and a longer path for a page, by Table 11, and users of its own: base and problem "
         "state, which the paper ascribes to them, were set for each period.",
     )
     method = (

@@ -1,4 +1,4 @@
-"""The same installation in other months: what of the results is the machine's, and what was luck."""
+"""Other runs of the same installation, which separate chance from properties of the machine."""
 
 from __future__ import annotations
 

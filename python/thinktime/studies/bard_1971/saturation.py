@@ -36,10 +36,10 @@ SECOND, THIRD = "II-3", "III-3"
 def chapter(laboratory: Laboratory) -> Chapter:
     """Figures 6 to 9, and the numbers that the text reads off them."""
     summary = (
-        "What the drum can do follows from its revolution and the order in which it serves, which was chosen "
-        "by the rate that the paper states. Where the CPU saturates follows from what requests cost. Which "
-        "of the two limits at all depends on how heavy the heaviest programs are, and these were chosen with "
-        "Figure 7 in sight; prices on the frontier were not fitted.",
+        "The rate of the drum follows from its revolution and the order in which it serves, which was chosen "
+        "by the rate that the paper states. Where the CPU saturates follows from the costs of requests. "
+        "Which of the two limits at all depends on how heavy the heaviest programs are, and these were "
+        "chosen with Figure 7 in sight; prices on the frontier were not fitted.",
         "Frontiers are those of several runs of each period together: one run of a few months may lack the "
         "few hours in which a resource is used up.",
     )
@@ -81,7 +81,7 @@ def frontier(laboratory: Laboratory, period: str) -> Saturation:
 
 @remembered
 def frontiers_compared(laboratory: Laboratory) -> FrontierComparison:
-    """The frontiers of versions II and III, with three core boxes each."""
+    """Comparison of the frontiers of versions II and III, with three core boxes each."""
     from thinktime.analyses.saturation import comparison as saturation_comparison
 
     names = (SECOND, THIRD)
@@ -125,7 +125,7 @@ def _facts(laboratory: Laboratory) -> Iterator[Cell]:
 
 
 def region(pair: FrontierPair, name: str) -> tuple[Estimate, Estimate] | None:
-    """The stretch of problem state [%] in which a resource limits; None where there is none.
+    """Stretch of problem state [%] in which a resource limits; None where there is none.
 
     Of several, that with most observations near the curve.
     """
@@ -154,7 +154,7 @@ def pages(laboratory: Laboratory, period: str) -> FrontierPair:
 
 
 def _regions(laboratory: Laboratory) -> Iterator[Cell]:
-    """Where the paging drum, the CPU and neither limit (Figure 7)."""
+    """Cells on the regions that the paging drum, the CPU and neither limit (Figure 7)."""
     pair = pages(laboratory, THIRD)
     drum, slack, cpu = (region(pair, name) for name in (DRUM, "none", "cpu"))
     nowhere = _count(0.0, len(pair.points), "percent", "nowhere")
@@ -181,13 +181,13 @@ def trade_off(laboratory: Laboratory, period: str, x: str, y: str) -> Estimate:
 
 
 def _rates(laboratory: Laboratory) -> Iterator[Cell]:
-    asked = (
+    prices = (
         ("page-price-ii", SECOND, "user_time", "page_ios"),
         ("page-price-iii", THIRD, "user_time", "page_ios"),
         ("vsio-price", THIRD, "user_time", "vsio"),
         ("vsio-price-in-pages", THIRD, "page_ios", "vsio"),
     )
-    for name, period, x, y in asked:
+    for name, period, x, y in prices:
         yield PAPER.fact(name, trade_off(laboratory, period, x, y))
 
 
