@@ -157,7 +157,9 @@ impl Manifest {
             }
         }
         manifest.tables = manifest.tables.into_iter().map(upgraded).collect();
-        manifest.is_intact = version < CHECKSUM_SINCE || has_its_checksum(&mut text);
+        // Also of a text that says that it is old, and has one.
+        let is_old = version < CHECKSUM_SINCE && !text.starts_with(&CHECKSUM_LINE[..CHECKSUM_AT.start]);
+        manifest.is_intact = is_old || has_its_checksum(&mut text);
         Ok(manifest)
     }
 

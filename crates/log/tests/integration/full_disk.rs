@@ -75,6 +75,44 @@ fn while_the_disk_is_full_rows_wait_and_are_counted() {
 }
 
 #[test]
+fn a_disk_that_is_full_to_the_end_loses_no_row_silently() {
+    let Ok(dir) = std::env::var(CHILD) else {
+        return in_a_mount("full_disk::a_disk_that_is_full_to_the_end_loses_no_row_silently", "size=512k");
+    };
+    let dir = Path::new(&dir);
+    let log_dir = dir.join("log");
+    let mut writer = open(&log_dir);
+    let tables = [writer.declare(schema()).unwrap(), writer.declare(twin()).unwrap()];
+    let append = |writer: &mut LogWriter, number| {
+        writer.append(tables.iter().map(|table| (*table, vec![row(number)])).collect()).unwrap();
+    };
+    for number in 0..100 {
+        append(&mut writer, number);
+    }
+    let written = fs::write(dir.join("filler"), vec![0u8; 1 << 20]);
+    assert!(written.is_err(), "the file system was not full");
+    for number in 100..2000 {
+        append(&mut writer, number);
+    }
+    writer.seal().unwrap();
+    let error = writer.finish().expect_err("what waits cannot be written").to_string();
+    assert!(error.contains("make room"), "{error}");
+    let log = Log::open(&log_dir).unwrap();
+    let found = assert_whole(&log, 100);
+    let lost = log.manifest().incidents.iter().find(|incident| incident.kind == "rows_lost");
+    assert_eq!(found + lost.expect("rows were lost").count, 2000);
+    assert!(log.manifest().sessions[0].end_us.is_some(), "the session ended by itself");
+    assert_eq!(log.check().unwrap(), []);
+    // With room again, the next writer seals what lay in the journal.
+    fs::remove_file(dir.join("filler")).unwrap();
+    open(&log_dir).finish().unwrap();
+    let log = Log::open(&log_dir).unwrap();
+    assert_eq!(assert_whole(&log, found), found);
+    assert_eq!(log.check().unwrap(), []);
+    assert!(log.manifest().incidents.iter().all(|incident| incident.kind != "killed"));
+}
+
+#[test]
 fn a_folder_that_cannot_be_written_is_said_to_be_so() {
     let Ok(dir) = std::env::var(CHILD) else {
         return in_a_mount("full_disk::a_folder_that_cannot_be_written_is_said_to_be_so", "ro");

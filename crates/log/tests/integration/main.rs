@@ -2,6 +2,7 @@
 
 mod changes;
 mod full_disk;
+mod hostile;
 mod kill;
 mod numbers;
 mod refusals;
