@@ -6,6 +6,7 @@ CSV, HTML) know only these objects. Numbers stay numbers, in SI units, until a r
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Generic, Literal, TypeVar
@@ -17,6 +18,8 @@ Read = TypeVar("Read", contravariant=True)
 
 DATA_IN = "--format json and csv"
 """Where all figures of a report are."""
+
+Shape = Literal["square", "circle", "diamond", "line"]
 
 Cell = str | int | float | None | Estimate
 """One cell of a table. An Estimate is shown with its interval; None as not measured."""
@@ -146,7 +149,15 @@ class Key:
     name: str
     _: KW_ONLY
     colour: str
-    shape: Literal["square", "circle", "diamond", "line"] = "square"
+    shape: Shape = "square"
+
+    @classmethod
+    def each(cls, names: Iterable[str], colours: Sequence[str], shape: Shape) -> tuple[Key, ...]:
+        """Key for each name; with more names than colours these repeat."""
+        return tuple(
+            cls(name, colour=colour, shape=shape)
+            for name, colour in zip(names, itertools.cycle(colours), strict=False)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -259,10 +259,10 @@ def _figures(result: NetworkPrediction) -> tuple[Figure, ...]:
     response = {user("response time"): lambda item: item.response}
     throughput = {user("interactions per second"): lambda item: item.throughput}
     queueing = [index for index, station in enumerate(result.network.stations) if not station.delay]
-    utilisation: dict[Key, Callable[[Population], Estimate]] = {}
-    for number, index in enumerate(queueing):
-        key = Key(result.network.stations[index].name, colour=COLOURS[number % len(COLOURS)], shape="line")
-        utilisation[key] = partial(_utilisation, index)
+    keys = Key.each([result.network.stations[index].name for index in queueing], COLOURS, "line")
+    utilisation: dict[Key, Callable[[Population], Estimate]] = {
+        key: partial(_utilisation, index) for key, index in zip(keys, queueing, strict=True)
+    }
     figures = (
         _figure(result, "response", "Response time", response, "response time [s]"),
         _figure(result, "throughput", "Throughput", throughput, "interactions per second"),

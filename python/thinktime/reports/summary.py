@@ -24,8 +24,6 @@ HEAVY = 0.25
 """Share of the system time above which one kind of request is worth pointing out."""
 WAITING = 0.1
 """Share of CPU time spent idle while a drive is busy above which it is worth a sentence."""
-STRETCHED = 2.0
-"""Stretch factor above which users wait for each other longer than for their own work."""
 
 
 def findings(facts: LogFacts) -> tuple[Finding, ...]:

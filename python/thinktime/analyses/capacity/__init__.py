@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from thinktime.questions.definition import Options, Question, log_names
 
 if TYPE_CHECKING:
-    from thinktime.analyses.capacity.comparison import Comparison
+    from thinktime.analyses.capacity.comparison import CapacityComparison
     from thinktime.analyses.capacity.result import Capacity
     from thinktime.documents.document import Section
     from thinktime.log import Log
@@ -42,14 +42,14 @@ class CapacityQuestion(Question):
         del options
         return section(result)
 
-    def compare(self, logs: Sequence[Log], options: Options) -> Comparison | NotApplicable:
+    def compare(self, logs: Sequence[Log], options: Options) -> CapacityComparison | NotApplicable:
         """Capacity of several logs, with differences from the first."""
         from thinktime.analyses.capacity.comparison import compare
 
         del options
         return compare(logs, log_names(logs))
 
-    def comparison_section(self, result: Comparison | NotApplicable, options: Options) -> Section:
+    def comparison_section(self, result: CapacityComparison | NotApplicable, options: Options) -> Section:
         """Section of the comparison."""
         from thinktime.analyses.capacity.comparison_section import section
 

@@ -46,7 +46,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Comparison(Result):
+class CapacityComparison(Result):
     """Capacity of several configurations."""
 
     MAIN = "states"
@@ -73,7 +73,9 @@ class Comparison(Result):
         return all(result.metered for result in self.results)
 
 
-def compare(logs: Sequence[Log], names: Sequence[str], *, level: float = 0.95) -> Comparison | NotApplicable:
+def compare(
+    logs: Sequence[Log], names: Sequence[str], *, level: float = 0.95
+) -> CapacityComparison | NotApplicable:
     r"""Capacity of each log, with differences from the first (Sekino 1971, Tables 1 to 3).
 
     Intervals of differences are those of independent estimates (`stats.difference.difference`). Logs without
@@ -109,7 +111,7 @@ def compare(logs: Sequence[Log], names: Sequence[str], *, level: float = 0.95) -
             [{event.request: (event.label, getattr(event, field)) for event in one.events} for one in results]
         )
 
-    return Comparison(
+    return CapacityComparison(
         names=tuple(names),
         results=results,
         uses=_lines(uses),

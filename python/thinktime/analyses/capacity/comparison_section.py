@@ -14,7 +14,7 @@ from thinktime.documents.wording import bare, capital, listed, noun, refused, sh
 from thinktime.stats.estimate import Caveat, Estimate, NotApplicable
 
 if TYPE_CHECKING:
-    from thinktime.analyses.capacity.comparison import Comparison, Line
+    from thinktime.analyses.capacity.comparison import CapacityComparison, Line
 
 TITLE = "How do the configurations use their processors?"
 DIFFERENCES = "Differences from the first log; intervals assume independent estimates."
@@ -35,7 +35,7 @@ WORDS: Mapping[str, Callable[..., str]] = {
 }
 
 
-def section(result: Comparison | NotApplicable) -> Section:
+def section(result: CapacityComparison | NotApplicable) -> Section:
     """Section of the capacity of several logs."""
     if isinstance(result, NotApplicable):
         return refused("capacity", TITLE, result)
@@ -59,7 +59,7 @@ def section(result: Comparison | NotApplicable) -> Section:
     )
 
 
-def _sentences(result: Comparison) -> Iterator[str]:
+def _sentences(result: CapacityComparison) -> Iterator[str]:
     """Change of useful work and idle time, and the overheads that changed most, for each log."""
     base, first = result.names[0], result.results[0]
     for index, (name, other) in enumerate(zip(result.names[1:], result.results[1:], strict=True)):
@@ -114,7 +114,7 @@ def _name(line: Line) -> str:
     return noun(line.name, line.label)
 
 
-def _settings(result: Comparison) -> Table:
+def _settings(result: CapacityComparison) -> Table:
     return Table.of(
         result.settings,
         Col("configuration", lambda item: condition_name(item.label, item.unit)),
@@ -125,7 +125,7 @@ def _settings(result: Comparison) -> Table:
 
 
 def _pair(
-    result: Comparison, name: str, caption: str, lines: Sequence[Line], unit: str
+    result: CapacityComparison, name: str, caption: str, lines: Sequence[Line], unit: str
 ) -> tuple[Table, Table]:
     """Table of values, and table of their differences from the first log."""
 
@@ -160,7 +160,7 @@ def _pair(
     )
 
 
-def _checks(result: Comparison) -> Table:
+def _checks(result: CapacityComparison) -> Table:
     """Total of all states, and largest disagreement of the identity, for each log."""
     differences = [
         round(max((abs(check.product - check.share) for check in one.checks), default=0.0), 9)
@@ -179,7 +179,7 @@ def _checks(result: Comparison) -> Table:
     )
 
 
-def _figure(result: Comparison) -> Figure:
+def _figure(result: CapacityComparison) -> Figure:
     """A bar for each configuration."""
     drawn = [groups(one) for one in result.results]
     title = "CPU time of each configuration"

@@ -179,10 +179,7 @@ def _lines(result: CpuPerInteraction) -> Table:
 
 
 def _keys(result: CpuPerInteraction) -> tuple[Key, ...]:
-    return tuple(
-        Key(name, colour=COLOURS[index % len(COLOURS)], shape="circle")
-        for index, name in enumerate(result.components)
-    )
+    return Key.each(result.components, COLOURS, "circle")
 
 
 def _bars(result: CpuPerInteraction) -> Figure | None:

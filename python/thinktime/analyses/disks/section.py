@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from thinktime.documents import charts
 from thinktime.documents import format as shown
-from thinktime.documents.document import Cell, Col, Cols, Column, Figure, Section, Table
+from thinktime.documents.document import Cell, Col, Cols, Figure, Section, Table
 from thinktime.documents.wording import listed, refused, share, whole, worded
 from thinktime.stats.estimate import Estimate, NotApplicable
 
@@ -192,28 +194,19 @@ def _amounts(
 ) -> Table:
     rows: list[tuple[Cell, ...]] = [(item.label, item.rate, whole(item.total)) for item in amounts]
     rows += [(label, value, None) for label, value in more if value is not None]
-    return Table(
-        name=name,
-        caption=caption,
-        columns=(Column("quantity"), Column("mean"), Column("total")),
-        rows=tuple(rows),
-    )
+    return Table.of(rows, Cols(("quantity", "mean", "total"), lambda row: row), name=name, caption=caption)
 
 
 def _filled(table: Table) -> Table:
     """Table without the columns in which all cells are empty."""
-    kept = [
-        index
-        for index in range(len(table.columns))
-        if index == 0 or any(row[index] is not None for row in table.rows)
+    filled = [
+        True,
+        *(any(row[index] is not None for row in table.rows) for index in range(1, len(table.columns))),
     ]
-    return Table(
-        name=table.name,
-        caption=table.caption,
-        columns=tuple(table.columns[index] for index in kept),
-        rows=tuple(tuple(row[index] for index in kept) for row in table.rows),
-        notes=table.notes,
-        folded=table.folded,
+    return replace(
+        table,
+        columns=tuple(itertools.compress(table.columns, filled)),
+        rows=tuple(tuple(itertools.compress(row, filled)) for row in table.rows),
     )
 
 

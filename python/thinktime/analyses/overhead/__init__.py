@@ -10,7 +10,7 @@ from thinktime.errors import InputError
 from thinktime.questions.definition import Question, log_names, option
 
 if TYPE_CHECKING:
-    from thinktime.analyses.overhead.comparison import Comparison
+    from thinktime.analyses.overhead.comparison import OverheadComparison
     from thinktime.analyses.overhead.result import Overhead
     from thinktime.documents.document import Section
     from thinktime.log import Log
@@ -90,13 +90,15 @@ class OverheadQuestion(Question):
         del options
         return section(result)
 
-    def compare(self, logs: Sequence[Log], options: OverheadOptions) -> Comparison | NotApplicable:
+    def compare(self, logs: Sequence[Log], options: OverheadOptions) -> OverheadComparison | NotApplicable:
         """Tests of equal costs in several logs."""
         from thinktime.analyses.overhead.comparison import compare
 
         return compare(logs, log_names(logs), drop=options.drop, **_arguments(options))
 
-    def comparison_section(self, result: Comparison | NotApplicable, options: OverheadOptions) -> Section:
+    def comparison_section(
+        self, result: OverheadComparison | NotApplicable, options: OverheadOptions
+    ) -> Section:
         """Section of the comparison."""
         from thinktime.analyses.overhead.comparison_section import section
 

@@ -50,7 +50,7 @@ class NotCompared:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Comparison(Result):
+class OverheadComparison(Result):
     """The same regression of several logs, cost by cost."""
 
     MAIN = "costs"
@@ -70,7 +70,7 @@ class Comparison(Result):
 
 def compare(
     logs: Sequence[Log], names: Sequence[str], *, requests: Sequence[str] | None = None, **options: Any
-) -> Comparison | NotApplicable:
+) -> OverheadComparison | NotApplicable:
     """Costs of several logs by the same regression, with tests of their equality.
 
     Each cost is tested by itself and all are tested together, with the covariances of Newey and West and
@@ -113,7 +113,7 @@ def compare(
         _same(results, [name], f"the cost of {_cost(results[0], name).label} is the same") for name in kept
     ]
     of_requests = [name for name in kept if name not in NOT_REQUESTS]
-    return Comparison(
+    return OverheadComparison(
         names=tuple(names),
         results=results,
         costs=tuple(

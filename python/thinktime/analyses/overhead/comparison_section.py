@@ -14,7 +14,7 @@ from thinktime.stats.estimate import NotApplicable
 from thinktime.stats.hypothesis import ALPHA
 
 if TYPE_CHECKING:
-    from thinktime.analyses.overhead.comparison import ComparedCost, Comparison, NotCompared
+    from thinktime.analyses.overhead.comparison import ComparedCost, NotCompared, OverheadComparison
 
 TITLE = "Do requests cost the same in these logs?"
 
@@ -35,7 +35,7 @@ WORDS: Mapping[str, Callable[..., str]] = {
 }
 
 
-def section(result: Comparison | NotApplicable) -> Section:
+def section(result: OverheadComparison | NotApplicable) -> Section:
     """Section of the costs of several logs."""
     if isinstance(result, NotApplicable):
         return refused("overhead", TITLE, result)
@@ -61,7 +61,7 @@ def _name(cost: ComparedCost) -> str:
     return noun(cost.request, cost.label)
 
 
-def _sentences(result: Comparison) -> list[str]:
+def _sentences(result: OverheadComparison) -> list[str]:
     different = [f"{_name(cost)} ({p_value(cost.test.p)})" for cost in result.costs if cost.test.rejected()]
     verb = "are not the same" if result.every.rejected() else "are not shown to differ"
     sentences = [f"Costs {verb} in {listed(result.names)} (all at once: {p_value(result.every.p)})."]
@@ -75,7 +75,7 @@ def _sentences(result: Comparison) -> list[str]:
     return sentences
 
 
-def _costs(result: Comparison) -> Table:
+def _costs(result: OverheadComparison) -> Table:
     first = result.costs[0].seconds[0]
     unit = bare(first).unit
     return Table.of(
@@ -97,7 +97,7 @@ def _costs(result: Comparison) -> Table:
     )
 
 
-def _tests(result: Comparison) -> Table:
+def _tests(result: OverheadComparison) -> Table:
     of_requests = [] if result.requests is None else [result.requests]
     return Table.of(
         [result.every, *of_requests, *(cost.test for cost in result.costs)],
@@ -111,7 +111,7 @@ def _tests(result: Comparison) -> Table:
     )
 
 
-def _fits(result: Comparison) -> Table:
+def _fits(result: OverheadComparison) -> Table:
     return Table.of(
         list(zip(result.names, result.results, strict=True)),
         Col("log", lambda item: item[0]),
@@ -126,12 +126,12 @@ def _fits(result: Comparison) -> Table:
     )
 
 
-def _figure(result: Comparison) -> Figure | None:
+def _figure(result: OverheadComparison) -> Figure | None:
     """Costs of each log, relative to the first."""
     costs = [cost for cost in result.costs if cost.seconds[0].value > 0.0]
     if not costs or len(result.names) > len(COLOURS):
         return None
-    keys = [Key(name, colour=colour, shape="circle") for name, colour in zip(result.names, COLOURS)]  # noqa: B905
+    keys = Key.each(result.names, COLOURS, "circle")
     series = Series(
         [
             Point(key=key, label=_name(cost), y=bare(value), relative_to=cost.seconds[0].value)

@@ -562,10 +562,7 @@ def _fit_figure(result: Overhead) -> Figure | None:
 
 def _subset_keys(result: Overhead) -> tuple[Key, ...]:
     subsets = result.stability.subsets if result.stability is not None else ()
-    return tuple(
-        Key(f"subset {number}", colour=COLOURS[(number - 1) % len(COLOURS)], shape="circle")
-        for number in range(1, len(subsets) + 1)
-    )
+    return Key.each([f"subset {number}" for number in range(1, len(subsets) + 1)], COLOURS, "circle")
 
 
 def _spread_figure(result: Overhead) -> Figure | None:

@@ -47,10 +47,7 @@ def section(result: FrontierComparison | NotApplicable) -> Section:
     """Section of the comparison of frontiers."""
     if isinstance(result, NotApplicable):
         return refused("saturation", TITLE, result)
-    keys = tuple(
-        Key(name, colour=COLOURS[index % len(COLOURS)], shape="line")
-        for index, name in enumerate(result.names)
-    )
+    keys = Key.each(result.names, COLOURS, "line")
     counts = ", ".join(
         f"{name} {shown.count(n, 'observation')}" for name, n in zip(result.names, result.n, strict=True)
     )

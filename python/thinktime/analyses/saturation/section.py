@@ -66,15 +66,9 @@ def named(limit: str) -> str:
 
 def _keys(result: Saturation) -> dict[str, Key]:
     """Key of each limit."""
-    ceilings = {
-        ceiling.resource: Key(
-            f"limited by the {ceiling.resource}",
-            colour=CEILING_COLOURS[index % len(CEILING_COLOURS)],
-            shape="circle",
-        )
-        for index, ceiling in enumerate(result.ceilings)
-    }
-    return {**KEYS, **ceilings}
+    resources = [ceiling.resource for ceiling in result.ceilings]
+    keys = Key.each([f"limited by the {resource}" for resource in resources], CEILING_COLOURS, "circle")
+    return {**KEYS, **dict(zip(resources, keys, strict=True))}
 
 
 def section(result: Saturation | NotApplicable) -> Section:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from thinktime.analyses.throughput.section import hollow, load_label, points
+from thinktime.analyses.throughput.section import hollow, load_label, load_name, points
 from thinktime.documents import format as shown
 from thinktime.documents.charts import Axis
 from thinktime.documents.document import Cell, Col, Cols, Figure, Key, Section, Table
@@ -163,11 +163,11 @@ def _by_load(result: ThroughputComparison) -> Table:
         result.by_load,
         Col("measure", lambda item: capital(item.measure.label)),
         Col("logs", _pair),
-        Col(_load(result), lambda item: range_of(*item.load) if item.load else None),
+        Col(load_name(result), lambda item: range_of(*item.load) if item.load else None),
         Col("difference", lambda item: item.estimate),
         Col("p, adjusted", lambda item: item.p_adjusted, unit="p"),
         name="throughput-differences-by-load",
-        caption=f"Differences by {_load(result)}",
+        caption=f"Differences by {load_name(result)}",
         folded=len(result.by_load) > OPEN_UP_TO,
     )
 
@@ -175,7 +175,7 @@ def _by_load(result: ThroughputComparison) -> Table:
 def _standard(result: ThroughputComparison) -> Table:
     return Table.of(
         result.standard,
-        Col(_load(result), lambda item: range_of(item.low, item.high)),
+        Col(load_name(result), lambda item: range_of(item.low, item.high)),
         Col("weight", lambda item: item.weight, unit="share"),
         Cols([f"time of {curve.name}" for curve in result.curves], lambda item: item.shares, unit="share"),
         name="throughput-standard",
@@ -199,16 +199,9 @@ def _whole(result: ThroughputComparison) -> Table:
     )
 
 
-def _load(result: ThroughputComparison) -> str:
-    return "users" if result.load == "population" else result.load.replace("_", " ")
-
-
 def _figure(result: ThroughputComparison, measure: Measure) -> Figure | None:
     """Curves of one measure in all logs."""
-    keys = tuple(
-        Key(curve.name, colour=COLOURS[number % len(COLOURS)], shape="line")
-        for number, curve in enumerate(result.curves)
-    )
+    keys = Key.each([curve.name for curve in result.curves], COLOURS, "line")
     series = Series(
         [
             point
@@ -219,7 +212,7 @@ def _figure(result: ThroughputComparison, measure: Measure) -> Figure | None:
     )
     if len(series.points) < 2:
         return None
-    load, name = _load(result), f"throughput-compared-{measure.name.replace('_', '-')}"
+    load, name = load_name(result), f"throughput-compared-{measure.name.replace('_', '-')}"
     measured = [
         (curve, group)
         for curve in result.curves

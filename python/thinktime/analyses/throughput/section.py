@@ -15,6 +15,7 @@ from thinktime.stats.estimate import NotApplicable
 
 if TYPE_CHECKING:
     from thinktime.analyses.throughput.analysis import Group, Measure, Throughput
+    from thinktime.analyses.throughput.comparison import ThroughputComparison
 
 TITLE = "How much work gets done as users are added?"
 METHOD = (
@@ -88,7 +89,7 @@ def _sentences(result: Throughput) -> list[str]:
     return sentences
 
 
-def load_name(result: Throughput) -> str:
+def load_name(result: Throughput | ThroughputComparison) -> str:
     """Unit of the load in words: `active users`; for the population that was played, `users`."""
     return "users" if result.load == "population" else result.load.replace("_", " ")
 
