@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from thinktime.analyses.compare.design import Clock, Placing, aligned, time_label
 from thinktime.analyses.compare.effects import adjusted_means, slopes_of
-from thinktime.analyses.compare.result import BeforeAfter, LogCost, LogEffect, NotCompared, Side
+from thinktime.analyses.compare.result import BeforeAfter, LogEffect, NotCompared, Side
 from thinktime.analyses.compare.unit_means import Cell, gather
 from thinktime.analyses.compare.variables import Question, Variables, questions, variables
 from thinktime.analyses.overhead import comparison as overhead_comparison
@@ -29,6 +29,7 @@ from thinktime.stats.series import batch_means
 from thinktime.stats.series.standardised import Mean
 
 if TYPE_CHECKING:
+    from thinktime.analyses.overhead.comparison import ComparedCost
     from thinktime.log import Log
     from thinktime.log.observations import Observations
 
@@ -288,7 +289,7 @@ def _by_range(item: LogEffect, curves: ThroughputComparison | None) -> LogEffect
     return replace(item, by_range=estimates[0]) if estimates else item
 
 
-def _costs(logs: Sequence[Log], chosen: Variables, level: float) -> tuple[LogCost, ...] | NotApplicable:
+def _costs(logs: Sequence[Log], chosen: Variables, level: float) -> tuple[ComparedCost, ...] | NotApplicable:
     """Costs of the same requests in both logs."""
     if not chosen.work:
         return NotApplicable("no request was measured in both logs")
@@ -298,17 +299,7 @@ def _costs(logs: Sequence[Log], chosen: Variables, level: float) -> tuple[LogCos
     )
     if isinstance(comparison, NotApplicable):
         return comparison
-    return tuple(
-        LogCost(
-            request=item.request,
-            label=item.label,
-            before=item.seconds[0],
-            after=item.seconds[1],
-            difference=item.differences[0],
-            test=item.test,
-        )
-        for item in comparison.costs
-    )
+    return comparison.costs
 
 
 # Effects

@@ -18,7 +18,7 @@ from thinktime.analyses.compare.section import (
 from thinktime.analyses.throughput import comparison_section as throughput_comparison
 from thinktime.documents import format as shown
 from thinktime.documents.charts import Axis
-from thinktime.documents.document import Col, Column, Figure, Key, Section, Table
+from thinktime.documents.document import Col, Cols, Column, Figure, Key, Section, Table
 from thinktime.documents.series import Point, Series
 from thinktime.documents.wording import capital, p_value, percent, refused, worded
 from thinktime.stats.estimate import Estimate, NotApplicable
@@ -166,9 +166,8 @@ def _costs(result: BeforeAfter) -> Table:
     return Table.of(
         result.costs,
         Col("request", lambda item: capital(item.label)),
-        Col("before", lambda item: item.before),
-        Col("after", lambda item: item.after),
-        Col("difference", lambda item: item.difference),
+        Cols(("before", "after"), lambda item: item.seconds),
+        Col("difference", lambda item: item.differences[0]),
         Col("Welch", lambda item: item.test.p, unit="p"),
         name="compare-costs",
         caption="Costs of requests in system time",

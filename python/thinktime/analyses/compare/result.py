@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
+from thinktime.analyses.overhead.comparison import ComparedCost
 from thinktime.analyses.throughput.comparison import ThroughputComparison
 from thinktime.questions.results import Result
 from thinktime.stats.estimate import Caveat, Estimate
@@ -230,19 +231,6 @@ class LogEffect(Contrast):
     the logs are not the same."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogCost:
-    """Cost of one kind of request in both logs."""
-
-    request: str
-    label: str
-    before: Estimate
-    after: Estimate
-    difference: Estimate
-    test: SignificanceTest
-    """Whether it is the same in both; p adjusted over all costs (Holm)."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class BeforeAfter(Result):
     """Differences between two logs, where nothing was assigned by a plan."""
@@ -261,7 +249,8 @@ class BeforeAfter(Result):
     effects: tuple[LogEffect, ...]
     curves: ThroughputComparison | None
     """Both logs load by load (`throughput.comparison`); None where that does not apply."""
-    costs: tuple[LogCost, ...]
+    costs: tuple[ComparedCost, ...]
+    """Costs of requests in both logs (`overhead.comparison`)."""
     costs_unknown: str
     not_common: tuple[str, ...]
     """Quantities that only one of the logs has."""
