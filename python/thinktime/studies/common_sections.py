@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from thinktime.documents.document import Column, Table
+from thinktime.documents.document import Col, Table
 from thinktime.sources.simulated import System
 from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.study import Chapter
@@ -45,21 +45,16 @@ def parameters(system: System, values: Mapping[str, Any]) -> Table:
     values : mapping
         Resolved values; the default of a parameter that is not among them is shown as written.
     """
-    return Table(
+    return Table.of(
+        system.parameters,
+        Col("parameter", lambda item: item.name),
+        Col("value", lambda item: json.dumps(values.get(item.name, item.default))),
+        Col("unit", lambda item: item.unit),
+        Col("meaning", lambda item: item.description),
+        Col("source", lambda item: item.source.value),
+        Col("reference", lambda item: item.reference),
         name="parameters",
         caption="Parameters of the simulated system",
-        columns=tuple(map(Column, ("parameter", "value", "unit", "meaning", "source", "reference"))),
-        rows=tuple(
-            (
-                item.name,
-                json.dumps(values.get(item.name, item.default)),
-                item.unit,
-                item.description,
-                item.source.value,
-                item.reference,
-            )
-            for item in system.parameters
-        ),
         folded=True,
     )
 
@@ -72,11 +67,13 @@ def doubtful(checks: Sequence[tuple[str, str, Callable[[], str]]]) -> Chapter:
     checks : sequence of (str, str, callable)
         The doubt, the number as printed, and a function that returns what other printed numbers imply.
     """
-    table = Table(
+    table = Table.of(
+        checks,
+        Col("doubt", lambda check: check[0]),
+        Col("as printed", lambda check: check[1]),
+        Col("implied by other printed numbers", lambda check: check[2]()),
         name="doubts",
         caption="Doubtful numbers, and what other numbers imply",
-        columns=(Column("doubt"), Column("as printed"), Column("implied by other printed numbers")),
-        rows=tuple((doubt, as_printed, evidence()) for doubt, as_printed, evidence in checks),
     )
     summary = (
         "Published numbers stay as printed; where others contradict one, or it can be read in two ways, the "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from thinktime.documents import document
-from thinktime.documents.document import Column, Table
+from thinktime.documents.document import Col, Column, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.cells import Cell, Claim, Tally, tally
 
@@ -190,9 +190,12 @@ def _signed(value: float, places: int) -> str:
 
 def claims_table(name: str, claims: Sequence[Claim]) -> Table:
     """Table of the conclusions of a paper, each with its verdict and the statistic behind it."""
-    return Table(
+    return Table.of(
+        claims,
+        Col("conclusion", lambda claim: claim.text),
+        Col("source", lambda claim: claim.source),
+        Col("holds here", lambda claim: HOLDS[claim.holds]),
+        Col("statistic", lambda claim: claim.statistic),
         name=f"{name}-conclusions",
         caption="Conclusions, and whether they hold here",
-        columns=(Column("conclusion"), Column("source"), Column("holds here"), Column("statistic")),
-        rows=tuple((claim.text, claim.source, HOLDS[claim.holds], claim.statistic) for claim in claims),
     )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from thinktime.documents.document import Column, Document, Finding, Highlight, Section, Table
+from thinktime.documents.document import Col, Cols, Document, Finding, Highlight, Section, Table
 from thinktime.studies import published_tables
-from thinktime.studies.cells import KINDS, Claim, tally
+from thinktime.studies.cells import KINDS, Cell, Claim, tally
 from thinktime.studies.study import Chapter, Outcome, Part
 
 AGREEMENT = "agreement"
@@ -80,22 +80,21 @@ def _distinct(sections: Iterable[Section]) -> Iterator[Section]:
 
 def _agreement(outcome: Outcome) -> Section:
     """Number of cells that agree, table by table."""
-    rows = []
-    for name in outcome.study.tables:
-        selected = [cell for cell in outcome.cells if cell.table == name]
-        counts = {item.kind: f"{item.agree}/{item.judged}" for item in tally(selected) if item.judged}
-        doubtful = sum(cell.verdict == "doubtful" for cell in selected)
-        empty = sum(cell.published is None for cell in selected)
-        rows.append((name, *(counts.get(kind) for kind in KINDS), doubtful or None, empty or None))
-    columns = (
-        Column("published table"),
-        *(Column(name, scaled=False) for name in (*KINDS, "doubtful", "not printed")),
-    )
-    table = Table(
+    by_table = {name: [cell for cell in outcome.cells if cell.table == name] for name in outcome.study.tables}
+    table = Table.of(
+        by_table.items(),
+        Col("published table", lambda item: item[0]),
+        Cols(KINDS, lambda item: _agreeing(item[1]), scaled=False),
+        Col(
+            "doubtful",
+            lambda item: sum(cell.verdict == "doubtful" for cell in item[1]) or None,
+            scaled=False,
+        ),
+        Col(
+            "not printed", lambda item: sum(cell.published is None for cell in item[1]) or None, scaled=False
+        ),
         name="agreement-table",
         caption="Cells that agree, of those with a printed number and a tolerance",
-        columns=columns,
-        rows=tuple(rows),
         notes=(
             "Doubtful: printed numbers that contradict others of the paper, and ours. "
             "Not printed: cells that are ours alone.",
@@ -106,6 +105,12 @@ def _agreement(outcome: Outcome) -> Section:
         "nothing. Predicted ones are what the model is judged by.",
     )
     return Section(name=AGREEMENT, title="How many cells agree?", summary=summary, tables=(table,))
+
+
+def _agreeing(cells: Sequence[Cell]) -> Iterator[str | None]:
+    """Cells that agree, of those judged, for each kind; None where none is judged."""
+    counts = {item.kind: f"{item.agree}/{item.judged}" for item in tally(cells) if item.judged}
+    return map(counts.get, KINDS)
 
 
 def _findings(outcome: Outcome) -> Iterator[Finding]:
