@@ -1,8 +1,8 @@
-"""Documents: sections of sentences, tables and figures, and the forms they are printed in.
+"""Documents: sections of sentences, tables and figures, and their output formats.
 
 A section turns the result of one question into a `Section`. It declares each thing once:
 
-- a table from records, with columns that say how they get their cells (`Table.of`, `Col`, `Cols`);
+- a table from records, with columns that define their cells (`Table.of`, `Col`, `Cols`);
 - a figure from its points (`Series`): chart, data table and words follow from one list;
 - caveats as a table of words, one entry for each kind of `Caveat` in the result (`wording.worded`).
 

@@ -1,4 +1,4 @@
-"""The kinds of chart that a report is made of, as Vega-Lite specifications built with Altair.
+"""The kinds of chart in a report, as Vega-Lite specifications built with Altair.
 
 A colour is the name of a meaning (`user`, `system`, `disk`) and becomes the CSS variable of that name,
 so that one specification serves the light, the dark and the printed page. Widths are left open:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Spec = dict[str, Any]
 Chart = Callable[[], Spec]
-"""Makes the specification when a renderer wants it: text and JSON do without Altair."""
+"""Function that makes the specification when a renderer needs it: text and JSON do not load Altair."""
 Rows = Sequence[Mapping[str, object]]
 
 HEIGHT = 250
@@ -29,7 +29,7 @@ BAR_HEIGHT = 38
 ROW_HEIGHT = 44
 TICKS_MAX = 9
 LABEL_SHARE = 0.08
-"""Smallest part of a whole that has room for its share in digits."""
+"""Smallest part of a whole with room for its share in digits."""
 LABEL_HEIGHT = 13
 """Smallest distance between two names at the ends of lines [px]."""
 MARGIN = 60
@@ -55,9 +55,9 @@ class Axis:
 
     @classmethod
     def from_zero(cls, title: str, rows: Rows, format: str = "") -> Axis:  # noqa: A002
-        """Axis from zero that holds every `value` of the rows, and intervals up to half as high again.
+        """Axis from zero that covers every `value` of the rows, and intervals up to half as high again.
 
-        One wide interval must not press all curves flat; it is cut at the edge, and stands in the table.
+        One wide interval must not flatten all curves; it is cut at the edge, and is in the table.
         """
         values = [_float(row["value"]) for row in rows if row.get("value") is not None]
         highs = [_float(row["high"]) for row in rows if row.get("high") is not None and not row.get("few")]
@@ -214,7 +214,7 @@ def dots(
 ) -> Spec:
     """Estimates with intervals, one line for each label.
 
-    Rows: `label`, `series`, `value`, `low`, `high`, `shown`. `named` has the names of label, series and
+    Rows: `label`, `series`, `value`, `low`, `high`, `shown`. `named` holds the names of label, series and
     value in the tooltip of a point.
     """
     import altair as alt
@@ -326,7 +326,7 @@ def labelled(rows: Rows, lines: Rows, series: Sequence[Key], x: Axis, y: Axis) -
 
 
 def scatter(rows: Rows, line: Rows, series: Sequence[Key], x: Axis, y: Axis) -> Spec:
-    """Points, and a line that they should follow. Rows: `x`, `y`, `series`, `shown`."""
+    """Points, and the line that they should follow. Rows: `x`, `y`, `series`, `shown`."""
     import altair as alt
 
     colours = _colours("series", series)
@@ -354,10 +354,10 @@ def frontier(
     y: Axis,
     corners: Rows = (),
 ) -> Spec:
-    """All intervals, those on the frontier by their limit, its hull and the hull's interval.
+    """All intervals, those on the frontier by their limit, with the hull and its interval.
 
     Rows: `x`, `y`, `shown`; of `points` also `series`; of `band` `x`, `low`, `high`. `corners` is a line
-    through what was done itself.
+    through the work actually done.
     """
     import altair as alt
 
@@ -407,7 +407,7 @@ def frontiers(curves: Rows, bands: Rows, points: Rows, series: Sequence[Key], x:
 
 
 def laid_over(spec: Spec, rows: Rows, series: Sequence[Key]) -> Spec:
-    """Chart with points from elsewhere over it, on its own axes. Rows: `x`, `y`, `series`, `shown`.
+    """Chart with points from another source over it, on its own axes. Rows: `x`, `y`, `series`, `shown`.
 
     Parameters
     ----------
@@ -449,7 +449,7 @@ def grid(rows: Rows, columns: str, lines: str, shade: str) -> Spec:
     Parameters
     ----------
     rows : sequence of mappings
-        `column`, `line`, `value` (0 to 1) and `shown`, in the order in which they stand.
+        `column`, `line`, `value` (0 to 1) and `shown`, in the order of display.
     columns, lines : str
         Names of the columns and of the lines.
     shade : str
@@ -499,7 +499,7 @@ def steps(rows: Rows, series: Sequence[Key], x: Axis, y: Axis) -> Spec:
 def histogram(rows: Rows, x: Axis, y: Axis, shade: str, named: str = "interactions") -> Spec:
     """Boxes over ranges of `x`. Rows: `low`, `high`, `value`, `shown`, and `least`, `most` for a whisker.
 
-    `named` is the name of the things that the boxes count.
+    `named` is the name of the items that the boxes count.
     """
     import altair as alt
 
@@ -572,7 +572,7 @@ def _title(text: str) -> alt.TitleParams:
 
 
 def finished(spec: Spec) -> Spec:
-    """Specification with the fonts, colours and lines that all charts share."""
+    """Specification with the fonts, colours and lines common to all charts."""
     hair, quiet = "var(--hair)", "var(--quiet)"
     spec["config"] = {
         "background": None,

@@ -1,4 +1,4 @@
-"""Boxes and arrows: a queueing network with what is in it."""
+"""Diagrams of boxes and arrows: a queueing network with its contents."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HEADS = {(1, 0): "triangle-right", (-1, 0): "triangle-left", (0, 1): "triangle-u
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A place, with its name and a figure, centred on a point."""
+    """Place with its name and a number, centred on a point."""
 
     name: str
     figure: str
@@ -26,11 +26,11 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """A way from the first of its points to the last, by straight lines along the axes."""
+    """Path from the first of its points to the last, by straight lines along the axes."""
 
     points: tuple[tuple[float, float], ...]
     label: str = ""
-    """Stands above the first line."""
+    """Label above the first line."""
 
     @property
     def head(self) -> str:

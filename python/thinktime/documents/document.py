@@ -17,7 +17,7 @@ Record = TypeVar("Record")
 Read = TypeVar("Read", contravariant=True)
 
 DATA_IN = "--format json and csv"
-"""Where all figures of a report are."""
+"""Place of all numbers of a report."""
 
 Shape = Literal["square", "circle", "diamond", "line"]
 
@@ -27,17 +27,17 @@ Cell = str | int | float | None | Estimate
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table: what it holds and its unit.
+    """Column of a table: its content and unit.
 
-    The unit is SI or a noun (``s``, ``byte``, ``fork/s``), ``share`` for a part of one (shown in per cent),
-    ``p`` for the probability that a test gives, and empty for labels and pure numbers.
+    The unit is SI or a noun (``s``, ``byte``, ``fork/s``), ``share`` for a fraction of one (shown in per
+    cent), ``p`` for the probability that a test gives, and empty for labels and pure numbers.
     """
 
     name: str
     _: KW_ONLY
     unit: str = ""
     scaled: bool = True
-    """False: shown in this very unit, as a published table is; texts in it are printed numbers."""
+    """False to show it in exactly this unit, as a published table; texts in it are printed numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Col(Generic[Read]):
 
 @dataclass(frozen=True, slots=True)
 class Cols(Generic[Read]):
-    """Several columns of one kind in a table made by `Table.of`: one for each log, say.
+    """Several columns of one kind in a table made by `Table.of`, such as one for each log.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
     notes: tuple[str, ...] = ()
     folded: bool = False
-    """Of use to few readers: a page shows it on demand, a text names its rows only."""
+    """True if useful to few readers: a page shows it on demand, a text only names its rows."""
 
     @classmethod
     def of(
@@ -105,7 +105,7 @@ class Table:
         notes: Sequence[str] = (),
         folded: bool = False,
     ) -> Table:
-        """Table with a row for each record, under columns that say how they get their cells.
+        """Table with a row for each record, under columns that define its cells.
 
         Examples
         --------
@@ -134,7 +134,7 @@ class Table:
         )
 
     def __post_init__(self) -> None:
-        """Refuse a row that does not fit the columns: it would show figures under a wrong name."""
+        """Refuse a row that does not fit the columns: it would show numbers under a wrong name."""
         for number, row in enumerate(self.rows, start=1):
             if len(row) != len(self.columns):
                 raise ValueError(
@@ -144,7 +144,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A named part of a chart, and the meaning that gives it its colour: `user`, `system`, `disk`."""
+    """Named part of a chart, with the meaning that determines its colour: `user`, `system`, `disk`."""
 
     name: str
     _: KW_ONLY
@@ -162,36 +162,36 @@ class Key:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A chart with its data as a table and in words, for who cannot see it."""
+    """Chart with its data as a table and in words, for readers who cannot see it."""
 
     name: str
     title: str
     chart: Callable[[], dict[str, Any]]
-    """Makes the Vega-Lite specification with inline data; called only by a renderer that draws."""
+    """Function that makes the Vega-Lite specification with inline data, for renderers that draw."""
     data: Table
     alt: str
-    """What the chart shows, in one or two sentences with the figures that matter."""
+    """Content of the chart, in one or two sentences with the most important numbers."""
     keys: tuple[Key, ...] = ()
-    """What the colours stand for, where the chart does not say it at the marks."""
+    """Meaning of the colours, unless the chart shows it at the marks."""
     half: bool = False
-    """Readable at half the width of the page: such figures stand side by side where there is room."""
+    """True if readable at half the width of the page: such figures are placed side by side."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that the reader should know, in plain words."""
+    """Finding that the reader should know, in plain words."""
 
     text: str
     _: KW_ONLY
     section: str = ""
-    """Name of the section that shows it; empty where there is none."""
+    """Name of the section with the details; empty if there is none."""
     tone: str = ""
-    """``warning`` where the reader must beware, ``next`` for what to look at next, else empty."""
+    """``warning`` if the reader must beware, ``next`` for a next step, else empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Highlight:
-    """One figure of the summary at the top."""
+    """Value of the summary at the top."""
 
     name: str
     label: str
@@ -199,7 +199,7 @@ class Highlight:
     unit: str
     note: str
     section: str = ""
-    """Name of the section that shows it; empty where there is none."""
+    """Name of the section with the details; empty if there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,18 +214,18 @@ class Section:
     tables: tuple[Table, ...] = ()
     figures: tuple[Figure, ...] = ()
     caveats: tuple[str, ...] = ()
-    """What the reader must know before relying on the answer."""
+    """Caveats that the reader must know before relying on the answer."""
     method: str = ""
-    """How it was computed and after whom, with page and equation."""
+    """Method and its source, with page and equation."""
     not_applicable: str = ""
-    """Why there is no answer for this log; then the other fields are empty."""
+    """Reason why there is no answer for this log; the other fields are then empty."""
     group: str = ""
-    """The log that this section is about, where a document covers several."""
+    """Log of this section, if a document covers several."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """A whole report."""
+    """Report."""
 
     title: str
     subtitle: str
@@ -233,13 +233,13 @@ class Document:
     """The plain-words summary that comes first."""
     sections: tuple[Section, ...]
     facts: tuple[tuple[str, str], ...] = ()
-    """What was measured, when, by what: label and value."""
+    """Facts about the measurement, such as its time and source: label and value."""
     highlights: tuple[Highlight, ...] = ()
     facts_title: str = "What was recorded?"
     data_in: str = DATA_IN
-    """Where a text sends its reader for the figures that it does not print."""
+    """Reference of a text to the numbers that it does not print."""
     origin: str = "Made by thinktime from the log alone: the same log gives the same page."
-    """The last sentence of a page: what it was made from."""
+    """Last sentence of a page, on its origin."""
 
     def tables(self) -> Iterator[tuple[Section, Table]]:
         """Every table with its section, the data of figures included, in the order of the report."""

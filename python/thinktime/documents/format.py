@@ -1,4 +1,4 @@
-"""Numbers and names as a reader sees them: the only place where units are scaled and digits are rounded.
+"""Numbers and names in print: the only place where units are scaled and digits are rounded.
 
 The digits shown follow from the interval: 377.2 µs with an interval of ±12.4 is shown as 377 ± 12 µs.
 A number without an interval is shown with three significant digits, a count in full.
@@ -31,7 +31,7 @@ _COUNTS = (("G", 1e9), ("M", 1e6), ("", 1.0))
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Divisor of a number, and the unit that follows it then."""
+    """Divisor of a number, and the resulting unit."""
 
     factor: float
     unit: str
@@ -65,7 +65,7 @@ def _visible(character: str) -> str:
 
 
 def scale(magnitude: float, unit: str) -> Scale:
-    """Prefix for a figure of about `magnitude`, given in `unit` (SI)."""
+    """Prefix for a number of about `magnitude`, in `unit` (SI)."""
     head, slash, per = unit.partition("/")
     tail = f"/{per}" if slash else ""
     if unit == "share":
@@ -164,7 +164,7 @@ def probability(p: float) -> str:
 
 
 def _counted(value: float, unit: str) -> bool:
-    """True if this is a whole number of things rather than an amount."""
+    """True for a whole number of items rather than an amount."""
     noun = unit.isalpha() and unit not in {"s", "byte", "share"}
     return (
         abs(value) < 1e6
@@ -221,7 +221,7 @@ def estimate(value: Estimate) -> str:
 
 
 def cell(value: Cell, unit: str = "") -> str:
-    """Any cell with its unit, scaled by itself."""
+    """Cell with its unit, scaled individually."""
     if value is None:
         return ABSENT
     if isinstance(value, str):
@@ -232,10 +232,10 @@ def cell(value: Cell, unit: str = "") -> str:
 
 
 def column(head: Column, cells: Sequence[Cell]) -> FormattedColumn:
-    """Column of a table: one scale for all its cells where they are of like size, else one for each.
+    """Column of a table: one scale for all its cells if they are of similar size, else one for each.
 
-    A shared unit stands in the heading and the figures line up; costs of a fork and of a page fault
-    (a hundredfold apart) stay readable with a unit of their own.
+    A common unit is in the heading, and the numbers line up; costs of a fork and of a page fault (a
+    hundredfold apart) stay readable with separate units.
     """
     if not head.scaled:
         texts = tuple(_unitless(value, Scale(1.0, head.unit), None) for value in cells)
@@ -262,7 +262,7 @@ def column(head: Column, cells: Sequence[Cell]) -> FormattedColumn:
 
 
 def _shared_places(values: Sequence[float], chosen: Scale) -> int | None:
-    """Decimals for a whole column, so that its points line up; None where each number needs its own."""
+    """Decimals for a whole column, so that its points line up; None if each number needs its own."""
     scaled = [abs(value / chosen.factor) for value in values if value and math.isfinite(value)]
     if not scaled or (all(isinstance(value, int) for value in values) and chosen.factor == 1.0):
         return 0 if scaled and max(scaled) < 1e15 else None

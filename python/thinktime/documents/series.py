@@ -1,4 +1,4 @@
-"""Points of a figure, from which its chart, its data table and its words follow."""
+"""Points of a figure, from which its chart, its data table and its text follow."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from thinktime.stats.estimate import Estimate
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """One value of a figure: what it belongs to, where it stands, and how large it is."""
+    """Value of a figure: its key, its place and its size."""
 
     key: Key
     """Curve, colour or part that the point belongs to."""
     y: Estimate | float | None
-    """None: not measured; the table shows it as absent, the chart not at all."""
+    """None if not measured; the table shows it as absent, the chart omits it."""
     label: str = ""
     """Name of the place: of a line of `dots` or `bars`, and of a row of the data table."""
     x: float | None = None
@@ -30,9 +30,9 @@ class Point:
     words: str = ""
     """Shown when the pointer rests on the point; empty for the value with its interval and unit."""
     few: bool = False
-    """Based on too little data to be joined to the other points."""
+    """True if based on too little data to be joined to the other points."""
     relative_to: float = 1.0
-    """Divisor of what is drawn; table and words keep the value itself."""
+    """Divisor of the drawn value; table and text keep the value itself."""
     band: tuple[float, float] | None = None
     """Wider band that holds the whole curve."""
     mark: str = ""
@@ -68,7 +68,7 @@ class Series:
     ----------
     points : sequence of Point
     unit : str
-        Of values that are no estimates, and of the columns of the data table.
+        Unit of values that are not estimates, and of the columns of the data table.
     order : tuple of Key
         Keys in the order of the legend; empty for that of their first points.
     """
@@ -85,7 +85,7 @@ class Series:
 
     @property
     def legend(self) -> tuple[Key, ...]:
-        """Keys that need explaining: those with measured points, if there are several."""
+        """Keys for the legend: those with measured points, if there are several."""
         measured = {point.key for point in self.points if point.y is not None}
         keys = tuple(key for key in self.keys if key in measured)
         return keys if len(keys) > 1 else ()
@@ -179,9 +179,9 @@ class Series:
         ----------
         x : Axis
         named : (str, str, str)
-            What label, key and value are called when the pointer rests on a point.
+            Names of label, key and value when the pointer rests on a point.
         cut : (float, float), optional
-            Ends beyond which values and intervals are cut, so that they do not press the others together.
+            Ends beyond which values and intervals are cut, so that they do not compress the others.
         """
         rows = self.rows()
         if x.log:
@@ -204,7 +204,7 @@ class Series:
         x, y : Axis
             `y` has both its ends.
         dotted : bool
-            Whether points are drawn on the lines.
+            True to draw points on the lines.
         over : Series, optional
             Points laid over the lines as diamonds.
         """
@@ -242,9 +242,9 @@ class Series:
         Parameters
         ----------
         title : str
-            Whole that the values are shares of.
+            Whole of which the values are shares.
         filled : bool
-            Whether every bar is drawn at full length, though its shares may not add up to one.
+            True to draw every bar at full length, even if its shares do not add up to one.
         """
         totals: dict[str, float] = {}
         for row in self.rows():

@@ -1,4 +1,4 @@
-"""Words and phrases that several sections share."""
+"""Words and phrases common to several sections."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _NOUNS = {
 """Noun of a column that counts."""
 
 FEW = 10
-"""Completed interactions below which a response time is not worth a sentence."""
+"""Number of completed interactions below which a response time gets no sentence."""
 
 
 def noun(request: str, label: str) -> str:
@@ -59,7 +59,7 @@ def bare(value: Estimate) -> Estimate:
 
 
 def few(n: int) -> bool:
-    """True if this is too little to rely on."""
+    """True if there are too few data to rely on."""
     return n < FEW
 
 
@@ -116,7 +116,7 @@ def one_of(name: str) -> str:
 
 
 def percent(part: float) -> str:
-    """Share that was chosen, not measured, with no more digits than it has: 5 %."""
+    """Share that was chosen, not measured, without additional digits: 5 %."""
     return f"{part * 100:g}\N{NO-BREAK SPACE}%"
 
 

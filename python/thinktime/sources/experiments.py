@@ -24,11 +24,11 @@ __all__ = ["Progress", "Simulate", "check", "prepare", "run"]
 """Copy of the design in the folder of its runs."""
 UNFINISHED, REPLACED = ".new", ".old"
 LOOK_S = 0.1
-"""How often Ctrl-C is looked for and progress is shown."""
+"""Interval at which Ctrl-C is checked and progress is shown [s]."""
 
 
 class Replications(Protocol):
-    """What a simulation gives: `simulated.Simulated`."""
+    """Interface of the result of a simulation: `simulated.Simulated`."""
 
     def record(
         self,
@@ -41,7 +41,7 @@ class Replications(Protocol):
 
 
 class Simulate(Protocol):
-    """What makes replications: `simulated.simulate`."""
+    """Interface of a function that makes replications: `simulated.simulate`."""
 
     def __call__(  # noqa: D102
         self,
@@ -58,7 +58,7 @@ class Simulate(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far an experiment is; replications that a cell held before count as done."""
+    """Progress of an experiment; replications that a cell already held count as done."""
 
     cells: int
     cells_done: int
@@ -72,7 +72,8 @@ def check(design: Design) -> None:
     Raises
     ------
     InputError
-        Names file, cell, parameter, what was given and what is allowed.
+        The design cannot be simulated; the message names file, cell, parameter, the given value and the
+        allowed ones.
     """
     for levels in design.cells:
         _resolve(design, levels)
@@ -92,12 +93,12 @@ def _resolve(design: Design, levels: Mapping[str, Level]) -> None:
 
 
 def named(levels: Mapping[str, Level]) -> str:
-    """Write a cell in words: ``scheduler = fb2, regions = 3``."""
+    """Levels of a cell in words: ``scheduler = fb2, regions = 3``."""
     return ", ".join(f"{name} = {level}" for name, level in levels.items())
 
 
 def prepare(design: Design, output: Path, *, resume: bool = False, force: bool = False) -> Runs:
-    """Make the folder of the runs, or find what there is of them.
+    """Runs in the folder `output`, new or continued.
 
     Raises
     ------
@@ -134,7 +135,7 @@ def prepare(design: Design, output: Path, *, resume: bool = False, force: bool =
 
 
 def _same_scripts(design: Design, runs: Runs) -> None:
-    """Refuse to continue runs with a script whose file has been changed: it goes by the same name."""
+    """Refuse to continue runs with a script whose file has changed under the same name."""
     for cell in runs.cells:
         parameters = design.parameters_of(cell.levels)
         if "script" in parameters and _held(cell):
@@ -148,7 +149,7 @@ def _same_scripts(design: Design, runs: Runs) -> None:
 
 
 def _same(design: Design, runs: Runs) -> None:
-    """Refuse to continue runs of another design: what they held would be taken for what is asked."""
+    """Refuse to continue runs of another design: their results would be taken for those of this one."""
     pairs = {
         "system": (runs.system, design.system),
         "seed": (runs.seed, design.seed),
@@ -172,10 +173,10 @@ def run(
     progress: Callable[[Progress], object] | None = None,
     simulate: Simulate = simulated.simulate,
 ) -> None:
-    """Simulate what is missing of each cell up to `design.replications`, several cells at a time.
+    """Simulate the missing replications of each cell up to `design.replications`, several cells at a time.
 
-    A cell appears, or its replications are added, when its log is whole: one that was cut off is made
-    anew. Figures do not depend on threads, on interruptions, or on the order in which cells end.
+    A cell appears, or its replications are added, once its log is complete: an interrupted one is simulated
+    again. Results do not depend on threads, on interruptions, or on the order in which cells end.
 
     Raises
     ------
@@ -212,7 +213,7 @@ def run(
 
 
 def _settled(waiting: Sequence[Future[None]]) -> bool:
-    """Wait a moment; whether all are done. Raises what the first failure raised."""
+    """True if all are done, after a short wait; raises the exception of the first failure."""
     done, rest = wait(waiting, LOOK_S, return_when=FIRST_EXCEPTION)
     for future in done:
         future.result()
@@ -220,11 +221,11 @@ def _settled(waiting: Sequence[Future[None]]) -> bool:
 
 
 class _StoppedError(Exception):
-    """Another cell has failed, or the user has had enough."""
+    """Another cell has failed, or the user has interrupted the work."""
 
 
 class _Work:
-    """What the threads share."""
+    """State shared by the threads."""
 
     def __init__(self, design: Design, simulate: Simulate) -> None:
         self.design = design
@@ -236,7 +237,7 @@ class _Work:
         self._cells = self._cells_done = self._replications_done = 0
 
     def count(self, cells: Sequence[Cell]) -> list[Cell]:
-        """Take stock before the work; returns the cells that lack replications."""
+        """Cells that lack replications; counts the finished ones first."""
         for cell in cells:
             _recover(cell)
         wanted = self.design.replications
@@ -247,13 +248,13 @@ class _Work:
         return missing
 
     def progress(self) -> Progress:
-        """How far all cells are."""
+        """Progress of all cells."""
         with self._lock:
             done = self._replications_done + sum(self._under_way.values())
             return Progress(self._cells, self._cells_done, self._cells * self.design.replications, done)
 
     def cell(self, cell: Cell) -> None:
-        """Simulate what is missing of one cell, and put it into place."""
+        """Simulate the missing replications of one cell, and move its log into place."""
         if self.stopping.is_set():
             return
         first = _held(cell)
@@ -278,14 +279,14 @@ class _Work:
             raise type(error)(f"cell {named(cell.levels)}: {error}") from None
 
     def _seen(self, cell: Cell, done: int) -> None:
-        """Note how far a cell is; raises where it is to go no further."""
+        """Record the progress of a cell; raises if it is to stop."""
         if self.stopping.is_set():
             raise _StoppedError
         with self._lock:
             self._under_way[cell.path] = done
 
     def _keep(self, cell: Cell, made: Replications, first: int) -> None:
-        """Write the log beside its place and then move it there, so that a kill leaves no half cell."""
+        """Write the log next to its place, then move it there, so that a kill leaves no incomplete cell."""
         draft, old = _beside(cell, UNFINISHED), _beside(cell, REPLACED)
         if draft.exists():
             shutil.rmtree(draft)
@@ -310,7 +311,7 @@ class _Work:
 
 
 def _held(cell: Cell) -> int:
-    """Count the replications, from the first on, that the cell's log holds; 0 if it is not whole."""
+    """Number of consecutive replications, from the first, in the cell's log; 0 if it is incomplete."""
     if not cell.exists:
         return 0
     sessions = cell.log().manifest["sessions"]
@@ -320,7 +321,7 @@ def _held(cell: Cell) -> int:
 
 
 def _recover(cell: Cell) -> None:
-    """Tidy up after a kill: what was to be replaced is as good as before, drafts are worth nothing."""
+    """Clean up after a kill: restore the log that was to be replaced, and remove drafts."""
     draft, old = _beside(cell, UNFINISHED), _beside(cell, REPLACED)
     if old.exists() and not cell.path.exists():
         old.rename(cell.path)
@@ -334,7 +335,7 @@ def _beside(cell: Cell, ending: str) -> Path:
 
 
 def _seed(design: Design, levels: Mapping[str, Level]) -> int:
-    """Seed of a cell: that of the design, or without blocks one of the cell's own, from design and levels."""
+    """Seed of a cell: that of the design, or without blocks a separate one, from design and levels."""
     if design.blocks:
         return design.seed
     address = json.dumps([design.seed, sorted(levels.items())]).encode()

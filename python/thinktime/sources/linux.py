@@ -1,7 +1,7 @@
-"""The Linux recorder, from Python: into a log of its own, or into one that others write too.
+"""The Linux recorder, from Python: into its own log, or into one shared with other writers.
 
-The recorder itself is Rust (`crates/recorder`) and runs in a thread of its own without the interpreter, so
-that recording beside Python work costs that work only the CPU time of the samples.
+The recorder itself is Rust (`crates/recorder`) and runs in its own thread without the interpreter, so that
+Python work during a recording loses only the CPU time of the samples.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class RecordOptions:
     method: Method = "auto"
     """Source of the numbers by process; ``auto`` measures at the start which costs less."""
     root: str = "/"
-    """Root of the file tree that is recorded; another one than ``/`` is for tests."""
+    """Root of the recorded file tree; other than ``/`` only in tests."""
     keep_bytes: int | None = None
     """Size of the log beyond which its oldest parts are removed [byte]."""
     keep_days: float | None = None
@@ -63,10 +63,10 @@ class RecordOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examination:
-    """What this machine can measure."""
+    """Examination of the counters that this machine can measure."""
 
     text: str
-    """Summary for people."""
+    """Summary as text."""
     facts: dict[str, Any]
     """The same for programs: ``machine``, ``abilities``, ``costs``, ``processes``."""
 
@@ -86,7 +86,7 @@ def record(
     log : str or Path
         Folder of the log.
     options : RecordOptions
-        What to record, and how often.
+        Extent and interval of the recording.
     mode : {"create", "resume", "replace"}
         For a log that already exists: refuse it, append a session to it, or remove it first.
     on_progress : callable, optional
@@ -104,7 +104,7 @@ def record(
     InputError
         An option cannot be used, or the log cannot be written, for example because another recorder has it.
     WorkError
-        Recording failed on the way. What was recorded before is in the log.
+        Recording failed on the way. The log holds the samples recorded before.
     """
     from thinktime import _native
 
@@ -134,7 +134,7 @@ def session(options: RecordOptions) -> dict[str, Any]:
 
 
 class Recording:
-    """Recording in a thread of its own, into a log that others write too.
+    """Recording in its own thread, into a log shared with other writers.
 
     When the constructor returns, the first sample has been taken. The process of the recorder does not make
     its user active, so that a driver in the same process does not count as a user.
@@ -144,7 +144,7 @@ class Recording:
     writer : LogWriter
         Writer of the log, opened with `session`.
     options : RecordOptions
-        What to record, and how often.
+        Extent and interval of the recording.
 
     Raises
     ------
@@ -199,7 +199,7 @@ class Recording:
 
 
 def examine() -> Examination:
-    """Examination of this machine: what is measured, sampled or always zero, and the cost of a sample.
+    """Examination of this machine: measured, sampled and always-zero counters, and the cost of a sample.
 
     Takes about two seconds, most of them for a load that shows whether CPU time is sampled at the tick.
 

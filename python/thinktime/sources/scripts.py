@@ -23,9 +23,9 @@ class Interaction:
     types : str
         The line typed.
     wait_for : str or None
-        Text of the reply that the user waits for; None: the user goes on at once.
+        Text of the reply that the user waits for; None if the user continues at once.
     heavy : bool
-        Whether the command is one of those that averages are also given without.
+        True if averages are also given without this command.
     think : float or dict
         Think time before the line is typed, s: the same each time, or a distribution.
     demands : dict
@@ -48,7 +48,7 @@ class Script:
     ----------
     name, description : str
     interactions : tuple of Interaction
-        In the order in which they are done.
+        Interactions in the order of execution.
     table : dict
         The whole script, as the parameter `script` of a simulated system takes it.
     """
@@ -65,7 +65,7 @@ class Script:
 
     @property
     def systems(self) -> tuple[str, ...]:
-        """Systems that every interaction states its demands on."""
+        """Systems for which every interaction states its demands."""
         asked = [set(found.demands) for found in self.interactions]
         return tuple(sorted(set.intersection(*asked)))
 
@@ -78,7 +78,7 @@ class Demand:
     name: str
     unit: str
     default: float | None
-    """None where it must be given."""
+    """None if it is required."""
     description: str
 
 
@@ -97,19 +97,19 @@ def demands() -> tuple[Demand, ...]:
 
 
 def read(script: str | os.PathLike[str], system: str | None = None) -> Script:
-    """Read a script, built in or from a TOML file.
+    """Script, built in or from a TOML file.
 
     Parameters
     ----------
     script : str or path
-        Name of a built-in script, or a file; of two with one name, the built-in script.
+        Name of a built-in script, or a file; the built-in script takes precedence.
     system : str, optional
-        A system that all its interactions must have demands on.
+        System on which all its interactions must have demands.
 
     Raises
     ------
     InputError
-        There is no such script, or it is wrong; the message has file, line, item, and what would be right.
+        There is no such script, or it is wrong; the message names file, line, item and remedy.
     """
     from thinktime._native import read_script
 

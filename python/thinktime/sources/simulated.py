@@ -39,7 +39,7 @@ class SystemParameter:
     name: str
     unit: str
     default: Any
-    """None where it must be given."""
+    """None if it is required."""
     allowed: str
     """Allowed values, as a remedy: "give ..."."""
     description: str
@@ -48,7 +48,7 @@ class SystemParameter:
     reference: str
     """Page, table or document; calibration target; or reason of the choice. Empty where there is none."""
     compared_with_calibration: bool
-    """Whether a choice was compared with the results that other parameters are calibrated against."""
+    """True if a choice was compared with the results against which other parameters are calibrated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,7 @@ class System:
     parameters: tuple[SystemParameter, ...]
 
     def has(self, parameter: str) -> bool:
-        """Whether the system takes `parameter`."""
+        """True if the system has `parameter`."""
         return any(item.name == parameter for item in self.parameters)
 
     def calibrated(self) -> list[str]:
@@ -100,7 +100,7 @@ def find(name: str) -> System:
 
 
 def resolve(system: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """All parameters of `system`, defaults filled in and distributions spelt out.
+    """All parameters of `system`, with defaults filled in and distributions written out.
 
     Raises
     ------
@@ -150,9 +150,9 @@ class Simulated:
     warm_up_s: float
     """Time cut at the beginning of each replication, s."""
     warm_up_settled: bool | None
-    """Whether MSER-5 found the end of the warm-up within the first half; None where it was given."""
+    """True if MSER-5 found the end of the warm-up within the first half; None if it was given."""
     laws: dict[str, tuple[str, ...]]
-    """Conservation laws that were checked in every replication, with the places for which they were."""
+    """Conservation laws that were checked in every replication, with the places where they were checked."""
     events: int
     """Events of all replications."""
     _simulation: NativeSimulation = field(repr=False)
@@ -198,7 +198,7 @@ class Simulated:
         path : str or Path
             Folder of the log.
         trace : bool
-            Whether `interactions` and `events` are written in addition to `samples`.
+            True to write `interactions` and `events` in addition to `samples`.
         mode : {"create", "resume", "replace"}
             A new log; sessions added to an existing log; or a new log that replaces an existing one.
         progress : callable, optional
@@ -287,7 +287,7 @@ def resume(
     threads: int | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> Simulated:
-    """Further replications of the simulation in the log at `path`, from the number after its last one on.
+    """Further replications of the simulation in the log at `path`, numbered after its last one.
 
     Append them to the log with ``record(path, mode="resume")``. A warm-up that MSER-5 found for the
     replications in the log holds for the further ones, so that all are cut alike.
@@ -341,7 +341,7 @@ def resume(
 
 
 def _differs(system: str, name: str, value: Any, recorded: Mapping[str, Any]) -> bool:
-    """Whether `value` means something else than the recorded one; short forms are spelt out first."""
+    """True if `value` differs from the recorded one; short forms are written out first."""
     return name not in recorded or bool(resolve(system, {**recorded, name: value})[name] != recorded[name])
 
 
@@ -376,7 +376,7 @@ def record(
 
 
 def _prepare(system: str, parameters: Mapping[str, Any] | None) -> NativeSimulation:
-    """A system with checked parameters; the file of a script is read in place of its name."""
+    """System with checked parameters; the file of a script is read in place of its name."""
     from thinktime._native import NativeSimulation
 
     given = dict(parameters or {})

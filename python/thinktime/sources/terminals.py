@@ -1,4 +1,4 @@
-"""Synthetic interactive users on this machine: real processes on real pseudo-terminals, into a log.
+"""Synthetic interactive users on this machine: real processes on real pseudo-terminals, recorded in a log.
 
 The workload is the prototype process of B. J. Brachman, "A model of the UNIX time-sharing system under
 disk saturation" (M.Sc. thesis, University of British Columbia, 1983), chapter 4. The choices that the thesis
@@ -45,7 +45,7 @@ class Progress:
 
 
 OnProgress = Callable[[Progress], bool]
-"""Called with the progress five times per second; a result of False ends the play."""
+"""Callback, called with the progress five times per second; a result of False ends the play."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,7 @@ class Plan:
         Distribution of the think time, s: ``{"kind": "exponential", "mean": 2.0}`` or
         ``"exponential(mean=2s)"``.
     seed : int
-        Seed of all random streams; each user, purpose and interaction has a stream of its own.
+        Seed of all random streams; each user, purpose and interaction has its own stream.
     open_loop : bool
         Inputs are due at intervals of `think`, whatever the system does.
     ramp_s : float, optional
@@ -72,7 +72,7 @@ class Plan:
     scratch : Path
         Folder of the scratch files, which have no names and disappear with their processes.
     baseline_s : float
-        Duration of the empty interactions played before, s; 0 leaves the baseline out.
+        Duration of the empty interactions played before, s; 0 omits the baseline.
     """
 
     workload: dict[str, Any]
@@ -142,7 +142,7 @@ def read_workload(path: Path) -> dict[str, Any]:
 
 
 def _checked(call: Callable[..., Result], *arguments: object) -> Result:
-    """Return the result of a native function; a refused argument is an InputError, a failure a WorkError."""
+    """Result of a native function; a refused argument becomes an InputError, a failure a WorkError."""
     try:
         return call(*arguments)
     except _native.NativePlayError as error:
@@ -179,7 +179,7 @@ class Terminals:
         self._nursery.close()
 
     def prepare(self, plan: Plan, on_progress: OnProgress) -> dict[str, Any]:
-        """Calibrate the compute loop and measure the baseline: interactions that ask for nothing.
+        """Calibrate the compute loop and measure the baseline: interactions that request nothing.
 
         Returns
         -------
@@ -239,9 +239,8 @@ class Terminals:
         -------
         list of dict
             ``request`` (the column of ``samples`` that counts it), ``seconds`` of system CPU time for one
-            request with a 95 % interval ``low``, ``high`` over ``n`` batches, and ``method``. Page faults
-            and switches that a fork brings are taken out of its ``seconds``, not of its
-            ``gross_seconds``.
+            request with a 95 % interval ``low``, ``high`` over ``n`` batches, and ``method``. Page faults and
+            switches caused by a fork are subtracted from its ``seconds``, not from its ``gross_seconds``.
         """
         return _checked(self._nursery.measure_direct, array_bytes, _typed(on_progress))
 

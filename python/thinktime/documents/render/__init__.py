@@ -1,4 +1,4 @@
-"""The forms of a document: text, JSON, CSV and HTML."""
+"""Output formats of a document: text, JSON, CSV and HTML."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Form = Literal["html", "text", "json", "csv"]
 
 
 def render(document: Document, form: Form) -> str:
-    """Document in one of the forms."""
+    """Document in one of the formats."""
     from thinktime.documents.render import csv, html, json, text
 
     renderers = {"html": html.render, "text": text.render, "json": json.render, "csv": csv.render}
@@ -21,7 +21,7 @@ def render(document: Document, form: Form) -> str:
 
 
 def render_section(section: Section, form: Literal["text", "json", "csv"]) -> str:
-    """Section in one of the forms, with a line break at its end; only documents become pages."""
+    """Section in one of the formats, with a final line break; only documents become pages."""
     from thinktime.documents.render import csv, json, text
 
     renderers = {"text": text.render_section, "json": json.render_section, "csv": csv.render_section}

@@ -1,7 +1,7 @@
-"""Tables as CSV: one row a figure, so that tables of any shape go into one file.
+"""Tables as CSV: one row per value, so that tables of any shape fit into one file.
 
 The columns are those of `HEADER`. `row` is the first cell of the table's row, which names it; a table
-whose first column is a number (a time, a number of users) is told apart by that number.
+whose first column is a number (a time, a number of users) is identified by that number.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _table(section: Section, table: Table) -> Iterator[tuple[Field, ...]]:
 
 
 def _value(value: Cell) -> Field:
-    """Empty field where there is no number: CSV knows no other absence."""
+    """Empty field for a missing number: CSV has no other notation for it."""
     if isinstance(value, Estimate):
         return _value(value.value)
     if value is None or (isinstance(value, float) and not math.isfinite(value)):

@@ -1,8 +1,8 @@
-"""A document as one HTML file that needs nothing else: no server, no network, no date of making.
+"""A document as one self-contained HTML file, without server, network or date of creation.
 
-Every chart stands in the file twice: drawn beforehand as SVG, for paper and for readers without
-scripts, and as a specification that Vega draws to the width of the screen. The Content-Security-Policy
-allows only the scripts and styles of this file, by their hashes: whatever a log contains, it cannot run.
+The file contains every chart twice: drawn beforehand as SVG, for paper and for readers without scripts, and
+as a specification that Vega draws to the width of the screen. The Content-Security-Policy allows only the
+scripts and styles of this file, by their hashes: whatever a log contains, it cannot run.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ VEGA_LITE = "6.4"
 
 @dataclass(frozen=True, slots=True)
 class HtmlCell:
-    """A cell as the page shows it: the figure, its interval in quieter ink, and what stands behind it."""
+    """Cell on the page: the number, its interval in quieter ink, and the details behind it."""
 
     text: str
     interval: str
@@ -41,7 +41,7 @@ class HtmlCell:
 
 @dataclass(frozen=True, slots=True)
 class HtmlTable:
-    """A table as the page shows it."""
+    """Table on the page."""
 
     name: str
     caption: str
@@ -53,7 +53,7 @@ class HtmlTable:
 
 @dataclass(frozen=True, slots=True)
 class HtmlFigure:
-    """A figure as the page shows it."""
+    """Figure on the page."""
 
     name: str
     title: str
@@ -65,7 +65,7 @@ class HtmlFigure:
 
 
 def render(document: Document) -> str:
-    """Whole page."""
+    """Complete page."""
     import jinja2
 
     environment = jinja2.Environment(
@@ -130,7 +130,7 @@ def _hash(text: str) -> str:
 
 
 def _json(value: object) -> str:
-    """JSON that may stand inside a script element: nothing in it can end the element."""
+    """JSON that is safe inside a script element: nothing in it can end the element."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
@@ -155,7 +155,7 @@ def _figure(figure: Figure, half: bool) -> HtmlFigure:
 
 
 def _halves(section: Section) -> Iterator[str]:
-    """Figures that stand side by side: two in a row that are readable at half the width."""
+    """Rows of figures: two side by side if both are readable at half the width."""
     waiting = ""
     for figure in section.figures:
         if figure.half and waiting:
@@ -177,7 +177,7 @@ def _made_plain(value: Any) -> Any:
 
 
 def _embedded(svg: str, name: str) -> str:
-    """Fit a drawing to stand among others: names of its own, the size left to the page."""
+    """Drawing adapted to a page with others: unique names, and the size left to the page."""
     # Vega counts on from one drawing to the next: the same chart would not give the same bytes.
     for number, old in enumerate(dict.fromkeys(re.findall(r'\bid="([^"]+)"', svg)), start=1):
         svg = svg.replace(f'id="{old}"', f'id="{name}-{number}"').replace(
@@ -207,7 +207,7 @@ def _table_cell(value: Cell, text: str) -> HtmlCell:
 
 
 def _split(text: str) -> tuple[str, str]:
-    """Figure and interval of a formatted estimate: `377` and `± 12`, or `377` and `(350 to 420)`."""
+    """Number and interval of a formatted estimate: `377` and `± 12`, or `377` and `(350 to 420)`."""
     for mark in ("±", "("):
         at = text.find(mark)
         if at > 0:
@@ -216,7 +216,7 @@ def _split(text: str) -> tuple[str, str]:
 
 
 def _cell(value: Cell, unit: str) -> HtmlCell:
-    """Figure that stands alone, with its unit apart so that it can be set smaller."""
+    """Number of a card, with its unit separate so that it can be set smaller."""
     text = shown.cell(value, unit)
     if isinstance(value, str) or text == shown.ABSENT:
         return HtmlCell(text, "", "", "", text == shown.ABSENT)

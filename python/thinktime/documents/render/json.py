@@ -1,4 +1,4 @@
-"""A document as JSON: everything that the page holds, unrounded, in SI units."""
+"""A document as JSON: the complete content of the page, unrounded, in SI units."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from thinktime.documents.document import Cell, Document, Section, Table
 from thinktime.stats.estimate import Estimate
 
 VERSION = 1
-"""Version of this form; it grows when a field is renamed or removed."""
+"""Version of this format; incremented when a field is renamed or removed."""
 
 
 def render(document: Document) -> str:

@@ -12,9 +12,9 @@ from thinktime.documents.document import DATA_IN, Document, Figure, Section, Tab
 WIDTH = 100
 ROWS_MAX = 60
 NAMES_MAX = 1000
-"""Characters of the rows' names beyond which a folded table says only how many there are."""
+"""Length of the rows' names beyond which a folded table prints only their number."""
 PROSE_MIN = 80
-"""A table with a longer cell is a list of sentences, not a grid of figures."""
+"""A table with a longer cell is a list of sentences, not a grid of numbers."""
 GAP = "  "
 
 
@@ -40,7 +40,7 @@ def render(document: Document, width: int = WIDTH) -> str:
 
 
 def render_section(section: Section, width: int = WIDTH, data_in: str = DATA_IN) -> str:
-    """One section: its answer, its tables, and what to beware of; `data_in` says where all figures are."""
+    """Section as text: its answer, its tables and its caveats; `data_in` names the place of all numbers."""
     blocks = [_headline(section.title, "-")]
     if section.not_applicable:
         blocks.append(_wrapped(f"Not applicable: {section.not_applicable}", width))
@@ -132,7 +132,7 @@ def _records(columns: Sequence[shown.FormattedColumn], width: int) -> Iterator[s
 
 
 def _folded(table: Table, width: int, data_in: str) -> str:
-    """Names of the rows where they say something; the figures stand in the other forms."""
+    """Names of the rows, if they are informative; the numbers are in the other formats."""
     firsts = [row[0] for row in table.rows]
     telling = len(set(map(str, firsts))) == len(firsts) and all(isinstance(first, str) for first in firsts)
     if not telling or sum(map(len, map(str, firsts))) > NAMES_MAX:
@@ -142,7 +142,7 @@ def _folded(table: Table, width: int, data_in: str) -> str:
 
 
 def _blocks(headings: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> Iterator[list[int]]:
-    """Columns that stand side by side; a table too wide goes on below, with its first column again."""
+    """Groups of columns side by side; a wide table continues below, with its first column repeated."""
     widths = [max(_columns(row[index]) for row in [headings, *rows]) for index in range(len(headings))]
     block = [0]
     for index in range(1, len(widths)):

@@ -54,7 +54,7 @@ class Imported:
 
 @dataclass(slots=True, kw_only=True)
 class _Source:
-    """One file, ready to be read: its intervals, and the description for the manifest."""
+    """File ready to be read: its intervals, and the description for the manifest."""
 
     intervals: Iterator[Interval]
     machine: dict[str, Any]

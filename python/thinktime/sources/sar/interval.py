@@ -48,10 +48,9 @@ class Counters:
     ) -> int | None:
         """Difference of two readings; None where the counter was set back.
 
-        A reading below its predecessor is a wrap when the counter has `bits` (32) and stood in the
-        upper half before and in the lower half after; anything else is a reset, and what was counted
-        in between is lost. Idle time and I/O wait `may_step_back` by the kernel's own bookkeeping: no
-        progress.
+        A reading below its predecessor is a wrap when the counter has `bits` (32) and stood in the upper half
+        before and in the lower half after; anything else is a reset, and the count in between is lost. Idle
+        time and I/O wait `may_step_back` by the kernel's own bookkeeping: no progress.
         """
         if current >= previous:
             return current - previous
@@ -67,7 +66,7 @@ class Counters:
         return None
 
     def checked(self, name: str, value: int | None) -> int | None:
-        """`value`, or None where no machine can have counted so much in an interval."""
+        """`value`, or None if no machine can have counted that much in an interval."""
         if value is not None and value > COUNT_MAX:
             self.problems.add("damaged_record", f"{name} is {value} in one interval")
             return None
@@ -87,7 +86,7 @@ class Sums:
 
 
 def whole_disks(names: Iterable[str]) -> set[str]:
-    """Those of `names` that are no partition of another of them (``sda1``, ``nvme0n1p2``)."""
+    """Those of `names` that are not a partition of another one (``sda1``, ``nvme0n1p2``)."""
     known = set(names)
 
     def parent(name: str) -> str:

@@ -18,7 +18,7 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 
 
 class DamagedJsonError(ValueError):
-    """The text is not JSON; the message names the line and what is needed there."""
+    """The text is not JSON; the message names the line and the expected element."""
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -37,7 +37,7 @@ class JsonStream:
     Parameters
     ----------
     path : Path
-        File, UTF-8; bytes that are none are replaced and stay visible in what is read.
+        File in UTF-8; invalid bytes are replaced, visibly.
     """
 
     def __init__(self, path: Path) -> None:
@@ -90,7 +90,7 @@ class JsonStream:
         self._at += 1
 
     def value(self) -> Any:
-        """Read one value whole."""
+        """Value that begins here, read completely."""
         self.peek()
         while True:
             try:

@@ -92,7 +92,7 @@ _CPU: dict[str, tuple[str, ...]] = {
 
 @dataclass(slots=True, kw_only=True)
 class JsonText:
-    """How to read one JSON text; `machine` fills while it is read.
+    """Reader of one JSON text; `machine` fills while it is read.
 
     Parameters
     ----------
@@ -106,10 +106,10 @@ class JsonText:
     problems: Problems
     machine: dict[str, Any] = field(default_factory=dict)
     first_end: str = ""
-    """Date and time of the first record, as they stand in the text."""
+    """Date and time of the first record, as written in the text."""
 
     def intervals(self) -> Iterator[Interval]:
-        """Intervals in the order of the file; records that cannot be read are counted and left out."""
+        """Intervals in the order of the file; records that cannot be read are counted and omitted."""
         self.problems.add(
             "rounded_input",
             f"sadf -j holds rates rounded to {RATE_STEP} and lengths in whole seconds, no counters; "
@@ -271,7 +271,7 @@ class _Record:
         return found
 
     def _number(self, place: str, found: object) -> float | None:
-        """Check that a number is not negative; None where there is none, counted where it is damaged."""
+        """Number that is not negative; None if there is none, and counted if it is damaged."""
         if found is None:
             return None
         is_number = isinstance(found, (int, float)) and not isinstance(found, bool)
@@ -362,7 +362,7 @@ class _Record:
             row["interrupts"] = self._count(f"{found[0]}.{name}", rate)
 
     def _totals_of_memory(self, row: Row) -> None:
-        """Totals, which sadf leaves out: from what is used, whose meaning changed with version 11.7."""
+        """Totals, which sadf omits, from the amounts used, whose meaning changed with version 11.7."""
         used = self._count_now("memory.memused", 1024)
         share = self._number("memory.memused-percent", self._at("memory.memused-percent"))
         free = row["memory_free_bytes"]

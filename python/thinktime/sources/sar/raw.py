@@ -13,7 +13,7 @@ from thinktime.sources.sar.raw_blocks import Boot, Clock, Index, Moment, Record,
 from thinktime.sources.sar.raw_rows import Rows
 
 USER_HZ = 100
-"""Ticks a second of /proc/stat on every Linux architecture but Alpha and IA-64."""
+"""Ticks per second of /proc/stat on every Linux architecture except Alpha and IA-64."""
 CLOCK_STEP_S = 1.5
 """Wall clock and uptime of a record may differ by the second to which sadc truncates the former."""
 LENGTH_MIN_S = 0.1
@@ -38,11 +38,11 @@ class RawText:
     problems : Problems
         Where damage, reboots, resets and the like are counted.
     hz : int
-        Ticks a second of the recorded machine.
+        Ticks per second of the recorded machine.
     long_bits : int
         Width of its ``unsigned long``.
     date : datetime.date or None
-        The day of the first record, for a text that has times of day only.
+        Day of the first record, for a text that has only times of day.
     """
 
     path: Path
@@ -52,7 +52,7 @@ class RawText:
     date: datetime.date | None = None
 
     def index(self) -> Index:
-        """Index of the text; counts what the text does not contain."""
+        """Index of the text; counts missing information."""
         found = index(self.path, self.problems)
         if not found.has_headers:
             self.problems.add(
@@ -167,7 +167,7 @@ def _witnessed(record: Record) -> dict[tuple[str, str, str], tuple[int, int]]:
 def _has_gap(
     before: dict[tuple[str, str, str], int], readings: dict[tuple[str, str, str], tuple[int, int]]
 ) -> bool:
-    """Whether no witness begins with the reading at which it ended: a record between is not in the text."""
+    """True if no witness begins with the reading at which it ended: a record in between is missing."""
     common = [readings[witness][0] == before[witness] for witness in readings.keys() & before.keys()]
     return bool(common) and not any(common)
 
@@ -185,11 +185,11 @@ def _length_s(previous: Moment, now: Moment) -> float:
 
 
 class _WallClock:
-    """Wall clock of a record, to the hundredth of a second as far as the uptime tells it.
+    """Wall clock of a record, to the hundredth of a second where the uptime gives it.
 
-    sadc truncates the time of day to seconds. The first record of a boot is taken at its word; the
-    others follow by uptime, so that one interval ends where the next begins, until wall clock and
-    uptime disagree by more than the truncation: then the clock was set.
+    sadc truncates the time of day to seconds. The time of the first record of a boot is accepted; the others
+    follow by uptime, so that one interval ends where the next begins, until wall clock and uptime disagree by
+    more than the truncation: then the clock was set.
     """
 
     def __init__(self, problems: Problems) -> None:

@@ -29,7 +29,7 @@ from thinktime.sources.sar.raw_lines import (
 )
 
 RUN_MARK = b"# thinktime: another run of sadf on the same file\n"
-"""Between the outputs of several runs of sadf that are read as one: the boots count anew."""
+"""Separator between the outputs of several runs of sadf that are read as one: the count of boots restarts."""
 DAY_S = 86_400
 STATISTICS = 1
 
@@ -56,9 +56,9 @@ class Boot:
 
     blocks: dict[str, list[_Block]] = field(default_factory=dict)
     first: Moment | None = None
-    """The record that came first and has no interval before it."""
+    """First record, which has no interval before it."""
     is_other_file: bool = False
-    """Whether it begins where the text of another file does, and not at a RESTART line."""
+    """True if it begins where the text of another file does, not at a RESTART line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +89,7 @@ class Index:
 
 
 def index(path: Path, problems: Problems) -> Index:
-    """Note the blocks of a raw text.
+    """Index of the blocks of a raw text.
 
     Lines that cannot be read are counted as ``damaged_record``.
     """
@@ -101,7 +101,7 @@ def index(path: Path, problems: Problems) -> Index:
 
 
 class _Indexer:
-    """Scanner of the lines, which keeps where blocks and boots begin and end."""
+    """Scanner of the lines, which keeps the places where blocks and boots begin and end."""
 
     def __init__(self, problems: Problems) -> None:
         self.index = Index()

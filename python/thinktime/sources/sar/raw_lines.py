@@ -45,11 +45,11 @@ _ACTIVITIES: dict[bytes, tuple[str, bytes]] = {
     b"%sio-10": ("pressure_io", b""),
     b"%smem-10": ("pressure_memory", b""),
 }
-"""First word of a line: the activity, and what else the line must hold."""
+"""First word of a line: the activity, and the other required content of the line."""
 
 
 class DamagedLineError(ValueError):
-    """A line is not as sadf prints it; the message names the item and what would be right."""
+    """A line is not as sadf prints it; the message names the item and the correct form."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +81,7 @@ class Readings:
     numbers: dict[str, list[int]]
 
     def gauge(self, name: str) -> int | None:
-        """Return the one number of field `name`; None where this version has no such field.
+        """Single number of field `name`; None if this version has no such field.
 
         Raises
         ------
@@ -96,7 +96,7 @@ class Readings:
         return found[0]
 
     def counter(self, name: str) -> tuple[int, int] | None:
-        """Return the two numbers of field `name`: before and now.
+        """Two numbers of field `name`: before and now.
 
         Raises
         ------

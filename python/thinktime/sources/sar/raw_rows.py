@@ -99,7 +99,7 @@ class Rows:
     problems : Problems
         Where damage, wraps and resets are counted.
     hz : int
-        Ticks a second of the recorded machine.
+        Ticks per second of the recorded machine.
     long_bits : int
         Width of its ``unsigned long``.
     """
@@ -215,7 +215,7 @@ class Rows:
             self.cpus.append({"cpu": int(readings.item), **own})
 
     def _is_plausible(self, row: Row, length_s: float) -> bool:
-        """Whether CPU time and length agree: no suspend, no damaged digits. Needs the CPUs one by one."""
+        """True if CPU time and length agree: no suspend, no damaged digits. Needs the CPUs one by one."""
         if not self.cpus:
             return True
         elapsed_s = max(_cpu_total_s(cpu) for cpu in self.cpus)
@@ -241,7 +241,7 @@ class Rows:
         return True
 
     def disks(self, samples: Row) -> list[Row]:
-        """Rows of `disks`, and the totals that only they give."""
+        """Rows of `disks`, and the totals available only from them."""
         lines = self.record.activities.get("disk", [])
         whole = whole_disks(readings.item for _, readings in lines)
         rows: list[Row] = []

@@ -1,4 +1,4 @@
-"""Raw text from a binary file by the installed ``sadf``, in every byte order and version that it knows."""
+"""Raw text from a binary file by the installed ``sadf``, in every byte order and version it supports."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ OLD_QUEUE = ("-q",)
 TIME_MAX_S = 300
 OUTPUT_BYTES_MIN = 64 << 20
 OUTPUT_FACTOR = 200
-"""sadf prints about 2 bytes a byte; a damaged header can make it print without end."""
+"""sadf prints about 2 bytes per byte; a damaged header can make it print endlessly."""
 USAGE_STATUS = 1
 REMEDY = (
     "install sysstat (apt install sysstat), or import the text that `sadf -r -U -O debug FILE -- -A` prints "
@@ -50,7 +50,7 @@ REMEDY = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """Facts that sadf knows of the file: `machine` for the manifest, versions, ticks, word length."""
+    """Facts that sadf reports about the file: `machine` for the manifest, versions, ticks, word length."""
 
     machine: dict[str, str | int]
     file_version: str
@@ -129,7 +129,7 @@ def raw_text(path: Path, folder: Path, problems: Problems) -> tuple[Path, Facts]
     Raises
     ------
     InputError
-        sadf is not installed, or can make nothing of the file.
+        sadf is not installed, or cannot read the file.
     """
     sadf = _Sadf(folder)
     source = path.resolve()
@@ -168,7 +168,7 @@ def _header(sadf: _Sadf, source: Path, limit: int) -> tuple[str, int, str]:
 
 
 def _print(sadf: _Sadf, source: Path, text: Path, limit: int, problems: Problems) -> None:
-    """Print all activities in one run of sadf; if that fails, each in a run of its own."""
+    """Print all activities in one run of sadf; if that fails, each in a separate run."""
     fixed = ["-r", "-U", "-O", "debug", str(source), "--"]
     together = [*(word for words in ACTIVITIES if words[0] not in "-n-q" for word in words)]
     status, message = sadf.run([*fixed, *together, "-q", "ALL", "-n", "DEV,EDEV"], text, limit)
