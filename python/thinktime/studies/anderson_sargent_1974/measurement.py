@@ -30,7 +30,7 @@ from thinktime.studies.anderson_sargent_1974.runs import (
     welch,
 )
 from thinktime.studies.anderson_sargent_1974.service_times import POOLED_OUTPUT_BOUND, UPPER
-from thinktime.studies.cells import Cell, Claim
+from thinktime.studies.cells import Cell
 from thinktime.studies.laboratory import Laboratory, applicable, remembered
 from thinktime.studies.study import Chapter
 
@@ -143,8 +143,6 @@ REACTION = "table02_reaction_vs_swapping"
 SERVICE_TABLES = (SERVICE_TIMES, "facts")
 CALM, BUSY = 2000.0, 3000.0
 """Disk accesses in ten minutes between which Table 2 goes from quick to slow reactions."""
-CUT = 0.1
-"""Part of a class that must not be cut off for its mean residual life to be judged."""
 STATED = Key("stated in the paper", colour="plain", shape="diamond")
 NEAREST = 24
 """Periods of ours with which a measured one is compared: those with the most similar swap rate."""
@@ -168,7 +166,7 @@ def chapter(laboratory: Laboratory) -> Chapter:
     drawn = [_titled(figure) for figure in observed.section.figures if figure.name in TITLES]
     return Chapter(
         cells=tuple(_table_2(observed)),
-        claims=tuple(_findings(observed)),
+        claims=tuple(PAPER.claim(name, measures) for name, measures in _measures(observed)),
         summary=summary,
         charts=(*drawn, *_figure_5(observed.periods)),
         tables=(_sampled(observed),),
@@ -196,43 +194,41 @@ def _titled(figure: document.Figure) -> document.Figure:
     return dataclasses.replace(figure, chart=laid_over(figure.chart, over), keys=(*figure.keys, STATED))
 
 
-def _findings(seen: Monitored) -> Iterator[Claim]:
-    exponential = seen.service.ageing[0].exponential
-    yield PAPER.claim(
-        "not-exponential",
-        exponential.rejected(),
-        f"{exponential.method}: {exponential.statistic:.0f}, p {max(exponential.p, 0.001):.1g} or less",
-    )
-    yield _residual_life(seen)
+def _measures(observed: Monitored) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Claims by id, with their measures by name."""
+    test = observed.service.ageing[0].exponential
+    yield "not-exponential", {"method": test.method, "value": test.statistic, "p": test.p}
+    yield "residual-life-increases", _residual_life(observed)
     calm, busy = (
-        np.array([p.seen.reaction_mean_s or 0.0 for p in seen.periods if low <= p.accesses < high])
+        np.array([p.seen.reaction_mean_s or 0.0 for p in observed.periods if low <= p.accesses < high])
         for low, high in ((0.0, CALM), (BUSY, np.inf))
     )
-    more = welch(busy, calm)
-    yield PAPER.claim(
+    yield (
         "swapping-delays",
-        more.low is not None and more.low > 0.0,
-        f"mean reaction {calm.mean():.2f} s in {len(calm)} periods below {CALM:.0f} disk accesses, "
-        f"{busy.mean():.2f} s in {len(busy)} above {BUSY:.0f}; "
-        f"difference {more.value:.2f} s ({more.low:.2f} to {more.high:.2f})",
+        {
+            "calm": {"mean": calm.mean(), "periods": len(calm), "below": CALM},
+            "busy": {"mean": busy.mean(), "periods": len(busy), "above": BUSY},
+            "more": welch(busy, calm),
+        },
     )
 
 
-def _residual_life(seen: Monitored) -> Claim:
-    """Direction of the mean residual lives; a sample that is cut off decides nothing."""
-    items = seen.service.ageing
-    other = [item.name for item in items if item.direction != "increasing"]
-    cut = all(seen.unfinished.get(name, 0.0) > CUT for name in other)
+def _residual_life(observed: Monitored) -> dict[str, Any]:
+    """Mean residual lives in words, and the share cut off of each class whose own does not increase."""
+    items = observed.service.ageing
+    others = [item.name for item in items if item.direction != "increasing"]
     listed = "; ".join(
         f"{item.name}: {item.curve[0].residual.value:.2g} s at the start, "
         f"{item.curve[-1].residual.value:.2g} s after {item.curve[-1].service_s:.2g} s, {item.direction}"
         for item in items
     )
     parts = ", ".join(
-        f"{100 * seen.unfinished[name]:.0f} % of {name}" for name in other if name in seen.unfinished
+        f"{100 * observed.unfinished[name]:.0f} % of {name}" for name in others if name in observed.unfinished
     )
-    phrases = f"{listed}; the end of the ten minutes cuts off {parts}" if parts else listed
-    return PAPER.claim("residual-life-increases", True if not other else None if cut else False, phrases)
+    return {
+        "lives": f"{listed}; the end of the ten minutes cuts off {parts}" if parts else listed,
+        "others": {name: observed.unfinished.get(name, 0.0) for name in others},
+    }
 
 
 def service_times(laboratory: Laboratory) -> Chapter:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from thinktime.stats.regression.least_squares import LeastSquares
 from thinktime.stats.regression.selection import Selection, forward
 from thinktime.studies.anderson_sargent_1974.measurement import Period, monitored
 from thinktime.studies.anderson_sargent_1974.runs import PAPER
-from thinktime.studies.cells import Cell, Claim
+from thinktime.studies.cells import Cell
 from thinktime.studies.estimates import Array
 from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.study import Chapter
@@ -135,21 +136,16 @@ def levels(laboratory: Laboratory) -> Chapter:
     )
     return Chapter(
         cells=(*_cells(design), *_anova(design)),
-        claims=(_only_users(design),),
+        claims=(PAPER.claim("only-users-count", _measures(design)),),
         summary=summary,
         method=method,
     )
 
 
-def _only_users(design: Design) -> Claim:
+def _measures(design: Design) -> dict[str, Any]:
     ratios = design.f()
-    significant = design.significant()
-    listed = ", ".join(f"{name} {ratios[name].value:.1f}" for name in ("linear_U", "linear_I"))
-    return PAPER.claim(
-        "only-users-count",
-        significant == ["linear_U"],
-        f"F {listed}; significant at 5 %: {', '.join(significant) or 'none'}",
-    )
+    f = {name: ratios[name] for name in ("linear_U", "linear_I")}
+    return {"f": f, "significant": design.significant() or ["none"]}
 
 
 def _cells(design: Design) -> Iterator[Cell]:
@@ -280,20 +276,14 @@ def regression(laboratory: Laboratory) -> Chapter:
     )
     return Chapter(
         cells=tuple(_coefficients(printed)),
-        claims=(_first_chosen(stepwise),),
+        claims=(
+            PAPER.claim(
+                "swapping-and-foreground", {"first": sorted(stepwise.chosen[:2]), "entered": entered}
+            ),
+        ),
         summary=summary,
         tables=(_table(stepwise, printed),),
         method=method,
-    )
-
-
-def _first_chosen(stepwise: Regression) -> Claim:
-    first = stepwise.chosen[:2]
-    entered = ", ".join(f"{name} (F {f:.0f})" for name, f in zip(stepwise.chosen, stepwise.f, strict=True))
-    return PAPER.claim(
-        "swapping-and-foreground",
-        set(first) == {"D a minute", "W_F, min"},
-        f"forward selection takes {entered}",
     )
 
 
