@@ -17,7 +17,6 @@ from thinktime.stats import critical_values
 from thinktime.stats.estimate import Estimate
 from thinktime.stats.hypothesis import ALPHA, holm
 from thinktime.stats.randomisation.power import t_detectable, t_power
-from thinktime.studies.cells import Claim
 from thinktime.studies.estimates import Array, interval
 from thinktime.studies.laboratory import Laboratory
 from thinktime.studies.sekino_1969.charts import curves
@@ -376,28 +375,29 @@ def _chart(laboratory: Laboratory, quantity: str) -> document.Figure:
     )
 
 
-def findings(laboratory: Laboratory) -> Iterator[Claim]:
-    """The answer of the experiment, and whether ten issues could have given it."""
+def measures(laboratory: Laboratory) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Measures of the answer of the experiment, and of whether ten issues could have given it."""
     every = {quantity: trends(laboratory, quantity) for quantity in UNITS}
     adjusted = _adjusted(every)
-    listed = [
-        f"{item.words} {item.slope.value:+.1f} ms (p {adjusted[CPU, item.users]:.2g})" for item in every[CPU]
-    ]
     others = [item for item in every[CPU] if item.users != ALONE]
-    rising = [item for item in others if adjusted[CPU, item.users] < ALPHA and item.slope.value > 0.0]
-    yield PAPER.claim(
+    yield (
         "think-time-matters",
-        bool(rising),
-        f"CPU time of an issue with each doubling of the think time: {', '.join(listed)}; it "
-        f"rises at "
-        f"{ALPHA:g}, all tests together, with {', '.join(str(item.users) for item in rising) or 'none'} of "
-        f"{', '.join(str(item.users) for item in others)} users",
+        {
+            "slopes": [
+                f"{item.words} {item.slope.value:+.1f} ms (p {adjusted[CPU, item.users]:.2g})"
+                for item in every[CPU]
+            ],
+            "p_of_rise": {
+                item.users: adjusted[CPU, item.users] if item.slope.value > 0.0 else 1.0 for item in others
+            },
+        },
     )
     powers = {item.words: item.power(1) for item in others}
-    yield PAPER.claim(
+    yield (
         "think-time-undecided",
-        any(power < POWER for power in powers.values()),
-        f"probability of finding the trend with ten issues at each think time: "
-        f"{', '.join(f'{power:.2f} with {words}' for words, power in powers.items())}; below {POWER:g} "
-        f"it may well find nothing; with another load at each think time {uncontrolled(laboratory):.2f}",
+        {
+            "powers": [f"{power:.2f} with {words}" for words, power in powers.items()],
+            "least": min(powers.values()),
+            "uncontrolled": uncontrolled(laboratory),
+        },
     )
