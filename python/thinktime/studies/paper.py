@@ -190,6 +190,15 @@ class Paper:
         """
         return self._cell(table, row, quantity, ours, total=total, recomputed=False)
 
+    def implied(self, table: str, row: Row, quantity: str, ours: Estimate, printed: Printed) -> Cell:
+        """Cell of a row that a table implies, such as the mean of its rows, with a simulated value."""
+        return replace(
+            self._judged(table, row, quantity, ours, printed=printed, total=0.0, recomputed=False),
+            unit=self.tables[table].shape.quantities[quantity],
+            places=printed.places,
+            label=", ".join(map(str, row.values())),
+        )
+
     def recomputed(self, table: str, row: Row, quantity: str, ours: Estimate) -> Cell:
         """Cell of a published table with a value that follows from other printed numbers."""
         return self._cell(table, row, quantity, ours, total=0.0, recomputed=True)
