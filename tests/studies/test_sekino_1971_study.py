@@ -75,9 +75,8 @@ def test_the_identity_needs_the_column_of_its_own() -> None:
             row = {"configuration": item.name, "event": event}
             crossed = PAPER.recomputed(CAPACITY, row, QUANTITIES[CAPACITY], exact(share, "%", 2))
             assert crossed.verdict == "misses"
-            assert (
-                PAPER.claim("identity", [abs(crossed.ours - (crossed.published or 0.0))], "").holds is False
-            )
+            deviation = abs(crossed.ours - (crossed.published or 0.0))
+            assert PAPER.claim("identity", {"deviations": [deviation]}).holds is False
 
 
 def test_golden(arithmetic: tuple[Cell, ...], request: pytest.FixtureRequest) -> None:

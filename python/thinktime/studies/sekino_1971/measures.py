@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from thinktime.documents import format as shown
 from thinktime.documents.document import Col, Table
 from thinktime.stats.estimate import Estimate
 from thinktime.studies.cells import Cell, Claim
-from thinktime.studies.estimates import given, interval
+from thinktime.studies.estimates import Array, given, interval
 from thinktime.studies.laboratory import Laboratory, Recorded, applicable
 from thinktime.studies.published import Printed
 from thinktime.studies.sekino_1971 import charts
@@ -46,16 +46,7 @@ if TYPE_CHECKING:
 
 def conclusions(laboratory: Laboratory) -> Chapter:
     """Every claim of the memorandum, with the statistic by which it is judged."""
-    claims = (
-        _saturated(laboratory),
-        _throughput(laboratory),
-        _falls(laboratory),
-        _page_faults(laboratory),
-        *(_caused(laboratory, event) for event in ("getwork", "drum_interrupt")),
-        _doubles(laboratory),
-        *(_rises(laboratory, event) for event in RISING),
-        _gates(laboratory),
-    )
+    claims = tuple(PAPER.claim(name, measures) for name, measures in _measures(laboratory))
     held = sum(claim.holds is True for claim in claims)
     summary = (
         f"Of {len(claims)} statements, {held} hold on the simulated machine. The section on mechanisms shows "
@@ -86,117 +77,68 @@ def capacity(laboratory: Laboratory) -> Chapter:
     )
 
 
-def _saturated(laboratory: Laboratory) -> Claim:
+def _measures(laboratory: Laboratory) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Claims by id, with their measures by name."""
+
+    def values(item: Configuration, response: str) -> Array:
+        return measured(laboratory, item, response)
+
     used = {item.words: mean(laboratory, item, "eligible_mean") / item.eligible for item in SYSTEMS.values()}
-    listed = ", ".join(f"{name} {100 * fraction:.1f} %" for name, fraction in used.items())
-    return PAPER.claim(
-        "saturated",
-        list(used.values()),
-        f"mean eligible processes, of the limit: {listed}; {100 * PAPER.amount('saturated'):.0f} % is "
-        f"saturated",
-    )
-
-
-def _throughput(laboratory: Laboratory) -> Claim:
-    pairs = {
-        item.words: (
-            interval(measured(laboratory, item, "useful_share"), factor=100.0),
-            value_of(CAPACITY, item, "useful_work"),
+    yield "saturated", {"used": used}
+    useful = {item.words: interval(values(item, "useful_share"), factor=100.0) for item in (SMALL, FULL)}
+    printed = {item.words: value_of(CAPACITY, item, "useful_work") for item in (SMALL, FULL)}
+    yield "percentile-throughput", {"ours": useful, "published": printed}
+    change = interval(values(FULL, "useful_share") - values(SMALL, "useful_share"), factor=100.0)
+    yield "throughput-falls", {"change": change, "published": printed[FULL.words] - printed[SMALL.words]}
+    for event in ("page_fault", "getwork", "drum_interrupt"):
+        response = f"{event}_between_s"
+        per_fault = {
+            item.words: mean(laboratory, item, "page_fault_between_s") / mean(laboratory, item, response)
+            for item in SYSTEMS.values()
+        }
+        published = {
+            item.words: value_of(BETWEEN, item, "page_fault") / value_of(BETWEEN, item, event)
+            for item in (SMALL, FULL)
+        }
+        yield (
+            f"core-{event.replace('_', '-')}s",
+            {
+                "ratio": interval(values(LARGE, response) / values(SMALL, response)),
+                "ours": [f"{count:.2f} with {name}" for name, count in per_fault.items()],
+                "published": [f"{count:.2f} with {name}" for name, count in published.items()],
+            },
         )
-        for item in (SMALL, FULL)
-    }
-    listed = ", ".join(
-        f"{name} {shown.estimate(ours)} % for {theirs:g} %" for name, (ours, theirs) in pairs.items()
-    )
-    allowed = PAPER.amount("percentile-throughput")
-    return PAPER.claim(
-        "percentile-throughput",
-        {"ours": [ours for ours, _ in pairs.values()], "published": [theirs for _, theirs in pairs.values()]},
-        f"{listed}; within {allowed:g} points is equal",
-    )
-
-
-def _falls(laboratory: Laboratory) -> Claim:
-    full, small = (measured(laboratory, item, "useful_share") for item in (FULL, SMALL))
-    change = interval(full - small, factor=100.0)
-    theirs = value_of(CAPACITY, FULL, "useful_work") - value_of(CAPACITY, SMALL, "useful_work")
-    statistic = f"{shown.estimate(change)} points, {theirs:+.1f} published"
-    return PAPER.claim("throughput-falls", [change], statistic)
-
-
-def _by_core(laboratory: Laboratory, event: str) -> tuple[Estimate, str]:
-    """Time between events with 384K over that with 256K, and the same in words."""
-    large, small = (measured(laboratory, item, f"{event}_between_s") for item in (LARGE, SMALL))
-    ratio = interval(large / small)
-    text = (
-        f"time between {words(event)}s of {LARGE.words} over that of {SMALL.words}: {shown.estimate(ratio)}"
-    )
-    return ratio, text
-
-
-def _page_faults(laboratory: Laboratory) -> Claim:
-    ratio, text = _by_core(laboratory, "page_fault")
-    return PAPER.claim("core-page-faults", [ratio], text)
-
-
-def _caused(laboratory: Laboratory, event: str) -> Claim:
-    """Claim about an event that page faults cause."""
-    ratio, text = _by_core(laboratory, event)
-    times = {
-        item.words: [mean(laboratory, item, f"{name}_between_s") for name in ("page_fault", event)]
-        for item in SYSTEMS.values()
-    }
-    ours = ", ".join(f"{faults / events:.2f} with {name}" for name, (faults, events) in times.items())
-    theirs = ", ".join(
-        f"{value_of(BETWEEN, item, 'page_fault') / value_of(BETWEEN, item, event):.2f} with {item.words}"
-        for item in (SMALL, FULL)
-    )
-    statistic = f"{text}; per page fault {ours}; published {theirs}"
-    return PAPER.claim(f"core-{event.replace('_', '-')}s", [ratio], statistic)
-
-
-def _doubles(laboratory: Laboratory) -> Claim:
-    """Claim about page faults of both processors together, over those of one."""
-    full = measured(laboratory, FULL, "page_fault_between_s")
+    between = {item.name: values(item, "page_fault_between_s") for item in SYSTEMS.values()}
     over_large, over_small = (
-        interval(FULL.cpus * measured(laboratory, item, "page_fault_between_s") / full)
-        for item in (LARGE, SMALL)
+        interval(FULL.cpus * between[item.name] / between[FULL.name]) for item in (LARGE, SMALL)
     )
     theirs = FULL.cpus * value_of(BETWEEN, SMALL, "page_fault") / value_of(BETWEEN, FULL, "page_fault")
-    low, high = (PAPER.amount("second-processor-doubles-paging", end) for end in ("least", "most"))
-    return PAPER.claim(
+    yield (
         "second-processor-doubles-paging",
-        [over_large],
-        f"page faults per second of {FULL.words} over those of {LARGE.words}: {shown.estimate(over_large)}; "
-        f"{low:g} to {high:g} is double; over those of {SMALL.words} {shown.estimate(over_small)}, "
-        f"{theirs:.2f} published",
+        {"over_large": over_large, "over_small": over_small, "published": theirs},
     )
-
-
-def _rises(laboratory: Laboratory, event: str) -> Claim:
-    full = measured(laboratory, FULL, f"{event}_overhead_s")
-    ours, listed = [], []
-    for other in (SMALL, LARGE):
-        change = interval(full - measured(laboratory, other, f"{event}_overhead_s"), factor=1000.0)
-        theirs = value_of(OVERHEAD, FULL, event) - value_of(OVERHEAD, other, event)
-        ours.append(change)
-        listed.append(f"less {other.words} {shown.estimate(change)} ms, {theirs:+.2f} published")
-    return PAPER.claim(f"overhead-{event.replace('_', '-')}", ours[:1], f"{FULL.words} {'; '.join(listed)}")
-
-
-def _gates(laboratory: Laboratory) -> Claim:
-    estimated = value_of(OVERHEAD, SMALL, "gate_fault")
-    ours = {
-        item.words: interval(measured(laboratory, item, "gate_fault_overhead_s"), factor=1000.0)
+    for event in RISING:
+        yield f"overhead-{event.replace('_', '-')}", _rise(laboratory, event)
+    gates = {
+        item.words: interval(values(item, "gate_fault_overhead_s"), factor=1000.0)
         for item in SYSTEMS.values()
     }
-    listed = ", ".join(f"{name} {shown.estimate(value)} ms" for name, value in ours.items())
-    return PAPER.claim(
-        "gate-fault-overhead",
-        {"ours": ours, "published": estimated},
-        f"{listed}; {estimated:g} ms estimated for all; within "
-        f"{100 * PAPER.amount('gate-fault-overhead'):.0f} % is equal",
-    )
+    yield "gate-fault-overhead", {"ours": gates, "estimated": value_of(OVERHEAD, SMALL, "gate_fault")}
+
+
+def _rise(laboratory: Laboratory, event: str) -> dict[str, Any]:
+    """Overhead of an event in the full system, less those in the others, ms."""
+    full = measured(laboratory, FULL, f"{event}_overhead_s")
+    others = {"small": SMALL, "large": LARGE}
+    ours = {
+        name: interval(full - measured(laboratory, other, f"{event}_overhead_s"), factor=1000.0)
+        for name, other in others.items()
+    }
+    published = {
+        name: value_of(OVERHEAD, FULL, event) - value_of(OVERHEAD, other, event)
+        for name, other in others.items()
+    }
+    return {"more": ours, "published": published}
 
 
 def _lines(laboratory: Laboratory) -> Iterator[Cell]:
@@ -414,14 +356,7 @@ def _reach(runs: Sequence[Metered]) -> Iterator[str]:
 
 
 def _meter_claims(runs: Sequence[Metered]) -> Iterator[Claim]:
-    error, identity = max(run.error for run in runs), max(run.identity_error for run in runs)
-    yield PAPER.claim(
-        "meters-tell",
-        [error],
-        f"largest difference of {3 * len(EVENTS) * len(runs)} figures, as a part: {error:.1e}",
-    )
-    yield PAPER.claim(
-        "meters-identity",
-        [identity],
-        f"largest difference of {len(EVENTS) * len(runs)} products, as a part: {identity:.1e}",
-    )
+    count = len(EVENTS) * len(runs)
+    yield PAPER.claim("meters-tell", {"error": max(run.error for run in runs), "figures": 3 * count})
+    identity = max(run.identity_error for run in runs)
+    yield PAPER.claim("meters-identity", {"error": identity, "products": count})

@@ -87,13 +87,8 @@ def identity_deviations() -> dict[tuple[str, str], float]:
 
 def identity_claim() -> Claim:
     """Claim that the identity holds to the printed digit."""
-    most = max(map(abs, identity_deviations().values()))
-    return PAPER.claim(
-        "identity",
-        [most],
-        f"largest deviation of {len(identity_deviations())} products {most:.3f} points; half a printed "
-        f"digit is {PAPER.amount('identity'):g}",
-    )
+    deviations = [abs(deviation) for deviation in identity_deviations().values()]
+    return PAPER.claim("identity", {"deviations": deviations})
 
 
 def _identity() -> Iterator[Cell]:
