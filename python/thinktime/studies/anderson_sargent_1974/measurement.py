@@ -54,22 +54,22 @@ class Period:
 
     users: int
     insertion_s: float
-    seen: TraceInterval
+    observed: TraceInterval
 
     @property
     def rate_per_min(self) -> float:
         """Inputs a minute and user."""
-        return self.seen.inputs / self.users / (self.seen.length_s / 60.0)
+        return self.observed.inputs / self.users / (self.observed.length_s / 60.0)
 
     @property
     def accesses(self) -> float:
         """D: disk accesses in ten minutes."""
-        return self.seen.accesses / self.seen.length_s * PERIOD_S
+        return self.observed.accesses / self.observed.length_s * PERIOD_S
 
     @property
     def foreground_min(self) -> float:
         """W_F [min]: mean number in foreground over inputs a minute (Little's law)."""
-        return self.seen.numbers[1] / (self.seen.inputs / (self.seen.length_s / 60.0))
+        return self.observed.numbers[1] / (self.observed.inputs / (self.observed.length_s / 60.0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +108,7 @@ def monitored(laboratory: Laboratory) -> Monitored:
         section=section(services),
         arrivals=applicable(arrivals.analyse(log, period_s=PERIOD_S)),
         periods=tuple(
-            Period(users=users, insertion_s=insertion, seen=interval)
+            Period(users=users, insertion_s=insertion, observed=interval)
             for (users, insertion, _), interval in zip(sessions, intervals, strict=True)
         ),
         unfinished=_unfinished(log),
@@ -157,8 +157,8 @@ TITLES = {
 def chapter(laboratory: Laboratory) -> Chapter:
     """Table 2 and Figures 1 to 5, from the log of the monitored system."""
     observed = monitored(laboratory)
-    hours = sum(period.seen.length_s for period in observed.periods) / 3600.0
-    inputs = sum(period.seen.inputs for period in observed.periods)
+    hours = sum(period.observed.length_s for period in observed.periods) / 3600.0
+    inputs = sum(period.observed.inputs for period in observed.periods)
     summary = (
         f"The monitor traced {hours:.0f} hours with {min(USERS)} to {max(USERS)} users and {inputs} inputs; "
         "all this is computed from its log.",
@@ -200,7 +200,7 @@ def _measures(observed: Monitored) -> Iterator[tuple[str, dict[str, Any]]]:
     yield "not-exponential", {"method": test.method, "value": test.statistic, "p": test.p}
     yield "residual-life-increases", _residual_life(observed)
     calm, busy = (
-        np.array([p.seen.reaction_mean_s or 0.0 for p in observed.periods if low <= p.accesses < high])
+        np.array([p.observed.reaction_mean_s or 0.0 for p in observed.periods if low <= p.accesses < high])
         for low, high in ((0.0, CALM), (BUSY, np.inf))
     )
     yield (
@@ -294,20 +294,20 @@ def _facts(laboratory: Laboratory) -> Iterator[Cell]:
         yield PAPER.fact(name, _exact(shares(laboratory)[index]))
 
 
-def _upper_part(found: Distribution) -> float:
+def _upper_part(service: Distribution) -> float:
     """Part of all service that the upper 4 per cent of the inputs ask for."""
     from scipy.optimize import brentq
 
-    limit = brentq(lambda x: float(found.cumulative(x)) - (1.0 - UPPER), 1e-6, 1e6)
-    return 1.0 - float(found.partial_moment(1, limit)) / found.mean
+    limit = brentq(lambda x: float(service.cumulative(x)) - (1.0 - UPPER), 1e-6, 1e6)
+    return 1.0 - float(service.partial_moment(1, limit)) / service.mean
 
 
-def _table_2(seen: Monitored) -> Iterator[Cell]:
-    rates = np.array([period.accesses for period in seen.periods])
+def _table_2(result: Monitored) -> Iterator[Cell]:
+    rates = np.array([period.accesses for period in result.periods])
     for row in PAPER.tables[REACTION].rows:
         nearest = np.argsort(np.abs(rates - float(row["disk_accesses_per_10_min"])), kind="stable")[:NEAREST]
         for quantity, name in (("avg_reaction_s", "reaction_mean_s"), ("max_reaction_s", "reaction_max_s")):
-            values = np.array([getattr(seen.periods[index].seen, name) for index in nearest.tolist()])
+            values = np.array([getattr(result.periods[index].observed, name) for index in nearest.tolist()])
             low, high = np.quantile(values, [0.025, 0.975]).tolist()
             ours = Estimate(
                 value=float(values.mean()),
@@ -320,9 +320,9 @@ def _table_2(seen: Monitored) -> Iterator[Cell]:
             yield PAPER.simulated(REACTION, row, quantity, ours)
 
 
-def _sampled(seen: Monitored) -> Table:
+def _sampled(result: Monitored) -> Table:
     """Moments of the sample, as the analysis of any log gives them."""
-    service = seen.service
+    service = result.service
     return Table.of(
         (service.overall, *service.classes),
         Col("class", lambda item: item.name),
@@ -346,7 +346,7 @@ def _figure_5(periods: Sequence[Period]) -> Iterator[document.Figure]:
         ours = points(
             Key("simulated, original scheduler", colour="user", shape="circle"),
             [item.accesses for item in periods],
-            [float(getattr(item.seen, attribute)) for item in periods],
+            [float(getattr(item.observed, attribute)) for item in periods],
         )
         calm, busy = (
             [row["y"] for row in Series(ours).marks() if low <= row["x"] < high] or [np.nan]

@@ -92,10 +92,10 @@ class Design:
 
 def _nearest(periods: Sequence[Period], users: Sequence[int], rate: float) -> list[float]:
     selected = [
-        period for period in periods if period.users in users and period.seen.reaction_log is not None
+        period for period in periods if period.users in users and period.observed.reaction_log is not None
     ]
     selected.sort(key=lambda period: abs(period.rate_per_min - rate))
-    return [float(period.seen.reaction_log or 0.0) for period in selected[:CANDIDATE_PERIODS]]
+    return [float(period.observed.reaction_log or 0.0) for period in selected[:CANDIDATE_PERIODS]]
 
 
 def _choice(candidates: Array, random: np.random.Generator) -> Array:
@@ -178,13 +178,13 @@ def _anova(design: Design) -> Iterator[Cell]:
 F_TO_ENTER = 4.0
 VARIABLES: dict[str, Callable[[Period], float]] = {
     "D a minute": lambda period: period.accesses / 10.0,
-    "processor utilisation": lambda period: period.seen.processor,
-    "traffic intensity": lambda period: period.seen.inputs / period.seen.length_s,
+    "processor utilisation": lambda period: period.observed.processor,
+    "traffic intensity": lambda period: period.observed.inputs / period.observed.length_s,
     "users": lambda period: float(period.users),
-    "L_F": lambda period: period.seen.numbers[1],
-    "L_B": lambda period: period.seen.numbers[2],
-    "L_OB": lambda period: period.seen.numbers[3],
-    "L_C": lambda period: period.seen.numbers[4],
+    "L_F": lambda period: period.observed.numbers[1],
+    "L_B": lambda period: period.observed.numbers[2],
+    "L_OB": lambda period: period.observed.numbers[3],
+    "L_C": lambda period: period.observed.numbers[4],
     "W_F, min": lambda period: period.foreground_min,
 }
 """Variables that the paper offers to the regression, in the units in which its coefficients can be read."""
@@ -240,7 +240,7 @@ class Regression:
 def _rows(periods: Sequence[Period], names: Sequence[str]) -> LeastSquares:
     rows = LeastSquares(len(names) + 1)
     x = [[1.0, *(VARIABLES[name](period) for name in names)] for period in periods]
-    rows.absorb(np.array(x), np.array([period.seen.reaction_log for period in periods], dtype=np.float64))
+    rows.absorb(np.array(x), np.array([period.observed.reaction_log for period in periods], dtype=np.float64))
     return rows
 
 
@@ -259,7 +259,7 @@ def _fit(periods: Sequence[Period], names: Sequence[str]) -> tuple[dict[str, Est
 
 def regression(laboratory: Laboratory) -> Chapter:
     """The regression of the paper, and that of the variables that forward selection chooses here."""
-    periods = [period for period in monitored(laboratory).periods if period.seen.reaction_log is not None]
+    periods = [period for period in monitored(laboratory).periods if period.observed.reaction_log is not None]
     stepwise, printed = Regression.stepwise(periods), Regression.printed(periods)
     entered = ", ".join(f"{name} (F {f:.0f})" for name, f in zip(stepwise.chosen, stepwise.f, strict=True))
     summary = (

@@ -97,7 +97,7 @@ class Phases:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """One figure that the fit aims at."""
+    """A number that the fit aims at."""
 
     name: str
     wanted: float
@@ -145,10 +145,10 @@ def fit() -> Fit:
         aims = [target.residual for target in _targets(_unpacked(x))]
         return np.concatenate([aims, 0.05 * (x - start)])
 
-    found = least_squares(residuals, start, xtol=1e-13, ftol=1e-13)
-    if not found.success:
-        raise WorkError(f"the fit of the service times does not converge: {found.message}")
-    classes = _unpacked(found.x)
+    result = least_squares(residuals, start, xtol=1e-13, ftol=1e-13)
+    if not result.success:
+        raise WorkError(f"the fit of the service times does not converge: {result.message}")
+    classes = _unpacked(result.x)
     return Fit(classes, tuple(_targets(classes)))
 
 

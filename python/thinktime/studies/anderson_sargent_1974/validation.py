@@ -17,9 +17,10 @@ from thinktime.studies.anderson_sargent_1974.charts import (
     published,
 )
 from thinktime.studies.anderson_sargent_1974.runs import PAPER, run_values, think
-from thinktime.studies.cells import Cell, Row, Tolerance
+from thinktime.studies.cells import Cell, Row
 from thinktime.studies.estimates import Array
 from thinktime.studies.laboratory import Laboratory
+from thinktime.studies.published import Printed
 from thinktime.studies.study import Chapter
 
 TABLE = "table04_apl_scheduling"
@@ -57,7 +58,6 @@ RESPONSES = {
     "avg_response_s": "mean_response_s",
 }
 """Responses of the simulated system by the columns of Table 4."""
-TOLERANCES = {"avg_reaction_s": Tolerance("relative", 0.10), "avg_response_s": Tolerance("relative", 0.15)}
 REPEATED = (6, 7)
 """Rows of the third block that repeat its first two."""
 
@@ -100,20 +100,17 @@ def block(laboratory: Laboratory, name: str, ours: dict[str, Array]) -> Iterator
     rows = [row for row in table.rows if row["block"] == name]
     for row in rows:
         for quantity, values in ours.items():
-            yield PAPER.simulated(TABLE, row, quantity, _range(values))
+            yield PAPER.simulated(TABLE, row, quantity, _ranged(values, values))
     random = np.random.default_rng(laboratory.settings.seed)
     for quantity, values in ours.items():
         yield _mean(rows, quantity, values=values, random=random, draws=laboratory.scaled(DRAWS))
 
 
-def _range(values: Array) -> Estimate:
-    low, high = np.quantile(values, [0.025, 0.975]).tolist()
+def _ranged(values: Array, drawn: Array | list[float]) -> Estimate:
+    """Mean of `values` with the range of 95 % of what is drawn."""
+    low, high = np.quantile(drawn, [0.025, 0.975]).tolist()
     return Estimate(
-        value=float(values.mean()),
-        n=len(values),
-        method="range of 95 % of periods",
-        low=low,
-        high=high,
+        value=float(values.mean()), n=len(values), method="range of 95 % of periods", low=low, high=high
     )
 
 
@@ -124,23 +121,8 @@ def _mean(rows: list[Row], quantity: str, values: Array, random: np.random.Gener
     different = [row for row in rows if not (name == "simulated_modified" and row["row"] in REPEATED)]
     cells = [cell for row in different if (cell := table.cell(row, quantity)) is not None]
     drawn = [random.choice(values, PERIODS).mean() for _ in range(draws)]
-    low, high = np.quantile(drawn, [0.025, 0.975]).tolist()
-    return Cell(
-        study=PAPER.study,
-        table=TABLE,
-        row={"block": name, "row": "mean"},
-        quantity=quantity,
-        unit=table.shape.quantities[quantity],
-        published=sum(cell.value for cell in cells) / len(cells),
-        ours=float(values.mean()),
-        low=low,
-        high=high,
-        n=len(values),
-        kind="fitted",
-        tolerance=TOLERANCES.get(quantity, Tolerance("range")),
-        places=cells[0].places + 1,
-        label=f"{name}, mean",
-    )
+    printed = Printed(sum(cell.value for cell in cells) / len(cells), cells[0].places + 1)
+    return PAPER.implied(TABLE, {"block": name, "row": "mean"}, quantity, _ranged(values, drawn), printed)
 
 
 def _original_charts(laboratory: Laboratory) -> Iterator[Figure]:

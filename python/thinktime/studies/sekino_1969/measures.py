@@ -177,9 +177,9 @@ def _both_systems(laboratory: Laboratory) -> Measured:
     ctss_cpu = np.nanmean(ctss_comparison.report(laboratory, "average_cpu_time"))
     cpu = {"multics": decomposed_at(laboratory, users).cpu.value, "ctss": ctss_cpu}
     yield "comparable-cpu-time", {"cpu": cpu, "users": users}
-    multics, ctss = (np.nanmean(average(on(laboratory, 15))) for on in (on_multics, on_ctss))
+    multics, ctss = (float(np.nanmean(average(on(laboratory, 15)))) for on in (on_multics, on_ctss))
     yield "multics-slower", {"multics_s": multics, "ctss_s": ctss}
-    report = np.nanmean(ctss_comparison.report(laboratory, "average_system_response_time"))
+    report = float(np.nanmean(ctss_comparison.report(laboratory, "average_system_response_time")))
     stated = PAPER.printed(SUMMARY, {"statistic": "average_all"}, "ctss_15_users_s").value
     yield (
         "ctss-response",

@@ -109,7 +109,7 @@ class Trend:
     """Probability of a mean slope at least as far from zero if there were no trend."""
     level: float
     """Mean of the quantity at the shortest think time."""
-    found: float
+    detected: float
     """Share of the plans, each tested by itself with the residuals of its own line, that find the trend."""
 
     @property
@@ -141,7 +141,7 @@ def _load(users: int) -> str:
 def trend(laboratory: Laboratory, users: int, quantity: str) -> Trend:
     """Trend of one quantity at one load, with its test."""
     values = measured(laboratory, users, quantity)
-    slopes, found = _lines(values)
+    slopes, detected = _lines(values)
     mean = interval(slopes, f"{UNITS[quantity]} a doubling")
     deviation = float(slopes.std(ddof=1))
     error = deviation / math.sqrt(len(slopes))
@@ -153,7 +153,7 @@ def trend(laboratory: Laboratory, users: int, quantity: str) -> Trend:
         deviation=deviation,
         p=p,
         level=float(np.nanmean(values[:, 0])),
-        found=float(found.mean()),
+        detected=float(detected.mean()),
     )
 
 
@@ -281,8 +281,8 @@ def _why(laboratory: Laboratory, every: dict[str, list[Trend]]) -> Iterator[str]
 
 def _plan_of_1969(laboratory: Laboratory, every: list[Trend]) -> Iterator[str]:
     listed = [
-        f"{item.power(1):.2f} with {item.words} ({100 * item.found:.0f} % of {item.slope.n} such plans did; "
-        f"{_enough(item.plans_needed())} for {POWER:g})"
+        f"{item.power(1):.2f} with {item.words} ({100 * item.detected:.0f} % of {item.slope.n} such plans "
+        f"did; {_enough(item.plans_needed())} for {POWER:g})"
         for item in every
         if item.users != ALONE
     ]
@@ -324,7 +324,7 @@ def _tests(every: dict[str, list[Trend]]) -> Table:
         Col("p, adjusted", lambda row: adjusted[row[0], row[1].users], unit="p"),
         Col("least slope found", lambda row: f"{row[1].detectable():.2g}", scaled=False),
         Col("power of the plan of 1969", lambda row: f"{row[1].power(1):.2f}", scaled=False),
-        Col("plans that find it, %", lambda row: f"{100 * row[1].found:.0f}", scaled=False),
+        Col("plans that find it, %", lambda row: f"{100 * row[1].detected:.0f}", scaled=False),
         Col(
             "plans for a power of 0.8",
             lambda row: str(row[1].plans_needed() or f"over {PLANS_MOST}"),
